@@ -247,6 +247,12 @@ bool stp_words_have(const char *list, const char *word);
 /* The number behind key at the start of a line of the file, of its first with one; "" fits any. */
 size_t stp_file_number(const char *path, const char *key); /* SIZE_MAX: there is none */
 
+/*
+ * The state of the process or thread whose stat file of /proc that is: 'R', 'S', 'T' and so on.
+ * 0: there is none. Allocates no memory.
+ */
+char stp_stat_state(const char *path);
+
 /* A list of PEs in words, "0-3, 5": ascending; one that is there already may come again. */
 struct stp_list {
     char text[1024];

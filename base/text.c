@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes as text, lists of words, numbers of small files, and hashes. */
+/* Sizes as text, lists of words and of PEs, what small files say, and hashes. */
 #include "base/base.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define HASH_PRIME 0x100000001b3u
 
@@ -56,6 +58,19 @@ size_t stp_file_number(const char *path, const char *key)
         if (strncmp(line, key, skip) == 0 && sscanf(line + skip, "%llu", &value) == 1) got = value;
     fclose(file);
     return got;
+}
+
+char stp_stat_state(const char *path)
+{
+    char text[256] = "";
+    const char *state;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0) return '\0';
+    if (read(fd, text, sizeof(text) - 1) < 0) text[0] = '\0';
+    close(fd);
+    state = strrchr(text, ')'); /* behind the name, which may have any characters */
+    return state != NULL && state[1] == ' ' ? state[2] : '\0';
 }
 
 uint64_t stp_hash(uint64_t hash, const void *data, size_t nbytes)

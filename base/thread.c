@@ -8,7 +8,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,19 +125,10 @@ static bool is_own(int tid)
 /* Main has called pthread_exit: it stays as a zombie while there are others. */
 static bool main_ended(void)
 {
-    char path[64], text[256], *at;
-    ssize_t n = -1;
-    int fd;
+    char path[64];
 
     snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    n = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    if (n <= 0) return false;
-    text[n] = '\0';
-    at = strrchr(text, ')'); /* the name may hold anything */
-    return at != NULL && at[1] == ' ' && at[2] == 'Z';
+    return stp_stat_state(path) == 'Z';
 }
 
 int stp_thread_program(void)

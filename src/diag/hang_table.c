@@ -6,10 +6,8 @@
  */
 #include "hang_table.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SECOND_NS UINT64_C(1000000000)
 #define READS 100 /* of a note that changes all the time */
@@ -40,17 +38,10 @@ static bool note_read(const struct stp_wait_state_page *page, int i, struct stp_
 
 char stp_process_state(pid_t pid)
 {
-    char path[48], text[256] = "";
-    const char *state;
-    int fd;
+    char path[48];
 
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return '\0';
-    if (read(fd, text, sizeof(text) - 1) < 0) text[0] = '\0';
-    close(fd);
-    state = strrchr(text, ')'); /* behind the name, which may have any characters */
-    return state != NULL && state[1] == ' ' ? state[2] : '\0';
+    return stp_stat_state(path);
 }
 
 void stp_hang_table_add(struct stp_hang_table *table, int pe, char state,

@@ -35,20 +35,16 @@ static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
 /* Of all threads of a process: 'R' if one runs. */
 static char process_state(pid_t pid)
 {
-    char state = stp_process_state(pid), path[64], text[512];
+    char state = stp_process_state(pid), path[64];
     struct dirent *entry;
     DIR *folder;
 
     snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
     folder = state == 'S' || state == 'D' ? opendir(path) : NULL;
     while (folder != NULL && state != 'R' && (entry = readdir(folder)) != NULL) {
-        const char *behind;
-
         if (entry->d_name[0] == '.') continue;
-        snprintf(path, sizeof(path), "task/%.16s/stat", entry->d_name);
-        scan_text(pid, path, text, sizeof(text));
-        behind = strrchr(text, ')');
-        if (behind != NULL && behind[1] == ' ' && behind[2] == 'R') state = 'R';
+        snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", (int)pid, entry->d_name);
+        if (stp_stat_state(path) == 'R') state = 'R';
     }
     if (folder != NULL) closedir(folder);
     return state;
