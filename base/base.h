@@ -253,6 +253,9 @@ size_t stp_file_number(const char *path, const char *key); /* SIZE_MAX: there is
  */
 char stp_stat_state(const char *path);
 
+/* The place of a value in n ascending ones, -1 when it is not there. */
+int stp_ascending_find(const int *values, int n, int value);
+
 /* A list of PEs in words, "0-3, 5": ascending; one that is there already may come again. */
 struct stp_list {
     char text[1024];

@@ -73,6 +73,22 @@ char stp_stat_state(const char *path)
     return state != NULL && state[1] == ' ' ? state[2] : '\0';
 }
 
+int stp_ascending_find(const int *values, int n, int value)
+{
+    int low = 0, high = n - 1;
+
+    while (low <= high) {
+        int mid = low + (high - low) / 2;
+
+        if (values[mid] == value) return mid;
+        if (values[mid] < value)
+            low = mid + 1;
+        else
+            high = mid - 1;
+    }
+    return -1;
+}
+
 uint64_t stp_hash(uint64_t hash, const void *data, size_t nbytes)
 {
     const unsigned char *bytes = data;

@@ -59,21 +59,10 @@ int stp_host_of(int pe)
 
 int stp_local_of(int pe)
 {
-    int low = 0, high = stp_boot.n_local - 1;
+    unsigned local = (unsigned)(pe - stp_boot.first_pe);
 
-    if (stp_boot.contiguous) {
-        unsigned local = (unsigned)(pe - stp_boot.first_pe);
-        return local < (unsigned)stp_boot.n_local ? (int)local : -1;
-    }
-    while (low <= high) {
-        int mid = (low + high) / 2;
-        if (stp_boot.local_pes[mid] == pe) return mid;
-        if (stp_boot.local_pes[mid] < pe)
-            low = mid + 1;
-        else
-            high = mid - 1;
-    }
-    return -1;
+    if (!stp_boot.contiguous) return stp_ascending_find(stp_boot.local_pes, stp_boot.n_local, pe);
+    return local < (unsigned)stp_boot.n_local ? (int)local : -1;
 }
 
 int stp_boot_node(void)

@@ -105,17 +105,8 @@ bool stp_team_is_live(const struct stp_team *team)
 
 static int team_table_rank(const struct stp_team *team, int pe)
 {
-    int low = 0, high = team->n_pes - 1;
-
-    while (team->ascending && low <= high) {
-        int mid = low + (high - low) / 2;
-        if (team->table[mid] == pe) return mid;
-        if (team->table[mid] < pe)
-            low = mid + 1;
-        else
-            high = mid - 1;
-    }
-    for (int rank = 0; !team->ascending && rank < team->n_pes; rank++)
+    if (team->ascending) return stp_ascending_find(team->table, team->n_pes, pe);
+    for (int rank = 0; rank < team->n_pes; rank++)
         if (team->table[rank] == pe) return rank;
     return -1;
 }
