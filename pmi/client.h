@@ -63,6 +63,13 @@ int stp_pmi_complain(const struct stp_pmi_session *session, const char *request,
 /* Log what is wrong with the answer to request and show it. Returns -EPROTO. */
 int stp_pmi_malformed(const struct stp_pmi_session *session, const char *request, const char *what);
 
+/*
+ * Sends a request and receives the answer, which must be that to command, without an error.
+ * Returns 0; -ENOENT, not logged, when a get of PMI-1 finds no value; or -errno, logged.
+ */
+int stp_pmi_ask(struct stp_pmi_session *session, enum stp_wire_framing framing, const char *command,
+                int timeout_ms, const char *fmt, ...) STP_PRINTF(5, 6);
+
 /* An environment variable that is a number from lowest to INT_MAX. -ENOENT unset, else -EPROTO. */
 int stp_pmi_env_int(const char *name, int lowest, int *number);
 

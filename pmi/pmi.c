@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,33 @@ int stp_pmi_malformed(const struct stp_pmi_session *session, const char *request
     shown[i] = '\0';
     stp_error("pmi: bad answer from the launcher (%s): %s: \"%s\"", request, what, shown);
     return -EPROTO;
+}
+
+int stp_pmi_ask(struct stp_pmi_session *session, enum stp_wire_framing framing, const char *command,
+                int timeout_ms, const char *fmt, ...)
+{
+    bool line = framing == STP_WIRE_LINE;
+    char separator = line ? ' ' : ';', expected[64], answer[64];
+    int rc, result = 0;
+    va_list args;
+
+    va_start(args, fmt);
+    rc = stp_wire_vsend(&session->wire, framing, fmt, args);
+    va_end(args);
+    if (rc == 0)
+        rc = line ? stp_wire_recv_line(&session->wire, timeout_ms)
+                  : stp_wire_recv_message(&session->wire, timeout_ms);
+    if (rc != 0) return stp_pmi_complain(session, command, rc);
+    snprintf(expected, sizeof(expected), "%s%s", command, line ? "" : "-response");
+    if (stp_wire_field(session->wire.text, separator, "cmd", answer, sizeof(answer)) ||
+        strcmp(answer, expected) != 0)
+        return stp_pmi_malformed(session, command, "another answer was expected");
+    rc = stp_wire_number(session->wire.text, separator, "rc", &result);
+    if (rc == -ENOENT && line) rc = 0; /* answers without one are good news in PMI-1 */
+    if (rc == 0 && result == 0) return 0;
+    /* Any refusal of such a get means absent: launchers differ in the number. */
+    if (strcmp(answer, "get_result") == 0) return -ENOENT;
+    return stp_pmi_malformed(session, command, "the launcher refuses");
 }
 
 int stp_pmi_env_int(const char *name, int lowest, int *number)

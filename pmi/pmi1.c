@@ -7,57 +7,16 @@
 #include "pmi/client.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #define BLANK ' '
-
-/* Send a line and receive the answer, which must be command answer. */
-static int pmi1_ask(struct stp_pmi_session *session, const char *answer, int timeout_ms,
-                    const char *fmt, ...) STP_PRINTF(4, 5);
-
-static int pmi1_ask(struct stp_pmi_session *session, const char *answer, int timeout_ms,
-                    const char *fmt, ...)
-{
-    char command[64];
-    va_list args;
-    int rc;
-
-    va_start(args, fmt);
-    rc = stp_wire_vsend(&session->wire, STP_WIRE_LINE, fmt, args);
-    va_end(args);
-    if (rc == 0) rc = stp_wire_recv_line(&session->wire, timeout_ms);
-    if (rc != 0) return stp_pmi_complain(session, answer, rc);
-    rc = stp_wire_field(session->wire.text, BLANK, "cmd", command, sizeof(command));
-    if (rc || strcmp(command, answer) != 0)
-        return stp_pmi_malformed(session, answer, "another answer was expected");
-    return 0;
-}
-
-/* The answer's rc; answers without one are good news. */
-static int pmi1_result(const struct stp_pmi_session *session)
-{
-    int result = 0;
-    int rc = stp_wire_number(session->wire.text, BLANK, "rc", &result);
-
-    return rc && rc != -ENOENT ? -1 : result;
-}
-
-static int pmi1_check(const struct stp_pmi_session *session, const char *answer)
-{
-    if (pmi1_result(session) == 0) return 0;
-    return stp_pmi_malformed(session, answer, "the launcher refuses");
-}
 
 static int pmi1_limits(struct stp_pmi_session *session)
 {
     const char *text = session->wire.text;
     int key_max;
     int value_max;
-    int rc = pmi1_ask(session, "maxes", STP_PMI_REPLY_MS, "cmd=get_maxes");
+    int rc = stp_pmi_ask(session, STP_WIRE_LINE, "maxes", STP_PMI_REPLY_MS, "cmd=get_maxes");
 
-    if (rc == 0) rc = pmi1_check(session, "maxes");
     if (rc != 0) return rc;
     if (stp_wire_number(text, BLANK, "keylen_max", &key_max) ||
         stp_wire_number(text, BLANK, "vallen_max", &value_max))
@@ -81,8 +40,9 @@ static int pmi1_open(struct stp_pmi_session *session)
         return -EPROTO;
     }
     rc = pmi1_limits(session);
-    if (rc == 0) rc = pmi1_ask(session, "my_kvsname", STP_PMI_REPLY_MS, "cmd=get_my_kvsname");
-    if (rc == 0) rc = pmi1_check(session, "my_kvsname");
+    if (rc == 0)
+        rc = stp_pmi_ask(session, STP_WIRE_LINE, "my_kvsname", STP_PMI_REPLY_MS,
+                         "cmd=get_my_kvsname");
     if (rc != 0) return rc;
     if (stp_wire_field(session->wire.text, BLANK, "kvsname", session->job, sizeof(session->job)))
         return stp_pmi_malformed(session, "my_kvsname", "no usable name of a key-value space");
@@ -91,30 +51,24 @@ static int pmi1_open(struct stp_pmi_session *session)
 
 static int pmi1_put(struct stp_pmi_session *session, const char *key, const char *value)
 {
-    int rc = pmi1_ask(session, "put_result", STP_PMI_REPLY_MS, "cmd=put kvsname=%s key=%s value=%s",
-                      session->job, key, value);
-
-    return rc != 0 ? rc : pmi1_check(session, "put_result");
+    return stp_pmi_ask(session, STP_WIRE_LINE, "put_result", STP_PMI_REPLY_MS,
+                       "cmd=put kvsname=%s key=%s value=%s", session->job, key, value);
 }
 
 static int pmi1_fence(struct stp_pmi_session *session)
 {
-    int rc = pmi1_ask(session, "barrier_out", STP_WIRE_FOREVER, "cmd=barrier_in");
-
-    return rc != 0 ? rc : pmi1_check(session, "barrier_out");
+    return stp_pmi_ask(session, STP_WIRE_LINE, "barrier_out", STP_WIRE_FOREVER, "cmd=barrier_in");
 }
 
 /* One space for all ranks. */
 static int pmi1_get(struct stp_pmi_session *session, int rank, const char *key, char *value,
                     size_t capacity)
 {
-    int rc = pmi1_ask(session, "get_result", STP_PMI_REPLY_MS, "cmd=get kvsname=%s key=%s",
-                      session->job, key);
+    int rc = stp_pmi_ask(session, STP_WIRE_LINE, "get_result", STP_PMI_REPLY_MS,
+                         "cmd=get kvsname=%s key=%s", session->job, key);
 
     (void)rank;
     if (rc != 0) return rc;
-    /* Any refusal means absent: launchers differ in the number. */
-    if (pmi1_result(session) != 0) return -ENOENT;
     rc = stp_wire_field(session->wire.text, BLANK, "value", value, capacity);
     return rc != 0 ? stp_pmi_malformed(session, "get_result", "no value, or one too long") : 0;
 }

@@ -7,41 +7,11 @@
 #include "pmi/client.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SEMICOLON ';'
 #define NOBODYS_KEY "stp::nobody" /* never put; asked for to wait */
-
-/* Send a message and receive the answer: that to command, without error. */
-static int pmi2_ask(struct stp_pmi_session *session, const char *command, int timeout_ms,
-                    const char *fmt, ...) STP_PRINTF(4, 5);
-
-static int pmi2_ask(struct stp_pmi_session *session, const char *command, int timeout_ms,
-                    const char *fmt, ...)
-{
-    const char *text = session->wire.text;
-    char expected[64];
-    char answer[64];
-    va_list args;
-    int result;
-    int rc;
-
-    va_start(args, fmt);
-    rc = stp_wire_vsend(&session->wire, STP_WIRE_MESSAGE, fmt, args);
-    va_end(args);
-    if (rc == 0) rc = stp_wire_recv_message(&session->wire, timeout_ms);
-    if (rc != 0) return stp_pmi_complain(session, command, rc);
-    snprintf(expected, sizeof(expected), "%s-response", command);
-    if (stp_wire_field(text, SEMICOLON, "cmd", answer, sizeof(answer)) ||
-        strcmp(answer, expected) != 0)
-        return stp_pmi_malformed(session, command, "another answer was expected");
-    if (stp_wire_number(text, SEMICOLON, "rc", &result) || result != 0)
-        return stp_pmi_malformed(session, command, "the launcher refuses");
-    return 0;
-}
 
 static int pmi2_open(struct stp_pmi_session *session)
 {
@@ -56,8 +26,8 @@ static int pmi2_open(struct stp_pmi_session *session)
     }
     if (!job || strlen(job) >= sizeof(session->job) || strchr(job, SEMICOLON)) job = "";
     strcpy(session->job, job);
-    rc = pmi2_ask(session, "fullinit", STP_PMI_REPLY_MS,
-                  "cmd=fullinit;pmijobid=%s;pmirank=%d;threaded=FALSE;", job, rank);
+    rc = stp_pmi_ask(session, STP_WIRE_MESSAGE, "fullinit", STP_PMI_REPLY_MS,
+                     "cmd=fullinit;pmijobid=%s;pmirank=%d;threaded=FALSE;", job, rank);
     if (rc != 0) return rc;
     if (stp_wire_number(text, SEMICOLON, "rank", &session->rank) ||
         stp_wire_number(text, SEMICOLON, "size", &session->size))
@@ -68,8 +38,8 @@ static int pmi2_open(struct stp_pmi_session *session)
 
 static int pmi2_put(struct stp_pmi_session *session, const char *key, const char *value)
 {
-    return pmi2_ask(session, "kvs-put", STP_PMI_REPLY_MS, "cmd=kvs-put;key=%s;value=%s;", key,
-                    value);
+    return stp_pmi_ask(session, STP_WIRE_MESSAGE, "kvs-put", STP_PMI_REPLY_MS,
+                       "cmd=kvs-put;key=%s;value=%s;", key, value);
 }
 
 /* The value in an answer that says found=TRUE. */
@@ -92,8 +62,8 @@ static int pmi2_get(struct stp_pmi_session *session, int rank, const char *key, 
                     size_t capacity)
 {
     /* No limit of time: the launcher may hold the answer until others have come to the fence. */
-    int rc = pmi2_ask(session, "kvs-get", STP_WIRE_FOREVER, "cmd=kvs-get;jobid=%s;srcid=-1;key=%s;",
-                      session->job, key);
+    int rc = stp_pmi_ask(session, STP_WIRE_MESSAGE, "kvs-get", STP_WIRE_FOREVER,
+                         "cmd=kvs-get;jobid=%s;srcid=-1;key=%s;", session->job, key);
 
     (void)rank;
     return rc != 0 ? rc : pmi2_found(session, "kvs-get", value, capacity);
@@ -110,7 +80,8 @@ static int pmi2_get(struct stp_pmi_session *session, int rank, const char *key, 
 static int pmi2_fence(struct stp_pmi_session *session)
 {
     char value[STP_PMI_VALUE_MAX + 1];
-    int rc = pmi2_ask(session, "kvs-fence", STP_WIRE_FOREVER, "cmd=kvs-fence;");
+    int rc =
+        stp_pmi_ask(session, STP_WIRE_MESSAGE, "kvs-fence", STP_WIRE_FOREVER, "cmd=kvs-fence;");
 
     if (rc == 0) rc = pmi2_get(session, 0, NOBODYS_KEY, value, sizeof(value));
     if (rc == 0) return stp_pmi_malformed(session, "kvs-get", "nobody has put this key");
@@ -119,8 +90,8 @@ static int pmi2_fence(struct stp_pmi_session *session)
 
 static int pmi2_mapping(struct stp_pmi_session *session, char *text, size_t capacity)
 {
-    int rc = pmi2_ask(session, "info-getjobattr", STP_PMI_REPLY_MS,
-                      "cmd=info-getjobattr;key=PMI_process_mapping;");
+    int rc = stp_pmi_ask(session, STP_WIRE_MESSAGE, "info-getjobattr", STP_PMI_REPLY_MS,
+                         "cmd=info-getjobattr;key=PMI_process_mapping;");
 
     return rc != 0 ? rc : pmi2_found(session, "info-getjobattr", text, capacity);
 }
