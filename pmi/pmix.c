@@ -9,7 +9,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -275,27 +274,20 @@ static void pmix_finalize(struct stp_pmi_session *session)
     (void)pmix.api.finalize(NULL, 0);
 }
 
-static void pmix_abort_now(int signal)
+static void pmix_abort_now(void)
 {
-    (void)signal;
     _exit(abort_status);
 }
 
 /*
  * The library takes locks and memory, which a process that aborts out of a signal handler may
- * hold for ever: an alarm ends it then, which the launcher takes for a failure of the job.
+ * hold for ever: the process ends then, which the launcher takes for a failure of the job.
  */
 static void pmix_abort(struct stp_pmi_session *session, int status, const char *message)
 {
-    struct sigaction action = {.sa_handler = pmix_abort_now};
-    sigset_t alarms;
-
     (void)session;
     abort_status = status;
-    sigemptyset(&alarms);
-    sigaddset(&alarms, SIGALRM);
-    if (sigaction(SIGALRM, &action, NULL) == 0) alarm(ABORT_S);
-    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+    stp_deadline(ABORT_S, pmix_abort_now);
     (void)pmix.api.abort(status, message ? message : "", NULL, 0);
 }
 
