@@ -234,10 +234,6 @@ static void runtime_fill_pe_info(struct stp_pe_info *pe_info)
     settings->globals = stp_segment.shape;
     settings->n_globals = stp_segment.n_parts;
     settings->window_bytes = stp_window_bytes();
-    settings->heap_bytes = stp_env.symmetric.size;
-    settings->heap_max = stp_env.symmetric.max;
-    settings->check = stp_env.check;
-    stp_space_settings(settings->spaces);
     snprintf(settings->program, sizeof(settings->program), "%s", program_invocation_short_name);
     if (!stp_rt.has_fabric) return;
     snprintf(settings->provider, sizeof(settings->provider), "%s", stp_rt.fabric.provider);

@@ -12,10 +12,9 @@
 #include "spaces/spaces.h"
 #include "transport/transport.h"
 
-#define STP_PE_INFO_SPACES                                                                         \
-    (2 + 2 * STP_N_DEVICE_TYPES) /* default kind, pinned; enabled or not and bytes, for each kind */
-#define STP_BOOT_BCAST_MAX 4096  /* bytes that PE 0 may tell all others */
-#define STP_PE_INFO_REGIONS 3    /* internal, data, heap: those that exist from the start */
+#define STP_SETTINGS_VARIABLES (5 + 2 * STP_N_DEVICE_TYPES)
+#define STP_BOOT_BCAST_MAX 4096 /* bytes that PE 0 may tell all others */
+#define STP_PE_INFO_REGIONS 3   /* internal, data, heap: those that exist from the start */
 
 /* ---- boot (boot.c, exchange.c) -------------------------------------------- */
 
@@ -24,10 +23,8 @@ struct stp_settings {
     uint64_t layout;  /* of the executable */
     uint64_t globals; /* which ranges of its globals are symmetric */
     uint64_t window_bytes;
-    uint64_t heap_bytes, heap_max;
-    int64_t spaces[STP_PE_INFO_SPACES]; /* the variables that shape spaces */
+    int64_t variables[STP_SETTINGS_VARIABLES]; /* of the environment: exchange.c has their names */
     uint32_t n_globals;
-    uint32_t check;      /* SHMEM_CHECK: collectives agree first, or not */
     uint32_t peer_table; /* of the fabric, as the next three */
     uint32_t dialect;
     uint32_t addr_len;

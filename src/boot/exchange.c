@@ -17,9 +17,10 @@
 
 #define KIND_NAMES(NAME, name) "SHMEM_ENABLE_" #NAME, "SHMEM_" #NAME "_SYMMETRIC_SIZE",
 
-/* The names behind stp_settings.spaces. */
-static const char *const exchange_spaces[STP_PE_INFO_SPACES] = {
-    "SHMEM_DEFAULT_SPACE", STP_KINDS(KIND_NAMES) "SHMEM_PIN_HEAP"};
+/* The names behind stp_settings.variables. The heap has two values: its size and its limit. */
+static const char *const exchange_variables[STP_SETTINGS_VARIABLES] = {
+    "SHMEM_SYMMETRIC_SIZE", "SHMEM_SYMMETRIC_SIZE", "SHMEM_CHECK", "SHMEM_DEFAULT_SPACE",
+    STP_KINDS(KIND_NAMES) "SHMEM_PIN_HEAP"};
 
 /* The PEs of the job by node, ascending; on leaders, while they exchange. */
 static struct {
@@ -160,6 +161,20 @@ static void blob_move_bcast(struct exchange_blob *blob, int leader)
 
 /* ---- comparing ------------------------------------------------------------- */
 
+/* Fills in the values of exchange_variables. */
+static void settings_fill(int64_t *value)
+{
+    *value++ = (int64_t)stp_env.symmetric.size;
+    *value++ = (int64_t)stp_env.symmetric.max;
+    *value++ = stp_env.check;
+    *value++ = stp_env.default_space;
+    for (int type = 0; type < STP_N_DEVICE_TYPES; type++) {
+        *value++ = stp_env.kind_enabled[type];
+        *value++ = (int64_t)stp_env.kind_size[type];
+    }
+    *value = stp_env.pin_heap;
+}
+
 /* A value of the variable name, as the environment spells it. */
 static void format_value(const char *name, int64_t value, char *text, size_t len)
 {
@@ -184,24 +199,12 @@ static void format_value(const char *name, int64_t value, char *text, size_t len
 static const char *settings_differ(const struct stp_settings *a, const struct stp_settings *b,
                                    char *of_a, char *of_b)
 {
-    const struct {
-        const char *name;
-        int64_t a, b;
-    } variables[] = {{"SHMEM_SYMMETRIC_SIZE", (int64_t)a->heap_bytes, (int64_t)b->heap_bytes},
-                     {"SHMEM_SYMMETRIC_SIZE", (int64_t)a->heap_max, (int64_t)b->heap_max},
-                     {"SHMEM_CHECK", a->check, b->check}};
-
     of_a[0] = of_b[0] = '\0';
-    for (size_t i = 0; i < STP_COUNT(variables) + STP_PE_INFO_SPACES; i++) {
-        bool space = i >= STP_COUNT(variables);
-        size_t k = space ? i - STP_COUNT(variables) : i;
-        const char *name = space ? exchange_spaces[k] : variables[k].name;
-        int64_t of[2] = {space ? a->spaces[k] : variables[k].a,
-                         space ? b->spaces[k] : variables[k].b};
-        if (of[0] == of[1]) continue;
-        format_value(name, of[0], of_a, VALUE_MAX);
-        format_value(name, of[1], of_b, VALUE_MAX);
-        return name;
+    for (size_t i = 0; i < STP_SETTINGS_VARIABLES; i++) {
+        if (a->variables[i] == b->variables[i]) continue;
+        format_value(exchange_variables[i], a->variables[i], of_a, VALUE_MAX);
+        format_value(exchange_variables[i], b->variables[i], of_b, VALUE_MAX);
+        return exchange_variables[i];
     }
     if (a->window_bytes != b->window_bytes) {
         stp_env_format_size(a->window_bytes, of_a, VALUE_MAX);
@@ -431,6 +434,7 @@ static void exchange_count_cores(void)
 void stp_boot_exchange(const struct stp_pe_info *mine, const void *bcast, size_t nbytes)
 {
     stp_boot.area->pes[stp_boot.local] = *mine;
+    settings_fill(stp_boot.area->pes[stp_boot.local].settings.variables);
     if (stp_rt.pe == 0) {
         stp_boot.area->bcast_bytes = (uint32_t)nbytes;
         memcpy(stp_boot.area->bcast, bcast, nbytes);

@@ -20,9 +20,6 @@ void stp_space_teams_init(void); /* once the world team stands */
 void stp_space_detach_all(void); /* let go of peers' parts; then meet; then: */
 void stp_space_fini(void);
 
-/* The variables that shape spaces, as the PE info carries them. */
-void stp_space_settings(int64_t spaces[STP_PE_INFO_SPACES]);
-
 /* The spaces of SHMEM_ENABLE_<KIND>; collective over the world. Fatal when one cannot be made. */
 void stp_space_create_env(void);
 

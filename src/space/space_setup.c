@@ -441,16 +441,6 @@ void stp_space_fini(void)
 
 /* ---- the environment ------------------------------------------------------------------ */
 
-void stp_space_settings(int64_t spaces[STP_PE_INFO_SPACES])
-{
-    spaces[0] = stp_env.default_space;
-    for (int type = 0; type < STP_N_DEVICE_TYPES; type++) {
-        spaces[1 + 2 * type] = stp_env.kind_enabled[type];
-        spaces[2 + 2 * type] = (int64_t)stp_env.kind_size[type];
-    }
-    spaces[STP_PE_INFO_SPACES - 1] = stp_env.pin_heap;
-}
-
 void stp_space_create_env(void)
 {
     for (int type = 0; type < STP_N_DEVICE_TYPES; type++) {
