@@ -477,12 +477,6 @@ void stp_boot_attach(void)
         stp_window_set_peers(stp_boot.first_pe, stp_boot.n_local);
 }
 
-const struct stp_network *stp_boot_networks(int *n)
-{
-    *n = stp_boot.area != NULL ? stp_boot.area->n_networks : 0;
-    return *n > 0 ? stp_boot.area->networks : NULL;
-}
-
 void stp_boot_detach(void)
 {
     stp_boot_node_barrier();

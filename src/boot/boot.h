@@ -95,9 +95,6 @@ const struct stp_fabric_region *stp_boot_regions(unsigned number);
 bool stp_boot_heap_registered(void);
 void stp_boot_done(void); /* descriptors may go */
 
-/* Networks of this host and what the other hosts reach, for the fabric; NULL when there is one. */
-const struct stp_network *stp_boot_networks(int *n);
-
 /* Wait for all PEs of the node; usable from attach to detach. */
 void stp_boot_node_barrier(void);
 void stp_boot_detach(void);

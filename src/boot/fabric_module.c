@@ -11,37 +11,34 @@
 #include <strings.h>
 
 static struct stp_core fabric_core;
-static struct stp_fabric_calls fabric_calls;
 
 /* What the module may use of the library. */
-static const struct stp_core *fabric_fill_core(void)
+static void fabric_fill_core(const struct stp_fabric_calls *calls)
 {
-    int n_networks = 0;
-    const struct stp_network *networks = stp_boot_networks(&n_networks);
+    const struct stp_node_shm_header *area = stp_boot.area;
 
     fabric_core = (struct stp_core){
         .abi = STP_FABRIC_ABI,
         .pe = stp_rt.pe,
-        .n_pes = stp_rt.n_pes > 0 ? stp_rt.n_pes : 1,
-        .n_local = stp_rt.host_pes > 0 ? stp_rt.host_pes : 1,
+        .n_pes = stp_rt.n_pes,
+        .n_local = stp_rt.host_pes,
         .foreign_pids = stp_boot.foreign_pids,
         .job_key = stp_rt.job_key,
         .job_token = stp_rt.job_token,
         .thread_multiple = stp_thread_level() == SHMEM_THREAD_MULTIPLE,
         .env = &stp_env,
-        .networks = networks,
-        .n_networks = n_networks,
+        .networks = area->n_networks > 0 ? area->networks : NULL,
+        .n_networks = area->n_networks,
         .log = stp_log,
         .fatal = stp_fatal,
         .devices = stp_win.devices,
-        .on_progress = fabric_calls.on_progress,
-        .on_notice = fabric_calls.on_notice,
-        .on_stall = fabric_calls.on_stall,
-        .dmabuf = fabric_calls.dmabuf,
+        .on_progress = calls->on_progress,
+        .on_notice = calls->on_notice,
+        .on_stall = calls->on_stall,
+        .dmabuf = calls->dmabuf,
         .thread_start = stp_thread_start,
         .thread_exit_check = stp_thread_exit_check,
     };
-    return &fabric_core;
 }
 
 /* ---- names of providers ------------------------------------------------------------ */
@@ -94,10 +91,10 @@ void stp_fabric_start(const struct stp_fabric_calls *calls)
         if (stp_rt.pe == 0) fabric_doubt_provider();
         return;
     }
-    fabric_calls = *calls;
     if (stp_plugin_open(&open_fn, why, sizeof(why)) != 0)
         stp_fatal("shmem_init", "this job needs a fabric: %s", why);
-    if (((stp_ofi_open_fn)open_fn)(fabric_fill_core(), &stp_rt.fabric) != 0)
+    fabric_fill_core(calls);
+    if (((stp_ofi_open_fn)open_fn)(&fabric_core, &stp_rt.fabric) != 0)
         stp_fatal("shmem_init", "no usable fabric provider (oshinfo providers tells more)");
     if (stp_rt.fabric.abi != STP_FABRIC_ABI)
         stp_fatal("shmem_init", "the fabric module is of another version of Steppe");
