@@ -331,19 +331,10 @@ static int boot_join_node(const struct boot_node_info *node_info)
     return fd;
 }
 
-int stp_boot_host_rank(void)
-{
-    int host = stp_pmi_node_of(stp_rt.pe), rank = 0;
-
-    for (int pe = 0; pe < stp_rt.pe; pe++)
-        rank += stp_pmi_node_of(pe) == host;
-    return rank;
-}
-
 /* Fatal unless this PE and the one whose node info it is can go on together. */
 static void boot_compare_node_info(int pe, const struct boot_node_info *node_info, size_t nbytes)
 {
-    bool mine = stp_boot_host_rank() == 0;
+    bool mine = stp_boot.host_rank == 0;
     const char *here = stp_hostname();
 
     if (nbytes < offsetof(struct boot_node_info, pe_info_bytes) || node_info->magic != AREA_MAGIC)
@@ -399,13 +390,16 @@ void stp_boot_node_barrier(void)
     }
 }
 
-static int boot_host_pes(void)
+static void boot_find_host(void)
 {
-    int n = 0;
+    int host = stp_pmi_node_of(stp_rt.pe);
 
-    for (int pe = 0; pe < stp_rt.n_pes; pe++)
-        n += stp_pmi_node_of(pe) == stp_pmi_node_of(stp_rt.pe);
-    return n;
+    stp_rt.host_pes = 0;
+    for (int pe = 0; pe < stp_rt.n_pes; pe++) {
+        if (stp_pmi_node_of(pe) != host) continue;
+        if (pe == stp_rt.pe) stp_boot.host_rank = stp_rt.host_pes;
+        stp_rt.host_pes++;
+    }
 }
 
 /*
@@ -416,7 +410,7 @@ static void boot_warn_memory(void)
 {
     size_t group, all;
 
-    if (stp_env.default_space != 0 /* no host memory */ || stp_boot_host_rank() != 0) return;
+    if (stp_env.default_space != 0 /* no host memory */ || stp_boot.host_rank != 0) return;
     group = stp_cgroup_memory();
     if (group == SIZE_MAX) return;
     if (!__builtin_mul_overflow(stp_env.symmetric.size, (size_t)stp_rt.host_pes, &all) &&
@@ -443,14 +437,14 @@ void stp_boot_attach(void)
     stp_rt.n_nodes = stp_env.node ? info.n_nodes : info.size;
     stp_boot.n_hosts = info.n_nodes;
     boot_find_local();
-    stp_rt.host_pes = boot_host_pes();
+    boot_find_host();
     boot_warn_memory();
 
     if (stp_boot.local == 0) fd = boot_lead_node(&node_info);
     if (stp_rt.n_pes > 1) {
         if (stp_boot.local == 0)
             stp_boot_publish("node_info", stp_rt.pe, &node_info, sizeof(node_info));
-        if (stp_boot.n_hosts > 1 && stp_boot_host_rank() == 0) stp_network_publish(stp_rt.pe);
+        if (stp_boot.n_hosts > 1 && stp_boot.host_rank == 0) stp_network_publish(stp_rt.pe);
         stp_boot_fence();
         if (stp_boot.local != 0) {
             boot_greet(stp_boot.first_pe, &node_info);

@@ -44,6 +44,7 @@ struct stp_boot {
     int node;       /* mine */
     int first_pe;   /* the leader */
     int n_hosts;    /* as the launcher sees it, whatever SHMEM_NODE says */
+    int host_rank;  /* likewise, the number of PEs of this host with a lower number */
     int *local_pes; /* world numbers by local index */
     bool contiguous;
     bool foreign_pids; /* PE 0, or the leader of this node, is in another PID namespace */
@@ -101,9 +102,6 @@ size_t stp_boot_kvs_get(const char *what, int pe, void *data, size_t capacity);
 
 /* The launcher's fence; fatal on error. */
 void stp_boot_fence(void);
-
-/* Returns the number of PEs of this host with a lower number, whatever SHMEM_NODE says. */
-int stp_boot_host_rank(void);
 
 /*
  * Between these two calls a fence that lasts reports that not all PEs have come

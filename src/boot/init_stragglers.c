@@ -31,7 +31,7 @@ static void missing_idle(void)
 
 void stp_init_stragglers_begin(void)
 {
-    int rank = stp_boot_host_rank();
+    int rank = stp_boot.host_rank;
 
     if (stp_env.hang_report <= 0 || rank >= TELLERS) return;
     missing.seen_ns = stp_now_ns();
