@@ -210,8 +210,7 @@ static bool network_routes(const struct network_addr *mine, const struct network
 
 struct network_verdict {
     uint64_t quality; /* of the worst host there: carrier, then speed; unknown is slowest */
-    uint64_t missing; /* first PE of a host that has no other address in this network */
-    uint64_t astray;  /* first PE of a host to which the route is another */
+    uint64_t wrong;   /* first PE of a host that cannot be reached so, NOBODY: all can */
 };
 
 static uint64_t network_quality(const struct network_addr *addr)
@@ -219,25 +218,26 @@ static uint64_t network_quality(const struct network_addr *addr)
     return (uint64_t)addr->running << 32 | addr->speed;
 }
 
-/* Look at one of my addresses, for all hosts; pes: their first PEs. */
+/* Returns whether one of my addresses shares its network with all hosts; pes: their first PEs. */
 static struct network_verdict network_judge(const struct network_addr *mine,
                                             const struct network_host *hosts, const int *pes, int n)
 {
-    struct network_verdict verdict = {network_quality(mine), NOBODY, NOBODY};
+    struct network_verdict verdict = {network_quality(mine), NOBODY};
 
-    for (int i = 0; i < n && verdict.missing == NOBODY; i++) {
+    for (int i = 0; i < n && verdict.wrong == NOBODY; i++) {
         const struct network_addr *there;
 
         if (hosts[i].identity == network_mine.identity) continue;
         there = network_meet(mine, &hosts[i]);
         if (there == NULL)
-            verdict.missing = (uint64_t)pes[i];
+            verdict.wrong = (uint64_t)pes[i];
         else if (network_quality(there) < verdict.quality)
             verdict.quality = network_quality(there);
     }
     return verdict;
 }
 
+/* Returns the first PE of a host to which the route from an address is another, or NOBODY. */
 static uint64_t network_astray(const struct network_addr *mine, const struct network_host *hosts,
                                const int *pes, int n)
 {
@@ -272,14 +272,12 @@ static void network_tell(const struct network_verdict *verdicts, bool common,
     for (int i = 0; i < (int)network_mine.n; i++) {
         const struct network_addr *addr = &network_mine.addrs[i];
         struct stp_network *network = &networks[i];
-        uint64_t wrong = common ? verdicts[i].missing : verdicts[i].astray;
+        uint64_t wrong = verdicts[i].wrong;
         char text[INET6_ADDRSTRLEN + 8];
 
         network_fill((uint32_t)i, network);
-        for (int k = 0; k < (int)network_mine.n; k++) {
-            bool counts = (common ? verdicts[k].missing : verdicts[k].astray) == NOBODY;
-            network->rank += counts && network_before(k, i, verdicts);
-        }
+        for (int k = 0; k < (int)network_mine.n; k++)
+            network->rank += verdicts[k].wrong == NOBODY && network_before(k, i, verdicts);
         network_text(addr, text, sizeof(text));
         if (wrong != NOBODY)
             snprintf(network->refused, sizeof(network->refused),
@@ -302,10 +300,10 @@ static int network_decide(const struct network_host *hosts, const int *pes, int 
     if (alone) return 0; /* one host, with several names: everything reaches everybody */
     for (uint32_t i = 0; i < network_mine.n; i++) {
         verdicts[i] = network_judge(&network_mine.addrs[i], hosts, pes, n);
-        common = common || verdicts[i].missing == NOBODY;
+        common = common || verdicts[i].wrong == NOBODY;
     }
     for (uint32_t i = 0; i < network_mine.n && !common; i++)
-        verdicts[i].astray = network_astray(&network_mine.addrs[i], hosts, pes, n);
+        verdicts[i].wrong = network_astray(&network_mine.addrs[i], hosts, pes, n);
     network_tell(verdicts, common, networks);
     return (int)network_mine.n;
 }
