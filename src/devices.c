@@ -6,30 +6,26 @@
 #include "runtime.h"
 #include "space/space.h"
 
-/* In a job the kinds have found their devices. Without one they look for them, and forget them. */
-struct devices_session {
-    bool alone;
-};
-
-static struct devices_session devices_begin(void)
+/*
+ * In a job the kinds have found their devices. Without one they look for them here, until
+ * devices_end(). Returns true when they do.
+ */
+static bool devices_begin(void)
 {
-    struct devices_session session = {.alone = stp_references() == 0};
-
-    if (!session.alone) return session;
+    if (stp_references() > 0) return false;
     stp_runtime_lock();
-    session.alone = stp_references() == 0;
-    if (session.alone) {
-        (void)stp_env_load();
-        stp_kinds_start();
-    } else {
+    if (stp_references() > 0) { /* another thread has started the library */
         stp_runtime_unlock();
+        return false;
     }
-    return session;
+    (void)stp_env_load();
+    stp_kinds_start();
+    return true;
 }
 
-static void devices_end(struct devices_session session)
+static void devices_end(bool looks)
 {
-    if (!session.alone) return;
+    if (!looks) return;
     stp_kinds_stop();
     stp_runtime_unlock();
 }
@@ -37,13 +33,13 @@ static void devices_end(struct devices_session session)
 int pshmemx_device_count(shmem_device_type_t type)
 {
     const struct stp_kind *kind = stp_kind_find((int)type);
-    struct devices_session session;
+    bool looks;
     int n;
 
     if (kind == NULL) return -1;
-    session = devices_begin();
+    looks = devices_begin();
     n = kind->devices(-1, NULL);
-    devices_end(session);
+    devices_end(looks);
     return n;
 }
 STP_PROFILED(shmemx_device_count);
@@ -52,15 +48,15 @@ int pshmemx_device_describe(shmem_device_type_t type, int i, shmemx_device_info_
 {
     const struct stp_kind *kind = stp_kind_find((int)type);
     size_t nbytes = info->struct_size;
-    struct devices_session session;
+    bool looks;
     shmemx_device_info_t full;
     int rc;
 
     stp_struct_check(nbytes, sizeof(nbytes), sizeof(full), "info->struct_size", __func__);
     if (kind == NULL) return 1;
-    session = devices_begin();
+    looks = devices_begin();
     rc = stp_device_query(kind, i, &full);
-    devices_end(session);
+    devices_end(looks);
     if (rc != 0) return rc;
     full.struct_size = nbytes;
     stp_struct_copy_versioned(info, nbytes, &full, sizeof(full));
