@@ -38,41 +38,41 @@ int pshmem_pe_accessible(int pe)
 }
 STP_PROFILED(shmem_pe_accessible);
 
+/* Returns the space of an object that programs may reach on a PE; NULL when there is none. */
+static struct stp_space *query_space(const void *addr, int pe, size_t *offset)
+{
+    struct stp_space *space;
+
+    if (pe < 0 || pe >= stp_rt.n_pes) return NULL;
+    space = stp_space_lookup(addr, offset);
+    if (space == NULL || space->number == STP_SPACE_INTERNAL) return NULL;
+    return space->team == NULL || stp_team_rank_of(space->team, pe) >= 0 ? space : NULL;
+}
+
 int pshmem_addr_accessible(const void *addr, int pe)
 {
-    const struct stp_space *space;
     size_t offset;
+    const struct stp_space *space = query_space(addr, pe, &offset);
 
-    if (pe < 0 || pe >= stp_rt.n_pes) return 0;
-    space = stp_space_lookup(addr, &offset);
-    if (space == NULL || space->number == STP_SPACE_INTERNAL) return 0;
-    if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return 0;
+    if (space == NULL) return 0;
     if (!space->host) return 1; /* if need be, staged */
     return stp_rt.has_fabric || stp_ptr(addr, pe) != NULL;
 }
 STP_PROFILED(shmem_addr_accessible);
 
-static void *query_ptr(const void *dest, int pe)
+void *pshmem_ptr(const void *dest, int pe)
 {
-    struct stp_space *space;
     size_t offset;
+    struct stp_space *space = query_space(dest, pe, &offset);
     char *base;
     int local;
 
-    if (pe < 0 || pe >= stp_rt.n_pes) return NULL;
-    space = stp_space_lookup(dest, &offset);
-    if (space == NULL || space->number == STP_SPACE_INTERNAL) return NULL;
-    if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return NULL;
+    if (space == NULL) return NULL;
     if (pe == stp_rt.pe) return (void *)(uintptr_t)dest;
     if (space->host) return stp_ptr(dest, pe);
     local = stp_local_of(pe);
     base = local >= 0 ? stp_kind_reach(space, local) : NULL;
     return base != NULL ? base + offset : NULL; /* for this PE's device code */
-}
-
-void *pshmem_ptr(const void *dest, int pe)
-{
-    return query_ptr(dest, pe);
 }
 STP_PROFILED(shmem_ptr);
 
@@ -82,7 +82,7 @@ void *pshmem_team_ptr(shmem_team_t team, const void *dest, int pe)
 
     if (stp_team_is_invalid(team)) return NULL;
     t = stp_team_check(team, __func__);
-    return pe < 0 || pe >= t->n_pes ? NULL : query_ptr(dest, stp_team_pe(t, pe));
+    return pe < 0 || pe >= t->n_pes ? NULL : pshmem_ptr(dest, stp_team_pe(t, pe));
 }
 STP_PROFILED(shmem_team_ptr);
 
