@@ -58,13 +58,13 @@ static void runtime_end_job(int status)
     runtime_abort(status, "fatal error");
 }
 
-/* How the job ends when the streams of the program, or its exit handlers, take too long. */
+/* How the job ends by an exit, also when streams or exit handlers of the program take too long. */
 static struct {
     int status;
     const char *message;
 } runtime_ending;
 
-static void runtime_end_late(void)
+static _Noreturn void runtime_end_now(void)
 {
     runtime_abort(runtime_ending.status, runtime_ending.message);
 }
@@ -73,12 +73,10 @@ static void runtime_end_late(void)
  * Flush the streams and end the job. A thread that reads from a terminal or a pipe holds its
  * stream's lock, and a flush of all streams waits for that: then the job ends without.
  */
-static _Noreturn void runtime_flush_and_end(int status, const char *message)
+static _Noreturn void runtime_flush_and_end(void)
 {
-    runtime_ending.status = status;
-    runtime_ending.message = message;
-    stp_flush(runtime_end_late);
-    runtime_abort(status, message);
+    stp_flush(runtime_end_now);
+    runtime_end_now();
 }
 
 static void runtime_exit_finalize(void);
@@ -130,8 +128,7 @@ static void runtime_end_leave(void)
     /* Pairs with the store in runtime_stop_beside_threads(). */
     if (__atomic_load_n(&runtime_leave.beside_threads, __ATOMIC_SEQ_CST) && getpid() == runtime_pid)
         runtime_end_beside_threads();
-    if (runtime_leaves() && getpid() == runtime_pid)
-        runtime_flush_and_end(runtime_ending.status, runtime_ending.message);
+    if (runtime_leaves() && getpid() == runtime_pid) runtime_flush_and_end();
 }
 
 #define KIND_DECLARE(NAME, name) extern const struct stp_kind stp_kind_##name;
@@ -169,7 +166,7 @@ void pshmem_global_exit(int status)
     if (!stp_pmi_keeps_status())
         stp_error("shmem_global_exit(%d) ends the job; the launcher tells a status of its own",
                   status);
-    stp_deadline(HANDLERS_S, runtime_end_late);
+    stp_deadline(HANDLERS_S, runtime_end_now);
     stp_stream_halt();
     (void)runtime_halt(); /* libraries for devices have handlers too */
     exit(status);
@@ -191,7 +188,9 @@ static void runtime_at_exit(int status, void *arg)
     }
     stp_error("exit with status %d before shmem_finalize: ending the job", status & 0xff);
     if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt()) stp_fabric_stop();
-    runtime_flush_and_end(status, "exit before shmem_finalize");
+    runtime_ending.status = status;
+    runtime_ending.message = "exit before shmem_finalize";
+    runtime_flush_and_end();
 }
 
 #ifdef __GLIBC__
