@@ -106,19 +106,22 @@ int stp_team_create(struct stp_team *parent, const struct stp_team_members *memb
     return 0;
 }
 
+static void team_free(struct stp_team *team)
+{
+    stp_coll_detach(team);
+    stp_coll_release_slot(team->slot);
+    stp_team_delete(team);
+}
+
 void stp_team_destroy(struct stp_team *team)
 {
-    size_t slot = team->slot;
-
     stp_ctx_destroy_all(team);
     /* No message of this PE is under way; then everybody is through with the last collective. */
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
     stp_coll_final_sync(team);
     stp_team_unlink(team);
-    stp_coll_detach(team);
-    stp_coll_release_slot(slot);
-    stp_team_delete(team);
+    team_free(team);
 }
 
 /* The predefined teams need no agreement: slots 0 and 1. */
@@ -164,26 +167,17 @@ void stp_team_destroy_ctxs(void)
     stp_ctx_destroy_all(stp_team_shared);
 }
 
-static void team_undefine(struct stp_team *team, size_t slot)
-{
-    stp_coll_detach(team);
-    stp_coll_release_slot(slot);
-    stp_team_delete(team);
-}
-
 /* User teams are destroyed too; every PE does so alone, behind the last barrier. */
 void stp_team_fini(void)
 {
     struct stp_team *team;
 
     while ((team = stp_team_first()) != NULL) {
-        size_t slot = team->slot;
-
         stp_team_unlink(team);
-        team_undefine(team, slot);
+        team_free(team);
     }
-    team_undefine(stp_team_shared, 1);
-    team_undefine(stp_team_world, 0);
+    team_free(stp_team_shared);
+    team_free(stp_team_world);
     stp_team_shared = stp_team_world = NULL;
 }
 
