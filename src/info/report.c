@@ -78,7 +78,7 @@ static void report_newline(struct stp_report *report)
 
 static void report_push(struct stp_report *report, bool is_list)
 {
-    if (report->json) fputc(is_list ? '[' : '{', report->out);
+    fputc(!report->json ? '\n' : is_list ? '[' : '{', report->out);
     report->depth++;
     report->is_list[report->depth] = is_list;
     report->is_empty[report->depth] = true;
@@ -116,28 +116,26 @@ int stp_report_close(struct stp_report *report)
 void stp_report_group(struct stp_report *report, const char *name)
 {
     report_lead(report, name);
-    report_newline(report);
     report_push(report, false);
 }
 
 void stp_report_list(struct stp_report *report, const char *name)
 {
     report_lead(report, name);
-    report_newline(report);
     report_push(report, true);
 }
 
 void stp_report_item(struct stp_report *report, const char *name, const char *title)
 {
+    int indent = 2 * report->depth;
+
     if (report->json) {
-        report_lead(report, name);
-        report_push(report, false);
+        stp_report_group(report, name);
         stp_report_text(report, name, title);
         return;
     }
-    fprintf(report->out, "%*s", 2 * report->depth, "");
-    report_wrap(report, title, 2 * report->depth, 2 * report->depth + 4);
-    fputc('\n', report->out);
+    fprintf(report->out, "%*s", indent, "");
+    report_wrap(report, title, indent, indent + 4);
     report_push(report, false);
 }
 
