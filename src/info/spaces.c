@@ -119,8 +119,9 @@ _Static_assert(sizeof(struct spaces_answer) <= SPACES_GATHER, "goes into one gat
 
 struct spaces_kind {
     const struct stp_kind *kind;
-    int n_usable, n_members;
+    int n_members;
     uint64_t caps;
+    int32_t atomics;                       /* of all members alike, but where handles live */
     struct stp_info_attributes attributes; /* of all members; what the first of them lacks */
     int lacking;                           /* who that is */
     struct spaces_answer *answers;         /* by PE */
@@ -189,36 +190,30 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
     pshmem_space_destroy(space);
 }
 
-/* What all members have; of those that lack something the first says what. */
-static void spaces_combine(struct spaces_kind *kind)
-{
-    bool first = true;
-
-    for (int pe = 0; pe < stp_rt.n_pes; pe++) {
-        const struct spaces_answer *answer = &kind->answers[pe];
-        unsigned has = first ? ~0u : kind->attributes.has;
-
-        if (!answer->member) continue;
-        if (first || (kind->attributes.lacks == 0 && answer->attributes.lacks != 0)) {
-            kind->attributes = answer->attributes;
-            kind->lacking = pe;
-        }
-        kind->attributes.has = has & answer->attributes.has;
-        first = false;
-    }
-}
-
+/*
+ * Gathers the answers: what all members have, and, of those that lack something, what the first
+ * lacks. Returns how many PEs have such memory.
+ */
 static int spaces_gather(struct spaces_kind *kind, const struct spaces_answer *mine)
 {
     int n_usable = 0;
 
     stp_coll_gather(stp_team_world, kind->answers, mine, sizeof(*mine));
-    kind->n_members = 0;
     for (int pe = 0; pe < stp_rt.n_pes; pe++) {
         const struct spaces_answer *answer = &kind->answers[pe];
+        bool first = kind->n_members == 0;
+        unsigned has = first ? ~0u : kind->attributes.has;
+
         n_usable += answer->usable;
-        kind->n_members += answer->member;
-        if (answer->member) kind->caps = answer->caps;
+        if (!answer->member) continue;
+        kind->n_members++;
+        kind->caps = answer->caps;
+        if (first) kind->atomics = answer->atomics;
+        if (first || (kind->attributes.lacks == 0 && answer->attributes.lacks != 0)) {
+            kind->attributes = answer->attributes;
+            kind->lacking = pe;
+        }
+        kind->attributes.has = has & answer->attributes.has;
     }
     return n_usable;
 }
@@ -231,11 +226,9 @@ static void spaces_ask(struct spaces_kind *kind)
     if (kind->answers == NULL)
         stp_fatal("shmemx_info_print", "no memory for the answers of %d PEs", stp_rt.n_pes);
     mine.usable = info_probe(kind->kind, mine.text, sizeof(mine.text));
-    kind->n_usable = spaces_gather(kind, &mine);
-    if (kind->n_usable == 0) return;
+    if (spaces_gather(kind, &mine) == 0) return; /* nobody is a member yet */
     spaces_try(kind, &mine);
     spaces_gather(kind, &mine);
-    spaces_combine(kind);
 }
 
 /* ---- printing on PE 0 -------------------------------------------------------------------- */
@@ -243,9 +236,7 @@ static void spaces_ask(struct spaces_kind *kind)
 /* Writes the PEs whose want[] is set, "0-3, 7". */
 static void spaces_ranges(struct stp_list *list, const bool *want)
 {
-    list->len = 0;
-    list->text[0] = '\0';
-    list->first = -1;
+    *list = (struct stp_list){.first = -1};
     for (int pe = 0; pe < stp_rt.n_pes; pe++)
         if (want[pe]) stp_list_add(list, pe);
     stp_list_close(list);
@@ -291,17 +282,6 @@ static void spaces_print_caps(struct stp_report *report, uint64_t caps)
     };
 
     stp_report_words(report, "capabilities", names, STP_COUNT(names), (unsigned)caps);
-}
-
-/* Who does atomics on the members' parts: of all alike, but where handles for kernels live. */
-static void spaces_print_atomics(struct stp_report *report, const struct spaces_kind *kind)
-{
-    for (int pe = 0; pe < stp_rt.n_pes; pe++) {
-        if (!kind->answers[pe].member) continue;
-        stp_report_text(report, "atomics",
-                        stp_info_atomics_name((shmemx_space_atomics_t)kind->answers[pe].atomics));
-        return;
-    }
 }
 
 /* ---- paths ------------------------------------------------------------------------------ */
@@ -373,7 +353,8 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
         if (kind->answers[0].member) info_devices(report, kind->kind);
         spaces_print_fabric(report, kind->kind);
         spaces_print_caps(report, kind->caps);
-        spaces_print_atomics(report, kind);
+        stp_report_text(report, "atomics",
+                        stp_info_atomics_name((shmemx_space_atomics_t)kind->atomics));
         stp_info_attributes_print(report, &kind->attributes, kind->lacking);
         spaces_print_paths(report, kind);
     }
