@@ -82,22 +82,14 @@ static void info_environment(struct stp_report *report)
 /* It looks before the report begins: only then it knows whether this PE is the one to print. */
 static struct stp_doctor *info_patient;
 
-static void info_doctor_print(struct stp_report *report, bool all)
-{
-    if (info_patient != NULL)
-        stp_doctor_print(report, info_patient, all);
-    else
-        stp_report_text(report, "why_not", "no memory");
-}
-
 static void info_doctor(struct stp_report *report)
 {
-    info_doctor_print(report, false);
+    stp_doctor_print(report, info_patient, false);
 }
 
 static void info_doctor_verbose(struct stp_report *report)
 {
-    info_doctor_print(report, true);
+    stp_doctor_print(report, info_patient, true);
 }
 
 /* ---- sections by name ---------------------------------------------------- */

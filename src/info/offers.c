@@ -76,9 +76,7 @@ static void hear_offer(void *arg, const struct stp_provider_status *offer)
     }
 }
 
-static void hear_log(int level, const char *fmt, ...) STP_PRINTF(2, 3);
-
-static void hear_log(int level, const char *fmt, ...)
+static void STP_PRINTF(2, 3) hear_log(int level, const char *fmt, ...)
 {
     va_list args;
 

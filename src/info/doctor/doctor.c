@@ -92,8 +92,13 @@ static void doctor_verdict(struct stp_report *report, const struct stp_doctor *d
 
 void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor, bool all)
 {
-    size_t fine = doctor_count(doctor, STP_CHECK_OK), notes = doctor_count(doctor, STP_CHECK_NOTE);
+    size_t notes;
 
+    if (doctor == NULL) {
+        stp_report_text(report, "why_not", "no memory");
+        return;
+    }
+    notes = doctor_count(doctor, STP_CHECK_NOTE);
     all = all || report->json; /* programs choose themselves */
     stp_report_text(report, "host", stp_hostname());
     stp_report_number(report, "pes", doctor->n_pes);
@@ -105,7 +110,7 @@ void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor
     stp_report_end(report);
     if (!all)
         stp_report_textf(report, "not_shown", "%zu ok, %zu note%s (oshinfo --doctor --verbose)",
-                         fine, notes, notes == 1 ? "" : "s");
+                         doctor_count(doctor, STP_CHECK_OK), notes, notes == 1 ? "" : "s");
     if (doctor->incomplete) stp_report_text(report, "missing", "some, for lack of memory");
     stp_report_number(report, "warnings", (long long)doctor_count(doctor, STP_CHECK_WARNING));
     stp_report_number(report, "problems", (long long)doctor_count(doctor, STP_CHECK_PROBLEM));
