@@ -17,13 +17,12 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define READ_MOST ((size_t)1 << 20)
-#define FRAMES_MOST 64 /* of a PE; it has written fewer */
-#define GROUPS_MOST 8  /* of PEs that have died in one place each */
-#define LIMIT_S 10     /* for all of it */
+#define FRAMES_MOST 64                 /* of a PE; it has written fewer */
+#define GROUPS_MOST 8                  /* of PEs that have died in one place each */
+#define LIMIT_NS UINT64_C(10000000000) /* for all of it */
 #define LINE_MOST 1024
 
 struct frame {
@@ -130,19 +129,16 @@ static void join_groups(struct group *groups)
 
 /* ---- addr2line ------------------------------------------------------------------------ */
 
-static struct timespec frames_end;
+static uint64_t frames_end_ns;
 static int frames_signals;
 
 /* Until something can be read; not if it takes too long, nor if somebody wants oshrun to end. */
 static bool wait_for(int fd)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = POLLIN}, {.fd = frames_signals, .events = POLLIN}};
-    struct timespec now;
-    long left;
+    int left = launch_ms_until(frames_end_ns);
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    left = (frames_end.tv_sec - now.tv_sec) * 1000 + (frames_end.tv_nsec - now.tv_nsec) / 1000000;
-    if (left <= 0 || poll(fds, 2, (int)left) <= 0) return false;
+    if (left == 0 || poll(fds, 2, left) <= 0) return false;
     return (fds[0].revents & (POLLIN | POLLHUP)) && !launch_is_unwanted(fds[1].revents);
 }
 
@@ -283,8 +279,7 @@ void launch_frames_say(int signals)
                         "frames\n");
         return;
     }
-    clock_gettime(CLOCK_MONOTONIC, &frames_end);
-    frames_end.tv_sec += LIMIT_S;
+    frames_end_ns = stp_now_ns() + LIMIT_NS;
     frames_signals = signals;
     groups = read_groups(text);
     join_groups(groups);

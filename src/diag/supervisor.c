@@ -14,7 +14,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +22,9 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
-#define TELL_MS 900 /* that the table may take before Ctrl-C is passed on */
+#define TELL_NS UINT64_C(900000000) /* that the table may take before Ctrl-C is passed on */
 
 static struct {
     sigset_t mask_before; /* what the launcher starts with */
@@ -39,7 +37,7 @@ static struct {
     int status;
     bool reported; /* the table was printed, or begun */
     pid_t teller;  /* which prints it now; 0: nobody */
-    long tell_until_ms;
+    uint64_t tell_until_ns;
 } run = {.signals = -1};
 
 /* ---- signals ------------------------------------------------------------------------ */
@@ -53,7 +51,7 @@ static void take_signals(void)
 
     sigaction(SIGCHLD, &usual, &run.child_before); /* ignored, it would hide the end */
     sigfillset(&set);
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+    for (size_t i = 0; i < STP_COUNT(others); i++)
         sigdelset(&set, others[i]);
     sigprocmask(SIG_BLOCK, &set, &run.mask_before);
     run.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -99,12 +97,11 @@ static void stop_as(int signo)
 
 /* ---- Ctrl-C -------------------------------------------------------------------------- */
 
-static long now_ms(void)
+int launch_ms_until(uint64_t end_ns)
 {
-    struct timespec now;
+    uint64_t now = stp_now_ns();
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return now < end_ns ? (int)((end_ns - now) / 1000000) : 0;
 }
 
 /* In a child, which may be given up. Of Slurm's tasks this process is not the ancestor. */
@@ -114,7 +111,7 @@ static void start_teller(void)
 
     run.reported = true;
     run.teller = fork();
-    run.tell_until_ms = now_ms() + TELL_MS;
+    run.tell_until_ns = stp_now_ns() + TELL_NS;
     if (run.teller != 0) return;
     setvbuf(stderr, NULL, _IOFBF, 65536);
     launch_status(of, stderr);
@@ -140,11 +137,10 @@ static void take_interrupt(void)
 
 static int tell_timeout(int timeout)
 {
-    long left = run.tell_until_ms - now_ms();
+    int left = launch_ms_until(run.tell_until_ns);
 
     if (run.teller <= 0) return timeout;
-    if (left < 0) left = 0;
-    return timeout >= 0 && timeout < left ? timeout : (int)left;
+    return timeout >= 0 && timeout < left ? timeout : left;
 }
 
 /* ---- the terminal --------------------------------------------------------------------- */
@@ -270,7 +266,7 @@ static void look_after_launcher(void)
         if (poll(fds, 3, tell_timeout(timeout)) > 0) launch_relay_move(&fds[1]);
         while (!run.ended && read(run.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
             take_signal(&info);
-        if (run.teller > 0 && now_ms() >= run.tell_until_ms) interrupt();
+        if (run.teller > 0 && stp_now_ns() >= run.tell_until_ns) interrupt();
     }
 }
 

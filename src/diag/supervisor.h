@@ -5,9 +5,9 @@
 #ifndef STP_SUPERVISOR_H
 #define STP_SUPERVISOR_H
 
+#include "base/base.h"
+
 #include <poll.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -35,6 +35,9 @@ void launch_frames_start(void);
 void launch_frames_say(int signals);
 
 /* ---- signals (supervisor.c) ------------------------------------------------------------------ */
+
+/* Milliseconds until stp_now_ns() has come to that time, for poll(); 0 when it has. */
+int launch_ms_until(uint64_t end_ns);
 
 /* In a child, before it becomes another program. */
 void launch_restore_signals(void);
