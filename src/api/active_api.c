@@ -16,15 +16,17 @@ static size_t api_nreduce(int nreduce, const char *fn)
 #include "api/gen/sizes_active.h"
 #undef TEMPLATE
 
-#define TEMPLATE "api/active_bit.tmpl.h"
+#define OP_TEMPLATE "api/active_op.tmpl.h"
+
+#define TEMPLATE "api/reduce_bit.tmpl.h"
 #include "api/gen/types_old_bit.h"
 #undef TEMPLATE
 
-#define TEMPLATE "api/active_order.tmpl.h"
+#define TEMPLATE "api/reduce_order.tmpl.h"
 #include "api/gen/types_old_max.h"
 #undef TEMPLATE
 
-#define TEMPLATE "api/active_sum.tmpl.h"
+#define TEMPLATE "api/reduce_sum.tmpl.h"
 #include "api/gen/types_old_sum.h"
 #undef TEMPLATE
 

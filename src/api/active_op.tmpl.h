@@ -10,4 +10,4 @@ void STP_OP_FN(, _to_all)(TYPE *dest, const TYPE *source, int nreduce, int PE_st
     stp_coll_reduce(set, CODE, STP_DTYPE(TYPE), dest, source, api_nreduce(nreduce, __func__),
                     __func__);
 }
-STP_API_PROFILED(STP_API_JOIN(STP_API_JOIN(STP_API_PREFIX, NAME, _), OP, _to_all));
+STP_OP_PUBLISH_ONE(, _to_all);

@@ -35,8 +35,10 @@
 /* The same for a routine whose name has OP between the two. */
 #define STP_OP_FN(before, after) STP_API_JOIN(STP_FN(before), OP, after)
 #define STP_OP_CTX_FN(before, after) STP_API_JOIN(STP_CTX_FN(before), OP, after)
+#define STP_OP_PUBLISH_ONE(before, after)                                                          \
+    STP_API_PROFILED(STP_API_JOIN(STP_API_JOIN(STP_API_PREFIX, NAME, _##before), OP, after))
 #define STP_OP_PUBLISH(before, after)                                                              \
-    STP_API_PROFILED(STP_API_JOIN(STP_API_JOIN(STP_API_PREFIX, NAME, _##before), OP, after));      \
+    STP_OP_PUBLISH_ONE(before, after);                                                             \
     STP_API_PROFILED(STP_API_JOIN(STP_API_JOIN(shmem_ctx_, NAME, _##before), OP, after))
 
 /* The same for routines that have a size in place of a type: op SIZE tail. */

@@ -8,6 +8,8 @@
 #include "api/gen/types_rma.h"
 #undef TEMPLATE
 
+#define OP_TEMPLATE "api/reduce_op.tmpl.h"
+
 #define TEMPLATE "api/reduce_bit.tmpl.h"
 #include "api/gen/types_reduce_bit.h"
 #undef TEMPLATE

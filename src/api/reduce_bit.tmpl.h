@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bitwise reductions of one TYPE. Spec 9.10.9. */
+/* Bitwise reductions of one TYPE, by OP_TEMPLATE. Spec 9.10.9. */
 
-int STP_FN(and_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)
-{
-    return stp_coll_reduce(stp_team_check(team, __func__), STP_AND, STP_DTYPE(TYPE), dest, source,
-                           nreduce, __func__);
-}
-STP_PUBLISH_ONE(and_reduce);
+#define OP and
+#define CODE STP_AND
+#include OP_TEMPLATE
+#undef CODE
+#undef OP
 
-int STP_FN(or_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)
-{
-    return stp_coll_reduce(stp_team_check(team, __func__), STP_OR, STP_DTYPE(TYPE), dest, source,
-                           nreduce, __func__);
-}
-STP_PUBLISH_ONE(or_reduce);
+#define OP or
+#define CODE STP_OR
+#include OP_TEMPLATE
+#undef CODE
+#undef OP
 
-int STP_FN(xor_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)
-{
-    return stp_coll_reduce(stp_team_check(team, __func__), STP_XOR, STP_DTYPE(TYPE), dest, source,
-                           nreduce, __func__);
-}
-STP_PUBLISH_ONE(xor_reduce);
+#define OP xor
+#define CODE STP_XOR
+#include OP_TEMPLATE
+#undef CODE
+#undef OP

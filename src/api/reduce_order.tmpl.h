@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reductions of one ordered TYPE. Spec 9.10.9. */
+/* Reductions of one ordered TYPE, by OP_TEMPLATE. Spec 9.10.9. */
 
-int STP_FN(max_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)
-{
-    return stp_coll_reduce(stp_team_check(team, __func__), STP_MAX, STP_DTYPE(TYPE), dest, source,
-                           nreduce, __func__);
-}
-STP_PUBLISH_ONE(max_reduce);
+#define OP max
+#define CODE STP_MAX
+#include OP_TEMPLATE
+#undef CODE
+#undef OP
 
-int STP_FN(min_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)
-{
-    return stp_coll_reduce(stp_team_check(team, __func__), STP_MIN, STP_DTYPE(TYPE), dest, source,
-                           nreduce, __func__);
-}
-STP_PUBLISH_ONE(min_reduce);
+#define OP min
+#define CODE STP_MIN
+#include OP_TEMPLATE
+#undef CODE
+#undef OP
