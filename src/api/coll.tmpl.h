@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives that move elements of one TYPE. Spec 9.10.5 to 9.10.8. */
+/* Collectives that move elements as coll_api.c says. Spec 9.10.5 to 9.10.8. */
 
-int STP_FN(alltoall)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems)
+int COLL_FN(alltoall)(shmem_team_t team, ELEM *dest, const ELEM *source, size_t nelems)
 {
     return stp_coll_alltoall(stp_team_check(team, __func__), dest, source,
-                             stp_bytes(nelems, sizeof(TYPE), __func__), __func__);
+                             stp_bytes(nelems, ELEM_SIZE, __func__), __func__);
 }
-STP_PUBLISH_ONE(alltoall);
+COLL_PUBLISH(alltoall);
 
-int STP_FN(alltoalls)(shmem_team_t team, TYPE *dest, const TYPE *source, ptrdiff_t dst,
-                      ptrdiff_t sst, size_t nelems)
+int COLL_FN(alltoalls)(shmem_team_t team, ELEM *dest, const ELEM *source, ptrdiff_t dst,
+                       ptrdiff_t sst, size_t nelems)
 {
-    return stp_coll_alltoalls(stp_team_check(team, __func__), dest, source, dst, sst, sizeof(TYPE),
+    return stp_coll_alltoalls(stp_team_check(team, __func__), dest, source, dst, sst, ELEM_SIZE,
                               nelems, __func__);
 }
-STP_PUBLISH_ONE(alltoalls);
+COLL_PUBLISH(alltoalls);
 
-int STP_FN(broadcast)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, int PE_root)
+int COLL_FN(broadcast)(shmem_team_t team, ELEM *dest, const ELEM *source, size_t nelems,
+                       int PE_root)
 {
     return stp_coll_broadcast(stp_team_check(team, __func__), dest, source,
-                              stp_bytes(nelems, sizeof(TYPE), __func__), PE_root, __func__);
+                              stp_bytes(nelems, ELEM_SIZE, __func__), PE_root, __func__);
 }
-STP_PUBLISH_ONE(broadcast);
+COLL_PUBLISH(broadcast);
 
-int STP_FN(collect)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems)
+int COLL_FN(collect)(shmem_team_t team, ELEM *dest, const ELEM *source, size_t nelems)
 {
     return stp_coll_collect(stp_team_check(team, __func__), dest, source,
-                            stp_bytes(nelems, sizeof(TYPE), __func__), __func__);
+                            stp_bytes(nelems, ELEM_SIZE, __func__), __func__);
 }
-STP_PUBLISH_ONE(collect);
+COLL_PUBLISH(collect);
 
-int STP_FN(fcollect)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems)
+int COLL_FN(fcollect)(shmem_team_t team, ELEM *dest, const ELEM *source, size_t nelems)
 {
     return stp_coll_fcollect(stp_team_check(team, __func__), dest, source,
-                             stp_bytes(nelems, sizeof(TYPE), __func__), __func__);
+                             stp_bytes(nelems, ELEM_SIZE, __func__), __func__);
 }
-STP_PUBLISH_ONE(fcollect);
+COLL_PUBLISH(fcollect);

@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Team collectives: every type, bytes, the reductions and the scans.
+ *
+ * The template of those that move elements defines routines of elements of type ELEM and ELEM_SIZE
+ * bytes. COLL_FN(op) is the name of one.
  */
 #include "api/api.h"
+
+/* ---- types: shmem_int_broadcast ----------------------------------------------- */
+
+#define ELEM TYPE
+#define ELEM_SIZE sizeof(TYPE)
+#define COLL_FN(op) STP_FN(op)
+#define COLL_PUBLISH(op) STP_PUBLISH_ONE(op)
 
 #define TEMPLATE "api/coll.tmpl.h"
 #include "api/gen/types_rma.h"
 #undef TEMPLATE
+
+#undef ELEM
+#undef ELEM_SIZE
+#undef COLL_FN
+#undef COLL_PUBLISH
 
 #define OP_TEMPLATE "api/reduce_op.tmpl.h"
 
@@ -26,38 +41,11 @@
 #include "api/gen/types_reduce_sum.h"
 #undef TEMPLATE
 
-/* ---- bytes ------------------------------------------------------------------ */
+/* ---- bytes: shmem_broadcastmem ------------------------------------------------ */
 
-int pshmem_alltoallmem(shmem_team_t team, void *dest, const void *source, size_t nelems)
-{
-    return stp_coll_alltoall(stp_team_check(team, __func__), dest, source, nelems, __func__);
-}
-STP_PROFILED(shmem_alltoallmem);
-
-int pshmem_alltoallsmem(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
-                        ptrdiff_t sst, size_t nelems)
-{
-    return stp_coll_alltoalls(stp_team_check(team, __func__), dest, source, dst, sst, 1, nelems,
-                              __func__);
-}
-STP_PROFILED(shmem_alltoallsmem);
-
-int pshmem_broadcastmem(shmem_team_t team, void *dest, const void *source, size_t nelems,
-                        int PE_root)
-{
-    return stp_coll_broadcast(stp_team_check(team, __func__), dest, source, nelems, PE_root,
-                              __func__);
-}
-STP_PROFILED(shmem_broadcastmem);
-
-int pshmem_collectmem(shmem_team_t team, void *dest, const void *source, size_t nelems)
-{
-    return stp_coll_collect(stp_team_check(team, __func__), dest, source, nelems, __func__);
-}
-STP_PROFILED(shmem_collectmem);
-
-int pshmem_fcollectmem(shmem_team_t team, void *dest, const void *source, size_t nelems)
-{
-    return stp_coll_fcollect(stp_team_check(team, __func__), dest, source, nelems, __func__);
-}
-STP_PROFILED(shmem_fcollectmem);
+#define ELEM void
+#define ELEM_SIZE 1
+#define SIZE mem
+#define COLL_FN(op) STP_SIZED_FN(op, )
+#define COLL_PUBLISH(op) STP_SIZED_PUBLISH_ONE(op, )
+#include "api/coll.tmpl.h"
