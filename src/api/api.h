@@ -144,30 +144,18 @@ STP_API_INLINE void stp_api_put_signal(struct stp_ctx *ctx, void *dest, const vo
                    stp_api_pe(ctx, pe, fn), fn);
 }
 
-STP_API_INLINE void stp_api_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
-                                 ptrdiff_t sst, size_t nelems, size_t size, int pe, const char *fn)
-{
-    stp_iput(ctx, dest, source, dst, sst, 1, nelems, size, stp_api_pe(ctx, pe, fn), fn);
-}
-
-STP_API_INLINE void stp_api_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
-                                 ptrdiff_t sst, size_t nelems, size_t size, int pe, const char *fn)
-{
-    stp_iget(ctx, dest, source, dst, sst, 1, nelems, size, stp_api_pe(ctx, pe, fn), fn);
-}
-
 /* nblocks blocks of bsize elements of size bytes. Spec 1.6, 9.6.1.4, 9.6.1.8. */
 
-STP_API_INLINE void stp_api_ibput(struct stp_ctx *ctx, void *dest, const void *source,
-                                  ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks,
-                                  size_t size, int pe, const char *fn)
+STP_API_INLINE void stp_api_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
+                                 ptrdiff_t sst, size_t bsize, size_t nblocks, size_t size, int pe,
+                                 const char *fn)
 {
     stp_iput(ctx, dest, source, dst, sst, bsize, nblocks, size, stp_api_pe(ctx, pe, fn), fn);
 }
 
-STP_API_INLINE void stp_api_ibget(struct stp_ctx *ctx, void *dest, const void *source,
-                                  ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks,
-                                  size_t size, int pe, const char *fn)
+STP_API_INLINE void stp_api_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
+                                 ptrdiff_t sst, size_t bsize, size_t nblocks, size_t size, int pe,
+                                 const char *fn)
 {
     stp_iget(ctx, dest, source, dst, sst, bsize, nblocks, size, stp_api_pe(ctx, pe, fn), fn);
 }

@@ -4,13 +4,13 @@
 void RMA_FN(iput, )(ELEM *dest, const ELEM *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
                     int pe)
 {
-    stp_api_iput(&stp_ctx_default, dest, source, dst, sst, nelems, ELEM_SIZE, pe, __func__);
+    stp_api_iput(&stp_ctx_default, dest, source, dst, sst, 1, nelems, ELEM_SIZE, pe, __func__);
 }
 
 void RMA_CTX_FN(iput, )(shmem_ctx_t ctx, ELEM *dest, const ELEM *source, ptrdiff_t dst,
                         ptrdiff_t sst, size_t nelems, int pe)
 {
-    stp_api_iput(stp_ctx_check(ctx, __func__), dest, source, dst, sst, nelems, ELEM_SIZE, pe,
+    stp_api_iput(stp_ctx_check(ctx, __func__), dest, source, dst, sst, 1, nelems, ELEM_SIZE, pe,
                  __func__);
 }
 RMA_PUBLISH(iput, );
@@ -18,28 +18,27 @@ RMA_PUBLISH(iput, );
 void RMA_FN(ibput, )(ELEM *dest, const ELEM *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,
                      size_t nblocks, int pe)
 {
-    stp_api_ibput(&stp_ctx_default, dest, source, dst, sst, bsize, nblocks, ELEM_SIZE, pe,
-                  __func__);
+    stp_api_iput(&stp_ctx_default, dest, source, dst, sst, bsize, nblocks, ELEM_SIZE, pe, __func__);
 }
 
 void RMA_CTX_FN(ibput, )(shmem_ctx_t ctx, ELEM *dest, const ELEM *source, ptrdiff_t dst,
                          ptrdiff_t sst, size_t bsize, size_t nblocks, int pe)
 {
-    stp_api_ibput(stp_ctx_check(ctx, __func__), dest, source, dst, sst, bsize, nblocks, ELEM_SIZE,
-                  pe, __func__);
+    stp_api_iput(stp_ctx_check(ctx, __func__), dest, source, dst, sst, bsize, nblocks, ELEM_SIZE,
+                 pe, __func__);
 }
 RMA_PUBLISH(ibput, );
 
 void RMA_FN(iget, )(ELEM *dest, const ELEM *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
                     int pe)
 {
-    stp_api_iget(&stp_ctx_default, dest, source, dst, sst, nelems, ELEM_SIZE, pe, __func__);
+    stp_api_iget(&stp_ctx_default, dest, source, dst, sst, 1, nelems, ELEM_SIZE, pe, __func__);
 }
 
 void RMA_CTX_FN(iget, )(shmem_ctx_t ctx, ELEM *dest, const ELEM *source, ptrdiff_t dst,
                         ptrdiff_t sst, size_t nelems, int pe)
 {
-    stp_api_iget(stp_ctx_check(ctx, __func__), dest, source, dst, sst, nelems, ELEM_SIZE, pe,
+    stp_api_iget(stp_ctx_check(ctx, __func__), dest, source, dst, sst, 1, nelems, ELEM_SIZE, pe,
                  __func__);
 }
 RMA_PUBLISH(iget, );
@@ -47,14 +46,13 @@ RMA_PUBLISH(iget, );
 void RMA_FN(ibget, )(ELEM *dest, const ELEM *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,
                      size_t nblocks, int pe)
 {
-    stp_api_ibget(&stp_ctx_default, dest, source, dst, sst, bsize, nblocks, ELEM_SIZE, pe,
-                  __func__);
+    stp_api_iget(&stp_ctx_default, dest, source, dst, sst, bsize, nblocks, ELEM_SIZE, pe, __func__);
 }
 
 void RMA_CTX_FN(ibget, )(shmem_ctx_t ctx, ELEM *dest, const ELEM *source, ptrdiff_t dst,
                          ptrdiff_t sst, size_t bsize, size_t nblocks, int pe)
 {
-    stp_api_ibget(stp_ctx_check(ctx, __func__), dest, source, dst, sst, bsize, nblocks, ELEM_SIZE,
-                  pe, __func__);
+    stp_api_iget(stp_ctx_check(ctx, __func__), dest, source, dst, sst, bsize, nblocks, ELEM_SIZE,
+                 pe, __func__);
 }
 RMA_PUBLISH(ibget, );
