@@ -160,23 +160,7 @@ STP_API_INLINE void stp_api_iget(struct stp_ctx *ctx, void *dest, const void *so
     stp_iget(ctx, dest, source, dst, sst, bsize, nblocks, size, stp_api_pe(ctx, pe, fn), fn);
 }
 
-/* ---- comparisons ---------------------------------------------------------------- */
-
-/*
- * Which outcomes of a comparison satisfy cmp: bit 0 less, bit 1 equal, bit 2 greater. Fatal when
- * cmp is no SHMEM_CMP_... Keeps the choice out of the loops that wait.
- */
-static inline unsigned stp_api_outcomes(int cmp, const char *fn)
-{
-    static const unsigned char outcomes[] = {
-        [SHMEM_CMP_EQ] = 2, [SHMEM_CMP_NE] = 5, [SHMEM_CMP_LT] = 1,
-        [SHMEM_CMP_LE] = 3, [SHMEM_CMP_GT] = 4, [SHMEM_CMP_GE] = 6,
-    };
-
-    if (STP_UNLIKELY((unsigned)cmp >= STP_COUNT(outcomes) || outcomes[cmp] == 0))
-        stp_fatal_cmp(fn, cmp);
-    return outcomes[cmp];
-}
+/* ---- waits ---------------------------------------------------------------- */
 
 /* SHMEM_CHECK=1: what is waited for or tested is nelems symmetric elements of size bytes. */
 static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t size, const char *fn,

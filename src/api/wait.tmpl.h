@@ -2,7 +2,7 @@
 /* Waiting for, and testing, one element of TYPE. Spec 9.11.1, 9.11.8. */
 
 /*
- * True when *ivar compares with value in one of the wanted ways; see stp_api_outcomes(). Acquire:
+ * True when *ivar compares with value in one of the wanted ways; see stp_cmp_outcomes(). Acquire:
  * pairs with the release before the update, be it a signal, a fence, a quiet or a barrier.
  */
 static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE value)
@@ -38,7 +38,7 @@ static __attribute__((noinline)) void STP_LOCAL(wait)(const TYPE *ivar, unsigned
 
 static void STP_LOCAL(wait_until)(const TYPE *ivar, int cmp, TYPE cmp_value, const char *fn)
 {
-    unsigned wanted = stp_api_outcomes(cmp, fn);
+    unsigned wanted = stp_cmp_outcomes(cmp, fn);
 
     stp_api_check_vars(ivar, 1, sizeof(*ivar), fn, "ivar");
     if (!STP_LOCAL(holds)(ivar, wanted, cmp_value)) STP_LOCAL(wait)(ivar, wanted, cmp_value, fn);
@@ -53,7 +53,7 @@ STP_PUBLISH_ONE(wait_until);
 int STP_FN(test)(TYPE *ivar, int cmp, TYPE cmp_value)
 {
     stp_api_check_vars(ivar, 1, sizeof(*ivar), __func__, "ivar");
-    if (STP_LOCAL(holds)(ivar, stp_api_outcomes(cmp, __func__), cmp_value)) return 1;
+    if (STP_LOCAL(holds)(ivar, stp_cmp_outcomes(cmp, __func__), cmp_value)) return 1;
     stp_wait_missed();
     return 0;
 }

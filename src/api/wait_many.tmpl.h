@@ -12,11 +12,11 @@ static bool STP_LOCAL(many_holds)(const TYPE *ivars, size_t i, unsigned wanted, 
     return STP_LOCAL(holds)(&ivars[i], wanted, values[i * step]);
 }
 
-/* As stp_api_outcomes(), with a check of the array. */
+/* As stp_cmp_outcomes(), with a check of the array. */
 static unsigned STP_LOCAL(many_outcomes)(const TYPE *ivars, size_t nelems, int cmp, const char *fn)
 {
     stp_api_check_vars(ivars, nelems, sizeof(*ivars), fn, "ivars");
-    return stp_api_outcomes(cmp, fn);
+    return stp_cmp_outcomes(cmp, fn);
 }
 
 static void STP_LOCAL(wait_all)(const TYPE *ivars, size_t nelems, const int *status, int cmp,

@@ -283,6 +283,22 @@ bool stp_wait_idle(struct stp_wait *wait);
  */
 void stp_wait_missed(void);
 
+/*
+ * Which outcomes of a comparison satisfy cmp: bit 0 less, bit 1 equal, bit 2 greater. Fatal when
+ * cmp is no SHMEM_CMP_... Keeps the choice out of the loops that wait.
+ */
+static inline unsigned stp_cmp_outcomes(int cmp, const char *fn)
+{
+    static const unsigned char outcomes[] = {
+        [SHMEM_CMP_EQ] = 2, [SHMEM_CMP_NE] = 5, [SHMEM_CMP_LT] = 1,
+        [SHMEM_CMP_LE] = 3, [SHMEM_CMP_GT] = 4, [SHMEM_CMP_GE] = 6,
+    };
+
+    if (STP_UNLIKELY((unsigned)cmp >= STP_COUNT(outcomes) || outcomes[cmp] == 0))
+        stp_fatal_cmp(fn, cmp);
+    return outcomes[cmp];
+}
+
 /* What adapters of peers wrote to device memory is visible: after a signal or a sync. */
 void stp_remote_flush_slow(void);
 

@@ -26,16 +26,17 @@ static void signal_store(uint64_t *there, uint64_t signal, enum stp_fabric_amo o
         __atomic_fetch_add(there, signal, __ATOMIC_RELEASE);
 }
 
-static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op,
-                        int pe, const char *fn)
+/* pe is a number in the team of the context. */
+static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal,
+                        enum stp_fabric_amo op, int pe, const char *fn)
 {
-    enum stp_fabric_amo op = signal_op(sig_op, fn);
-    uint64_t *there = stp_ptr_inline(sig_addr, pe, STP_USE_ATOMIC);
+    int world_pe = stp_ctx_pe(ctx, pe, fn);
+    uint64_t *there = stp_ptr_inline(sig_addr, world_pe, STP_USE_ATOMIC);
 
     if (STP_LIKELY(there != NULL))
         signal_store(there, signal, op);
     else
-        stp_amo_slow(ctx, op, STP_U64, sig_addr, &signal, NULL, NULL, false, pe, fn);
+        stp_amo_slow(ctx, op, STP_U64, sig_addr, &signal, NULL, NULL, false, world_pe, fn);
 }
 
 /*
@@ -125,33 +126,25 @@ void stp_put_notify(struct stp_ctx *ctx, void *dest, const void *source, size_t 
 
 void pshmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe)
 {
-    struct stp_ctx *c = stp_ctx_check(ctx, __func__);
-
-    signal_send(c, sig_addr, signal, SHMEM_SIGNAL_SET, stp_ctx_pe(c, pe, __func__), __func__);
+    signal_send(stp_ctx_check(ctx, __func__), sig_addr, signal, STP_AMO_SET, pe, __func__);
 }
 STP_PROFILED(shmem_ctx_signal_set);
 
 void pshmem_ctx_signal_add(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe)
 {
-    struct stp_ctx *c = stp_ctx_check(ctx, __func__);
-
-    signal_send(c, sig_addr, signal, SHMEM_SIGNAL_ADD, stp_ctx_pe(c, pe, __func__), __func__);
+    signal_send(stp_ctx_check(ctx, __func__), sig_addr, signal, STP_AMO_ADD, pe, __func__);
 }
 STP_PROFILED(shmem_ctx_signal_add);
 
 void(pshmem_signal_set)(uint64_t *sig_addr, uint64_t signal, int pe)
 {
-    struct stp_ctx *c = &stp_ctx_default;
-
-    signal_send(c, sig_addr, signal, SHMEM_SIGNAL_SET, stp_ctx_pe(c, pe, __func__), __func__);
+    signal_send(&stp_ctx_default, sig_addr, signal, STP_AMO_SET, pe, __func__);
 }
 STP_PROFILED(shmem_signal_set);
 
 void(pshmem_signal_add)(uint64_t *sig_addr, uint64_t signal, int pe)
 {
-    struct stp_ctx *c = &stp_ctx_default;
-
-    signal_send(c, sig_addr, signal, SHMEM_SIGNAL_ADD, stp_ctx_pe(c, pe, __func__), __func__);
+    signal_send(&stp_ctx_default, sig_addr, signal, STP_AMO_ADD, pe, __func__);
 }
 STP_PROFILED(shmem_signal_add);
 
@@ -188,33 +181,9 @@ uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 }
 STP_PROFILED(shmem_signal_fetch);
 
-static bool signal_compare(uint64_t value, int cmp, uint64_t cmp_value, const char *fn)
-{
-    switch (cmp) {
-    case SHMEM_CMP_EQ:
-        return value == cmp_value;
-    case SHMEM_CMP_NE:
-        return value != cmp_value;
-    case SHMEM_CMP_GT:
-        return value > cmp_value;
-    case SHMEM_CMP_LE:
-        return value <= cmp_value;
-    case SHMEM_CMP_LT:
-        return value < cmp_value;
-    case SHMEM_CMP_GE:
-        return value >= cmp_value;
-    default:
-        stp_fatal_cmp(fn, cmp);
-    }
-}
-
-static STP_COLD void signal_show(const uint64_t *sig_addr, int cmp, uint64_t cmp_value,
+static STP_COLD void signal_show(const uint64_t *sig_addr, unsigned wanted, uint64_t cmp_value,
                                  const char *fn)
 {
-    unsigned wanted = 0;
-
-    for (unsigned i = 0; i < 3; i++) /* less, equal, greater */
-        wanted |= (unsigned)signal_compare(i, cmp, 1, fn) << i;
     stp_wait_show(&(struct stp_wait_subject){.kind = STP_WAIT_VARS,
                                              .fn = fn,
                                              .addr = sig_addr,
@@ -227,13 +196,14 @@ static STP_COLD void signal_show(const uint64_t *sig_addr, int cmp, uint64_t cmp
 
 uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)
 {
+    unsigned wanted = stp_cmp_outcomes(cmp, __func__);
     struct stp_wait wait = {0};
     uint64_t value;
 
     signal_check(sig_addr, __func__);
     value = signal_load(sig_addr);
-    while (!signal_compare(value, cmp, cmp_value, __func__)) {
-        if (STP_UNLIKELY(stp_wait_idle(&wait))) signal_show(sig_addr, cmp, cmp_value, __func__);
+    while (!(wanted >> (1 - (value < cmp_value) + (value > cmp_value)) & 1)) {
+        if (STP_UNLIKELY(stp_wait_idle(&wait))) signal_show(sig_addr, wanted, cmp_value, __func__);
         value = signal_load(sig_addr);
     }
     stp_wait_end(&wait);
