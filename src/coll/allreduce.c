@@ -16,42 +16,6 @@
 #define REDUCE_AHEAD ((size_t)1 << 20) /* bytes fetched from a child at once */
 #define REDUCE_ALONE ((size_t)64 << 10) /* bytes of all members that the last one reduces for all */
 
-/* Leaders, going up: wait for the subtree of each round and take it in; then tell the parent. */
-static void reduce_up(const struct stp_coll_reduction *r,
-                      void (*take)(const struct stp_coll_reduction *r, int child_pe, void *arg),
-                      void *arg)
-{
-    const struct stp_team_hierarchy *plan = &r->team->plan;
-
-    for (int mask = 1, round = 0; mask < plan->n_groups; mask <<= 1, round++) {
-        uint64_t *flag = &r->cell->flags[COLL_CHILD + round];
-        if (plan->group & mask) {
-            stp_coll_post(flag, r->sequence, plan->leaders[plan->group & ~mask]);
-            return;
-        }
-        if (plan->group + mask >= plan->n_groups) continue;
-        stp_coll_wait_far(flag, r->sequence);
-        take(r, plan->leaders[plan->group + mask], arg);
-    }
-}
-
-/* Leaders, coming down: wait for the result in mine, unless I am the root; pass it on. */
-static void reduce_down(const struct stp_coll_reduction *r, void *mine, size_t nbytes)
-{
-    const struct stp_team_hierarchy *plan = &r->team->plan;
-    uint64_t *flag = &r->cell->flags[COLL_RESULT];
-    int mask = 1;
-
-    if (plan->group != 0) stp_coll_wait_far(flag, r->sequence);
-    while (mask < plan->n_groups && !(plan->group & mask))
-        mask <<= 1;
-    for (mask >>= 1; mask > 0; mask >>= 1)
-        if (plan->group + mask < plan->n_groups)
-            stp_put_notify(&stp_ctx_coll, mine, mine, nbytes, flag, r->sequence, SHMEM_SIGNAL_SET,
-                           plan->leaders[plan->group + mask], r->fn);
-    stp_coll_quiet();
-}
-
 /* ---- small ------------------------------------------------------------------ */
 
 /* More members on the only node than cores. */
@@ -223,44 +187,71 @@ static void reduce_large_crowded(const struct stp_coll_reduction *r, void *dest,
     stp_coll_release(r->team, first, r->sequence);
 }
 
-struct reduce_vector {
-    char *dest;
-    size_t nreduce;
-};
-
 /* Through room bytes at theirs, each filled by one get that is waited for. */
-static void reduce_fetched(const struct stp_coll_reduction *r, int child_pe,
-                           const struct reduce_vector *v, char *theirs, size_t room)
+static void reduce_fetched(const struct stp_coll_reduction *r, int child_pe, char *dest,
+                           size_t nreduce, char *theirs, size_t room)
 {
     room /= r->size;
-    for (size_t at = 0, n; at < v->nreduce; at += n) {
-        char *mine = v->dest + at * r->size;
-        n = v->nreduce - at < room ? v->nreduce - at : room;
+    for (size_t at = 0, n; at < nreduce; at += n) {
+        char *mine = dest + at * r->size;
+        n = nreduce - at < room ? nreduce - at : room;
         stp_get(&stp_ctx_coll, theirs, mine, n * r->size, child_pe, r->fn);
         stp_op_reduce(r->op, r->dtype, mine, theirs, n);
     }
 }
 
 /* Few large gets: each may last until other processes let both sides have a core. */
-static void reduce_take_large(const struct stp_coll_reduction *r, int child_pe, void *arg)
+static void reduce_child(const struct stp_coll_reduction *r, int child_pe, char *dest,
+                         size_t nreduce)
 {
-    const struct reduce_vector *v = arg;
-    size_t nbytes = v->nreduce * r->size, room = nbytes < REDUCE_AHEAD ? nbytes : REDUCE_AHEAD;
+    size_t nbytes = nreduce * r->size, room = nbytes < REDUCE_AHEAD ? nbytes : REDUCE_AHEAD;
     char *many = room > REDUCE_BLOCK ? malloc(room) : NULL;
 
     if (many != NULL)
-        reduce_fetched(r, child_pe, v, many, room);
+        reduce_fetched(r, child_pe, dest, nreduce, many, room);
     else
-        reduce_fetched(r, child_pe, v, (char *)reduce_scratch(r), REDUCE_BLOCK);
+        reduce_fetched(r, child_pe, dest, nreduce, (char *)reduce_scratch(r), REDUCE_BLOCK);
     free(many);
+}
+
+/* Leaders, going up: wait for the subtree of each round and take it in; then tell the parent. */
+static void reduce_up(const struct stp_coll_reduction *r, char *dest, size_t nreduce)
+{
+    const struct stp_team_hierarchy *plan = &r->team->plan;
+
+    for (int mask = 1, round = 0; mask < plan->n_groups; mask <<= 1, round++) {
+        uint64_t *flag = &r->cell->flags[COLL_CHILD + round];
+        if (plan->group & mask) {
+            stp_coll_post(flag, r->sequence, plan->leaders[plan->group & ~mask]);
+            return;
+        }
+        if (plan->group + mask >= plan->n_groups) continue;
+        stp_coll_wait_far(flag, r->sequence);
+        reduce_child(r, plan->leaders[plan->group + mask], dest, nreduce);
+    }
+}
+
+/* Leaders, coming down: wait for the result in mine, unless I am the root; pass it on. */
+static void reduce_down(const struct stp_coll_reduction *r, void *mine, size_t nbytes)
+{
+    const struct stp_team_hierarchy *plan = &r->team->plan;
+    uint64_t *flag = &r->cell->flags[COLL_RESULT];
+    int mask = 1;
+
+    if (plan->group != 0) stp_coll_wait_far(flag, r->sequence);
+    while (mask < plan->n_groups && !(plan->group & mask))
+        mask <<= 1;
+    for (mask >>= 1; mask > 0; mask >>= 1)
+        if (plan->group + mask < plan->n_groups)
+            stp_put_notify(&stp_ctx_coll, mine, mine, nbytes, flag, r->sequence, SHMEM_SIGNAL_SET,
+                           plan->leaders[plan->group + mask], r->fn);
+    stp_coll_quiet();
 }
 
 /* Binomial: each leader reads what its children have, and the result comes down. */
 static void tree_leaders(const struct stp_coll_reduction *r, void *dest, size_t nreduce)
 {
-    struct reduce_vector vector = {dest, nreduce};
-
-    reduce_up(r, reduce_take_large, &vector);
+    reduce_up(r, dest, nreduce);
     reduce_down(r, dest, nreduce * r->size);
 }
 
