@@ -43,9 +43,13 @@ struct stp_coll_algorithm {
      * may be read, and its source may be written after stp_coll_quiet().
      */
     void (*broadcast)(const struct stp_coll_bcast *b);
-    /* More than COLL_SMALL. */
+    /*
+     * More than COLL_SMALL: all members call reduce; or, where that is NULL, leaders alone
+     * reduce_leaders, on a dest that has what their nodes have and gets what all have.
+     */
     void (*reduce)(const struct stp_coll_reduction *r, void *dest, const void *source,
                    size_t nreduce);
+    void (*reduce_leaders)(const struct stp_coll_reduction *r, void *dest, size_t nreduce);
     /* Leaders alone, up to stp_coll_net_room() at acc. NULL: can() refuses up to COLL_SMALL. */
     void (*reduce_cell)(const struct stp_coll_reduction *r, void *acc, size_t nreduce);
     void (*gather)(const struct stp_coll_gather *g); /* of collect and fcollect */

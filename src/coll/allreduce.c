@@ -255,15 +255,9 @@ static void tree_leaders(const struct stp_coll_reduction *r, void *dest, size_t 
     reduce_down(r, dest, nreduce * r->size);
 }
 
-static void tree_reduce(const struct stp_coll_reduction *r, void *dest, const void *source,
-                        size_t nreduce)
-{
-    stp_coll_reduce_by_leaders(r, dest, source, nreduce, tree_leaders);
-}
-
 const struct stp_coll_algorithm stp_coll_reduce_tree = {.name = "tree",
                                                         .what = STP_COLL_REDUCE,
-                                                        .reduce = tree_reduce,
+                                                        .reduce_leaders = tree_leaders,
                                                         .reduce_cell = stp_coll_tree_reduce_cell};
 
 void stp_coll_reduce_node(const struct stp_coll_reduction *r, void *dest, const void *source,
@@ -275,10 +269,12 @@ void stp_coll_reduce_node(const struct stp_coll_reduction *r, void *dest, const 
         reduce_range(r, dest, source, 0, nreduce, 1);
 }
 
-void stp_coll_reduce_by_leaders(const struct stp_coll_reduction *r, void *dest, const void *source,
-                                size_t nreduce,
-                                void (*leaders)(const struct stp_coll_reduction *r, void *dest,
-                                                size_t nreduce))
+/*
+ * Leaders alone reduce, in place: the dest of each has what its node has then, and the algorithm
+ * makes it what all have. The other members wait.
+ */
+static void reduce_by_leaders(const struct stp_coll_reduction *r, void *dest, const void *source,
+                              size_t nreduce)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
     size_t nbytes = nreduce * r->size;
@@ -289,7 +285,7 @@ void stp_coll_reduce_by_leaders(const struct stp_coll_reduction *r, void *dest, 
     else if (dest != source)
         memcpy(dest, source, nbytes);
     stp_coll_node_sync(r->team); /* the leader has what its node has */
-    if (plan->local == 0) leaders(r, dest, nreduce);
+    if (plan->local == 0) r->how->reduce_leaders(r, dest, nreduce);
     stp_coll_node_sync(r->team); /* the leader has the result */
     if (plan->local != 0) memcpy(dest, stp_ptr(dest, plan->local_pes[0]), nbytes);
     stp_coll_node_sync(r->team); /* and everybody has read it */
@@ -299,7 +295,10 @@ static void reduce_large(const struct stp_coll_reduction *r, void *dest, const v
                          size_t nreduce)
 {
     if (r->how != NULL) {
-        r->how->reduce(r, dest, source, nreduce);
+        if (r->how->reduce != NULL)
+            r->how->reduce(r, dest, source, nreduce);
+        else
+            reduce_by_leaders(r, dest, source, nreduce);
         return;
     }
     if (reduce_pays_alone(r, nreduce * r->size)) {

@@ -133,11 +133,5 @@ static void shares_leaders(const struct stp_coll_reduction *r, void *dest, size_
     free(slots);
 }
 
-static void shares_reduce(const struct stp_coll_reduction *r, void *dest, const void *source,
-                          size_t nreduce)
-{
-    stp_coll_reduce_by_leaders(r, dest, source, nreduce, shares_leaders);
-}
-
 const struct stp_coll_algorithm stp_coll_reduce_rsag = {
-    .name = "shares", .what = STP_COLL_REDUCE, .can = shares_can, .reduce = shares_reduce};
+    .name = "shares", .what = STP_COLL_REDUCE, .can = shares_can, .reduce_leaders = shares_leaders};

@@ -136,15 +136,6 @@ struct stp_coll_reduction {
 };
 
 /*
- * For algorithms in which leaders alone reduce, in place: dest of each has what its node has then;
- * leaders() makes it what all have. The other members wait.
- */
-void stp_coll_reduce_by_leaders(const struct stp_coll_reduction *r, void *dest, const void *source,
-                                size_t nreduce,
-                                void (*leaders)(const struct stp_coll_reduction *r, void *dest,
-                                                size_t nreduce));
-
-/*
  * For leaders: what the members of the node have at source, which is ready there, reduced to dest,
  * in the order of their ranks.
  */
