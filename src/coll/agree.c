@@ -13,23 +13,9 @@ void stp_coll_agree(struct stp_team *team, int64_t *values, size_t n_values)
     stp_coll_reduce_unchecked(team, STP_MAX, STP_I64, values, values, n_values, "agreement");
 }
 
-/* Through the cells: everyone writes its own, and after a sync reads those of all others. */
 void stp_coll_gather(struct stp_team *team, void *all, const void *mine, size_t nbytes)
 {
-    uint64_t sequence;
-    struct stp_coll_cell *cell;
-
-    if (stp_coll_gather_fits(team, nbytes)) {
-        stp_coll_gather_part(team, all, mine, nbytes, 0, nbytes);
-        return;
-    }
-    cell = stp_coll_take_cell(team, &sequence);
-    memcpy(cell->in, mine, nbytes);
-    stp_coll_sync(team);
-    for (int rank = 0; rank < team->n_pes; rank++)
-        stp_get_nbi(&stp_ctx_coll, (char *)all + (size_t)rank * nbytes, cell->in, nbytes,
-                    stp_team_pe(team, rank), "collective");
-    stp_coll_quiet();
+    stp_coll_gather_part(team, all, mine, nbytes, 0, nbytes);
 }
 
 void stp_coll_gather_node(struct stp_team *team, void *all, const void *mine, size_t nbytes)

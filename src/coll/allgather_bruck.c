@@ -64,8 +64,8 @@ bool stp_coll_gather_fits(const struct stp_team *team, size_t nbytes)
            nbytes * (size_t)team->n_pes <= COLL_NET;
 }
 
-void stp_coll_gather_part(struct stp_team *team, void *all, const void *mine, size_t nbytes,
-                          size_t skip, size_t take)
+static void gather_by_leaders(struct stp_team *team, void *all, const void *mine, size_t nbytes,
+                              size_t skip, size_t take)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
     uint64_t sequence;
@@ -87,6 +87,30 @@ void stp_coll_gather_part(struct stp_team *team, void *all, const void *mine, si
         stp_coll_wait_node(team, &leader->flags[COLL_DONE], sequence);
     }
     gather_unpack(team, leader, all, nbytes, skip, take);
+}
+
+/* Everyone writes its own cell, and after a sync reads those of all others. */
+static void gather_by_cells(struct stp_team *team, char *all, const void *mine, size_t nbytes,
+                            size_t skip, size_t take)
+{
+    uint64_t sequence;
+    struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
+
+    memcpy(cell->in, mine, nbytes);
+    stp_coll_sync(team);
+    for (int rank = 0; rank < team->n_pes; rank++)
+        stp_get_nbi(&stp_ctx_coll, all + take * (size_t)rank, cell->in + skip, take,
+                    stp_team_pe(team, rank), "collective");
+    stp_coll_quiet();
+}
+
+void stp_coll_gather_part(struct stp_team *team, void *all, const void *mine, size_t nbytes,
+                          size_t skip, size_t take)
+{
+    if (stp_coll_gather_fits(team, nbytes))
+        gather_by_leaders(team, all, mine, nbytes, skip, take);
+    else
+        gather_by_cells(team, all, mine, nbytes, skip, take);
 }
 
 static bool bruck_gather_can(const struct stp_team *team, const struct stp_coll_call *call)

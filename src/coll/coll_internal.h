@@ -152,8 +152,8 @@ size_t stp_coll_net_room(const struct stp_team *team);
 bool stp_coll_gather_fits(const struct stp_team *team, size_t nbytes);
 
 /*
- * nbytes at mine, of every member; take of them behind the first skip to all, in rank order. When
- * they fit. Nobody leaves before all have come.
+ * Gathers nbytes (up to COLL_SMALL) at mine from every member and writes take of them, behind the
+ * first skip, to all in rank order; mine may be all. Nobody leaves before all have come.
  */
 void stp_coll_gather_part(struct stp_team *team, void *all, const void *mine, size_t nbytes,
                           size_t skip, size_t take);

@@ -300,21 +300,6 @@ int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size
 
 /* ---- alltoall ------------------------------------------------------------------- */
 
-/* nbytes is one block. The source is in the cell before a dest that may be the same is written. */
-static void alltoall_by_cells(struct stp_team *team, char *dest, const void *source, size_t nbytes)
-{
-    uint64_t sequence;
-    struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
-    const unsigned char *mine = cell->in + nbytes * (size_t)team->rank;
-
-    memcpy(cell->in, source, nbytes * (size_t)team->n_pes);
-    stp_coll_sync(team);
-    for (int rank = 0; rank < team->n_pes; rank++)
-        stp_get_nbi(&stp_ctx_coll, dest + nbytes * (size_t)rank, mine, nbytes,
-                    stp_team_pe(team, rank), "collective");
-    stp_coll_quiet();
-}
-
 /* Each of my blocks to my place in the dest that it is for. */
 static void alltoall_direct(const struct stp_coll_alltoall *a)
 {
@@ -341,7 +326,7 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
     a.device = stp_on_device(dest, source);
     how = collect_choose(team, &call, a.device, &stp_coll_alltoall_direct);
     if (how == &stp_coll_alltoall_direct && collect_by_cells(team, dest, source, all))
-        alltoall_by_cells(team, dest, source, nbytes);
+        stp_coll_gather_part(team, dest, source, all, nbytes * (size_t)team->rank, nbytes);
     else
         how->alltoall(&a);
     return 0;
