@@ -9,22 +9,13 @@
 
 #include <string.h>
 
-/* Blocks of so many groups from mine backwards. */
-static size_t gather_members(const struct stp_team_hierarchy *plan, int n)
+/* Blocks of n groups, from one backwards. */
+static size_t gather_members(const struct stp_team_hierarchy *plan, int group, int n)
 {
-    int from = plan->group - n + 1, n_pes = plan->first[plan->n_groups];
+    int from = group - n + 1, n_pes = plan->first[plan->n_groups];
 
-    if (from >= 0) return (size_t)(plan->first[plan->group + 1] - plan->first[from]);
-    return (size_t)(plan->first[plan->group + 1] + n_pes - plan->first[from + plan->n_groups]);
-}
-
-/* The same, from a leader that is step groups further on. */
-static size_t gather_members_at(const struct stp_team_hierarchy *plan, int step, int n)
-{
-    struct stp_team_hierarchy there = *plan;
-
-    there.group = (plan->group + step) % plan->n_groups;
-    return gather_members(&there, n);
+    if (from >= 0) return (size_t)(plan->first[group + 1] - plan->first[from]);
+    return (size_t)(plan->first[group + 1] + n_pes - plan->first[from + plan->n_groups]);
 }
 
 static void gather_across(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
@@ -34,12 +25,12 @@ static void gather_across(struct stp_team *team, struct stp_coll_cell *cell, uin
     int n = plan->n_groups;
 
     for (int step = 1, round = 0; step < n; step <<= 1, round++) {
-        int n_sent = step < n - step ? step : n - step;
-        size_t at = nbytes * gather_members_at(plan, step, step);
+        int n_sent = step < n - step ? step : n - step, to = (plan->group + step) % n;
+        size_t at = nbytes * gather_members(plan, to, step);
         uint64_t *flag = &cell->flags[COLL_CHILD + round];
 
-        stp_coll_send(cell->net + at, cell->net, nbytes * gather_members(plan, n_sent), flag,
-                      sequence, plan->leaders[(plan->group + step) % n]);
+        stp_coll_send(cell->net + at, cell->net, nbytes * gather_members(plan, plan->group, n_sent),
+                      flag, sequence, plan->leaders[to]);
         stp_coll_wait_far(flag, sequence);
     }
 }
