@@ -18,14 +18,7 @@ static bool scatter_can(const struct stp_team *team, const struct stp_coll_call 
     return team->plan.n_groups <= SCATTER_MOST;
 }
 
-/* Places are counted from the root's, which is 0; its share would be what it has already. */
-static int scatter_leader(const struct stp_coll_bcast *s, int place)
-{
-    const struct stp_team_hierarchy *plan = &s->team->plan;
-
-    return plan->leaders[(place + s->root_group) % plan->n_groups];
-}
-
+/* Of each place but the root's, which is 0 and whose share would be what it has already. */
 static size_t scatter_share(const struct stp_coll_bcast *s)
 {
     size_t n = (size_t)s->team->plan.n_groups - 1;
@@ -59,24 +52,24 @@ static void scatter_send(const struct stp_coll_bcast *s)
     int n = s->team->plan.n_groups;
     size_t at, nbytes;
 
-    if (s->ask) stp_coll_wait_count(s->cell, COLL_HERE, (size_t)n - 1);
+    if (s->team->active_set) stp_coll_wait_count(s->cell, COLL_HERE, (size_t)n - 1);
     for (size_t piece = 0; piece < SCATTER_PIECES; piece++)
         for (int place = 1; place < n; place++)
             if ((nbytes = scatter_find(s, place, piece, &at)) > 0)
                 stp_put_notify(&stp_ctx_coll, s->dest + at, s->source + at, nbytes,
                                &s->cell->flags[COLL_CHILD + piece], s->sequence, SHMEM_SIGNAL_SET,
-                               scatter_leader(s, place), s->fn);
+                               stp_coll_bcast_leader(s, place), s->fn);
 }
 
 /* That of the others: on return all is in dest. */
 static void scatter_receive(const struct stp_coll_bcast *s)
 {
-    const struct stp_team_hierarchy *plan = &s->team->plan;
-    int n = plan->n_groups, me = (plan->group - s->root_group + n) % n;
+    int n = s->team->plan.n_groups, me = stp_coll_bcast_vgroup(s);
     size_t at, nbytes, n_others = 0;
 
     /* The root begins when all are here: who has a piece of it may write to all. */
-    if (s->ask) stp_coll_send_count(s->cell, COLL_HERE, NULL, NULL, 0, s->root_pe, s->fn);
+    if (s->team->active_set)
+        stp_coll_send_count(s->cell, COLL_HERE, NULL, NULL, 0, s->root_pe, s->fn);
     for (size_t piece = 0; piece < SCATTER_PIECES; piece++) {
         if ((nbytes = scatter_find(s, me, piece, &at)) > 0)
             stp_coll_wait_far(&s->cell->flags[COLL_CHILD + piece], s->sequence);
@@ -86,7 +79,7 @@ static void scatter_receive(const struct stp_coll_bcast *s)
 
             if (nbytes > 0)
                 stp_coll_send_count(s->cell, COLL_CAME, s->dest + at, s->dest + at, nbytes,
-                                    scatter_leader(s, place), s->fn);
+                                    stp_coll_bcast_leader(s, place), s->fn);
             n_others += scatter_find(s, place, piece, &there) > 0;
         }
     }

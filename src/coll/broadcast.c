@@ -9,16 +9,14 @@
 
 #include <string.h>
 
-/* World number of the leader of the group that stands at place vg counted from the root's. */
-static int bcast_leader(const struct stp_coll_bcast *b, int vg)
+int stp_coll_bcast_leader(const struct stp_coll_bcast *b, int vg)
 {
     const struct stp_team_hierarchy *plan = &b->team->plan;
 
     return vg == 0 ? b->root_pe : plan->leaders[(vg + b->root_group) % plan->n_groups];
 }
 
-/* My group's place counted from the root's. */
-static int bcast_vgroup(const struct stp_coll_bcast *b)
+int stp_coll_bcast_vgroup(const struct stp_coll_bcast *b)
 {
     const struct stp_team_hierarchy *plan = &b->team->plan;
 
@@ -28,7 +26,7 @@ static int bcast_vgroup(const struct stp_coll_bcast *b)
 /* The first leader below is so many places further on; half as many the next. Nobody below: 0. */
 static int bcast_first_below(const struct stp_coll_bcast *b)
 {
-    int vg = bcast_vgroup(b), mask = 1;
+    int vg = stp_coll_bcast_vgroup(b), mask = 1;
 
     while (mask < b->team->plan.n_groups && !(vg & mask))
         mask <<= 1;
@@ -38,12 +36,12 @@ static int bcast_first_below(const struct stp_coll_bcast *b)
 /* Leaders only: tell those below what is small, the biggest subtree first. */
 static void bcast_down(const struct stp_coll_bcast *b, void *data)
 {
-    int vg = bcast_vgroup(b);
+    int vg = stp_coll_bcast_vgroup(b);
 
     for (int mask = bcast_first_below(b); mask > 0; mask >>= 1)
         if (vg + mask < b->team->plan.n_groups)
             stp_coll_send(data, data, b->nbytes, &b->cell->flags[COLL_RESULT], b->sequence,
-                          bcast_leader(b, vg + mask));
+                          stp_coll_bcast_leader(b, vg + mask));
 }
 
 static void bcast_small(const struct stp_coll_bcast *b)
@@ -62,7 +60,7 @@ static void bcast_small(const struct stp_coll_bcast *b)
         stp_coll_post_node(b->team, &cell->flags[COLL_READY], b->sequence);
         bcast_down(b, cell->out);
     }
-    if (stp_rt.pe != b->root_pe || b->to_root) memcpy(b->dest, from->out, b->nbytes);
+    if (stp_rt.pe != b->root_pe || !b->team->active_set) memcpy(b->dest, from->out, b->nbytes);
 }
 
 /* The leader's readers are done: its buffer is free again. */
@@ -94,26 +92,26 @@ static uint64_t *bcast_here(const struct stp_coll_bcast *b, int mask)
 /* Leaders but the root's, where dest will be written: my dest is free now. */
 static void bcast_say_here(const struct stp_coll_bcast *b)
 {
-    int vg = bcast_vgroup(b), mask = vg & -vg;
+    int vg = stp_coll_bcast_vgroup(b), mask = vg & -vg;
 
-    stp_coll_post(bcast_here(b, mask), b->sequence, bcast_leader(b, vg - mask));
+    stp_coll_post(bcast_here(b, mask), b->sequence, stp_coll_bcast_leader(b, vg - mask));
 }
 
 static void bcast_tree(const struct stp_coll_bcast *b)
 {
-    int vg = bcast_vgroup(b);
+    int vg = stp_coll_bcast_vgroup(b);
 
     if (vg != 0) {
-        if (b->ask) bcast_say_here(b);
+        if (b->team->active_set) bcast_say_here(b);
         stp_coll_wait_far(&b->cell->flags[COLL_RESULT], b->sequence);
     }
     stp_coll_post_node(b->team, &b->cell->flags[COLL_READY], b->sequence);
     for (int mask = bcast_first_below(b); mask > 0; mask >>= 1) {
         if (vg + mask >= b->team->plan.n_groups) continue;
-        if (b->ask) stp_coll_wait_far(bcast_here(b, mask), b->sequence);
+        if (b->team->active_set) stp_coll_wait_far(bcast_here(b, mask), b->sequence);
         stp_put_notify(&stp_ctx_coll, b->dest, vg == 0 ? b->source : b->dest, b->nbytes,
                        &b->cell->flags[COLL_RESULT], b->sequence, SHMEM_SIGNAL_SET,
-                       bcast_leader(b, vg + mask), b->fn);
+                       stp_coll_bcast_leader(b, vg + mask), b->fn);
     }
 }
 
@@ -132,7 +130,7 @@ static void bcast_large(const struct stp_coll_bcast *b)
         stp_coll_choose(b->team, &call)->broadcast(b);
     else
         bcast_tree(b);
-    if (stp_rt.pe == b->root_pe && b->to_root && b->dest != b->source)
+    if (stp_rt.pe == b->root_pe && !b->team->active_set && b->dest != b->source)
         memcpy(b->dest, b->source, b->nbytes);
     bcast_wait_readers(b);
     stp_coll_quiet(); /* what I sent has left its place */
@@ -141,20 +139,15 @@ static void bcast_large(const struct stp_coll_bcast *b)
 int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                        int root, const char *fn)
 {
-    struct stp_coll_bcast b = {.team = team,
-                               .to_root = !team->active_set,
-                               .ask = team->active_set,
-                               .dest = dest,
-                               .source = source,
-                               .nbytes = nbytes,
-                               .fn = fn};
+    struct stp_coll_bcast b = {
+        .team = team, .dest = dest, .source = source, .nbytes = nbytes, .fn = fn};
 
     if ((unsigned)root >= (unsigned)team->n_pes)
         stp_fatal(fn, "PE_root is %d: members are 0..%d", root, team->n_pes - 1);
     if (nbytes == 0) return 0;
     if (team->n_pes == 1) {
         stp_coll_check_ends(dest, source, nbytes, fn);
-        if (b.to_root) stp_copy_any(dest, source, nbytes, fn);
+        if (!team->active_set) stp_copy_any(dest, source, nbytes, fn);
         return 0;
     }
     stp_coll_check(team, dest, source, nbytes, nbytes, fn);

@@ -194,21 +194,29 @@ void stp_coll_leader_alltoall(const struct stp_coll_alltoall *a);
  */
 void stp_coll_wait_far(const uint64_t *word, uint64_t value);
 
-/* A broadcast, as algorithms get it (algorithm_table.h). */
+/*
+ * A broadcast, as algorithms get it (algorithm_table.h). In an active set the root's dest is not
+ * written, and any other only after its owner said that it is here.
+ */
 struct stp_coll_bcast {
     struct stp_team *team;
     struct stp_coll_cell *cell;
     uint64_t sequence;
     int root_group;
     int root_pe;
-    int leader;   /* of my node, for this broadcast: the root, on its own */
-    bool to_root; /* the root's dest is written too */
-    bool ask;     /* a dest is written only after its owner said that it is here */
+    int leader; /* of my node, for this broadcast: the root, on its own */
     char *dest;
     const char *source;
     size_t nbytes;
     const char *fn;
 };
+
+/*
+ * The place of my group, counted from the root's; and the world number of the leader of the group
+ * at a place, which is the root at place 0.
+ */
+int stp_coll_bcast_vgroup(const struct stp_coll_bcast *b);
+int stp_coll_bcast_leader(const struct stp_coll_bcast *b, int vg);
 
 /*
  * Add one to a count of pe's, COLL_CAME or COLL_HERE, behind nbytes at dest there, or 0. Source may
