@@ -46,7 +46,7 @@ static void reduce_small_crowded(const struct stp_coll_reduction *r, void *dest,
 
     if (stp_coll_arrive_is_last(r->team, r->cell, r->sequence, &first)) {
         reduce_local_cells(r, first->out, nreduce, false);
-        stp_coll_release(r->team, first, r->sequence);
+        stp_coll_post_node(r->team, &first->flags[COLL_DONE], r->sequence);
     }
     memcpy(dest, first->out, nreduce * r->size);
 }
@@ -184,7 +184,7 @@ static void reduce_large_crowded(const struct stp_coll_reduction *r, void *dest,
 
     if (!stp_coll_arrive_is_last(r->team, r->cell, r->sequence, &first)) return;
     reduce_range(r, dest, source, 0, nreduce, r->team->plan.n_local);
-    stp_coll_release(r->team, first, r->sequence);
+    stp_coll_post_node(r->team, &first->flags[COLL_DONE], r->sequence);
 }
 
 /* Through room bytes at theirs, each filled by one get that is waited for. */

@@ -93,13 +93,12 @@ void stp_coll_node_sync(struct stp_team *team);
 
 /*
  * Where the members of this node have fewer cores than they are: count in, once a cell. True for
- * who comes last; it does what is to be done for all and calls stp_coll_release(). For the others
+ * who comes last; it does what is to be done for all and posts COLL_DONE of *first. For the others
  * false, once it has done so. So each waits once, and for nobody in particular. Returns the first
  * local member's cell in *first.
  */
 bool stp_coll_arrive_is_last(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
                              struct stp_coll_cell **first);
-void stp_coll_release(struct stp_team *team, struct stp_coll_cell *first, uint64_t sequence);
 
 /* Group of a rank of the team. */
 int stp_coll_group_of(const struct stp_team *team, int rank);

@@ -187,11 +187,6 @@ bool stp_coll_arrive_is_last(struct stp_team *team, struct stp_coll_cell *cell, 
     return false;
 }
 
-void stp_coll_release(struct stp_team *team, struct stp_coll_cell *first, uint64_t sequence)
-{
-    stp_coll_post_node(team, &first->flags[COLL_DONE], sequence);
-}
-
 int pshmem_team_sync(shmem_team_t team)
 {
     return stp_coll_sync(stp_team_check(team, __func__));
