@@ -78,15 +78,20 @@ void stp_cuda_tell(CUresult result, const char *call);
 int stp_cuda_retain(struct cuda_device *device);
 void stp_cuda_release(struct cuda_device *device);
 
-/* Hold it if somebody else here does already. */
-bool stp_cuda_retain_if_up(struct cuda_device *device);
-
 /*
  * Make it the current context of this thread, on top of whatever the program has there; needs a
  * reference. 0 or -errno, logged; leave after success alone.
  */
 int stp_cuda_enter(struct cuda_device *device);
 void stp_cuda_leave(void);
+
+/*
+ * Both for a time: what is made in a context is gone with its last reference. visit_if_up: when
+ * somebody here holds the context already; false, and nothing to end, when nobody does.
+ */
+int stp_cuda_visit_begin(struct cuda_device *device);
+bool stp_cuda_visit_if_up(struct cuda_device *device);
+void stp_cuda_visit_end(struct cuda_device *device);
 
 /* ---- device_select.c -------------------------------------------------------------------- */
 

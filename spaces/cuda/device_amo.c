@@ -129,13 +129,9 @@ static int atomics_make(struct cuda_device *device)
 
     device->atomics = calloc(1, sizeof(*device->atomics));
     if (device->atomics == NULL) return -ENOMEM;
-    if (stp_cuda_retain(device) != 0) {
+    if (stp_cuda_visit_begin(device) != 0) {
         free(device->atomics);
         device->atomics = NULL;
-        return -EIO;
-    }
-    if (stp_cuda_enter(device) != 0) {
-        atomics_end(device);
         return -EIO;
     }
     result = atomics_fill(device, &call);

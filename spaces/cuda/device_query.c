@@ -81,13 +81,10 @@ static size_t look_context(struct cuda_device *device)
     int active = 0;
 
     if (stp_cuda.api.primary_ctx_get_state(device->handle, &flags, &active) != CUDA_SUCCESS ||
-        !active || stp_cuda_retain(device) != 0)
+        !active || stp_cuda_visit_begin(device) != 0)
         return SIZE_MAX;
-    if (stp_cuda_enter(device) == 0) {
-        if (stp_cuda.api.mem_get_info(&free, &total) != CUDA_SUCCESS) free = SIZE_MAX;
-        stp_cuda_leave();
-    }
-    stp_cuda_release(device);
+    if (stp_cuda.api.mem_get_info(&free, &total) != CUDA_SUCCESS) free = SIZE_MAX;
+    stp_cuda_visit_end(device);
     return free;
 }
 

@@ -311,17 +311,6 @@ void stp_cuda_release(struct cuda_device *device)
     pthread_mutex_unlock(&stp_cuda.lock);
 }
 
-bool stp_cuda_retain_if_up(struct cuda_device *device)
-{
-    bool up;
-
-    pthread_mutex_lock(&stp_cuda.lock);
-    up = device->refs > 0;
-    if (up) device->refs++;
-    pthread_mutex_unlock(&stp_cuda.lock);
-    return up;
-}
-
 int stp_cuda_enter(struct cuda_device *device)
 {
     if (STP_UNLIKELY(__atomic_load_n(&device->lost, __ATOMIC_RELAXED))) return -EIO;
@@ -333,4 +322,33 @@ void stp_cuda_leave(void)
     CUcontext was;
 
     stp_cuda_tell(stp_cuda.api.ctx_pop_current(&was), "cuCtxPopCurrent");
+}
+
+int stp_cuda_visit_begin(struct cuda_device *device)
+{
+    int rc = stp_cuda_retain(device);
+
+    if (rc != 0) return rc;
+    rc = stp_cuda_enter(device);
+    if (rc != 0) stp_cuda_release(device);
+    return rc;
+}
+
+bool stp_cuda_visit_if_up(struct cuda_device *device)
+{
+    bool up;
+
+    pthread_mutex_lock(&stp_cuda.lock);
+    up = device->refs > 0;
+    if (up) device->refs++;
+    pthread_mutex_unlock(&stp_cuda.lock);
+    if (!up || stp_cuda_enter(device) == 0) return up;
+    stp_cuda_release(device);
+    return false;
+}
+
+void stp_cuda_visit_end(struct cuda_device *device)
+{
+    stp_cuda_leave();
+    stp_cuda_release(device);
 }

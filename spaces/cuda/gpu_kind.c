@@ -64,14 +64,10 @@ static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_p
         stp_error("a gpu space: buffer %p overlaps %s", params->buffer, whose);
         return -EBUSY;
     }
-    rc = stp_cuda_retain(device);
+    rc = stp_cuda_visit_begin(device);
     if (rc != 0) return rc;
-    rc = stp_cuda_enter(device);
-    if (rc == 0) {
-        rc = gpu_admit_range(device, params);
-        stp_cuda_leave();
-    }
-    stp_cuda_release(device);
+    rc = gpu_admit_range(device, params);
+    stp_cuda_visit_end(device);
     return rc;
 }
 
@@ -97,14 +93,10 @@ static int gpu_admit_size(struct cuda_device *device, size_t nbytes)
     if (nbytes > device->total) return gpu_too_large(device, nbytes, device->total, device->total);
     (void)stp_cuda.api.primary_ctx_get_state(device->handle, &flags, &active);
     if (!active) return 0;
-    rc = stp_cuda_retain(device);
+    rc = stp_cuda_visit_begin(device);
     if (rc != 0) return rc;
-    rc = stp_cuda_enter(device);
-    if (rc == 0) {
-        rc = gpu_admit_free(device, nbytes);
-        stp_cuda_leave();
-    }
-    stp_cuda_release(device);
+    rc = gpu_admit_free(device, nbytes);
+    stp_cuda_visit_end(device);
     return rc;
 }
 
@@ -252,10 +244,8 @@ static int gpu_create(struct stp_space *space, const struct stp_space_params *pa
     part = gpu_part_new(device);
     if (part == NULL) return -ENOMEM;
     space->own = part;
-    rc = stp_cuda_retain(device);
+    rc = stp_cuda_visit_begin(device);
     if (rc != 0) goto err_part;
-    rc = stp_cuda_enter(device);
-    if (rc != 0) goto err_retain;
     rc = gpu_fill(space, params, share);
     stp_cuda_leave();
     if (rc != 0) goto err_retain;
@@ -323,35 +313,18 @@ static bool gpu_enter(const struct stp_space *space)
     return stp_cuda_enter(part->device) == 0;
 }
 
-/* A reference for as long as it lasts: what was allocated in the context is gone with it. */
-static int gpu_visit(struct cuda_device *device)
-{
-    int rc = stp_cuda_retain(device);
-
-    if (rc != 0) return rc;
-    rc = stp_cuda_enter(device);
-    if (rc != 0) stp_cuda_release(device);
-    return rc;
-}
-
-static void gpu_go(struct cuda_device *device)
-{
-    stp_cuda_leave();
-    stp_cuda_release(device);
-}
-
 static int gpu_register_private(struct stp_allocation *allocation, unsigned number,
                                 int (*add)(unsigned number, void *base, size_t nbytes, int device))
 {
     struct cuda_device *device = &stp_cuda.devices[allocation->device];
-    int rc = gpu_visit(device);
+    int rc = stp_cuda_visit_begin(device);
 
     if (rc != 0) return rc;
     allocation->sync_memops = stp_cuda_sync_memops_set(allocation->base);
     rc = add(number, allocation->base, allocation->nbytes, allocation->device);
     if (rc != 0 && allocation->sync_memops != 0)
         stp_cuda_sync_memops_restore(allocation->base, allocation->sync_memops);
-    gpu_go(device);
+    stp_cuda_visit_end(device);
     return rc;
 }
 
@@ -359,9 +332,9 @@ static void gpu_unregister_private(const struct stp_allocation *allocation)
 {
     struct cuda_device *device = &stp_cuda.devices[allocation->device];
 
-    if (allocation->sync_memops == 0 || gpu_visit(device) != 0) return;
+    if (allocation->sync_memops == 0 || stp_cuda_visit_begin(device) != 0) return;
     stp_cuda_sync_memops_restore(allocation->base, allocation->sync_memops);
-    gpu_go(device);
+    stp_cuda_visit_end(device);
 }
 
 static const struct stp_device_ops gpu_device = {

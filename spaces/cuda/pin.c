@@ -27,15 +27,15 @@ static void pin_register_locked(struct pin *pin)
         struct cuda_device *device = &stp_cuda.devices[i];
         CUresult result;
 
-        if (!stp_cuda_retain_if_up(device)) continue;
-        if (stp_cuda_enter(device) == 0) {
-            result =
-                stp_cuda.api.mem_host_register(pin->host, pin->nbytes, CU_MEMHOSTREGISTER_PORTABLE);
-            stp_cuda_leave();
-            stp_cuda_tell(result, "cuMemHostRegister");
-            if (result == CUDA_SUCCESS) pin->device = device;
-        }
-        if (pin->device == NULL) stp_cuda_release(device);
+        if (!stp_cuda_visit_if_up(device)) continue;
+        result =
+            stp_cuda.api.mem_host_register(pin->host, pin->nbytes, CU_MEMHOSTREGISTER_PORTABLE);
+        stp_cuda_leave();
+        stp_cuda_tell(result, "cuMemHostRegister");
+        if (result == CUDA_SUCCESS)
+            pin->device = device;
+        else
+            stp_cuda_release(device);
     }
 }
 
@@ -103,15 +103,11 @@ void stp_cuda_pin_drop(struct cuda_device *device)
 
 static void flush_device(struct cuda_device *device)
 {
-    if (!device->flushes || !stp_cuda_retain_if_up(device)) return;
-    if (stp_cuda_enter(device) == 0) {
-        stp_cuda_tell(
-            stp_cuda.api.flush_rdma_writes(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
-                                           CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER),
-            "cuFlushGPUDirectRDMAWrites");
-        stp_cuda_leave();
-    }
-    stp_cuda_release(device);
+    if (!device->flushes || !stp_cuda_visit_if_up(device)) return;
+    stp_cuda_tell(stp_cuda.api.flush_rdma_writes(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                                                 CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER),
+                  "cuFlushGPUDirectRDMAWrites");
+    stp_cuda_visit_end(device);
 }
 
 void stp_cuda_flush_remote(void)

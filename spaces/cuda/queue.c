@@ -21,30 +21,20 @@ static struct {
 
 /* ---- streams ----------------------------------------------------------------------------- */
 
-/* Entered; the caller gives the reference back on failure. */
-static int stream_create(struct cuda_stream *stream)
-{
-    int rc = stp_cuda_enter(stream->device);
-
-    if (rc != 0) return rc;
-    rc = stp_cuda_check(stream->device,
-                        stp_cuda.api.stream_create(&stream->handle, CU_STREAM_NON_BLOCKING),
-                        "cuStreamCreate");
-    stp_cuda_leave();
-    return rc;
-}
-
 static struct cuda_stream *stream_new(struct cuda_device *device)
 {
     struct cuda_stream *stream = calloc(1, sizeof(*stream));
+    CUresult result;
 
     if (stream == NULL) {
         stp_error("gpu %d: no memory for the records of a stream", device->ordinal);
         return NULL;
     }
     stream->device = device;
-    if (stp_cuda_retain(device) == 0) {
-        if (stream_create(stream) == 0) return stream;
+    if (stp_cuda_visit_begin(device) == 0) {
+        result = stp_cuda.api.stream_create(&stream->handle, CU_STREAM_NON_BLOCKING);
+        stp_cuda_leave();
+        if (stp_cuda_check(device, result, "cuStreamCreate") == 0) return stream;
         stp_cuda_release(device);
     }
     free(stream);

@@ -188,35 +188,25 @@ bool stp_stream_reaches(const void *ptr)
     return stp_cuda_reaches(ptr);
 }
 
-/* The context is held. */
-static void *stream_words(struct cuda_device *device, size_t nbytes, char *why)
+void *stp_stream_words(int ordinal, size_t nbytes, char *why)
 {
+    struct cuda_device *device = &stp_cuda.devices[ordinal];
     char text[CUDA_TEXT];
     void *words = NULL;
     CUresult result;
 
-    snprintf(why, STP_STREAM_WHY, "gpu %d cannot be used", device->ordinal);
-    if (stp_cuda_enter(device) != 0) return NULL;
-    result = stp_cuda.api.mem_host_alloc(&words, nbytes,
-                                         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
-    stp_cuda_leave();
-    snprintf(why, STP_STREAM_WHY, "no memory that streams can wait for: cuMemHostAlloc: %s",
-             stp_cuda_text(result, text, sizeof(text)));
-    return result == CUDA_SUCCESS ? memset(words, 0, nbytes) : NULL;
-}
-
-void *stp_stream_words(int ordinal, size_t nbytes, char *why)
-{
-    struct cuda_device *device = &stp_cuda.devices[ordinal];
-    void *words = NULL;
-
     snprintf(why, STP_STREAM_WHY, STREAM_TOO_OLD);
     if (!stream_functions()) return NULL;
     snprintf(why, STP_STREAM_WHY, "gpu %d cannot be used", ordinal);
-    if (stp_cuda_retain(device) != 0) return NULL;
-    words = stream_words(device, nbytes, why);
-    if (words == NULL) stp_cuda_release(device);
-    return words;
+    if (stp_cuda_visit_begin(device) != 0) return NULL;
+    result = stp_cuda.api.mem_host_alloc(&words, nbytes,
+                                         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+    stp_cuda_leave();
+    if (result == CUDA_SUCCESS) return memset(words, 0, nbytes);
+    stp_cuda_release(device);
+    snprintf(why, STP_STREAM_WHY, "no memory that streams can wait for: cuMemHostAlloc: %s",
+             stp_cuda_text(result, text, sizeof(text)));
+    return NULL;
 }
 
 void stp_stream_words_free(int ordinal, void *words)
