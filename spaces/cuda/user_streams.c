@@ -14,7 +14,7 @@
 
 #define STREAM_TOO_OLD "the driver is too old for operations on streams"
 
-/* Devices whose contexts are held for streams; under stp_cuda.lock. */
+/* Devices whose contexts are held for streams. */
 static bool held[CUDA_MAX_DEVICES];
 
 static bool stream_functions(void)
@@ -28,24 +28,16 @@ static bool stream_functions(void)
 
 static bool stream_is_held(int device)
 {
-    bool is;
-
-    pthread_mutex_lock(&stp_cuda.lock);
-    is = held[device];
-    pthread_mutex_unlock(&stp_cuda.lock);
-    return is;
+    /* Pairs with the exchange in stream_hold(): the context of the device can be read. */
+    return __atomic_load_n(&held[device], __ATOMIC_ACQUIRE);
 }
 
 /* With a reference that was just taken, or once more. */
 static void stream_hold(int device)
 {
-    bool was;
-
-    pthread_mutex_lock(&stp_cuda.lock);
-    was = held[device];
-    held[device] = true;
-    pthread_mutex_unlock(&stp_cuda.lock);
-    if (was) stp_cuda_release(&stp_cuda.devices[device]);
+    /* Pairs with the load in stream_is_held(). */
+    if (__atomic_exchange_n(&held[device], true, __ATOMIC_RELEASE))
+        stp_cuda_release(&stp_cuda.devices[device]);
 }
 
 static int stream_find_default(int device, struct stp_stream *stream, char *why)
@@ -224,13 +216,7 @@ void stp_stream_words_free(int ordinal, void *words)
 
 void stp_streams_stop(void)
 {
-    for (int i = 0; i < stp_cuda.n_devices; i++) {
-        bool was;
-
-        pthread_mutex_lock(&stp_cuda.lock);
-        was = held[i];
-        held[i] = false;
-        pthread_mutex_unlock(&stp_cuda.lock);
-        if (was) stp_cuda_release(&stp_cuda.devices[i]);
-    }
+    for (int i = 0; i < stp_cuda.n_devices; i++)
+        if (__atomic_exchange_n(&held[i], false, __ATOMIC_RELAXED))
+            stp_cuda_release(&stp_cuda.devices[i]);
 }
