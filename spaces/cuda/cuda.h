@@ -53,6 +53,12 @@ struct stp_cuda {
 
 extern struct stp_cuda stp_cuda;
 
+/* An address as the driver takes it. */
+static inline CUdeviceptr stp_cuda_address(const void *ptr)
+{
+    return (CUdeviceptr)(uintptr_t)ptr;
+}
+
 /* ---- driver.c: finding the driver and the devices ------------------------------- */
 
 bool stp_cuda_probe_driver(void); /* the rows of the kind's table, see there */
@@ -71,6 +77,9 @@ int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call
 
 /* The same where nothing can be done about it and nobody waits for it: a line for debugging. */
 void stp_cuda_tell(CUresult result, const char *call);
+
+/* What the driver says of a device; 0 also where it does not say it. */
+int stp_cuda_attribute(const struct cuda_device *device, CUdevice_attribute attribute);
 
 /* ---- driver.c: contexts ----------------------------------------------------------- */
 
@@ -112,11 +121,6 @@ int stp_cuda_choose(const struct stp_space_params *params, struct cuda_device **
 
 bool stp_cuda_describe(int i, char *text, size_t len);
 
-/* ---- mapped.c -------------------------------------------------------------------- */
-
-/* The device that a host space is pinned for. */
-const struct cuda_device *stp_mapped_device(const struct stp_space *space);
-
 /* ---- device_query.c ---------------------------------------------------------------------- */
 
 int stp_cuda_devices(int i, struct stp_device *device); /* the row of the kind's table */
@@ -135,9 +139,6 @@ bool stp_cuda_is_device_ptr(const void *ptr);
 /* As allocation of the kind: of cuMemAlloc alone, which adapters may have whole. */
 bool stp_cuda_allocation(const void *ptr, struct stp_allocation *allocation);
 
-/* Do asynchronous copies reach it without waiting: device memory, host memory that is pinned? */
-bool stp_cuda_reaches(const void *ptr);
-
 /* Remember and forget memory of a space, so that the driver need not be asked. */
 void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_device *device,
                         bool peer);
@@ -148,10 +149,11 @@ void stp_cuda_pointer_attr_start(void);
 /* ---- memops.c ---------------------------------------------------------------------- */
 
 /*
- * Make copies to and from memory of a space synchronous, where they say that they are; the context
- * is current. borrow: memory of the program's; what it gives is to be returned with it, 0: nothing.
+ * Makes copies to and from memory of a space synchronous, where they say that they are, or, with on
+ * 0, no longer; the context is current. sync_memops_set: of memory of the program's; the value that
+ * it returns is for sync_memops_restore, 0: there is nothing to restore.
  */
-void stp_cuda_memops_set(const void *base);
+void stp_cuda_memops_set(const void *base, unsigned on);
 unsigned long long stp_cuda_sync_memops_set(const void *base);
 void stp_cuda_sync_memops_restore(const void *base, unsigned long long id);
 

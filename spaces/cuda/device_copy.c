@@ -19,11 +19,6 @@ struct job {
     enum stp_copy_completion end;
 };
 
-static CUdeviceptr copy_address(const void *ptr)
-{
-    return (CUdeviceptr)(uintptr_t)ptr;
-}
-
 /*
  * The device whose context does it: a peer's memory is open in one context only; else the device
  * that is written to works.
@@ -91,8 +86,8 @@ static int copy_piece(const struct job *job, struct cuda_stream *stream, size_t 
                                                                         : CUDA_ANY_WAY;
 
     return stp_cuda_check(stream->device,
-                          stp_cuda_issue(direction, copy_address(job->dest + dest_at),
-                                         copy_address(job->source + source_at), nbytes,
+                          stp_cuda_issue(direction, stp_cuda_address(job->dest + dest_at),
+                                         stp_cuda_address(job->source + source_at), nbytes,
                                          stream->handle),
                           calls[direction]);
 }
@@ -120,11 +115,11 @@ static void copy_describe_rows(const struct job *job, CUDA_MEMCPY2D *call)
     call->dstMemoryType =
         job->dest_location.device != NULL ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST;
     if (job->source_location.device != NULL)
-        call->srcDevice = copy_address(job->source);
+        call->srcDevice = stp_cuda_address(job->source);
     else
         call->srcHost = job->source;
     if (job->dest_location.device != NULL)
-        call->dstDevice = copy_address(job->dest);
+        call->dstDevice = stp_cuda_address(job->dest);
     else
         call->dstHost = job->dest;
 }
@@ -243,8 +238,8 @@ static int word_set_locked(struct stp_queue *queue, struct cuda_stream *stream, 
     stream->dirty = true;
     __atomic_store_n(&queue->dirty, true, __ATOMIC_RELAXED);
     return stp_cuda_check(stream->device,
-                          stp_cuda.api.stream_write_value(stream->handle, copy_address(word), value,
-                                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+                          stp_cuda.api.stream_write_value(stream->handle, stp_cuda_address(word),
+                                                          value, CU_STREAM_WRITE_VALUE_DEFAULT),
                           "cuStreamWriteValue64");
 }
 

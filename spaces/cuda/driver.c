@@ -146,7 +146,7 @@ static void device_spell_bus(struct cuda_device *device, const char *bus)
              slot & 0xff, function & 0xf);
 }
 
-static int device_attribute(const struct cuda_device *device, CUdevice_attribute attribute)
+int stp_cuda_attribute(const struct cuda_device *device, CUdevice_attribute attribute)
 {
     int value = 0;
 
@@ -158,10 +158,10 @@ static int device_attribute(const struct cuda_device *device, CUdevice_attribute
 /* Some devices order what adapters write by themselves. */
 static bool device_needs_flush(const struct cuda_device *device)
 {
-    int can = device_attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
+    int can = stp_cuda_attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
 
     return (can & CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) != 0 &&
-           device_attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) <
+           stp_cuda_attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) <
                CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER;
 }
 
@@ -202,11 +202,11 @@ static void device_discover(struct cuda_device *device, int ordinal)
         return;
     }
     device->numa = stp_cuda_numa(device);
-    device->max_pitch = (size_t)device_attribute(device, CU_DEVICE_ATTRIBUTE_MAX_PITCH);
+    device->max_pitch = (size_t)stp_cuda_attribute(device, CU_DEVICE_ATTRIBUTE_MAX_PITCH);
     device->flushes = device_needs_flush(device);
-    if (device_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) == CU_COMPUTEMODE_PROHIBITED)
+    if (stp_cuda_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) == CU_COMPUTEMODE_PROHIBITED)
         snprintf(device->why_not, sizeof(device->why_not), "its compute mode is \"prohibited\"");
-    else if (device_attribute(device, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) == 0)
+    else if (stp_cuda_attribute(device, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) == 0)
         snprintf(device->why_not, sizeof(device->why_not), "it has no unified addressing");
 }
 

@@ -181,9 +181,10 @@ void *stp_mapped_ptr(struct stp_space *space, int local, size_t offset)
     return result == CUDA_SUCCESS ? (void *)(uintptr_t)at : NULL;
 }
 
-const struct cuda_device *stp_mapped_device(const struct stp_space *space)
+bool stp_mapped_native(const struct stp_space *space)
 {
-    return space->mapped->device;
+    return stp_cuda_attribute(space->mapped->device,
+                              CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED) != 0;
 }
 
 int stp_mapped_ordinal(const struct stp_space *space)

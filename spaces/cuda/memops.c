@@ -17,16 +17,11 @@ struct memops {
 
 static struct memops *memops_list; /* under stp_cuda.lock */
 
-static void memops_switch(const void *base, unsigned on)
+void stp_cuda_memops_set(const void *base, unsigned on)
 {
     stp_cuda_tell(stp_cuda.api.pointer_set_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-                                                     (CUdeviceptr)(uintptr_t)base),
+                                                     stp_cuda_address(base)),
                   "cuPointerSetAttribute");
-}
-
-void stp_cuda_memops_set(const void *base)
-{
-    memops_switch(base, 1);
 }
 
 /* 0: there is no such allocation. */
@@ -34,7 +29,7 @@ static unsigned long long memops_id(const void *base)
 {
     unsigned long long id = 0;
     CUresult result = stp_cuda.api.pointer_get_attribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
-                                                         (CUdeviceptr)(uintptr_t)base);
+                                                         stp_cuda_address(base));
 
     return result == CUDA_SUCCESS ? id : 0;
 }
@@ -43,7 +38,7 @@ static bool memops_is_on(const void *base)
 {
     unsigned on = 0;
     CUresult result = stp_cuda.api.pointer_get_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-                                                         (CUdeviceptr)(uintptr_t)base);
+                                                         stp_cuda_address(base));
 
     return result != CUDA_SUCCESS || on != 0;
 }
@@ -75,7 +70,7 @@ unsigned long long stp_cuda_sync_memops_set(const void *base)
         memops->n_spaces++;
         borrowed = id;
     }
-    memops_switch(base, 1);
+    stp_cuda_memops_set(base, 1);
     pthread_mutex_unlock(&stp_cuda.lock);
     return borrowed;
 }
@@ -89,7 +84,7 @@ void stp_cuda_sync_memops_restore(const void *base, unsigned long long id)
     if (*at != NULL && --(*at)->n_spaces == 0) {
         gone = *at;
         *at = gone->next;
-        if (memops_id(base) == id) memops_switch(base, 0); /* the program may have freed it */
+        if (memops_id(base) == id) stp_cuda_memops_set(base, 0); /* the program may have freed it */
     }
     pthread_mutex_unlock(&stp_cuda.lock);
     free(gone);

@@ -193,7 +193,7 @@ struct cuda_location stp_cuda_location(const void *ptr)
 }
 
 /* What only looks like memory that nobody pinned costs a detour, no more. */
-bool stp_cuda_reaches(const void *ptr)
+bool stp_stream_reaches(const void *ptr)
 {
     uintptr_t at = (uintptr_t)ptr;
     struct stp_range range;

@@ -134,11 +134,6 @@ void stp_stream_leave(void)
     stp_cuda_leave();
 }
 
-static CUdeviceptr stream_address(const void *ptr)
-{
-    return (CUdeviceptr)(uintptr_t)ptr;
-}
-
 static int user_stream_check(const struct stp_stream *stream, CUresult result, const char *call)
 {
     return stp_cuda_check(&stp_cuda.devices[stream->device], result, call);
@@ -147,15 +142,15 @@ static int user_stream_check(const struct stp_stream *stream, CUresult result, c
 int stp_stream_copy(const struct stp_stream *stream, void *dest, const void *source, size_t nbytes)
 {
     return user_stream_check(stream,
-                             stp_cuda_issue(CUDA_ANY_WAY, stream_address(dest),
-                                            stream_address(source), nbytes, stream->handle),
+                             stp_cuda_issue(CUDA_ANY_WAY, stp_cuda_address(dest),
+                                            stp_cuda_address(source), nbytes, stream->handle),
                              "cuMemcpyAsync");
 }
 
 int stp_stream_write(const struct stp_stream *stream, void *word, uint64_t value)
 {
     return user_stream_check(stream,
-                             stp_cuda.api.stream_write_value(stream->handle, stream_address(word),
+                             stp_cuda.api.stream_write_value(stream->handle, stp_cuda_address(word),
                                                              value, CU_STREAM_WRITE_VALUE_DEFAULT),
                              "cuStreamWriteValue64");
 }
@@ -164,7 +159,7 @@ int stp_stream_wait(const struct stp_stream *stream, void *word, uint64_t value,
 {
     return user_stream_check(
         stream,
-        stp_cuda.api.stream_wait_value(stream->handle, stream_address(word), value,
+        stp_cuda.api.stream_wait_value(stream->handle, stp_cuda_address(word), value,
                                        equal ? CU_STREAM_WAIT_VALUE_EQ : CU_STREAM_WAIT_VALUE_GEQ),
         "cuStreamWaitValue64");
 }
@@ -173,11 +168,6 @@ int stp_stream_call(const struct stp_stream *stream, void (*function)(void *arg)
 {
     return user_stream_check(stream, stp_cuda.api.launch_host_func(stream->handle, function, arg),
                              "cuLaunchHostFunc");
-}
-
-bool stp_stream_reaches(const void *ptr)
-{
-    return stp_cuda_reaches(ptr);
 }
 
 void *stp_stream_words(int ordinal, size_t nbytes, char *why)
