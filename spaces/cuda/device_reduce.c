@@ -36,9 +36,8 @@ _Static_assert((int)STP_REDUCE_ALL == STP_SPAN_ALL && (int)STP_REDUCE_UPTO == ST
                "and spans");
 
 struct cuda_reducer {
-    CUmodule module;
+    CUmodule module; /* NULL: the driver refused it and is not asked again */
     CUfunction function;
-    bool works; /* else the driver refused it: not to be asked again */
 };
 
 /* Guards cuda_device.reducer; what it points to changes no more. Before stp_cuda.lock. */
@@ -110,8 +109,7 @@ static void reduce_make(struct cuda_device *device, struct cuda_reducer *reducer
         reducer->module = NULL;
     }
     stp_cuda_leave();
-    reducer->works = result == CUDA_SUCCESS;
-    if (!reducer->works)
+    if (result != CUDA_SUCCESS)
         stp_info("gpu %d: it takes no kernel for reductions, so the host does them: %s: %s",
                  device->ordinal, call, stp_cuda_text(result, text, sizeof(text)));
 }
@@ -138,7 +136,7 @@ static const struct cuda_reducer *reduce_get(struct cuda_device *device)
     if (device->reducer == NULL) reduce_make_locked(device);
     reducer = device->reducer;
     pthread_mutex_unlock(&reduce_lock);
-    return reducer != NULL && reducer->works ? reducer : NULL;
+    return reducer != NULL && reducer->module != NULL ? reducer : NULL;
 }
 
 void stp_cuda_reduce_prepare(struct cuda_device *device)
