@@ -340,17 +340,21 @@ int stp_window_local(void)
 
 /* ---- parts of the view ------------------------------------------------------------------- */
 
-static void window_guard_part(const struct window_range *range, int local)
+/*
+ * Protects bytes from..to of a range in all its mappings that are open. Returns 0 or -errno. Goes
+ * on after a refusal where prot is PROT_NONE.
+ */
+static int window_protect_locked(const struct window_range *range, size_t from, size_t to, int prot)
 {
-    mprotect(stp_window_part(local) + range->offset, range->nbytes, PROT_NONE);
-}
+    size_t at = range->offset + from, nbytes = to - from;
+    int rc = mprotect(stp_window_at(at), nbytes, prot) == 0 ? 0 : -errno;
 
-static void window_guard_locked(const struct window_range *range)
-{
-    mprotect(stp_window_at(range->offset), range->nbytes, PROT_NONE);
-    madvise(stp_window_at(range->offset), range->nbytes, MADV_DONTDUMP);
-    for (int i = 0; i < stp_win.n_view; i++)
-        if (window.open[i] && window_is_member(range, i)) window_guard_part(range, i);
+    for (int i = 0; i < stp_win.n_view && (rc == 0 || prot == PROT_NONE); i++)
+        if (window.open[i] && window_is_member(range, i) &&
+            mprotect(stp_window_part(i) + at, nbytes, prot) != 0)
+            rc = -errno;
+    madvise(stp_window_at(at), nbytes, prot == PROT_NONE ? MADV_DONTDUMP : MADV_DODUMP);
+    return rc;
 }
 
 static int window_allow(char *at, size_t nbytes, const char *whose)
@@ -455,7 +459,7 @@ int stp_window_commit(size_t offset, size_t nbytes, size_t reserved)
         range = window_range_locked(offset);
         rc = window_open_own_locked(range);
         if (rc != 0) {
-            window_guard_locked(range);
+            (void)window_protect_locked(range, 0, nbytes, PROT_NONE);
             window_forget_locked(range);
         }
         window_update_top_locked();
@@ -465,20 +469,6 @@ int stp_window_commit(size_t offset, size_t nbytes, size_t reserved)
 }
 
 /* ---- growth ------------------------------------------------------------------------------ */
-
-/* The piece of all mappings of the range from byte from on, as far as the range reaches. */
-static int window_protect_locked(const struct window_range *range, size_t from, size_t to, int prot)
-{
-    size_t at = range->offset + from, nbytes = to - from;
-    int rc = mprotect(stp_window_at(at), nbytes, prot) == 0 ? 0 : -errno;
-
-    for (int i = 0; i < stp_win.n_view && (rc == 0 || prot == PROT_NONE); i++)
-        if (window.open[i] && window_is_member(range, i) &&
-            mprotect(stp_window_part(i) + at, nbytes, prot) != 0)
-            rc = -errno;
-    madvise(stp_window_at(at), nbytes, prot == PROT_NONE ? MADV_DONTDUMP : MADV_DODUMP);
-    return rc;
-}
 
 int stp_window_grow(size_t offset, size_t nbytes)
 {
@@ -521,7 +511,7 @@ void stp_window_release(size_t offset, size_t nbytes)
     pthread_mutex_lock(&window.lock);
     range = window_range_locked(offset);
     assert(range != NULL && range->nbytes == nbytes);
-    if (!window.leaving) window_guard_locked(range);
+    if (!window.leaving) (void)window_protect_locked(range, 0, nbytes, PROT_NONE);
     /* before another thread may take the range and write to it */
     window_punch_locked(offset, nbytes);
     window_forget_locked(range);
