@@ -132,34 +132,28 @@ static size_t items_room(void)
 
 /* ---- receiving ------------------------------------------------------------- */
 
-/* Does it ask for something that this PE has? The sender's library has checked its side. */
-static bool message_is_sound(const struct stp_ofi_am_header *ask)
+/* The element of this PE that is asked for, or NULL. The sender's library has checked its side. */
+static void *message_element(const struct stp_ofi_am_header *ask)
 {
-    const struct stp_ofi_region *region;
-    size_t has;
-
     if (ask->number >= STP_FABRIC_REGIONS || !stp_ofi_is_element(ask->size) ||
-        ask->op > STP_AMO_CSWAP)
-        return false;
-    region = &stp_ofi.regions[ask->number];
-    has = stp_ofi_region_bytes(region);
-    /* Pairs with the release stores in stp_ofi_region_add() and stp_ofi_region_remove(). */
-    return __atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) != NULL && !region->device &&
-           ask->offset % ask->size == 0 && ask->offset <= has && has - ask->offset >= ask->size;
+        ask->op > STP_AMO_CSWAP || ask->offset % ask->size != 0)
+        return NULL;
+    return stp_ofi_local_part(ask->number, ask->offset, ask->size);
 }
 
 static void serve_locked(const struct stp_ofi_am_header *ask)
 {
     struct stp_ofi_am_header answer = stp_ofi_am_header(STP_OFI_AM_AMO_REPLY, ask->id);
+    void *element = message_element(ask);
 
     answer.size = ask->size;
-    if (!message_is_sound(ask))
+    if (element == NULL)
         stp_ofi.core->fatal("fabric",
                             "pe %d asks for an atomic on %u bytes at %llu of region %u, which is "
                             "not there",
                             ask->pe, ask->size, (unsigned long long)ask->offset, ask->number);
-    stp_ofi_loopback_amo(stp_ofi_local_ptr(ask->number, ask->offset), ask->size, ask->op,
-                         &ask->operand, &ask->compare, &answer.operand);
+    stp_ofi_loopback_amo(element, ask->size, ask->op, &ask->operand, &ask->compare,
+                         &answer.operand);
     stp_ofi_answer_locked(&answer, ask->pe);
 }
 

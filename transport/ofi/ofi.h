@@ -345,6 +345,19 @@ static inline void *stp_ofi_local_ptr(unsigned number, size_t offset)
     return stp_ofi.regions[number].base + offset;
 }
 
+/* The same for nbytes that a peer names; NULL: there is no such memory here, or not for the CPU. */
+static inline void *stp_ofi_local_part(unsigned number, size_t offset, size_t nbytes)
+{
+    const struct stp_ofi_region *region = &stp_ofi.regions[number];
+    size_t has = stp_ofi_region_bytes(region);
+
+    /* Pairs with the release stores in stp_ofi_region_add() and stp_ofi_region_remove(). */
+    if (__atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) == NULL || region->device || offset > has ||
+        has - offset < nbytes)
+        return NULL;
+    return region->base + offset;
+}
+
 /* ---- queued operations ------------------------------------------------------ */
 
 static inline struct stp_ofi_place stp_ofi_place_of(const struct stp_target *target)

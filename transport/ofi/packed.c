@@ -88,25 +88,13 @@ static void store(void *there, const void *data, size_t nbytes)
     }
 }
 
-/* Where an item belongs, NULL when there is no such memory here. */
-static void *place_of(unsigned number, size_t offset, size_t nbytes)
-{
-    const struct stp_ofi_region *region = &stp_ofi.regions[number];
-    size_t has = stp_ofi_region_bytes(region);
-
-    /* Pairs with the release stores in stp_ofi_region_add() and stp_ofi_region_remove(). */
-    if (__atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) == NULL || region->device || offset > has ||
-        has - offset < nbytes)
-        return NULL;
-    return region->base + offset;
-}
-
 /* Do one item. False: it asks for what is not there. */
 static bool apply(uint64_t word, const char *data, size_t nbytes)
 {
     unsigned op = (unsigned)bits_at(word, OP_AT, OP_BITS);
     size_t offset = (size_t)bits_at(word, 0, OFFSET_BITS);
-    void *there = place_of((unsigned)bits_at(word, NUMBER_AT, NUMBER_BITS), offset, nbytes);
+    unsigned number = (unsigned)bits_at(word, NUMBER_AT, NUMBER_BITS);
+    void *there = stp_ofi_local_part(number, offset, nbytes);
 
     if (there == NULL) return false;
     if (op == STP_OFI_ITEM_PUT) {

@@ -66,7 +66,7 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
     region_new_generation(region);
     /*
      * Last, because a message may look whether the region is there. Pairs with the acquire loads
-     * in is_sound(), place_of() and stp_ofi_cqdata_locked().
+     * in stp_ofi_local_part().
      */
     __atomic_store_n(&region->mr, mr, __ATOMIC_RELEASE);
     if (region->device || stp_ofi.mr_local) stp_ofi_local_mr_add(number);

@@ -40,17 +40,12 @@ void stp_ofi_cqdata_locked(uint64_t data)
 {
     unsigned number = (unsigned)(data >> NUMBER_AT & ((1u << NUMBER_BITS) - 1));
     size_t offset = (size_t)(data & UINT32_MAX) * sizeof(uint64_t);
-    const struct stp_ofi_region *region = &stp_ofi.regions[number];
-    uint64_t value = data >> VALUE_AT, *word;
-    size_t has = stp_ofi_region_bytes(region);
+    uint64_t value = data >> VALUE_AT, *word = stp_ofi_local_part(number, offset, sizeof(*word));
 
-    /* Pairs with the release stores in stp_ofi_region_add() and stp_ofi_region_remove(). */
-    if (__atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) == NULL || region->device || offset > has ||
-        has - offset < sizeof(*word))
+    if (word == NULL)
         stp_ofi.core->fatal("fabric",
                             "a put tells of a word at %zu of region %u, which is not there", offset,
                             number);
-    word = stp_ofi_local_ptr(number, offset);
     /*
      * Release pairs with the acquire loads of the collective that waits for the word:
      * stp_coll_wait_far(), coll_reached(), stp_coll_wait(), word_wait().
