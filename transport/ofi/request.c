@@ -90,13 +90,12 @@ void stp_ofi_pools_fini(struct stp_ofi_endpoint *endpoint)
     stp_ofi_pools_unregister(endpoint);
     for (unsigned i = 0; i < STP_OFI_N_POOLS; i++) {
         struct stp_ofi_pool *pool = &endpoint->pools[i];
-        struct stp_ofi_slab *slab = pool->slabs, *next;
+        struct stp_ofi_slab *slab;
 
-        for (; slab != NULL; slab = next) {
-            next = slab->next;
+        while ((slab = pool->slabs) != NULL) {
+            pool->slabs = slab->next;
             free(slab);
         }
-        pool->slabs = NULL;
         pool->free = NULL;
         pthread_mutex_destroy(&pool->lock);
     }
@@ -271,27 +270,20 @@ unsigned stp_ofi_req_collect(struct stp_ofi_pool *pool, struct stp_ofi_cursor *c
     return n;
 }
 
-static void pool_abandon(struct stp_ofi_pool *pool, int pe)
+static void req_abandon(struct stp_ofi_req *req, void *arg)
 {
-    pthread_mutex_lock(&pool->lock);
-    for (struct stp_ofi_slab *slab = pool->slabs; slab != NULL; slab = slab->next) {
-        for (unsigned i = 0; i < slab->n; i++) {
-            struct stp_ofi_req *req = req_at(pool, slab, i);
+    unsigned *on = stp_ofi_counts_on(req);
 
-            unsigned *on = stp_ofi_counts_on(req);
-
-            if (req->pe != pe || on == NULL || on == &stp_ofi.abandoned) continue;
-            /* Whoever waited may go on and take its memory along. */
-            req->copy_to = NULL;
-            req->batch = NULL;
-            if (req->work.kind == STP_OFI_MESSAGE) req->result = NULL;
-            __atomic_fetch_add(&stp_ofi.abandoned, 1, __ATOMIC_RELAXED);
-            /* Pairs with the acquire load in stp_ofi_wait_zero(), as in finish_locked(). */
-            __atomic_fetch_sub(on, 1, __ATOMIC_ACQ_REL);
-            stp_ofi_count_on(req, &stp_ofi.abandoned);
-        }
-    }
-    pthread_mutex_unlock(&pool->lock);
+    (void)arg;
+    if (on == NULL || on == &stp_ofi.abandoned) return;
+    /* Whoever waited may go on and take its memory along. */
+    req->copy_to = NULL;
+    req->batch = NULL;
+    if (req->work.kind == STP_OFI_MESSAGE) req->result = NULL;
+    __atomic_fetch_add(&stp_ofi.abandoned, 1, __ATOMIC_RELAXED);
+    /* Pairs with the acquire load in stp_ofi_wait_zero(), as in finish_locked(). */
+    __atomic_fetch_sub(on, 1, __ATOMIC_ACQ_REL);
+    stp_ofi_count_on(req, &stp_ofi.abandoned);
 }
 
 struct stp_ofi_endpoint *stp_ofi_endpoint_at(unsigned i)
@@ -325,7 +317,7 @@ void stp_ofi_abandon(int pe)
         pthread_mutex_lock(&stp_ofi_endpoint_at(i)->drain);
     for (unsigned i = 0; i < n_all; i++)
         for (unsigned k = 0; k < STP_OFI_N_POOLS; k++)
-            pool_abandon(&stp_ofi_endpoint_at(i)->pools[k], pe);
+            stp_ofi_req_each(&stp_ofi_endpoint_at(i)->pools[k], pe, req_abandon, NULL);
     for (unsigned i = n_all; i-- > 0;)
         pthread_mutex_unlock(&stp_ofi_endpoint_at(i)->drain);
 }
