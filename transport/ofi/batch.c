@@ -35,7 +35,7 @@ struct stp_ofi_batch {
     unsigned mask;               /* slots in use less one */
     unsigned parked;             /* requests in slots; asked about without the lock */
     struct slot slots[2][SLOTS]; /* of messages and of writes, by PE, modulo */
-    struct stp_ofi_batch *next, *prev; /* guarded by batches.lock */
+    struct stp_ofi_batch *next;  /* guarded by batches.lock */
 };
 
 static struct {
@@ -461,7 +461,6 @@ static struct stp_ofi_batch *batch_new(struct stp_fabric_ctx *ctx)
     batch->ctx = ctx;
     batch->mask = slots_for() - 1;
     batch->next = batches.first;
-    if (batch->next != NULL) batch->next->prev = batch;
     batches.first = batch;
     return batch;
 }
@@ -507,14 +506,13 @@ void stp_ofi_batch_start(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch
 void stp_ofi_batch_close(struct stp_fabric_ctx *ctx)
 {
     struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED);
+    struct stp_ofi_batch **at = &batches.first;
 
     if (batch == NULL) return;
     pthread_mutex_lock(&batches.lock);
-    if (batch->prev != NULL)
-        batch->prev->next = batch->next;
-    else
-        batches.first = batch->next;
-    if (batch->next != NULL) batch->next->prev = batch->prev;
+    while (*at != batch)
+        at = &(*at)->next;
+    *at = batch->next;
     pthread_mutex_unlock(&batches.lock);
     pthread_mutex_destroy(&batch->lock);
     free(batch);
