@@ -28,7 +28,6 @@
 #define FINISH_NS 20000000ull    /* and when the job is ending: then peers are expected to go */
 #define LOOK_NS 100000000ull     /* between two looks at the links */
 #define RETRY_NS 1000000000ull   /* between two attempts to reach a silent host */
-#define SLEEP_MS 1000            /* of a thread that looks at nothing but the successor's link */
 #define ANSWER_MS 2000           /* for the last question before a verdict */
 #define FIRST_MS 1000            /* for the successor to answer for the first time */
 #define BLAME_MS 1000            /* to find out who has gone, when an error does not say it */
@@ -99,14 +98,13 @@ static void link_free(struct link *link)
 static void keep_alive(int fd)
 {
     int total = stp_ofi.core->env->peer_timeout, on = 1, probes = 3;
-    int every = total / 5 > 0 ? total / 5 : 1, limit = total * 1000;
+    int every = total / 5 > 0 ? total / 5 : 1, limit = every * (probes + 1) * 1000;
 
     if (total <= 0) return;
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &every, sizeof(every));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof(every));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
-    limit = every * (probes + 1) * 1000;
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof(limit));
 }
 
@@ -343,19 +341,11 @@ static uint64_t gone_for(void)
     return since;
 }
 
-/* In the end PEs go, but not before the others have their last words: no wait for those is long. */
-static void let_go(int pe, const char *where)
-{
-    stp_ofi_abandon(pe);
-    if (gone_for() > patience() && patience() != 0)
-        stp_ofi.core->fatal("fabric", "pe %d at %s ended without its last word", pe, where);
-}
-
 _Noreturn static void end(int pe, enum verdict verdict)
 {
-    char where[INET6_ADDRSTRLEN];
+    char text[INET6_ADDRSTRLEN];
+    const char *where = stp_ofi_liveness_where(pe, text, sizeof(text));
 
-    stp_ofi_liveness_where(pe, where, sizeof(where));
     if (verdict == GONE)
         stp_ofi.core->fatal("fabric", "pe %d is gone: its process at %s has ended", pe, where);
     stp_ofi.core->fatal("fabric",
@@ -364,13 +354,16 @@ _Noreturn static void end(int pe, enum verdict verdict)
                         pe, where, stp_ofi.core->env->peer_timeout);
 }
 
+/* In the end PEs go, but not before the others have their last words: no wait for those is long. */
 static void end_or_let_go(int pe, enum verdict verdict)
 {
     char where[INET6_ADDRSTRLEN];
 
     if (!is_finishing()) end(pe, verdict);
-    stp_ofi_liveness_where(pe, where, sizeof(where));
-    let_go(pe, where);
+    stp_ofi_abandon(pe);
+    if (gone_for() > patience() && patience() != 0)
+        stp_ofi.core->fatal("fabric", "pe %d at %s ended without its last word", pe,
+                            stp_ofi_liveness_where(pe, where, sizeof(where)));
 }
 
 /* Look at all links, at most every LOOK_NS; one thread at a time. Calls found for each dead PE. */
@@ -446,7 +439,7 @@ void stp_ofi_failure_blame(void)
 {
     suspect_targets();
     for (int ms = 0; ms < BLAME_MS; ms += 10) {
-        links_poll(end); /* not let_go(): the caller has an endpoint's lock */
+        links_poll(end); /* not end_or_let_go(): the caller has an endpoint's lock */
         poll(NULL, 0, 10);
     }
 }
@@ -466,8 +459,8 @@ static void await_first_locked(struct link *link)
     }
 }
 
-/* A forked child has links to nobody. */
-static void forget_in_child(void)
+/* Also in a forked child, which has links to nobody. */
+static void links_free(void)
 {
     for (int i = 0; i < LINKS; i++)
         link_free(&health.links[i]);
@@ -481,7 +474,7 @@ void stp_ofi_failure_connect(void)
     pthread_mutex_lock(&health.lock); /* the progress thread looks already */
     for (int i = 0; i < LINKS; i++)
         health.links[i] = (struct link){.state = LINK_FREE, .fd = -1};
-    if (!atfork) atfork = pthread_atfork(NULL, NULL, forget_in_child) == 0;
+    if (!atfork) atfork = pthread_atfork(NULL, NULL, links_free) == 0;
     if (n_pes > 1) {
         stp_ofi_liveness_connect();
         health.links[0] = (struct link){.state = LINK_WAITING, .pe = next, .fd = -1};
@@ -491,26 +484,25 @@ void stp_ofi_failure_connect(void)
     pthread_mutex_unlock(&health.lock);
 }
 
-int stp_ofi_failure_sleep(struct pollfd fds[STP_OFI_FAILURE_FDS])
+/* Another thread may start or drop a link meanwhile. */
+void stp_ofi_failure_fds(struct pollfd fds[STP_OFI_FAILURE_FDS])
 {
     const struct link *link = &health.links[0];
 
     fds[0].fd = -1;
     fds[1] = (struct pollfd){.fd = stp_ofi_notice_fd(), .events = POLLIN};
-    if (stp_ofi.core->n_pes == 1 || is_finishing()) return SLEEP_MS;
-    if (pthread_mutex_trylock(&health.lock) != 0) return SLEEP_MS;
+    if (stp_ofi.core->n_pes == 1 || is_finishing()) return;
+    if (pthread_mutex_trylock(&health.lock) != 0) return;
     if (link->state == LINK_UP || link->state == LINK_PROCESS || link->state == LINK_CONNECTING) {
         fds[0].fd = link->fd;
         fds[0].events = link->state == LINK_CONNECTING ? POLLOUT : POLLIN;
     }
     pthread_mutex_unlock(&health.lock);
-    return SLEEP_MS; /* another thread may start or drop a link meanwhile */
 }
 
 void stp_ofi_failure_close(void)
 {
-    for (int i = 0; i < LINKS; i++)
-        link_free(&health.links[i]);
+    links_free();
     stp_ofi_liveness_close();
     health.gone_ns = 0;
     stp_ofi_fd_exhaustion_reset();

@@ -72,12 +72,13 @@ void stp_ofi_failure_connect(void);
 void stp_ofi_failure_close(void);
 
 #define STP_OFI_FAILURE_FDS 2
+#define STP_OFI_FAILURE_SLEEP_MS 1000
 
 /*
- * For a thread that goes to sleep: what to look at besides the queue, fd -1 where nothing, and for
- * how many milliseconds. Then call stp_ofi_failure_poll().
+ * For a thread that goes to sleep, for at most STP_OFI_FAILURE_SLEEP_MS: what to look at besides
+ * the queue, fd -1 where nothing. Then call stp_ofi_failure_poll().
  */
-int stp_ofi_failure_sleep(struct pollfd fds[STP_OFI_FAILURE_FDS]);
+void stp_ofi_failure_fds(struct pollfd fds[STP_OFI_FAILURE_FDS]);
 
 /*
  * End the job when connections to this PE wait longer than SHMEM_PEER_TIMEOUT because it has no

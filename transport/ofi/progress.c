@@ -146,7 +146,7 @@ static void sleep_on_queue(void)
                            {.fd = progress.wake_fd, .events = POLLIN},
                            {.fd = -1},
                            {.fd = -1}};
-    int look = stp_ofi_failure_sleep(&fds[2]), limit;
+    int limit;
 
     _Static_assert(STP_COUNT(fds) == 2 + STP_OFI_FAILURE_FDS, "what health looks at comes last");
     eventfd_t count;
@@ -155,11 +155,12 @@ static void sleep_on_queue(void)
         nap_between_polls();
         return;
     }
+    stp_ofi_failure_fds(&fds[2]);
     __atomic_store_n(&progress.asleep, true, __ATOMIC_RELAXED);
     /* Pairs with the fence of stp_ofi_progress_wake(): either sees what the other has written. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     limit = sleep_limit();
-    if (limit < 0) limit = look;
+    if (limit < 0) limit = STP_OFI_FAILURE_SLEEP_MS;
     if (stp_ofi.by_sockets)
         stp_ofi_epoll_sleep(limit, &fds[2]);
     else if (fi_trywait(stp_ofi.fabric, &queue, 1) == 0)
