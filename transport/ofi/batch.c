@@ -71,11 +71,8 @@ static struct slot *slot_of(struct stp_ofi_batch *batch, bool writes, int pe)
 static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
                              struct stp_ofi_req *req)
 {
-    unsigned *pending = stp_ofi_ctx_pending(batch->ctx);
-
     req->batch = batch;
-    __atomic_fetch_add(pending, 1, __ATOMIC_RELAXED);
-    stp_ofi_count_on(req, pending); /* last: from here on its PE may be found to have gone */
+    stp_ofi_count_on_ctx(req, batch->ctx); /* last: from here on its PE may be found to have gone */
     __atomic_store_n(&batch->ctx->messages, true, __ATOMIC_RELAXED);
     __atomic_fetch_add(&batches.parked, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&batch->parked, batch->parked + 1, __ATOMIC_RELAXED);

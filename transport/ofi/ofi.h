@@ -49,6 +49,15 @@ static inline unsigned *stp_ofi_ctx_pending(struct stp_fabric_ctx *ctx)
     return &ctx->pending[__atomic_load_n(&ctx->phase, __ATOMIC_RELAXED) & 1];
 }
 
+/* quiet of the context waits for the request. */
+static inline void stp_ofi_count_on_ctx(struct stp_ofi_req *req, struct stp_fabric_ctx *ctx)
+{
+    unsigned *pending = stp_ofi_ctx_pending(ctx);
+
+    __atomic_fetch_add(pending, 1, __ATOMIC_RELAXED);
+    stp_ofi_count_on(req, pending);
+}
+
 /* As in transport.h (ofi_context.c). */
 int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx);
 void stp_ofi_ctx_destroy(struct stp_fabric_ctx *ctx);

@@ -93,7 +93,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum
 {
     struct stp_ofi_req *req;
     struct stp_ofi_endpoint *endpoint;
-    unsigned left = 1, *pending;
+    unsigned left = 1;
 
     assert(!stp_ofi.regions[dest->number]
                 .device); /* its owner's CPU does those, through the library */
@@ -110,9 +110,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum
         stp_ofi_post(req);
         stp_ofi_wait_zero(endpoint, &left);
     } else {
-        pending = stp_ofi_ctx_pending(ctx);
-        __atomic_fetch_add(pending, 1, __ATOMIC_RELAXED);
-        stp_ofi_count_on(req, pending);
+        stp_ofi_count_on_ctx(req, ctx);
         stp_ofi_post(req);
     }
 }

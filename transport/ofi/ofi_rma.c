@@ -12,11 +12,6 @@
 
 #include <string.h>
 
-static void raise_by(unsigned *pending, unsigned n)
-{
-    __atomic_fetch_add(pending, n, __ATOMIC_RELAXED);
-}
-
 /* Through the request's own bytes. */
 static struct stp_ofi_req *fragment_copied(struct stp_ofi_endpoint *endpoint,
                                            enum stp_ofi_kind kind, int pe, const void *local,
@@ -99,7 +94,7 @@ static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind,
     struct stp_ofi_fragments fragments = stp_ofi_cut(kind, target, local, nbytes);
     unsigned *pending = stp_ofi_ctx_pending(ctx);
 
-    raise_by(pending, fragments.n);
+    __atomic_fetch_add(pending, fragments.n, __ATOMIC_RELAXED);
     stp_ofi_post_fragments(ctx->endpoint, kind, &fragments, target, local, nbytes, pending, NULL);
 }
 
@@ -113,11 +108,9 @@ static void put_whole(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
     struct stp_ofi_fragments one = {.size = nbytes, .n = 1, .copied = copied};
     struct stp_ofi_req *req =
         stp_ofi_fragment(ctx->endpoint, STP_OFI_WRITE, dest, &one, source, nbytes);
-    unsigned *pending = stp_ofi_ctx_pending(ctx);
 
-    raise_by(pending, 1);
     req->batch = batch;
-    stp_ofi_count_on(req, pending);
+    stp_ofi_count_on_ctx(req, ctx);
     stp_ofi_post(req);
 }
 

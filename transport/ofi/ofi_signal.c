@@ -16,10 +16,8 @@ static struct stp_ofi_req *signal_request(struct stp_fabric_ctx *ctx, const stru
                                           uint64_t signal, enum stp_fabric_amo op)
 {
     struct stp_ofi_req *req = stp_ofi_atomic(ctx, word, op, STP_U64, &signal, NULL, NULL);
-    unsigned *pending = stp_ofi_ctx_pending(ctx);
 
-    __atomic_fetch_add(pending, 1, __ATOMIC_RELAXED);
-    stp_ofi_count_on(req, pending);
+    stp_ofi_count_on_ctx(req, ctx);
     return req;
 }
 
@@ -101,7 +99,6 @@ void stp_ofi_put_notify(struct stp_fabric_ctx *ctx, const struct stp_target *des
 {
     struct stp_ofi_fragments one;
     struct stp_ofi_req *req;
-    unsigned *pending;
     uint64_t data;
 
     if (!goes_along(dest, source, nbytes) || !stp_ofi_cqdata_pack(word, value, op, &data)) {
@@ -112,8 +109,6 @@ void stp_ofi_put_notify(struct stp_fabric_ctx *ctx, const struct stp_target *des
     req = stp_ofi_fragment(ctx->endpoint, STP_OFI_WRITE, dest, &one, source, nbytes);
     req->has_word = true;
     req->word = data;
-    pending = stp_ofi_ctx_pending(ctx);
-    __atomic_fetch_add(pending, 1, __ATOMIC_RELAXED);
-    stp_ofi_count_on(req, pending);
+    stp_ofi_count_on_ctx(req, ctx);
     stp_ofi_post(req);
 }
