@@ -101,6 +101,24 @@ int stp_ofi_mr_open_device(void *base, size_t nbytes, uint64_t key, int device, 
     return rc == 0 ? stp_ofi_mr_enable(*mr) : rc;
 }
 
+struct stp_fabric_region stp_ofi_mr_describe(struct fid_mr *mr, void *base)
+{
+    bool virt = (stp_ofi.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+
+    return (struct stp_fabric_region){virt ? (uint64_t)(uintptr_t)base : 0, fi_mr_key(mr)};
+}
+
+int stp_ofi_peers_copy(struct stp_fabric_region **to, const struct stp_fabric_region *peers)
+{
+    size_t nbytes = (size_t)stp_ofi.core->n_pes * sizeof(*peers);
+    struct stp_fabric_region *copy = malloc(nbytes);
+
+    if (copy == NULL) return -ENOMEM;
+    free(*to);
+    *to = memcpy(copy, peers, nbytes);
+    return 0;
+}
+
 /* ---- which extent an offset is in ---------------------------------------------------------- */
 
 /* 0: the region as it was added; extents double, so the last ones are asked for most. */
@@ -200,23 +218,18 @@ int stp_ofi_region_grow(unsigned number, size_t bytes, struct stp_fabric_region 
         return rc;
     }
     more->begin[more->n + 1] = more->begin[more->n] + bytes;
-    mine->addr =
-        stp_ofi.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)base : 0;
-    mine->key = fi_mr_key(more->mr[more->n]);
+    *mine = stp_ofi_mr_describe(*mr, base);
     return 0;
 }
 
 int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers)
 {
     struct stp_ofi_region *region = &stp_ofi.regions[number];
-    size_t nbytes = (size_t)stp_ofi.core->n_pes * sizeof(*peers);
     struct stp_ofi_extents *more = region->more;
 
-    if (stp_ofi.peer_table && peers != NULL) {
-        more->peers[more->n] = malloc(nbytes);
-        if (more->peers[more->n] == NULL) return -ENOMEM;
-        memcpy(more->peers[more->n], peers, nbytes);
-    }
+    if (stp_ofi.peer_table && peers != NULL &&
+        stp_ofi_peers_copy(&more->peers[more->n], peers) != 0)
+        return -ENOMEM;
     /*
      * Both stores pair with the acquire loads in extent_of(), stp_ofi_extent_left() and
      * stp_ofi_region_bytes(). A PE that names a byte of the extent was told of it afterwards, by

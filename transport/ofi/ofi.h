@@ -307,6 +307,10 @@ int stp_ofi_mr_open_device(void *base, size_t nbytes, uint64_t key, int device, 
 /* What some providers want before it is used. 0, or -errno: it is closed then. */
 int stp_ofi_mr_enable(struct fid_mr *mr);
 
+/* What peers must say to reach it; and a copy of what they say, in the place of an earlier one. */
+struct stp_fabric_region stp_ofi_mr_describe(struct fid_mr *mr, void *base);
+int stp_ofi_peers_copy(struct stp_fabric_region **to, const struct stp_fabric_region *peers);
+
 int stp_ofi_region_grow(unsigned number, size_t more, struct stp_fabric_region *mine);
 int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers);
 void stp_ofi_region_shrink(unsigned number);

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* It comes or goes: what was queued for it before is told by this. */
 static void region_new_generation(struct stp_ofi_region *region)
@@ -18,16 +17,6 @@ static void region_new_generation(struct stp_ofi_region *region)
     unsigned now = __atomic_add_fetch(&stp_ofi.generation, 1, __ATOMIC_RELAXED);
 
     __atomic_store_n(&region->generation, now, __ATOMIC_RELAXED);
-}
-
-/* Register with the key of the number. */
-static int mr_open(void *base, size_t nbytes, unsigned number, enum stp_fabric_memory memory,
-                   int device, struct fid_mr **mr)
-{
-    uint64_t key = stp_ofi.key_base + number;
-
-    return memory == STP_MEMORY_HOST ? stp_ofi_mr_open(base, nbytes, key, mr)
-                                     : stp_ofi_mr_open_device(base, nbytes, key, device, mr);
 }
 
 /*
@@ -49,7 +38,7 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
                        int device, struct stp_fabric_region *mine)
 {
     struct stp_ofi_region *region = &stp_ofi.regions[number];
-    int mode = stp_ofi.info->domain_attr->mr_mode;
+    uint64_t key = stp_ofi.key_base + number;
     struct fid_mr *mr;
     int rc;
 
@@ -58,7 +47,8 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
                           number >= STP_FABRIC_REGIONS ? "out of range" : "in use");
         return -EINVAL;
     }
-    rc = mr_open(base, nbytes, number, memory, device, &mr);
+    rc = memory == STP_MEMORY_HOST ? stp_ofi_mr_open(base, nbytes, key, &mr)
+                                   : stp_ofi_mr_open_device(base, nbytes, key, device, &mr);
     if (rc != 0) return refused(base, nbytes, memory, rc);
     region->base = base;
     region->nbytes = nbytes;
@@ -70,25 +60,15 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
      */
     __atomic_store_n(&region->mr, mr, __ATOMIC_RELEASE);
     if (region->device || stp_ofi.mr_local) stp_ofi_local_mr_add(number);
-    mine->addr = mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)base : 0;
-    mine->key = fi_mr_key(region->mr);
+    *mine = stp_ofi_mr_describe(mr, base);
     return 0;
 }
 
 int stp_ofi_region_peers(unsigned number, const struct stp_fabric_region *peers)
 {
-    struct stp_ofi_region *region = &stp_ofi.regions[number];
-    size_t nbytes = (size_t)stp_ofi.core->n_pes * sizeof(*peers);
-    struct stp_fabric_region *copy;
-
     if (!stp_ofi.peer_table) return 0;
     if (number >= STP_FABRIC_REGIONS || peers == NULL) return -EINVAL;
-    copy = malloc(nbytes);
-    if (copy == NULL) return -ENOMEM;
-    memcpy(copy, peers, nbytes);
-    free(region->peers);
-    region->peers = copy;
-    return 0;
+    return stp_ofi_peers_copy(&stp_ofi.regions[number].peers, peers);
 }
 
 void stp_ofi_region_remove(unsigned number)
