@@ -17,10 +17,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U
-#endif
-
 #define SEGMENT_MAX_LOCAL 4096 /* peers whose segments one PE can have mapped */
 
 _Static_assert(STP_SEGMENT_PARTS == 64, "a message says so");
@@ -226,8 +222,7 @@ static const char *segment_create_file(int *fd)
 {
     int rc;
 
-    *fd = memfd_create("steppe-data", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
-    if (*fd < 0) *fd = memfd_create("steppe-data", MFD_CLOEXEC);
+    *fd = stp_memory_file("steppe-data");
     if (*fd < 0) return "memfd_create failed";
     rc = stp_file_resize(*fd, stp_segment.nbytes);
     if (rc == -EFBIG) return "they are larger than the limit on file size (ulimit -f)";

@@ -15,10 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U
-#endif
-
 unsigned stp_shm_attach_n;
 
 /* The bytes of a share that names a piece of a file, and proof that what is opened is that file. */
@@ -181,10 +177,9 @@ int stp_shm_attach_create(struct stp_space *space, int fd, off_t at, size_t map_
 
 int stp_shm_attach_create_memory(struct stp_space *space, struct stp_part_export *share)
 {
-    int fd = memfd_create("steppe-space", MFD_CLOEXEC | MFD_NOEXEC_SEAL), rc;
+    int fd = stp_memory_file("steppe-space");
+    int rc = fd < 0 ? fd : stp_file_resize(fd, space->nbytes);
 
-    if (fd < 0 && errno == EINVAL) fd = memfd_create("steppe-space", MFD_CLOEXEC);
-    rc = fd < 0 ? -errno : stp_file_resize(fd, space->nbytes);
     if (rc == 0)
         rc = stp_shm_attach_create(space, fd, 0, space->max_bytes, space->nbytes, 0, share);
     if (rc == 0) {

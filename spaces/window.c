@@ -48,16 +48,22 @@ static struct {
 
 struct stp_window stp_win;
 
+int stp_memory_file(const char *name)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+
+    if (fd < 0 && errno == EINVAL) fd = memfd_create(name, MFD_CLOEXEC); /* before Linux 6.3 */
+    return fd >= 0 ? fd : -errno;
+}
+
 int stp_window_create_file(const struct stp_window_layout *layout)
 {
     size_t nbytes = stp_window_view_bytes(layout) + layout->area_bytes;
-    int fd = memfd_create(STP_NODE_FILE, MFD_CLOEXEC | MFD_NOEXEC_SEAL), rc;
+    int fd = stp_memory_file(STP_NODE_FILE), rc;
 
-    if (fd < 0 && errno == EINVAL) fd = memfd_create(STP_NODE_FILE, MFD_CLOEXEC);
     if (fd < 0) {
-        int err = errno;
-        stp_error("memfd_create: %s", stp_strerror(err));
-        return -err;
+        stp_error("memfd_create: %s", stp_strerror(-fd));
+        return fd;
     }
     rc = stp_file_resize(fd, nbytes);
     if (rc != 0) {

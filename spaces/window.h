@@ -108,6 +108,12 @@ struct stp_window_layout {
 int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
                       struct stp_window_layout *layout);
 
+/*
+ * Makes a file of shared memory that has no name elsewhere and that nobody executes. Returns its
+ * descriptor or -errno.
+ */
+int stp_memory_file(const char *name);
+
 /* Create the node's sparse file. Returns a descriptor or -errno, logged. */
 int stp_window_create_file(const struct stp_window_layout *layout);
 
