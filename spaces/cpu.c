@@ -20,19 +20,11 @@ static int cpu_probe(const struct stp_space_params *params, char *why, size_t le
     return 0;
 }
 
-/* In bytes; SIZE_MAX: unknown. */
-static size_t cpu_meminfo(const char *field)
-{
-    size_t kib = stp_file_number("/proc/meminfo", field);
-
-    return kib < SIZE_MAX / 1024 ? kib * 1024 : SIZE_MAX;
-}
-
 /* The kernel hands out shared memory until it runs dry, so we refuse what cannot be. */
 int stp_cpu_fits(const struct stp_space_params *params, const char *kind)
 {
     size_t nbytes = params->nbytes;
-    size_t total = cpu_meminfo("MemTotal:");
+    size_t total = stp_meminfo("MemTotal:");
     size_t group = stp_cgroup_memory();
 
     if (nbytes > total) {
@@ -61,8 +53,8 @@ static int cpu_admit(const struct stp_space_params *params)
  */
 static int cpu_admit_growth(const struct stp_space *space, size_t nbytes, char *why, size_t len)
 {
-    size_t total = cpu_meminfo("MemTotal:"), left = cpu_meminfo("MemAvailable:");
-    size_t swap = cpu_meminfo("SwapFree:"), group = stp_cgroup_memory();
+    size_t total = stp_meminfo("MemTotal:"), left = stp_meminfo("MemAvailable:");
+    size_t swap = stp_meminfo("SwapFree:"), group = stp_cgroup_memory();
     size_t more = nbytes - space->nbytes;
 
     if (swap < SIZE_MAX - left) left += swap;
@@ -150,13 +142,13 @@ void stp_cpu_destroy(struct stp_space *space)
 
 static bool cpu_describe(int i, char *text, size_t len)
 {
-    size_t total = stp_file_number("/proc/meminfo", "MemTotal:");
+    size_t total = stp_meminfo("MemTotal:");
 
     if (i != 0) return false;
     if (total == SIZE_MAX)
         snprintf(text, len, "host memory, size unknown");
     else
-        snprintf(text, len, "host memory, %zu MiB", total / 1024);
+        snprintf(text, len, "host memory, %zu MiB", total >> 20);
     return true;
 }
 

@@ -47,6 +47,9 @@ struct stp_device {
 #define STP_DEVICE_UNKNOWN                                                                         \
     ((struct stp_device){.nbytes = SIZE_MAX, .free = SIZE_MAX, .numa = -1, .distance = -1})
 
+/* A field of /proc/meminfo, "MemTotal:", in bytes; SIZE_MAX: unknown. */
+size_t stp_meminfo(const char *field);
+
 /* Host memory: a device is a NUMA node that has some. As devices of a kind's row. */
 int stp_numa_devices(int i, struct stp_device *device);
 

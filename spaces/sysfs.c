@@ -204,14 +204,18 @@ static void node_memory(int node, struct stp_device *device)
     free(text);
 }
 
+size_t stp_meminfo(const char *field)
+{
+    size_t kib = stp_file_number("/proc/meminfo", field);
+
+    return kib < SIZE_MAX / 1024 ? kib * 1024 : SIZE_MAX;
+}
+
 /* Of a kernel that knows no nodes, or hides them. */
 static void host_memory(struct stp_device *device)
 {
-    size_t total = stp_file_number("/proc/meminfo", "MemTotal:");
-    size_t available = stp_file_number("/proc/meminfo", "MemAvailable:");
-
-    if (total != SIZE_MAX) device->nbytes = total * 1024;
-    if (available != SIZE_MAX) device->free = available * 1024;
+    device->nbytes = stp_meminfo("MemTotal:");
+    device->free = stp_meminfo("MemAvailable:");
     snprintf(device->name, sizeof(device->name), "host memory");
     device->distance = STP_DISTANCE_LOCAL;
 }
