@@ -6,6 +6,7 @@
 #include "spaces/spaces.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct stp_kind *stp_kinds[STP_KINDS_MAX];
@@ -106,6 +107,16 @@ int stp_kinds_dmabuf(void *base, size_t nbytes, size_t *offset)
 }
 
 /* ---- parts of a space ------------------------------------------------------------------------ */
+
+void *stp_peer_records(const char *what, size_t nbytes, size_t each, int *n)
+{
+    void *records;
+
+    *n = stp_win.n_view > 0 ? stp_win.n_view : 1;
+    records = calloc(1, nbytes + (size_t)*n * each);
+    if (records == NULL) stp_error("no memory for the records of %s that %d PEs share", what, *n);
+    return records;
+}
 
 void *stp_kind_reach(struct stp_space *space, int local)
 {

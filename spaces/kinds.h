@@ -88,6 +88,12 @@ struct stp_named_block {
     uint64_t block, block_bytes; /* what was allocated around it */
 };
 
+/*
+ * Allocates zeroed records of a space: nbytes, and so many more for each PE of this node, *n of
+ * them. NULL: no memory, logged with what the space is.
+ */
+void *stp_peer_records(const char *what, size_t nbytes, size_t each, int *n);
+
 /* Is there the NUMA node that is asked for? 0, or -ENODEV, logged. */
 int stp_numa_check(const struct stp_space_params *params);
 

@@ -128,7 +128,6 @@ _Static_assert(sizeof(struct pages_share) <= STP_PART_EXPORT_BYTES, "fits what P
 /* space->own */
 struct pages_own {
     uint64_t secret[2];
-    int n_peers;
     struct pages_share peers[]; /* by local index */
 };
 
@@ -163,15 +162,11 @@ static int pages_prove(const struct pages_share *peer)
 static int pages_create(struct stp_space *space, const struct stp_space_params *params,
                         struct stp_part_export *share)
 {
-    int n = stp_win.n_view > 0 ? stp_win.n_view : 1;
-    struct pages_own *own = calloc(1, sizeof(*own) + (size_t)n * sizeof(own->peers[0]));
+    int n;
+    struct pages_own *own = stp_peer_records("a space", sizeof(*own), sizeof(own->peers[0]), &n);
     struct pages_share mine;
 
-    if (own == NULL) {
-        stp_error("no memory for the records of a space that %d PEs share", n);
-        return -ENOMEM;
-    }
-    own->n_peers = n;
+    if (own == NULL) return -ENOMEM;
     mine = pages_mine(params->buffer, own->secret);
     memcpy(share->bytes, &mine, sizeof(mine));
     share->valid = 1;

@@ -121,14 +121,11 @@ static void outside_unmap(char *base, size_t nbytes)
 
 static struct stp_shm_attach *outside_new(int fd, bool own_fd)
 {
-    int n = stp_win.n_view > 0 ? stp_win.n_view : 1;
+    int n;
     struct stp_shm_attach *outside =
-        calloc(1, sizeof(*outside) + (size_t)n * sizeof(outside->peers[0]));
+        stp_peer_records("a space", sizeof(*outside), sizeof(outside->peers[0]), &n);
 
-    if (outside == NULL) {
-        stp_error("no memory for the records of a space that %d PEs share", n);
-        return NULL;
-    }
+    if (outside == NULL) return NULL;
     outside->fd = fd;
     outside->own_fd = own_fd;
     outside->n_peers = n;

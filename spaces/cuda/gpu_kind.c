@@ -174,20 +174,6 @@ static int gpu_fill(struct stp_space *space, const struct stp_space_params *para
     return 0;
 }
 
-static struct cuda_part *gpu_part_new(struct cuda_device *device)
-{
-    int n = stp_win.n_view > 0 ? stp_win.n_view : 1;
-    struct cuda_part *part = calloc(1, sizeof(*part) + (size_t)n * sizeof(part->peers[0]));
-
-    if (part == NULL) {
-        stp_error("no memory for the records of a gpu space that %d PEs share", n);
-        return NULL;
-    }
-    part->device = device;
-    part->n_peers = n;
-    return part;
-}
-
 /*
  * Over what a device gets with its first space and loses with its last one, so that a thread that
  * destroys that does not take it from one that makes another. Taken before all other locks here.
@@ -235,14 +221,16 @@ static int gpu_create(struct stp_space *space, const struct stp_space_params *pa
     struct cuda_device *device;
     struct cuda_part *part;
     char text[CUDA_TEXT];
-    int rc = stp_cuda_choose(params, &device, text, sizeof(text));
+    int n, rc = stp_cuda_choose(params, &device, text, sizeof(text));
 
     if (rc != 0) {
         stp_error("a gpu space cannot be created here: %s", text);
         return rc;
     }
-    part = gpu_part_new(device);
+    part = stp_peer_records("a gpu space", sizeof(*part), sizeof(part->peers[0]), &n);
     if (part == NULL) return -ENOMEM;
+    part->device = device;
+    part->n_peers = n;
     space->own = part;
     rc = stp_cuda_visit_begin(device);
     if (rc != 0) goto err_part;
