@@ -393,7 +393,8 @@ struct stp_kind {
     bool (*describe)(int i, char *text, size_t len);
     /*
      * How many devices this PE sees; device, unless NULL, gets what is known of device i, when it
-     * is one of them. Between start and stop; never makes a context.
+     * is one of them. Between start and stop; never makes a context. NULL in a kind that no
+     * constant names: nobody asks for its devices.
      */
     int (*devices)(int i, struct stp_device *device);
 };

@@ -236,13 +236,6 @@ static bool pages_describe(int i, char *text, size_t len)
     return i == 0;
 }
 
-static int pages_devices(int i, struct stp_device *device)
-{
-    (void)i;
-    (void)device;
-    return 0;
-}
-
 const struct stp_kind stp_kind_private = {
     .name = "private",
     .device_type = 0, /* SHMEM_DEVICE_CPU */
@@ -253,5 +246,4 @@ const struct stp_kind stp_kind_private = {
     .attach = pages_attach,
     .destroy = pages_destroy,
     .describe = pages_describe,
-    .devices = pages_devices,
 };
