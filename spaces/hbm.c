@@ -75,15 +75,16 @@ static int hbm_pick(const struct stp_space_params *params)
     return -ENODEV;
 }
 
-/* The params as the kind cpu understands them. */
-static struct stp_space_params hbm_params(const struct stp_space_params *params, int i)
+/* The same, and the params as the kind cpu understands them. */
+static int hbm_bind(const struct stp_space_params *params, struct stp_space_params *bound)
 {
-    struct stp_space_params bound = *params;
+    int i = hbm_pick(params);
 
-    bound.numa_by = stp_kind_hbm.numa_by;
-    bound.numa = STP_NUMA_BIND;
-    bound.numa_node = hbm_read_once()->nodes[i].number;
-    return bound;
+    *bound = *params;
+    bound->numa_by = stp_kind_hbm.numa_by;
+    bound->numa = STP_NUMA_BIND;
+    if (i >= 0) bound->numa_node = hbm_read_once()->nodes[i].number;
+    return i;
 }
 
 static size_t hbm_free(int node)
@@ -100,12 +101,11 @@ static size_t hbm_free(int node)
  */
 static int hbm_admit(const struct stp_space_params *params)
 {
-    int i = hbm_pick(params);
     struct stp_space_params bound;
+    int i = hbm_bind(params, &bound);
     size_t left;
 
     if (i < 0) return i;
-    bound = hbm_params(params, i);
     if (stp_numa_check(&bound) != 0) return -ENODEV;
     left = hbm_free(bound.numa_node);
     if (bound.nbytes > left) {
@@ -134,11 +134,10 @@ static int hbm_admit_all(struct stp_space *space, const struct stp_capacity_requ
 static int hbm_create(struct stp_space *space, const struct stp_space_params *params,
                       struct stp_part_export *share)
 {
-    int i = hbm_pick(params), rc;
     struct stp_space_params bound;
+    int i = hbm_bind(params, &bound), rc;
 
     if (i < 0) return i;
-    bound = hbm_params(params, i);
     rc = stp_cpu_create(space, &bound, share);
     if (rc == 0) space->device = i;
     return rc;
