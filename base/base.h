@@ -78,7 +78,7 @@ void stp_flush(void (*late)(void));
  * strerror(), but for a limit that users can raise (descriptors, size of files) it names the limit
  * and says so. Valid until the thread's next call.
  */
-const char *stp_strerror(int error);
+const char *stp_errno_text(int error);
 
 /* A limit of this process (RLIMIT_...), SIZE_MAX for none. *hard, if not NULL: its maximum. */
 size_t stp_limit(int resource, size_t *hard);
@@ -257,21 +257,21 @@ char stp_stat_state(const char *path);
 int stp_ascending_find(const int *values, int n, int value);
 
 /* A list of PEs in words, "0-3, 5": ascending; one that is there already may come again. */
-struct stp_list {
+struct stp_pe_list {
     char text[1024];
     size_t len;
     int first, last; /* of the range that is open; start with first = -1 */
 };
 
-void stp_list_add(struct stp_list *list, int pe);
-void stp_list_close(struct stp_list *list);
+void stp_pe_list_append(struct stp_pe_list *list, int pe);
+void stp_pe_list_end(struct stp_pe_list *list);
 
 #define STP_HASH_EMPTY 0xcbf29ce484222325u /* of no bytes (FNV-1a) */
 
 /* The hash of what has been hashed before and of nbytes more. */
 uint64_t stp_hash(uint64_t hash, const void *data, size_t nbytes);
 
-/* ---- cores (cores.c) -------------------------------------------------------- */
+/* ---- cores (cpu_mask.c) -------------------------------------------------------- */
 
 #define STP_CORES_MAX 1024
 
@@ -309,9 +309,9 @@ static inline void stp_cpu_relax(void)
 }
 
 /*
- * Set for how many polls waits spin before they yield (cores.c): polls, or, if that is negative, a
- * number that depends on whether the host has a core for each PE. Where it has not, long waits also
- * sleep: see stp_yield().
+ * Set for how many polls waits spin before they yield (cpu_mask.c): polls, or, if that is negative,
+ * a number that depends on whether the host has a core for each PE. Where it has not, long waits
+ * also sleep: see stp_yield().
  */
 void stp_wait_choose(int polls, bool enough_cores);
 
@@ -323,7 +323,8 @@ struct stp_wait_subject;
 /* What is done for waits that have lasted for a while, by any thread. */
 struct stp_wait_hooks {
     void (*look)(void); /* after peers, again and again; decides itself how often it does */
-    void (*show)(const struct stp_wait_subject *subject); /* as stp_wait_show() in wait_state.h */
+    void (*show)(
+        const struct stp_wait_subject *subject); /* as stp_wait_show() in wait_state_page.h */
 };
 extern const struct stp_wait_hooks *stp_wait_hook; /* NULL: nothing */
 
@@ -343,17 +344,17 @@ void stp_wait_sleep(const uint32_t *word, uint32_t seen);
  * Let another thread run. turns: of the caller's wait so far, 0 where it does not count them. Once
  * in 1024 calls of a thread it sleeps for some 50 us instead, and it does so each time when turns
  * is at least stp_yield_turns: STP_YIELD_CROWDED where PEs share cores, else more than any wait
- * has. Returns true once in 1024 calls; stp_wait_yield() then calls stp_wait_run_hook().
+ * has. Returns true once in 1024 calls; stp_yield_and_run_hook() then calls stp_wait_run_hook().
  */
 #define STP_YIELD_CROWDED 256
 extern unsigned stp_yield_turns;
 bool stp_yield(unsigned turns);
-void stp_wait_yield(unsigned turns);
+void stp_yield_and_run_hook(unsigned turns);
 
 /* State of one wait: spin stp_wait_spin times, then yield each time. Start with {0}. */
 struct stp_wait {
     int polls;
-    unsigned turns; /* of the loop: how long it lasts (wait_state.h, stp_yield()) */
+    unsigned turns; /* of the loop: how long it lasts (wait_state_page.h, stp_yield()) */
 };
 
 static inline void stp_wait_step(struct stp_wait *wait)
@@ -362,11 +363,11 @@ static inline void stp_wait_step(struct stp_wait *wait)
         wait->polls++;
         stp_cpu_relax();
     } else {
-        stp_wait_yield(wait->turns);
+        stp_yield_and_run_hook(wait->turns);
     }
 }
 
-/* ---- threads of the library (thread.c) ------------------------------------ */
+/* ---- threads of the library (library_threads.c) ------------------------------------ */
 
 /*
  * Start so a thread of the library's own, which takes no signals but faults. name: at most 15
@@ -378,10 +379,10 @@ int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *))
  * To be called about once a second by each such thread: when all threads of the program have
  * ended, this process exits with status 0, as it would without the library.
  */
-void stp_thread_exit_check(void);
+void stp_thread_exit_if_program_ended(void);
 
 /* Threads of this process that are not the library's, the calling one included; -1: unknown. */
-int stp_thread_program(void);
+int stp_thread_count_program(void);
 
 /* ---- element types ------------------------------------------------------ */
 

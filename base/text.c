@@ -98,7 +98,7 @@ uint64_t stp_hash(uint64_t hash, const void *data, size_t nbytes)
     return hash;
 }
 
-void stp_list_close(struct stp_list *list)
+void stp_pe_list_end(struct stp_pe_list *list)
 {
     size_t room = sizeof(list->text) - list->len;
     int n = 0;
@@ -115,13 +115,13 @@ void stp_list_close(struct stp_list *list)
     list->first = -1;
 }
 
-void stp_list_add(struct stp_list *list, int pe)
+void stp_pe_list_append(struct stp_pe_list *list, int pe)
 {
     if (list->first >= 0 && pe == list->last) return;
     if (list->first >= 0 && pe == list->last + 1) {
         list->last = pe;
         return;
     }
-    stp_list_close(list);
+    stp_pe_list_end(list);
     list->first = list->last = pe;
 }

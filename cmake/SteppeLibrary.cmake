@@ -32,7 +32,7 @@ target_link_options(steppe PRIVATE
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/libsteppe.map
     -static-libgcc) # the unwinder, for src/diag/backtrace.c: nothing is loaded in a handler
 
-# Programs linked with it find the modules through their run path: base/plugin_load.c.
+# Programs linked with it find the modules through their run path: base/fabric_module_dlopen.c.
 if(STEPPE_STATIC)
     add_library(steppe_static STATIC $<TARGET_OBJECTS:steppe_core>)
     add_library(Steppe::steppe_static ALIAS steppe_static)

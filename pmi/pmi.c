@@ -181,7 +181,7 @@ static int pmi_connect(struct stp_pmi_session *session, const char *text)
     }
     rc = stp_wire_open(&session->wire, fd);
     if (rc == -EMFILE || rc == -ENFILE) {
-        stp_error("pmi: cannot keep PMI_FD=%d: %s", fd, stp_strerror(-rc));
+        stp_error("pmi: cannot keep PMI_FD=%d: %s", fd, stp_errno_text(-rc));
         return rc;
     }
     if (rc != 0) {
@@ -332,7 +332,7 @@ static int pmi_reach(struct stp_pmi_session *session, const struct stp_pmi_clien
     return rc != 0 ? rc : pmi_greet(session, client);
 }
 
-void stp_pmi_query(struct stp_pmi_details *details)
+void stp_pmi_describe_client(struct stp_pmi_details *details)
 {
     const struct stp_pmi_client *client = pmi_choose(details->why, sizeof(details->why));
 

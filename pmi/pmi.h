@@ -32,7 +32,7 @@ struct stp_pmi_details {
 };
 
 /* Tell, without speaking to the launcher. Before open, from the environment; after, what is. */
-void stp_pmi_query(struct stp_pmi_details *details);
+void stp_pmi_describe_client(struct stp_pmi_details *details);
 
 /*
  * Connect to the launcher, once per process; later calls return the same answer. The

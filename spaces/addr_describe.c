@@ -3,30 +3,30 @@
  * Whose memory an address is: which part of the data segment it lies in, and, for messages, what
  * an address that is not symmetric belongs to. Design: docs/design/memory.md.
  */
-#include "spaces/spaces.h"
+#include "spaces/space_registry.h"
 
 #include <link.h>
 #include <stdio.h>
 
 /* ---- the data segment ------------------------------------------------------ */
 
-const struct stp_segment_part *stp_segment_part_slow(const void *addr)
+const struct stp_data_segment_part *stp_data_segment_part_slow(const void *addr)
 {
-    for (unsigned i = 0; i < stp_segment.n_parts; i++) {
-        const struct stp_segment_part *part = &stp_segment.parts[i];
+    for (unsigned i = 0; i < stp_data_segment.n_parts; i++) {
+        const struct stp_data_segment_part *part = &stp_data_segment.parts[i];
 
         if ((size_t)((const char *)addr - part->base) < part->nbytes) return part;
     }
     return NULL;
 }
 
-const char *stp_segment_format(char *text, size_t len)
+const char *stp_data_segment_format(char *text, size_t len)
 {
     size_t used = 0;
 
     snprintf(text, len, "none found");
-    for (unsigned i = 0; i < stp_segment.n_parts && used < len; i++) {
-        const struct stp_segment_part *part = &stp_segment.parts[i];
+    for (unsigned i = 0; i < stp_data_segment.n_parts && used < len; i++) {
+        const struct stp_data_segment_part *part = &stp_data_segment.parts[i];
 
         used += (size_t)snprintf(text + used, len - used, "%s%p..%p", i > 0 ? ", " : "",
                                  (void *)part->base, (void *)(part->base + part->nbytes));
@@ -58,10 +58,10 @@ static void whose_say(struct whose_search *search, const char *name, bool writab
         snprintf(search->text, search->len,
                  "it belongs to the code or constants of the executable, and of its globals and "
                  "statics only those that can be written are symmetric");
-    else if (stp_segment.why_not != NULL)
+    else if (stp_data_segment.why_not != NULL)
         snprintf(search->text, search->len,
                  "it is a global or static of the executable, and these are not shared: %s",
-                 stp_segment.why_not);
+                 stp_data_segment.why_not);
     else
         snprintf(search->text, search->len,
                  "it is a global or static of the executable on a page that could not be written, "
@@ -85,7 +85,7 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *arg)
     return search->found;
 }
 
-bool stp_addr_describe(const void *addr, char *text, size_t len)
+bool stp_describe_unsymmetric_addr(const void *addr, char *text, size_t len)
 {
     struct whose_search search = {.addr = (uintptr_t)addr, .text = text, .len = len};
 

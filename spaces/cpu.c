@@ -3,7 +3,7 @@
  * Host DRAM: a range of the window, committed on touch.
  */
 #include "spaces/cpu.h"
-#include "spaces/private.h"
+#include "spaces/private_pages.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ int stp_cpu_fits(const struct stp_space_params *params, const char *kind)
 
 static int cpu_admit(const struct stp_space_params *params)
 {
-    if (params->adopt != NULL) return stp_private_admit(params); /* it is there already */
+    if (params->adopt != NULL) return stp_private_check_buffer(params); /* it is there already */
     if (stp_numa_check(params) != 0) return -ENODEV;
     return stp_cpu_fits(params, "cpu");
 }
@@ -75,7 +75,7 @@ int stp_cpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
 
     if (rc != 0) return rc;
     if (space->page_bytes != 0)
-        rc = stp_pages_grow(space, nbytes);
+        rc = stp_huge_pages_grow(space, nbytes);
     else if (space->shm_attach != NULL)
         rc = stp_shm_attach_grow(space, nbytes);
     else
@@ -85,21 +85,21 @@ int stp_cpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
             stp_numa_extend(space, space->base + space->nbytes, nbytes - space->nbytes);
         return 0;
     }
-    snprintf(why, len, "%s%s", stp_strerror(-rc),
+    snprintf(why, len, "%s%s", stp_errno_text(-rc),
              rc == -ENOMEM ? " (see vm.max_map_count and vm.nr_hugepages)" : "");
     return rc;
 }
 
-void stp_cpu_shrink(struct stp_space *space)
+void stp_cpu_undo_grow(struct stp_space *space)
 {
     if (space->placed && space->page_bytes == 0) /* of the file, which the window keeps */
         stp_numa_forget(space->base + space->nbytes, space->max_bytes - space->nbytes);
     if (space->page_bytes != 0)
-        stp_pages_shrink(space);
+        stp_huge_pages_undo_grow(space);
     else if (space->shm_attach != NULL)
-        stp_shm_attach_shrink(space, space->nbytes);
+        stp_shm_attach_undo_grow(space, space->nbytes);
     else
-        stp_window_shrink(space->offset, space->nbytes);
+        stp_window_undo_grow(space->offset, space->nbytes);
 }
 
 int stp_cpu_create(struct stp_space *space, const struct stp_space_params *params,
@@ -109,7 +109,7 @@ int stp_cpu_create(struct stp_space *space, const struct stp_space_params *param
     int rc;
 
     if (params->adopt != NULL) return stp_shm_attach_adopt(space, params, share);
-    if (params->page_bytes != 0) return stp_pages_create(space, params, share);
+    if (params->page_bytes != 0) return stp_huge_pages_create(space, params, share);
     rc = outside ? stp_shm_attach_create_memory(space, share)
                  : stp_window_commit(space->offset, space->nbytes, space->max_bytes);
     if (rc != 0) return rc;
@@ -130,7 +130,7 @@ int stp_cpu_attach(struct stp_space *space, int local, const struct stp_part_exp
 void stp_cpu_destroy(struct stp_space *space)
 {
     if (space->page_bytes != 0) {
-        stp_pages_destroy(space);
+        stp_huge_pages_destroy(space);
         return;
     }
     if (space->placed) stp_numa_forget(space->base, space->nbytes);
@@ -163,9 +163,9 @@ const struct stp_kind stp_kind_cpu = {
     .admit = cpu_admit,
     .create = stp_cpu_create,
     .grow = stp_cpu_grow,
-    .shrink = stp_cpu_shrink,
+    .shrink = stp_cpu_undo_grow,
     .attach = stp_cpu_attach,
     .destroy = stp_cpu_destroy,
     .describe = cpu_describe,
-    .devices = stp_numa_devices,
+    .devices = stp_numa_count_devices,
 };

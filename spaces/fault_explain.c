@@ -3,7 +3,7 @@
  * Explains faults in symmetric memory: which PE's part, which space, which offset; and those that a
  * wrong pointer argument causes in a routine of the library. The handler is in src/diag/crash.c.
  */
-#include "spaces/spaces.h"
+#include "spaces/space_registry.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -31,10 +31,10 @@ static const struct stp_space *guard_space_below(size_t offset)
 static void guard_explain_globals(const char *access, size_t at, const char *whose,
                                   const char *what, char *text, size_t len)
 {
-    const struct stp_segment_part *below = NULL;
+    const struct stp_data_segment_part *below = NULL;
 
-    for (unsigned i = 0; i < stp_segment.n_parts && stp_segment.parts[i].at <= at; i++)
-        below = &stp_segment.parts[i];
+    for (unsigned i = 0; i < stp_data_segment.n_parts && stp_data_segment.parts[i].at <= at; i++)
+        below = &stp_data_segment.parts[i];
     if (below == NULL || at - below->at < below->nbytes)
         snprintf(text, len, "%s: globals or statics of %s: %s", access, whose, what);
     else
@@ -192,7 +192,7 @@ bool stp_fault_explain(const siginfo_t *info, const void *context, char *text, s
     size_t offset;
     int local;
 
-    if (stp_window_holds(info->si_addr, &offset, &local))
+    if (stp_window_locate(info->si_addr, &offset, &local))
         guard_explain(info->si_addr, offset, local, info->si_signo, routine, text, len);
     else if (guard_explain_own(info, routine, text, len))
         return true;

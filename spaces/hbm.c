@@ -65,7 +65,7 @@ static int hbm_pick(const struct stp_space_params *params)
 
     if (params->numa_node == -1) {
         stp_numbers_own_cpus(&own);
-        return stp_hbm_choose(found, &own, stp_window_local());
+        return stp_hbm_choose_index(found, &own, stp_window_local());
     }
     for (int i = 0; i < found->n; i++)
         if (found->nodes[i].number == params->numa_node) return i;
@@ -195,7 +195,7 @@ const struct stp_kind stp_kind_hbm = {
     .admit_all = hbm_admit_all,
     .create = hbm_create,
     .grow = hbm_grow,
-    .shrink = stp_cpu_shrink,
+    .shrink = stp_cpu_undo_grow,
     .attach = stp_cpu_attach,
     .destroy = stp_cpu_destroy,
     .describe = hbm_describe,

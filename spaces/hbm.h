@@ -30,7 +30,7 @@ void stp_hbm_read(struct stp_hbm *hbm);
  * Which of the nodes a PE on these CPUs takes: one next to them, else a nearest one as firmware
  * tells; of several that are alike, the one whose turn it is. -1: there is none.
  */
-int stp_hbm_choose(const struct stp_hbm *hbm, const struct stp_numbers *cpus, int turn);
+int stp_hbm_choose_index(const struct stp_hbm *hbm, const struct stp_numbers *cpus, int turn);
 
 /*
  * Do parts of nbytes fit what a NUMA node has free, of all PEs of a host that are bound to it? 

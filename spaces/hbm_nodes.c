@@ -13,7 +13,7 @@
 #include <strings.h>
 
 #ifdef STP_HAVE_HWLOC
-#include "spaces/topology.h"
+#include "spaces/hwloc_load.h"
 #endif
 
 #if defined(HWLOC_API_VERSION) && HWLOC_API_VERSION >= 0x00020300 /* it has memory attributes */
@@ -173,7 +173,7 @@ static int hbm_distance(const struct stp_hbm_node *node, const struct stp_number
     return distance >= 0 ? distance : INT_MAX;
 }
 
-int stp_hbm_choose(const struct stp_hbm *hbm, const struct stp_numbers *cpus, int turn)
+int stp_hbm_choose_index(const struct stp_hbm *hbm, const struct stp_numbers *cpus, int turn)
 {
     int distances[STP_HBM_NODES], best = INT_MAX, n = 0;
 

@@ -3,7 +3,7 @@
  * The kinds of memory this build knows, which runtime.c registers; what is done for all of them,
  * and for kinds whose memory the CPU reaches by itself. How to add a kind: docs/design/kinds.md.
  */
-#include "spaces/spaces.h"
+#include "spaces/space_registry.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ const struct stp_kind *stp_kind_find(int device_type)
     return NULL;
 }
 
-uint32_t stp_kinds_probe_drivers(void)
+uint32_t stp_kinds_find_missing(void)
 {
     uint32_t missing = 0;
 
@@ -35,7 +35,7 @@ uint32_t stp_kinds_probe_drivers(void)
     return missing;
 }
 
-void stp_kinds_missing(uint32_t kinds, int leader)
+void stp_kinds_set_missing(uint32_t kinds, int leader)
 {
     for (int i = 0; i < stp_n_kinds; i++)
         if (kinds >> i & 1) stp_kinds[i]->device->missing(leader);
@@ -71,7 +71,7 @@ void stp_kinds_flush_remote(void)
         if (stp_kinds[i]->device != NULL) stp_kinds[i]->device->flush_remote();
 }
 
-bool stp_kinds_can(enum stp_trait trait, char *why, size_t len)
+bool stp_kinds_machine_has(enum stp_trait trait, char *why, size_t len)
 {
     bool can = trait != STP_TRAIT_PINNED;
 
@@ -86,12 +86,12 @@ static bool kinds_is_symmetric_host(const void *ptr)
     size_t offset;
     int local;
 
-    return stp_window_holds(ptr, &offset, &local) || stp_segment_offset(ptr, &offset);
+    return stp_window_locate(ptr, &offset, &local) || stp_data_segment_offset(ptr, &offset);
 }
 
 __thread unsigned stp_kind_operation = 1;
 
-const struct stp_kind *stp_kind_of(const void *ptr)
+const struct stp_kind *stp_device_kind_of(const void *ptr)
 {
     if (kinds_is_symmetric_host(ptr)) return NULL;
     for (int i = 0; i < stp_n_kinds; i++)
@@ -101,7 +101,7 @@ const struct stp_kind *stp_kind_of(const void *ptr)
 
 int stp_kinds_dmabuf(void *base, size_t nbytes, size_t *offset)
 {
-    const struct stp_kind *kind = stp_kind_of(base);
+    const struct stp_kind *kind = stp_device_kind_of(base);
 
     return kind != NULL ? kind->device->dmabuf(base, nbytes, offset) : -1;
 }

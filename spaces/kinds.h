@@ -121,17 +121,17 @@ struct stp_part_export {
 };
 
 /*
- * The operations of a kind's row for a space whose program chose the page size (pages.c). It lies
- * outside the window and is attached like all spaces there. When the system cannot give that size,
- * a warning is logged; space->page_bytes is the size that the system gave.
+ * The operations of a kind's row for a space whose program chose the page size (huge_pages.c). It
+ * lies outside the window and is attached like all spaces there. When the system cannot give that
+ * size, a warning is logged; space->page_bytes is the size that the system gave.
  */
 #define STP_PAGES_HUGE ((size_t)2 << 20)
 #define STP_PAGES_GIANT ((size_t)1 << 30)
-int stp_pages_create(struct stp_space *space, const struct stp_space_params *params,
-                     struct stp_part_export *share);
-int stp_pages_grow(struct stp_space *space, size_t nbytes);
-void stp_pages_shrink(struct stp_space *space);
-void stp_pages_destroy(struct stp_space *space);
+int stp_huge_pages_create(struct stp_space *space, const struct stp_space_params *params,
+                          struct stp_part_export *share);
+int stp_huge_pages_grow(struct stp_space *space, size_t nbytes);
+void stp_huge_pages_undo_grow(struct stp_space *space);
+void stp_huge_pages_destroy(struct stp_space *space);
 
 /* ---- host memory outside the window (shm_attach.c) ---- */
 
@@ -153,7 +153,7 @@ void stp_shm_attach_set_path(struct stp_space *space, const char *path);
  * -errno, not logged.
  */
 int stp_shm_attach_grow(struct stp_space *space, size_t nbytes);
-void stp_shm_attach_shrink(struct stp_space *space, size_t nbytes);
+void stp_shm_attach_undo_grow(struct stp_space *space, size_t nbytes);
 int stp_shm_attach_peer(struct stp_space *space, int local, const struct stp_part_export *share);
 void *stp_shm_attach_map_peer(const struct stp_space *space, int local);
 void stp_shm_attach_unmap_peers(struct stp_space *space);
@@ -415,8 +415,8 @@ const struct stp_kind *stp_kind_find(int device_type);
  * Which kinds, a bit each by their number, have no driver on this node: the leader looks, before it
  * starts them; told to the others before they do.
  */
-uint32_t stp_kinds_probe_drivers(void);
-void stp_kinds_missing(uint32_t kinds, int leader);
+uint32_t stp_kinds_find_missing(void);
+void stp_kinds_set_missing(uint32_t kinds, int leader);
 
 /* Look what this machine has; undo. */
 void stp_kinds_start(void);
@@ -426,7 +426,7 @@ void stp_kinds_stop(void);
  * The kind outside the window that ptr is memory of, NULL for host memory. For the slow path:
  * stp_win.devices says whether anything but host memory can be met at all.
  */
-const struct stp_kind *stp_kind_of(const void *ptr);
+const struct stp_kind *stp_device_kind_of(const void *ptr);
 
 /* As dmabuf of the kind that base is memory of; -1 also where it is host memory. */
 int stp_kinds_dmabuf(void *base, size_t nbytes, size_t *offset);
@@ -443,7 +443,7 @@ static inline void stp_kind_begin(void)
 }
 
 /* Has this PE what a trait of a row takes? Else why not. */
-bool stp_kinds_can(enum stp_trait trait, char *why, size_t len);
+bool stp_kinds_machine_has(enum stp_trait trait, char *why, size_t len);
 
 /* Copy n rows of host memory at once. One row of 1, 2, 4 or 8 bytes: as stp_store_whole(). */
 void stp_copy_host(void *dest, const void *source, const struct stp_strided_copy *rows);

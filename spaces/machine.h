@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What machines have: NUMA nodes and devices, as the kernel tells (sysfs.c, numa.c).
+ * What machines have: NUMA nodes and devices, as the kernel tells (sysfs.c, numa_policy.c).
  */
 #ifndef STP_MACHINE_H
 #define STP_MACHINE_H
@@ -11,7 +11,7 @@
 extern const char *stp_sysfs;
 
 /* The first line of a file below it, or what fits of a longer file; "" when there is none. */
-const char *stp_sysfs_line(char *line, size_t len, const char *path);
+const char *stp_sysfs_read_text(char *line, size_t len, const char *path);
 
 /* CPUs, or NUMA nodes: numbers as the kernel's lists have them. */
 #define STP_NUMBERS 8192
@@ -51,7 +51,7 @@ struct stp_device {
 size_t stp_meminfo(const char *field);
 
 /* Host memory: a device is a NUMA node that has some. As devices of a kind's row. */
-int stp_numa_devices(int i, struct stp_device *device);
+int stp_numa_count_devices(int i, struct stp_device *device);
 
 /* What is known of the memory of one node; where it lies, and its page sizes. */
 void stp_numa_describe(int node, struct stp_device *device);

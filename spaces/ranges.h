@@ -6,7 +6,7 @@
 #ifndef STP_RANGES_H
 #define STP_RANGES_H
 
-#include "spaces/spaces.h"
+#include "spaces/space_registry.h"
 
 #define STP_RANGES (STP_SPACE_NUMBERS + STP_SEGMENT_PARTS) /* one number has several */
 

@@ -4,7 +4,7 @@
  * their first use on, of its peers' on this node. For what the window has no room for, and for
  * memory that the program had before. Design: docs/design/memory.md.
  */
-#include "spaces/spaces.h"
+#include "spaces/space_registry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -185,7 +185,7 @@ int stp_shm_attach_create_memory(struct stp_space *space, struct stp_part_export
     }
     if (fd >= 0) close(fd);
     stp_error("cannot map %zu bytes of memory outside the window: %s", space->max_bytes,
-              stp_strerror(-rc));
+              stp_errno_text(-rc));
     return rc == -EEXIST ? -EINVAL : rc;
 }
 
@@ -211,7 +211,7 @@ int stp_shm_attach_adopt(struct stp_space *space, const struct stp_space_params 
         outside_use(space, outside);
         return 0;
     }
-    stp_error("descriptor %d cannot be shared: %s", params->adopt->fd, stp_strerror(-rc));
+    stp_error("descriptor %d cannot be shared: %s", params->adopt->fd, stp_errno_text(-rc));
     if (outside != NULL) outside_delete(outside);
     return rc;
 }
@@ -233,7 +233,7 @@ void stp_shm_attach_destroy(struct stp_space *space)
 static void outside_tell(const struct file_share *share, int local, int rc)
 {
     stp_error("cannot map the part of PE %d of this node, descriptor %d of process %d: %s", local,
-              (int)share->fd, (int)share->pid, stp_strerror(-rc));
+              (int)share->fd, (int)share->pid, stp_errno_text(-rc));
 }
 
 /* Now, while all can still agree that it does not work; mapped when it is first needed. */
@@ -339,7 +339,7 @@ int stp_shm_attach_grow(struct stp_space *space, size_t nbytes)
     return rc;
 }
 
-void stp_shm_attach_shrink(struct stp_space *space, size_t nbytes)
+void stp_shm_attach_undo_grow(struct stp_space *space, size_t nbytes)
 {
     struct stp_shm_attach *outside = space->shm_attach;
 

@@ -4,7 +4,7 @@
  * the NUMA nodes that have memory, as the devices of host memory. hwloc would take longer to start
  * than all of this, and tells no free bytes.
  */
-#include "spaces/spaces.h"
+#include "spaces/space_registry.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@ const char *stp_sysfs = "/sys";
 
 /* ---- lines ------------------------------------------------------------------------------ */
 
-const char *stp_sysfs_line(char *line, size_t len, const char *path)
+const char *stp_sysfs_read_text(char *line, size_t len, const char *path)
 {
     char whole[256];
     ssize_t n = -1;
@@ -42,7 +42,7 @@ static char *sysfs_long_line(const char *path)
 {
     char *line = malloc(SYSFS_LINE);
 
-    if (line != NULL) stp_sysfs_line(line, SYSFS_LINE, path);
+    if (line != NULL) stp_sysfs_read_text(line, SYSFS_LINE, path);
     return line;
 }
 
@@ -251,7 +251,7 @@ void stp_numa_describe(int node, struct stp_device *device)
     node_memory(node, device);
 }
 
-int stp_numa_devices(int i, struct stp_device *device)
+int stp_numa_count_devices(int i, struct stp_device *device)
 {
     int n, found = node_find(i, &n);
 

@@ -3,7 +3,7 @@
  * The window and the view: address space reserved once over one sparse memfd per node, in
  * which spaces come and go by mprotect and PUNCH_HOLE. Design: docs/design/memory.md.
  */
-#include "base/node_file.h"
+#include "base/node_file_trailer.h"
 #include "spaces/window_private.h"
 
 #include <assert.h>
@@ -62,21 +62,21 @@ int stp_window_create_file(const struct stp_window_layout *layout)
     int fd = stp_memory_file(STP_NODE_FILE), rc;
 
     if (fd < 0) {
-        stp_error("memfd_create: %s", stp_strerror(-fd));
+        stp_error("memfd_create: %s", stp_errno_text(-fd));
         return fd;
     }
     rc = stp_file_resize(fd, nbytes);
     if (rc != 0) {
         stp_error("cannot make a sparse file of %zu bytes for symmetric memory: %s (or lower "
                   "SHMEM_WINDOW_SIZE)",
-                  nbytes, stp_strerror(-rc));
+                  nbytes, stp_errno_text(-rc));
         close(fd);
         return rc;
     }
     return fd;
 }
 
-void *stp_window_map_area(const struct stp_window_layout *layout, int fd)
+void *stp_window_map_node_area(const struct stp_window_layout *layout, int fd)
 {
     off_t at = (off_t)stp_window_view_bytes(layout);
     void *area = mmap(NULL, layout->area_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
@@ -86,17 +86,17 @@ void *stp_window_map_area(const struct stp_window_layout *layout, int fd)
     return NULL;
 }
 
-int stp_window_open(const struct stp_window_layout *layout, int fd, int local)
+int stp_window_reserve(const struct stp_window_layout *layout, int fd, int local)
 {
     size_t nbytes = layout->nbytes, view_bytes = stp_window_view_bytes(layout);
-    size_t room = stp_window_segment_room();
+    size_t room = stp_window_data_segment_bytes();
     off_t at = (off_t)((size_t)local * stp_window_stride(layout));
     void *mine, *view;
 
     if (room > nbytes / 2) {
         stp_error("globals and statics take %zu bytes, more than half of a window of %zu: raise "
                   "SHMEM_WINDOW_SIZE",
-                  stp_segment.nbytes, nbytes);
+                  stp_data_segment.nbytes, nbytes);
         return -ENOMEM;
     }
     window.open = calloc((size_t)layout->n_local, sizeof(*window.open));
@@ -109,8 +109,8 @@ int stp_window_open(const struct stp_window_layout *layout, int fd, int local)
      * Where there is room, aligned for large pages and DAX devices, and skewed against the window,
      * which is the part of this PE that its program uses.
      */
-    view = stp_window_map_aligned(STP_WINDOW_SKEW, view_bytes, fd, 0);
-    if (view == NULL) view = stp_window_map(0, view_bytes, fd, 0);
+    view = stp_window_reserve_aligned(STP_WINDOW_SKEW, view_bytes, fd, 0);
+    if (view == NULL) view = stp_window_reserve_at(0, view_bytes, fd, 0);
     if (view == NULL) goto err_mine;
     madvise(view, view_bytes, MADV_DONTDUMP);
     madvise(mine, nbytes, MADV_DONTDUMP); /* but for what spaces have of it */
@@ -135,7 +135,7 @@ err_open:
     window.open = NULL;
 err_errno:
     stp_error("cannot reserve a window of %zu bytes and a view of %d parts: %s", nbytes,
-              layout->n_local, stp_strerror(errno));
+              layout->n_local, stp_errno_text(errno));
     return -ENOMEM;
 }
 
@@ -187,7 +187,7 @@ void stp_window_set_devices(bool met)
     window_update_plain();
 }
 
-size_t stp_window_bytes(void)
+size_t stp_window_reserved_bytes(void)
 {
     return window.nbytes;
 }
@@ -197,7 +197,7 @@ size_t stp_window_capacity(void)
     return window.capacity;
 }
 
-bool stp_window_holds(const void *addr, size_t *offset, int *local)
+bool stp_window_locate(const void *addr, size_t *offset, int *local)
 {
     size_t at = (uintptr_t)addr - stp_win.base;
 
@@ -494,7 +494,7 @@ int stp_window_grow(size_t offset, size_t nbytes)
     return rc;
 }
 
-void stp_window_shrink(size_t offset, size_t nbytes)
+void stp_window_undo_grow(size_t offset, size_t nbytes)
 {
     struct window_range *range;
     size_t had;
@@ -525,7 +525,7 @@ void stp_window_release(size_t offset, size_t nbytes)
     pthread_mutex_unlock(&window.lock);
 }
 
-void stp_window_begin_teardown(void)
+void stp_window_stop_guarding(void)
 {
     pthread_mutex_lock(&window.lock);
     window.leaving = true;

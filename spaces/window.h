@@ -121,7 +121,7 @@ int stp_window_create_file(const struct stp_window_layout *layout);
  * Reserve this PE's window (part local of the file) and the view of all parts. Everything is
  * PROT_NONE until stp_window_commit(). fd stays the caller's. 0 or -errno, logged.
  */
-int stp_window_open(const struct stp_window_layout *layout, int fd, int local);
+int stp_window_reserve(const struct stp_window_layout *layout, int fd, int local);
 void stp_window_close(void);
 
 /*
@@ -140,13 +140,13 @@ void stp_window_set_fabric(bool used);
  * Is addr in this PE's window or in its view of the parts? Sets offset, and local to the local
  * index of the part, -1 for the window.
  */
-bool stp_window_holds(const void *addr, size_t *offset, int *local);
+bool stp_window_locate(const void *addr, size_t *offset, int *local);
 
 /* Bytes of the node's file before its area: the length of a view. */
 size_t stp_window_view_bytes(const struct stp_window_layout *layout);
 
 /* Map the node's area of the file. NULL on failure, logged. */
-void *stp_window_map_area(const struct stp_window_layout *layout, int fd);
+void *stp_window_map_node_area(const struct stp_window_layout *layout, int fd);
 
 /* The least memory limit of the control groups around this process; SIZE_MAX: there is none. */
 size_t stp_cgroup_memory(void);
@@ -154,7 +154,7 @@ size_t stp_cgroup_memory(void);
 size_t stp_cgroup_cores(void);
 
 /* Bytes of a window; those of them that spaces may use, the rest being for peers' data segments. */
-size_t stp_window_bytes(void);
+size_t stp_window_reserved_bytes(void);
 size_t stp_window_capacity(void);
 
 #define STP_WINDOW_ALIGN ((size_t)1 << 30) /* of its base: what aligned offsets can promise */
@@ -179,7 +179,7 @@ int stp_window_commit(size_t offset, size_t nbytes, size_t reserved);
  * nothing changed then. Shrink undoes it: nbytes are what it had, and nobody has used the rest.
  */
 int stp_window_grow(size_t offset, size_t nbytes);
-void stp_window_shrink(size_t offset, size_t nbytes);
+void stp_window_undo_grow(size_t offset, size_t nbytes);
 
 /*
  * The PE with local index local has a part of the range at offset too: usable in the view as soon
@@ -202,7 +202,7 @@ int stp_window_local(void);
 void stp_window_release(size_t offset, size_t nbytes);
 
 /* The window goes soon: what is released until then only gives its pages back. */
-void stp_window_begin_teardown(void);
+void stp_window_stop_guarding(void);
 
 /* This PE's address of a window offset. */
 static inline char *stp_window_at(size_t offset)
@@ -215,7 +215,7 @@ static inline char *stp_window_at(size_t offset)
 #define STP_SEGMENT_PARTS 64 /* an executable has one or two; linker scripts can make more */
 
 /* Writable pages of the executable without a hole. */
-struct stp_segment_part {
+struct stp_data_segment_part {
     char *base;    /* first byte, page aligned */
     size_t nbytes; /* whole pages */
     size_t at;     /* offset in the segment, which has a page that nothing is in between parts */
@@ -225,9 +225,9 @@ struct stp_segment_part {
  * The globals and statics of the executable, moved to shared memory in place before main.
  * Valid from the library's constructor on; never written afterwards.
  */
-struct stp_segment {
-    struct stp_segment_part parts[STP_SEGMENT_PARTS]; /* ascending; the first one is at 0 */
-    unsigned n_parts;                                 /* 0: no writable memory found */
+struct stp_data_segment {
+    struct stp_data_segment_part parts[STP_SEGMENT_PARTS]; /* ascending; the first one is at 0 */
+    unsigned n_parts;                                      /* 0: no writable memory found */
     size_t nbytes;       /* from the first part to the end of the last */
     int fd;              /* memfd behind it, -1 when it is not shared */
     const char *why_not; /* why it is not shared, NULL when it is */
@@ -235,20 +235,20 @@ struct stp_segment {
     uint64_t shape;      /* hash of the parts, relative to where the executable was loaded */
 };
 
-extern struct stp_segment stp_segment;
+extern struct stp_data_segment stp_data_segment;
 
 /* The part that addr lies in, NULL when it is in none. */
-const struct stp_segment_part *stp_segment_part_slow(const void *addr) STP_COLD;
+const struct stp_data_segment_part *stp_data_segment_part_slow(const void *addr) STP_COLD;
 
 /* Offset of addr in the segment: true when it lies inside. */
-static inline bool stp_segment_offset(const void *addr, size_t *offset)
+static inline bool stp_data_segment_offset(const void *addr, size_t *offset)
 {
-    const struct stp_segment_part *part;
+    const struct stp_data_segment_part *part;
 
-    *offset = (size_t)((const char *)addr - stp_segment.parts[0].base);
-    if (STP_LIKELY(*offset < stp_segment.parts[0].nbytes)) return true;
-    if (stp_segment.n_parts <= 1) return false;
-    part = stp_segment_part_slow(addr);
+    *offset = (size_t)((const char *)addr - stp_data_segment.parts[0].base);
+    if (STP_LIKELY(*offset < stp_data_segment.parts[0].nbytes)) return true;
+    if (stp_data_segment.n_parts <= 1) return false;
+    part = stp_data_segment_part_slow(addr);
     if (part != NULL) *offset = part->at + (size_t)((const char *)addr - part->base);
     return part != NULL;
 }
@@ -257,22 +257,22 @@ static inline bool stp_segment_offset(const void *addr, size_t *offset)
  * Where offset of the segment of local peer is mapped here; mapped on first use through
  * /proc/pid/fd. NULL, logged once, when the peer's segment cannot be mapped. Any thread.
  */
-void *stp_segment_reach(int local, pid_t pid, int fd, size_t offset);
-void stp_segment_forget_peers(void); /* at finalize, before the view goes away */
+void *stp_data_segment_reach(int local, pid_t pid, int fd, size_t offset);
+void stp_data_segment_forget_peers(void); /* at finalize, before the view goes away */
 
 /*
  * The whole segment of this PE as one piece of memory, for the fabric; mapped once more when it has
  * several parts, until the view goes away. NULL on failure, logged.
  */
-char *stp_segment_in_one(void);
+char *stp_data_segment_map_contiguous(void);
 
 /* The ranges of the parts as text: "0x1000..0x3000, 0x8000..0x9000". */
-const char *stp_segment_format(char *text, size_t len);
+const char *stp_data_segment_format(char *text, size_t len);
 
 /*
  * What is loaded at an address that is not symmetric: which library or the executable, and what
  * would be right, as text. False when it belongs to neither.
  */
-bool stp_addr_describe(const void *addr, char *text, size_t len);
+bool stp_describe_unsymmetric_addr(const void *addr, char *text, size_t len);
 
 #endif /* STP_WINDOW_H */

@@ -27,7 +27,7 @@ static const uintptr_t large_bases[] = {0x200000000000u, 0x280000000000u, 0x3000
 static const uintptr_t window_bases[] = {0x7e9000000000u, 0x7e1000000000u, 0x7d9000000000u};
 _Static_assert(STP_COUNT(large_bases) == STP_COUNT(window_bases), "one index for both");
 
-void *stp_window_map(uintptr_t base, size_t nbytes, int fd, off_t at)
+void *stp_window_reserve_at(uintptr_t base, size_t nbytes, int fd, off_t at)
 {
     int flags = MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
     void *got;
@@ -42,25 +42,25 @@ void *stp_window_map(uintptr_t base, size_t nbytes, int fd, off_t at)
     return got;
 }
 
-void *stp_window_map_aligned(size_t past, size_t nbytes, int fd, off_t at)
+void *stp_window_reserve_aligned(size_t past, size_t nbytes, int fd, off_t at)
 {
     size_t room = past + nbytes + STP_WINDOW_ALIGN;
-    char *anywhere = stp_window_map(0, room, -1, 0);
+    char *anywhere = stp_window_reserve_at(0, room, -1, 0);
     uintptr_t base = ((uintptr_t)anywhere + STP_WINDOW_ALIGN - 1) & ~(STP_WINDOW_ALIGN - 1);
 
     if (anywhere == NULL) return NULL;
     munmap(anywhere, room);
-    return stp_window_map(base + past, nbytes, fd, at);
+    return stp_window_reserve_at(base + past, nbytes, fd, at);
 }
 
 void *stp_window_map_somewhere(uintptr_t hint, size_t nbytes, int fd, off_t at)
 {
     const uintptr_t *bases = nbytes > WINDOW_LESS ? large_bases : window_bases;
-    void *got = hint != 0 ? stp_window_map(hint, nbytes, fd, at) : NULL;
+    void *got = hint != 0 ? stp_window_reserve_at(hint, nbytes, fd, at) : NULL;
 
     for (size_t i = 0; i < STP_COUNT(window_bases) && got == NULL; i++)
-        got = stp_window_map(bases[i], nbytes, fd, at);
-    return got != NULL ? got : stp_window_map_aligned(0, nbytes, fd, at);
+        got = stp_window_reserve_at(bases[i], nbytes, fd, at);
+    return got != NULL ? got : stp_window_reserve_aligned(0, nbytes, fd, at);
 }
 
 size_t stp_window_stride(const struct stp_window_layout *layout)
@@ -84,16 +84,16 @@ static bool window_fits(struct stp_window_layout *layout)
 
     if (view_bytes > VIEW_MAX) return false;
     mine = stp_window_map_somewhere(0, layout->nbytes, -1, 0);
-    view = mine != NULL ? stp_window_map(0, view_bytes, -1, 0) : NULL;
+    view = mine != NULL ? stp_window_reserve_at(0, view_bytes, -1, 0) : NULL;
     layout->base = (uintptr_t)mine;
     if (mine != NULL) munmap(mine, layout->nbytes);
     if (view != NULL) munmap(view, view_bytes);
     return view != NULL;
 }
 
-size_t stp_window_segment_room(void)
+size_t stp_window_data_segment_bytes(void)
 {
-    return (stp_segment.nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
+    return (stp_data_segment.nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
 }
 
 /* The least power of two that is not below nbytes; 2^63 at most. */
@@ -120,7 +120,8 @@ static size_t window_less(size_t nbytes, size_t wanted, size_t modest)
 int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
                       struct stp_window_layout *layout)
 {
-    size_t most = heap_bytes > SIZE_MAX / 4 ? heap_bytes : heap_bytes + stp_window_segment_room();
+    size_t most =
+        heap_bytes > SIZE_MAX / 4 ? heap_bytes : heap_bytes + stp_window_data_segment_bytes();
     size_t need = window_power_up(most > VIEW_MAX ? VIEW_MAX : most * 2);
     size_t modest = 4 * need > WINDOW_MODEST ? 4 * need : WINDOW_MODEST;
     size_t nbytes = wanted != 0 ? window_power_up(wanted) : WINDOW_DEFAULT;
@@ -137,7 +138,7 @@ int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
     }
     stp_error("no address space for %d parts with a symmetric heap of %zu bytes and globals and "
               "statics of %zu each: lower SHMEM_SYMMETRIC_SIZE, or raise %s",
-              n_local, heap_bytes, stp_segment.nbytes,
+              n_local, heap_bytes, stp_data_segment.nbytes,
               wanted != 0 ? "SHMEM_WINDOW_SIZE" : "the limit on virtual memory (ulimit -v)");
     return -ENOMEM;
 }

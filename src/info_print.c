@@ -36,14 +36,14 @@ static void info_memory(struct stp_report *report)
 {
     size_t nbytes = 0;
 
-    for (unsigned i = 0; i < stp_segment.n_parts; i++)
-        nbytes += stp_segment.parts[i].nbytes;
+    for (unsigned i = 0; i < stp_data_segment.n_parts; i++)
+        nbytes += stp_data_segment.parts[i].nbytes;
     stp_info_kinds(report);
     stp_report_group(report, "globals");
     stp_report_bytes(report, "size", nbytes);
-    stp_report_number(report, "ranges", stp_segment.n_parts);
-    stp_report_flag(report, "shared", stp_segment.fd >= 0);
-    if (stp_segment.fd < 0) stp_report_text(report, "why_not", stp_segment.why_not);
+    stp_report_number(report, "ranges", stp_data_segment.n_parts);
+    stp_report_flag(report, "shared", stp_data_segment.fd >= 0);
+    if (stp_data_segment.fd < 0) stp_report_text(report, "why_not", stp_data_segment.why_not);
     stp_report_end(report);
 }
 

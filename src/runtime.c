@@ -6,13 +6,13 @@
 #include "coll/coll.h"
 #include "diag/crash.h"
 #include "diag/hang.h"
-#include "gpu/device_api.h"
+#include "gpu/device_handle.h"
 #include "pmi/pmi.h"
 #include "pshmem.h"
 #include "rma/rma.h"
-#include "runtime.h"
+#include "runtime_lock.h"
 #include "space/space.h"
-#include "gpu/stream_ops.h"
+#include "gpu/stream_engine.h"
 #include "team/team.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ void stp_runtime_unlock(void)
 /* All PEs are told, and the launcher. */
 static _Noreturn void runtime_abort(int status, const char *message)
 {
-    stp_peer_monitor_end_job(status);
+    stp_peer_tell_job_end(status);
     stp_pmi_abort(status, message);
 }
 
@@ -53,7 +53,7 @@ static void runtime_end_job(int status)
     struct stp_pmi_info info;
 
     if (runtime_pid != 0 && getpid() != runtime_pid) _exit(status);
-    stp_stream_halt();
+    stp_stream_release_all_waits();
     if (stp_pmi_open(&info) != 0) _exit(status); /* the same again when it is open */
     runtime_abort(status, "fatal error");
 }
@@ -89,9 +89,9 @@ static void runtime_exit_late(void)
 /* The library's threads that use the fabric and devices have come to an end. */
 static bool runtime_halt(void)
 {
-    bool proxy = stp_proxy_halt();
+    bool proxy = stp_proxy_abandon();
 
-    return stp_device_api_halt() && proxy;
+    return stp_device_handles_abandon() && proxy;
 }
 
 /*
@@ -100,7 +100,8 @@ static bool runtime_halt(void)
  */
 static _Noreturn void runtime_end_beside_threads(void)
 {
-    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt()) stp_fabric_stop();
+    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt())
+        stp_fabric_module_close();
     stp_flush(runtime_exit_late);
     _exit(EXIT_SUCCESS);
 }
@@ -167,7 +168,7 @@ void pshmem_global_exit(int status)
         stp_error("shmem_global_exit(%d) ends the job; the launcher tells a status of its own",
                   status);
     stp_deadline(HANDLERS_S, runtime_end_now);
-    stp_stream_halt();
+    stp_stream_release_all_waits();
     (void)runtime_halt(); /* libraries for devices have handlers too */
     exit(status);
 }
@@ -187,7 +188,8 @@ static void runtime_at_exit(int status, void *arg)
         return;
     }
     stp_error("exit with status %d before shmem_finalize: ending the job", status & 0xff);
-    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt()) stp_fabric_stop();
+    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt())
+        stp_fabric_module_close();
     runtime_ending.status = status;
     runtime_ending.message = "exit before shmem_finalize";
     runtime_flush_and_end();
@@ -214,7 +216,7 @@ static void runtime_register_exit(void)
 /* One for the life of the process; without, its number has to do. */
 static void runtime_open_witness(void)
 {
-    int rc = stp_alive_fd_open(&runtime_witness);
+    int rc = stp_alive_memfd_create(&runtime_witness);
 
     if (rc != 0) stp_debug("start: no witness: %s", strerror(-rc));
 }
@@ -226,13 +228,13 @@ static void runtime_fill_pe_info(struct stp_pe_info *pe_info)
     pe_info->pe = stp_rt.pe;
     pe_info->pid = getpid();
     pe_info->witness = runtime_witness;
-    pe_info->segment_fd = stp_segment.fd;
+    pe_info->segment_fd = stp_data_segment.fd;
     stp_cores_mine(&pe_info->cores);
     pe_info->window_base = stp_win.base;
-    settings->layout = stp_segment.layout;
-    settings->globals = stp_segment.shape;
-    settings->n_globals = stp_segment.n_parts;
-    settings->window_bytes = stp_window_bytes();
+    settings->layout = stp_data_segment.layout;
+    settings->globals = stp_data_segment.shape;
+    settings->n_globals = stp_data_segment.n_parts;
+    settings->window_bytes = stp_window_reserved_bytes();
     snprintf(settings->program, sizeof(settings->program), "%s", program_invocation_short_name);
     if (!stp_rt.has_fabric) return;
     snprintf(settings->provider, sizeof(settings->provider), "%s", stp_rt.fabric.provider);
@@ -251,7 +253,7 @@ static void runtime_connect(void)
         if (stp_space_at(number) != NULL && stp_space_at(number)->registered)
             rc = stp_rt.fabric.region_peers(number, stp_boot_regions(number));
     if (rc != 0)
-        stp_fatal("shmem_init", "cannot connect to the PEs of the job: %s", stp_strerror(-rc));
+        stp_fatal("shmem_init", "cannot connect to the PEs of the job: %s", stp_errno_text(-rc));
 }
 
 static void runtime_print_banner(void)
@@ -266,9 +268,9 @@ static void runtime_print_banner(void)
 
 static void runtime_start(void)
 {
-    static const struct stp_fabric_calls calls = {stp_proxy_served, stp_peer_monitor_on_notice,
-                                                  stp_hang_fabric, stp_kinds_dmabuf};
-    static const struct stp_wait_hooks hooks = {stp_peer_monitor_check, stp_hang_show};
+    static const struct stp_fabric_callbacks calls = {
+        stp_proxy_wake_if_requests, stp_peer_on_notice, stp_hang_fabric, stp_kinds_dmabuf};
+    static const struct stp_wait_hooks hooks = {stp_peer_check, stp_hang_show};
     struct stp_pe_info pe_info = {0};
     const void *bcast;
     size_t nbytes;
@@ -283,22 +285,22 @@ static void runtime_start(void)
     stp_rt.check = stp_env.check;
     stp_rt.epoch++;
     runtime_open_witness(); /* whoever has come has it */
-    stp_boot_attach();
+    stp_boot_join_job();
     /* After the launcher's own handler was registered, so that ours runs before it. */
     if (first) runtime_register_exit();
     runtime_print_banner();
     stp_kinds_start(); /* buffers of the program may be device memory from now on */
-    stp_fabric_start(&calls);
+    stp_fabric_module_open(&calls);
     stp_window_set_fabric(stp_rt.has_fabric);
-    stp_space_init(&pe_info, stp_stream_count_space);
+    stp_space_init(&pe_info, stp_stream_on_space_change);
     runtime_fill_pe_info(&pe_info);
     bcast = stp_coll_table_read(&nbytes);
     stp_boot_exchange(&pe_info, bcast, nbytes);
     bcast = stp_boot_bcast_data(&nbytes);
     stp_coll_table_use(bcast, nbytes);
     stp_wait_choose(stp_env.spin, stp_rt.host_pes <= stp_rt.host_cores);
-    stp_fabric_set_cores();
-    stp_peer_monitor_start();
+    stp_fabric_set_core_count();
+    stp_peer_checks_enable();
     stp_wait_state_start(stp_boot_wait_state_page(stp_local_of(stp_rt.pe)),
                          stp_boot_hang_reported());
     /* Pairs with the acquire loads in stp_wait_run_hook() and stp_wait_show(). */
@@ -308,7 +310,7 @@ static void runtime_start(void)
     stp_boot_done();
     stp_team_init();
     stp_ctx_init();
-    stp_space_teams_init();
+    stp_space_activate_heap();
     stp_crash_install();
     stp_coll_sync(stp_team_world);
     stp_space_create_env();
@@ -320,7 +322,7 @@ static void runtime_start(void)
 static void runtime_part(enum stp_pe_exit how)
 {
     stp_quiet(&stp_ctx_default);
-    stp_peer_monitor_close(how, stp_coll_job_end_sync);
+    stp_peer_checks_close(how, stp_coll_job_end_least_pe);
     __atomic_store_n(&stp_rt.stopping, true, __ATOMIC_RELAXED);
 }
 
@@ -333,36 +335,36 @@ static void runtime_last_words(void)
     stp_quiet(&stp_ctx_small);
     stp_boot_node_barrier(); /* on one node it is the last sync, too, in which PEs may sleep */
     stp_wait_state_stop();
-    stp_peer_monitor_stop();
+    stp_peer_checks_disable();
 }
 
 static void runtime_stop(enum stp_pe_exit how)
 {
     runtime_part(how);
     stp_crash_remove();
-    stp_device_api_stop();
+    stp_device_handle_thread_stop();
     stp_stream_stop();
     stp_team_destroy_ctxs();
     stp_ctx_close_default();
     stp_ctx_internal_quiet();
     stp_coll_sync(stp_team_world); /* everyone's work is complete */
     stp_proxy_stop();
-    stp_ctx_close_queues();
+    stp_ctx_close_internal_queues();
     stp_space_detach_all();
     runtime_last_words();
     stp_locks_forget();
-    stp_active_forget(NULL, SIZE_MAX); /* all */
+    stp_active_set_forget(NULL, SIZE_MAX); /* all */
     stp_team_fini();
     stp_bounce_fini();
     stp_stage_fini();
     stp_ctx_internal_fini();
     stp_device_mr_fini();
-    stp_fabric_stop(); /* its thread may look into the internal space until then */
-    stp_window_begin_teardown();
+    stp_fabric_module_close(); /* its thread may look into the internal space until then */
+    stp_window_stop_guarding();
     stp_space_fini();
     stp_kinds_stop();
     stp_rt.remote_flush = false;
-    stp_segment_forget_peers();
+    stp_data_segment_forget_peers();
     stp_window_close();
     stp_boot_detach();
     __atomic_store_n(&stp_rt.stopping, false, __ATOMIC_RELAXED);
@@ -385,7 +387,7 @@ static void runtime_stop_beside_threads(void)
 static void runtime_exit_finalize(void)
 {
     pthread_mutex_lock(&runtime_lifecycle);
-    if (stp_references() > 0 && stp_thread_program() > 1) {
+    if (stp_references() > 0 && stp_thread_count_program() > 1) {
         runtime_stop_beside_threads();
     } else if (stp_references() > 0) {
         runtime_stop(STP_PE_EXIT_EXIT);

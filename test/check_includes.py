@@ -51,8 +51,8 @@ ARROWS = {
 }
 # file -> its row of ARROWS, where that is not its directory's.
 FILES = dict.fromkeys([f"src/diag/{name}" for name in (
-    "frames.c", "hang_table.c", "hang_table.h", "supervisor.h", "proc_scan.c", "proc_scan.h", "supervisor.c", "status.c",
-    "terminal.c")], "oshrun")
+    "addr2line.c", "hang_rows.c", "hang_rows.h", "supervisor.h", "find_pes.c", "find_pes.h", "supervisor.c", "status.c",
+    "stdin_relay.c")], "oshrun")
 # <system header> prefix -> the directories that may see it.
 FOREIGN = {
     "rdma/": ["transport/ofi", "bench", "test", "test/provider", "test/unit"],

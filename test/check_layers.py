@@ -24,12 +24,12 @@ BENCH = ["portable", "portable/benches", "steppe"]
 # Files of transport/ofi; the long one is the engine, in which completions, messages and dead peers
 # come to each other.
 FABRIC = [
-    ["limit", "yield", "ofi_state", "loopback_amo", "providers", "netif_select"], ["provider_report", "provider_select"], ["fd_exhaustion"],
-    ["liveness_socket"],
-    ["address"], ["extent"], ["tcp_epoll", "packed", "write_cqdata", "local_mr", "shm"],
-    ["queued"],
-    ["request", "post_seq", "complete", "am", "delayed_ack", "batch", "amo_loss", "peer_failure", "progress"], ["ofi_atomic"],
-    ["cuda_forbid"], ["domain"], ["endpoint"], ["ofi_context"], ["ofi_rma"], ["ofi_signal"], ["region"], ["probe"],
+    ["limit_errors", "yield", "ofi_state", "loopback_amo", "provider_table", "netif_select"], ["provider_report", "provider_select"], ["fd_exhaustion"],
+    ["liveness_notices"],
+    ["address"], ["region_mr"], ["tcp_poll", "packed", "write_cqdata", "local_mr", "dev_shm_check"],
+    ["stale_region"],
+    ["request", "lost_op_seq", "post_complete", "am", "am_ack_delay", "batch", "amo_loss_check", "peer_failure", "progress"], ["ofi_atomic"],
+    ["cuda_forbid"], ["domain_endpoint"], ["endpoint_sharing"], ["ofi_context"], ["ofi_rma"], ["ofi_signal"], ["region"], ["provider_self_test"],
     ["open"]]
 CIRCLE_MAX = 9
 

@@ -53,11 +53,11 @@ struct bench_options {
 int bench_parse(int argc, char **argv, struct bench_options *options, char *why, size_t len);
 void bench_usage(FILE *out);
 
-/* ---- values.c ---------------------------------------------------------------- */
+/* ---- parameter_values.c ---------------------------------------------------------------- */
 
 void bench_values_add(struct bench_values *values, long value); /* unless it is the last one */
 
-/* ---- table.c --------------------------------------------------------------- */
+/* ---- bench_registry.c --------------------------------------------------------------- */
 
 /* Lists of lists, each up to a NULL; before the others. */
 void bench_table_use(const struct bench_list *const *const *all);
@@ -67,9 +67,9 @@ const struct bench *bench_at(int i); /* NULL: there are fewer */
 const struct bench *bench_find(const char *name);
 
 /* Does name, of a bench, of a group or a pattern such as "atomic-*", mean this one? */
-bool bench_is_called(const struct bench *bench, const char *name);
+bool bench_name_matches(const struct bench *bench, const char *name);
 void bench_write_list(FILE *out);
-void bench_write_man(FILE *out);
+void bench_write_man_items(FILE *out);
 
 /* ---- benches/lists.c ------------------------------------------------------------ */
 
@@ -95,8 +95,8 @@ struct bench_plan {
 };
 
 /* All PEs make the same plan from the same options. Returns 0, or -ENOMEM or -EINVAL. */
-int bench_plan_make(struct bench_plan *plan, const struct bench_run *run,
-                    const struct bench_options *options);
+int bench_plan_list_rows(struct bench_plan *plan, const struct bench_run *run,
+                         const struct bench_options *options);
 void bench_plan_free(struct bench_plan *plan);
 
 /* Nanoseconds that all rows may take. */
@@ -105,8 +105,8 @@ bool bench_plan_wants_gpu(const struct bench_plan *plan, const struct bench_opti
 bool bench_plan_wants_source(const struct bench_plan *plan);
 
 /* Into *run: extent, buffers, window of a row. Returns the bytes of memory it needs. */
-size_t bench_shape_row(const struct bench_item *item, struct bench_run *run,
-                       const struct bench_options *options);
+size_t bench_set_row_layout(const struct bench_item *item, struct bench_run *run,
+                            const struct bench_options *options);
 
 /* ---- measure.c ----------------------------------------------------------- */
 
@@ -154,7 +154,7 @@ void bench_result_free(struct bench_result *result);
 
 /* Into *run: who this PE is in the row. Collective: the row's team is made. */
 void bench_take_role(const struct bench *bench, struct bench_run *run);
-void bench_leave_role(struct bench_run *run);
+void bench_end_row_team(struct bench_run *run);
 
 /* Does PE pe measure in the row? Is it somebody's target? */
 bool bench_measures(const struct bench *bench, const struct bench_run *run, int pe);
@@ -195,7 +195,7 @@ double bench_clock_cost_ns(void);
 struct bench_stats bench_stats_of(double *samples, size_t n);
 
 /* Half the 95 % interval of the median of n sorted samples, as a share of it; 1: too few. */
-double bench_interval_of(const double *sorted, size_t n);
+double bench_relative_interval(const double *sorted, size_t n);
 
 /* A time an operation as the bench reports it: ns, MB/s, million messages a second. */
 double bench_value(const struct bench_result *result, double ns);
@@ -318,7 +318,7 @@ bool bench_has_kind(const struct bench_result *result);
 /* Least and most over PEs of what each by itself has: times, or rates. */
 double bench_pe_min(const struct bench_result *result, int side);
 double bench_pe_max(const struct bench_result *result, int side);
-void bench_value_text(const struct bench_result *result, char *text, size_t len);
+void bench_parameter_text(const struct bench_result *result, char *text, size_t len);
 const char *bench_kind_name(int kind);
 
 void bench_json_begin(struct bench_output *out, const struct bench_run *run,

@@ -118,7 +118,7 @@ static size_t memory_of(struct session *s)
     size_t most = BENCH_LINE;
 
     for (int i = 0; i < s->plan.n; i++) {
-        size_t nbytes = bench_shape_row(&s->plan.items[i], &s->run, &s->options);
+        size_t nbytes = bench_set_row_layout(&s->plan.items[i], &s->run, &s->options);
 
         if (nbytes > most) most = nbytes;
     }
@@ -205,7 +205,7 @@ static int make_plan(struct session *s)
                   s->options.max_pes, s->options.pe_stride, s->run.n_pes);
         return -EINVAL;
     }
-    status = bench_plan_make(&s->plan, &s->run, &s->options);
+    status = bench_plan_list_rows(&s->plan, &s->run, &s->options);
     if (status != 0) {
         bench_say(&s->run, "no memory for a list of the rows");
         return status;

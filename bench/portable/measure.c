@@ -172,7 +172,7 @@ static bool is_enough(const struct measure *m, uint64_t begun)
     sorted = grown(m, NULL, (size_t)side->n * sizeof(*sorted));
     memcpy(sorted, side->samples, (size_t)side->n * sizeof(*sorted));
     (void)bench_median_of(sorted, (size_t)side->n); /* sorts */
-    interval = bench_interval_of(sorted, (size_t)side->n);
+    interval = bench_relative_interval(sorted, (size_t)side->n);
     free(sorted);
     return interval <= m->options->until;
 }
@@ -259,7 +259,7 @@ static void lead(struct measure *m, struct bench_result *result)
         stats->n_blocks = side->n_blocks;
         if (m->run->n_measuring > 1) fold_pes(m, side, stats);
         if (m->sides[k] == BENCH_STEPPE)
-            result->interval = bench_interval_of(side->samples, (size_t)side->n);
+            result->interval = bench_relative_interval(side->samples, (size_t)side->n);
         free(side->samples);
         free(side->pe_sum);
     }
@@ -312,7 +312,7 @@ static void prepare(const struct bench_item *item, struct bench_run *run,
 
     run->kind = bench->on_gpu ? BENCH_KIND_GPU : options->kind;
     memset(run->detail, 0, sizeof(run->detail));
-    (void)bench_shape_row(item, run, options);
+    (void)bench_set_row_layout(item, run, options);
     bench_take_role(bench, run);
     *result = (struct bench_result){.bench = bench,
                                     .nbytes = item->nbytes,
@@ -337,7 +337,7 @@ int bench_measure(const struct bench_item *item, struct bench_run *run,
     prepare(item, run, options, result);
     if (bench->open != NULL &&
         bench->open(run, bench, result->skipped, sizeof(result->skipped)) != 0) {
-        bench_leave_role(run);
+        bench_end_row_team(run);
         return -ENODEV;
     }
     describe(bench, run, options, result);
@@ -347,7 +347,7 @@ int bench_measure(const struct bench_item *item, struct bench_run *run,
         bench_block_follow(bench, run);
     shmem_barrier_all();
     if (bench->close != NULL) bench->close(run);
-    bench_leave_role(run);
+    bench_end_row_team(run);
     return 0;
 }
 

@@ -282,7 +282,7 @@ static void measure(struct bench_run *run, const struct bench_options *options,
     stats->pe_average = stats->pe_fast = stats->pe_slow = stats->median;
     stats->blocks = blocks;
     stats->n_blocks = BENCH_N_BLOCKS;
-    result->interval = bench_interval_of(samples, (size_t)result->n_samples);
+    result->interval = bench_relative_interval(samples, (size_t)result->n_samples);
     free(samples);
 }
 
@@ -297,7 +297,7 @@ static void measure_rows(struct bench_run *run, const struct bench_plan *plan,
                                       .from = -1,
                                       .to = -1};
 
-        (void)bench_shape_row(item, run, run->options);
+        (void)bench_set_row_layout(item, run, run->options);
         take_role(item->bench, run);
         result.window = run->window;
         result.n_measuring = run->n_measuring;
@@ -338,7 +338,7 @@ static void make_memory(struct bench_run *run, const struct bench_plan *plan)
     size_t most = 4096;
 
     for (int i = 0; i < plan->n; i++) {
-        size_t nbytes = bench_shape_row(&plan->items[i], run, run->options);
+        size_t nbytes = bench_set_row_layout(&plan->items[i], run, run->options);
 
         if (nbytes > most) most = nbytes;
     }
@@ -370,7 +370,7 @@ int main(int argc, char **argv)
         if (run.me == 0) fprintf(stderr, "bench-mpi: %s\n", why);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    if (bench_plan_make(&plan, &run, &options) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (bench_plan_list_rows(&plan, &run, &options) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
     describe(&run, &machine);
     make_memory(&run, &plan);
     out.format = options.format;

@@ -2,7 +2,7 @@
 /*
  * The command line of steppe-bench.
  */
-#include "parse.h"
+#include "option_values.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -109,7 +109,7 @@ static int parse_shape(int option, const char *text, struct bench_options *optio
         status = bench_parse_teams(text, options, why, len);
         break;
     case OPT_VALUES:
-        status = bench_parse_values(text, options, why, len);
+        status = bench_parse_value_range(text, options, why, len);
         break;
     default: /* OPT_SIZES */
         status = bench_parse_sizes(text, options, why, len);
@@ -214,7 +214,7 @@ static bool is_known(const char *name)
     const struct bench *bench;
 
     for (int k = 0; (bench = bench_at(k)) != NULL; k++)
-        if (bench_is_called(bench, name)) return true;
+        if (bench_name_matches(bench, name)) return true;
     return false;
 }
 

@@ -104,7 +104,7 @@ void bench_text_row(struct bench_output *out, const struct bench_result *r)
     if (out->section != r->bench || out->cycle != r->cycle) write_section(file, r);
     out->section = r->bench;
     out->cycle = r->cycle;
-    bench_value_text(r, value, sizeof(value));
+    bench_parameter_text(r, value, sizeof(value));
     fprintf(file, "%10zu", r->nbytes);
     if (r->bench->parameter != NULL) fprintf(file, " %8s", value);
     if (r->bench->shape == BENCH_EACH) fprintf(file, " %5d %5d", r->from, r->to);

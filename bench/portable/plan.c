@@ -170,15 +170,15 @@ static bool is_planned(const struct bench_plan *plan, const struct bench *bench)
     return false;
 }
 
-int bench_plan_make(struct bench_plan *plan, const struct bench_run *run,
-                    const struct bench_options *options)
+int bench_plan_list_rows(struct bench_plan *plan, const struct bench_run *run,
+                         const struct bench_options *options)
 {
     const struct bench *bench;
     int status = options->summary ? add_summary(plan, run, options) : 0;
 
     for (int i = 0; i < options->n_names; i++)
         for (int k = 0; (bench = bench_at(k)) != NULL && status == 0; k++)
-            if (bench_is_called(bench, options->names[i]) && !is_planned(plan, bench))
+            if (bench_name_matches(bench, options->names[i]) && !is_planned(plan, bench))
                 status = add_bench(plan, bench, run, options);
     if (status != 0) return status;
     leave_out(plan, run);
@@ -265,8 +265,8 @@ static size_t n_buffers_of(const struct bench *bench, size_t extent, int window,
     return (size_t)options->buffers;
 }
 
-size_t bench_shape_row(const struct bench_item *item, struct bench_run *run,
-                       const struct bench_options *options)
+size_t bench_set_row_layout(const struct bench_item *item, struct bench_run *run,
+                            const struct bench_options *options)
 {
     size_t n;
 

@@ -61,7 +61,7 @@ double bench_pe_max(const struct bench_result *r, int side)
 }
 
 /* Of the row's parameter. */
-void bench_value_text(const struct bench_result *r, char *text, size_t len)
+void bench_parameter_text(const struct bench_result *r, char *text, size_t len)
 {
     const struct bench_parameter *parameter = r->bench->parameter;
 

@@ -169,7 +169,7 @@ static void split_team(const struct bench *bench, struct bench_run *run)
         bench_die(run, "%s: a team of %d PEs could not be made", bench->name, run->team_size);
 }
 
-void bench_leave_role(struct bench_run *run)
+void bench_end_row_team(struct bench_run *run)
 {
     if (run->team != SHMEM_TEAM_WORLD && run->team != SHMEM_TEAM_INVALID)
         shmem_team_destroy(run->team);
@@ -189,7 +189,7 @@ static void split_team(const struct bench *bench, struct bench_run *run)
     (void)run;
 }
 
-void bench_leave_role(struct bench_run *run)
+void bench_end_row_team(struct bench_run *run)
 {
     (void)run;
 }

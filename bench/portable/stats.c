@@ -72,7 +72,7 @@ struct bench_stats bench_stats_of(double *samples, size_t n)
  * The samples whose ranks are the median's by 1.96 standard deviations of a binomial to either side
  * enclose it in 95 of 100 cases, whatever the distribution, if they do not depend on each other.
  */
-double bench_interval_of(const double *sorted, size_t n)
+double bench_relative_interval(const double *sorted, size_t n)
 {
     double reach = 0.98 * sqrt((double)n), middle = (double)(n - 1) / 2;
     size_t low, high;

@@ -4,7 +4,7 @@
  * beside measuring, and the benches that other implementations cannot run.
  */
 #include "portable/harness.h"
-#include "raw_load.h"
+#include "raw_ofi_load.h"
 #include "spaces.h"
 
 #include <dlfcn.h>
@@ -136,7 +136,7 @@ static int command(int argc, char **argv)
     if (argc != 2) return -1;
     if (strcmp(argv[1], "--startup") == 0) return startup();
     if (strcmp(argv[1], "--man") != 0) return -1;
-    bench_write_man(stdout);
+    bench_write_man_items(stdout);
     return 0;
 }
 
@@ -157,8 +157,8 @@ int main(int argc, char **argv)
                                                .command = command,
                                                .describe_library = describe_library,
                                                .describe_gpu = bench_describe_gpu,
-                                               .raw_load = bench_raw_load,
-                                               .raw_unload = bench_raw_unload};
+                                               .raw_load = bench_raw_ofi_load,
+                                               .raw_unload = bench_raw_ofi_unload};
 
     return bench_main(argc, argv, &extras);
 }

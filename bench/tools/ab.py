@@ -2,11 +2,11 @@
 """compare --ab: the samples of two programs, run in turn.
 
 A side is an installation of Steppe, or a compiler and a launcher of any OpenSHMEM or MPI, with
-which the portable part of steppe-bench is built (portable.py).
+which the portable part of steppe-bench is built (build_portable.py).
 
 A run is one sample, its median the value: what is settled once a run (addresses, where pages lie,
 which state the machine was in) is then part of the noise that is measured. The runs are compared by
-ranks (ranks.py): with ten of them nobody knows how the noise between runs is distributed, and two
+rank_interval: with ten of them nobody knows how the noise between runs is distributed, and two
 speeds that change from run to run are common. The price is a least number of runs, since fewer
 cannot tell any order from chance with so many rows; it is named after the first pair of runs.
 """
@@ -14,10 +14,10 @@ import os
 import sys
 import tempfile
 
-import portable
-import ranks
+import build_portable
+import rank_interval
 from options import mirrored, run_job
-from results import Report, ToolError, describe, make_side, parse
+from result_file import Report, ToolError, describe, make_side, parse
 
 
 def installed(prefix):
@@ -33,7 +33,7 @@ def installed(prefix):
 
 def command(side, folder, pes, arguments):
     """The command line for one run of a side; a program that has to be built goes to folder."""
-    launcher, program = portable.build(side, folder) if "," in side else installed(side)
+    launcher, program = build_portable.build(side, folder) if "," in side else installed(side)
     return launcher + ["-n", str(pes), program, "--format", "json"] + arguments
 
 
@@ -46,7 +46,7 @@ def one_run(side, words):
 def check_runs(first, runs, family):
     """ToolError when so many runs cannot show a change in any row."""
     level = family / max(1, len(first.rows))
-    least = ranks.least_runs(level)
+    least = rank_interval.least_runs(level)
     if runs < least:
         raise ToolError(f"{runs} runs of each cannot tell a change from chance with "
                         f"{len(first.rows)} rows; at least --runs {least}, or fewer rows")

@@ -10,12 +10,12 @@ import sys
 sys.dont_write_bytecode = True  # beside the installed files
 
 import compare  # noqa: E402
-import launch  # noqa: E402
+import launch_time  # noqa: E402
 import plot  # noqa: E402
 import tune  # noqa: E402
-from results import ToolError  # noqa: E402
+from result_file import ToolError  # noqa: E402
 
-TOOLS = {"compare": compare.main, "plot": plot.main, "launch": launch.main,
+TOOLS = {"compare": compare.main, "plot": plot.main, "launch": launch_time.main,
          "tune": tune.main}
 
 

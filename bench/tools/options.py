@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from results import ToolError
+from result_file import ToolError
 
 
 def parser(tool, usage, description):

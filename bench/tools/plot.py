@@ -5,7 +5,7 @@ from html import escape
 
 import svg
 from options import parser
-from results import ToolError, read, short_bytes, write_text
+from result_file import ToolError, read, short_bytes, write_text
 
 USAGE = "steppe-bench plot [OPTION...] FILE.json..."
 DESCRIPTION = """Draw what steppe-bench --format json wrote.

@@ -7,7 +7,7 @@ apart in black and white. The raw limit of a curve is a thin line without marker
 import math
 from html import escape
 
-from results import short_bytes
+from result_file import short_bytes
 
 WIDTH, LEFT, RIGHT, TOP, PLOT = 660, 74, 640, 58, 300  # pixels; PLOT: height of the axes
 COLOURS = ("#0060a8", "#c84800", "#00805a", "#a83278", "#000000", "#707070")

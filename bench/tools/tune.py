@@ -13,7 +13,7 @@ import tempfile
 
 from compare import compare
 from options import installed_program, parser, positive, run_job
-from results import ToolError, parse, write_text
+from result_file import ToolError, parse, write_text
 
 THRESHOLD = 0.07  # by which an algorithm must be quicker than what is built in
 USAGE = "steppe-bench tune -n N [OPTION...] [-- ARGUMENTS of oshrun]"

@@ -7,8 +7,8 @@
 #define STP_CUDA_H
 
 #include "cuda_api.h"
-#include "spaces/cuda/mapped.h"
-#include "spaces/spaces.h"
+#include "spaces/cuda/pinned_host.h"
+#include "spaces/space_registry.h"
 #include "spaces/cuda/streams.h"
 
 #define CUDA_MAX_DEVICES STP_STREAM_DEVICES
@@ -61,8 +61,8 @@ static inline CUdeviceptr stp_cuda_address(const void *ptr)
 
 /* ---- driver.c: finding the driver and the devices ------------------------------- */
 
-bool stp_cuda_probe_driver(void); /* the rows of the kind's table, see there */
-void stp_cuda_missing(int leader);
+bool stp_cuda_probe_library(void); /* the rows of the kind's table, see there */
+void stp_cuda_set_missing(int leader);
 void stp_cuda_start(void);
 void stp_cuda_stop(void);
 
@@ -121,9 +121,9 @@ int stp_cuda_choose(const struct stp_space_params *params, struct cuda_device **
 
 bool stp_cuda_describe(int i, char *text, size_t len);
 
-/* ---- device_query.c ---------------------------------------------------------------------- */
+/* ---- device_info.c ---------------------------------------------------------------------- */
 
-int stp_cuda_devices(int i, struct stp_device *device); /* the row of the kind's table */
+int stp_cuda_count_devices(int i, struct stp_device *device); /* the row of the kind's table */
 
 /* ---- pointer_attr.c ---------------------------------------------------------------------- */
 
@@ -137,16 +137,16 @@ struct cuda_location stp_cuda_location(const void *ptr);
 bool stp_cuda_is_device_ptr(const void *ptr);
 
 /* As allocation of the kind: of cuMemAlloc alone, which adapters may have whole. */
-bool stp_cuda_allocation(const void *ptr, struct stp_allocation *allocation);
+bool stp_cuda_find_registrable(const void *ptr, struct stp_allocation *allocation);
 
 /* Remember and forget memory of a space, so that the driver need not be asked. */
 void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_device *device,
                         bool peer);
 void stp_cuda_range_remove(const void *base);
 
-void stp_cuda_pointer_attr_start(void);
+void stp_cuda_pointer_attr_init(void);
 
-/* ---- memops.c ---------------------------------------------------------------------- */
+/* ---- sync_memops.c ---------------------------------------------------------------------- */
 
 /*
  * Makes copies to and from memory of a space synchronous, where they say that they are, or, with on
@@ -171,7 +171,7 @@ struct cuda_part {
     struct cuda_device *device;
     CUdeviceptr allocated; /* the allocation to free; 0: memory of the program */
     unsigned long long
-        memops; /* of memory of the program: what goes back to memops.c; 0: nothing */
+        memops; /* of memory of the program: what goes back to sync_memops.c; 0: nothing */
     int n_peers;
     struct cuda_peer peers[]; /* by local index */
 };
@@ -188,7 +188,7 @@ void stp_cuda_peer_detach(struct stp_space *space);
 int stp_cuda_word(struct stp_space *space, size_t offset, const struct stp_word_op *op,
                   uint64_t *old);
 
-void stp_cuda_words_stop(void); /* at finalize */
+void stp_cuda_device_amo_stop(void); /* at finalize */
 
 /* ---- device_reduce.c -------------------------------------------------------------------- */
 
@@ -239,8 +239,8 @@ int stp_cuda_queue_flush(struct stp_queue *queue);
  * stays in order. The queue is locked and the context current until it is closed. NULL: neither,
  * logged.
  */
-struct cuda_stream *stp_cuda_queue_open(struct stp_queue *queue, struct cuda_device *device);
-void stp_cuda_queue_close(struct stp_queue *queue);
+struct cuda_stream *stp_cuda_queue_lock(struct stp_queue *queue, struct cuda_device *device);
+void stp_cuda_queue_unlock(struct stp_queue *queue);
 
 /* Room for nbytes of a source, NULL when there is no pinned memory. The context is current. */
 char *stp_cuda_stream_room(struct cuda_stream *stream, size_t nbytes);
@@ -274,8 +274,9 @@ int stp_cuda_set_word(struct stp_queue *queue, const void *near, void *word, uin
 void stp_cuda_pin(void *host, size_t nbytes);
 void stp_cuda_unpin(void *host, size_t nbytes);
 void stp_cuda_pin_refresh(void); /* a context came up: register what waits for one */
-void stp_cuda_pin_drop(struct cuda_device *device);        /* its context shall go */
-void stp_cuda_pin_drop_unused(struct cuda_device *device); /* unless it has spaces (gpu_kind.c) */
+void stp_cuda_pin_drop(struct cuda_device *device); /* its context shall go */
+void stp_cuda_pin_drop_if_no_spaces(
+    struct cuda_device *device); /* unless it has spaces (gpu_kind.c) */
 void stp_cuda_flush_remote(void);
 int stp_cuda_dmabuf(void *base, size_t nbytes, size_t *offset);
 

@@ -155,7 +155,7 @@ static bool word_calls(void)
            api->mem_host_get_device_pointer != NULL;
 }
 
-int stp_gpu_amo_enable(int ordinal)
+int stp_gpu_amo_acquire(int ordinal)
 {
     int rc = word_calls() ? 0 : -ENOTSUP;
 
@@ -169,21 +169,21 @@ int stp_gpu_amo_enable(int ordinal)
         if (used && device->atomics == NULL) rc = atomics_make(device);
     }
     n_sharers++;
-    if (rc != 0) stp_gpu_amo_disable();
+    if (rc != 0) stp_gpu_amo_release();
     return rc;
 }
 
-void stp_gpu_amo_disable(void)
+void stp_gpu_amo_release(void)
 {
     if (--n_sharers > 0) return;
     for (int i = 0; i < stp_cuda.n_devices; i++)
         atomics_end(&stp_cuda.devices[i]);
 }
 
-void stp_cuda_words_stop(void)
+void stp_cuda_device_amo_stop(void)
 {
     n_sharers = 1; /* handles that nobody destroyed */
-    stp_gpu_amo_disable();
+    stp_gpu_amo_release();
 }
 
 bool stp_gpu_amo_enabled(const struct stp_space *space)

@@ -198,10 +198,10 @@ static int copy_start(struct stp_queue *queue, struct job *job)
                   (const void *)job->source);
         return -EINVAL;
     }
-    stream = stp_cuda_queue_open(queue, device);
+    stream = stp_cuda_queue_lock(queue, device);
     if (stream == NULL) return -EIO;
     rc = copy_run_locked(queue, stream, job);
-    stp_cuda_queue_close(queue);
+    stp_cuda_queue_unlock(queue);
     return rc;
 }
 
@@ -250,9 +250,9 @@ int stp_cuda_set_word(struct stp_queue *queue, const void *near, void *word, uin
     int rc;
 
     if (device == NULL) return -EINVAL;
-    stream = stp_cuda_queue_open(queue, device);
+    stream = stp_cuda_queue_lock(queue, device);
     if (stream == NULL) return -EIO;
     rc = word_set_locked(queue, stream, word, value);
-    stp_cuda_queue_close(queue);
+    stp_cuda_queue_unlock(queue);
     return rc;
 }

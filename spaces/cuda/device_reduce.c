@@ -190,13 +190,13 @@ static bool reduce_has_kernel(enum stp_op op, enum stp_dtype dtype)
 static int reduce_run(struct stp_queue *queue, const struct cuda_reducer *reducer,
                       struct cuda_device *device, struct stp_reduce_job *job)
 {
-    struct cuda_stream *stream = stp_cuda_queue_open(queue, device);
+    struct cuda_stream *stream = stp_cuda_queue_lock(queue, device);
     int rc;
 
     if (stream == NULL) return -EIO;
     rc = stp_cuda_check(device, reduce_launch(reducer, stream->handle, job), "cuLaunchKernel");
     if (rc == 0) rc = stp_cuda_stream_wait(stream);
-    stp_cuda_queue_close(queue);
+    stp_cuda_queue_unlock(queue);
     return rc;
 }
 

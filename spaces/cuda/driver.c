@@ -233,14 +233,14 @@ static bool driver_discover(void)
 /* ---- start and stop -------------------------------------------------------------------- */
 
 /* A leader that may not look has found nothing missing. */
-bool stp_cuda_probe_driver(void)
+bool stp_cuda_probe_library(void)
 {
     if (!stp_env.gpu) return true;
     stp_cuda.missing = !driver_load();
     return !stp_cuda.missing;
 }
 
-void stp_cuda_missing(int leader)
+void stp_cuda_set_missing(int leader)
 {
     snprintf(stp_cuda.why, sizeof(stp_cuda.why),
              STP_CUDA_LIBRARY " was not found, or cannot be loaded, by PE %d of this host", leader);
@@ -259,7 +259,7 @@ void stp_cuda_start(void)
     if (!driver_load() || !driver_resolve()) return;
     if (!driver_says(stp_cuda.api.init(0)) || !driver_discover()) return;
     stp_cuda.near = stp_cuda_nearest();
-    stp_cuda_pointer_attr_start();
+    stp_cuda_pointer_attr_init();
     stp_cuda.up = true;
     stp_window_set_devices(true);
     if (stp_env.gpu_device >= stp_cuda.n_devices)
@@ -270,7 +270,7 @@ void stp_cuda_start(void)
 /* Spaces and queues are gone by now; what they forgot must not keep the contexts. */
 void stp_cuda_stop(void)
 {
-    stp_cuda_words_stop();
+    stp_cuda_device_amo_stop();
     for (int i = 0; i < stp_cuda.n_devices; i++) {
         stp_cuda_pin_drop(&stp_cuda.devices[i]);
         stp_cuda_streams_drain(&stp_cuda.devices[i], true);

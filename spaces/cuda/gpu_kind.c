@@ -208,7 +208,7 @@ static void gpu_end(struct cuda_device *device)
     pthread_mutex_unlock(&gpu_ends_lock);
 }
 
-void stp_cuda_pin_drop_unused(struct cuda_device *device)
+void stp_cuda_pin_drop_if_no_spaces(struct cuda_device *device)
 {
     pthread_mutex_lock(&gpu_ends_lock);
     if (!stp_cuda_has_spaces(device)) stp_cuda_pin_drop(device);
@@ -284,12 +284,12 @@ static int gpu_zero(struct stp_queue *queue, struct stp_space *space, size_t off
     int rc;
 
     if (nbytes == 0) return 0;
-    stream = stp_cuda_queue_open(queue, part->device);
+    stream = stp_cuda_queue_lock(queue, part->device);
     if (stream == NULL) return -EIO;
     rc = stp_cuda_check(part->device, stp_cuda.api.memset_d8_async(at, 0, nbytes, stream->handle),
                         "cuMemsetD8Async");
     if (rc == 0) rc = stp_cuda_stream_wait(stream);
-    stp_cuda_queue_close(queue);
+    stp_cuda_queue_unlock(queue);
     return rc;
 }
 
@@ -326,8 +326,8 @@ static void gpu_unregister_private(const struct stp_allocation *allocation)
 }
 
 static const struct stp_device_ops gpu_device = {
-    .look = stp_cuda_probe_driver,
-    .missing = stp_cuda_missing,
+    .look = stp_cuda_probe_library,
+    .missing = stp_cuda_set_missing,
     .start = stp_cuda_start,
     .detach = stp_cuda_peer_detach,
     .reach = stp_cuda_peer_reach,
@@ -343,12 +343,12 @@ static const struct stp_device_ops gpu_device = {
     .reduce = stp_cuda_reduce,
     .enter = gpu_enter,
     .leave = stp_cuda_leave,
-    .can_pin = stp_mapped_can,
+    .can_pin = stp_pinned_is_possible,
     .pin = stp_cuda_pin,
     .unpin = stp_cuda_unpin,
     .flush_remote = stp_cuda_flush_remote,
     .dmabuf = stp_cuda_dmabuf,
-    .allocation = stp_cuda_allocation,
+    .allocation = stp_cuda_find_registrable,
     .register_private = gpu_register_private,
     .unregister_private = gpu_unregister_private,
 };
@@ -366,5 +366,5 @@ const struct stp_kind stp_kind_gpu = {
     .attach = stp_cuda_peer_attach,
     .destroy = gpu_destroy,
     .describe = stp_cuda_describe,
-    .devices = stp_cuda_devices,
+    .devices = stp_cuda_count_devices,
 };

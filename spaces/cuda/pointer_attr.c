@@ -43,8 +43,8 @@ static bool owns_is_symmetric_host(uintptr_t at)
     size_t offset;
     int local;
 
-    return stp_segment_offset((const void *)at, &offset) ||
-           stp_window_holds((const void *)at, &offset, &local);
+    return stp_data_segment_offset((const void *)at, &offset) ||
+           stp_window_locate((const void *)at, &offset, &local);
 }
 
 /*
@@ -95,7 +95,7 @@ static uintptr_t owns_find_brk(void)
     return (uintptr_t)strtoull(at, NULL, 10);
 }
 
-void stp_cuda_pointer_attr_start(void)
+void stp_cuda_pointer_attr_init(void)
 {
     owns.brk_start = owns_find_brk();
     /* Pairs with the exchange in owns_ask(). */
@@ -107,7 +107,7 @@ void stp_cuda_pointer_attr_start(void)
 /*
  * The driver knows nothing of the usual host memory, and says so with an error. The exchange pairs
  * with the same call of other threads, so that one of them reports, and with the store in
- * stp_cuda_pointer_attr_start().
+ * stp_cuda_pointer_attr_init().
  */
 static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
 {
@@ -211,7 +211,7 @@ bool stp_cuda_is_device_ptr(const void *ptr)
  * Not memory by handles, whose range is that of addresses, mapped or not, nor memory of pools,
  * which no adapter is given.
  */
-bool stp_cuda_allocation(const void *ptr, struct stp_allocation *allocation)
+bool stp_cuda_find_registrable(const void *ptr, struct stp_allocation *allocation)
 {
     const struct owns_answer *answer;
     struct stp_range range;

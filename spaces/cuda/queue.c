@@ -102,7 +102,7 @@ static struct cuda_stream *stream_get_locked(struct stp_queue *queue, struct cud
     return stream_add_locked(queue, device);
 }
 
-struct cuda_stream *stp_cuda_queue_open(struct stp_queue *queue, struct cuda_device *device)
+struct cuda_stream *stp_cuda_queue_lock(struct stp_queue *queue, struct cuda_device *device)
 {
     struct cuda_stream *stream;
 
@@ -113,7 +113,7 @@ struct cuda_stream *stp_cuda_queue_open(struct stp_queue *queue, struct cuda_dev
     return NULL;
 }
 
-void stp_cuda_queue_close(struct stp_queue *queue)
+void stp_cuda_queue_unlock(struct stp_queue *queue)
 {
     stp_cuda_leave();
     pthread_mutex_unlock(&queue->lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Streams of the program, as operations in their order use them: what src/gpu puts there.
- * Mechanism only (spaces/cuda/user_streams.c). Design: docs/design/streams.md.
+ * Mechanism only (spaces/cuda/stream_enqueue.c). Design: docs/design/streams.md.
  */
 #ifndef STP_STREAMS_H
 #define STP_STREAMS_H
@@ -21,7 +21,8 @@ struct stp_stream {
 
 /*
  * Know a stream. device: whose default streams 0, 1 and 2 are; -1: the one this PE would choose.
- * The context is held until stp_streams_stop(). 0; -ENODEV, -EINVAL, with the reason in why.
+ * The context is held until stp_streams_release_contexts(). 0; -ENODEV, -EINVAL, with the reason in
+ * why.
  */
 int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *why);
 
@@ -61,6 +62,6 @@ void *stp_stream_words(int device, size_t nbytes, char *why);
 void stp_stream_words_free(int device, void *words);
 
 /* Let go of the contexts. */
-void stp_streams_stop(void);
+void stp_streams_release_contexts(void);
 
 #endif /* STP_STREAMS_H */

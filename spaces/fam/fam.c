@@ -4,7 +4,7 @@
  * device, mapped outside the window. Design: docs/design/fam.md.
  */
 #include "fam.h"
-#include "spaces/spaces.h"
+#include "spaces/space_registry.h"
 
 #include <errno.h>
 #include <stdio.h>

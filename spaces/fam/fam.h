@@ -7,7 +7,7 @@
 #define STP_FAM_H
 
 #include "base/base.h"
-#include "spaces/spaces.h"
+#include "spaces/space_registry.h"
 
 /* ---- what SHMEM_FAM_PATH names (backing.c) ------------------------------- */
 

@@ -61,7 +61,7 @@ static int part_open_temporary(struct fam_part *part, const struct fam_backing *
     if (rc == 0) rc = stp_file_resize(fd, map_bytes);
     if (rc != 0) {
         stp_error("fam: no memory for a space of %s in %s: %s", stp_size_exact(map_bytes, text),
-                  backing->path, stp_strerror(-rc));
+                  backing->path, stp_errno_text(-rc));
         close(fd);
         return rc;
     }
@@ -135,7 +135,7 @@ static int part_resize(struct fam_pool *pool, size_t nbytes)
 
     if (rc != 0)
         stp_error("fam: cannot make %s %s long: %s", pool->path, stp_size_exact(nbytes, text),
-                  stp_strerror(-rc));
+                  stp_errno_text(-rc));
     return rc;
 }
 

@@ -212,7 +212,7 @@ int stp_fam_pool_check_locked(struct fam_pool *pool)
     /* what is not there cannot be stored to; sparse copies of pools have holes */
     rc = pool->device ? 0 : stp_fam_allocate(pool->fd, 0, FAM_ALIGN);
     if (rc != 0) {
-        stp_error("fam: no memory for the superblock of %s: %s", pool->path, stp_strerror(-rc));
+        stp_error("fam: no memory for the superblock of %s: %s", pool->path, stp_errno_text(-rc));
         return rc;
     }
     if (!empty && (rc = pool_check_head_locked(pool)) != 0) return rc;
@@ -296,6 +296,6 @@ int stp_fam_prepare(struct fam_pool *pool, size_t at, size_t nbytes, bool clear)
     pool_try_lock(pool->fd, F_UNLCK, lock);
     if (rc != 0)
         stp_error("fam: no memory for a part of %s in %s: %s", stp_size_exact(nbytes, text),
-                  pool->path, stp_strerror(-rc));
+                  pool->path, stp_errno_text(-rc));
     return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The allocator of a symmetric heap: allocation, growth, and questions about blocks. tree.c finds
- * blocks and gaps. No code here touches the managed memory. Design: docs/design/heap.md.
+ * The allocator of a symmetric heap: allocation, growth, and questions about blocks. live_blocks.c
+ * finds blocks and gaps. No code here touches the managed memory. Design: docs/design/heap.md.
  */
 #include "records.h"
 
@@ -39,13 +39,13 @@ int stp_heap_create(size_t size, struct stp_heap **heap)
 /* Removes a block from the tree. Its bytes and its gap go to the block before. */
 static void remove_locked(struct stp_heap *heap, struct stp_heap_block *block)
 {
-    struct stp_heap_block *before = stp_heap_tree_before(block);
+    struct stp_heap_block *before = stp_heap_live_before(block);
     size_t end = stp_heap_end(block) + stp_heap_gap(heap, block);
     bool last = block == heap->last;
 
-    stp_heap_tree_set_gap(before, last ? 0 : end - stp_heap_end(before));
-    stp_heap_tree_set_gap(block, 0);
-    stp_heap_tree_remove(&heap->root, block);
+    stp_heap_live_set_gap(before, last ? 0 : end - stp_heap_end(before));
+    stp_heap_live_set_gap(block, 0);
+    stp_heap_live_remove(&heap->root, block);
     if (last) heap->last = before;
 }
 
@@ -72,7 +72,7 @@ static int ready_locked(struct stp_heap *heap)
     return heap->spare ? 0 : -ENOMEM;
 }
 
-int stp_heap_ready(struct stp_heap *heap)
+int stp_heap_reserve_record(struct stp_heap *heap)
 {
     int rc;
 
@@ -84,7 +84,7 @@ int stp_heap_ready(struct stp_heap *heap)
 
 static void set_gap(struct stp_heap *heap, struct stp_heap_block *block, size_t gap)
 {
-    if (block != heap->last) stp_heap_tree_set_gap(block, gap);
+    if (block != heap->last) stp_heap_live_set_gap(block, gap);
 }
 
 /* Makes a block from the spare record, at offset in the gap of the block before. */
@@ -96,7 +96,7 @@ static void block_take_locked(struct stp_heap *heap, struct stp_heap_block *befo
 
     heap->spare = NULL;
     *block = (struct stp_heap_block){.offset = offset, .asked = asked};
-    stp_heap_tree_insert(&heap->root, before, block);
+    stp_heap_live_insert(&heap->root, before, block);
     if (before == heap->last) heap->last = block;
     set_gap(heap, block, end - stp_heap_end(block)); /* first, because it stops at the larger gap */
     set_gap(heap, before, offset - stp_heap_end(before));
@@ -110,7 +110,7 @@ static int alloc_locked(struct stp_heap *heap, size_t nbytes, size_t align, size
     struct stp_heap_block *before;
 
     if (nbytes > heap->size || ready_locked(heap) != 0) return -ENOMEM;
-    before = stp_heap_tree_search(heap, stp_heap_round(nbytes), align);
+    before = stp_heap_live_first_fit(heap, stp_heap_round(nbytes), align);
     if (!before) return -ENOMEM;
     *offset = stp_heap_end(before) + stp_heap_skip(before, align);
     block_take_locked(heap, before, *offset, nbytes);
@@ -136,7 +136,7 @@ static int reserve_locked(struct stp_heap *heap, size_t offset, size_t nbytes)
     if (nbytes == 0 || offset % STP_HEAP_ALIGN != 0) return -EINVAL;
     if (offset >= heap->size || nbytes > heap->size - offset) return -EINVAL;
     if (ready_locked(heap) != 0) return -ENOMEM;
-    before = stp_heap_tree_floor(heap->root, offset);
+    before = stp_heap_live_floor(heap->root, offset);
     if (offset < stp_heap_end(before)) return -EEXIST;
     if (stp_heap_end(before) + stp_heap_gap(heap, before) - offset < stp_heap_round(nbytes))
         return -EEXIST;
@@ -157,7 +157,7 @@ int stp_heap_reserve(struct stp_heap *heap, size_t offset, size_t nbytes)
 /* Returns the live block that starts at offset, or NULL. */
 static struct stp_heap_block *block_at(const struct stp_heap *heap, size_t offset)
 {
-    struct stp_heap_block *block = stp_heap_tree_floor(heap->root, offset);
+    struct stp_heap_block *block = stp_heap_live_floor(heap->root, offset);
 
     return block->offset == offset && block != &heap->first ? block : NULL;
 }
@@ -246,11 +246,11 @@ static size_t lack_locked(const struct stp_heap *heap, size_t nbytes, size_t ali
     size_t size = end_of(0, nbytes);
 
     if (size == SIZE_MAX || start > SIZE_MAX - align) return SIZE_MAX;
-    if (stp_heap_tree_search(heap, size, align)) return 0;
+    if (stp_heap_live_first_fit(heap, size, align)) return 0;
     return end_of((start + align - 1) & ~(align - 1), nbytes);
 }
 
-size_t stp_heap_lack(struct stp_heap *heap, size_t nbytes, size_t align)
+size_t stp_heap_size_needed(struct stp_heap *heap, size_t nbytes, size_t align)
 {
     size_t size;
 
@@ -261,7 +261,7 @@ size_t stp_heap_lack(struct stp_heap *heap, size_t nbytes, size_t align)
     return size;
 }
 
-size_t stp_heap_lack_at(struct stp_heap *heap, size_t offset, size_t nbytes)
+size_t stp_heap_size_needed_at(struct stp_heap *heap, size_t offset, size_t nbytes)
 {
     const struct stp_heap_block *block;
     size_t size = SIZE_MAX;
@@ -284,7 +284,7 @@ struct last_find {
 
 static int find_locked(const struct stp_heap *heap, size_t offset, struct last_find *found)
 {
-    const struct stp_heap_block *block = stp_heap_tree_floor(heap->root, offset);
+    const struct stp_heap_block *block = stp_heap_live_floor(heap->root, offset);
 
     if (offset - block->offset >= block->asked) return -ENOENT;
     found->state = __atomic_load_n(&heap->state, __ATOMIC_RELAXED);
@@ -314,7 +314,7 @@ int stp_heap_find(struct stp_heap *heap, size_t offset, size_t *start, size_t *n
 static size_t largest_locked(const struct stp_heap *heap)
 {
     size_t last = stp_heap_gap(heap, heap->last);
-    size_t others = stp_heap_tree_largest(heap->root);
+    size_t others = stp_heap_live_largest_gap(heap->root);
 
     return last > others ? last : others;
 }

@@ -59,15 +59,15 @@ int stp_heap_grow(struct stp_heap *heap, size_t size);
  * Puts a record aside, so that the next allocation cannot fail for want of memory of the process.
  * Returns 0 or -ENOMEM.
  */
-int stp_heap_ready(struct stp_heap *heap);
+int stp_heap_reserve_record(struct stp_heap *heap);
 
 /*
  * The size that the heap has to have for nbytes at a multiple of align (as for stp_heap_alloc());
  * 0: there is a block for them. The same for the block at offset to have nbytes in place. SIZE_MAX:
  * no size will do.
  */
-size_t stp_heap_lack(struct stp_heap *heap, size_t nbytes, size_t align);
-size_t stp_heap_lack_at(struct stp_heap *heap, size_t offset, size_t nbytes);
+size_t stp_heap_size_needed(struct stp_heap *heap, size_t nbytes, size_t align);
+size_t stp_heap_size_needed_at(struct stp_heap *heap, size_t offset, size_t nbytes);
 
 /*
  * The live block that holds offset, one of the bytes asked for and not of their rounding: 0 with

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The records behind heap.h, private to the files of this folder: one record per live block,
- * outside the managed memory, in a tree ordered by offset (tree.c). Design: docs/design/heap.md.
+ * outside the managed memory, in a tree ordered by offset (live_blocks.c). Design:
+ * docs/design/heap.md.
  */
 #ifndef STP_HEAP_RECORDS_H
 #define STP_HEAP_RECORDS_H
@@ -38,30 +39,30 @@ struct stp_heap {
     struct stp_heap_block *spare; /* an unused record for the next allocation, or NULL */
 };
 
-/* ---- tree.c -------------------------------------------------------- */
+/* ---- live_blocks.c -------------------------------------------------------- */
 
 /* Sets the gap of a block that is in the tree. */
-void stp_heap_tree_set_gap(struct stp_heap_block *block, size_t gap);
+void stp_heap_live_set_gap(struct stp_heap_block *block, size_t gap);
 
 /* Inserts block directly after the block before; its gap has to be 0. */
-void stp_heap_tree_insert(struct stp_heap_block **root, struct stp_heap_block *before,
+void stp_heap_live_insert(struct stp_heap_block **root, struct stp_heap_block *before,
                           struct stp_heap_block *block);
 
 /* Removes block, whose gap has to be 0. */
-void stp_heap_tree_remove(struct stp_heap_block **root, struct stp_heap_block *block);
+void stp_heap_live_remove(struct stp_heap_block **root, struct stp_heap_block *block);
 
 /* Returns the block with the next smaller offset, or NULL. */
-struct stp_heap_block *stp_heap_tree_before(struct stp_heap_block *block);
+struct stp_heap_block *stp_heap_live_before(struct stp_heap_block *block);
 
 /* Returns the block with the largest offset that is not above offset. */
-struct stp_heap_block *stp_heap_tree_floor(struct stp_heap_block *root, size_t offset);
+struct stp_heap_block *stp_heap_live_floor(struct stp_heap_block *root, size_t offset);
 
 /*
  * Returns the first block whose gap has room for nbytes at a multiple of align, or NULL. If align
  * is above STP_HEAP_ALIGN, a later gap that has room for any start can be preferred.
  */
-struct stp_heap_block *stp_heap_tree_search(const struct stp_heap *heap, size_t nbytes,
-                                            size_t align);
+struct stp_heap_block *stp_heap_live_first_fit(const struct stp_heap *heap, size_t nbytes,
+                                               size_t align);
 
 /* ---- inline -------------------------------------------------------- */
 
@@ -93,7 +94,7 @@ static inline size_t stp_heap_skip(const struct stp_heap_block *block, size_t al
 }
 
 /* Returns the largest gap in the subtree below and including block. */
-static inline size_t stp_heap_tree_largest(const struct stp_heap_block *block)
+static inline size_t stp_heap_live_largest_gap(const struct stp_heap_block *block)
 {
     size_t largest = block->gap;
 

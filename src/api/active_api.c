@@ -26,7 +26,7 @@ static size_t api_nreduce(int nreduce, const char *fn)
 #include "api/gen/types_old_max.h"
 #undef TEMPLATE
 
-#define TEMPLATE "api/reduce_sum.tmpl.h"
+#define TEMPLATE "api/reduce_arith.tmpl.h"
 #include "api/gen/types_old_sum.h"
 #undef TEMPLATE
 

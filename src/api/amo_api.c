@@ -5,7 +5,7 @@
 #include "api/api.h"
 
 #define AMO_CPU STP_LOCAL(amo_apply)
-#define TEMPLATE "transport/amo_cpu.tmpl.h"
+#define TEMPLATE "transport/cpu_amo.tmpl.h"
 #include "api/gen/types_amo.h"
 #undef TEMPLATE
 
@@ -17,7 +17,7 @@
 #include "api/gen/types_amo_ext.h"
 #undef TEMPLATE
 
-#define TEMPLATE "api/amo.tmpl.h"
+#define TEMPLATE "api/amo_cswap_inc.tmpl.h"
 #include "api/gen/types_amo.h"
 #undef TEMPLATE
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* As transport/amo_cpu.tmpl.h for float and double, which have fetch, set and swap only. */
+/* As transport/cpu_amo.tmpl.h for float and double, which have fetch, set and swap only. */
 
 STP_API_INLINE TYPE STP_LOCAL(amo_apply)(TYPE *there, enum stp_fabric_amo op, TYPE operand,
                                          TYPE compare, int order)

@@ -33,7 +33,7 @@ STP_API_INLINE TYPE STP_LOCAL(amo_fetch)(struct stp_ctx *ctx, enum stp_fabric_am
 
     if (STP_LIKELY(there != NULL))
         /*
-         * Acquire, because the value is fetched: transport/amo_cpu.tmpl.h names what it pairs
+         * Acquire, because the value is fetched: transport/cpu_amo.tmpl.h names what it pairs
          * with.
          */
         return STP_LOCAL(amo_apply)(there, op, operand, compare, __ATOMIC_ACQUIRE);

@@ -188,7 +188,7 @@ static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t si
  * turns of a round (of a round that others share, or that was forgotten for those of other arrays)
  * each may find every element. Per thread.
  */
-struct stp_api_round {
+struct stp_wait_any_search {
     const void *ivars;
     const int *status;
     const char *fn;
@@ -200,10 +200,10 @@ struct stp_api_round {
 /*
  * The round of these arguments in this thread, perhaps a new one. Valid until the next such call.
  */
-struct stp_api_round *stp_api_round(const void *ivars, size_t nelems, const int *status,
-                                    const char *fn);
+struct stp_wait_any_search *stp_wait_any_search(const void *ivars, size_t nelems, const int *status,
+                                                const char *fn);
 
 /* Start another round. */
-void stp_api_round_begin(struct stp_api_round *round);
+void stp_wait_any_search_restart(struct stp_wait_any_search *round);
 
 #endif /* STP_API_H */

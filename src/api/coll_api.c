@@ -14,7 +14,7 @@
 #define COLL_FN(op) STP_FN(op)
 #define COLL_PUBLISH(op) STP_PUBLISH_ONE(op)
 
-#define TEMPLATE "api/coll.tmpl.h"
+#define TEMPLATE "api/coll_move.tmpl.h"
 #include "api/gen/types_rma.h"
 #undef TEMPLATE
 
@@ -33,7 +33,7 @@
 #include "api/gen/types_rma.h"
 #undef TEMPLATE
 
-#define TEMPLATE "api/reduce_sum.tmpl.h"
+#define TEMPLATE "api/reduce_arith.tmpl.h"
 #include "api/gen/types_reduce_sum.h"
 #undef TEMPLATE
 
@@ -48,4 +48,4 @@
 #define SIZE mem
 #define COLL_FN(op) STP_SIZED_FN(op, )
 #define COLL_PUBLISH(op) STP_SIZED_PUBLISH_ONE(op, )
-#include "api/coll.tmpl.h"
+#include "api/coll_move.tmpl.h"

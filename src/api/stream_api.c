@@ -5,7 +5,7 @@
  * The template of put and get defines routines of elements of type ELEM and ELEM_SIZE bytes.
  * STREAM_FN(op, tail) is the name of one.
  */
-#include "gpu/stream_ops.h"
+#include "gpu/stream_engine.h"
 
 #include "api/api.h"
 
@@ -19,7 +19,7 @@
 #define STREAM_FN(op, tail) STP_FN(op##tail)
 #define STREAM_PUBLISH(op, tail) STP_PUBLISH_ONE(op##tail)
 
-#define TEMPLATE "api/stream.tmpl.h"
+#define TEMPLATE "api/stream_rma.tmpl.h"
 #include "api/gen/types_rma.h"
 #undef TEMPLATE
 
@@ -38,4 +38,4 @@
 #define ELEM_SIZE 1
 #define STREAM_FN(op, tail) pshmemx_##op##mem##tail
 #define STREAM_PUBLISH(op, tail) STP_PROFILED(shmemx_##op##mem##tail)
-#include "api/stream.tmpl.h"
+#include "api/stream_rma.tmpl.h"

@@ -5,7 +5,7 @@
  */
 #include "api/api.h"
 
-#define TEMPLATE "api/wait.tmpl.h"
+#define TEMPLATE "api/wait_one.tmpl.h"
 #include "api/gen/types_wait.h"
 #undef TEMPLATE
 

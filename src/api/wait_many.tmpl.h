@@ -28,7 +28,7 @@ static void STP_LOCAL(wait_all)(const TYPE *ivars, size_t nelems, const int *sta
     for (size_t i = 0; i < nelems; i++) {
         if (status != NULL && status[i] != 0) continue;
         while (!STP_LOCAL(many_holds)(ivars, i, wanted, values, step))
-            if (STP_UNLIKELY(stp_wait_idle(&wait)))
+            if (STP_UNLIKELY(stp_wait_idle_is_long(&wait)))
                 STP_WAIT_SHOW_VARS(fn, ivars, nelems, i, wanted, values[i * step]);
     }
     stp_wait_end(&wait);
@@ -42,7 +42,7 @@ static int STP_LOCAL(test_all)(const TYPE *ivars, size_t nelems, const int *stat
     for (size_t i = 0; i < nelems; i++) {
         if (status != NULL && status[i] != 0) continue;
         if (STP_LOCAL(many_holds)(ivars, i, wanted, values, step)) continue;
-        stp_wait_missed();
+        stp_wait_after_failed_test();
         return 0;
     }
     return 1;
@@ -52,14 +52,14 @@ static int STP_LOCAL(test_all)(const TYPE *ivars, size_t nelems, const int *stat
  * Index of an element that holds, SIZE_MAX when none does: from what is left of the round, else
  * from a new one. *open: some element is not marked.
  */
-static size_t STP_LOCAL(find)(struct stp_api_round *round, unsigned wanted, const TYPE *values,
-                              size_t step, bool *open)
+static size_t STP_LOCAL(find)(struct stp_wait_any_search *round, unsigned wanted,
+                              const TYPE *values, size_t step, bool *open)
 {
     const TYPE *ivars = round->ivars;
 
     *open = false;
     for (int n_rounds = 0; n_rounds < 2; n_rounds++) {
-        if (n_rounds == 1) stp_api_round_begin(round);
+        if (n_rounds == 1) stp_wait_any_search_restart(round);
         while (round->left > 0) {
             size_t i = round->next;
             round->next = i + 1 < round->nelems ? i + 1 : 0;
@@ -76,7 +76,7 @@ static size_t STP_LOCAL(wait_any)(const TYPE *ivars, size_t nelems, const int *s
                                   const TYPE *values, size_t step, const char *fn)
 {
     unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
-    struct stp_api_round *round = stp_api_round(ivars, nelems, status, fn);
+    struct stp_wait_any_search *round = stp_wait_any_search(ivars, nelems, status, fn);
     struct stp_wait wait = {0};
     bool open;
 
@@ -86,7 +86,7 @@ static size_t STP_LOCAL(wait_any)(const TYPE *ivars, size_t nelems, const int *s
             stp_wait_end(&wait);
             return found;
         }
-        if (STP_UNLIKELY(stp_wait_idle(&wait)))
+        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait)))
             STP_WAIT_SHOW_VARS(fn, ivars, nelems, SIZE_MAX, wanted, values[0]);
     }
 }
@@ -95,11 +95,11 @@ static size_t STP_LOCAL(test_any)(const TYPE *ivars, size_t nelems, const int *s
                                   const TYPE *values, size_t step, const char *fn)
 {
     unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
-    struct stp_api_round *round = stp_api_round(ivars, nelems, status, fn);
+    struct stp_wait_any_search *round = stp_wait_any_search(ivars, nelems, status, fn);
     bool open;
     size_t found = STP_LOCAL(find)(round, wanted, values, step, &open);
 
-    if (found == SIZE_MAX) stp_wait_missed();
+    if (found == SIZE_MAX) stp_wait_after_failed_test();
     return found;
 }
 
@@ -134,7 +134,7 @@ static size_t STP_LOCAL(wait_some)(const TYPE *ivars, size_t nelems, size_t *ind
             stp_wait_end(&wait);
             return n_found;
         }
-        if (STP_UNLIKELY(stp_wait_idle(&wait)))
+        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait)))
             STP_WAIT_SHOW_VARS(fn, ivars, nelems, SIZE_MAX, wanted, values[0]);
     }
 }
@@ -148,7 +148,7 @@ static size_t STP_LOCAL(test_some)(const TYPE *ivars, size_t nelems, size_t *ind
     size_t n_found =
         STP_LOCAL(collect)(ivars, nelems, indices, status, wanted, values, step, &open);
 
-    if (n_found == 0) stp_wait_missed();
+    if (n_found == 0) stp_wait_after_failed_test();
     return n_found;
 }
 

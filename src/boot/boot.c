@@ -192,7 +192,7 @@ _Noreturn void stp_boot_abort_mismatch(bool mine, const char *fmt, ...)
 /* ---- the node -------------------------------------------------------------- */
 
 /* Pages of waits are the last in the area. */
-size_t stp_boot_pages_at(void)
+size_t stp_boot_wait_pages_offset(void)
 {
     size_t pe_infos = (size_t)stp_boot.n_local * sizeof(struct stp_pe_info);
 
@@ -204,14 +204,15 @@ size_t stp_boot_pages_at(void)
 static size_t boot_area_bytes(void)
 {
     size_t pages = (size_t)stp_boot.n_local * sizeof(struct stp_wait_state_page);
-    size_t nbytes = stp_boot_pages_at() + pages + sizeof(struct stp_node_file_trailer);
+    size_t nbytes = stp_boot_wait_pages_offset() + pages + sizeof(struct stp_node_file_trailer);
 
     return (nbytes + 0xffff) & ~(size_t)0xffff;
 }
 
 struct stp_wait_state_page *stp_boot_wait_state_page(int local)
 {
-    return (struct stp_wait_state_page *)((char *)stp_boot.area + stp_boot_pages_at()) + local;
+    return (struct stp_wait_state_page *)((char *)stp_boot.area + stp_boot_wait_pages_offset()) +
+           local;
 }
 
 uint64_t *stp_boot_hang_reported(void)
@@ -219,7 +220,7 @@ uint64_t *stp_boot_hang_reported(void)
     return &stp_boot.area->hang_reported;
 }
 
-void stp_boot_write_trailer(void)
+void stp_boot_write_layout_trailer(void)
 {
     struct stp_node_file_trailer *mark =
         (void *)((char *)stp_boot.area + stp_boot.layout.area_bytes);
@@ -231,7 +232,7 @@ void stp_boot_write_trailer(void)
                                        .area_bytes = stp_boot.layout.area_bytes,
                                        .processes_at = offsetof(struct stp_node_shm_header, pes),
                                        .process_bytes = sizeof(struct stp_pe_info),
-                                       .pages_at = stp_boot_pages_at(),
+                                       .pages_at = stp_boot_wait_pages_offset(),
                                        .hosts_at = stp_rt.n_nodes > 1 ? hosts_at : 0,
                                        .n_pes = stp_rt.n_pes,
                                        .n_local = stp_boot.n_local,
@@ -242,7 +243,7 @@ void stp_boot_write_trailer(void)
 
 static void boot_use_area(int fd)
 {
-    stp_boot.area = stp_window_map_area(&stp_boot.layout, fd);
+    stp_boot.area = stp_window_map_node_area(&stp_boot.layout, fd);
     if (stp_boot.area == NULL) stp_fatal("shmem_init", "cannot share memory with this node's PEs");
 }
 
@@ -296,8 +297,8 @@ static int boot_lead_node(struct boot_node_info *node_info)
     stp_boot.area->magic = AREA_MAGIC;
     stp_boot.area->nonce = node_info->nonce;
     stp_boot.area->n_local = stp_boot.n_local;
-    stp_boot.area->missing = stp_kinds_probe_drivers();
-    stp_boot_write_trailer(); /* again when the job has a name */
+    stp_boot.area->missing = stp_kinds_find_missing();
+    stp_boot_write_layout_trailer(); /* again when the job has a name */
     return fd;
 }
 
@@ -318,7 +319,7 @@ static int boot_join_node(const struct boot_node_info *node_info)
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE))
         stp_fatal("shmem_init", "cannot open the memory of PE %d: %s", stp_boot.first_pe,
-                  stp_strerror(errno));
+                  stp_errno_text(errno));
     if (fd < 0)
         stp_fatal("shmem_init",
                   "cannot share memory with PE %d, which the launcher puts on this node: %s: %s "
@@ -422,7 +423,7 @@ static void boot_warn_memory(void)
              stp_rt.host_pes, stp_env.symmetric.size >> 20, group >> 20);
 }
 
-void stp_boot_attach(void)
+void stp_boot_join_job(void)
 {
     int quiet = stp_env.warn ? STP_LOG_WARN : STP_LOG_ERROR;
     struct stp_pmi_info info;
@@ -444,7 +445,7 @@ void stp_boot_attach(void)
     if (stp_rt.n_pes > 1) {
         if (stp_boot.local == 0)
             stp_boot_publish("node_info", stp_rt.pe, &node_info, sizeof(node_info));
-        if (stp_boot.n_hosts > 1 && stp_boot.host_rank == 0) stp_network_publish(stp_rt.pe);
+        if (stp_boot.n_hosts > 1 && stp_boot.host_rank == 0) stp_network_publish_host(stp_rt.pe);
         stp_boot_fence();
         if (stp_boot.local != 0) {
             boot_greet(stp_boot.first_pe, &node_info);
@@ -454,16 +455,16 @@ void stp_boot_attach(void)
             stp_boot.area->job_key = node_info.job_key;
             stp_boot.area->job_token = node_info.job_token;
             if (stp_boot.n_hosts > 1)
-                stp_boot.area->n_networks = stp_network_learn(
+                stp_boot.area->n_networks = stp_network_read_published(
                     stp_rt.pe, stp_rt.n_pes, stp_boot.n_hosts, stp_boot.area->networks);
         }
     }
-    if (stp_boot.local == 0) stp_boot_write_trailer();
+    if (stp_boot.local == 0) stp_boot_write_layout_trailer();
     stp_boot_node_barrier();
-    if (stp_boot.local != 0) stp_kinds_missing(stp_boot.area->missing, stp_boot.first_pe);
+    if (stp_boot.local != 0) stp_kinds_set_missing(stp_boot.area->missing, stp_boot.first_pe);
     stp_rt.job_key = stp_boot.area->job_key;
     stp_rt.job_token = stp_boot.area->job_token;
-    if (stp_window_open(&stp_boot.layout, fd, stp_boot.local) != 0)
+    if (stp_window_reserve(&stp_boot.layout, fd, stp_boot.local) != 0)
         stp_fatal("shmem_init", "cannot map symmetric memory");
     /* the others have it open by now: the barrier above */
     close(fd);

@@ -7,9 +7,9 @@
 #define STP_BOOT_H
 
 #include "base/base.h"
-#include "base/node_file.h"
-#include "base/wait_state.h"
-#include "spaces/spaces.h"
+#include "base/node_file_trailer.h"
+#include "base/wait_state_page.h"
+#include "spaces/space_registry.h"
 #include "transport/transport.h"
 
 #define STP_SETTINGS_VARIABLES (5 + 2 * STP_N_DEVICE_TYPES)
@@ -69,7 +69,7 @@ struct stp_pe_info {
 };
 
 /* Ask the launcher who we are, find the PEs of this node, and open the window. Fatal on error. */
-void stp_boot_attach(void);
+void stp_boot_join_job(void);
 
 /*
  * Publish the PE info of this PE and learn all others'. The nbytes at bcast of PE 0 go to all
@@ -82,7 +82,7 @@ void stp_boot_exchange(const struct stp_pe_info *mine, const void *bcast, size_t
 const void *stp_boot_bcast_data(size_t *nbytes);
 
 /* The PE info of a PE of this node, from exchange to detach. */
-const struct stp_pe_info *stp_boot_pe_info(int pe);
+const struct stp_pe_info *stp_boot_local_pe_info(int pe);
 
 /* The fabric's addresses of all PEs, addr_len bytes each; until detach. */
 const void *stp_boot_addrs(void);
@@ -131,7 +131,7 @@ int stp_host_of(int pe);
 /* ---- the fabric module (fabric_module.c) ------------------------------------------ */
 
 /* What the module calls back, as struct stp_core says. */
-struct stp_fabric_calls {
+struct stp_fabric_callbacks {
     void (*on_progress)(void);
     void (*on_notice)(const struct stp_notice *notice);
     void (*on_stall)(unsigned looks, int pe);
@@ -139,9 +139,9 @@ struct stp_fabric_calls {
 };
 
 /* Open the fabric module when the job spans nodes; fatal when it cannot be. */
-void stp_fabric_start(const struct stp_fabric_calls *calls);
-void stp_fabric_set_cores(void); /* once they are counted; before its PEs are connected */
-void stp_fabric_stop(void);
+void stp_fabric_module_open(const struct stp_fabric_callbacks *calls);
+void stp_fabric_set_core_count(void); /* once they are counted; before its PEs are connected */
+void stp_fabric_module_close(void);
 
 /* Tell the module whether threads may call at once: a later init may allow it. */
 void stp_fabric_set_threads(void);

@@ -37,7 +37,7 @@ struct stp_node_shm_header {
     struct stp_pe_info pes[] STP_ALIGNED_LINE; /* n_local, by local index */
 };
 
-/* Filled by stp_boot_attach(). */
+/* Filled by stp_boot_join_job(). */
 struct stp_boot {
     int n_local;
     int local;      /* my index on the node; 0 leads it */
@@ -89,10 +89,10 @@ static inline size_t stp_boot_world_bytes(void)
 }
 
 /* Where in the area the pages of waits begin. */
-size_t stp_boot_pages_at(void);
+size_t stp_boot_wait_pages_offset(void);
 
 /* The leader of a node says at the end of its file what the area has for others to read. */
-void stp_boot_write_trailer(void);
+void stp_boot_write_layout_trailer(void);
 
 /* Publish under what and the number of this PE. Fatal on error. */
 void stp_boot_publish(const char *what, int pe, const void *data, size_t nbytes);
@@ -125,13 +125,13 @@ int stp_network_here(struct stp_network networks[STP_NETWORKS_MAX]);
 /*
  * The networks of this PE's host out; called before the first fence by the first PE of each host.
  */
-void stp_network_publish(int pe);
+void stp_network_publish_host(int pe);
 
 /*
  * Those of n_hosts hosts in, behind the fence, and the verdict on each network of this host into
  * networks; the leaders of nodes call it. Returns their number, 0 when all hosts are this one.
  */
-int stp_network_learn(int pe, int n_pes, int n_hosts,
-                      struct stp_network networks[STP_NETWORKS_MAX]);
+int stp_network_read_published(int pe, int n_pes, int n_hosts,
+                               struct stp_network networks[STP_NETWORKS_MAX]);
 
 #endif /* STP_BOOT_INTERNAL_H */

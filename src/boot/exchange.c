@@ -260,14 +260,15 @@ static void exchange_judge(int node, int leader, const struct exchange_node *tha
 
     exchange_complain(mine, leader, that->host, &that->settings, 0, first->host, &first->settings);
     if (that->odd_pe >= 0 && mine)
-        exchange_complain(true, that->odd_pe, that->host, &stp_boot_pe_info(that->odd_pe)->settings,
-                          leader, that->host, &that->settings);
+        exchange_complain(true, that->odd_pe, that->host,
+                          &stp_boot_local_pe_info(that->odd_pe)->settings, leader, that->host,
+                          &that->settings);
     if (that->odd_pe >= 0)
         stp_boot_abort_mismatch(false, "PE %d is not like PE %d of its node", that->odd_pe, leader);
     if (that->poor_pe >= 0)
         stp_boot_abort_mismatch(mine, "SHMEM_DEFAULT_SPACE is %s, and PE %d has no such memory: %s",
                                 stp_space_type_name(stp_env.default_space), that->poor_pe,
-                                mine ? stp_boot_pe_info(that->poor_pe)->no_heap : that->host);
+                                mine ? stp_boot_local_pe_info(that->poor_pe)->no_heap : that->host);
 }
 
 /* ---- the exchange ---------------------------------------------------------- */
@@ -455,7 +456,7 @@ const void *stp_boot_bcast_data(size_t *nbytes)
     return stp_boot.area->bcast;
 }
 
-const struct stp_pe_info *stp_boot_pe_info(int pe)
+const struct stp_pe_info *stp_boot_local_pe_info(int pe)
 {
     return &stp_boot.area->pes[stp_local_of(pe)];
 }
@@ -490,7 +491,7 @@ void stp_boot_done(void)
 {
     size_t addrs = (size_t)stp_rt.n_pes * stp_boot.area->addr_len;
     uintptr_t from = ((uintptr_t)stp_boot_world() + addrs + 0xffff) & ~(uintptr_t)0xffff;
-    uintptr_t end = ((uintptr_t)stp_boot.area + stp_boot_pages_at()) & ~(uintptr_t)0xffff;
+    uintptr_t end = ((uintptr_t)stp_boot.area + stp_boot_wait_pages_offset()) & ~(uintptr_t)0xffff;
 
     stp_boot_node_barrier();
     if (stp_rt.n_nodes > 1 && stp_boot.local == 0 && from < end)

@@ -5,7 +5,7 @@
  */
 #include "boot_internal.h"
 
-#include "base/plugin_load.h"
+#include "base/fabric_module_dlopen.h"
 
 #include <string.h>
 #include <strings.h>
@@ -13,7 +13,7 @@
 static struct stp_core fabric_core;
 
 /* What the module may use of the library. */
-static void fabric_fill_core(const struct stp_fabric_calls *calls)
+static void fabric_fill_core(const struct stp_fabric_callbacks *calls)
 {
     const struct stp_node_shm_header *area = stp_boot.area;
 
@@ -37,7 +37,7 @@ static void fabric_fill_core(const struct stp_fabric_calls *calls)
         .on_stall = calls->on_stall,
         .dmabuf = calls->dmabuf,
         .thread_start = stp_thread_start,
-        .thread_exit_check = stp_thread_exit_check,
+        .thread_exit_check = stp_thread_exit_if_program_ended,
     };
 }
 
@@ -82,7 +82,7 @@ static void fabric_doubt_provider(void)
                  stp_env.ofi_provider);
 }
 
-void stp_fabric_start(const struct stp_fabric_calls *calls)
+void stp_fabric_module_open(const struct stp_fabric_callbacks *calls)
 {
     stp_module_entry_fn open_fn;
     char why[512];
@@ -91,7 +91,7 @@ void stp_fabric_start(const struct stp_fabric_calls *calls)
         if (stp_rt.pe == 0) fabric_doubt_provider();
         return;
     }
-    if (stp_plugin_open(&open_fn, why, sizeof(why)) != 0)
+    if (stp_fabric_module_dlopen(&open_fn, why, sizeof(why)) != 0)
         stp_fatal("shmem_init", "this job needs a fabric: %s", why);
     fabric_fill_core(calls);
     if (((stp_ofi_open_fn)open_fn)(&fabric_core, &stp_rt.fabric) != 0)
@@ -110,12 +110,12 @@ void stp_fabric_set_threads(void)
     fabric_core.thread_multiple = stp_thread_level() == SHMEM_THREAD_MULTIPLE;
 }
 
-void stp_fabric_set_cores(void)
+void stp_fabric_set_core_count(void)
 {
     fabric_core.n_cores = stp_rt.host_cores;
 }
 
-void stp_fabric_stop(void)
+void stp_fabric_module_close(void)
 {
     if (!stp_rt.has_fabric) return;
     stp_rt.has_fabric = false;

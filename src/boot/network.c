@@ -144,7 +144,7 @@ int stp_network_here(struct stp_network networks[STP_NETWORKS_MAX])
     return (int)network_mine.n;
 }
 
-void stp_network_publish(int pe)
+void stp_network_publish_host(int pe)
 {
     network_list(&network_mine);
     stp_boot_publish("net", pe, &network_mine,
@@ -319,7 +319,8 @@ static int *network_first_pes(int n, int n_pes)
     return pes;
 }
 
-int stp_network_learn(int pe, int n_pes, int n_hosts, struct stp_network networks[STP_NETWORKS_MAX])
+int stp_network_read_published(int pe, int n_pes, int n_hosts,
+                               struct stp_network networks[STP_NETWORKS_MAX])
 {
     struct network_host *hosts = calloc((size_t)n_hosts, sizeof(*hosts));
     int *pes = network_first_pes(n_hosts, n_pes), mine = stp_pmi_node_of(pe), n_networks;

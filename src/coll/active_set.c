@@ -41,12 +41,12 @@ static uint64_t active_hash_set(const struct active_key *key)
 {
     uint64_t first = (uint64_t)(unsigned)key->start << 32 | (unsigned)key->size;
 
-    return stp_active_mix(stp_active_mix(first) + (unsigned)key->log_stride);
+    return stp_active_set_mix(stp_active_set_mix(first) + (unsigned)key->log_stride);
 }
 
 static size_t active_bucket(const struct active_key *key)
 {
-    return stp_active_mix((uintptr_t)key->psync + active_hash_set(key)) % ACTIVE_BUCKETS;
+    return stp_active_set_mix((uintptr_t)key->psync + active_hash_set(key)) % ACTIVE_BUCKETS;
 }
 
 static bool active_same(const struct active_key *a, const struct active_key *b)
@@ -134,7 +134,7 @@ static struct stp_team *active_make(const struct active_key *key, const char *fn
     active_check_set(key, fn);
     active_check_psync(key, fn);
     set = active_new(key, fn);
-    stp_active_agree(&set->team, key->psync, active_hash_set(key), fn);
+    stp_active_set_agree_slot(&set->team, key->psync, active_hash_set(key), fn);
     pthread_mutex_lock(&active.lock);
     set->next = *bucket;
     *bucket = set;
@@ -164,7 +164,7 @@ struct stp_team *stp_active_set(int PE_start, int logPE_stride, int PE_size, lon
 
 /* ---- forgetting ------------------------------------------------------------------------------ */
 
-void stp_active_quiet(void)
+void stp_active_sets_quiet(void)
 {
     if (__atomic_load_n(&active.n_sets, __ATOMIC_RELAXED) > 0) stp_coll_quiet();
 }
@@ -188,7 +188,7 @@ static void active_forget_bucket(struct active **at, uintptr_t base, size_t nbyt
     }
 }
 
-void stp_active_forget(const void *base, size_t nbytes)
+void stp_active_set_forget(const void *base, size_t nbytes)
 {
     if (__atomic_load_n(&active.n_sets, __ATOMIC_RELAXED) == 0) return;
     pthread_mutex_lock(&active.lock);

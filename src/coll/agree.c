@@ -52,14 +52,14 @@ size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, v
 
 #define SEARCH_PASSES 10000
 
-void stp_coll_search_begin(struct stp_coll_search *search, struct stp_team *team,
-                           bool (*moved)(unsigned *seen))
+void stp_coll_index_search_begin(struct stp_coll_index_search *search, struct stp_team *team,
+                                 bool (*moved)(unsigned *seen))
 {
-    *search = (struct stp_coll_search){.team = team, .moved = moved};
+    *search = (struct stp_coll_index_search){.team = team, .moved = moved};
     (void)moved(&search->seen);
 }
 
-bool stp_coll_search_again(struct stp_coll_search *search, bool began_further_up)
+bool stp_coll_index_search_again(struct stp_coll_index_search *search, bool began_further_up)
 {
     int64_t again = search->moved(&search->seen) || began_further_up;
 
@@ -69,20 +69,20 @@ bool stp_coll_search_again(struct stp_coll_search *search, bool began_further_up
     return true;
 }
 
-size_t stp_coll_search_step(const struct stp_coll_search *search)
+size_t stp_coll_index_search_stride(const struct stp_coll_index_search *search)
 {
     return 1 + search->team->slot % 16;
 }
 
-void stp_coll_require(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,
-                      const char *argument)
+void stp_coll_require_loadable(struct stp_team *team, const void *addr, size_t nbytes,
+                               const char *fn, const char *argument)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
 
     (void)stp_symmetric(addr, nbytes, stp_rt.pe, NULL, fn, argument);
     for (int i = 0; i < plan->n_local; i++)
         if (STP_UNLIKELY(stp_ptr(addr, plan->local_pes[i]) == NULL))
-            stp_fatal_unshared(addr, plan->local_pes[i], fn);
+            stp_fatal_global_unreachable(addr, plan->local_pes[i], fn);
 }
 
 /* The lowest rank for which it is true, the same on all members; n_pes: none. */

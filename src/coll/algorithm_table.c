@@ -295,7 +295,7 @@ static FILE *table_open(const char *path)
         stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s', which is no regular file", path);
     if (fd >= 0) file = fdopen(fd, "r");
     if (file == NULL)
-        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': %s", path, stp_strerror(errno));
+        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': %s", path, stp_errno_text(errno));
     return file;
 }
 
@@ -310,7 +310,7 @@ static char *table_load(const char *path)
     n = fread(text, 1, TABLE_TEXT_MAX, file);
     if (ferror(file))
         stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': it cannot be read: %s", path,
-                  stp_strerror(errno));
+                  stp_errno_text(errno));
     if (n == TABLE_TEXT_MAX || memchr(text, '\0', n) != NULL)
         stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': expected a text of less than 64k", path);
     fclose(file);

@@ -44,7 +44,7 @@ static void reduce_small_crowded(const struct stp_coll_reduction *r, void *dest,
 {
     struct stp_coll_cell *first;
 
-    if (stp_coll_arrive_is_last(r->team, r->cell, r->sequence, &first)) {
+    if (stp_coll_arrive_last_or_wait(r->team, r->cell, r->sequence, &first)) {
         reduce_local_cells(r, first->out, nreduce, false);
         stp_coll_post_node(r->team, &first->flags[COLL_DONE], r->sequence);
     }
@@ -88,7 +88,7 @@ static void reduce_small(const struct stp_coll_reduction *r, void *dest, const v
 static void reduce_pieces(struct stp_coll_reduction *r, char *dest, const char *source,
                           size_t nreduce)
 {
-    size_t room = stp_coll_net_room(r->team) / r->size;
+    size_t room = stp_coll_recdbl_max_bytes(r->team) / r->size;
 
     for (size_t at = 0, n; at < nreduce; at += n) {
         n = nreduce - at < room ? nreduce - at : room;
@@ -182,7 +182,7 @@ static void reduce_large_crowded(const struct stp_coll_reduction *r, void *dest,
 {
     struct stp_coll_cell *first;
 
-    if (!stp_coll_arrive_is_last(r->team, r->cell, r->sequence, &first)) return;
+    if (!stp_coll_arrive_last_or_wait(r->team, r->cell, r->sequence, &first)) return;
     reduce_range(r, dest, source, 0, nreduce, r->team->plan.n_local);
     stp_coll_post_node(r->team, &first->flags[COLL_DONE], r->sequence);
 }
@@ -345,8 +345,8 @@ int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
     if (team->n_pes > 1 && stp_on_device(dest, source))
         return stp_coll_device_reduce(team, op, dtype, dest, source, nreduce, fn);
     if (team->n_pes > 1 && nbytes > COLL_SMALL) {
-        stp_coll_require(team, dest, nbytes, fn, "dest");
-        stp_coll_require(team, source, nbytes, fn, "source");
+        stp_coll_require_loadable(team, dest, nbytes, fn, "dest");
+        stp_coll_require_loadable(team, source, nbytes, fn, "source");
     }
     stp_coll_reduce_unchecked(team, op, dtype, dest, source, nreduce, fn);
     return 0;

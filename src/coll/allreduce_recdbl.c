@@ -20,7 +20,7 @@ static int doubling_rounds(int n_groups)
     return n_rounds;
 }
 
-size_t stp_coll_net_room(const struct stp_team *team)
+size_t stp_coll_recdbl_max_bytes(const struct stp_team *team)
 {
     size_t n_rounds = (size_t)doubling_rounds(team->plan.n_groups);
     size_t room = n_rounds > 0 ? COLL_NET / n_rounds / 16 * 16 : COLL_NET;
@@ -173,7 +173,7 @@ static void doubling_reduce(const struct stp_coll_reduction *r, void *dest, cons
     const struct stp_team_hierarchy *plan = &r->team->plan;
     struct doubling d = {.r = r, .nreduce = nreduce, .nbytes = nreduce * r->size};
     struct stp_coll_cell *leader = stp_ptr(r->cell, plan->local_pes[0]);
-    char *chunk = stp_coll_next_chunk(r->team), *result;
+    char *chunk = stp_coll_alternate_chunk(r->team), *result;
 
     d.acc = chunk;
     d.piece = doubling_padded(d.nbytes);

@@ -90,8 +90,8 @@ static void shares_block(const struct shares *s, char *dest, size_t nbytes, char
     stp_coll_quiet();
     shares_combine(s, slots, nbytes);
     for (int i = 1; i < n; i++)
-        stp_coll_send_count(s->r->cell, COLL_CAME, dest, slots, nbytes,
-                            plan->leaders[(plan->group + i) % n], s->r->fn);
+        stp_coll_put_and_count(s->r->cell, COLL_CAME, dest, slots, nbytes,
+                               plan->leaders[(plan->group + i) % n], s->r->fn);
     memcpy(dest, slots, nbytes);
 }
 
@@ -124,7 +124,7 @@ static void shares_leaders(const struct stp_coll_reduction *r, void *dest, size_
     for (size_t i = 1; i < n; i++) {
         size_t owner = ((size_t)plan->group + i) % n;
         if (owner < s.n_owners)
-            stp_coll_send_count(r->cell, COLL_HERE, NULL, NULL, 0, plan->leaders[owner], r->fn);
+            stp_coll_put_and_count(r->cell, COLL_HERE, NULL, NULL, 0, plan->leaders[owner], r->fn);
     }
     if ((size_t)plan->group < s.n_owners) slots = shares_own(&s);
     /* Who wrote a block has read it before: behind all of them nobody reads here. */

@@ -69,7 +69,7 @@ static void scatter_receive(const struct stp_coll_bcast *s)
 
     /* The root begins when all are here: who has a piece of it may write to all. */
     if (s->team->active_set)
-        stp_coll_send_count(s->cell, COLL_HERE, NULL, NULL, 0, s->root_pe, s->fn);
+        stp_coll_put_and_count(s->cell, COLL_HERE, NULL, NULL, 0, s->root_pe, s->fn);
     for (size_t piece = 0; piece < SCATTER_PIECES; piece++) {
         if ((nbytes = scatter_find(s, me, piece, &at)) > 0)
             stp_coll_wait_far(&s->cell->flags[COLL_CHILD + piece], s->sequence);
@@ -78,8 +78,8 @@ static void scatter_receive(const struct stp_coll_bcast *s)
             size_t there;
 
             if (nbytes > 0)
-                stp_coll_send_count(s->cell, COLL_CAME, s->dest + at, s->dest + at, nbytes,
-                                    stp_coll_bcast_leader(s, place), s->fn);
+                stp_coll_put_and_count(s->cell, COLL_CAME, s->dest + at, s->dest + at, nbytes,
+                                       stp_coll_bcast_leader(s, place), s->fn);
             n_others += scatter_find(s, place, piece, &there) > 0;
         }
     }

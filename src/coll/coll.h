@@ -18,7 +18,7 @@ void stp_coll_final_sync(struct stp_team *team);
  * 0, told to some other nodes. Returns the PE whose word is the smallest of those that came from
  * others, with *least, or -1.
  */
-int stp_coll_job_end_sync(struct stp_team *team, uint64_t word, uint64_t *least);
+int stp_coll_job_end_least_pe(struct stp_team *team, uint64_t word, uint64_t *least);
 
 /*
  * SHMEM_COLL_TABLE, which PE 0 alone reads and tells all others: returns what it tells, *nbytes of
@@ -32,14 +32,14 @@ const char *stp_coll_operation_name(int what);
 const char *stp_coll_algorithm_names(int what, char *names, size_t size);
 
 /* Bytes of the internal space, and how many teams' areas fit. */
-size_t stp_coll_internal_bytes(size_t window_capacity);
+size_t stp_coll_lay_out_internal(size_t window_capacity);
 
 /* Give a team its plan and its area (slot of the internal space, zeroed). 0 or -ENOMEM. */
 int stp_coll_attach(struct stp_team *team, size_t slot);
 void stp_coll_detach(struct stp_team *team);
 size_t stp_coll_find_slot(size_t from); /* lowest free here, SIZE_MAX when none is */
 bool stp_coll_take_slot(size_t slot);   /* false when another thread was quicker */
-void stp_coll_settle_slot(void); /* once for each taken, when it is sure: kept, or given back */
+void stp_coll_slot_decided(void); /* once for each taken, when it is sure: kept, or given back */
 void stp_coll_release_slot(size_t slot);
 /* May a search since *seen, which is moved on, have missed a slot that is free now or soon? */
 bool stp_coll_slots_freed_since(unsigned *seen);
@@ -66,25 +66,25 @@ size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, v
  * Two may agree on the same index; who does not get it on every member gives it back and goes on
  * behind it, and where none is left, from the lowest again.
  */
-struct stp_coll_search {
+struct stp_coll_index_search {
     struct stp_team *team;
     bool (*moved)(unsigned *seen); /* may one be free now or soon that was not since *seen? */
     unsigned seen;
     int passes;
 };
 
-void stp_coll_search_begin(struct stp_coll_search *search, struct stp_team *team,
-                           bool (*moved)(unsigned *seen));
+void stp_coll_index_search_begin(struct stp_coll_index_search *search, struct stp_team *team,
+                                 bool (*moved)(unsigned *seen));
 
 /*
  * None was found. Search again from the lowest? Yes when this search began further up, or what a
  * thread of any member gave back, or may give back, was missed: it lost a race, perhaps to one that
  * lost it here. The same on all members.
  */
-bool stp_coll_search_again(struct stp_coll_search *search, bool began_further_up);
+bool stp_coll_index_search_again(struct stp_coll_index_search *search, bool began_further_up);
 
 /* How far behind an index that was lost to go on: two such threads part ways. */
-size_t stp_coll_search_step(const struct stp_coll_search *search);
+size_t stp_coll_index_search_stride(const struct stp_coll_index_search *search);
 
 int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                        int root, const char *fn);
@@ -115,13 +115,13 @@ struct stp_team *stp_active_set(int PE_start, int logPE_stride, int PE_size, lon
                                 const char *fn);
 
 /* Before a barrier that precedes forgetting: what was sent for active sets has arrived. */
-void stp_active_quiet(void);
+void stp_active_sets_quiet(void);
 
 /*
  * Let go of the sets whose pSync begins in nbytes at base, memory that goes away. Behind a barrier
  * of all PEs that have that memory, and on all of them: the next call with a pSync there is a
  * first one everywhere.
  */
-void stp_active_forget(const void *base, size_t nbytes);
+void stp_active_set_forget(const void *base, size_t nbytes);
 
 #endif /* STP_COLL_H */

@@ -46,7 +46,8 @@ struct stp_coll_cell {
     unsigned char in[COLL_SMALL];  /* what this PE contributes */
     unsigned char out[COLL_SMALL]; /* what the collective makes of it */
     unsigned char net[COLL_NET];   /* what other nodes send, a piece for each round */
-    struct stp_coll_word arrived; /* in that of the first local member: stp_coll_arrive_is_last() */
+    struct stp_coll_word
+        arrived; /* in that of the first local member: stp_coll_arrive_last_or_wait() */
 };
 
 /* One barrier of the local members: arrivals are counted at the first member's area. */
@@ -83,7 +84,7 @@ struct stp_team_sync_area {
  */
 #define COLL_CHUNK ((size_t)256 << 10)
 bool stp_coll_has_chunk(const struct stp_team *team);
-char *stp_coll_next_chunk(struct stp_team *team);
+char *stp_coll_alternate_chunk(struct stp_team *team);
 
 /* Take the cell for the next collective of the team; sets *sequence. May sync. */
 struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequence);
@@ -97,8 +98,8 @@ void stp_coll_node_sync(struct stp_team *team);
  * false, once it has done so. So each waits once, and for nobody in particular. Returns the first
  * local member's cell in *first.
  */
-bool stp_coll_arrive_is_last(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
-                             struct stp_coll_cell **first);
+bool stp_coll_arrive_last_or_wait(struct stp_team *team, struct stp_coll_cell *cell,
+                                  uint64_t sequence, struct stp_coll_cell **first);
 
 /* Group of a rank of the team. */
 int stp_coll_group_of(const struct stp_team *team, int rank);
@@ -145,7 +146,7 @@ void stp_coll_reduce_node(const struct stp_coll_reduction *r, void *dest, const 
 void stp_coll_tree_reduce_cell(const struct stp_coll_reduction *r, void *acc, size_t nreduce);
 
 /* Bytes that reduce_cell() can take at once, a multiple of 16; 0 < it <= COLL_SMALL. */
-size_t stp_coll_net_room(const struct stp_team *team);
+size_t stp_coll_recdbl_max_bytes(const struct stp_team *team);
 
 /* Between nodes: does a gather of nbytes a member fit the cells? The same on all members. */
 bool stp_coll_gather_fits(const struct stp_team *team, size_t nbytes);
@@ -221,8 +222,8 @@ int stp_coll_bcast_leader(const struct stp_coll_bcast *b, int vg);
  * Add one to a count of pe's, COLL_CAME or COLL_HERE, behind nbytes at dest there, or 0. Source may
  * be reused after stp_coll_quiet().
  */
-void stp_coll_send_count(struct stp_coll_cell *cell, int count, void *dest, const void *source,
-                         size_t nbytes, int pe, const char *fn);
+void stp_coll_put_and_count(struct stp_coll_cell *cell, int count, void *dest, const void *source,
+                            size_t nbytes, int pe, const char *fn);
 
 /* Wait for n more. Who waits keeps the sum, so that nobody has to clear the word. */
 static inline void stp_coll_wait_count(struct stp_coll_cell *cell, int count, size_t n)
@@ -241,7 +242,7 @@ static inline void stp_coll_wait(const uint64_t *word, uint64_t value)
 }
 
 /* Shows to the node that this thread waits for a word of an area. */
-void stp_coll_describe_wait(const uint64_t *word) STP_COLD;
+void stp_coll_show_wait(const uint64_t *word) STP_COLD;
 
 /* The team whose area is slot, NULL: none; and the slot at an offset of the internal space. */
 const struct stp_team *stp_coll_team_at(size_t slot);
@@ -309,8 +310,8 @@ static inline void stp_coll_check(struct stp_team *team, const void *dest, const
  * nbytes at addr are symmetric, and members of this node can load them; fatal otherwise. For
  * data that is read where it lies.
  */
-void stp_coll_require(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,
-                      const char *argument);
+void stp_coll_require_loadable(struct stp_team *team, const void *addr, size_t nbytes,
+                               const char *fn, const char *argument);
 
 /* stp_coll_reduce() without checks: dest and source may be private when they fit a cell. */
 void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
@@ -350,12 +351,12 @@ const struct stp_kind *stp_coll_slice_parts(const struct stp_coll_slice *share,
                                             struct stp_reduction *parts);
 
 /* Done on return, between two syncs; false: a device cannot, and nothing was written. */
-bool stp_coll_slice_on_device(const struct stp_coll_slice *share);
+bool stp_coll_slice_reduce_on_device(const struct stp_coll_slice *share);
 
 /* A reduction by way of the host; what was put is complete after a quiet of the context. */
 void stp_coll_slice_on_host(const struct stp_coll_slice *share);
 
-/* ---- active sets: active_set.c asks active_set_slot.c ---------------------------------- */
+/* ---- active sets: active_set.c asks active_set_agree.c ---------------------------------- */
 
 #define ACTIVE_N_WORDS 3 /* elements of pSync in use */
 
@@ -365,10 +366,10 @@ void stp_coll_slice_on_host(const struct stp_coll_slice *share);
  * areas of all members. hash: of what all members pass alike, for finding out who did not. Fatal
  * when pSync holds anything else before, or no slot is left.
  */
-void stp_active_agree(struct stp_team *team, long *psync, uint64_t hash, const char *fn);
+void stp_active_set_agree_slot(struct stp_team *team, long *psync, uint64_t hash, const char *fn);
 
 /* Every bit of the result depends on every bit of x. */
-static inline uint64_t stp_active_mix(uint64_t x)
+static inline uint64_t stp_active_set_mix(uint64_t x)
 {
     x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
     x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;

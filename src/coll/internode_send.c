@@ -62,8 +62,8 @@ void stp_coll_send_kept(void *dest, const void *source, size_t nbytes, uint64_t 
                        "collective");
 }
 
-void stp_coll_send_count(struct stp_coll_cell *cell, int count, void *dest, const void *source,
-                         size_t nbytes, int pe, const char *fn)
+void stp_coll_put_and_count(struct stp_coll_cell *cell, int count, void *dest, const void *source,
+                            size_t nbytes, int pe, const char *fn)
 {
     uint64_t *word = &cell->flags[count];
 
@@ -84,8 +84,8 @@ static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64
          * Both loads pair with the release stores in stp_coll_post() and stp_ofi_cqdata_locked().
          */
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
-        stp_wait_yield(wait.turns);
-        if (STP_UNLIKELY(stp_wait_turn(&wait))) stp_coll_describe_wait(word);
+        stp_yield_and_run_hook(wait.turns);
+        if (STP_UNLIKELY(stp_wait_turn(&wait))) stp_coll_show_wait(word);
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
     }
     stp_wait_end(&wait);

@@ -30,7 +30,7 @@ static struct heads heads_begin(struct stp_team *team, const char *fn)
 
     h.cell = stp_coll_take_cell(team, &h.sequence);
     h.leader = stp_ptr(h.cell, leader);
-    h.own = stp_coll_next_chunk(team);
+    h.own = stp_coll_alternate_chunk(team);
     h.chunk = stp_ptr(h.own, leader);
     return h;
 }
@@ -38,8 +38,8 @@ static struct heads heads_begin(struct stp_team *team, const char *fn)
 /* Bytes from at to a place of the chunk of group, and the count with them. */
 static void heads_send(const struct heads *h, int group, size_t to, size_t at, size_t nbytes)
 {
-    stp_coll_send_count(h->cell, COLL_CAME, h->own + to, h->own + at, nbytes,
-                        h->team->plan.leaders[group], h->fn);
+    stp_coll_put_and_count(h->cell, COLL_CAME, h->own + to, h->own + at, nbytes,
+                           h->team->plan.leaders[group], h->fn);
 }
 
 /* This PE's data is in the leader's chunk. True for a leader, once all of its node's is. */

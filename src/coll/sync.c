@@ -133,7 +133,7 @@ static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
     return whose;
 }
 
-int stp_coll_job_end_sync(struct stp_team *team, uint64_t word, uint64_t *least)
+int stp_coll_job_end_least_pe(struct stp_team *team, uint64_t word, uint64_t *least)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
     struct stp_coll_barrier *barrier = stp_ptr(&team->area->close, plan->local_pes[0]);
@@ -167,8 +167,8 @@ void stp_coll_node_sync(struct stp_team *team)
         stp_coll_wait_node(team, &barrier->released.value, epoch);
 }
 
-bool stp_coll_arrive_is_last(struct stp_team *team, struct stp_coll_cell *cell, uint64_t sequence,
-                             struct stp_coll_cell **first)
+bool stp_coll_arrive_last_or_wait(struct stp_team *team, struct stp_coll_cell *cell,
+                                  uint64_t sequence, struct stp_coll_cell **first)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
 

@@ -29,7 +29,7 @@ static struct {
     unsigned n_released;           /* ever */
 } slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-size_t stp_coll_internal_bytes(size_t window_capacity)
+size_t stp_coll_lay_out_internal(size_t window_capacity)
 {
     size_t most = (size_t)4 << 30;
     size_t nbytes = window_capacity / 16 < most ? window_capacity / 16 : most;
@@ -53,7 +53,7 @@ bool stp_coll_has_chunk(const struct stp_team *team)
     return !team->active_set && team->slot < slots.n_chunks;
 }
 
-char *stp_coll_next_chunk(struct stp_team *team)
+char *stp_coll_alternate_chunk(struct stp_team *team)
 {
     char *areas = stp_space_at(STP_SPACE_INTERNAL)->base + slots.offset;
     size_t half = ++team->n_chunked & 1;
@@ -93,7 +93,7 @@ bool stp_coll_take_slot(size_t slot)
     return taken;
 }
 
-void stp_coll_settle_slot(void)
+void stp_coll_slot_decided(void)
 {
     pthread_mutex_lock(&slots.lock);
     slots.n_doubtful--;
@@ -309,7 +309,7 @@ static bool coll_may_sleep(void)
     return !stp_rt.has_fabric || stp_env.ofi_progress_thread;
 }
 
-void stp_coll_describe_wait(const uint64_t *word)
+void stp_coll_show_wait(const uint64_t *word)
 {
     stp_wait_show(&(struct stp_wait_subject){.kind = STP_WAIT_COLL, .addr = word, .pe = -1});
 }
@@ -320,7 +320,7 @@ void stp_coll_wait_slow(const uint64_t *word, uint64_t value)
     struct stp_wait wait = {0};
 
     do {
-        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_describe_wait(word);
+        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait))) stp_coll_show_wait(word);
     } while (!coll_reached(word, value));
     stp_wait_end(&wait);
 }
@@ -335,16 +335,16 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
     if (coll_reached(word, value)) return;
     for (int i = 0; i < patience; i++) {
         if (coll_reached(word, value)) break;
-        if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_describe_wait(word);
-        if (far) stp_wait_yield(wait.turns);
+        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait))) stp_coll_show_wait(word);
+        if (far) stp_yield_and_run_hook(wait.turns);
     }
     while (!coll_reached(word, value)) {
         uint32_t seen;
         if (!coll_may_sleep()) {
-            if (STP_UNLIKELY(stp_wait_idle(&wait))) stp_coll_describe_wait(word);
+            if (STP_UNLIKELY(stp_wait_idle_is_long(&wait))) stp_coll_show_wait(word);
             continue;
         }
-        if (stp_wait_slept(&wait)) stp_coll_describe_wait(word);
+        if (stp_wait_show_due(&wait)) stp_coll_show_wait(word);
         /*
          * Pairs with the fence in stp_coll_wake_slow(): this PE sees the word or the ringer sees
          * this PE.

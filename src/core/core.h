@@ -12,14 +12,14 @@
 #include "pshmem.h"
 #include "shmem.h"
 #include "shmemx.h"
-#include "spaces/spaces.h"
+#include "spaces/space_registry.h"
 #include "transport/transport.h"
 
 /* Every public name X is defined as pX; X is its weak alias, for profilers to replace. */
 #define STP_PROFILED(name)                                                                         \
     extern __typeof__(p##name) name __attribute__((weak, alias("p" #name), visibility("default")))
 
-/* ---- runtime (job_state.c) -------------------------------------------------- */
+/* ---- runtime (argument_errors.c) -------------------------------------------------- */
 
 /* Written in init and finalize only. */
 struct stp_runtime {
@@ -60,7 +60,7 @@ static inline int stp_thread_level(void)
 /* Fatal unless the library is initialised. */
 void stp_check_live(const char *fn);
 
-/* ---- errors and checks (job_state.c) ------------------------------------------ */
+/* ---- errors and checks (argument_errors.c) ------------------------------------------ */
 
 _Noreturn void stp_fatal_pe(const char *fn, int pe, int n_pes) STP_COLD;
 _Noreturn void stp_fatal_ctx(const char *fn) STP_COLD;
@@ -84,7 +84,7 @@ static inline size_t stp_bytes(size_t nelems, size_t size, const char *fn)
     return nbytes;
 }
 
-/* ---- teams (team_handle.c) ----------------------------------------------------- */
+/* ---- teams (team_registry.c) ----------------------------------------------------- */
 
 #define STP_TEAM_MAGIC 0x5354454du
 
@@ -190,8 +190,8 @@ static inline int stp_team_pe(const struct stp_team *team, int rank)
 int stp_team_rank_of(const struct stp_team *team, int pe);
 
 /* A structure for a team, cleared; NULL: no memory. Freed with its table. */
-struct stp_team *stp_team_new(void);
-void stp_team_delete(struct stp_team *team);
+struct stp_team *stp_team_struct_alloc(void);
+void stp_team_struct_free(struct stp_team *team);
 
 /* Teams that users made: into their list, out of it, and its first, for when it does not change. */
 void stp_team_link(struct stp_team *team);
@@ -229,8 +229,8 @@ void stp_space_use(struct stp_space *space, int n);
  * Who has no handle of a space may use it while the program has one: offer, with all its ranges,
  * and withdraw, unless somebody uses it. How many do.
  */
-void stp_space_offer(struct stp_space *space);
-int stp_space_withdraw(struct stp_space *space);
+void stp_space_set_usable(struct stp_space *space);
+int stp_space_set_unusable(struct stp_space *space);
 
 /* The live space behind a handle; fatal, naming fn and the argument, when it is none. */
 struct stp_space *stp_space_check(shmem_space_t handle, const char *fn, const char *argument);

@@ -51,7 +51,7 @@ struct stp_space *stp_space_of(shmem_space_t space, bool *destroyed)
 
 shmem_space_t stp_space_handle(const struct stp_space *space)
 {
-    return space->handle != NULL ? space->handle : stp_space_handle_value(space);
+    return space->handle != NULL ? space->handle : stp_space_encode_handle(space);
 }
 
 struct stp_space *stp_space_check(shmem_space_t handle, const char *fn, const char *argument)
@@ -74,14 +74,14 @@ void stp_space_use(struct stp_space *space, int n)
     pthread_mutex_unlock(&stp_rt.lock);
 }
 
-void stp_space_offer(struct stp_space *space)
+void stp_space_set_usable(struct stp_space *space)
 {
     pthread_mutex_lock(&stp_rt.lock);
     space->offered = true;
     pthread_mutex_unlock(&stp_rt.lock);
 }
 
-int stp_space_withdraw(struct stp_space *space)
+int stp_space_set_unusable(struct stp_space *space)
 {
     int n_users;
 

@@ -6,7 +6,7 @@
  */
 #include "symbol.h"
 
-#include "base/node_file.h"
+#include "base/node_file_trailer.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -117,7 +117,7 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg
     return walk->n < FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-void stp_backtrace_copies(int pe)
+void stp_backtrace_copy_to_oshrun(int pe)
 {
     const char *value = getenv(STP_FRAMES_VARIABLE);
     size_t len = value != NULL ? strcspn(value, ":") : 0;

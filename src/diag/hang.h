@@ -7,7 +7,7 @@
 #ifndef STP_HANG_H
 #define STP_HANG_H
 
-#include "base/wait_state.h"
+#include "base/wait_state_page.h"
 
 /* Of struct stp_wait_hooks. */
 void stp_hang_show(const struct stp_wait_subject *subject);
@@ -16,7 +16,7 @@ void stp_hang_show(const struct stp_wait_subject *subject);
 void stp_hang_fabric(unsigned looks, int pe);
 
 /* The collective, the team and the PE ahead, from the word that is waited for (hang_coll.c). */
-void stp_hang_coll(const uint64_t *word, struct stp_wait_state *note);
+void stp_hang_note_coll(const uint64_t *word, struct stp_wait_state *note);
 
 /* Prints the waits of this node's PEs, unless another node reports for it (hang_report.c). */
 void stp_hang_report(uint64_t waited_ns);

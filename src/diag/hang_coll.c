@@ -55,7 +55,7 @@ static const struct stp_team *team_of(const uint64_t *word, size_t *at)
     size_t offset, slot;
     int local;
 
-    if (internal == NULL || !stp_window_holds(word, &offset, &local) ||
+    if (internal == NULL || !stp_window_locate(word, &offset, &local) ||
         !stp_coll_slot_at(offset - internal->offset, &slot, at))
         return NULL;
     return stp_coll_team_at(slot);
@@ -82,7 +82,7 @@ static int word_from(const struct stp_team *team, size_t at, size_t *round)
     return plan->leaders[(plan->group + plan->n_groups - back) % plan->n_groups];
 }
 
-void stp_hang_coll(const uint64_t *word, struct stp_wait_state *note)
+void stp_hang_note_coll(const uint64_t *word, struct stp_wait_state *note)
 {
     static __thread const char *routine; /* the stack is walked once a wait */
     char what[32] = "a collective", members[80] = "";

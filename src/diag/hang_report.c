@@ -5,7 +5,7 @@
  */
 #include "hang.h"
 
-#include "hang_table.h"
+#include "hang_rows.h"
 #include "rma/rma.h"
 
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static void look_at_node(struct stp_hang_table *table)
     for (int local = 0; local < stp_boot_n_local(); local++) {
         int pe = stp_local_pe(local);
 
-        stp_hang_table_add(table, pe, stp_process_state(stp_boot_pe_info(pe)->pid),
+        stp_hang_table_add(table, pe, stp_process_state(stp_boot_local_pe_info(pe)->pid),
                            stp_boot_wait_state_page(local));
     }
 }

@@ -4,7 +4,7 @@
  * Design: docs/design/hang.md.
  */
 #include "supervisor.h"
-#include "proc_scan.h"
+#include "find_pes.h"
 
 #include <dirent.h>
 #include <stdarg.h>
@@ -190,7 +190,7 @@ static bool is_foreign(pid_t proxy)
 
 static void tell_init(pid_t proxy, int n_pes)
 {
-    struct stp_list come = {.first = -1};
+    struct stp_pe_list come = {.first = -1};
     char late[1024] = "";
     size_t len = 0;
 
@@ -198,13 +198,13 @@ static void tell_init(pid_t proxy, int n_pes)
         pid_t pid;
 
         if (has_come(proxy, pe, &pid)) {
-            stp_list_add(&come, pe);
+            stp_pe_list_append(&come, pe);
         } else if (pid != 0 && len < sizeof(late) - 48) {
             len += (size_t)snprintf(late + len, sizeof(late) - len, "%s%d (process %d)",
                                     len > 0 ? ", " : "", pe, (int)pid);
         }
     }
-    stp_list_close(&come);
+    stp_pe_list_end(&come);
     say("%s%d PE%s, process %d", status.n_told++ > 0 ? "\n" : "", n_pes, n_pes == 1 ? "" : "s",
         (int)proxy);
     if (is_foreign(proxy)) {
@@ -232,7 +232,7 @@ static void tell_inits(void)
     }
 }
 
-int launch_status(pid_t of, FILE *out)
+int launch_print_jobs(pid_t of, FILE *out)
 {
     status.of = of;
     status.out = out;

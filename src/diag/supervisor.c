@@ -64,7 +64,7 @@ void launch_restore_signals(void)
     sigprocmask(SIG_SETMASK, &run.mask_before, NULL);
 }
 
-bool launch_is_unwanted(short revents)
+bool launch_got_end_signal(short revents)
 {
     struct signalfd_siginfo info;
     bool unwanted = false;
@@ -114,7 +114,7 @@ static void start_teller(void)
     run.tell_until_ns = stp_now_ns() + TELL_NS;
     if (run.teller != 0) return;
     setvbuf(stderr, NULL, _IOFBF, 65536);
-    launch_status(of, stderr);
+    launch_print_jobs(of, stderr);
     _exit(EXIT_SUCCESS);
 }
 
@@ -186,7 +186,7 @@ static bool needs_terminal(char *const *argv)
 _Noreturn static void become_launcher(char **argv, pid_t parent)
 {
     if (run.apart) setpgid(0, 0);
-    launch_relay_child();
+    launch_stdin_relay_in_child();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(EXIT_FAILURE);
     launch_restore_signals();
@@ -202,14 +202,14 @@ static void start_launcher(char **argv)
 
     launch_job_name(parent, name, sizeof(name));
     setenv(LAUNCH_VARIABLE, name, 1);
-    launch_frames_start();
+    launch_crash_frames_open();
     run.apart = !needs_terminal(argv);
-    if (run.apart) launch_relay_start();
+    if (run.apart) launch_stdin_relay_start();
     run.launcher = fork();
     if (run.launcher < 0) launch_fail("cannot start %s: %s", argv[0], strerror(errno));
     if (run.launcher == 0) become_launcher(argv, parent);
     if (run.apart) setpgid(run.launcher, run.launcher); /* whoever of the two is first */
-    launch_relay_parent();
+    launch_stdin_relay_in_parent();
 }
 
 static void look_after_children(void)
@@ -261,9 +261,9 @@ static void look_after_launcher(void)
     while (!run.ended) {
         struct pollfd fds[3] = {{.fd = run.signals, .events = POLLIN}};
         struct signalfd_siginfo info;
-        int timeout = launch_relay_poll(&fds[1]);
+        int timeout = launch_stdin_relay_pollfds(&fds[1]);
 
-        if (poll(fds, 3, tell_timeout(timeout)) > 0) launch_relay_move(&fds[1]);
+        if (poll(fds, 3, tell_timeout(timeout)) > 0) launch_stdin_relay_move(&fds[1]);
         while (!run.ended && read(run.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
             take_signal(&info);
         if (run.teller > 0 && stp_now_ns() >= run.tell_until_ns) interrupt();
@@ -278,7 +278,7 @@ _Noreturn static void end_as_launcher(void)
     sigset_t set;
 
     if (run.lent) lend_terminal(false);
-    launch_frames_say(run.signals);
+    launch_crash_frames_print(run.signals);
     if (WIFEXITED(run.status)) _exit(WEXITSTATUS(run.status));
     setrlimit(RLIMIT_CORE, &none);
     signal(signo, SIG_DFL);
@@ -307,7 +307,7 @@ static int print_status(const char *word)
         launch_fail("--status %s: the number of a process is wanted", word);
     if (pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
         launch_fail("--status %s: there is no such process", word);
-    if (launch_status((pid_t)pid, stdout) > 0) return EXIT_SUCCESS;
+    if (launch_print_jobs((pid_t)pid, stdout) > 0) return EXIT_SUCCESS;
     if (pid != 0 && !may_look_at((pid_t)pid))
         launch_fail("--status %s: this process is of another user, who may ask", word);
     fprintf(stderr,

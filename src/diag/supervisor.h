@@ -24,15 +24,15 @@ void launch_job_name(pid_t oshrun, char *text, size_t len);
  * The table of the jobs on this host that process of has started, or is a PE of; 0: of all. Once in
  * a process. Returns how many jobs that were.
  */
-int launch_status(pid_t of, FILE *out);
+int launch_print_jobs(pid_t of, FILE *out);
 
-/* ---- frames of PEs that have died (frames.c) ------------------------------------------------- */
+/* ---- frames of PEs that have died (addr2line.c) ---------------------------------------------- */
 
 /* Before the launcher is started: have a file for them. */
-void launch_frames_start(void);
+void launch_crash_frames_open(void);
 
 /* After its end: print lines of the source for what is there. A signal there ends that. */
-void launch_frames_say(int signals);
+void launch_crash_frames_print(int signals);
 
 /* ---- signals (supervisor.c) ------------------------------------------------------------------ */
 
@@ -43,9 +43,9 @@ int launch_ms_until(uint64_t end_ns);
 void launch_restore_signals(void);
 
 /* Has a signal come to that descriptor that means the end? revents: of poll(). */
-bool launch_is_unwanted(short revents);
+bool launch_got_end_signal(short revents);
 
-/* ---- the terminal (terminal.c) ------------------------------------------------------------- */
+/* ---- the terminal (stdin_relay.c) ------------------------------------------------------------ */
 
 /* Does this process have the terminal: may it read, and does Ctrl-C come here? */
 bool launch_in_front(void);
@@ -58,12 +58,12 @@ bool launch_terminal_to(pid_t group);
  * for it and writes to a pipe. Any other standard input is the launcher's as it is, and nothing of
  * this does anything. In this order: start, in the child or in the parent, then poll and move.
  */
-void launch_relay_start(void);
-void launch_relay_child(void);
-void launch_relay_parent(void);
+void launch_stdin_relay_start(void);
+void launch_stdin_relay_in_child(void);
+void launch_stdin_relay_in_parent(void);
 
 /* Fill two entries. Returns the timeout for poll(). */
-int launch_relay_poll(struct pollfd fds[2]);
-void launch_relay_move(const struct pollfd fds[2]);
+int launch_stdin_relay_pollfds(struct pollfd fds[2]);
+void launch_stdin_relay_move(const struct pollfd fds[2]);
 
 #endif /* STP_SUPERVISOR_H */

@@ -17,7 +17,7 @@
 void stp_backtrace(const void *hit, const void *caller);
 
 /* From now on also for oshrun, where it has asked for that. Reads the environment. */
-void stp_backtrace_copies(int pe);
+void stp_backtrace_copy_to_oshrun(int pe);
 
 /* ---- names (symbol.c) -------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * Handles by which kernels reach the PEs of a team: tables of what lies where, a barrier's words
  * and rings, all in a space of the handle's own. Design: docs/design/kernel.md.
  */
-#include "device_api.h"
+#include "device_handle.h"
 
 #include "coll/coll.h"
 #include "rma/rma.h"
@@ -117,7 +117,7 @@ static struct layout layout_of(const shmemx_device_options_t *options, size_t n_
 }
 
 /* A space of the team's members for nbytes, cleared; collective. NULL, logged: there is none. */
-static char *words_make(struct stp_device_api *kernel, shmem_team_t team, size_t nbytes,
+static char *words_make(struct stp_device_handle *handle, shmem_team_t team, size_t nbytes,
                         const char *fn)
 {
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
@@ -128,62 +128,62 @@ static char *words_make(struct stp_device_api *kernel, shmem_team_t team, size_t
     char *words;
 
     attr.parent = team;
-    attr.pinned = kernel->on_gpu;
-    attr.device = kernel->on_gpu ? kernel->gpu.device : -1;
-    if (stp_space_make(&config, &attr, &kernel->words, &user_team, fn) != 0) return NULL;
+    attr.pinned = handle->on_gpu;
+    attr.device = handle->on_gpu ? handle->gpu.device : -1;
+    if (stp_space_make(&config, &attr, &handle->words, &user_team, fn) != 0) return NULL;
     pshmem_team_destroy(stp_team_handle(user_team));
-    words = stp_space_alloc(kernel->words, nbytes, STP_CACHE_LINE, true, fn);
+    words = stp_space_alloc(handle->words, nbytes, STP_CACHE_LINE, true, fn);
     if (words != NULL) return words;
     stp_error("%s: no memory that a GPU reaches for %zu bytes of rings and tables",
               stp_public_name(fn), nbytes);
-    (void)pshmem_space_destroy(stp_space_handle(kernel->words)); /* on all members */
+    (void)pshmem_space_destroy(stp_space_handle(handle->words)); /* on all members */
     return NULL;
 }
 
 /* ---- making and ending ---------------------------------------------------------------------- */
 
-void stp_device_api_delete(struct stp_device_api *kernel)
+void stp_device_handle_free(struct stp_device_handle *handle)
 {
-    free(kernel->used);
-    free(kernel->bases);
-    free(kernel->pes);
-    free(kernel->served);
-    free(kernel);
+    free(handle->used);
+    free(handle->bases);
+    free(handle->pes);
+    free(handle->served);
+    free(handle);
 }
 
 /* With what it has before there are words. */
-static struct stp_device_api *kernel_new(const struct stp_team *team,
-                                         const struct stp_device_api *how, size_t n_rings,
-                                         size_t n_spaces)
+static struct stp_device_handle *handle_new(const struct stp_team *team,
+                                            const struct stp_device_handle *how, size_t n_rings,
+                                            size_t n_spaces)
 {
-    struct stp_device_api *kernel = calloc(1, sizeof(*kernel));
+    struct stp_device_handle *handle = calloc(1, sizeof(*handle));
 
-    if (kernel == NULL) return NULL;
-    *kernel = *how;
-    kernel->used = calloc(n_spaces, sizeof(struct stp_space *));
-    kernel->bases = calloc(n_spaces, sizeof(*kernel->bases));
-    kernel->pes = calloc((size_t)team->n_pes, sizeof(*kernel->pes));
-    kernel->served = calloc(n_rings, sizeof(*kernel->served));
-    if (kernel->used == NULL || kernel->bases == NULL || kernel->pes == NULL ||
-        kernel->served == NULL) {
-        stp_device_api_delete(kernel);
+    if (handle == NULL) return NULL;
+    *handle = *how;
+    handle->used = calloc(n_spaces, sizeof(struct stp_space *));
+    handle->bases = calloc(n_spaces, sizeof(*handle->bases));
+    handle->pes = calloc((size_t)team->n_pes, sizeof(*handle->pes));
+    handle->served = calloc(n_rings, sizeof(*handle->served));
+    if (handle->used == NULL || handle->bases == NULL || handle->pes == NULL ||
+        handle->served == NULL) {
+        stp_device_handle_free(handle);
         return NULL;
     }
     for (int i = 0; i < team->n_pes; i++)
-        kernel->pes[i] = stp_team_pe(team, i);
-    return kernel;
+        handle->pes[i] = stp_team_pe(team, i);
+    return handle;
 }
 
 /* 0 or -errno. */
-static int kernel_fill(struct stp_device_api *kernel, const struct stp_team *team, char *words,
+static int handle_fill(struct stp_device_handle *handle, const struct stp_team *team, char *words,
                        const shmemx_device_options_t *options, const struct layout *layout,
                        size_t n_spaces)
 {
     int rc;
 
-    kernel->handle = (shmemx_device_handle_t){
+    handle->view = (shmemx_device_handle_t){
         .version = SHMEMX_DEVICE_VERSION,
-        .nbytes = sizeof(kernel->handle),
+        .nbytes = sizeof(handle->view),
         .my_pe = team->rank,
         .n_pes = team->n_pes,
         .n_rings = (uint32_t)options->n_rings,
@@ -192,93 +192,93 @@ static int kernel_fill(struct stp_device_api *kernel, const struct stp_team *tea
         .rings = (struct shmemx_dev_ring *)(void *)(words + layout->rings),
         .slots = (struct shmemx_dev_slot *)(void *)(words + layout->slots),
         .sync = (struct shmemx_dev_sync *)(void *)words,
-        .owner = kernel,
+        .owner = handle,
     };
     for (size_t i = 0; i < (size_t)options->n_rings * (size_t)options->n_slots; i++)
-        kernel->handle.slots[i].turn = i % (size_t)options->n_slots;
-    rc = stp_device_api_find_words(kernel);
+        handle->view.slots[i].turn = i % (size_t)options->n_slots;
+    rc = stp_device_handle_find_gpu_words(handle);
     if (rc != 0) return rc;
-    kernel->handle.n_spaces = (uint32_t)n_spaces;
-    stp_device_api_fill_tables(kernel, (uint64_t *)(void *)(words + layout->tables));
+    handle->view.n_spaces = (uint32_t)n_spaces;
+    stp_device_handle_fill_tables(handle, (uint64_t *)(void *)(words + layout->tables));
     return 0;
 }
 
 /* A context, and the thread. 0 or -errno. */
-static int kernel_start(struct stp_device_api *kernel)
+static int handle_start(struct stp_device_handle *handle)
 {
     shmem_ctx_t ctx;
     int rc;
 
     if (pshmem_ctx_create(0, &ctx) != 0) return -ENOMEM;
-    kernel->ctx = stp_ctx_of(ctx);
-    rc = stp_device_api_serve(kernel);
+    handle->ctx = stp_ctx_of(ctx);
+    rc = stp_device_handle_start_serving(handle);
     if (rc != 0) {
         pshmem_ctx_destroy(ctx);
-        kernel->ctx = NULL;
+        handle->ctx = NULL;
     }
     return rc;
 }
 
 /* Its own part of the end: nothing is under way any more. */
-static void kernel_end(struct stp_device_api *kernel)
+static void handle_end(struct stp_device_handle *handle)
 {
-    if (kernel->ctx != NULL) {
-        (void)stp_device_api_leave(kernel);
-        pshmem_ctx_destroy((shmem_ctx_t)kernel->ctx); /* with a quiet */
+    if (handle->ctx != NULL) {
+        (void)stp_device_handle_stop_serving(handle);
+        pshmem_ctx_destroy((shmem_ctx_t)handle->ctx); /* with a quiet */
     }
-    for (uint32_t i = 0; i < kernel->handle.n_spaces; i++)
-        stp_space_use(kernel->used[i], -1);
+    for (uint32_t i = 0; i < handle->view.n_spaces; i++)
+        stp_space_use(handle->used[i], -1);
 }
 
 /* Atomics of kernels on device memory take that all members can do theirs beside them. */
-static void kernel_share(struct stp_device_api *kernel, struct stp_team *team)
+static void handle_share(struct stp_device_handle *handle, struct stp_team *team)
 {
     int64_t alone;
 
-    if (!kernel->on_gpu) return; /* on all */
-    alone = stp_stage_gpu_amo_enable(kernel->gpu.device) != 0;
-    kernel->shares = alone == 0;
+    if (!handle->on_gpu) return; /* on all */
+    alone = stp_stage_gpu_amo_acquire(handle->gpu.device) != 0;
+    handle->shares = alone == 0;
     stp_coll_agree(team, &alone, 1);
-    if (kernel->shares && alone != 0) stp_stage_gpu_amo_disable();
-    kernel->shares = alone == 0;
+    if (handle->shares && alone != 0) stp_stage_gpu_amo_release();
+    handle->shares = alone == 0;
 }
 
 /* Behind a sync of the members, whose kernels have ended. */
-static void kernel_keep(struct stp_device_api *kernel)
+static void handle_keep(struct stp_device_handle *handle)
 {
-    if (kernel->shares) stp_stage_gpu_amo_disable();
+    if (handle->shares) stp_stage_gpu_amo_release();
 }
 
 /* All but the options is there or fails, on all members; how: what they say. NULL, logged. */
-static struct stp_device_api *kernel_make(struct stp_team *team, shmem_team_t team_handle,
-                                          const shmemx_device_options_t *options,
-                                          const struct stp_device_api *how, size_t n_rows,
-                                          const char *fn)
+static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t team_handle,
+                                             const shmemx_device_options_t *options,
+                                             const struct stp_device_handle *how, size_t n_rows,
+                                             const char *fn)
 {
     struct layout layout = layout_of(options, n_rows, team->n_pes);
-    struct stp_device_api *kernel = kernel_new(team, how, (size_t)options->n_rings, n_rows);
-    int64_t failed = kernel == NULL;
+    struct stp_device_handle *handle = handle_new(team, how, (size_t)options->n_rings, n_rows);
+    int64_t failed = handle == NULL;
     char *words = NULL;
 
     stp_coll_agree(team, &failed, 1);
     if (failed != 0) stp_error("%s: no memory for a handle", stp_public_name(fn));
-    if (kernel != NULL && failed == 0) words = words_make(kernel, team_handle, layout.nbytes, fn);
+    if (handle != NULL && failed == 0) words = words_make(handle, team_handle, layout.nbytes, fn);
     if (words == NULL) { /* on all members */
-        if (kernel != NULL) stp_device_api_delete(kernel);
+        if (handle != NULL) stp_device_handle_free(handle);
         return NULL;
     }
-    kernel_share(kernel, team);
-    failed = -kernel_fill(kernel, team, words, options, &layout, n_rows);
-    if (failed == 0) failed = -kernel_start(kernel);
+    handle_share(handle, team);
+    failed = -handle_fill(handle, team, words, options, &layout, n_rows);
+    if (failed == 0) failed = -handle_start(handle);
     stp_coll_agree(team, &failed, 1); /* and the words of all are as they begin */
-    if (failed == 0) return kernel;
+    if (failed == 0) return handle;
     stp_error("%s: no thread, context or words to serve it: %s", stp_public_name(fn),
               strerror((int)failed));
-    kernel_end(kernel);
-    kernel_keep(kernel);
-    stp_space_free(kernel->words, words, fn);
-    (void)pshmem_space_destroy(stp_space_handle(kernel->words));
-    stp_device_api_delete(kernel);
+    handle_end(handle);
+    handle_keep(handle);
+    stp_space_free(handle->words, words, fn);
+    (void)pshmem_space_destroy(stp_space_handle(handle->words));
+    stp_device_handle_free(handle);
     return NULL;
 }
 
@@ -286,7 +286,7 @@ int pshmemx_device_handle_create(shmem_team_t team_handle, const shmemx_device_o
                                  shmemx_device_handle_t *handle)
 {
     shmemx_device_options_t options;
-    struct stp_device_api how = {0}, *kernel;
+    struct stp_device_handle how = {0}, *record;
     struct stp_team *team;
     size_t n_rows;
     bool good;
@@ -298,36 +298,36 @@ int pshmemx_device_handle_create(shmem_team_t team_handle, const shmemx_device_o
     good = options_read(given, &options) && options_find_gpu(&options, &how.gpu);
     how.on_gpu = options.kind == SHMEM_DEVICE_GPU;
     how.by_ring = options.by_ring != 0;
-    n_rows = stp_device_api_rows(&how) + 1; /* and the handle's own */
+    n_rows = stp_device_handle_count_spaces(&how) + 1; /* and the handle's own */
     if (!options_agree(team, &options, good, &n_rows)) return 1;
-    kernel = kernel_make(team, team_handle, &options, &how, n_rows, __func__);
-    if (kernel == NULL) return 1;
-    *handle = stp_device_api_view(kernel);
+    record = handle_make(team, team_handle, &options, &how, n_rows, __func__);
+    if (record == NULL) return 1;
+    *handle = stp_device_handle_view(record);
     return 0;
 }
 STP_PROFILED(shmemx_device_handle_create);
 
 int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
 {
-    struct stp_device_api *kernel;
+    struct stp_device_handle *record;
     struct stp_space *words;
     void *memory;
 
     stp_check_given(handle, __func__, "handle");
     stp_check_live(__func__);
-    kernel = stp_device_api_find(handle->owner);
-    if (kernel == NULL) {
+    record = stp_device_handle_if_live(handle->owner);
+    if (record == NULL) {
         stp_error("%s: handle is not live: no create gave it, or it was destroyed",
                   stp_public_name(__func__));
         return 1;
     }
-    words = kernel->words;
-    memory = kernel->handle.sync;
-    kernel_end(kernel);
+    words = record->words;
+    memory = record->view.sync;
+    handle_end(record);
     stp_space_free(words, memory, __func__); /* with a sync of the members: all have ended it */
-    kernel_keep(kernel);
+    handle_keep(record);
     (void)pshmem_space_destroy(stp_space_handle(words));
-    stp_device_api_delete(kernel);
+    stp_device_handle_free(record);
     memset(handle, 0, sizeof(*handle));
     return 0;
 }

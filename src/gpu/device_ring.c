@@ -4,7 +4,7 @@
  * there are any. It polls, and naps when there was nothing for a while: a device cannot wake it.
  * Design: docs/design/kernel.md.
  */
-#include "device_api.h"
+#include "device_handle.h"
 
 #include "rma/rma.h"
 
@@ -28,7 +28,7 @@ _Static_assert(SHMEMX_DEV_SIGNAL_SET == SHMEM_SIGNAL_SET &&
 static struct {
     pthread_mutex_t life; /* start and end of the thread */
     pthread_mutex_t lock; /* the list, and the serving of what is in it */
-    struct stp_device_api *first;
+    struct stp_device_handle *first;
     pthread_t thread;
     bool running; /* written under life */
     bool stop;
@@ -50,9 +50,9 @@ static const char *const routines[SHMEMX_DEV_N_OPS] = {
 };
 
 /* This PE's address of an object; one that is in none of the handle's spaces as it came. */
-static char *ring_address(const struct stp_device_api *kernel, uint32_t space, uint64_t offset)
+static char *ring_address(const struct stp_device_handle *handle, uint32_t space, uint64_t offset)
 {
-    if (space < kernel->handle.n_spaces) return kernel->bases[space] + offset;
+    if (space < handle->view.n_spaces) return handle->bases[space] + offset;
     return (char *)(uintptr_t)offset;
 }
 
@@ -98,27 +98,27 @@ static uint64_t ring_atomic(struct stp_ctx *ctx, const struct shmemx_dev_request
 }
 
 /* The object of a request; fatal when it is none, for kernels have no other check. */
-static char *ring_object(const struct stp_device_api *kernel,
+static char *ring_object(const struct stp_device_handle *handle,
                          const struct shmemx_dev_request *request, int pe, const char *fn)
 {
     bool reads = request->op == SHMEMX_DEV_GET || request->op == SHMEMX_DEV_LOAD;
-    char *object = ring_address(kernel, request->space, request->offset);
+    char *object = ring_address(handle, request->space, request->offset);
 
     if (request->nbytes > 0)
         (void)stp_symmetric(object, request->nbytes, pe, NULL, fn, reads ? "source" : "dest");
     return object;
 }
 
-static uint64_t *ring_signal(const struct stp_device_api *kernel,
+static uint64_t *ring_signal(const struct stp_device_handle *handle,
                              const struct shmemx_dev_request *request, int pe, const char *fn)
 {
-    char *word = ring_address(kernel, request->signal_space, request->signal_offset);
+    char *word = ring_address(handle, request->signal_space, request->signal_offset);
 
     (void)stp_symmetric(word, sizeof(uint64_t), pe, NULL, fn, "sig_addr");
     return (uint64_t *)(void *)word;
 }
 
-static void ring_check(const struct stp_device_api *kernel,
+static void ring_check(const struct stp_device_handle *handle,
                        const struct shmemx_dev_request *request)
 {
     const char *fn;
@@ -130,17 +130,17 @@ static void ring_check(const struct stp_device_api *kernel,
                   request->variant);
     fn = routines[request->op];
     if (request->op == SHMEMX_DEV_BAD_COMPARISON) stp_fatal_cmp(fn, (int)request->variant);
-    if ((uint32_t)request->pe >= (uint32_t)kernel->handle.n_pes)
-        stp_fatal_pe(fn, request->pe, kernel->handle.n_pes);
+    if ((uint32_t)request->pe >= (uint32_t)handle->view.n_pes)
+        stp_fatal_pe(fn, request->pe, handle->view.n_pes);
 }
 
 /* The result. */
-static uint64_t ring_do(struct stp_device_api *kernel, const struct shmemx_dev_request *request)
+static uint64_t ring_do(struct stp_device_handle *handle, const struct shmemx_dev_request *request)
 {
     const char *fn = routines[request->op];
-    struct stp_ctx *ctx = kernel->ctx;
-    int pe = kernel->pes[request->pe];
-    char *object = ring_object(kernel, request, pe, fn);
+    struct stp_ctx *ctx = handle->ctx;
+    int pe = handle->pes[request->pe];
+    char *object = ring_object(handle, request, pe, fn);
     void *local = (void *)(uintptr_t)request->local;
     uint64_t result = 0;
 
@@ -161,7 +161,7 @@ static uint64_t ring_do(struct stp_device_api *kernel, const struct shmemx_dev_r
         stp_get(ctx, &result, object, request->nbytes, pe, fn);
         break;
     case SHMEMX_DEV_PUT_SIGNAL:
-        stp_put_signal(ctx, object, local, request->nbytes, ring_signal(kernel, request, pe, fn),
+        stp_put_signal(ctx, object, local, request->nbytes, ring_signal(handle, request, pe, fn),
                        request->value, (int)request->variant, !request->waits, pe, fn);
         break;
     case SHMEMX_DEV_ATOMIC:
@@ -175,37 +175,37 @@ static uint64_t ring_do(struct stp_device_api *kernel, const struct shmemx_dev_r
 
 /* ---- rings ------------------------------------------------------------------------------- */
 
-static bool ring_serve_one(struct stp_device_api *kernel, uint32_t number)
+static bool ring_serve_one(struct stp_device_handle *handle, uint32_t number)
 {
-    shmemx_device_handle_t *handle = &kernel->handle;
-    uint64_t ticket = kernel->served[number];
+    shmemx_device_handle_t *view = &handle->view;
+    uint64_t ticket = handle->served[number];
     struct shmemx_dev_slot *slot =
-        &handle->slots[(size_t)number * handle->n_slots + ticket % handle->n_slots];
+        &view->slots[(size_t)number * view->n_slots + ticket % view->n_slots];
     struct shmemx_dev_request request;
 
     /* Pairs with the release of shmemx_dev_ask(). */
     if (__atomic_load_n(&slot->ready, __ATOMIC_ACQUIRE) != ticket + 1) return false;
     request = slot->request;
-    ring_check(kernel, &request);
-    slot->result = ring_do(kernel, &request);
-    kernel->served[number] = ticket + 1;
+    ring_check(handle, &request);
+    slot->result = ring_do(handle, &request);
+    handle->served[number] = ticket + 1;
     if (request.op == SHMEMX_DEV_QUIET) /* Pairs with the acquire load in shmemx_dev_quiet(). */
-        __atomic_store_n(&handle->rings[number].completed, ticket + 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&view->rings[number].completed, ticket + 1, __ATOMIC_RELEASE);
     /* Both pair with acquires of shmemx_dev_ask(). */
     if (request.waits)
         __atomic_store_n(&slot->done, ticket + 1, __ATOMIC_RELEASE);
     else
-        __atomic_store_n(&slot->turn, ticket + handle->n_slots, __ATOMIC_RELEASE);
+        __atomic_store_n(&slot->turn, ticket + view->n_slots, __ATOMIC_RELEASE);
     return true;
 }
 
 /* Each ring in turn, so that none waits for another that is never empty. */
-static bool ring_serve_all(struct stp_device_api *kernel)
+static bool ring_serve_all(struct stp_device_handle *handle)
 {
     bool found = false;
 
-    for (uint32_t i = 0; i < kernel->handle.n_rings; i++)
-        found |= ring_serve_one(kernel, i);
+    for (uint32_t i = 0; i < handle->view.n_rings; i++)
+        found |= ring_serve_one(handle, i);
     return found;
 }
 
@@ -216,7 +216,7 @@ static void ring_nap(void)
 
     usleep(RING_NAP_US);
     if (++naps % RING_NAPS_A_LOOK != 0) return;
-    stp_thread_exit_check();
+    stp_thread_exit_if_program_ended();
     stp_wait_run_hook();
 }
 
@@ -225,22 +225,22 @@ static void *ring_main(void *arg)
     int idle = 0;
 
     (void)arg;
-    /* Pairs with the release stores in ring_end() and stp_device_api_halt(). */
+    /* Pairs with the release stores in ring_end() and stp_device_handles_abandon(). */
     while (!__atomic_load_n(&ring.stop, __ATOMIC_ACQUIRE)) {
         bool found = false;
 
         pthread_mutex_lock(&ring.lock);
-        for (struct stp_device_api *kernel = ring.first; kernel != NULL; kernel = kernel->next)
-            found |= ring_serve_all(kernel);
+        for (struct stp_device_handle *handle = ring.first; handle != NULL; handle = handle->next)
+            found |= ring_serve_all(handle);
         pthread_mutex_unlock(&ring.lock);
         if (found)
             idle = 0;
         else if (idle++ < RING_LOOKS)
-            stp_wait_yield(0);
+            stp_yield_and_run_hook(0);
         else
             ring_nap();
     }
-    /* Pairs with the acquire loads in stp_device_api_halt(). */
+    /* Pairs with the acquire loads in stp_device_handles_abandon(). */
     __atomic_store_n(&ring.left, true, __ATOMIC_RELEASE);
     return NULL;
 }
@@ -257,7 +257,7 @@ static int ring_start(void)
     __atomic_store_n(&ring.stop, false, __ATOMIC_RELEASE);
     __atomic_store_n(&ring.left, false, __ATOMIC_RELEASE);
     rc = stp_thread_start(&ring.thread, "steppe-kernels", ring_main);
-    /* Pairs with the acquire load in stp_device_api_halt(). */
+    /* Pairs with the acquire load in stp_device_handles_abandon(). */
     if (rc == 0) __atomic_store_n(&ring.running, true, __ATOMIC_RELEASE);
     return rc;
 }
@@ -271,7 +271,7 @@ static void ring_end(void)
     __atomic_store_n(&ring.running, false, __ATOMIC_RELEASE);
 }
 
-int stp_device_api_serve(struct stp_device_api *kernel)
+int stp_device_handle_start_serving(struct stp_device_handle *handle)
 {
     int rc;
 
@@ -279,38 +279,38 @@ int stp_device_api_serve(struct stp_device_api *kernel)
     rc = ring_start();
     if (rc == 0) {
         pthread_mutex_lock(&ring.lock);
-        kernel->next = ring.first;
-        ring.first = kernel;
+        handle->next = ring.first;
+        ring.first = handle;
         pthread_mutex_unlock(&ring.lock);
     }
     pthread_mutex_unlock(&ring.life);
     return rc;
 }
 
-struct stp_device_api *stp_device_api_find(const void *owner)
+struct stp_device_handle *stp_device_handle_if_live(const void *owner)
 {
-    struct stp_device_api *kernel;
+    struct stp_device_handle *handle;
 
     pthread_mutex_lock(&ring.lock);
-    for (kernel = ring.first; kernel != NULL && kernel != owner;)
-        kernel = kernel->next;
+    for (handle = ring.first; handle != NULL && handle != owner;)
+        handle = handle->next;
     pthread_mutex_unlock(&ring.lock);
-    return kernel;
+    return handle;
 }
 
-bool stp_device_api_leave(struct stp_device_api *kernel)
+bool stp_device_handle_stop_serving(struct stp_device_handle *handle)
 {
-    struct stp_device_api **at;
+    struct stp_device_handle **at;
     bool found;
 
     pthread_mutex_lock(&ring.life);
     pthread_mutex_lock(&ring.lock);
-    for (at = &ring.first; *at != NULL && *at != kernel;)
+    for (at = &ring.first; *at != NULL && *at != handle;)
         at = &(*at)->next;
     found = *at != NULL;
-    while (found && ring_serve_all(kernel))
+    while (found && ring_serve_all(handle))
         ;
-    if (found) *at = kernel->next;
+    if (found) *at = handle->next;
     pthread_mutex_unlock(&ring.lock);
     if (ring.first == NULL) ring_end(); /* changes under life alone */
     pthread_mutex_unlock(&ring.life);
@@ -318,22 +318,22 @@ bool stp_device_api_leave(struct stp_device_api *kernel)
 }
 
 /* A handle that stays would be served in the next life: its words lie where new ones may. */
-void stp_device_api_stop(void)
+void stp_device_handle_thread_stop(void)
 {
     pthread_mutex_lock(&ring.life);
     ring_end();
     pthread_mutex_lock(&ring.lock);
     while (ring.first != NULL) {
-        struct stp_device_api *kernel = ring.first;
+        struct stp_device_handle *handle = ring.first;
 
-        ring.first = kernel->next;
-        stp_device_api_delete(kernel);
+        ring.first = handle->next;
+        stp_device_handle_free(handle);
     }
     pthread_mutex_unlock(&ring.lock);
     pthread_mutex_unlock(&ring.life);
 }
 
-bool stp_device_api_halt(void)
+bool stp_device_handles_abandon(void)
 {
     /* Pairs with the release stores in ring_start() and ring_end(). */
     if (!__atomic_load_n(&ring.running, __ATOMIC_ACQUIRE)) return true;

@@ -4,7 +4,7 @@
  * stored to, by threads of the host or by a GPU, and in it an address for each PE of the team.
  * Design: docs/design/kernel.md.
  */
-#include "device_api.h"
+#include "device_handle.h"
 
 #include "rma/rma.h"
 #include "space/space.h"
@@ -17,11 +17,11 @@
  * A GPU reaches its own memory, and host memory that is pinned: by the host's addresses, because a
  * space that grew has several registrations and a row only one base.
  */
-static bool table_wants(const struct stp_device_api *kernel, const struct stp_space *space)
+static bool table_wants(const struct stp_device_handle *handle, const struct stp_space *space)
 {
-    if (!kernel->on_gpu) return space->host;
-    if (space->host) return space->mapped != NULL && kernel->gpu.host_pointers;
-    return !stp_space_is_private(space) && space->device == kernel->gpu.device;
+    if (!handle->on_gpu) return space->host;
+    if (space->host) return space->pinned != NULL && handle->gpu.host_pointers;
+    return !stp_space_is_private(space) && space->device == handle->gpu.device;
 }
 
 /* Use one that no thread is making or destroying, and that is no other handle's; with its lock. */
@@ -40,12 +40,12 @@ static void table_hold(const struct stp_space *found, void *arg)
 }
 
 /* Its part of that number, which it uses then; NULL: none, or none that it wants. */
-static struct stp_space *table_take(const struct stp_device_api *kernel, unsigned number)
+static struct stp_space *table_take(const struct stp_device_handle *handle, unsigned number)
 {
     struct stp_space *space = NULL;
 
     (void)stp_space_with_locked(number, table_hold, &space);
-    if (space == NULL || table_wants(kernel, space)) return space;
+    if (space == NULL || table_wants(handle, space)) return space;
     stp_space_use(space, -1);
     return NULL;
 }
@@ -54,7 +54,7 @@ static struct stp_space *table_take(const struct stp_device_api *kernel, unsigne
  * The next of the parts of the program's spaces that have a row, in use; NULL: no more. Those of
  * the data segment live as long as the library.
  */
-static struct stp_space *table_next(const struct stp_device_api *kernel, unsigned *number,
+static struct stp_space *table_next(const struct stp_device_handle *handle, unsigned *number,
                                     struct stp_space *before)
 {
     struct stp_space *space = NULL;
@@ -62,21 +62,21 @@ static struct stp_space *table_next(const struct stp_device_api *kernel, unsigne
     if (before != NULL && *number == STP_SPACE_DATA) space = before->next_part;
     if (space != NULL) stp_space_use(space, 1);
     while (space == NULL && *number + 1 < STP_SPACE_NUMBERS)
-        space = table_take(kernel, ++*number);
+        space = table_take(handle, ++*number);
     return space;
 }
 
-#define FOR_EACH_ROW(kernel, space, number)                                                        \
+#define FOR_EACH_ROW(handle, space, number)                                                        \
     for (struct stp_space *space =                                                                 \
-             (number = STP_SPACE_INTERNAL, table_next(kernel, &number, NULL));                     \
-         space != NULL; space = table_next(kernel, &number, space))
+             (number = STP_SPACE_INTERNAL, table_next(handle, &number, NULL));                     \
+         space != NULL; space = table_next(handle, &number, space))
 
-size_t stp_device_api_rows(const struct stp_device_api *kernel)
+size_t stp_device_handle_count_spaces(const struct stp_device_handle *handle)
 {
     unsigned number;
     size_t n = 0;
 
-    FOR_EACH_ROW(kernel, space, number)
+    FOR_EACH_ROW(handle, space, number)
     {
         stp_space_use(space, -1);
         n++;
@@ -87,24 +87,24 @@ size_t stp_device_api_rows(const struct stp_device_api *kernel)
 /* ---- what is in it -------------------------------------------------------------------------- */
 
 /* Where the part of the handle's own space that PE pe has is to the GPU; 0: nowhere. */
-static uint64_t table_words(const struct stp_device_api *kernel, int pe)
+static uint64_t table_words(const struct stp_device_handle *handle, int pe)
 {
-    struct stp_space *words = kernel->words;
-    size_t offset = (size_t)((char *)kernel->handle.sync - words->base);
+    struct stp_space *words = handle->words;
+    size_t offset = (size_t)((char *)handle->view.sync - words->base);
     int local = stp_local_of(pe);
-    void *there = local >= 0 ? stp_mapped_ptr(words, local, offset) : NULL;
+    void *there = local >= 0 ? stp_pinned_device_ptr(words, local, offset) : NULL;
 
     return there != NULL ? (uint64_t)(uintptr_t)there - offset : 0;
 }
 
 /* Where the part of a space that PE pe has begins, for loads and stores from here; 0: nowhere. */
-static uint64_t table_part(const struct stp_device_api *kernel, struct stp_space *space, int pe)
+static uint64_t table_part(const struct stp_device_handle *handle, struct stp_space *space, int pe)
 {
     int local = stp_local_of(pe);
 
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0) return 0;
-    if (pe != stp_rt.pe && kernel->by_ring) return 0;
-    if (kernel->on_gpu && space == kernel->words) return table_words(kernel, pe);
+    if (pe != stp_rt.pe && handle->by_ring) return 0;
+    if (handle->on_gpu && space == handle->words) return table_words(handle, pe);
     if (pe == stp_rt.pe) return (uint64_t)(uintptr_t)space->base;
     if (space->host) return (uint64_t)(uintptr_t)stp_ptr(space->base, pe);
     return local >= 0 ? (uint64_t)(uintptr_t)stp_kind_reach(space, local) : 0;
@@ -116,87 +116,87 @@ static uint64_t table_part(const struct stp_device_api *kernel, struct stp_space
  * of another device are atomic to each other; an atomic of a device is one for others only where
  * the bus can do it.
  */
-static uint64_t table_way(const struct stp_device_api *kernel, struct stp_space *space, int pe)
+static uint64_t table_way(const struct stp_device_handle *handle, struct stp_space *space, int pe)
 {
-    if (!space->host && !kernel->shares) return SHMEMX_DEV_BY_COPY;
+    if (!space->host && !handle->shares) return SHMEMX_DEV_BY_COPY;
     if (!space->host)
         return stp_gpu_atomics_reach(space, stp_local_of(pe)) ? SHMEMX_DEV_BY_ATOMIC
                                                               : SHMEMX_DEV_BY_STORE;
     if (stp_access_path_to(space, pe, STP_USE_ATOMIC) != STP_PATH_HOST) return SHMEMX_DEV_BY_COPY;
-    return kernel->on_gpu && !kernel->gpu.native_atomics ? SHMEMX_DEV_BY_STORE
+    return handle->on_gpu && !handle->gpu.native_atomics ? SHMEMX_DEV_BY_STORE
                                                          : SHMEMX_DEV_BY_ATOMIC;
 }
 
 /* For what runs with the handle: host addresses of its words are shifted there. */
-static void table_row(struct stp_device_api *kernel, struct stp_space *space, size_t n,
+static void table_row(struct stp_device_handle *handle, struct stp_space *space, size_t n,
                       uint64_t *parts)
 {
-    size_t n_pes = (size_t)kernel->handle.n_pes;
+    size_t n_pes = (size_t)handle->view.n_pes;
     uint64_t *atomic = parts + n_pes;
-    uint64_t shift = space == kernel->words ? kernel->shift : 0;
+    uint64_t shift = space == handle->words ? handle->shift : 0;
 
     for (size_t i = 0; i < n_pes; i++) {
-        parts[i] = table_part(kernel, space, kernel->pes[i]);
-        atomic[i] = parts[i] != 0 ? table_way(kernel, space, kernel->pes[i]) : SHMEMX_DEV_BY_COPY;
+        parts[i] = table_part(handle, space, handle->pes[i]);
+        atomic[i] = parts[i] != 0 ? table_way(handle, space, handle->pes[i]) : SHMEMX_DEV_BY_COPY;
     }
-    kernel->handle.spaces[n] = (struct shmemx_dev_space){
+    handle->view.spaces[n] = (struct shmemx_dev_space){
         .base = (uint64_t)(uintptr_t)space->base + shift,
         .nbytes = space->max_bytes, /* objects in what it grows by are reached, too */
-        .parts = (uint64_t)(uintptr_t)parts + kernel->shift,
-        .atomic = (uint64_t)(uintptr_t)atomic + kernel->shift,
+        .parts = (uint64_t)(uintptr_t)parts + handle->shift,
+        .atomic = (uint64_t)(uintptr_t)atomic + handle->shift,
     };
 }
 
 /* A row more; the space is in use. */
-static void table_add(struct stp_device_api *kernel, struct stp_space *space, size_t n,
+static void table_add(struct stp_device_handle *handle, struct stp_space *space, size_t n,
                       uint64_t *tables)
 {
-    table_row(kernel, space, n, tables + 2 * n * (size_t)kernel->handle.n_pes);
-    kernel->used[n] = space;
-    kernel->bases[n] = space->base;
+    table_row(handle, space, n, tables + 2 * n * (size_t)handle->view.n_pes);
+    handle->used[n] = space;
+    handle->bases[n] = space->base;
 }
 
 /* Its own words come first, for which there is always room. */
-void stp_device_api_fill_tables(struct stp_device_api *kernel, uint64_t *tables)
+void stp_device_handle_fill_tables(struct stp_device_handle *handle, uint64_t *tables)
 {
     size_t n = 1;
     unsigned number;
 
-    stp_space_use(kernel->words, 1);
-    table_add(kernel, kernel->words, 0, tables);
-    FOR_EACH_ROW(kernel, space, number)
+    stp_space_use(handle->words, 1);
+    table_add(handle, handle->words, 0, tables);
+    FOR_EACH_ROW(handle, space, number)
     {
-        if (n < kernel->handle.n_spaces)
-            table_add(kernel, space, n++, tables);
+        if (n < handle->view.n_spaces)
+            table_add(handle, space, n++, tables);
         else
             stp_space_use(space, -1); /* another thread made one meanwhile: by rings */
     }
-    kernel->handle.n_spaces = (uint32_t)n;
+    handle->view.n_spaces = (uint32_t)n;
 }
 
-int stp_device_api_find_words(struct stp_device_api *kernel)
+int stp_device_handle_find_gpu_words(struct stp_device_handle *handle)
 {
     uint64_t there;
 
-    if (!kernel->on_gpu) return 0;
-    there = table_words(kernel, stp_rt.pe);
+    if (!handle->on_gpu) return 0;
+    there = table_words(handle, stp_rt.pe);
     if (there == 0) return -EFAULT;
-    kernel->shift = there - (uint64_t)(uintptr_t)kernel->words->base;
+    handle->shift = there - (uint64_t)(uintptr_t)handle->words->base;
     return 0;
 }
 
-static void *table_shifted(const struct stp_device_api *kernel, const void *words)
+static void *table_shifted(const struct stp_device_handle *handle, const void *words)
 {
-    return (void *)((uintptr_t)words + kernel->shift);
+    return (void *)((uintptr_t)words + handle->shift);
 }
 
-shmemx_device_handle_t stp_device_api_view(const struct stp_device_api *kernel)
+shmemx_device_handle_t stp_device_handle_view(const struct stp_device_handle *handle)
 {
-    shmemx_device_handle_t view = kernel->handle;
+    shmemx_device_handle_t view = handle->view;
 
-    view.spaces = table_shifted(kernel, view.spaces);
-    view.rings = table_shifted(kernel, view.rings);
-    view.slots = table_shifted(kernel, view.slots);
-    view.sync = table_shifted(kernel, view.sync);
+    view.spaces = table_shifted(handle, view.spaces);
+    view.rings = table_shifted(handle, view.rings);
+    view.slots = table_shifted(handle, view.slots);
+    view.sync = table_shifted(handle, view.sync);
     return view;
 }

@@ -4,7 +4,7 @@
  * the order in which they were called, which is the same on all members; their syncs have words of
  * their own, so that collectives that are no such may go on. Design: docs/design/streams.md.
  */
-#include "stream_ops.h"
+#include "stream_engine.h"
 
 #include "coll/coll_internal.h"
 
@@ -123,10 +123,10 @@ static void coll_put(struct stream_slot *slot, struct stream_work *work)
 
 static int coll_call(struct stream_work *work, void *stream, int device)
 {
-    struct stream_slot *slot = stp_stream_begin(stream, device, work->fn);
+    struct stream_slot *slot = stp_stream_lock_slot(stream, device, work->fn);
 
     coll_put(slot, work);
-    stp_stream_end(slot);
+    stp_stream_unlock_slot(slot);
     return 0;
 }
 
@@ -182,9 +182,9 @@ int stp_stream_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtyp
         return 0;
     }
     stp_kind_begin();
-    slot = stp_stream_begin(stream, stp_stream_choose(dest, source), fn);
+    slot = stp_stream_lock_slot(stream, stp_stream_choose(dest, source), fn);
     if (!coll_reduce_by_stream(slot, &work)) coll_put(slot, &work);
-    stp_stream_end(slot);
+    stp_stream_unlock_slot(slot);
     return 0;
 }
 

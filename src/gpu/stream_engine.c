@@ -4,9 +4,9 @@
  * the stream pushes the work and rings; the thread takes all steps that can be taken, and writes a
  * word for which the stream waits. Design: docs/design/streams.md.
  */
-#include "stream_ops.h"
+#include "stream_engine.h"
 
-#include "spaces/cuda/mapped.h"
+#include "spaces/cuda/pinned_host.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -141,7 +141,7 @@ static void stream_sleep(void)
         !__atomic_load_n(&streams.stop, __ATOMIC_SEQ_CST))
         (void)stp_sleep_on(&streams.rings, seen);
     __atomic_store_n(&streams.sleeping, 0, __ATOMIC_SEQ_CST);
-    stp_thread_exit_check();
+    stp_thread_exit_if_program_ended();
     stream_look_at_peers();
 }
 
@@ -152,7 +152,7 @@ static void stream_idle(int looks)
     if (stp_rt.has_fabric) stp_rt.fabric.progress();
     if (looks % STREAM_NAPS == STREAM_LOOKS) stp_wait_run_hook();
     if (looks < STREAM_LOOKS)
-        stp_wait_yield(0);
+        stp_yield_and_run_hook(0);
     else
         nanosleep(&nap, NULL);
 }
@@ -189,7 +189,7 @@ static int stream_start_locked(int device, char *why)
     snprintf(why, STP_STREAM_WHY, "no context for operations on streams");
     if (stp_ctx_open_stream() != 0) goto err_words;
     /* made now: what registers memory may wait for streams, which may then wait for us */
-    stp_bounce_give(stp_bounce_take());
+    stp_bounce_give(stp_bounce_wait_take());
     streams.stop = false;
     streams.n_called = streams.n_done = 0;
     for (int i = 0; i < STREAM_MAX; i++)
@@ -199,7 +199,7 @@ static int stream_start_locked(int device, char *why)
     if (rc != 0) goto err_context;
     for (int i = 0; i < STREAM_MAX; i++)
         pthread_mutex_init(&streams.slots[i].lock, NULL);
-    /* Pairs with the acquire loads in stp_stream_stop() and stp_stream_halt(). */
+    /* Pairs with the acquire loads in stp_stream_stop() and stp_stream_release_all_waits(). */
     __atomic_store_n(&streams.running, true, __ATOMIC_RELEASE);
     return 0;
 
@@ -239,14 +239,14 @@ void stp_stream_stop(void)
     if (!__atomic_load_n(&streams.running, __ATOMIC_ACQUIRE)) return;
     /* Pairs with the addition in stream_finish(). */
     while (__atomic_load_n(&streams.n_done, __ATOMIC_ACQUIRE) != streams.n_called)
-        stp_wait_idle(&wait);
+        stp_wait_idle_is_long(&wait);
     /* a stream may be about to look at its word, or to write what it has passed */
     for (int i = 0; i < STREAM_MAX; i++) {
         while (slot_is_waiting(&streams.slots[i]))
-            stp_wait_idle(&wait);
+            stp_wait_idle_is_long(&wait);
     }
     stream_end();
-    stp_streams_stop();
+    stp_streams_release_contexts();
 }
 
 /*
@@ -271,7 +271,7 @@ static void slot_let_go(const struct stream_slot *slot)
 }
 
 /* Without locks: others may hold them, and will not give them back. */
-void stp_stream_halt(void)
+void stp_stream_release_all_waits(void)
 {
     /* Pairs with the release stores in stream_start_locked() and stream_end(). */
     if (!__atomic_load_n(&streams.running, __ATOMIC_ACQUIRE)) return;
@@ -290,7 +290,7 @@ void stp_stream_halt(void)
 static int stream_device_of(const struct stp_space *space)
 {
     if (!space->host) return space->device;
-    return space->mapped != NULL ? stp_mapped_ordinal(space) : -1;
+    return space->pinned != NULL ? stp_pinned_device_ordinal(space) : -1;
 }
 
 /* What cannot be made now is tried again with the next space, or by the call that needs it. */
@@ -303,7 +303,7 @@ static void stream_prepare_locked(void)
             stp_debug("streams: gpu %d: not ready for operations on them: %s", device, why);
 }
 
-void stp_stream_count_space(const struct stp_space *space, int by)
+void stp_stream_on_space_change(const struct stp_space *space, int by)
 {
     int device = stream_device_of(space);
 
@@ -354,7 +354,7 @@ static struct stream_slot *slot_find_locked(const struct stp_stream *stream, con
     return room;
 }
 
-struct stream_slot *stp_stream_begin(void *handle, int device, const char *fn)
+struct stream_slot *stp_stream_lock_slot(void *handle, int device, const char *fn)
 {
     char why[STP_STREAM_WHY];
     struct stp_stream stream;
@@ -373,7 +373,7 @@ struct stream_slot *stp_stream_begin(void *handle, int device, const char *fn)
     return slot;
 }
 
-void stp_stream_end(struct stream_slot *slot)
+void stp_stream_unlock_slot(struct stream_slot *slot)
 {
     stp_stream_leave();
     pthread_mutex_unlock(&slot->lock);
@@ -417,7 +417,7 @@ static void slot_take_wait(struct stream_slot *slot)
     struct stp_wait wait = {0};
 
     while (!slot_may_wait(slot))
-        stp_wait_idle(&wait);
+        stp_wait_idle_is_long(&wait);
     stp_wait_end(&wait);
 }
 

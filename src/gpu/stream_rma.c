@@ -3,9 +3,9 @@
  * Puts, gets and signals in the order of a stream: by the stream itself where its device reaches
  * both ends, else by the thread. Design: docs/design/streams.md.
  */
-#include "stream_ops.h"
+#include "stream_engine.h"
 
-#include "spaces/cuda/mapped.h"
+#include "spaces/cuda/pinned_host.h"
 
 /* ---- where things are ------------------------------------------------------------------ */
 
@@ -27,7 +27,8 @@ void *stp_stream_there(const struct stp_stream *stream, const void *addr, int pe
 
     *on_device = false;
     if (space == NULL || local < 0) return NULL;
-    if (space->host) return space->mapped != NULL ? stp_mapped_ptr(space, local, offset) : NULL;
+    if (space->host)
+        return space->pinned != NULL ? stp_pinned_device_ptr(space, local, offset) : NULL;
     *on_device = true;
     if (space->device != stream->device) return NULL;
     part = stp_kind_reach(space, local);
@@ -66,7 +67,7 @@ static bool stream_own_end(const struct stp_stream *stream, const void *ptr, con
         return *there != NULL;
     }
     *there = ptr;
-    *on_device = stp_kind_of(ptr) != NULL;
+    *on_device = stp_device_kind_of(ptr) != NULL;
     return *on_device || stp_stream_reaches(ptr);
 }
 
@@ -125,10 +126,10 @@ static void stream_transfer(void *dest, const void *source, size_t nbytes, int p
     stp_check_live(fn);
     stp_kind_begin();
     stream_check(put ? dest : source, nbytes, pe, fn, put ? "dest" : "source");
-    slot = stp_stream_begin(stream, stp_stream_choose(dest, source), fn);
+    slot = stp_stream_lock_slot(stream, stp_stream_choose(dest, source), fn);
     if (nbytes > 0 && !stream_copies(slot, dest, source, nbytes, pe, put, fn))
         stp_stream_hand_over(slot, &work, !nbi);
-    stp_stream_end(slot);
+    stp_stream_unlock_slot(slot);
 }
 
 void stp_stream_put(void *dest, const void *source, size_t nbytes, int pe, bool nbi, void *stream,
@@ -188,13 +189,14 @@ static void stream_signal(void *dest, const void *source, size_t nbytes, uint64_
         stp_fatal(fn, "sig_addr %p is not aligned to 8 bytes", (void *)sig_addr);
     stream_check(sig_addr, sizeof(signal), pe, fn, "sig_addr");
     stream_check(dest, nbytes, pe, fn, "dest");
-    slot = stp_stream_begin(stream, stp_stream_choose(nbytes > 0 ? dest : sig_addr, sig_addr), fn);
+    slot =
+        stp_stream_lock_slot(stream, stp_stream_choose(nbytes > 0 ? dest : sig_addr, sig_addr), fn);
     word = stream_word(slot, sig_addr, sig_op, pe);
     if (word == NULL || (nbytes > 0 && !stream_copies(slot, dest, source, nbytes, pe, true, fn)))
         stp_stream_hand_over(slot, &work, !nbi);
     else if (stp_stream_write(&slot->stream, word, signal) != 0)
         stp_fatal(fn, "the stream cannot write sig_addr %p", (void *)sig_addr);
-    stp_stream_end(slot);
+    stp_stream_unlock_slot(slot);
 }
 
 void pshmemx_putmem_signal_on_stream(void *dest, const void *source, size_t nelems,

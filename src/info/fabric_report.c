@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/plugin_load.h"
+#include "base/fabric_module_dlopen.h"
 #include "core/core.h"
-#include "offers.h"
+#include "provider_offers.h"
 
 static void info_node(struct stp_report *report)
 {
@@ -37,7 +37,7 @@ static void info_node(struct stp_report *report)
 static void info_fabric(struct stp_report *report)
 {
     char path[PATH_MAX], why[PATH_MAX + 64];
-    int rc = stp_plugin_path(path, sizeof(path), why, sizeof(why));
+    int rc = stp_fabric_module_path(path, sizeof(path), why, sizeof(why));
 
     stp_report_item(report, "path", "fabric");
     stp_report_text(report, "how", "libfabric, loaded by the jobs that need it");
@@ -84,7 +84,7 @@ static void info_all_providers(struct stp_report *report)
 {
     struct stp_info_offers offers;
     char why[PATH_MAX + 64];
-    int rc = stp_info_offers_ask(&offers, 1, 1, NULL, 0, why, sizeof(why));
+    int rc = stp_info_offers_query_providers(&offers, 1, 1, NULL, 0, why, sizeof(why));
 
     if (why[0] != '\0') {
         stp_report_text(report, "why_not", why);

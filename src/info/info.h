@@ -11,7 +11,7 @@
 void stp_info_conduits(struct stp_report *report);  /* info_fabric.c */
 void stp_info_providers(struct stp_report *report); /* info_fabric.c; loads libfabric */
 void stp_info_launcher(struct stp_report *report);  /* info_launcher.c; loads libpmix */
-void stp_info_topology(struct stp_report *report);  /* topology.c; loads hwloc */
+void stp_info_topology(struct stp_report *report);  /* cpu_topology.c; loads hwloc */
 
 /* The list of the kinds of memory, each with its state and devices (info_spaces.c). */
 void stp_info_kinds(struct stp_report *report);

@@ -12,7 +12,7 @@ void stp_info_launcher(struct stp_report *report)
 {
     struct stp_pmi_details details;
 
-    stp_pmi_query(&details);
+    stp_pmi_describe_client(&details);
     stp_report_text(report, "client", details.client);
     stp_report_text(report, "why", details.why);
     stp_report_flag(report, "libpmix", details.libpmix[0] == '\0');

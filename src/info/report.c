@@ -5,7 +5,7 @@
  */
 #include "report.h"
 
-#include "json/json.h"
+#include "json/json_string.h"
 
 #include <errno.h>
 #include <stdarg.h>

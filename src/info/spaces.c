@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attributes.h"
+#include "space_attributes.h"
 #include "coll/coll.h"
 #include "pshmem.h"
 
@@ -234,12 +234,12 @@ static void spaces_ask(struct spaces_kind *kind)
 /* ---- printing on PE 0 -------------------------------------------------------------------- */
 
 /* Writes the PEs whose want[] is set, "0-3, 7". */
-static void spaces_ranges(struct stp_list *list, const bool *want)
+static void spaces_ranges(struct stp_pe_list *list, const bool *want)
 {
-    *list = (struct stp_list){.first = -1};
+    *list = (struct stp_pe_list){.first = -1};
     for (int pe = 0; pe < stp_rt.n_pes; pe++)
-        if (want[pe]) stp_list_add(list, pe);
-    stp_list_close(list);
+        if (want[pe]) stp_pe_list_append(list, pe);
+    stp_pe_list_end(list);
 }
 
 /* What members, or the others, say: each text once, with all the PEs that say it. */
@@ -248,7 +248,7 @@ static void spaces_print_texts(struct stp_report *report, const struct spaces_ki
 {
     size_t n = (size_t)stp_rt.n_pes;
     bool *done = calloc(2 * n, sizeof(*done)), *same = done + n;
-    struct stp_list pes;
+    struct stp_pe_list pes;
     char title[sizeof(pes.text) + 8];
 
     if (done == NULL) return;
@@ -292,7 +292,7 @@ static void spaces_print_row(struct stp_report *report, const struct spaces_kind
 {
     size_t n = (size_t)stp_rt.n_pes;
     const unsigned char *row = kind->paths + from * n;
-    struct stp_list to;
+    struct stp_pe_list to;
     char title[sizeof(to.text) + 8];
 
     snprintf(title, sizeof(title), "%s%s", report->json ? "" : "from PE ", pes);
@@ -312,7 +312,7 @@ static void spaces_print_paths(struct stp_report *report, const struct spaces_ki
 {
     size_t n = (size_t)stp_rt.n_pes;
     bool *done = calloc(2 * n, sizeof(*done)), *want = done + n;
-    struct stp_list pes;
+    struct stp_pe_list pes;
 
     stp_report_list(report, "paths");
     for (size_t from = 0; from < n && done != NULL && kind->paths != NULL; from++) {

@@ -6,12 +6,12 @@
  */
 #include "rma.h"
 
-#include "transport/amo.h"
+#include "transport/cpu_amo.h"
 
 void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const void *operand,
                    const void *compare, void *result)
 {
-    /* Acquire, because the value is fetched: transport/amo_cpu.tmpl.h names what it pairs with. */
+    /* Acquire, because the value is fetched: transport/cpu_amo.tmpl.h names what it pairs with. */
     stp_amo_cpu(there, nbytes, op, operand, compare, result, __ATOMIC_ACQUIRE);
 }
 
@@ -30,7 +30,7 @@ void stp_amo_to(struct stp_ctx *ctx, const struct stp_target *dest, enum stp_fab
     case STP_PATH_DEVICE: /* no atomics by copies */
     case STP_PATH_CMA:
     case STP_PATH_STAGED:
-        stp_stage_amo(dest, op, dtype, operand, compare, result);
+        stp_stage_amo_by_owner(dest, op, dtype, operand, compare, result);
         break;
     }
 }

@@ -58,9 +58,9 @@ void stp_copy_open(struct stp_ctx *ctx, const char *fn)
         if (stp_kinds[id]->device != NULL) (void)copy_queue_make(ctx, id, fn);
 }
 
-void stp_copy_ready(void)
+void stp_bounce_preallocate(void)
 {
-    stp_bounce_give(stp_bounce_take());
+    stp_bounce_give(stp_bounce_wait_take());
 }
 
 void stp_copy_flush(struct stp_ctx *ctx)
@@ -210,7 +210,7 @@ static void copy_load_host(void *value, const void *word, size_t nbytes)
 
 void stp_load_slow(void *value, const void *word, size_t nbytes)
 {
-    const struct stp_kind *kind = stp_kind_of(word);
+    const struct stp_kind *kind = stp_device_kind_of(word);
 
     if (kind == NULL)
         copy_load_host(value, word, nbytes);
@@ -258,13 +258,13 @@ char *stp_bounce_try(void)
     return buffer;
 }
 
-char *stp_bounce_take(void)
+char *stp_bounce_wait_take(void)
 {
     struct stp_wait wait = {0};
     char *buffer;
 
     while ((buffer = stp_bounce_try()) == NULL)
-        stp_wait_idle(&wait);
+        stp_wait_idle_is_long(&wait);
     return buffer;
 }
 

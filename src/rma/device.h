@@ -8,8 +8,8 @@
 #define STP_DEVICE_H
 
 #include "base/base.h"
-#include "spaces/private.h"
-#include "spaces/spaces.h"
+#include "spaces/private_pages.h"
+#include "spaces/space_registry.h"
 #include "transport/transport.h"
 
 struct stp_ctx;
@@ -24,7 +24,7 @@ enum stp_access_path stp_access_path_to(struct stp_space *space, int pe, enum st
 /* The kind outside the window that a buffer of the program belongs to, NULL for host memory. */
 static inline const struct stp_kind *stp_device_of(const void *ptr)
 {
-    return STP_LIKELY(!stp_win.devices) ? NULL : stp_kind_of(ptr);
+    return STP_LIKELY(!stp_win.devices) ? NULL : stp_device_kind_of(ptr);
 }
 
 /*
@@ -34,10 +34,10 @@ static inline const struct stp_kind *stp_device_of(const void *ptr)
 static inline bool stp_on_device(const void *dest, const void *source)
 {
     if (STP_UNLIKELY(__atomic_load_n(&stp_private_n, __ATOMIC_RELAXED) != 0) &&
-        (stp_private_hold(dest) || stp_private_hold(source)))
+        (stp_private_contains(dest) || stp_private_contains(source)))
         return true;
     return STP_UNLIKELY(stp_win.devices) &&
-           (stp_kind_of(dest) != NULL || stp_kind_of(source) != NULL);
+           (stp_device_kind_of(dest) != NULL || stp_device_kind_of(source) != NULL);
 }
 
 /*
@@ -73,7 +73,7 @@ void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn)
  * that is made; what all contexts share, when a space of device memory is.
  */
 void stp_copy_open(struct stp_ctx *ctx, const char *fn);
-void stp_copy_ready(void);
+void stp_bounce_preallocate(void);
 
 /* Complete the copies of the context; give its queues back, after that. */
 void stp_copy_flush(struct stp_ctx *ctx);
@@ -91,7 +91,7 @@ void stp_load_slow(void *value, const void *word, size_t nbytes);
  */
 #define STP_BOUNCE_BYTES ((size_t)256 << 10)
 #define STP_BOUNCE_BUFFERS 16
-char *stp_bounce_take(void);
+char *stp_bounce_wait_take(void);
 char *stp_bounce_try(void); /* NULL: all are in use */
 void stp_bounce_give(char *buffer);
 void stp_bounce_fini(void);
@@ -115,8 +115,8 @@ bool stp_fragment_next(struct stp_fragments *fragments, struct stp_fragment *fra
  * Have the allocation of private memory of the kind registered with the fabric, for the operations
  * that this thread issues until release; -1: it cannot be.
  */
-int stp_device_mr_get(const struct stp_kind *kind, const void *ptr, size_t nbytes);
-void stp_device_mr_put(int number); /* -1 is fine */
+int stp_device_mr_make_current(const struct stp_kind *kind, const void *ptr, size_t nbytes);
+void stp_device_mr_unset_current(int number); /* -1 is fine */
 void stp_device_mr_fini(void);
 
 /* ---- private pages (cma.c) --------------------------------------------- */
@@ -141,16 +141,17 @@ void stp_stage_get(struct stp_ctx *ctx, const struct stp_target *source, void *d
                    const struct stp_strided_copy *rows);
 
 /* An atomic on a word of a device space: the process of its owner does it. Done on return. */
-void stp_stage_amo(const struct stp_target *dest, enum stp_fabric_amo op, enum stp_dtype dtype,
-                   const void *operand, const void *compare, void *result);
+void stp_stage_amo_by_owner(const struct stp_target *dest, enum stp_fabric_amo op,
+                            enum stp_dtype dtype, const void *operand, const void *compare,
+                            void *result);
 
 /*
  * Kernels on this device may change words of this PE's device memory: from now on its atomics are
  * atomic to theirs (owner_amo.c). Keep undoes one call. 0; -errno, not logged: a device cannot do
  * that, and all is as before. Is it so for the words of this GPU space?
  */
-int stp_stage_gpu_amo_enable(int device);
-void stp_stage_gpu_amo_disable(void);
+int stp_stage_gpu_amo_acquire(int device);
+void stp_stage_gpu_amo_release(void);
 bool stp_stage_gpu_amo_enabled(const struct stp_space *space);
 
 /* Bytes of the internal space that staging wants, a PE, in front of the teams' areas. */
@@ -165,11 +166,11 @@ void stp_proxy_stop(void);
  * In a job that is being aborted: has the proxy thread left, after a short wait? Then nobody
  * serves.
  */
-bool stp_proxy_halt(void);
+bool stp_proxy_abandon(void);
 
 /*
  * Look whether requests came through the fabric; wakes the proxy thread. Never blocks. Any thread.
  */
-void stp_proxy_served(void);
+void stp_proxy_wake_if_requests(void);
 
 #endif /* STP_DEVICE_H */

@@ -93,7 +93,7 @@ static int buffer_make_locked(const struct stp_kind *kind, const struct stp_allo
     return number;
 }
 
-int stp_device_mr_get(const struct stp_kind *kind, const void *ptr, size_t nbytes)
+int stp_device_mr_make_current(const struct stp_kind *kind, const void *ptr, size_t nbytes)
 {
     struct stp_allocation wanted;
     int number = -1;
@@ -118,7 +118,7 @@ int stp_device_mr_get(const struct stp_kind *kind, const void *ptr, size_t nbyte
     return number;
 }
 
-void stp_device_mr_put(int number)
+void stp_device_mr_unset_current(int number)
 {
     if (STP_LIKELY(number < 0)) return;
     stp_rt.fabric.set_current_local_mr(-1);

@@ -13,9 +13,9 @@ static void *locate_segment(const void *addr, size_t offset, int pe, int local)
     const struct stp_pe_info *pe_info;
 
     if (pe == stp_rt.pe) return (void *)(uintptr_t)addr;
-    pe_info = stp_boot_pe_info(pe);
-    if (stp_segment.fd < 0 || pe_info->segment_fd < 0) return NULL;
-    return stp_segment_reach(local, pe_info->pid, pe_info->segment_fd, offset);
+    pe_info = stp_boot_local_pe_info(pe);
+    if (stp_data_segment.fd < 0 || pe_info->segment_fd < 0) return NULL;
+    return stp_data_segment_reach(local, pe_info->pid, pe_info->segment_fd, offset);
 }
 
 /*
@@ -56,7 +56,7 @@ static void *locate_host(const void *addr, size_t nbytes, int pe, const char *fn
             stp_fatal(NULL, "cannot reach the symmetric memory of PE %d", pe);
         return stp_window_part(local) + offset;
     }
-    if (stp_segment_offset(addr, &offset)) return locate_segment(addr, offset, pe, local);
+    if (stp_data_segment_offset(addr, &offset)) return locate_segment(addr, offset, pe, local);
     return locate_outside(addr, nbytes, pe, local, fn, argument);
 }
 
@@ -77,7 +77,7 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
     char globals[256], whose[1792]; /* a line has 2048 */
 
     if (heap == NULL) stp_fatal(fn, "called before shmem_init or after shmem_finalize");
-    kept = stp_space_lookup_reserved(addr, &offset);
+    kept = stp_space_lookup_ungrown(addr, &offset);
     if (kept != NULL)
         stp_fatal(
             fn,
@@ -86,14 +86,14 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
             argument, addr, offset, kept->number, stp_space_nbytes(kept), kept->max_bytes);
     if (stp_space_lookup_destroyed(addr, whose, sizeof(whose)))
         stp_fatal(fn, "%s %p is not symmetric: it was in %s", argument, addr, whose);
-    if (stp_addr_describe(addr, whose, sizeof(whose)))
+    if (stp_describe_unsymmetric_addr(addr, whose, sizeof(whose)))
         stp_fatal(fn, "%s %p is not symmetric: %s", argument, addr, whose);
     snprintf(whose, sizeof(whose), "%p..%p", (void *)heap->base,
              (void *)(heap->base + stp_space_nbytes(heap)));
     stp_fatal(fn,
               "%s %p is not symmetric: it is neither in the symmetric heap (%s), nor in a space, "
               "nor a global or static of the executable (%s)",
-              argument, addr, whose, stp_segment_format(globals, sizeof(globals)));
+              argument, addr, whose, stp_data_segment_format(globals, sizeof(globals)));
 }
 
 /* SHMEM_CHECK=1: nbytes at offset of space, which are at addr here, are in a live allocation. */
@@ -198,16 +198,17 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
     target.number = target.space->number;
     target.path = stp_access_path_to(target.space, pe, use);
     if (target.path == STP_PATH_HOST) target.path = STP_PATH_FABRIC; /* unshared globals */
-    if (target.path == STP_PATH_FABRIC && !stp_rt.has_fabric) stp_fatal_unshared(addr, pe, fn);
+    if (target.path == STP_PATH_FABRIC && !stp_rt.has_fabric)
+        stp_fatal_global_unreachable(addr, pe, fn);
     if (target.path == STP_PATH_DEVICE)
         target.there = (char *)stp_kind_reach(target.space, stp_local_of(pe)) + target.offset;
     return target;
 }
 
-_Noreturn void stp_fatal_unshared(const void *addr, int pe, const char *fn)
+_Noreturn void stp_fatal_global_unreachable(const void *addr, int pe, const char *fn)
 {
-    stp_peer_monitor_require(pe);
+    stp_peer_require_alive(pe);
     stp_fatal(fn, "%p is a global or static, and those of PE %d cannot be reached: %s", addr, pe,
-              stp_segment.why_not != NULL ? stp_segment.why_not
-                                          : "its process does not share them");
+              stp_data_segment.why_not != NULL ? stp_data_segment.why_not
+                                               : "its process does not share them");
 }

@@ -108,7 +108,7 @@ static void hold_wait(struct lock_hold *hold, unsigned ticket, const char *fn)
 
     /* Pairs with the release store in hold_leave(). */
     while (__atomic_load_n(&hold->turn, __ATOMIC_ACQUIRE) != ticket)
-        if (STP_UNLIKELY(stp_wait_idle(&wait))) lock_show(fn, hold->lock, stp_rt.pe);
+        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait))) lock_show(fn, hold->lock, stp_rt.pe);
     stp_wait_end(&wait);
     holds_lock();
     hold->owner = thread_number();
@@ -256,7 +256,7 @@ static uint32_t lock_wait(const struct lock_word *word, uint32_t mask, int befor
     uint32_t mine = lock_mine(word);
 
     while ((mine & mask) == 0) {
-        if (STP_UNLIKELY(stp_wait_idle(&wait))) lock_show(fn, word, before);
+        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait))) lock_show(fn, word, before);
         mine = lock_mine(word);
     }
     stp_wait_end(&wait);
@@ -328,7 +328,7 @@ int pshmem_test_lock(long *lock)
         return 0;
     }
     if (hold != NULL) hold_leave(hold);
-    stp_wait_missed(); /* a program may test in a loop */
+    stp_wait_after_failed_test(); /* a program may test in a loop */
     return 1;
 }
 STP_PROFILED(shmem_test_lock);

@@ -5,7 +5,7 @@
  */
 #include "stage.h"
 
-#include "spaces/cuda/mapped.h"
+#include "spaces/cuda/pinned_host.h"
 
 #include <shmemx_device_machine.h>
 
@@ -18,20 +18,20 @@ static struct {
 
 /* ---- by the device ------------------------------------------------------------------------ */
 
-int stp_stage_gpu_amo_enable(int device)
+int stp_stage_gpu_amo_acquire(int device)
 {
     int rc;
 
     pthread_mutex_lock(&words.lock); /* what is under way was begun without kernels, and ends so */
-    rc = stp_gpu_amo_enable(device);
+    rc = stp_gpu_amo_acquire(device);
     pthread_mutex_unlock(&words.lock);
     return rc;
 }
 
-void stp_stage_gpu_amo_disable(void)
+void stp_stage_gpu_amo_release(void)
 {
     pthread_mutex_lock(&words.lock);
-    stp_gpu_amo_disable();
+    stp_gpu_amo_release();
     pthread_mutex_unlock(&words.lock);
 }
 

@@ -128,11 +128,11 @@ static void proxy_sleep(struct stage_mailbox *box)
     /* Pairs with the fence of stp_stage_ring(). */
     __atomic_store_n(&box->sleeping, 1, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    /* Pairs with the stores in stp_proxy_stop() and stp_proxy_halt(), which ring after them. */
+    /* Pairs with the stores in stp_proxy_stop() and stp_proxy_abandon(), which ring after them. */
     if (!proxy_has_work(box) && !__atomic_load_n(&proxy.stop, __ATOMIC_SEQ_CST))
         (void)stp_sleep_on(&box->rings, seen);
     __atomic_store_n(&box->sleeping, 0, __ATOMIC_SEQ_CST);
-    stp_thread_exit_check();
+    stp_thread_exit_if_program_ended();
 }
 
 static void *proxy_main(void *arg)
@@ -149,17 +149,17 @@ static void *proxy_main(void *arg)
             __atomic_store_n(&box->served, next + 1, __ATOMIC_RELEASE);
             idle = 0;
         } else if (idle++ < PROXY_LOOKS) {
-            stp_wait_yield(0);
+            stp_yield_and_run_hook(0);
         } else {
             proxy_sleep(box);
         }
     }
-    /* Pairs with the loads in stp_proxy_halt(). */
+    /* Pairs with the loads in stp_proxy_abandon(). */
     __atomic_store_n(&proxy.left, true, __ATOMIC_SEQ_CST);
     return NULL;
 }
 
-void stp_proxy_served(void)
+void stp_proxy_wake_if_requests(void)
 {
     struct stage_mailbox *box;
 
@@ -172,7 +172,7 @@ void stp_proxy_served(void)
 /* What the proxy thread copies from and to: quick for devices while it serves. */
 static void proxy_pin(bool on)
 {
-    size_t nbytes = stp_stage_chunk() * (STAGE_SLOTS + STAGE_REPLIES);
+    size_t nbytes = stp_stage_slot_bytes() * (STAGE_SLOTS + STAGE_REPLIES);
     char *memory = stp_stage_slot_memory(0);
 
     if (on)
@@ -193,7 +193,7 @@ void stp_proxy_start(void)
         rc = stp_thread_start(&proxy.thread, "steppe-proxy", proxy_main);
         if (rc == 0) {
             proxy_pin(true);
-            /* Pairs with the loads in stp_proxy_served(), stp_proxy_stop() and stp_proxy_halt(). */
+            /* Pairs with the loads in stp_proxy_wake_if_requests(), _stop() and _abandon(). */
             __atomic_store_n(&proxy.running, true, __ATOMIC_SEQ_CST);
         }
     }
@@ -218,7 +218,7 @@ void stp_proxy_stop(void)
 
 #define PROXY_HALT_MS 100
 
-bool stp_proxy_halt(void)
+bool stp_proxy_abandon(void)
 {
     /* Pairs with the stores in stp_proxy_start() and stp_proxy_stop(). */
     if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) return true;

@@ -31,7 +31,7 @@ static bool rma_fabric_reaches(const struct stp_kind *kind, const void *buffer,
     if (STP_LIKELY(kind == NULL)) return true;
     space = stp_space_lookup(buffer, &offset);
     if (space != NULL && space->registered) return true;
-    if (rows->n == 1) *held = stp_device_mr_get(kind, buffer, rows->width);
+    if (rows->n == 1) *held = stp_device_mr_make_current(kind, buffer, rows->width);
     return *held >= 0;
 }
 
@@ -91,7 +91,7 @@ static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                const struct stp_strided_copy *rows)
 {
     struct stp_fragments fragments = {.rows = *rows, .room = STP_BOUNCE_BYTES};
-    char *buffers[2] = {stp_bounce_take(), stp_bounce_try()};
+    char *buffers[2] = {stp_bounce_wait_take(), stp_bounce_try()};
     struct stp_fragment fragment, sent = {.n = 0};
     unsigned k = 0;
 
@@ -122,7 +122,7 @@ static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                const struct stp_strided_copy *rows)
 {
     struct stp_fragments fragments = {.rows = *rows, .room = STP_BOUNCE_BYTES};
-    char *buffers[2] = {stp_bounce_take(), stp_bounce_try()};
+    char *buffers[2] = {stp_bounce_wait_take(), stp_bounce_try()};
     struct stp_fragment fragment;
 
     for (unsigned k = 0; stp_fragment_next(&fragments, &fragment); k++) {
@@ -160,7 +160,7 @@ static void rma_put_fabric(struct stp_ctx *ctx, const struct stp_kind *from,
         stp_rt.fabric.put(ctx->fabric, &row, source + i * rows->source_pitch, rows->width,
                           end == STP_COPY_NONE);
     }
-    stp_device_mr_put(held);
+    stp_device_mr_unset_current(held);
 }
 
 static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
@@ -176,14 +176,14 @@ static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
     }
     if (rows->n == 1 && end == STP_COPY_REMOTE) {
         fabric->get(ctx->fabric, source, dest, rows->width, false);
-        stp_device_mr_put(held);
+        stp_device_mr_unset_current(held);
         return;
     }
     for (size_t i = 0; i < rows->n; i++) {
         struct stp_target row = rma_behind(source, i * rows->source_pitch);
         fabric->get(ctx->fabric, &row, dest + i * rows->dest_pitch, rows->width, true);
     }
-    stp_device_mr_put(held);
+    stp_device_mr_unset_current(held);
     if (end == STP_COPY_REMOTE) fabric->quiet(ctx->fabric); /* the data is here on return */
 }
 

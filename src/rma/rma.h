@@ -7,11 +7,11 @@
 #ifndef STP_RMA_H
 #define STP_RMA_H
 
-#include "base/wait_state.h"
+#include "base/wait_state_page.h"
 #include "boot/boot.h"
 #include "core/core.h"
 #include "device.h"
-#include "peer_monitor.h"
+#include "peer_check.h"
 
 /* ---- where an object is (locate.c) ----------------------------------------- */
 
@@ -57,7 +57,7 @@ struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t 
                                 const char *fn, const char *argument);
 
 /* The data segment of pe cannot be reached, for the reason known here. */
-_Noreturn void stp_fatal_unshared(const void *addr, int pe, const char *fn) STP_COLD;
+_Noreturn void stp_fatal_global_unreachable(const void *addr, int pe, const char *fn) STP_COLD;
 
 /* ---- contexts ----------------------------------------------------------- */
 
@@ -94,7 +94,7 @@ void stp_ctx_close_stream(void);
 void stp_ctx_init(void);
 void stp_ctx_close_default(void);
 void stp_ctx_internal_quiet(void);
-void stp_ctx_close_queues(void);
+void stp_ctx_close_internal_queues(void);
 void stp_ctx_internal_fini(void);
 
 /* Destroy the shareable contexts of a team that is going away. */
@@ -269,19 +269,19 @@ void stp_quiet(struct stp_ctx *ctx);
 /* Forget what this PE holds: behind the last barrier. */
 void stp_locks_forget(void);
 
-/* ---- waiting (wait.c) --------------------------------------------------- */
+/* ---- waiting (wait_step.c) --------------------------------------------------- */
 
 /*
  * One step of a wait for something another PE or thread does: spin or yield, serve the fabric.
  * True: it has lasted, and stp_wait_show() is to be called. Behind the loop: stp_wait_end().
  */
-bool stp_wait_idle(struct stp_wait *wait);
+bool stp_wait_idle_is_long(struct stp_wait *wait);
 
 /*
  * After a test that failed: serve the fabric, and now and then let another PE run, since a
  * program may test in a loop.
  */
-void stp_wait_missed(void);
+void stp_wait_after_failed_test(void);
 
 /*
  * Which outcomes of a comparison satisfy cmp: bit 0 less, bit 1 equal, bit 2 greater. Fatal when

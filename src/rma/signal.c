@@ -4,7 +4,7 @@
  */
 #include "rma.h"
 
-#include "spaces/cuda/mapped.h"
+#include "spaces/cuda/pinned_host.h"
 
 #include <string.h>
 
@@ -49,8 +49,8 @@ static void *signal_of_device(const uint64_t *sig_addr, int pe)
     size_t offset;
     struct stp_space *space = stp_space_lookup(sig_addr, &offset);
 
-    if (space == NULL || space->mapped == NULL || !stp_win.cpu_atomics) return NULL;
-    return stp_mapped_ptr(space, stp_local_of(pe), offset);
+    if (space == NULL || space->pinned == NULL || !stp_win.cpu_atomics) return NULL;
+    return stp_pinned_device_ptr(space, stp_local_of(pe), offset);
 }
 
 /* Behind the hit of stp_put_signal(). The two halves may have to go different ways. */
@@ -175,8 +175,8 @@ uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 
     signal_check(sig_addr, __func__);
     value = signal_load(sig_addr);
-    stp_remote_flush(); /* the caller may act upon it */
-    stp_wait_missed();  /* a program may poll with it */
+    stp_remote_flush();           /* the caller may act upon it */
+    stp_wait_after_failed_test(); /* a program may poll with it */
     return value;
 }
 STP_PROFILED(shmem_signal_fetch);
@@ -203,7 +203,8 @@ uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_valu
     signal_check(sig_addr, __func__);
     value = signal_load(sig_addr);
     while (!(wanted >> (1 - (value < cmp_value) + (value > cmp_value)) & 1)) {
-        if (STP_UNLIKELY(stp_wait_idle(&wait))) signal_show(sig_addr, wanted, cmp_value, __func__);
+        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait)))
+            signal_show(sig_addr, wanted, cmp_value, __func__);
         value = signal_load(sig_addr);
     }
     stp_wait_end(&wait);

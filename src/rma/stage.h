@@ -54,7 +54,7 @@ struct stage_mailbox {
 struct stage_mailbox *stp_stage_mailbox(void);
 
 /* Bytes of one slot's memory, head and data; replies have as many. */
-size_t stp_stage_chunk(void);
+size_t stp_stage_slot_bytes(void);
 char *stp_stage_slot_memory(unsigned slot);
 char *stp_stage_reply_memory(unsigned reply);
 

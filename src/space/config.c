@@ -5,7 +5,7 @@
  */
 #include "create.h"
 
-#include "spaces/private.h"
+#include "spaces/private_pages.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -253,7 +253,7 @@ static int create_check_params(const struct create *c)
     return rc == 0 ? create_check_max(c) : rc;
 }
 
-int stp_create_check(struct create *c, const shmem_space_config_t *config)
+int stp_create_check_and_prepare(struct create *c, const shmem_space_config_t *config)
 {
     int rc = create_check_config(c, config);
 

@@ -8,7 +8,7 @@
 
 #include "rma/rma.h"
 #include "team/team.h"
-#include "spaces/cuda/mapped.h"
+#include "spaces/cuda/pinned_host.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -122,7 +122,7 @@ static int create_find_free(struct create *c)
         c->number = stp_coll_agree_index(c->parent, create_find_number, c);
         c->offset = stp_coll_agree_index(c->parent, create_find_offset, c);
         if (c->number != SIZE_MAX && c->offset != SIZE_MAX) return 0;
-        if (!stp_coll_search_again(&c->search, c->floor_number > 0 || c->floor_offset > 0))
+        if (!stp_coll_index_search_again(&c->search, c->floor_number > 0 || c->floor_offset > 0))
             return create_no_room(c);
         c->floor_number = c->floor_offset = 0;
     }
@@ -173,9 +173,9 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
     };
     int64_t mine[CONFIG_N], facts[N];
 
-    stp_coll_search_begin(&c->search, c->parent, stp_space_lookup_freed_since);
+    stp_coll_index_search_begin(&c->search, c->parent, stp_space_room_freed_since);
     stp_create_numbers(config, c, mine); /* before the check rounds some */
-    facts[FAILED] = stp_create_check(c, config) != 0;
+    facts[FAILED] = stp_create_check_and_prepare(c, config) != 0;
     for (int i = 0; i < CONFIG_N; i++)
         create_range(&facts[2 * i], mine[i]);
     create_range(&facts[ACCESS], c->access);
@@ -272,7 +272,7 @@ static int create_open(struct create *c)
     c->space->offset = c->outside ? SIZE_MAX : c->offset;
     rc = stp_space_open(c->space, &c->params, true, &c->share, &c->region);
     if (rc == 0 && c->params.pinned) {
-        rc = stp_mapped_create(c->space, &c->params);
+        rc = stp_pinned_register_space(c->space, &c->params);
         if (rc != 0) stp_space_shut(c->space);
     }
     return rc == 0 ? OPEN_DONE : rc == -EEXIST ? OPEN_LOST_RACE : OPEN_FAILED;
@@ -338,13 +338,13 @@ static int create_pin(struct create *c)
 {
     char why[2 * CREATE_WHY];
     int64_t failed =
-        c->access && stp_space_pin(c->space, 0, c->space->nbytes, why, sizeof(why)) != 0;
+        c->access && stp_space_pin_peers(c->space, 0, c->space->nbytes, why, sizeof(why)) != 0;
 
     if (failed != 0) stp_error("%s: host memory cannot be pinned for GPUs: %s", c->fn, why);
     stp_coll_agree(c->parent, &failed, 1);
     if (failed == 0) return OPEN_DONE;
     if (c->access) {
-        stp_mapped_detach(c->space);
+        stp_pinned_unregister_peers(c->space);
         stp_coll_sync(c->space->team);
     }
     return OPEN_FAILED;
@@ -359,7 +359,7 @@ static int create_build(struct create *c, struct create_verdict *verdict)
     int outcome = OPEN_DONE;
     bool opened;
 
-    stp_space_attempt_begin();
+    stp_space_claim_begin();
     if (c->access) outcome = c->refused ? OPEN_FAILED : create_open(c);
     opened = c->access && outcome == OPEN_DONE;
     if (c->access && create_attach(c, opened) != 0) outcome = OPEN_FAILED;
@@ -370,7 +370,7 @@ static int create_build(struct create *c, struct create_verdict *verdict)
         stp_coll_sync(c->space->team);
     }
     if (opened && verdict->outcome != OPEN_DONE) stp_space_shut(c->space);
-    stp_space_attempt_end();
+    stp_space_claim_end();
     return verdict->outcome;
 }
 
@@ -379,7 +379,7 @@ static void create_exchange_regions(struct create *c)
     struct stp_fabric_region *by_pe;
 
     if (!c->space->on_fabric) return;
-    by_pe = stp_space_descriptors(c->space, &c->region, c->fn);
+    by_pe = stp_space_gather_descriptors(c->space, &c->region, c->fn);
     if (stp_rt.fabric.region_peers(c->space->number, by_pe) != 0)
         stp_fatal(c->fn, "no memory for %d descriptors", stp_rt.n_pes);
     free(by_pe);
@@ -399,19 +399,19 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     space->on_fabric = stp_rt.has_fabric && verdict->registered;
     space->caps = stp_space_caps(space, verdict->ident, team->n_pes == stp_rt.n_pes);
     create_exchange_regions(c);
-    stp_space_changed(space, 1);
+    stp_space_notify_change(space, 1);
     if (space->host) return;
     /* what goes through the owner's proxy thread may overtake what the fabric carries */
     if (space->on_fabric || space->kind->device == NULL)
         __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (team->n_pes > 1) stp_proxy_start();
-    if (space->kind->device != NULL) stp_copy_ready();
+    if (space->kind->device != NULL) stp_bounce_preallocate();
 }
 
 /* Two threads that want the same place part ways here. */
 static int create_look_further(struct create *c)
 {
-    size_t step = stp_coll_search_step(&c->search);
+    size_t step = stp_coll_index_search_stride(&c->search);
 
     c->floor_number = c->number + step;
     if (!c->outside) c->floor_offset = c->offset + step * STP_RANGE_ALIGN;
@@ -425,7 +425,8 @@ static int create_run(struct create *c, const shmem_space_config_t *config)
 
     if (outcome != 0) return 1;
     if (create_teams(c) != 0) return 1;
-    c->refused = c->access && stp_space_admit_all(c->space, c->space->team, &c->params, c->fn) != 0;
+    c->refused =
+        c->access && stp_space_check_host_fit(c->space, c->space->team, &c->params, c->fn) != 0;
     while ((outcome = create_build(c, &verdict)) == OPEN_LOST_RACE)
         if (create_look_further(c) != 0) break;
     if (outcome != OPEN_DONE) {
@@ -519,7 +520,7 @@ static int create_public(const shmem_space_config_t *config, const shmemx_space_
     *team = SHMEM_TEAM_INVALID;
     if (stp_space_make(config, attr, &made, &made_team, fn) != 0) return 1;
     if (made == NULL) return 0;
-    stp_space_offer(made);
+    stp_space_set_usable(made);
     *space = stp_space_handle(made);
     *team = stp_team_handle(made_team);
     if (stp_env.spaces_table && stp_rt.pe == 0) pshmemx_space_print(2);

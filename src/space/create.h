@@ -23,12 +23,12 @@ struct create {
     struct stp_space *space;
     struct stp_part_export share;
     struct stp_fabric_region region;
-    size_t number, offset;             /* of the next attempt */
-    size_t floor_number, floor_offset; /* from which they are looked for */
-    struct stp_coll_search search;     /* for both */
-    bool everyone;                     /* all of the parent are members */
-    bool refused;                      /* members of this host do not fit it together */
-    bool outside;                      /* the space does not lie in the window */
+    size_t number, offset;               /* of the next attempt */
+    size_t floor_number, floor_offset;   /* from which they are looked for */
+    struct stp_coll_index_search search; /* for both */
+    bool everyone;                       /* all of the parent are members */
+    bool refused;                        /* members of this host do not fit it together */
+    bool outside;                        /* the space does not lie in the window */
 };
 
 /* A config as numbers that a reduction can compare; names and all. */
@@ -51,6 +51,6 @@ void stp_create_numbers(const shmem_space_config_t *config, const struct create 
                         int64_t numbers[CONFIG_N]);
 
 /* Is what this PE was asked for right, and can it be had here? 0 also without access. */
-int stp_create_check(struct create *c, const shmem_space_config_t *config);
+int stp_create_check_and_prepare(struct create *c, const shmem_space_config_t *config);
 
 #endif /* STP_SPACE_CREATE_H */

@@ -8,7 +8,7 @@
 #include "coll/coll.h"
 #include "rma/rma.h"
 #include "team/team.h"
-#include "spaces/cuda/mapped.h"
+#include "spaces/cuda/pinned_host.h"
 
 static void destroy_warn_live(const struct stp_space *space)
 {
@@ -39,12 +39,12 @@ static void destroy_end(struct stp_space *space)
     struct stp_team *team = space->team;
 
     stp_space_lookup_remove(space); /* nobody looks at its team and its records */
-    stp_active_forget(space->base, space->nbytes);
-    stp_mapped_detach(space);
+    stp_active_set_forget(space->base, space->nbytes);
+    stp_pinned_unregister_peers(space);
     stp_kind_detach(space);
     stp_coll_sync(team); /* nobody holds a peer's part */
     space->team = NULL;
-    stp_space_changed(space, -1);
+    stp_space_notify_change(space, -1);
     stp_space_shut(space);
     stp_team_destroy(team); /* and with its sync all have let go of their own, and of a name */
     stp_space_struct_free(space);
@@ -71,11 +71,11 @@ int pshmem_space_destroy(shmem_space_t handle)
                                                 : "a space made by SHMEM_ENABLE_<KIND>");
         return 1;
     }
-    facts[0] = here = stp_space_withdraw(space);
+    facts[0] = here = stp_space_set_unusable(space);
     facts[1] = destroy_look_gone(space);
     stp_coll_agree(space->team, facts, 2);
     if (facts[0] != 0) {
-        stp_space_offer(space);
+        stp_space_set_usable(space);
         if (here > 0)
             stp_error("shmem_space_destroy: %d teams, contexts and handles of kernels hold space "
                       "%u: destroy them first",
@@ -83,7 +83,7 @@ int pshmem_space_destroy(shmem_space_t handle)
         return 1;
     }
     destroy_warn_live(space);
-    stp_active_quiet();
+    stp_active_sets_quiet();
     stp_quiet(&stp_ctx_default);
     /* What contexts of any team have under way to it: nothing of this PE is queued for it then. */
     if (stp_rt.has_fabric) stp_rt.fabric.region_drain(space->number);

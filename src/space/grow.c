@@ -8,7 +8,7 @@
 #include "space.h"
 
 #include "coll/coll.h"
-#include "spaces/cuda/mapped.h"
+#include "spaces/cuda/pinned_host.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static size_t grow_target(const struct stp_space *space, size_t need)
 static int grow_here(struct grow *g)
 {
     struct stp_space *space = g->space;
-    int rc = stp_heap_ready(space->heap);
+    int rc = stp_heap_reserve_record(space->heap);
 
     if (rc != 0) {
         snprintf(g->why, sizeof(g->why), "no memory for a record of a heap");
@@ -61,22 +61,22 @@ static int grow_here(struct grow *g)
     }
     rc = space->kind->grow(space, g->nbytes, g->why, sizeof(g->why));
     g->here = rc == 0;
-    if (rc == 0 && space->mapped != NULL)
-        rc = stp_mapped_add(space, stp_window_local(), space->nbytes, g->nbytes, g->why,
-                            sizeof(g->why));
+    if (rc == 0 && space->pinned != NULL)
+        rc = stp_pinned_register(space, stp_window_local(), space->nbytes, g->nbytes, g->why,
+                                 sizeof(g->why));
     if (rc != 0 || !space->registered) return rc;
     rc = stp_rt.fabric.region_grow(space->number, g->nbytes - space->nbytes, &g->mine);
     g->registered = rc == 0;
     if (rc != 0)
         snprintf(g->why, sizeof(g->why), "%s does not register %zu bytes more: %s",
-                 stp_rt.fabric.provider, g->nbytes - space->nbytes, stp_strerror(-rc));
+                 stp_rt.fabric.provider, g->nbytes - space->nbytes, stp_errno_text(-rc));
     return rc;
 }
 
 static void grow_undo(struct grow *g)
 {
     if (g->registered) stp_rt.fabric.region_shrink(g->space->number);
-    if (g->space->mapped != NULL) stp_mapped_drop(g->space, g->space->nbytes);
+    if (g->space->pinned != NULL) stp_pinned_unregister_from(g->space, g->space->nbytes);
     if (g->here) g->space->kind->shrink(g->space);
 }
 
@@ -89,7 +89,7 @@ static void grow_exchange(const struct grow *g, const char *fn)
     struct stp_fabric_region *by_pe = NULL;
 
     if (!g->space->registered) return;
-    if (g->space->on_fabric) by_pe = stp_space_descriptors(g->space, &g->mine, fn);
+    if (g->space->on_fabric) by_pe = stp_space_gather_descriptors(g->space, &g->mine, fn);
     if (stp_rt.fabric.region_grown(g->space->number, by_pe) != 0)
         stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
     free(by_pe);
@@ -112,8 +112,8 @@ static int grow_pin(struct grow *g)
     struct stp_space *space = g->space;
     int64_t failed;
 
-    if (space->mapped == NULL) return 0;
-    failed = stp_space_pin(space, space->nbytes, g->nbytes, g->why, sizeof(g->why)) != 0;
+    if (space->pinned == NULL) return 0;
+    failed = stp_space_pin_peers(space, space->nbytes, g->nbytes, g->why, sizeof(g->why)) != 0;
     stp_coll_agree(space->team, &failed, 1);
     return failed != 0;
 }

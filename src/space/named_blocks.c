@@ -23,7 +23,7 @@ static bool roots_at(const struct stp_space *space, unsigned i, struct stp_named
 /* ---- at open and at the end ------------------------------------------------------------- */
 
 /* Two names may stand for parts of one block: then it is reserved already. */
-int stp_space_reserve_named(struct stp_space *space)
+int stp_space_restore_named_blocks(struct stp_space *space)
 {
     uint64_t hash = stp_hash(STP_HASH_EMPTY, &space->n_parts, sizeof(space->n_parts));
     struct stp_named_block root;

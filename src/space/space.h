@@ -14,10 +14,10 @@
  */
 void stp_space_init(struct stp_pe_info *pe_info,
                     void (*on_change)(const struct stp_space *space, int by));
-void stp_space_changed(const struct stp_space *space, int by); /* calls it */
-void stp_space_attach(void);     /* peers' parts of the default space; after the exchange */
-void stp_space_teams_init(void); /* once the world team stands */
-void stp_space_detach_all(void); /* let go of peers' parts; then meet; then: */
+void stp_space_notify_change(const struct stp_space *space, int by); /* calls it */
+void stp_space_attach(void);        /* peers' parts of the default space; after the exchange */
+void stp_space_activate_heap(void); /* once the world team stands */
+void stp_space_detach_all(void);    /* let go of peers' parts; then meet; then: */
 void stp_space_fini(void);
 
 /* The spaces of SHMEM_ENABLE_<KIND>; collective over the world. Fatal when one cannot be made. */
@@ -47,13 +47,13 @@ void stp_space_shut(struct stp_space *space);
 /*
  * Do the parts of the members that share this host fit it together, where one alone does? Before
  * any is made; collective over team, the members. 0 or -errno, the same on all whose memory comes
- * from one place, and logged by the first of them (host_capacity.c).
+ * from one place, and logged by the first of them (host_fit_check.c).
  */
-int stp_space_admit_all(struct stp_space *space, struct stp_team *team,
-                        const struct stp_space_params *params, const char *fn);
+int stp_space_check_host_fit(struct stp_space *space, struct stp_team *team,
+                             const struct stp_space_params *params, const char *fn);
 
 /* The blocks that have names are live from the start. 0 or -errno, logged. */
-int stp_space_reserve_named(struct stp_space *space);
+int stp_space_restore_named_blocks(struct stp_space *space);
 
 /* Fatal when the block at offset has a name: it would be handed out under it. */
 void stp_space_check_unnamed(struct stp_space *space, size_t offset, const char *fn);
@@ -65,15 +65,15 @@ size_t stp_space_named_blocks(const struct stp_space *space);
  * Every member's descriptor, by PE, to free, where the provider picks keys or wants addresses; NULL
  * where it does not. Collective over the members.
  */
-struct stp_fabric_region *stp_space_descriptors(struct stp_space *space,
-                                                const struct stp_fabric_region *mine,
-                                                const char *fn);
+struct stp_fabric_region *stp_space_gather_descriptors(struct stp_space *space,
+                                                       const struct stp_fabric_region *mine,
+                                                       const char *fn);
 
 /*
  * Pins bytes from..to of the parts of the node's other members, who have pinned their own. 0, or
  * -errno with the reason as text.
  */
-int stp_space_pin(struct stp_space *space, size_t from, size_t to, char *why, size_t len);
+int stp_space_pin_peers(struct stp_space *space, size_t from, size_t to, char *why, size_t len);
 
 /*
  * A space that has no memory yet; stp_space_struct_free() when it is not wanted. NULL: no memory.

@@ -6,7 +6,7 @@
 
 #include "pshmem.h"
 #include "rma/rma.h"
-#include "spaces/cuda/mapped.h"
+#include "spaces/cuda/pinned_host.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static void info_check_size(const shmemx_space_info_t *info, const char *fn)
 static shmemx_space_atomics_t info_atomics(const struct stp_space *space)
 {
     if (space->kind->device == NULL)
-        return space->mapped != NULL && stp_win.cpu_atomics && stp_mapped_native(space)
+        return space->pinned != NULL && stp_win.cpu_atomics && stp_pinned_has_native_atomics(space)
                    ? SHMEMX_ATOMICS_NATIVE
                    : SHMEMX_ATOMICS_HOST;
     return stp_stage_gpu_amo_enabled(space) ? SHMEMX_ATOMICS_DEVICE : SHMEMX_ATOMICS_OWNER;

@@ -21,7 +21,7 @@ static void memory_barrier(struct stp_space *space)
 /* Before memory goes: traffic into it, and collectives that work in it, are over. */
 static void memory_barrier_leave(struct stp_space *space)
 {
-    stp_active_quiet();
+    stp_active_sets_quiet();
     memory_barrier(space);
 }
 
@@ -88,11 +88,11 @@ STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, si
                  "(told once; SHMEM_WARN=off: never)",
                  stp_public_name(fn), what, where, space->base_align);
     else
-        stp_warn(
-            "%s: NULL: %s do not fit %s: %zu of its %zu are in use, the largest free block "
-            "has %zu: %s (told once; SHMEM_WARN=off: never)",
-            stp_public_name(fn), what, where, stats.used, stats.size, stats.largest_free,
-            memory_remedy(space, stp_heap_lack(space->heap, nbytes, align), text, sizeof(text)));
+        stp_warn("%s: NULL: %s do not fit %s: %zu of its %zu are in use, the largest free block "
+                 "has %zu: %s (told once; SHMEM_WARN=off: never)",
+                 stp_public_name(fn), what, where, stats.used, stats.size, stats.largest_free,
+                 memory_remedy(space, stp_heap_size_needed(space->heap, nbytes, align), text,
+                               sizeof(text)));
 }
 
 /*
@@ -113,7 +113,7 @@ static int memory_take(struct stp_space *space, size_t nbytes, size_t align, siz
     if (align > space->base_align) return -ENOMEM;
     rc = stp_heap_alloc(space->heap, nbytes, align, offset);
     if (STP_UNLIKELY(rc == -ENOMEM) &&
-        memory_grow(space, stp_heap_lack(space->heap, nbytes, align), fn) == 0)
+        memory_grow(space, stp_heap_size_needed(space->heap, nbytes, align), fn) == 0)
         rc = stp_heap_alloc(space->heap, nbytes, align, offset);
     return rc;
 }
@@ -198,7 +198,7 @@ void stp_space_free(struct stp_space *space, void *ptr, const char *fn)
     stp_space_check_unnamed(space, offset, fn);
     memory_barrier_leave(space);
     stp_heap_find(space->heap, offset, &start, &nbytes);
-    stp_active_forget(ptr, nbytes);
+    stp_active_set_forget(ptr, nbytes);
     stp_heap_free(space->heap, offset);
 }
 
@@ -207,8 +207,8 @@ static int memory_resize(struct stp_space *space, size_t offset, size_t nbytes, 
 {
     int rc = stp_heap_resize(space->heap, offset, nbytes);
 
-    if (STP_UNLIKELY(rc == -ENOMEM) && stp_heap_lack(space->heap, nbytes, 0) != 0 &&
-        memory_grow(space, stp_heap_lack_at(space->heap, offset, nbytes), fn) == 0)
+    if (STP_UNLIKELY(rc == -ENOMEM) && stp_heap_size_needed(space->heap, nbytes, 0) != 0 &&
+        memory_grow(space, stp_heap_size_needed_at(space->heap, offset, nbytes), fn) == 0)
         rc = stp_heap_resize(space->heap, offset, nbytes);
     return rc;
 }
@@ -222,7 +222,7 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
     stp_space_check_unnamed(space, offset, fn);
     memory_barrier_leave(space);
     stp_heap_find(space->heap, offset, &start, &old);
-    stp_active_forget(ptr, old); /* it may shrink or move */
+    stp_active_set_forget(ptr, old); /* it may shrink or move */
     rc = memory_resize(space, offset, nbytes, fn);
     if (rc == -ENOMEM) {
         rc = memory_take(space, nbytes, 0, &target, fn);

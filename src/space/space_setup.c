@@ -8,7 +8,7 @@
 
 #include "coll/coll.h"
 #include "rma/rma.h"
-#include "spaces/cuda/mapped.h"
+#include "spaces/cuda/pinned_host.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ static int space_make_heap(struct stp_space *space)
 int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
                    struct stp_part_export *share, struct stp_fabric_region *mine)
 {
-    int rc = stp_space_number_reserve(space); /* names the fabric region: before there is one */
+    int rc = stp_space_number_register(space); /* names the fabric region: before there is one */
 
     *share = (struct stp_part_export){.pe = stp_rt.pe};
     *mine = (struct stp_fabric_region){0};
@@ -88,7 +88,7 @@ int stp_space_open(struct stp_space *space, const struct stp_space_params *param
     if (with_heap) {
         rc = space_make_heap(space);
         if (rc != 0) goto err_kind;
-        rc = stp_space_reserve_named(space);
+        rc = stp_space_restore_named_blocks(space);
         if (rc != 0) goto err_heap;
     }
     rc = space_register(space, space->base, space->nbytes, mine);
@@ -102,7 +102,7 @@ err_heap:
 err_kind:
     space->kind->destroy(space);
 err_claim:
-    stp_space_number_release(space);
+    stp_space_number_unregister(space);
     return rc;
 }
 
@@ -112,9 +112,9 @@ void stp_space_shut(struct stp_space *space)
     space_unregister(space);
     stp_heap_destroy(space->heap);
     space->heap = NULL;
-    stp_mapped_destroy(space);
+    stp_pinned_unregister_space(space);
     if (space->kind != NULL) space->kind->destroy(space);
-    stp_space_number_release(space);
+    stp_space_number_unregister(space);
 }
 
 struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes)
@@ -180,7 +180,7 @@ static struct stp_space_params space_params(size_t nbytes)
 
 static void space_init_internal(struct stp_fabric_region *mine)
 {
-    size_t nbytes = stp_coll_internal_bytes(stp_window_capacity());
+    size_t nbytes = stp_coll_lay_out_internal(stp_window_capacity());
     struct stp_space_params params = space_params(nbytes);
     struct stp_space *space = stp_space_prepare(stp_kind_find(SHMEM_DEVICE_CPU), nbytes);
     struct stp_part_export share;
@@ -195,7 +195,7 @@ static void space_init_internal(struct stp_fabric_region *mine)
         madvise(space->base + SPACE_DUMPED, space->nbytes - SPACE_DUMPED, MADV_DONTDUMP);
 }
 
-static struct stp_space *space_prepare_part(const struct stp_segment_part *part)
+static struct stp_space *space_prepare_part(const struct stp_data_segment_part *part)
 {
     struct stp_space *space = stp_space_prepare(NULL, part->nbytes);
 
@@ -203,7 +203,7 @@ static struct stp_space *space_prepare_part(const struct stp_segment_part *part)
     space->number = STP_SPACE_DATA;
     space->base = part->base;
     space->at = part->at;
-    stp_space_offer(space);
+    stp_space_set_usable(space);
     return space;
 }
 
@@ -216,16 +216,16 @@ static void space_init_data(struct stp_fabric_region *mine)
     struct stp_space *first, *last;
     char *in_one = NULL;
 
-    if (stp_segment.n_parts == 0) return;
-    first = last = space_prepare_part(&stp_segment.parts[0]);
-    (void)stp_space_number_reserve(first); /* nobody else is there yet */
-    if (stp_rt.has_fabric) in_one = stp_segment_in_one();
+    if (stp_data_segment.n_parts == 0) return;
+    first = last = space_prepare_part(&stp_data_segment.parts[0]);
+    (void)stp_space_number_register(first); /* nobody else is there yet */
+    if (stp_rt.has_fabric) in_one = stp_data_segment_map_contiguous();
     if ((stp_rt.has_fabric && in_one == NULL) ||
-        space_register(first, in_one, stp_segment.nbytes, mine) != 0)
+        space_register(first, in_one, stp_data_segment.nbytes, mine) != 0)
         stp_fatal("shmem_init", "cannot register globals and statics with the fabric");
     stp_space_lookup_insert(first);
-    for (unsigned i = 1; i < stp_segment.n_parts; i++) {
-        last->next_part = space_prepare_part(&stp_segment.parts[i]);
+    for (unsigned i = 1; i < stp_data_segment.n_parts; i++) {
+        last->next_part = space_prepare_part(&stp_data_segment.parts[i]);
         last = last->next_part;
         last->registered = first->registered;
         last->key = first->key;
@@ -295,7 +295,7 @@ void stp_space_init(struct stp_pe_info *pe_info,
     space_init_heap(pe_info);
 }
 
-void stp_space_changed(const struct stp_space *space, int by)
+void stp_space_notify_change(const struct stp_space *space, int by)
 {
     space_on_change(space, by);
 }
@@ -309,7 +309,7 @@ void stp_space_attach(void)
     heap->on_fabric = stp_rt.has_fabric && stp_boot_heap_registered();
     internal->on_fabric = stp_rt.has_fabric;
     for (int local = 0; local < stp_win.n_view; local++) {
-        const struct stp_pe_info *pe_info = stp_boot_pe_info(stp_local_pe(local));
+        const struct stp_pe_info *pe_info = stp_boot_local_pe_info(stp_local_pe(local));
         struct stp_part_export nothing = {.pe = pe_info->pe};
         if (internal->kind->attach(internal, local, &nothing) != 0 ||
             heap->kind->attach(heap, local, &pe_info->heap_share) != 0)
@@ -334,9 +334,9 @@ static void space_measure_heap(struct stp_space *heap)
     heap->caps = stp_space_caps(heap, facts[1] == -facts[2], true);
 }
 
-struct stp_fabric_region *stp_space_descriptors(struct stp_space *space,
-                                                const struct stp_fabric_region *mine,
-                                                const char *fn)
+struct stp_fabric_region *stp_space_gather_descriptors(struct stp_space *space,
+                                                       const struct stp_fabric_region *mine,
+                                                       const char *fn)
 {
     const struct stp_team *team = space->team;
     struct stp_fabric_region *all, *by_pe;
@@ -352,14 +352,14 @@ struct stp_fabric_region *stp_space_descriptors(struct stp_space *space,
     return by_pe;
 }
 
-int stp_space_pin(struct stp_space *space, size_t from, size_t to, char *why, size_t len)
+int stp_space_pin_peers(struct stp_space *space, size_t from, size_t to, char *why, size_t len)
 {
     const struct stp_team_hierarchy *plan = &space->team->plan;
     int rc = 0;
 
     for (int i = 0; i < plan->n_local && rc == 0; i++)
         if (plan->local_pes[i] != stp_rt.pe)
-            rc = stp_mapped_add(space, stp_local_of(plan->local_pes[i]), from, to, why, len);
+            rc = stp_pinned_register(space, stp_local_of(plan->local_pes[i]), from, to, why, len);
     return rc;
 }
 
@@ -374,16 +374,16 @@ static void space_pin_heap(struct stp_space *heap)
     int64_t failed;
 
     if (!stp_env.pin_heap || !heap->host || space_has_no_heap(heap)) return;
-    failed = stp_mapped_create(heap, &params) != 0;
+    failed = stp_pinned_register_space(heap, &params) != 0;
     stp_coll_agree(stp_team_world, &failed, 1);
     if (failed == 0) {
-        failed = stp_space_pin(heap, 0, heap->nbytes, why, sizeof(why)) != 0;
+        failed = stp_space_pin_peers(heap, 0, heap->nbytes, why, sizeof(why)) != 0;
         stp_coll_agree(stp_team_world, &failed, 1);
     }
     if (failed == 0) return;
     if (why[0] != '\0') stp_error("host memory cannot be pinned for GPUs: %s", why);
-    stp_mapped_detach(heap);
-    stp_mapped_destroy(heap);
+    stp_pinned_unregister_peers(heap);
+    stp_pinned_unregister_space(heap);
     if (stp_rt.pe == 0) stp_warn("shmem_init: SHMEM_PIN_HEAP: the default heap is not pinned");
 }
 
@@ -391,7 +391,7 @@ static void space_pin_heap(struct stp_space *heap)
 static void space_admit_heap(struct stp_space *heap)
 {
     struct stp_space_params params = space_params(heap->nbytes);
-    int64_t failed = stp_space_admit_all(heap, stp_team_world, &params, "shmem_init") != 0;
+    int64_t failed = stp_space_check_host_fit(heap, stp_team_world, &params, "shmem_init") != 0;
 
     if (heap->kind->claim == NULL) return;
     stp_coll_agree(stp_team_world, &failed, 1);
@@ -401,7 +401,7 @@ static void space_admit_heap(struct stp_space *heap)
                   heap->nbytes);
 }
 
-void stp_space_teams_init(void)
+void stp_space_activate_heap(void)
 {
     struct stp_space *heap = stp_space_at(STP_SPACE_HEAP);
 
@@ -409,12 +409,12 @@ void stp_space_teams_init(void)
     space_admit_heap(heap);
     space_measure_heap(heap);
     space_pin_heap(heap);
-    stp_space_offer(heap);
-    stp_space_changed(heap, 1);
+    stp_space_set_usable(heap);
+    stp_space_notify_change(heap, 1);
     if (heap->host) return;
     if (heap->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (stp_rt.n_pes > 1) stp_proxy_start();
-    stp_copy_ready();
+    stp_bounce_preallocate();
 }
 
 void stp_space_detach_all(void)
@@ -422,7 +422,7 @@ void stp_space_detach_all(void)
     for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++) {
         struct stp_space *space = stp_space_at(n);
         if (space == NULL || space->kind == NULL) continue;
-        stp_mapped_detach(space);
+        stp_pinned_unregister_peers(space);
         stp_kind_detach(space);
     }
 }
@@ -456,7 +456,7 @@ void stp_space_create_env(void)
                       "(SHMEM_%s_SYMMETRIC_SIZE) cannot be made",
                       stp_space_type_name(type), config.size, stp_space_type_name(type));
         if (space == NULL) continue;
-        stp_space_offer(space);
+        stp_space_set_usable(space);
         space->permanent = true;
         team->predefined = true;
         team->handle = (shmem_team_t)((uintptr_t)SHMEM_TEAM_CPU + (uintptr_t)type);

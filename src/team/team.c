@@ -48,7 +48,7 @@ static enum placed team_try_slot(struct stp_team *parent, struct stp_team *team,
     placed = lost[0] == 0 && lost[1] == 0;
     if (!placed && attached) stp_coll_detach(team);
     if (taken && (!placed || team == NULL)) stp_coll_release_slot(slot);
-    if (taken) stp_coll_settle_slot();
+    if (taken) stp_coll_slot_decided();
     if (placed) return PLACED;
     return lost[1] != 0 ? NO_MEMORY : LOST_SLOT;
 }
@@ -59,22 +59,22 @@ static enum placed team_try_slot(struct stp_team *parent, struct stp_team *team,
  */
 static int team_find_area(struct stp_team *parent, struct stp_team *team)
 {
-    struct stp_coll_search search;
+    struct stp_coll_index_search search;
     size_t floor = 0;
 
-    stp_coll_search_begin(&search, parent, stp_coll_slots_freed_since);
+    stp_coll_index_search_begin(&search, parent, stp_coll_slots_freed_since);
     for (;;) {
         size_t slot = stp_coll_agree_index(parent, team_find_slot, &floor);
         enum placed placed;
 
         if (slot == SIZE_MAX) {
-            if (!stp_coll_search_again(&search, floor > 0)) return 1;
+            if (!stp_coll_index_search_again(&search, floor > 0)) return 1;
             floor = 0;
             continue;
         }
         placed = team_try_slot(parent, team, slot);
         if (placed != LOST_SLOT) return placed != PLACED;
-        floor = slot + stp_coll_search_step(&search);
+        floor = slot + stp_coll_index_search_stride(&search);
     }
 }
 
@@ -85,7 +85,7 @@ static int team_find_area(struct stp_team *parent, struct stp_team *team)
 int stp_team_create(struct stp_team *parent, const struct stp_team_members *members, int rc,
                     struct stp_space *space, struct stp_team **out)
 {
-    struct stp_team *team = rc == 0 && members->rank >= 0 ? stp_team_new() : NULL;
+    struct stp_team *team = rc == 0 && members->rank >= 0 ? stp_team_struct_alloc() : NULL;
     int64_t bad = rc != 0 || (members->rank >= 0 && team == NULL);
 
     *out = NULL;
@@ -97,7 +97,7 @@ int stp_team_create(struct stp_team *parent, const struct stp_team_members *memb
     if (bad || team_find_area(parent, team) != 0) {
         if (team != NULL) {
             team->table = NULL; /* the caller's again */
-            stp_team_delete(team);
+            stp_team_struct_free(team);
         }
         return 1;
     }
@@ -110,7 +110,7 @@ static void team_free(struct stp_team *team)
 {
     stp_coll_detach(team);
     stp_coll_release_slot(team->slot);
-    stp_team_delete(team);
+    stp_team_struct_free(team);
 }
 
 void stp_team_destroy(struct stp_team *team)
@@ -127,7 +127,7 @@ void stp_team_destroy(struct stp_team *team)
 /* The predefined teams need no agreement: slots 0 and 1. */
 static struct stp_team *team_predefine(const struct stp_team_members *members, size_t slot)
 {
-    struct stp_team *team = stp_team_new();
+    struct stp_team *team = stp_team_struct_alloc();
 
     if (team == NULL) stp_fatal("shmem_init", "no memory for the predefined teams");
     team_set_members(team, members);
@@ -135,7 +135,7 @@ static struct stp_team *team_predefine(const struct stp_team_members *members, s
     team->space = stp_space_at(STP_SPACE_HEAP);
     team->handle = (shmem_team_t)(slot + (uintptr_t)SHMEM_TEAM_WORLD); /* slots 0 and 1 */
     (void)stp_coll_take_slot(slot);
-    stp_coll_settle_slot();
+    stp_coll_slot_decided();
     if (stp_coll_attach(team, slot) != 0)
         stp_fatal("shmem_init", "no memory for the predefined teams");
     team->magic = STP_TEAM_MAGIC;

@@ -33,7 +33,7 @@ need()
 
 case $3 in
 own)
-    python3 "$tools/portable.py" "$bin/oshcc,$bin/oshrun" "$folder"
+    python3 "$tools/build_portable.py" "$bin/oshcc,$bin/oshrun" "$folder"
     python3 "$1/bench/check_json.py" "$bin/oshrun" -n 2 "$folder/steppe-bench" --quick --verify \
         --sizes 64 --iterations 2 --format json all
     ;;

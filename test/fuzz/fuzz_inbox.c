@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 #include "transport/ofi/am.h"
-#include "transport/ofi/post_seq.h"
+#include "transport/ofi/lost_op_seq.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -93,7 +93,7 @@ const char *fi_strerror(int error)
 
 /* ---- the rest of the module ------------------------------------------------ */
 
-int stp_ofi_own_register(void *base, size_t nbytes, struct fid_mr **mr)
+int stp_ofi_register_own_local(void *base, size_t nbytes, struct fid_mr **mr)
 {
     (void)base, (void)nbytes;
     *mr = NULL;
@@ -107,12 +107,12 @@ fi_addr_t stp_ofi_addr_slow(struct stp_ofi_endpoint *endpoint, int pe)
     return (fi_addr_t)pe;
 }
 
-void stp_ofi_message_done_locked(struct stp_ofi_req *req)
+void stp_ofi_message_part_done_locked(struct stp_ofi_req *req)
 {
     stp_ofi_req_give(req->pool, req, req);
 }
 
-void stp_ofi_post_deferred_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+void stp_ofi_post_or_defer_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     (void)endpoint;
     stp_ofi_req_give(req->pool, req, req);
@@ -165,7 +165,7 @@ static void ask(unsigned i, int pe, size_t size)
 
     memset(asked[i].bytes, GUARD_BYTE, sizeof(asked[i].bytes));
     asked[i].size = size;
-    req = stp_ofi_message(&target, STP_AMO_ADD, size, &one, NULL, asked[i].bytes);
+    req = stp_ofi_amo_message_prepare(&target, STP_AMO_ADD, size, &one, NULL, asked[i].bytes);
     FUZZ_CHECK(stp_ofi_message_post(req) == 0);
 }
 
@@ -230,7 +230,7 @@ static void run(const uint8_t *data, size_t nbytes)
         check_all();
         if (stp_ofi_inbox_lacks()) stp_ofi_inbox_refill_locked();
     }
-    stp_ofi_message_check();
+    stp_ofi_message_loss_check();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)

@@ -31,7 +31,7 @@ static bool block_verify(const struct stp_heap_block *block, struct walk *walk)
 static bool child_verify(const struct stp_heap_block *parent, int side)
 {
     const struct stp_heap_block *child = parent->child[side];
-    size_t largest = child ? stp_heap_tree_largest(child) : 0;
+    size_t largest = child ? stp_heap_live_largest_gap(child) : 0;
 
     return parent->child_gap[side] == largest && (!child || child->parent == parent);
 }

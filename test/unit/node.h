@@ -5,7 +5,7 @@
 #ifndef STP_TEST_NODE_H
 #define STP_TEST_NODE_H
 
-#include "spaces/spaces.h"
+#include "spaces/space_registry.h"
 #include "unit.h"
 
 #include <stdatomic.h>
@@ -18,7 +18,7 @@
 #define NODE_PES 4 /* parts of the window */
 
 /* The library's own shares the data of programs that link it; here forks must not share theirs. */
-struct stp_segment stp_segment = {.fd = -1};
+struct stp_data_segment stp_data_segment = {.fd = -1};
 
 /* What forked processes share: a barrier, and the shares of PEs. */
 struct meeting {
@@ -43,7 +43,7 @@ static struct meeting *meeting;
 static inline void window_up(int local)
 {
     if (stp_win.view != NULL) stp_window_close();
-    MUST(stp_window_open(&layout, window_fd, local) == 0);
+    MUST(stp_window_reserve(&layout, window_fd, local) == 0);
 }
 
 static inline void node_up(void)
@@ -77,7 +77,7 @@ static inline void meet(int n)
     }
     while (atomic_load(&meeting->generation) == generation) {
         MUST(stp_now_ns() < end);
-        stp_wait_yield(0);
+        stp_yield_and_run_hook(0);
     }
 }
 

@@ -40,7 +40,7 @@ static const char *choose(enum stp_coll_operation what, int nodes, int members, 
                             .plan = {.n_groups = nodes, .most_local = 2, .order = order}};
     struct stp_coll_call call = {.what = what, .bytes = nbytes, .all = nbytes * (size_t)members};
 
-    (void)stp_coll_internal_bytes((size_t)1 << 30);
+    (void)stp_coll_lay_out_internal((size_t)1 << 30);
     stp_coll_table_use(&table, sizeof(table));
     return stp_coll_choose(&team, &call)->name;
 }

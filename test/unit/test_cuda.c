@@ -300,7 +300,7 @@ TEST(nodes_with_memory_are_devices)
     struct stp_device device = STP_DEVICE_UNKNOWN;
 
     tree_make();
-    ck_assert_int_eq(stp_numa_devices(0, &device), 1); /* a kernel without nodes */
+    ck_assert_int_eq(stp_numa_count_devices(0, &device), 1); /* a kernel without nodes */
     ck_assert_str_eq(device.name, "host memory");
     ck_assert_int_eq(device.numa, -1);
     tree_put("devices/system/node/has_memory", "2,5\n");
@@ -313,7 +313,7 @@ TEST(nodes_with_memory_are_devices)
     tree_put("kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "0\n");
     tree_put("kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "0\n");
     device = STP_DEVICE_UNKNOWN;
-    ck_assert_int_eq(stp_numa_devices(0, &device), 2);
+    ck_assert_int_eq(stp_numa_count_devices(0, &device), 2);
     ck_assert_str_eq(device.name, "host memory, NUMA node 2");
     ck_assert_int_eq(device.numa, 2);
     ck_assert_int_eq(device.distance, 21);
@@ -323,7 +323,7 @@ TEST(nodes_with_memory_are_devices)
     ck_assert_uint_eq(device.pages[1], 2 * MIB);
     ck_assert_uint_eq(device.pages[2], 1024 * MIB);
     device = STP_DEVICE_UNKNOWN;
-    ck_assert_int_eq(stp_numa_devices(2, &device), 2);
+    ck_assert_int_eq(stp_numa_count_devices(2, &device), 2);
     ck_assert_str_eq(device.name, "");
     tree_remove();
 }

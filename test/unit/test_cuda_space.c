@@ -218,8 +218,9 @@ TEST(usual_memory_is_told_without_the_driver)
     ck_assert(!gpu->device->owns(NULL) && !gpu->device->owns(&local) && !gpu->device->owns(small));
     ck_assert(!gpu->device->owns((void *)stp_win.base) && !gpu->device->owns(stp_win.view));
     ck_assert(!gpu->device->owns(stp_win.view + NODE_PES * stp_win.stride - 1));
-    stp_segment.parts[0] = (struct stp_segment_part){(char *)&a_global, sizeof(a_global), 0};
-    stp_segment.n_parts = 1;
+    stp_data_segment.parts[0] =
+        (struct stp_data_segment_part){(char *)&a_global, sizeof(a_global), 0};
+    stp_data_segment.n_parts = 1;
     ck_assert(!gpu->device->owns(&a_global));
     ck_assert_int_eq(pthread_create(&thread, NULL, ask_on_thread, NULL), 0);
     pthread_join(thread, &wrong);

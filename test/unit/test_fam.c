@@ -143,7 +143,7 @@ TEST(nameless_in_directory)
 
     ck_assert_int_eq(fam_create_live(&space, &params), 0);
     ck_assert_int_eq(fam_create_live(&other, &params), 0);
-    ck_assert(!stp_window_holds(space.base, &offset, &local));
+    ck_assert(!stp_window_locate(space.base, &offset, &local));
     ck_assert_uint_eq((uintptr_t)space.base % STP_RANGE_ALIGN, 0); /* as DAX devices want it */
     ck_assert(fam_is_zero(space.base, space.nbytes));
     memset(space.base, 7, space.nbytes);

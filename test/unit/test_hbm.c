@@ -67,7 +67,7 @@ static int taken(const char *cpus, int turn)
 
     for (; *cpus != '\0'; cpus++)
         stp_numbers_add(&set, *cpus - '0');
-    i = stp_hbm_choose(&hbm, &set, turn);
+    i = stp_hbm_choose_index(&hbm, &set, turn);
     return i >= 0 ? hbm.nodes[i].number : -1;
 }
 

@@ -383,36 +383,37 @@ TEST(growth)
     struct stp_heap *heap = heap_new(MIB);
     size_t offset;
 
-    ck_assert_uint_eq(stp_heap_lack(heap, MIB, 1), 0);
+    ck_assert_uint_eq(stp_heap_size_needed(heap, MIB, 1), 0);
     ck_assert_uint_eq(alloc_ok(heap, MIB, 1), 0);
-    ck_assert_uint_eq(stp_heap_lack(heap, 100, 1), MIB + 128);
-    ck_assert_uint_eq(stp_heap_lack(heap, 100, 64 * KIB), MIB + 128);
-    ck_assert_uint_eq(stp_heap_lack(heap, 100, 4 * MIB), 4 * MIB + 128);
-    ck_assert_uint_eq(stp_heap_lack_at(heap, 0, 2 * MIB), 2 * MIB);
-    ck_assert_uint_eq(stp_heap_lack_at(heap, 64, 2 * MIB), SIZE_MAX);
+    ck_assert_uint_eq(stp_heap_size_needed(heap, 100, 1), MIB + 128);
+    ck_assert_uint_eq(stp_heap_size_needed(heap, 100, 64 * KIB), MIB + 128);
+    ck_assert_uint_eq(stp_heap_size_needed(heap, 100, 4 * MIB), 4 * MIB + 128);
+    ck_assert_uint_eq(stp_heap_size_needed_at(heap, 0, 2 * MIB), 2 * MIB);
+    ck_assert_uint_eq(stp_heap_size_needed_at(heap, 64, 2 * MIB), SIZE_MAX);
     /* behind a live block: a block of its own */
     ck_assert_int_eq(stp_heap_grow(heap, 2 * MIB + 63), 0);
     ck_assert_int_eq(heap_verify(heap), 0);
     ck_assert_uint_eq(stats_of(heap).size, 2 * MIB);
     ck_assert_uint_eq(stats_of(heap).largest_free, MIB);
     /* behind a free one: joined with it */
-    ck_assert_uint_eq(stp_heap_lack(heap, 2 * MIB, 1), 3 * MIB);
+    ck_assert_uint_eq(stp_heap_size_needed(heap, 2 * MIB, 1), 3 * MIB);
     ck_assert_int_eq(stp_heap_grow(heap, 3 * MIB), 0);
     ck_assert_int_eq(heap_verify(heap), 0);
     ck_assert_uint_eq(alloc_ok(heap, 2 * MIB, 1), MIB);
-    ck_assert_uint_eq(stp_heap_lack_at(heap, 0, 4 * MIB), SIZE_MAX); /* one is behind it */
+    ck_assert_uint_eq(stp_heap_size_needed_at(heap, 0, 4 * MIB), SIZE_MAX); /* one is behind it */
     ck_assert_int_eq(stp_heap_grow(heap, 3 * MIB), 0);
     ck_assert_int_eq(stp_heap_grow(heap, 2 * MIB), -EINVAL);
-    ck_assert_uint_eq(stp_heap_lack(heap, SIZE_MAX, 1), SIZE_MAX);
-    ck_assert_uint_eq(stp_heap_lack(heap, SIZE_MAX - 4 * MIB, 1), SIZE_MAX - 4 * MIB + 3 * MIB + 1);
-    ck_assert_uint_eq(stp_heap_lack(heap, 1, (size_t)1 << 63), ((size_t)1 << 63) + 64);
+    ck_assert_uint_eq(stp_heap_size_needed(heap, SIZE_MAX, 1), SIZE_MAX);
+    ck_assert_uint_eq(stp_heap_size_needed(heap, SIZE_MAX - 4 * MIB, 1),
+                      SIZE_MAX - 4 * MIB + 3 * MIB + 1);
+    ck_assert_uint_eq(stp_heap_size_needed(heap, 1, (size_t)1 << 63), ((size_t)1 << 63) + 64);
     free_ok(heap, 0);
     free_ok(heap, MIB);
     check_empty(heap, 3 * MIB);
 
     heap = heap_new(0);
-    ck_assert_int_eq(stp_heap_ready(heap), 0);
-    ck_assert_uint_eq(stp_heap_lack(heap, 1, 1), 64);
+    ck_assert_int_eq(stp_heap_reserve_record(heap), 0);
+    ck_assert_uint_eq(stp_heap_size_needed(heap, 1, 1), 64);
     ck_assert_int_eq(stp_heap_grow(heap, 64), 0);
     ck_assert_uint_eq(alloc_ok(heap, 64, 1), 0);
     ck_assert_int_eq(stp_heap_alloc(heap, 1, 1, &offset), -ENOMEM);

@@ -131,10 +131,10 @@ static size_t random_size(uint64_t *state, size_t heap_size)
 static void step_grow(struct model *model, struct stp_heap *heap, size_t nbytes, size_t align,
                       uint64_t seed)
 {
-    size_t size = stp_heap_lack(heap, nbytes, align), offset;
+    size_t size = stp_heap_size_needed(heap, nbytes, align), offset;
 
     ck_assert_uint_gt(size, model->size);
-    ck_assert_int_eq(stp_heap_ready(heap), 0);
+    ck_assert_int_eq(stp_heap_reserve_record(heap), 0);
     ck_assert_int_eq(stp_heap_grow(heap, size - STP_HEAP_ALIGN), 0);
     model->size = size - STP_HEAP_ALIGN;
     model_compare(model, heap, seed);
@@ -155,7 +155,7 @@ static void step_alloc(struct model *model, struct stp_heap *heap, uint64_t *sta
     size_t align = r % 3 != 0 ? 1 : (size_t)64 << (r >> 8) % 11;
     size_t offset;
     bool fits = model_fits(model, nbytes, align < 64 ? 64 : align);
-    size_t lack = stp_heap_lack(heap, nbytes, align);
+    size_t lack = stp_heap_size_needed(heap, nbytes, align);
     int rc = stp_heap_alloc(heap, nbytes, align, &offset);
 
     if ((lack == 0) != fits)
@@ -177,7 +177,7 @@ static void step_resize(struct model *model, struct stp_heap *heap, uint64_t *st
     int i = (int)(next_random(state) % (unsigned)model->n);
     size_t nbytes = random_size(state, model->size);
     size_t room = model_start(model, i + 1) - model->live[i].offset;
-    size_t lack = stp_heap_lack_at(heap, model->live[i].offset, nbytes);
+    size_t lack = stp_heap_size_needed_at(heap, model->live[i].offset, nbytes);
     int rc = stp_heap_resize(heap, model->live[i].offset, nbytes);
 
     if (lack != (i == model->n - 1 ? model->live[i].offset + rounded(nbytes) : SIZE_MAX))

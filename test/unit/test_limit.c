@@ -65,7 +65,7 @@ TEST_LOOP(is_an_error, 0, (int)STP_COUNT(handlers))
     signal(SIGXFSZ, handlers[_i]);
     ck_assert_int_eq(stp_file_resize(fd, LIMIT), 0);
     ck_assert_int_eq(stp_file_resize(fd, LIMIT + 1), -EFBIG);
-    ck_assert_ptr_nonnull(strstr(stp_strerror(EFBIG), "ulimit -f is 8 KiB"));
+    ck_assert_ptr_nonnull(strstr(stp_errno_text(EFBIG), "ulimit -f is 8 KiB"));
     ck_assert_int_eq(n_signals, 0);
     ck_assert(!is_blocked() && !is_pending());
     sigaction(SIGXFSZ, NULL, &now);

@@ -3,9 +3,9 @@
  * Private device memory in the fabric module (transport/ofi/local_mr.c), with registrations of the
  * test's own: who finds it, and that none is closed while operations hold it.
  */
-#include "transport/ofi/providers.c"
+#include "transport/ofi/provider_table.c"
 
-#include "transport/ofi/extent.c"
+#include "transport/ofi/region_mr.c"
 #include "transport/ofi/local_mr.c"
 #include "unit.h"
 
@@ -79,7 +79,7 @@ TEST(closed_when_nobody_holds_it)
     ck_assert_ptr_eq(first.desc, &registration);
     for (unsigned i = 0; i < 2 * N_FRAGMENTS; i++) {
         ck_assert_msg(!stp_ofi_buffer_remove(2) && n_closed == 0, "%u fragments are done", i);
-        stp_ofi_lease_drop(i % 2 ? first.lease : second.lease);
+        stp_ofi_local_mr_unref(i % 2 ? first.lease : second.lease);
     }
     ck_assert(stp_ofi_buffer_remove(2));
     ck_assert_int_eq(n_closed, 1);
@@ -100,13 +100,13 @@ TEST(found_by_who_uses_it)
     ck_assert(!stp_ofi_on_device(memory + NBYTES));
     stp_ofi.regions[REGION] =
         (struct stp_ofi_region){.mr = &inner, .base = memory + 10, .nbytes = 10, .device = true};
-    stp_ofi_local_mr_add(REGION);
+    stp_ofi_local_mr_list_add(REGION);
     ck_assert_ptr_eq(stp_ofi_local_mr_region(memory + 15), &stp_ofi.regions[REGION]);
     ck_assert(stp_ofi_on_device(memory + 30));
-    stp_ofi_local_mr_remove(REGION);
+    stp_ofi_local_mr_list_remove(REGION);
     stp_ofi_set_current_local_mr(-1);
-    stp_ofi_buffers_close();
+    stp_ofi_user_buffers_close();
     ck_assert_int_eq(n_closed, 1);
-    stp_ofi_buffers_close();
+    stp_ofi_user_buffers_close();
     ck_assert_int_eq(n_closed, 1);
 }

@@ -45,9 +45,9 @@ struct fi_mr_attr {
 static int fi_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr, uint64_t flags,
                          struct fid_mr **mr);
 
-#include "transport/ofi/providers.c"
+#include "transport/ofi/provider_table.c"
 
-#include "transport/ofi/extent.c" /* what region.c stands on */
+#include "transport/ofi/region_mr.c" /* what region.c stands on */
 #include "transport/ofi/region.c"
 #include "unit.h"
 
@@ -69,12 +69,12 @@ uint32_t fi_version(void)
     return version;
 }
 
-void stp_ofi_local_mr_add(unsigned number)
+void stp_ofi_local_mr_list_add(unsigned number)
 {
     ck_assert_uint_eq(number, NUMBER);
 }
 
-void stp_ofi_local_mr_remove(unsigned number)
+void stp_ofi_local_mr_list_remove(unsigned number)
 {
     ck_assert_uint_eq(number, NUMBER);
 }

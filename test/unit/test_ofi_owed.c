@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers that the fabric module holds back (transport/ofi/delayed_ack.c), and those who wait for
+ * Answers that the fabric module holds back (transport/ofi/am_ack_delay.c), and those who wait for
  * them: a context is patient only when it was said to be, its quiet asks for them, and messages
  * that lie about when their PE goes are done with.
  */

@@ -3,7 +3,7 @@
  * The window and the view of a node's parts: where a part is, which part an address is in, and that
  * no two copies of an object are at addresses whose low bits are equal.
  */
-#include "spaces/spaces.h"
+#include "spaces/space_registry.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static void setup(void)
 {
     if (stp_window_choose(PARTS, (size_t)1 << 20, (size_t)1 << 30, &layout) != 0) abort();
     fd = stp_window_create_file(&layout);
-    if (fd < 0 || stp_window_open(&layout, fd, 1) != 0) abort();
+    if (fd < 0 || stp_window_reserve(&layout, fd, 1) != 0) abort();
     signal(SIGSEGV, SIG_DFL); /* a sanitizer's own handler ends a process otherwise */
 }
 
@@ -60,21 +60,21 @@ TEST(parts_keep_large_pages)
 
 TEST(an_address_is_found_in_its_part)
 {
-    size_t offset, last = stp_window_bytes() - 1;
+    size_t offset, last = stp_window_reserved_bytes() - 1;
     int local;
 
     for (int a = 0; a < PARTS; a++) {
-        ck_assert(stp_window_holds(stp_window_part(a), &offset, &local));
+        ck_assert(stp_window_locate(stp_window_part(a), &offset, &local));
         ck_assert(local == a && offset == 0);
-        ck_assert(stp_window_holds(stp_window_part(a) + last, &offset, &local));
+        ck_assert(stp_window_locate(stp_window_part(a) + last, &offset, &local));
         ck_assert(local == a && offset == last);
     }
-    ck_assert(stp_window_holds(stp_window_at(last), &offset, &local));
+    ck_assert(stp_window_locate(stp_window_at(last), &offset, &local));
     ck_assert(local == -1 && offset == last);
-    ck_assert(!stp_window_holds(stp_window_at(0) - 1, &offset, &local));
-    ck_assert(!stp_window_holds(stp_win.view - 1, &offset, &local));
-    ck_assert(!stp_window_holds(stp_win.view + stp_window_view_bytes(&layout), &offset, &local));
-    ck_assert(!stp_window_holds(&local, &offset, &local));
+    ck_assert(!stp_window_locate(stp_window_at(0) - 1, &offset, &local));
+    ck_assert(!stp_window_locate(stp_win.view - 1, &offset, &local));
+    ck_assert(!stp_window_locate(stp_win.view + stp_window_view_bytes(&layout), &offset, &local));
+    ck_assert(!stp_window_locate(&local, &offset, &local));
 }
 
 /* One PE after the other in one process: the file keeps what they write. */
@@ -88,7 +88,7 @@ TEST(a_part_is_the_memory_of_its_window)
     ck_assert_int_eq(stp_window_part(1)[at + 5], 1);
     stp_window_close();
 
-    ck_assert_int_eq(stp_window_open(&layout, fd, 2), 0);
+    ck_assert_int_eq(stp_window_reserve(&layout, fd, 2), 0);
     ck_assert_int_eq(stp_window_commit(at, nbytes, nbytes), 0);
     ck_assert_int_eq(stp_window_add_peer_range(at, 1), 0);
     ck_assert_int_eq(stp_window_open_peer(1), 0);
@@ -99,7 +99,7 @@ TEST(a_part_is_the_memory_of_its_window)
     ck_assert_int_eq(stp_window_part(2)[at + 6], 3);
     stp_window_close();
 
-    ck_assert_int_eq(stp_window_open(&layout, fd, 1), 0);
+    ck_assert_int_eq(stp_window_reserve(&layout, fd, 1), 0);
     ck_assert_int_eq(stp_window_commit(at, nbytes, nbytes), 0);
     ck_assert_int_eq(*stp_window_at(at + 6), 2);
     stp_window_release(at, nbytes);
@@ -190,7 +190,7 @@ static void look_at_growth(void)
 TEST(a_range_grows_into_what_is_kept_for_it)
 {
     look_at_growth();
-    stp_window_shrink(AT, 2 * NBYTES);
+    stp_window_undo_grow(AT, 2 * NBYTES);
     ck_assert_uint_eq(stp_window_end(), AT + 2 * NBYTES);
     ck_assert_int_eq(stp_window_grow(AT, 4 * NBYTES), 0);
     ck_assert_int_eq(*stp_window_at(AT + 3 * NBYTES - 1), 0); /* given back meanwhile */
@@ -207,7 +207,7 @@ TEST_SIGNAL(what_is_kept_for_growth_is_closed, SIGSEGV)
 TEST_SIGNAL(what_has_shrunk_is_closed, SIGSEGV)
 {
     look_at_growth();
-    stp_window_shrink(AT, NBYTES);
+    stp_window_undo_grow(AT, NBYTES);
     stp_window_part(2)[AT + NBYTES] = 1;
 }
 

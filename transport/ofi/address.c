@@ -5,7 +5,7 @@
  */
 #include "ofi.h"
 
-#include "peer_failure.h"
+#include "failures.h"
 
 #include <errno.h>
 #include <rdma/fi_cm.h>
@@ -35,7 +35,7 @@ int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av)
     return fi_av_open(domain, &attr, av, NULL);
 }
 
-int stp_ofi_endpoint_name(unsigned char *addr, size_t *addr_len)
+int stp_ofi_own_address(unsigned char *addr, size_t *addr_len)
 {
     size_t len = STP_FABRIC_ADDR_MAX - STP_OFI_LIVENESS;
     int rc;
@@ -45,7 +45,7 @@ int stp_ofi_endpoint_name(unsigned char *addr, size_t *addr_len)
     if (rc != 0) return rc;
     /* Those of shm are texts, which differ in length between PEs (libfabric 1.17). */
     if (stp_ofi.info->addr_format == FI_ADDR_STR) len = STP_FABRIC_ADDR_MAX - STP_OFI_LIVENESS;
-    stp_ofi_liveness_open(addr, addr + len);
+    stp_ofi_liveness_listen(addr, addr + len);
     *addr_len = len + STP_OFI_LIVENESS;
     return 0;
 }
@@ -103,7 +103,7 @@ int stp_ofi_endpoint_connect(struct stp_ofi_endpoint *endpoint)
     return 0;
 }
 
-void stp_ofi_endpoint_disconnect(struct stp_ofi_endpoint *endpoint)
+void stp_ofi_endpoint_free_addrs(struct stp_ofi_endpoint *endpoint)
 {
     if (endpoint->addrs != NULL) munmap(endpoint->addrs, table_bytes());
     endpoint->addrs = NULL;

@@ -9,8 +9,8 @@
  */
 #include "am.h"
 
-#include "delayed_ack.h"
-#include "post_seq.h"
+#include "am_ack_delay.h"
+#include "lost_op_seq.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -59,9 +59,10 @@ static uint64_t widen(const void *element, size_t size)
     return bits;
 }
 
-struct stp_ofi_req *stp_ofi_message(const struct stp_target *dest, enum stp_fabric_amo op,
-                                    size_t size, const void *operand, const void *compare,
-                                    void *result)
+struct stp_ofi_req *stp_ofi_amo_message_prepare(const struct stp_target *dest,
+                                                enum stp_fabric_amo op, size_t size,
+                                                const void *operand, const void *compare,
+                                                void *result)
 {
     struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_MESSAGED];
     struct stp_ofi_req *req = stp_ofi_req_take(pool, STP_OFI_MESSAGE, dest->pe);
@@ -94,12 +95,12 @@ ssize_t stp_ofi_message_post(struct stp_ofi_req *req)
         return fi_send(endpoint->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
     /* Before it leaves: the answer may be here before this returns. */
     __atomic_store_n(&req->parts, inject ? 1 : 2, __ATOMIC_RELAXED);
-    begun = stp_ofi_post_seq_begin(req);
+    begun = stp_ofi_post_seq_mark_posting(req);
     if (inject)
         rc = fi_inject(endpoint->ep, req->local, req->nbytes, addr);
     else
         rc = fi_send(endpoint->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
-    if (rc == 0) stp_ofi_post_seq_end(req, begun);
+    if (rc == 0) stp_ofi_post_seq_stamp(req, begun);
     return rc;
 }
 
@@ -119,7 +120,7 @@ void stp_ofi_answer_locked(const struct stp_ofi_am_header *answer, int pe)
     req->desc = req->own_desc;
     stp_ofi_count_on(req, &stp_ofi.unwaited);
     __atomic_fetch_add(req->pending, 1, __ATOMIC_RELAXED);
-    stp_ofi_post_deferred_locked(endpoint, req);
+    stp_ofi_post_or_defer_locked(endpoint, req);
 }
 
 /* Bytes of items that a box has room for. */
@@ -179,7 +180,7 @@ static void take_answer_locked(const struct stp_ofi_am_header *answer)
     /* The result has room for what was asked. */
     if (answer->size != req->data[offsetof(struct stp_ofi_am_header, size)]) return;
     if (req->result != NULL) memcpy(req->result, &answer->operand, answer->size);
-    stp_ofi_message_done_locked(req);
+    stp_ofi_message_part_done_locked(req);
 }
 
 static void take_receipts_locked(const struct stp_ofi_am_header *from)
@@ -189,7 +190,7 @@ static void take_receipts_locked(const struct stp_ofi_am_header *from)
 
     for (unsigned i = 0; i < from->n_receipts && i < STP_OFI_AM_ACKS; i++)
         if ((req = stp_ofi_req_find(pool, from->receipts[i], from->pe)) != NULL)
-            stp_ofi_message_done_locked(req);
+            stp_ofi_message_part_done_locked(req);
 }
 
 /* ---- messages that a connection took along --------------------------------- */
@@ -198,13 +199,13 @@ static void take_pong_locked(const struct stp_ofi_am_header *pong)
 {
     struct stp_ofi_pool *pools = stp_ofi.main.pools;
 
-    am.lost |= stp_ofi_post_seq_is_lost(&pools[STP_OFI_MESSAGED], pong->pe, pong->operand);
-    am.lost |= stp_ofi_post_seq_is_lost(&pools[STP_OFI_PACKED_POOL], pong->pe, pong->operand);
+    am.lost |= stp_ofi_post_seq_older_is_lost(&pools[STP_OFI_MESSAGED], pong->pe, pong->operand);
+    am.lost |= stp_ofi_post_seq_older_is_lost(&pools[STP_OFI_PACKED_POOL], pong->pe, pong->operand);
     if (am.lost)
         stp_ofi.core->fatal("fabric", "pe %d: a message was lost: the connection broke", pong->pe);
 }
 
-void stp_ofi_message_check(void)
+void stp_ofi_message_loss_check(void)
 {
     struct stp_ofi_am_header ping = stp_ofi_am_header(STP_OFI_AM_PING, 0);
     int pes[LOOKS], n;
@@ -229,7 +230,7 @@ static void answer_ping_locked(const struct stp_ofi_am_header *ping)
 {
     struct stp_ofi_am_header pong = stp_ofi_am_header(STP_OFI_AM_PONG, 0);
 
-    if (stp_ofi_ack_piggybacking()) return;
+    if (stp_ofi_ack_piggyback_posting()) return;
     if (stp_ofi_ack_any()) stp_ofi_ack_flush_locked(STP_OFI_ACK_ALL);
     pong.operand = ping->operand;
     stp_ofi_answer_locked(&pong, ping->pe);
@@ -362,7 +363,7 @@ int stp_ofi_inbox_open(void)
     am.token = stp_ofi.core->job_token;
     am.boxes = aligned_alloc(STP_CACHE_LINE, N_INBOXES * box_stride());
     if (am.boxes == NULL) return -ENOMEM;
-    rc = stp_ofi_own_register(am.boxes, N_INBOXES * box_stride(), &am.mr);
+    rc = stp_ofi_register_own_local(am.boxes, N_INBOXES * box_stride(), &am.mr);
     if (rc != 0) {
         stp_ofi_inbox_close();
         return rc;

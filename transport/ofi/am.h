@@ -76,16 +76,17 @@ void stp_ofi_inbox_unregister(void); /* once nothing is under way */
 void stp_ofi_inbox_close(void);
 
 /* A message ready to post but for its pending; arguments as for amo, size of the element. */
-struct stp_ofi_req *stp_ofi_message(const struct stp_target *dest, enum stp_fabric_amo op,
-                                    size_t size, const void *operand, const void *compare,
-                                    void *result);
+struct stp_ofi_req *stp_ofi_amo_message_prepare(const struct stp_target *dest,
+                                                enum stp_fabric_amo op, size_t size,
+                                                const void *operand, const void *compare,
+                                                void *result);
 ssize_t stp_ofi_message_post(struct stp_ofi_req *req);
 
 /*
  * A wait lasts: end the job when a message was lost with a connection. Providers do not tell of
  * what they had sent. Called every second or so; takes a second round to be sure.
  */
-void stp_ofi_message_check(void);
+void stp_ofi_message_loss_check(void);
 
 /* The caller is about to wait for answers that targets may hold back: ask for them. */
 void stp_ofi_request_acks(void);

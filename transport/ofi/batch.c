@@ -11,7 +11,7 @@
 #include "batch.h"
 
 #include "am.h"
-#include "delayed_ack.h"
+#include "am_ack_delay.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static struct {
     unsigned looks;
 } batches = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool stp_ofi_batch_parked(void)
+bool stp_ofi_batch_has_unsent(void)
 {
     return __atomic_load_n(&batches.parked, __ATOMIC_RELAXED) != 0;
 }
@@ -136,7 +136,7 @@ static void post(struct stp_ofi_req *req)
 {
     bool carries = req->work.kind == STP_OFI_PACKED && stp_ofi_ack_piggyback(req);
 
-    stp_ofi_check_queued(req);
+    stp_ofi_check_stale_regions(req);
     stp_ofi_post(req);
     if (carries) stp_ofi_ack_piggybacked();
 }
@@ -263,7 +263,7 @@ static bool fits(const struct stp_ofi_item *items, int n, size_t *room)
 {
     *room = 0;
     for (int i = 0; i < n; i++) {
-        if (!stp_ofi_item_fits(&items[i]) || stp_ofi.regions[items[i].dest->number].device)
+        if (!stp_ofi_item_is_packable(&items[i]) || stp_ofi.regions[items[i].dest->number].device)
             return false;
         *room += stp_ofi_item_room(&items[i]);
     }
@@ -398,7 +398,7 @@ void stp_ofi_batch_flush_aged(bool all, bool may_block)
     struct stp_ofi_req *list = NULL, *next;
     unsigned look;
 
-    if (!stp_ofi_batch_parked()) return;
+    if (!stp_ofi_batch_has_unsent()) return;
     if (may_block)
         pthread_mutex_lock(&endpoint->drain);
     else if (pthread_mutex_trylock(&endpoint->drain) != 0)
@@ -415,12 +415,12 @@ void stp_ofi_batch_flush_aged(bool all, bool may_block)
     pthread_mutex_unlock(&batches.lock);
     for (; list != NULL; list = next) {
         next = list->next;
-        stp_ofi_post_deferred_locked(endpoint, list);
+        stp_ofi_post_or_defer_locked(endpoint, list);
     }
     pthread_mutex_unlock(&endpoint->drain);
 }
 
-void stp_ofi_batch_landed_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+void stp_ofi_batch_answered_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     struct stp_ofi_batch *batch = req->batch;
     bool writes = req->work.kind == STP_OFI_WRITE && req->nbytes > STP_OFI_ITEM_MAX;
@@ -431,7 +431,7 @@ void stp_ofi_batch_landed_locked(struct stp_ofi_endpoint *endpoint, struct stp_o
     if (--slot->unanswered == 0 && slot->req != NULL && (writes || !stp_ofi_batching(batch->ctx)))
         next = slot_take_locked(batch, slot);
     pthread_mutex_unlock(&batch->lock);
-    if (next != NULL) stp_ofi_post_deferred_locked(endpoint, next);
+    if (next != NULL) stp_ofi_post_or_defer_locked(endpoint, next);
 }
 
 /* ---- sessions ---------------------------------------------------------------------- */
@@ -488,7 +488,7 @@ struct stp_ofi_batch *stp_ofi_batch_prepare(struct stp_fabric_ctx *ctx, size_t t
     return wanted ? batch_of(ctx) : NULL;
 }
 
-void stp_ofi_batch_start(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch, size_t total_ops)
+void stp_ofi_batch_switch(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch, size_t total_ops)
 {
     if (batch != NULL) {
         pthread_mutex_lock(&batch->lock);
@@ -500,7 +500,7 @@ void stp_ofi_batch_start(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch
     if (batch == NULL) stp_ofi_batch_flush(ctx);
 }
 
-void stp_ofi_batch_close(struct stp_fabric_ctx *ctx)
+void stp_ofi_batch_free(struct stp_fabric_ctx *ctx)
 {
     struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED);
     struct stp_ofi_batch **at = &batches.first;

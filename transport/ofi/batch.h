@@ -28,7 +28,7 @@ struct stp_ofi_item {
     size_t nbytes;
 };
 
-bool stp_ofi_item_fits(const struct stp_ofi_item *item);
+bool stp_ofi_item_is_packable(const struct stp_ofi_item *item);
 size_t stp_ofi_item_room(const struct stp_ofi_item *item); /* bytes in a packed message */
 void stp_ofi_item_write(void *at, const struct stp_ofi_item *item);
 
@@ -68,14 +68,14 @@ bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *i
                         struct stp_ofi_batch **alone);
 
 /* A request of a batch is done. Caller holds endpoint->drain, any endpoint's. */
-void stp_ofi_batch_landed_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);
+void stp_ofi_batch_answered_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);
 
 /* Send what the context has collected, for all PEs or for one. Waits while the provider is busy. */
 void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx);
 void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe);
 
 /* Is anything collected and not sent, on any context? */
-bool stp_ofi_batch_parked(void);
+bool stp_ofi_batch_has_unsent(void);
 
 /*
  * Send, without waiting, what is collected on any context: all of it, or what was there at the last
@@ -88,7 +88,8 @@ void stp_ofi_batch_flush_aged(bool all, bool may_block);
  * it, or, with NULL, nothing.
  */
 struct stp_ofi_batch *stp_ofi_batch_prepare(struct stp_fabric_ctx *ctx, size_t total_ops);
-void stp_ofi_batch_start(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch, size_t total_ops);
-void stp_ofi_batch_close(struct stp_fabric_ctx *ctx);
+void stp_ofi_batch_switch(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch,
+                          size_t total_ops);
+void stp_ofi_batch_free(struct stp_fabric_ctx *ctx);
 
 #endif /* STP_OFI_BATCH_H */

@@ -8,7 +8,7 @@
  */
 #include "ofi.h"
 
-#include "peer_failure.h"
+#include "failures.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -77,12 +77,12 @@ void stp_ofi_listener_find(const struct sockaddr *name)
     if (descriptors.listener >= 0) fcntl(descriptors.listener, F_SETFD, FD_CLOEXEC);
 }
 
-int stp_ofi_listener(void)
+int stp_ofi_provider_listener_fd(void)
 {
     return descriptors.listener;
 }
 
-void stp_ofi_listener_close(void)
+void stp_ofi_listener_close_in_child(void)
 {
     if (descriptors.listener >= 0) close(descriptors.listener);
     descriptors.listener = -1;
@@ -125,12 +125,12 @@ void stp_ofi_fd_exhaustion_check(void)
     pthread_mutex_unlock(&descriptors.lock);
     if (warn)
         stp_ofi.core->log(STP_LOG_WARN, "fabric: connections to this pe wait: %s",
-                          stp_strerror(EMFILE));
+                          stp_errno_text(EMFILE));
     if (limit != 0 && waited >= limit)
         stp_ofi.core->fatal("fabric",
                             "connections to this pe have waited for %d seconds "
                             "(SHMEM_PEER_TIMEOUT): %s",
-                            stp_ofi.core->env->peer_timeout, stp_strerror(EMFILE));
+                            stp_ofi.core->env->peer_timeout, stp_errno_text(EMFILE));
 }
 
 void stp_ofi_fd_exhaustion_reset(void)
@@ -143,7 +143,7 @@ void stp_ofi_fd_exhaustion_reset(void)
 
 /* ---- how many there are ------------------------------------------------------------ */
 
-size_t stp_ofi_fds_of_peers(void)
+size_t stp_ofi_fds_per_endpoint(void)
 {
     /* Its own to each peer, and one from each peer's: peers have as many endpoints. */
     return 2 * (size_t)(stp_ofi.core->n_pes - 1);

@@ -72,7 +72,7 @@ static void list_publish_locked(void)
     __atomic_store_n(&stp_ofi.n_listed, list.n + list.n_buffers, __ATOMIC_RELAXED);
 }
 
-void stp_ofi_local_mr_add(unsigned number)
+void stp_ofi_local_mr_list_add(unsigned number)
 {
     unsigned at;
 
@@ -86,7 +86,7 @@ void stp_ofi_local_mr_add(unsigned number)
     pthread_rwlock_unlock(&list.lock);
 }
 
-void stp_ofi_local_mr_remove(unsigned number)
+void stp_ofi_local_mr_list_remove(unsigned number)
 {
     unsigned at = 0;
 
@@ -105,7 +105,7 @@ void stp_ofi_local_mr_remove(unsigned number)
 /* ---- registration of buffers --------------------------------------------- */
 
 /* A registration that operations under way share. */
-struct stp_ofi_lease {
+struct stp_ofi_local_mr_ref {
     struct fid_mr *mr;
     unsigned refs;
 };
@@ -134,7 +134,7 @@ static int mr_open_local(const void *base, size_t nbytes, uint64_t access, struc
     return rc;
 }
 
-int stp_ofi_own_register(void *base, size_t nbytes, struct fid_mr **mr)
+int stp_ofi_register_own_local(void *base, size_t nbytes, struct fid_mr **mr)
 {
     int rc;
 
@@ -147,10 +147,10 @@ int stp_ofi_own_register(void *base, size_t nbytes, struct fid_mr **mr)
     return rc;
 }
 
-static struct stp_ofi_lease *lease_open(enum stp_ofi_kind kind, const void *local, size_t nbytes,
-                                        unsigned refs)
+static struct stp_ofi_local_mr_ref *lease_open(enum stp_ofi_kind kind, const void *local,
+                                               size_t nbytes, unsigned refs)
 {
-    struct stp_ofi_lease *lease = malloc(sizeof(*lease));
+    struct stp_ofi_local_mr_ref *lease = malloc(sizeof(*lease));
     uint64_t access = kind == STP_OFI_WRITE ? FI_WRITE : FI_READ;
 
     if (lease != NULL && mr_open_local(local, nbytes, access, &lease->mr) == 0) {
@@ -161,7 +161,7 @@ static struct stp_ofi_lease *lease_open(enum stp_ofi_kind kind, const void *loca
     return NULL;
 }
 
-void stp_ofi_lease_drop(struct stp_ofi_lease *lease)
+void stp_ofi_local_mr_unref(struct stp_ofi_local_mr_ref *lease)
 {
     /* Pairs with the drops of other threads: the last one closes after all are done. */
     if (__atomic_fetch_sub(&lease->refs, 1, __ATOMIC_ACQ_REL) > 1) return;
@@ -181,7 +181,7 @@ static void count_buffers(unsigned change)
 
 int stp_ofi_buffer_add(unsigned number, void *base, size_t nbytes, int device)
 {
-    struct stp_ofi_lease *lease = malloc(sizeof(*lease));
+    struct stp_ofi_local_mr_ref *lease = malloc(sizeof(*lease));
     int rc = -FI_ENOKEY;
 
     if (lease == NULL) return -ENOMEM;
@@ -205,18 +205,18 @@ void stp_ofi_set_current_local_mr(int number)
 
 bool stp_ofi_buffer_remove(unsigned number)
 {
-    struct stp_ofi_lease *lease = buffers[number].lease;
+    struct stp_ofi_local_mr_ref *lease = buffers[number].lease;
 
     /* Pairs with the drops of completions: what they brought is there before it is closed. */
     if (__atomic_load_n(&lease->refs, __ATOMIC_ACQUIRE) > 1) return false;
     buffers[number] = (struct stp_ofi_region){.mr = NULL};
     count_buffers(-1U);
-    stp_ofi_lease_drop(lease);
+    stp_ofi_local_mr_unref(lease);
     return true;
 }
 
 /* Nothing completes any more that could hold one. */
-void stp_ofi_buffers_close(void)
+void stp_ofi_user_buffers_close(void)
 {
     for (unsigned i = 0; i < STP_FABRIC_BUFFERS; i++) {
         if (buffers[i].lease == NULL) continue;

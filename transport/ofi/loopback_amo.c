@@ -7,11 +7,11 @@
  */
 #include "ofi.h"
 
-#include "transport/amo.h"
+#include "transport/cpu_amo.h"
 
 void stp_ofi_loopback_amo(void *at, size_t size, enum stp_fabric_amo op, const void *operand,
                           const void *compare, void *result)
 {
-    /* On behalf of another PE: transport/amo_cpu.tmpl.h names what the orders pair with. */
+    /* On behalf of another PE: transport/cpu_amo.tmpl.h names what the orders pair with. */
     stp_amo_cpu(at, size, op, operand, compare, result, __ATOMIC_ACQ_REL);
 }

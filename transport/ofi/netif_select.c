@@ -127,7 +127,7 @@ static const struct stp_network *network_of(const struct fi_info *info, const st
     return NULL;
 }
 
-const char *stp_ofi_netif_refused(const struct fi_info *info, const struct stp_core *core)
+const char *stp_ofi_netif_unreachable(const struct fi_info *info, const struct stp_core *core)
 {
     bool internet;
     const struct stp_network *network = network_of(info, core, &internet);

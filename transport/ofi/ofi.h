@@ -9,7 +9,7 @@
 #define STP_OFI_H
 
 #include "base/base.h"
-#include "endpoint.h"
+#include "request.h"
 #include "transport/transport.h"
 
 #include <poll.h>
@@ -38,7 +38,7 @@ struct stp_fabric_ctx {
     unsigned pending[2];
     bool messages; /* sent since the last quiet: what follows may pass them at the target */
     bool batching; /* a session: small operations are collected, see batch.c */
-    bool allow_delayed_ack;      /* its packed messages may be answered late, see delayed_ack.c */
+    bool allow_delayed_ack;      /* its packed messages may be answered late, see am_ack_delay.c */
     pthread_mutex_t quiet;       /* one quiet at a time turns the phase */
     struct stp_ofi_batch *batch; /* NULL before something is collected */
 } STP_ALIGNED_LINE;
@@ -60,7 +60,7 @@ static inline void stp_ofi_count_on_ctx(struct stp_ofi_req *req, struct stp_fabr
 
 /* As in transport.h (ofi_context.c). */
 int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx);
-void stp_ofi_ctx_destroy(struct stp_fabric_ctx *ctx);
+void stp_ofi_ctx_free(struct stp_fabric_ctx *ctx);
 void stp_ofi_fence(struct stp_fabric_ctx *ctx);
 void stp_ofi_quiet(struct stp_fabric_ctx *ctx);
 void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes);
@@ -68,8 +68,8 @@ void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
 /* ---- the module --------------------------------------------------------- */
 
 /*
- * What a region of host memory has grown by (extent.c): extent 0 is the region as it was added, i +
- * 1 the piece i here. What is below n does not change any more.
+ * What a region of host memory has grown by (region_mr.c): extent 0 is the region as it was added,
+ * i + 1 the piece i here. What is below n does not change any more.
  */
 struct stp_ofi_extents {
     unsigned n;                                /* that all PEs have */
@@ -79,15 +79,15 @@ struct stp_ofi_extents {
 };
 
 struct stp_ofi_region {
-    struct fid_mr *mr;               /* NULL: this PE has no part */
-    char *base;                      /* of this PE's part */
-    size_t nbytes;                   /* of this PE's part; it may grow */
-    unsigned generation;             /* of the module when it came, or when it went */
-    bool device;                     /* this PE's part is memory that the CPU may not touch */
-    bool listed;                     /* found by address: see local_mr.c */
-    struct stp_fabric_region *peers; /* by PE, when descriptors differ; else NULL */
-    struct stp_ofi_extents *more;    /* NULL: it has not grown */
-    struct stp_ofi_lease *lease;     /* of a private buffer: operations share it; else NULL */
+    struct fid_mr *mr;                  /* NULL: this PE has no part */
+    char *base;                         /* of this PE's part */
+    size_t nbytes;                      /* of this PE's part; it may grow */
+    unsigned generation;                /* of the module when it came, or when it went */
+    bool device;                        /* this PE's part is memory that the CPU may not touch */
+    bool listed;                        /* found by address: see local_mr.c */
+    struct stp_fabric_region *peers;    /* by PE, when descriptors differ; else NULL */
+    struct stp_ofi_extents *more;       /* NULL: it has not grown */
+    struct stp_ofi_local_mr_ref *lease; /* of a private buffer: operations share it; else NULL */
 };
 
 struct stp_ofi {
@@ -159,7 +159,7 @@ static inline bool stp_ofi_in_order(const struct stp_fabric_ctx *ctx)
                                      __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED) == NULL);
 }
 
-/* What is known of providers by their names (providers.c). */
+/* What is known of providers by their names (provider_table.c). */
 
 enum {
     STP_OFI_KERNEL = 1,        /* each operation, and each poll, is system calls of this process */
@@ -215,28 +215,28 @@ int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all,
                             struct stp_ofi_choice **choices);
 
 /* What must be promised so that puts, and atomics or messages, to one peer stay in order. */
-uint64_t stp_ofi_order_of(const struct fi_info *info);
+uint64_t stp_ofi_order_needed(const struct fi_info *info);
 
 /*
  * The same provider and interface with a promise to keep reads, writes and atomics to one peer
  * in order, or NULL when it does not give one. The caller frees it.
  */
-struct fi_info *stp_ofi_ordered(const struct fi_info *info);
+struct fi_info *stp_ofi_info_with_order(const struct fi_info *info);
 
 /*
  * The same with access to device memory, and to peers no different: not every PE of a job may
  * have devices. NULL when it is not granted so. The caller frees it.
  */
-struct fi_info *stp_ofi_with_devices(const struct fi_info *info);
+struct fi_info *stp_ofi_info_for_device_memory(const struct fi_info *info);
 
 /*
  * The same provider and interface for messages instead of the provider's atomics, or NULL when it
  * has none. The caller frees it.
  */
-struct fi_info *stp_ofi_with_messages(const struct fi_info *info);
+struct fi_info *stp_ofi_info_for_messages(const struct fi_info *info);
 
 /* The same with its atomics and messages besides, for batches; or NULL. The caller frees it. */
-struct fi_info *stp_ofi_with_both(const struct fi_info *info);
+struct fi_info *stp_ofi_info_for_amo_and_messages(const struct fi_info *info);
 
 /* Interfaces (netif_select.c). */
 
@@ -244,7 +244,7 @@ struct fi_info *stp_ofi_with_both(const struct fi_info *info);
 bool stp_ofi_netif_named(const struct fi_info *info, const struct stp_env *env);
 
 /* Why the other hosts of the job do not reach its address, NULL when they do. */
-const char *stp_ofi_netif_refused(const struct fi_info *info, const struct stp_core *core);
+const char *stp_ofi_netif_unreachable(const struct fi_info *info, const struct stp_core *core);
 
 /* Place of its interface in the order that all hosts of the job share, 0 is best; at most 16. */
 int stp_ofi_netif_rank(const struct fi_info *info, const struct stp_core *core);
@@ -252,15 +252,16 @@ int stp_ofi_netif_rank(const struct fi_info *info, const struct stp_core *core);
 /* -EINVAL, logged with what there is, when SHMEM_OFI_INTERFACE names none of the infos. */
 int stp_ofi_netif_check(const struct fi_info *infos, const struct stp_core *core);
 
-/* Endpoints (domain.c). */
+/* Endpoints (domain_endpoint.c). */
 
 /*
  * Open domain, queue and endpoint for info. Returns 0, or -errno with *why set to what failed;
  * nothing stays open then.
  */
-int stp_ofi_domain_open(const struct stp_core *core, const struct fi_info *info, const char **why);
+int stp_ofi_domain_endpoint_open(const struct stp_core *core, const struct fi_info *info,
+                                 const char **why);
 void stp_ofi_domain_close(void);
-int stp_ofi_endpoint_name(unsigned char *addr, size_t *addr_len);
+int stp_ofi_own_address(unsigned char *addr, size_t *addr_len);
 int stp_ofi_connect(const void *addrs);
 
 /*
@@ -280,7 +281,7 @@ int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av);
 
 /* The endpoint's part of connect: an address table that knows nobody yet. And its end. */
 int stp_ofi_endpoint_connect(struct stp_ofi_endpoint *endpoint);
-void stp_ofi_endpoint_disconnect(struct stp_ofi_endpoint *endpoint);
+void stp_ofi_endpoint_free_addrs(struct stp_ofi_endpoint *endpoint);
 
 /*
  * Does the open provider do what it promises, to this PE itself? 0, or -errno with *why set. It is
@@ -297,7 +298,7 @@ void stp_ofi_region_drain(unsigned number);
 void stp_ofi_region_remove(unsigned number);
 void stp_ofi_region_remove_all(void);
 
-/* Registrations, and regions that grow (extent.c). */
+/* Registrations, and regions that grow (region_mr.c). */
 
 /* Host memory with this key; a provider that makes keys ignores it. 0 or -errno, not logged. */
 int stp_ofi_mr_open(void *base, size_t nbytes, uint64_t key, struct fid_mr **mr);
@@ -313,7 +314,7 @@ int stp_ofi_peers_copy(struct stp_fabric_region **to, const struct stp_fabric_re
 
 int stp_ofi_region_grow(unsigned number, size_t more, struct stp_fabric_region *mine);
 int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers);
-void stp_ofi_region_shrink(unsigned number);
+void stp_ofi_region_undo_grow(unsigned number);
 void stp_ofi_extents_close(struct stp_ofi_region *region); /* all that it has grown by */
 
 /* Pairs with the release of stp_ofi_region_grown(). */
@@ -400,19 +401,19 @@ static inline struct stp_fabric_region stp_ofi_resolve(const struct stp_ofi_plac
 }
 
 /* For a request that has been queued: ends the job when a region that it names has gone since. */
-void stp_ofi_check_queued(const struct stp_ofi_req *req);
+void stp_ofi_check_stale_regions(const struct stp_ofi_req *req);
 
 /* Buffers of this PE (local_mr.c). */
 
-void stp_ofi_local_mr_add(unsigned number);
-void stp_ofi_local_mr_remove(unsigned number);
+void stp_ofi_local_mr_list_add(unsigned number);
+void stp_ofi_local_mr_list_remove(unsigned number);
 const struct stp_ofi_region *stp_ofi_local_mr_find(const void *local);
 
 /* As transport.h says, and close what is left of them at the end. */
 int stp_ofi_buffer_add(unsigned number, void *base, size_t nbytes, int device);
 void stp_ofi_set_current_local_mr(int number);
 bool stp_ofi_buffer_remove(unsigned number);
-void stp_ofi_buffers_close(void);
+void stp_ofi_user_buffers_close(void);
 
 /*
  * The listed region of this PE that a buffer begins in, or the private buffer that this thread
@@ -444,7 +445,7 @@ struct stp_ofi_fragments {
     unsigned n;
     bool copied; /* through the request's own bytes */
     void *desc;
-    struct stp_ofi_lease *lease; /* one reference a fragment */
+    struct stp_ofi_local_mr_ref *lease; /* one reference a fragment */
 };
 
 /*
@@ -466,12 +467,12 @@ static inline struct stp_ofi_fragments stp_ofi_cut(enum stp_ofi_kind kind,
 }
 
 /* One operation less uses the registration. */
-void stp_ofi_lease_drop(struct stp_ofi_lease *lease);
+void stp_ofi_local_mr_unref(struct stp_ofi_local_mr_ref *lease);
 
 /* Register memory of the module's own as FI_MR_LOCAL wants it; *mr NULL when it does not. */
-int stp_ofi_own_register(void *base, size_t nbytes, struct fid_mr **mr);
+int stp_ofi_register_own_local(void *base, size_t nbytes, struct fid_mr **mr);
 
-/* Posting and completing (complete.c). */
+/* Posting and completing (post_complete.c). */
 
 /* Hand the request to the provider, waiting with progress while it is busy. */
 void stp_ofi_post(struct stp_ofi_req *req);
@@ -483,28 +484,28 @@ ssize_t stp_ofi_post_once(struct stp_ofi_req *req);
  * Post what nobody waits for, now or from a later drain of the endpoint. Caller holds
  * endpoint->drain.
  */
-void stp_ofi_post_deferred_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);
+void stp_ofi_post_or_defer_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);
 
 /* One of the parts of a message is done. Caller holds the main endpoint's drain. */
-void stp_ofi_message_done_locked(struct stp_ofi_req *req);
+void stp_ofi_message_part_done_locked(struct stp_ofi_req *req);
 
 /* Read completions, serve peers; returns how many, 0 also when another thread is at it. */
 int stp_ofi_drain(struct stp_ofi_endpoint *endpoint);
 
 /* Drain every endpoint with something to do. */
-int stp_ofi_drain_all(void);
+int stp_ofi_poll_all_queues(void);
 
 /* Wait, with progress, until *pending is 0; what completed is visible then. */
 void stp_ofi_wait_zero(struct stp_ofi_endpoint *endpoint, unsigned *pending);
 
 /* The job is ending: operations that fail are done, and so are those to PEs that have gone. */
-void stp_ofi_finish(void);
+void stp_ofi_set_job_ending(void);
 
 /* Is there anything on the main endpoint that the provider had no room for? */
 bool stp_ofi_has_retry(void);
 
 /* Let requests to PE pe count on stp_ofi.abandoned from now on. */
-void stp_ofi_abandon(int pe);
+void stp_ofi_abandon_reqs_to(int pe);
 void stp_ofi_progress(void);
 
 /* State of one wait for the fabric. Start with {.endpoint = endpoint}. */
@@ -530,7 +531,7 @@ static inline void stp_ofi_wait_end(const struct stp_ofi_wait *wait)
     if (STP_UNLIKELY(wait->looks > 0)) stp_ofi.core->on_stall(0, -1);
 }
 
-/* fi_strerror(), but limits that users can raise are named: see stp_strerror(). */
+/* fi_strerror(), but limits that users can raise are named: see stp_errno_text(). */
 const char *stp_ofi_strerror(int error);
 
 /* Operations (ofi_rma.c, ofi_atomic.c, ofi_signal.c, ofi_context.c): as in transport.h. */
@@ -580,9 +581,10 @@ void stp_ofi_post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind
                             unsigned *pending, struct stp_ofi_req *then);
 
 /* An atomic, a request ready to post but for what it counts on; arguments as for amo. */
-struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
-                                   enum stp_fabric_amo op, enum stp_dtype dtype,
-                                   const void *operand, const void *compare, void *result);
+struct stp_ofi_req *stp_ofi_atomic_prepare(struct stp_fabric_ctx *ctx,
+                                           const struct stp_target *dest, enum stp_fabric_amo op,
+                                           enum stp_dtype dtype, const void *operand,
+                                           const void *compare, void *result);
 
 /* Why a domain's atomics do not suffice, or NULL (ofi_atomic.c). */
 const char *stp_ofi_atomics_missing(struct fid_domain *domain);

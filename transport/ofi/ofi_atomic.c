@@ -64,15 +64,16 @@ static struct stp_ofi_req *native(struct stp_ofi_endpoint *endpoint, const struc
     return req;
 }
 
-struct stp_ofi_req *stp_ofi_atomic(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
-                                   enum stp_fabric_amo op, enum stp_dtype dtype,
-                                   const void *operand, const void *compare, void *result)
+struct stp_ofi_req *stp_ofi_atomic_prepare(struct stp_fabric_ctx *ctx,
+                                           const struct stp_target *dest, enum stp_fabric_amo op,
+                                           enum stp_dtype dtype, const void *operand,
+                                           const void *compare, void *result)
 {
     const struct element *el = &elements[dtype];
 
     if (!stp_ofi.by_message) return native(ctx->endpoint, dest, op, el, operand, compare, result);
     __atomic_store_n(&ctx->messages, true, __ATOMIC_RELAXED);
-    return stp_ofi_message(dest, op, el->size, operand, compare, result);
+    return stp_ofi_amo_message_prepare(dest, op, el->size, operand, compare, result);
 }
 
 /* Collect what fetches nothing; the rest is waited for, so let what there is go. */
@@ -103,7 +104,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum
         return;
     }
     if (stp_ofi_can_coalesce(ctx) && batch(ctx, dest, op, dtype, operand, result)) return;
-    req = stp_ofi_atomic(ctx, dest, op, dtype, operand, compare, result);
+    req = stp_ofi_atomic_prepare(ctx, dest, op, dtype, operand, compare, result);
     endpoint = req->pool->endpoint;
     if (result != NULL && !nbi) {
         stp_ofi_count_on(req, &left);

@@ -243,10 +243,10 @@ int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx)
     return 0;
 }
 
-void stp_ofi_ctx_destroy(struct stp_fabric_ctx *ctx)
+void stp_ofi_ctx_free(struct stp_fabric_ctx *ctx)
 {
     if (ctx == NULL) return;
-    stp_ofi_batch_close(ctx);
+    stp_ofi_batch_free(ctx);
     stp_ofi_endpoint_give(ctx->endpoint);
     pthread_mutex_destroy(&ctx->quiet);
     free(ctx);
@@ -264,5 +264,5 @@ void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops)
 
     /* Fences before did not wait: what they parted from batches has to be over. */
     if (was_in_order && !stp_ofi_in_order(ctx)) stp_ofi_quiet(ctx);
-    stp_ofi_batch_start(ctx, made, total_ops);
+    stp_ofi_batch_switch(ctx, made, total_ops);
 }

@@ -15,7 +15,7 @@
 static struct stp_ofi_req *signal_request(struct stp_fabric_ctx *ctx, const struct stp_target *word,
                                           uint64_t signal, enum stp_fabric_amo op)
 {
-    struct stp_ofi_req *req = stp_ofi_atomic(ctx, word, op, STP_U64, &signal, NULL, NULL);
+    struct stp_ofi_req *req = stp_ofi_atomic_prepare(ctx, word, op, STP_U64, &signal, NULL, NULL);
 
     stp_ofi_count_on_ctx(req, ctx);
     return req;

@@ -8,7 +8,7 @@
 
 #include "provider_report.h"
 #include "batch.h"
-#include "peer_failure.h"
+#include "failures.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -83,11 +83,11 @@ static void report(const struct stp_core *core, const struct stp_ofi_choice *cho
         const struct stp_ofi_choice *choice = &choices[i];
 
         if (repeats(choices, i)) continue;
-        if (core->report != NULL) stp_ofi_report_provider(core, choice);
+        if (core->report != NULL) stp_ofi_report_candidate(core, choice);
         core->log(STP_LOG_DEBUG, "fabric: %s on %s: %s (%s)", provider_of(choice),
                   domain_of(choice), i == used ? "used" : "not used", choice->refused);
     }
-    if (core->report != NULL) stp_ofi_report_absent(core, choices, n);
+    if (core->report != NULL) stp_ofi_report_unoffered(core, choices, n);
 }
 
 static const char *or_any(const char *name)
@@ -119,9 +119,9 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
             core->log(STP_LOG_ERROR, "fabric: there is %s on %s", provider_of(&choices[i]),
                       domain_of(&choices[i]));
     if (core->env->ofi_provider != NULL && strcasecmp(core->env->ofi_provider, "shm") == 0)
-        stp_ofi_shm_explain(core);
+        stp_ofi_shm_explain_failure(core);
     /* What failed first may have been told by libfabric as something else. */
-    if (short_of_fds) core->log(STP_LOG_ERROR, "fabric: %s", stp_strerror(EMFILE));
+    if (short_of_fds) core->log(STP_LOG_ERROR, "fabric: %s", stp_errno_text(EMFILE));
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -140,7 +140,7 @@ static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, con
     alone.pe = 0;
     alone.n_pes = 1;
     alone.on_progress = NULL;
-    rc = stp_ofi_domain_open(&alone, choice->info, why);
+    rc = stp_ofi_domain_endpoint_open(&alone, choice->info, why);
     choice->code = STP_PROVIDER_NOT_OPENED;
     if (rc != 0) return rc;
     if (before >= 0) open = stp_count_fds();
@@ -199,9 +199,9 @@ static int open_first(const struct stp_core *core, struct stp_ofi_choice *choice
 static void close_all(void)
 {
     stp_ofi_progress_stop();
-    stp_ofi_buffers_close();
+    stp_ofi_user_buffers_close();
     stp_ofi_region_remove_all();
-    stp_ofi_endpoints_close();
+    stp_ofi_extra_endpoints_close();
     stp_ofi_domain_close();
     pthread_mutex_destroy(&stp_ofi.endpoints_lock);
 }
@@ -228,12 +228,12 @@ static void fill(struct stp_fabric *fabric)
     fabric->region_remove = stp_ofi_region_remove;
     fabric->region_grow = stp_ofi_region_grow;
     fabric->region_grown = stp_ofi_region_grown;
-    fabric->region_shrink = stp_ofi_region_shrink;
+    fabric->region_shrink = stp_ofi_region_undo_grow;
     fabric->buffer_add = stp_ofi_buffer_add;
     fabric->set_current_local_mr = stp_ofi_set_current_local_mr;
     fabric->buffer_remove = stp_ofi_buffer_remove;
     fabric->ctx_create = stp_ofi_ctx_create;
-    fabric->ctx_destroy = stp_ofi_ctx_destroy;
+    fabric->ctx_destroy = stp_ofi_ctx_free;
     fabric->put = stp_ofi_put;
     fabric->get = stp_ofi_get;
     fabric->store = stp_ofi_store;
@@ -246,8 +246,8 @@ static void fill(struct stp_fabric *fabric)
     fabric->session = stp_ofi_session;
     fabric->allow_delayed_ack = stp_ofi_allows_delayed_ack;
     fabric->progress = stp_ofi_progress;
-    fabric->finish = stp_ofi_finish;
-    fabric->tell = stp_ofi_notice_send;
+    fabric->finish = stp_ofi_set_job_ending;
+    fabric->tell = stp_ofi_notice_send_datagrams;
     fabric->close = close_all;
 }
 
@@ -256,7 +256,7 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
                  struct stp_fabric *fabric)
 {
     const char *why;
-    int rc = stp_ofi_domain_open(core, choice->info, &why);
+    int rc = stp_ofi_domain_endpoint_open(core, choice->info, &why);
 
     if (rc != 0) {
         core->log(STP_LOG_ERROR, "fabric: %s on %s %s: %s", provider_of(choice), domain_of(choice),
@@ -267,7 +267,7 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
     /* Pairs with nothing: no other thread looks yet. */
     __atomic_store_n(&stp_ofi.finishing, false, __ATOMIC_SEQ_CST);
     fill(fabric);
-    rc = stp_ofi_endpoint_name(fabric->addr, &fabric->addr_len);
+    rc = stp_ofi_own_address(fabric->addr, &fabric->addr_len);
     if (rc != 0) core->log(STP_LOG_ERROR, "fabric: no address: %s", stp_ofi_strerror(-rc));
     if (rc == 0 && core->env->ofi_progress_thread) rc = stp_ofi_progress_start();
     if (rc != 0) close_all();

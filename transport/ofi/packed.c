@@ -29,7 +29,7 @@ static size_t padded(size_t nbytes)
     return (nbytes + 7) & ~(size_t)7;
 }
 
-bool stp_ofi_item_fits(const struct stp_ofi_item *item)
+bool stp_ofi_item_is_packable(const struct stp_ofi_item *item)
 {
     return item->nbytes <= STP_OFI_ITEM_MAX && item->dest->offset >> OFFSET_BITS == 0;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding dead peers. Providers report operations that break with a connection, but not all:
- * some try to connect again for ever, lose the answer to an atomic without a word, or send into
- * the dark for a quarter of an hour. So a PE keeps a link to its successor's liveness socket
- * (liveness_socket.c), and to those of the targets of operations that stand still. Who finds that a
- * PE has gone ends the job, and tells the others. All three seen with libfabric 1.17. Design:
+ * Finding dead peers. Providers report operations that break with a connection, but not all: some
+ * try to connect again for ever, lose the answer to an atomic without a word, or send into the dark
+ * for a quarter of an hour. So a PE keeps a link to its successor's liveness socket
+ * (liveness_notices.c), and to those of the targets of operations that stand still. Who finds that
+ * a PE has gone ends the job, and tells the others. All three seen with libfabric 1.17. Design:
  * docs/design/security.md and fabric.md.
  */
-#include "peer_failure.h"
+#include "failures.h"
 
 #include "am.h"
-#include "tcp_epoll.h"
+#include "tcp_poll.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -133,7 +133,7 @@ static void link_start_process(struct link *link)
 
 static bool is_local(const struct link *link)
 {
-    return stp_ofi_liveness_of(link->pe).family == STP_OFI_LINE_LOCAL;
+    return stp_ofi_liveness_addr_of(link->pe).family == STP_OFI_LINE_LOCAL;
 }
 
 /* What became of an attempt to connect: up, refused, or nobody answers. */
@@ -162,7 +162,7 @@ static void link_outcome(struct link *link, int error)
 static void link_start(struct link *link)
 {
     struct sockaddr_storage addr;
-    struct stp_ofi_liveness line = stp_ofi_liveness_of(link->pe);
+    struct stp_ofi_liveness_addr line = stp_ofi_liveness_addr_of(link->pe);
     socklen_t len;
 
     if (line.family == STP_OFI_LINE_NONE) {
@@ -257,7 +257,7 @@ static bool answers(int pe)
 
 static void suspect_locked(int pe, uint64_t now);
 
-static bool same_host(const struct stp_ofi_liveness *a, const struct stp_ofi_liveness *b)
+static bool same_host(const struct stp_ofi_liveness_addr *a, const struct stp_ofi_liveness_addr *b)
 {
     return a->family == b->family && memcmp(a->at, b->at, sizeof(a->at)) == 0;
 }
@@ -265,10 +265,10 @@ static bool same_host(const struct stp_ofi_liveness *a, const struct stp_ofi_liv
 /* Another PE of the host of this link's, or -1. */
 static int neighbour_of(const struct link *link)
 {
-    struct stp_ofi_liveness line = stp_ofi_liveness_of(link->pe);
+    struct stp_ofi_liveness_addr line = stp_ofi_liveness_addr_of(link->pe);
 
     for (int pe = 0; pe < stp_ofi.core->n_pes; pe++) {
-        struct stp_ofi_liveness other = stp_ofi_liveness_of(pe);
+        struct stp_ofi_liveness_addr other = stp_ofi_liveness_addr_of(pe);
 
         if (pe != link->pe && pe != stp_ofi.core->pe && same_host(&line, &other)) return pe;
     }
@@ -281,15 +281,15 @@ static int neighbour_of(const struct link *link)
  */
 static bool witnessed_locked(struct link *link, uint64_t now)
 {
-    struct stp_ofi_liveness line = stp_ofi_liveness_of(link->pe);
+    struct stp_ofi_liveness_addr line = stp_ofi_liveness_addr_of(link->pe);
     int pe;
 
     for (int i = 0; i < LINKS; i++) {
         const struct link *other = &health.links[i];
-        struct stp_ofi_liveness its;
+        struct stp_ofi_liveness_addr its;
 
         if (other == link || other->state == LINK_FREE || !other->was_up) continue;
-        its = stp_ofi_liveness_of(other->pe);
+        its = stp_ofi_liveness_addr_of(other->pe);
         if (same_host(&line, &its)) return true;
     }
     if (link->sought) return false;
@@ -360,7 +360,7 @@ static void end_or_let_go(int pe, enum verdict verdict)
     char where[INET6_ADDRSTRLEN];
 
     if (!is_finishing()) end(pe, verdict);
-    stp_ofi_abandon(pe);
+    stp_ofi_abandon_reqs_to(pe);
     if (gone_for() > patience() && patience() != 0)
         stp_ofi.core->fatal("fabric", "pe %d at %s ended without its last word", pe,
                             stp_ofi_liveness_where(pe, where, sizeof(where)));
@@ -374,7 +374,7 @@ static void links_poll(void (*found)(int pe, enum verdict verdict))
     uint64_t now;
     int n = 0;
 
-    stp_ofi_notice_recv();
+    stp_ofi_notice_read_socket();
     stp_ofi_fd_exhaustion_check();
     if (pthread_mutex_trylock(&health.lock) != 0) return;
     now = stp_now_ns();
@@ -476,7 +476,7 @@ void stp_ofi_failure_connect(void)
         health.links[i] = (struct link){.state = LINK_FREE, .fd = -1};
     if (!atfork) atfork = pthread_atfork(NULL, NULL, links_free) == 0;
     if (n_pes > 1) {
-        stp_ofi_liveness_connect();
+        stp_ofi_liveness_set_known();
         health.links[0] = (struct link){.state = LINK_WAITING, .pe = next, .fd = -1};
         link_start(&health.links[0]);
         await_first_locked(&health.links[0]);
@@ -503,7 +503,7 @@ void stp_ofi_failure_fds(struct pollfd fds[STP_OFI_FAILURE_FDS])
 void stp_ofi_failure_close(void)
 {
     links_free();
-    stp_ofi_liveness_close();
+    stp_ofi_liveness_close_listener();
     health.gone_ns = 0;
     stp_ofi_fd_exhaustion_reset();
     stp_ofi_amo_loss_reset();
@@ -521,7 +521,7 @@ void stp_ofi_wait_stalled(struct stp_ofi_wait *wait)
     } else if (now - wait->since_ns > (is_finishing() ? FINISH_NS : STALL_NS)) {
         wait->since_ns = now;
         suspect_targets();
-        stp_ofi_message_check();
+        stp_ofi_message_loss_check();
         stp_ofi_amo_loss_check(wait->endpoint);
         stp_ofi_failure_poll();
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The progress thread. It sleeps on the completion queue's descriptor, or on the sockets
- * below it (tcp_epoll.c), and serves peers while the application computes or sleeps. While
+ * below it (tcp_poll.c), and serves peers while the application computes or sleeps. While
  * application threads poll it keeps away: it naps and samples their activity counter, so that
  * nobody pays a wake-up per operation. Providers without a descriptor are polled with a nap in
  * between.
@@ -11,9 +11,9 @@
 
 #include "am.h"
 #include "batch.h"
-#include "peer_failure.h"
-#include "delayed_ack.h"
-#include "tcp_epoll.h"
+#include "failures.h"
+#include "am_ack_delay.h"
+#include "tcp_poll.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -76,7 +76,7 @@ static bool other_endpoints_busy(void)
 /* For a program that computes: no message of its own will soon carry answers. */
 static void serve(void)
 {
-    stp_ofi_drain_all();
+    stp_ofi_poll_all_queues();
     if (stp_ofi_ack_urgent()) stp_ofi_ack_flush(STP_OFI_ACK_URGENT);
 }
 
@@ -93,7 +93,7 @@ static unsigned park(void)
         drains = main_drains();
         nap(us);
         if (us < NAP_MAX_US) us *= 2;
-        if (stp_ofi_batch_parked() && us > NAP_PARKED_US) us = NAP_PARKED_US;
+        if (stp_ofi_batch_has_unsent() && us > NAP_PARKED_US) us = NAP_PARKED_US;
         stp_ofi_batch_flush_aged(false, true);
         /*
          * An application that only posts now and then polls for nobody. One that polls must not
@@ -101,7 +101,7 @@ static unsigned park(void)
          */
         if (drains == main_drains() && !is_draining()) serve();
         now = activity();
-    } while ((now != before || is_draining() || stp_ofi_batch_parked()) &&
+    } while ((now != before || is_draining() || stp_ofi_batch_has_unsent()) &&
              !__atomic_load_n(&progress.stop, __ATOMIC_RELAXED));
     return now;
 }
@@ -132,7 +132,7 @@ static int sleep_limit(void)
     const struct stp_core *core = stp_ofi.core;
     bool unseen = core->devices && core->on_progress != NULL && !stp_ofi.cpu_atomics;
 
-    if (stp_ofi_batch_parked() || stp_ofi_ack_any())
+    if (stp_ofi_batch_has_unsent() || stp_ofi_ack_any())
         return 0; /* nothing would come that wakes anybody for it */
     return unseen || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_endpoints_busy() ? 1
                                                                                             : -1;
@@ -162,7 +162,7 @@ static void sleep_on_queue(void)
     limit = sleep_limit();
     if (limit < 0) limit = STP_OFI_FAILURE_SLEEP_MS;
     if (stp_ofi.by_sockets)
-        stp_ofi_epoll_sleep(limit, &fds[2]);
+        stp_ofi_tcp_poll_sleep(limit, &fds[2]);
     else if (fi_trywait(stp_ofi.fabric, &queue, 1) == 0)
         poll(fds, STP_COUNT(fds), limit);
     __atomic_store_n(&progress.asleep, false, __ATOMIC_RELAXED);
@@ -197,9 +197,9 @@ static void *progress_main(void *arg)
     while (!__atomic_load_n(&progress.stop, __ATOMIC_RELAXED)) {
         serve();
         /* It moved since we last looked: the application is in the library, and polls there. */
-        if (activity() != seen || is_draining() || stp_ofi_batch_parked()) {
+        if (activity() != seen || is_draining() || stp_ofi_batch_has_unsent()) {
             seen = park();
-            if (stp_ofi.by_sockets) stp_ofi_epoll_rescan();
+            if (stp_ofi.by_sockets) stp_ofi_tcp_poll_rescan();
         } else {
             if (stp_ofi_ack_any()) stp_ofi_ack_flush(STP_OFI_ACK_ALL);
             sleep_on_queue();
@@ -219,10 +219,10 @@ int stp_ofi_progress_start(void)
     progress.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (progress.wake_fd < 0) {
         rc = -errno;
-        stp_ofi.core->log(STP_LOG_ERROR, "fabric: eventfd: %s", stp_strerror(-rc));
+        stp_ofi.core->log(STP_LOG_ERROR, "fabric: eventfd: %s", stp_errno_text(-rc));
         return rc;
     }
-    if (stp_ofi.by_sockets) stp_ofi_epoll_start(progress.wake_fd);
+    if (stp_ofi.by_sockets) stp_ofi_tcp_poll_start(progress.wake_fd);
     rc = stp_ofi.core->thread_start(&progress.thread, "steppe-fabric", progress_main);
     if (rc != 0) {
         stp_ofi.core->log(STP_LOG_ERROR, "fabric: no progress thread: %s",
@@ -243,7 +243,7 @@ void stp_ofi_progress_stop(void)
     __atomic_store_n(&progress.stop, true, __ATOMIC_SEQ_CST);
     /* Cannot fail: the counter is far from full. */
     if (eventfd_write(progress.wake_fd, 1) == 0) pthread_join(progress.thread, NULL);
-    stp_ofi_epoll_stop();
+    stp_ofi_tcp_poll_stop();
     close(progress.wake_fd);
     progress.running = false;
 }

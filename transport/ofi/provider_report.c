@@ -107,10 +107,10 @@ const char *stp_ofi_strerror(int error)
 {
     bool limit = error == EMFILE || error == ENFILE || error == EFBIG;
 
-    return limit ? stp_strerror(error) : fi_strerror(error);
+    return limit ? stp_errno_text(error) : fi_strerror(error);
 }
 
-void stp_ofi_report_provider(const struct stp_core *core, const struct stp_ofi_choice *choice)
+void stp_ofi_report_candidate(const struct stp_core *core, const struct stp_ofi_choice *choice)
 {
     const struct fi_info *info = choice->info;
     const char *domain = info->domain_attr->name;
@@ -145,7 +145,8 @@ static bool offered(const struct stp_ofi_choice *choices, int n, const char *pro
     return false;
 }
 
-void stp_ofi_report_absent(const struct stp_core *core, const struct stp_ofi_choice *choices, int n)
+void stp_ofi_report_unoffered(const struct stp_core *core, const struct stp_ofi_choice *choices,
+                              int n)
 {
     struct fi_info *all = NULL;
 

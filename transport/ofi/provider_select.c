@@ -85,7 +85,8 @@ static enum stp_provider_verdict judge_reach(const struct fi_info *info,
         if (core->foreign_pids) return STP_PROVIDER_NUMBERS;
     }
     if (reach_of(info) == REACH_LINK) return STP_PROVIDER_ONE_LINK;
-    return stp_ofi_netif_refused(info, core) != NULL ? STP_PROVIDER_NETWORK : STP_PROVIDER_UNJUDGED;
+    return stp_ofi_netif_unreachable(info, core) != NULL ? STP_PROVIDER_NETWORK
+                                                         : STP_PROVIDER_UNJUDGED;
 }
 
 bool stp_ofi_leaves_host(const struct fi_info *info)
@@ -106,7 +107,7 @@ static void judge(struct stp_ofi_choice *choice, const struct stp_core *core)
         choice->code = STP_PROVIDER_UNSAFE;
     if (choice->code == STP_PROVIDER_UNJUDGED) choice->code = judge_reach(info, core);
     choice->refused = choice->code == STP_PROVIDER_UNSAFE    ? unsafe_why
-                      : choice->code == STP_PROVIDER_NETWORK ? stp_ofi_netif_refused(info, core)
+                      : choice->code == STP_PROVIDER_NETWORK ? stp_ofi_netif_unreachable(info, core)
                                                              : stp_ofi_reason(choice->code);
 }
 
@@ -256,7 +257,7 @@ static uint64_t means_of(const struct fi_info *info)
     return info->caps & (FI_ATOMIC | FI_MSG);
 }
 
-uint64_t stp_ofi_order_of(const struct fi_info *info)
+uint64_t stp_ofi_order_needed(const struct fi_info *info)
 {
     return info->caps & FI_ATOMIC ? FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW
                                   : FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_SAS;
@@ -268,19 +269,19 @@ static uint64_t sends_of(const struct fi_info *info)
     return info->caps & FI_MSG ? FI_ORDER_SAS : 0;
 }
 
-struct fi_info *stp_ofi_ordered(const struct fi_info *info)
+struct fi_info *stp_ofi_info_with_order(const struct fi_info *info)
 {
     /* libfabric 1.17: shm gives up its single-copy path for order, most of the bandwidth of get. */
     if (stp_ofi_is(info, STP_OFI_SHM)) return NULL;
-    return refine(info, means_of(info), stp_ofi_order_of(info) | sends_of(info));
+    return refine(info, means_of(info), stp_ofi_order_needed(info) | sends_of(info));
 }
 
-struct fi_info *stp_ofi_with_both(const struct fi_info *info)
+struct fi_info *stp_ofi_info_for_amo_and_messages(const struct fi_info *info)
 {
     return refine(info, FI_ATOMIC | FI_MSG, FI_ORDER_SAS);
 }
 
-struct fi_info *stp_ofi_with_messages(const struct fi_info *info)
+struct fi_info *stp_ofi_info_for_messages(const struct fi_info *info)
 {
     return refine(info, FI_MSG, 0);
 }
@@ -292,14 +293,14 @@ static bool alike(const struct fi_info *a, const struct fi_info *b)
     uint64_t orders = a->tx_attr->msg_order ^ b->tx_attr->msg_order;
 
     return (modes & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) == 0 &&
-           (orders & stp_ofi_order_of(a)) == 0 &&
+           (orders & stp_ofi_order_needed(a)) == 0 &&
            a->domain_attr->mr_key_size == b->domain_attr->mr_key_size &&
            a->ep_attr->max_order_waw_size == b->ep_attr->max_order_waw_size;
 }
 
-struct fi_info *stp_ofi_with_devices(const struct fi_info *info)
+struct fi_info *stp_ofi_info_for_device_memory(const struct fi_info *info)
 {
-    uint64_t order = stp_ofi_order_of(info) | sends_of(info);
+    uint64_t order = stp_ofi_order_needed(info) | sends_of(info);
     struct fi_info *found =
         refine(info, means_of(info) | FI_HMEM, info->tx_attr->msg_order & order);
 

@@ -111,7 +111,7 @@ static int pool_grow_locked(struct stp_ofi_pool *pool)
     if (n > SLAB_REQS) n = SLAB_REQS;
     if (n > 0) slab = aligned_alloc(STP_CACHE_LINE, sizeof(*slab) + n * stride);
     if (slab == NULL) return -ENOMEM;
-    if (stp_ofi_own_register(slab->reqs, n * stride, &slab->mr) != 0) {
+    if (stp_ofi_register_own_local(slab->reqs, n * stride, &slab->mr) != 0) {
         free(slab);
         return -ENOMEM;
     }
@@ -308,7 +308,7 @@ int stp_ofi_targets(int *pes, int max)
     return n;
 }
 
-void stp_ofi_abandon(int pe)
+void stp_ofi_abandon_reqs_to(int pe)
 {
     unsigned n_all = stp_ofi_n_endpoints();
 

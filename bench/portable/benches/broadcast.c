@@ -20,7 +20,7 @@ static void fabric_push(struct bench_run *run, int root)
 {
     size_t flag = BENCH_FABRIC_FLAG(run, root) + (size_t)root * sizeof(struct bench_word);
 
-    bench_fabric_push(run, 0, run->nbytes);
+    bench_fabric_put_to_all(run, 0, run->nbytes);
     for (int k = 0; k < run->team_size && root < BENCH_ROUNDS; k++)
         if (k != root) run->fabric->store(bench_team_pe(run, k), flag, run->token);
 }

@@ -9,7 +9,7 @@
 #if BENCH_TEAMS
 
 /* The own block by memcpy, as a careful program would. */
-void bench_fabric_push(struct bench_run *run, size_t dest, size_t nbytes)
+void bench_fabric_put_to_all(struct bench_run *run, size_t dest, size_t nbytes)
 {
     char *local = bench_fabric_local(run) + run->at;
 

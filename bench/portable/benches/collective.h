@@ -6,10 +6,10 @@
 #ifndef STEPPE_BENCH_COLLECTIVE_H
 #define STEPPE_BENCH_COLLECTIVE_H
 
-#include "../fabric.h"
+#include "../raw_loop.h"
 
 /* Writes nbytes of this member's local memory to offset dest of every member's memory. */
-void bench_fabric_push(struct bench_run *run, size_t dest, size_t nbytes);
+void bench_fabric_put_to_all(struct bench_run *run, size_t dest, size_t nbytes);
 
 /* The member that is root of the call: another one each time. */
 static inline int bench_next_root(struct bench_run *run)

@@ -130,13 +130,13 @@ bool stp_doctor_examine(struct stp_doctor **result)
     sigaction(SIGXFSZ, &ignore, &before);
     doctor->offers.fds_open = doctor->offers.fds_peer = -1;
     doctor->live = stp_references() > 0;
-    stp_doctor_join(doctor);
-    stp_doctor_node(doctor);
+    stp_doctor_join_job(doctor);
+    stp_doctor_node_sharing(doctor);
     if (doctor->leads) {
         stp_doctor_fabric(doctor);
         stp_doctor_interfaces(doctor);
-        stp_doctor_host(doctor);
-        stp_doctor_memory(doctor);
+        stp_doctor_host_limits(doctor);
+        stp_doctor_heap_sizes(doctor);
     }
     sigaction(SIGXFSZ, &before, NULL);
     return doctor->leads;

@@ -7,7 +7,7 @@
 #define STP_INFO_DOCTOR_H
 
 #include "base/base.h"
-#include "info/offers.h"
+#include "info/provider_offers.h"
 #include "transport/transport.h"
 
 /* By what a job suffers, mildest first. */
@@ -51,16 +51,17 @@ void stp_doctor_say(struct stp_doctor *doctor, enum stp_check_severity health, c
 /* Returns true when PEs of the job that is looked at must go through the fabric. */
 bool stp_doctor_needs_fabric(const struct stp_doctor *doctor);
 
-/* Launcher and fellow PEs (doctor_job.c). */
-void stp_doctor_join(struct stp_doctor *doctor); /* who are we; collective */
-void stp_doctor_node(struct stp_doctor *doctor); /* do the PEs of a host share memory? collective */
+/* Launcher and fellow PEs (doctor_node_sharing.c). */
+void stp_doctor_join_job(struct stp_doctor *doctor); /* who are we; collective */
+void stp_doctor_node_sharing(
+    struct stp_doctor *doctor); /* do the PEs of a host share memory? collective */
 
 /* Providers and interfaces (doctor_fabric.c). */
 void stp_doctor_fabric(struct stp_doctor *doctor);
 void stp_doctor_interfaces(struct stp_doctor *doctor);
 
-/* This host (doctor_host.c, doctor_memory.c). */
-void stp_doctor_host(struct stp_doctor *doctor);
-void stp_doctor_memory(struct stp_doctor *doctor);
+/* This host (doctor_limits.c, doctor_heap.c). */
+void stp_doctor_host_limits(struct stp_doctor *doctor);
+void stp_doctor_heap_sizes(struct stp_doctor *doctor);
 
 #endif /* STP_INFO_DOCTOR_H */

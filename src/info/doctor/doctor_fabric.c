@@ -160,9 +160,9 @@ void stp_doctor_fabric(struct stp_doctor *doctor)
         say_live(doctor);
         return;
     }
-    rc = stp_info_offers_ask(offers, doctor->n_pes, doctor->n_local,
-                             doctor->n_networks > 0 ? doctor->networks : NULL, doctor->n_networks,
-                             why, sizeof(why));
+    rc = stp_info_offers_query_providers(offers, doctor->n_pes, doctor->n_local,
+                                         doctor->n_networks > 0 ? doctor->networks : NULL,
+                                         doctor->n_networks, why, sizeof(why));
     if (offers->version.running == 0) {
         stp_doctor_say(
             doctor, stp_doctor_needs_fabric(doctor) ? STP_CHECK_PROBLEM : STP_CHECK_WARNING,

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds the fabric module beside the library and loads it: for init, which uses it, and for the
+ * reports, which ask it what it would use.
+ */
+#include "fabric_module_dlopen.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#define MODULE_FILE "steppe/ofi.so"
+#define MODULE_ENTRY "stp_ofi_open"
+
+/* The module behind the first len bytes of prefix and a separator. False when it is not there. */
+static bool module_in(const char *prefix, int len, const char *separator, char *path,
+                      size_t path_len)
+{
+    int n = snprintf(path, path_len, "%.*s%s%s", len, prefix, separator, MODULE_FILE);
+
+    return n >= 0 && (size_t)n < path_len && access(path, F_OK) == 0;
+}
+
+/* Is this the executable? Its headers are what the kernel says of the program. */
+static bool module_in_program(const Dl_info *self)
+{
+    uintptr_t headers = (uintptr_t)getauxval(AT_PHDR), base = (uintptr_t)self->dli_fbase;
+
+    return headers - base < 4096; /* they stand behind the ELF header */
+}
+
+/*
+ * In the folders where the program finds its libraries: it has the library from libsteppe.a. musl
+ * does not tell them.
+ */
+#ifdef __GLIBC__
+static bool module_in_run_path(char *path, size_t path_len)
+{
+    void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+    Dl_serinfo size, *found = NULL;
+    bool there = false;
+
+    if (program == NULL) return false;
+    if (dlinfo(program, RTLD_DI_SERINFOSIZE, &size) == 0) found = malloc(size.dls_size);
+    if (found != NULL && dlinfo(program, RTLD_DI_SERINFOSIZE, found) == 0 &&
+        dlinfo(program, RTLD_DI_SERINFO, found) == 0) {
+        for (unsigned i = 0; i < found->dls_cnt && !there; i++) {
+            const char *folder = found->dls_serpath[i].dls_name;
+
+            there = module_in(folder, (int)strlen(folder), "/", path, path_len);
+        }
+    }
+    free(found);
+    dlclose(program);
+    return there;
+}
+#else
+static bool module_in_run_path(char *path, size_t path_len)
+{
+    (void)path;
+    (void)path_len;
+    return false;
+}
+#endif
+
+int stp_fabric_module_path(char *path, size_t path_len, char *why, size_t why_len)
+{
+    Dl_info self;
+    const char *slash;
+    int len;
+
+    if (dladdr((void *)(uintptr_t)&stp_fabric_module_path, &self) == 0 || self.dli_fname == NULL) {
+        snprintf(why, why_len, "cannot tell where the library was loaded from");
+        return -ENOENT;
+    }
+    slash = strrchr(self.dli_fname, '/');
+    len = slash != NULL ? (int)(slash + 1 - self.dli_fname) : 0;
+    if (module_in(self.dli_fname, len, "", path, path_len)) return 0;
+    if (module_in_program(&self) && module_in_run_path(path, path_len)) return 0;
+    snprintf(why, why_len, "no fabric module at %.*s" MODULE_FILE, len, self.dli_fname);
+    return -ENOENT;
+}
+
+int stp_fabric_module_dlopen(stp_module_entry_fn *entry, char *why, size_t len)
+{
+    char path[PATH_MAX];
+    void *handle, *found;
+    int rc = stp_fabric_module_path(path, sizeof(path), why, len);
+
+    if (rc != 0) return rc;
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    found = handle != NULL ? dlsym(handle, MODULE_ENTRY) : NULL;
+    if (found == NULL) {
+        const char *text = dlerror();
+
+        snprintf(why, len, "%s", text != NULL ? text : path);
+        if (handle != NULL) dlclose(handle);
+        return -ENOEXEC;
+    }
+    *entry = (stp_module_entry_fn)(uintptr_t)found;
+    return 0;
+}

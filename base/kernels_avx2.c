@@ -1,7 +1,0 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* The reduction kernels for x86 processors with AVX2: 32 bytes a step. */
-#ifdef __x86_64__
-#define STP_KERNELS stp_kernels_avx2
-#define STP_TARGET __attribute__((target("avx2")))
-#include "base/kernels.tmpl.h"
-#endif

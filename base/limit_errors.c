@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Errors in words that say what to do: the limits that users can raise are named; and a limit that
+ * the kernel enforces by a signal becomes an error. Also part of the fabric module, which has a
+ * copy of its own.
+ * Design: docs/design/base.md.
+ */
+#include "base/base.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+size_t stp_limit(int resource, size_t *hard)
+{
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+    getrlimit((__rlimit_resource_t)resource, &limit);
+    if (hard != NULL) *hard = limit.rlim_max == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_max;
+    return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_cur;
+}
+
+int stp_count_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int n = 0;
+
+    /* No descriptor is left to read the directory with: all are in use. */
+    if (dir == NULL) return errno == EMFILE ? (int)stp_limit(RLIMIT_NOFILE, NULL) : -1;
+    while (readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n - 3; /* "." and "..", and the directory's own */
+}
+
+const char *stp_errno_text(int error)
+{
+    static __thread char text[128];
+    size_t size = stp_limit(RLIMIT_FSIZE, NULL);
+
+    if (error == ENFILE) return "descriptors ran out on this host (sysctl fs.file-max): raise it";
+    if (error == EFBIG && size != SIZE_MAX)
+        snprintf(text, sizeof(text), "larger than a file may be (ulimit -f is %zu KiB): raise it",
+                 size / 1024);
+    else if (error == EMFILE)
+        snprintf(text, sizeof(text), "descriptors ran out (ulimit -n is %zu): raise it",
+                 stp_limit(RLIMIT_NOFILE, NULL));
+    else
+        return strerror(error);
+    return text;
+}
+
+void stp_sigxfsz_block(struct stp_sigxfsz *growth)
+{
+    sigset_t mine, pending;
+
+    sigemptyset(&mine);
+    sigaddset(&mine, SIGXFSZ);
+    sigemptyset(&pending);
+    pthread_sigmask(SIG_BLOCK, &mine, &growth->before);
+    sigpending(&pending);
+    growth->pending = sigismember(&pending, SIGXFSZ) == 1;
+}
+
+void stp_sigxfsz_unblock(const struct stp_sigxfsz *growth)
+{
+    const struct timespec at_once = {0};
+    int error = errno;
+    sigset_t mine;
+
+    sigemptyset(&mine);
+    sigaddset(&mine, SIGXFSZ);
+    /* The kernel sends it to the thread, so it is here by now. */
+    if (!growth->pending) sigtimedwait(&mine, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &growth->before, NULL);
+    errno = error;
+}
+
+int stp_file_resize(int fd, size_t nbytes)
+{
+    struct stp_sigxfsz growth;
+    int rc;
+
+    stp_sigxfsz_block(&growth);
+    rc = ftruncate(fd, (off_t)nbytes) == 0 ? 0 : -errno;
+    stp_sigxfsz_unblock(&growth);
+    return rc;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The reduction kernels: a table of them for each level of vector instructions that the processor
+ * may have. An empty entry is what makes a pair of operator and type invalid. All levels give the
+ * same bits. Design: docs/design/base.md.
+ */
+#ifndef STP_REDUCE_KERNELS_H
+#define STP_REDUCE_KERNELS_H
+
+#include "base/base.h"
+
+typedef void stp_reduce_fn(void *inout, const void *in, size_t nelems);
+typedef void stp_combine_fn(void *to, void *also, const void *x, const void *y, size_t nelems);
+
+struct stp_kernels {
+    stp_reduce_fn *reduce[STP_N_DTYPES][STP_N_OPS];
+    stp_combine_fn *combine[STP_N_DTYPES][STP_N_OPS];
+};
+
+extern const struct stp_kernels stp_kernels_base;
+#ifdef __x86_64__
+extern const struct stp_kernels stp_kernels_avx2;
+extern const struct stp_kernels stp_kernels_avx512;
+#endif
+
+#endif /* STP_REDUCE_KERNELS_H */

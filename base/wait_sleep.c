@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The clock, and the two numbers behind every wait: how long to spin and what to do
+ * afterwards. Design: docs/design/base.md.
+ */
+#include "base/base.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int stp_wait_spin = 100; /* until init has compared PEs with cores */
+
+int stp_wait_sleep_ms = 1000;
+
+const struct stp_wait_hooks *stp_wait_hook;
+
+void stp_wait_run_hook(void)
+{
+    /* Pairs with the release store in runtime_start(). */
+    const struct stp_wait_hooks *hooks = __atomic_load_n(&stp_wait_hook, __ATOMIC_ACQUIRE);
+
+    if (hooks != NULL) hooks->look();
+}
+
+bool stp_sleep_on(const uint32_t *word, uint32_t seen)
+{
+    const struct timespec limit = {.tv_sec = stp_wait_sleep_ms / 1000,
+                                   .tv_nsec = stp_wait_sleep_ms % 1000 * 1000000L};
+
+    return syscall(SYS_futex, word, FUTEX_WAIT, seen, &limit, NULL, 0) == 0;
+}
+
+void stp_wake(const uint32_t *word, int n)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, n, NULL, NULL, 0);
+}
+
+void stp_wait_sleep(const uint32_t *word, uint32_t seen)
+{
+    if (!stp_sleep_on(word, seen)) stp_wait_run_hook();
+}
+
+void stp_yield_and_run_hook(unsigned turns)
+{
+    if (stp_yield(turns)) stp_wait_run_hook();
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The sum of doubles by reduce and the scans. The raw side of reduce, over libfabric only: every
+ * member writes its vector to all others, and each adds them up.
+ */
+#include "collective.h"
+
+#if BENCH_TEAMS
+
+/* ---- reduce ----------------------------------------------------------------------------- */
+
+/* Ones, because some numbers, such as denormalized ones, slow a processor down. */
+static int open_reduce(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+{
+    double *source = (double *)run->source;
+
+    (void)bench;
+    (void)why;
+    (void)len;
+    for (size_t i = 0; i < run->span / sizeof(*source); i++)
+        source[i] = 1;
+    return 0;
+}
+
+static void reduce(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_double_sum_reduce(run->team, (double *)(run->remote + run->at),
+                                (const double *)(run->source + run->at),
+                                run->nbytes / sizeof(double));
+        run->at = bench_next(run, run->at);
+    }
+}
+
+static void add(double *to, const double *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] += from[i];
+}
+
+static void fabric_reduce(struct bench_run *run, uint64_t n_ops)
+{
+    size_t n = run->nbytes / sizeof(double);
+
+    for (uint64_t i = 0; i < n_ops; i++) {
+        char *all = run->fabric->memory + run->at;
+        char *mine = all + (size_t)run->team_me * run->nbytes;
+
+        bench_fabric_put_to_all(run, (size_t)run->team_me * run->nbytes, run->nbytes);
+        bench_fabric_team_barrier(run, 1);
+        for (int k = 0; k < run->team_size; k++)
+            if (k != run->team_me)
+                add((double *)mine, (const double *)(all + (size_t)k * run->nbytes), n);
+        bench_fabric_team_barrier(run, 1);
+        run->at = bench_next(run, run->at);
+    }
+}
+
+/* ---- scans -------------------------------------------------------------------------------- */
+
+static void inscan(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_double_sum_inscan(run->team, (double *)(run->remote + run->at),
+                                (const double *)(run->source + run->at),
+                                run->nbytes / sizeof(double));
+        run->at = bench_next(run, run->at);
+    }
+}
+
+static void exscan(struct bench_run *run, uint64_t n_ops)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        shmem_double_sum_exscan(run->team, (double *)(run->remote + run->at),
+                                (const double *)(run->source + run->at),
+                                run->nbytes / sizeof(double));
+        run->at = bench_next(run, run->at);
+    }
+}
+
+/* ---- --verify: small whole numbers, whose sums no rounding changes ----------------------- */
+
+/* In the first buffer, which the first call of a block works on. */
+static void fill_doubles(struct bench_run *run, uint64_t block)
+{
+    double *source = (double *)run->source, *dest = (double *)run->remote;
+
+    for (size_t i = 0; i < run->nbytes / sizeof(double); i++) {
+        source[i] = (double)((i + block) % 64 + (uint64_t)run->me);
+        dest[i] = -1;
+    }
+}
+
+static void check_sum(struct bench_run *run, uint64_t block, int from, int to)
+{
+    const double *dest = (const double *)run->remote;
+
+    for (size_t i = 0; i < run->nbytes / sizeof(double); i++) {
+        double want = 0;
+
+        for (int k = from; k < to; k++)
+            want += (double)((i + block) % 64 + (uint64_t)bench_team_pe(run, k));
+        if (dest[i] != want)
+            bench_die(run, "--verify: sum of %zu doubles: element %zu is %g, not %g",
+                      run->nbytes / sizeof(double), i, dest[i], want);
+    }
+}
+
+static void check_reduce(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    (void)n_ops;
+    if (run->team_me >= 0) check_sum(run, block, 0, run->team_size);
+}
+
+static void check_inscan(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    (void)n_ops;
+    if (run->team_me >= 0) check_sum(run, block, 0, run->team_me + 1);
+}
+
+static void check_exscan(struct bench_run *run, uint64_t block, uint64_t n_ops)
+{
+    (void)n_ops;
+    if (run->team_me >= 0) check_sum(run, block, 0, run->team_me);
+}
+
+static const struct bench rows[] = {
+    {.name = "reduce",
+     .what = "shmem_double_sum_reduce",
+     BENCH_COLLECTIVE,
+     .min_size = sizeof(double),
+     .open = open_reduce,
+     .fill = fill_doubles,
+     .check = check_reduce,
+     .steppe = {reduce, NULL},
+     .fabric = {fabric_reduce, NULL}},
+    {.name = "inscan",
+     .what = "shmem_double_sum_inscan",
+     BENCH_COLLECTIVE,
+     .min_size = sizeof(double),
+     .fill = fill_doubles,
+     .check = check_inscan,
+     .steppe = {inscan, NULL}},
+    {.name = "exscan",
+     .what = "shmem_double_sum_exscan",
+     BENCH_COLLECTIVE,
+     .min_size = sizeof(double),
+     .fill = fill_doubles,
+     .check = check_exscan,
+     .steppe = {exscan, NULL}},
+};
+BENCH_LIST(bench_list_reduce, rows);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Values of options.
+ */
+#include "option_values.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_BYTES ((size_t)1 << 30)
+#define MAX_RANGE (1 << 20)
+
+int bench_parse_count(const char *option, const char *text, long min, long max, long *value,
+                      char *why, size_t len)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtol(text, &end, 10);
+    if (errno == 0 && end != text && *end == '\0' && *value >= min && *value <= max) return 0;
+    snprintf(why, len, "%s %s: want a number from %ld to %ld", option, text, min, max);
+    return -EINVAL;
+}
+
+/* A number of bytes with an optional suffix. Returns what follows it, or NULL. */
+static const char *parse_bytes(const char *text, size_t *nbytes)
+{
+    static const char suffixes[] = "kmg";
+    char *end;
+    unsigned long long value;
+    const char *suffix;
+
+    if (*text < '0' || *text > '9') return NULL;
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    if (errno != 0 || value > MAX_BYTES) return NULL;
+    suffix = *end != '\0' ? strchr(suffixes, *end | 0x20) : NULL;
+    if (suffix != NULL) {
+        value <<= 10 * (suffix - suffixes + 1);
+        end++;
+    }
+    if (value < 1 || value > MAX_BYTES) return NULL;
+    *nbytes = (size_t)value;
+    return end;
+}
+
+int bench_parse_sizes(const char *text, struct bench_options *options, char *why, size_t len)
+{
+    const char *rest = parse_bytes(text, &options->min_size);
+
+    if (rest != NULL && *rest == '\0')
+        options->max_size = options->min_size;
+    else if (rest != NULL && *rest == ':')
+        rest = parse_bytes(rest + 1, &options->max_size);
+    else
+        rest = NULL;
+    options->sizes_given = true;
+    if (rest != NULL && *rest == '\0' && options->min_size <= options->max_size) return 0;
+    snprintf(why, len, "--sizes %s: want MIN:MAX from 1 to 1G with MIN <= MAX, such as 8:64K",
+             text);
+    return -EINVAL;
+}
+
+/* MIN:MAX or one number, then an optional third; -1 where it is left out. */
+static bool parse_range(const char *text, long *min, long *max, long *third)
+{
+    int used = 0, n;
+
+    *third = -1;
+    n = sscanf(text, "%ld%n:%ld%n:%ld%n", min, &used, max, &used, third, &used);
+    if (n < 1 || text[used] != '\0') return false;
+    if (n == 1) *max = *min;
+    return *min >= 1 && *min <= *max && *max <= MAX_RANGE;
+}
+
+int bench_parse_value_range(const char *text, struct bench_options *options, char *why, size_t len)
+{
+    long third;
+
+    if (parse_range(text, &options->values_min, &options->values_max, &third) && third < 0)
+        return 0;
+    snprintf(why, len, "--values %s: want MIN:MAX from 1 to %d with MIN <= MAX, such as 1:8", text,
+             MAX_RANGE);
+    return -EINVAL;
+}
+
+int bench_parse_teams(const char *text, struct bench_options *options, char *why, size_t len)
+{
+    long min = 0, max = 0, stride = -1;
+
+    if (parse_range(text, &min, &max, &stride) && stride != 0 && stride <= MAX_RANGE) {
+        options->min_pes = (int)min;
+        options->max_pes = (int)max;
+        options->pe_stride = stride > 0 ? (int)stride : 1;
+        return 0;
+    }
+    snprintf(why, len, "--teams %s: want MIN:MAX or MIN:MAX:STRIDE, such as 2:16", text);
+    return -EINVAL;
+}
+
+int bench_parse_real(const char *option, const char *text, double min, double max, double *value,
+                     char *why, size_t len)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtod(text, &end);
+    if (end != text && *end == '%') end++;
+    if (errno == 0 && end != text && *end == '\0' && *value >= min && *value <= max) return 0;
+    snprintf(why, len, "%s %s: want a number from %g to %g", option, text, min, max);
+    return -EINVAL;
+}
+
+int bench_parse_word(const char *option, const char *text, const char *const *words, int *index,
+                     char *why, size_t len)
+{
+    size_t used;
+
+    for (*index = 0; words[*index] != NULL; (*index)++)
+        if (strcmp(text, words[*index]) == 0) return 0;
+    used = (size_t)snprintf(why, len, "%s %s: want", option, text);
+    for (int i = 0; words[i] != NULL && used < len; i++)
+        used += (size_t)snprintf(why + used, len - used, "%s %s",
+                                 i == 0                 ? ""
+                                 : words[i + 1] == NULL ? " or"
+                                                        : ",",
+                                 words[i]);
+    return -EINVAL;
+}
+
+int bench_parse_kind(const char *text, struct bench_options *options, char *why, size_t len)
+{
+    static const char *const kinds[] = {"cpu", "gpu", "fam", NULL};
+    static const int types[] = {BENCH_KIND_CPU, BENCH_KIND_GPU, BENCH_KIND_FAM};
+    int index, status = bench_parse_word("--kind", text, kinds, &index, why, len);
+
+    if (status == 0) options->kind = types[index];
+    return status;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Values of options: each returns 0, or -EINVAL with what would be right in why.
+ */
+#ifndef STEPPE_BENCH_OPTION_VALUES_H
+#define STEPPE_BENCH_OPTION_VALUES_H
+
+#include "harness.h"
+
+int bench_parse_count(const char *option, const char *text, long min, long max, long *value,
+                      char *why, size_t len);
+int bench_parse_sizes(const char *text, struct bench_options *options, char *why, size_t len);
+int bench_parse_value_range(const char *text, struct bench_options *options, char *why, size_t len);
+int bench_parse_teams(const char *text, struct bench_options *options, char *why, size_t len);
+int bench_parse_real(const char *option, const char *text, double min, double max, double *value,
+                     char *why, size_t len);
+int bench_parse_word(const char *option, const char *text, const char *const *words, int *index,
+                     char *why, size_t len);
+int bench_parse_kind(const char *text, struct bench_options *options, char *why, size_t len);
+
+#endif /* STEPPE_BENCH_OPTION_VALUES_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A PE that only serves on the raw fabric, and how it is told to stop.
+ */
+#include "raw_loop.h"
+
+void bench_fabric_serve(struct bench_run *run, uint64_t stop)
+{
+    bench_fabric_wait(run, &bench_fabric_flags(run)->stop.value, stop);
+}
+
+void bench_fabric_stop(struct bench_run *run, uint64_t stop, int pe)
+{
+    run->fabric->store(pe, BENCH_FABRIC_FLAG(run, stop), stop);
+}
+
+void bench_fabric_poll(struct bench_run *run)
+{
+    run->fabric->poll();
+}

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The portable part of steppe-bench, built by the compiler of any OpenSHMEM, or by that of an MPI.
+
+usage: build_portable.py [mpi:]COMPILER,LAUNCHER FOLDER      build FOLDER/steppe-bench
+"""
+import glob
+import os
+import shlex
+import subprocess
+import sys
+
+from result_file import ToolError
+
+SOURCES = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "portable")
+MPI = "mpi options output output_json output_text parse plan result stats table values".split()
+FLAGS = ["-std=gnu11", "-O2", "-Wall", "-D_GNU_SOURCE"]
+
+
+def build(side, folder):
+    """(words of the launcher, program) of COMPILER,LAUNCHER, or of mpi:COMPILER,LAUNCHER."""
+    mpi = side.startswith("mpi:")
+    compiler, launcher = map(shlex.split, side[4 * mpi:].split(",", 1))
+    if not compiler or not launcher:
+        raise ToolError(f"{side}: want a compiler and a launcher, such as oshcc,oshrun")
+    sources = [os.path.join(SOURCES, f"{name}.c") for name in MPI]
+    if not mpi:
+        sources = sorted(set(glob.glob(os.path.join(SOURCES, "**", "*.c"), recursive=True)) -
+                         {os.path.join(SOURCES, "mpi.c")})
+    if not sources or not os.path.exists(sources[0]):
+        raise ToolError(f"{side}: the sources of steppe-bench are not here: use the steppe-bench of "
+                        f"a build folder")
+    os.makedirs(folder, exist_ok=True)
+    program = os.path.join(folder, "steppe-bench")
+    words = compiler + FLAGS + ["-DBENCH_MPI" if mpi else "-DBENCH_PORTABLE"] + sources
+    try:
+        done = subprocess.run(words + ["-lm", "-o", program], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    except OSError as error:
+        raise ToolError(f"{compiler[0]}: {error.strerror}")
+    if done.returncode != 0:
+        said = [line for line in done.stdout.decode(errors="replace").splitlines()
+                if "error" in line] or ["it says nothing"]
+        raise ToolError(f"{side}: does not build: {said[0]}")
+    return launcher, program
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    try:
+        build(*sys.argv[1:])
+    except ToolError as problem:
+        sys.exit(f"build_portable.py: {problem}")

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""steppe-bench launch: what it costs to start and end a job, by the number of PEs.
+
+A job of steppe-bench --startup, whose PEs initialise, finalise and say how long each took, and as
+its limit a job of the launcher with true(1), in turn. The whole job is timed from outside. Of
+shmem_init and shmem_finalize the slowest PE of a run counts, since a job waits for it.
+"""
+import json
+import os
+import platform
+import sys
+import time
+
+from options import counts, installed_program, mirrored, parser, positive, run_job
+from result_file import FORMAT, Report, ToolError, make_side, write_text
+
+USAGE = "steppe-bench launch [-n COUNTS] [--runs N] [--format text|json] [-o FILE]"
+DESCRIPTION = """Time to start and end jobs, for several numbers of PEs.
+
+Rows: launch, the whole job, beside the launcher alone with true(1); launch-init and
+launch-finalize, of the slowest PE. JSON is in us, the table in ms. Each run is a sample."""
+
+
+def startup(oshrun, program, pes):
+    """(job, init, finalize) of one job of the library, in us."""
+    command = [oshrun, "-n", str(pes), program, "--startup"]
+    start = time.perf_counter()
+    text = run_job(command)
+    job = 1e6 * (time.perf_counter() - start)
+    told = {}
+    for line in text.splitlines():
+        try:
+            said = json.loads(line)
+            told[said["pe"]] = (said["init_ns"] / 1e3, said["finalize_ns"] / 1e3)
+        except (ValueError, TypeError, KeyError):
+            continue
+    if len(told) != pes:
+        raise ToolError(f"{' '.join(command)}: {len(told)} of {pes} PEs said how long they took")
+    return job, max(init for init, _ in told.values()), max(last for _, last in told.values())
+
+
+def bare(oshrun, pes):
+    """(job,) of one job of the launcher alone, in us."""
+    start = time.perf_counter()
+    run_job([oshrun, "-n", str(pes), "true"])
+    return (1e6 * (time.perf_counter() - start),)
+
+
+def measure(oshrun, program, pes, runs):
+    """Samples of runs jobs of each kind: ([(job, init, finalize)], [(job,)])."""
+    sides = ((lambda: startup(oshrun, program, pes)), (lambda: bare(oshrun, pes)))
+    found = ([], [])
+    for side in sides:  # programs and libraries come into memory
+        side()
+    for _, side in mirrored((0, 1), runs):
+        found[side].append(sides[side]())
+    return found
+
+
+def rows_of(pes, samples, limits):
+    names = ("launch", "launch-init", "launch-finalize")
+    rows = []
+    for name, values in zip(names, zip(*samples)):
+        row = {"bench": name, "group": "launch", "metric": "latency", "unit": "us",
+               "better": "lower", "bytes": 0, "parameter": "pes", "value": pes, "pes": pes,
+               "measuring": pes, "ops": 1, "window": 1, "samples": len(values),
+               "steppe": make_side(values, "lower")}
+        if name == "launch":
+            row["raw"] = make_side([limit for limit, in limits], "lower")
+            row["ratio"] = row["steppe"]["median"] / row["raw"]["median"]
+        rows.append(row)
+    return rows
+
+
+def cpu_name():
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.machine()
+
+
+def heading_of(oshrun, arguments):
+    """What can be known without the library."""
+    said = run_job([oshrun, "--version"]).splitlines()
+    launcher = [line.split(":", 1)[1].strip() for line in said if line.startswith("launcher:")]
+    library = said[0].replace("oshrun (", "").replace(")", "") if said else ""
+    return {"steppe_bench": FORMAT, "library": library,
+            "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "command": " ".join(["steppe-bench", "launch"] + arguments),
+            "kernel": f"{platform.system()} {platform.release()}", "cpu": cpu_name(),
+            "host": platform.node(), "hosts": 1, "cores": len(os.sched_getaffinity(0)),
+            "launcher": launcher[0] if launcher else ""}
+
+
+def as_text(report):
+    heading = report.heading
+    lines = [f"{heading['library']}, {heading['launcher']}, {heading['host']}, "
+             f"{heading['cores']} cores; median and slow end (p99) of "
+             f"{next(iter(report.rows.values()))['samples']} runs",
+             f"{'bench':<16} {'PEs':>5} {'ms':>10} {'p99':>10} {'raw ms':>10} {'p99':>10} "
+             f"{'ratio':>6}"]
+    for row in report.rows.values():
+        line = f"{row['bench']:<16} {row['pes']:>5}"
+        for side in ("steppe", "raw"):
+            if side in row:
+                line += f" {row[side]['median'] / 1e3:>10.2f} {row[side]['p99'] / 1e3:>10.2f}"
+        if "ratio" in row:
+            line += f" {row['ratio']:>6.2f}"
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def as_json(report):
+    return json.dumps(dict(report.heading, results=list(report.rows.values())), indent=1) + "\n"
+
+
+FORMATS = {"text": as_text, "json": as_json}
+
+
+def main(arguments):
+    options = parser("launch", USAGE, DESCRIPTION)
+    options.add_argument("-n", type=counts, default="1:4", metavar="COUNTS",
+                         help="numbers of PEs: 1:64 for 1, 2, 4 ... 64, or 1,2,6 (default: 1:4)")
+    options.add_argument("--runs", type=positive, default=10, metavar="N",
+                         help="jobs of each kind and number (default: 10)")
+    options.add_argument("--format", choices=sorted(FORMATS), default="text")
+    options.add_argument("-o", metavar="FILE", help="write there instead of to standard output")
+    chosen = options.parse_args(arguments)
+    program = installed_program()
+    oshrun = os.path.join(os.path.dirname(program), "oshrun")
+    report = Report("launch", heading_of(oshrun, arguments), {}, [])
+    for pes in chosen.n:
+        print(f"{pes} PEs: {chosen.runs} runs", file=sys.stderr, flush=True)
+        for row in rows_of(pes, *measure(oshrun, program, pes, chosen.runs)):
+            report.rows[row["bench"], pes] = row
+    text = FORMATS[chosen.format](report)
+    if chosen.o:
+        write_text(chosen.o, text)
+    else:
+        sys.stdout.write(text)
+    return 0

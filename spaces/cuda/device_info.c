@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The devices as programs may ask for them, without a context of ours: what start found, and how
+ * many bytes are free now, by a context that is up anyway or by NVML where it loads. Design:
+ * docs/design/cuda.md.
+ */
+#include "cuda.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+/* What we use of NVML (nvml.h): a part of the driver, with an interface that stays. */
+#define NVML_LIBRARY "libnvidia-ml.so.1"
+typedef struct nvml_device *nvml_device_t;
+struct nvml_memory {
+    unsigned long long total, free, used;
+};
+#define NVML_FUNCTIONS(X)                                                                          \
+    X(init, nvmlInit_v2, (void))                                                                   \
+    X(shutdown, nvmlShutdown, (void))                                                              \
+    X(by_bus, nvmlDeviceGetHandleByPciBusId_v2, (const char *bus, nvml_device_t *device))          \
+    X(memory, nvmlDeviceGetMemoryInfo, (nvml_device_t device, struct nvml_memory * memory))
+
+struct nvml {
+#define NVML_MEMBER(member, symbol, arguments) int(*member) arguments;
+    NVML_FUNCTIONS(NVML_MEMBER)
+#undef NVML_MEMBER
+};
+
+static bool nvml_find(void *library, const char *symbol, void *function)
+{
+    void **at = function;
+
+    *at = dlsym(library, symbol);
+    return *at != NULL;
+}
+
+/* It stays open, as the driver does. Threads that load it at once load the same. */
+static bool nvml_load(struct nvml *nvml)
+{
+    void *library = dlopen(NVML_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    bool all = library != NULL;
+
+#define NVML_FIND(member, symbol, arguments)                                                       \
+    all = all && nvml_find(library, #symbol, (void *)&nvml->member);
+    NVML_FUNCTIONS(NVML_FIND)
+#undef NVML_FIND
+    if (library != NULL) dlclose(library);
+    return all;
+}
+
+/*
+ * An instance of a partitioned GPU has the bus of the whole: NVML would tell what that has. The
+ * driver counts a little less than NVML, so equal is not asked for.
+ */
+static bool nvml_means(const struct cuda_device *device, const struct nvml_memory *memory)
+{
+    return memory->total >= device->total && memory->total - device->total < device->total / 4;
+}
+
+static size_t look_nvml(const struct cuda_device *device)
+{
+    struct nvml_memory memory = {0};
+    nvml_device_t handle;
+    struct nvml nvml;
+    size_t free = SIZE_MAX;
+
+    if (device->bus[0] == '\0' || !nvml_load(&nvml) || nvml.init() != 0) return SIZE_MAX;
+    if (nvml.by_bus(device->bus, &handle) == 0 && nvml.memory(handle, &memory) == 0 &&
+        nvml_means(device, &memory))
+        free = (size_t)memory.free;
+    nvml.shutdown();
+    return free;
+}
+
+/* By a context that is up, ours or the program's: to hold it makes none. */
+static size_t look_context(struct cuda_device *device)
+{
+    size_t free = SIZE_MAX, total;
+    unsigned flags;
+    int active = 0;
+
+    if (stp_cuda.api.primary_ctx_get_state(device->handle, &flags, &active) != CUDA_SUCCESS ||
+        !active || stp_cuda_visit_begin(device) != 0)
+        return SIZE_MAX;
+    if (stp_cuda.api.mem_get_info(&free, &total) != CUDA_SUCCESS) free = SIZE_MAX;
+    stp_cuda_visit_end(device);
+    return free;
+}
+
+static void device_read(struct cuda_device *from, struct stp_device *device)
+{
+    struct stp_numbers own;
+
+    snprintf(device->name, sizeof(device->name), "%s", from->name);
+    snprintf(device->bus, sizeof(device->bus), "%s", from->bus);
+    snprintf(device->why_not, sizeof(device->why_not), "%.127s", from->why_not);
+    if (from->why_not[0] != '\0') return;
+    stp_numbers_own_cpus(&own);
+    device->numa = from->numa;
+    device->distance = stp_cuda_distance(from, &own);
+    device->pages[device->n_pages++] = CUDA_BASE_ALIGN;
+    device->nbytes = from->total;
+    device->free = look_context(from);
+    if (device->free == SIZE_MAX) device->free = look_nvml(from);
+}
+
+int stp_cuda_count_devices(int i, struct stp_device *device)
+{
+    if (device != NULL && i >= 0 && i < stp_cuda.n_devices)
+        device_read(&stp_cuda.devices[i], device);
+    return stp_cuda.n_devices;
+}

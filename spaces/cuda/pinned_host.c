@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Host spaces whose memory devices reach: this PE's part and its view of the parts of the node's
+ * peers are registered with the driver, and so is each piece by which they grow. Design:
+ * docs/design/cuda.md.
+ */
+#include "cuda.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* One registration: a part as it was when the space was made, or a piece by which it grew. */
+struct mapped_piece {
+    struct mapped_piece *next;
+    char *host;
+    int local;     /* local index of the PE whose part it is */
+    size_t offset; /* in the part */
+};
+
+struct stp_pinned {
+    struct cuda_device *device; /* a reference is held: its context keeps the registrations */
+    struct mapped_piece *pieces;
+};
+
+/* Returns the address of a part in this process, which maps it now if need be; NULL: refused. */
+static char *mapped_part(struct stp_space *space, int local)
+{
+    if (local == stp_window_local()) return space->base;
+    return local >= 0 ? stp_kind_reach(space, local) : NULL;
+}
+
+static int mapped_choose(const struct stp_space_params *params, struct cuda_device **device,
+                         char *why, size_t len)
+{
+    int rc = stp_cuda_choose(params, device, why, len);
+
+    if (rc != 0 || stp_cuda.api.mem_host_get_device_pointer != NULL) return rc;
+    snprintf(why, len, "the driver is too old");
+    return -EOPNOTSUPP;
+}
+
+bool stp_pinned_is_possible(char *why, size_t len)
+{
+    const struct stp_space_params wanted = {.device = -1};
+    struct cuda_device *device;
+
+    return mapped_choose(&wanted, &device, why, len) == 0;
+}
+
+static int mapped_new(struct stp_space *space, const struct stp_space_params *params, char *why,
+                      size_t len)
+{
+    struct cuda_device *device;
+    int rc = mapped_choose(params, &device, why, len);
+
+    if (rc != 0) return rc;
+    space->pinned = calloc(1, sizeof(*space->pinned));
+    if (space->pinned == NULL) {
+        snprintf(why, len, "no memory for the records of a pinned space");
+        return -ENOMEM;
+    }
+    rc = stp_cuda_retain(device);
+    if (rc == 0) {
+        space->pinned->device = device;
+        return 0;
+    }
+    snprintf(why, len, "gpu %d gives no context", device->ordinal);
+    free(space->pinned);
+    space->pinned = NULL;
+    return rc;
+}
+
+int stp_pinned_register_space(struct stp_space *space, const struct stp_space_params *params)
+{
+    char why[2 * CUDA_TEXT];
+    int rc = mapped_new(space, params, why, sizeof(why));
+
+    if (rc == 0) {
+        rc = stp_pinned_register(space, stp_window_local(), 0, space->nbytes, why, sizeof(why));
+        if (rc != 0) stp_pinned_unregister_space(space);
+    }
+    if (rc != 0) stp_error("host memory cannot be pinned for GPUs: %s", why);
+    return rc;
+}
+
+/* The context is current. */
+static int mapped_register(struct stp_pinned *mapped, const struct mapped_piece *piece,
+                           size_t nbytes, char *why, size_t len)
+{
+    struct mapped_piece *made = malloc(sizeof(*made));
+    char text[CUDA_TEXT];
+    CUresult result;
+
+    if (made == NULL) {
+        snprintf(why, len, "no memory for the records of a pinned space");
+        return -ENOMEM;
+    }
+    result = stp_cuda.api.mem_host_register(
+        piece->host, nbytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    if (result != CUDA_SUCCESS) {
+        snprintf(why, len, "gpu %d: cuMemHostRegister of %zu bytes: %s", mapped->device->ordinal,
+                 nbytes, stp_cuda_text(result, text, sizeof(text)));
+        free(made);
+        return -EIO;
+    }
+    *made = *piece;
+    made->next = mapped->pieces;
+    mapped->pieces = made;
+    return 0;
+}
+
+int stp_pinned_register(struct stp_space *space, int local, size_t from, size_t to, char *why,
+                        size_t len)
+{
+    struct stp_pinned *mapped = space->pinned;
+    char *part = mapped_part(space, local);
+    struct mapped_piece piece = {.host = part + from, .local = local, .offset = from};
+    int rc = part != NULL ? stp_cuda_enter(mapped->device) : -EIO;
+
+    if (rc != 0) {
+        snprintf(why, len, "gpu %d, or the part, is out of reach", mapped->device->ordinal);
+        return rc;
+    }
+    if (to > from) rc = mapped_register(mapped, &piece, to - from, why, len);
+    stp_cuda_leave();
+    return rc;
+}
+
+/* Unregisters pieces from an offset on: of all parts, or only of the parts of peers. */
+static void mapped_unregister(struct stp_pinned *mapped, bool own, size_t from)
+{
+    struct mapped_piece **at = &mapped->pieces, *piece;
+    bool entered = mapped->pieces != NULL && stp_cuda_enter(mapped->device) == 0;
+
+    while ((piece = *at) != NULL) {
+        if (piece->offset < from || (!own && piece->local == stp_window_local())) {
+            at = &piece->next;
+            continue;
+        }
+        if (entered)
+            stp_cuda_tell(stp_cuda.api.mem_host_unregister(piece->host), "cuMemHostUnregister");
+        *at = piece->next;
+        free(piece);
+    }
+    if (entered) stp_cuda_leave();
+}
+
+void stp_pinned_unregister_from(struct stp_space *space, size_t from)
+{
+    mapped_unregister(space->pinned, true, from);
+}
+
+void stp_pinned_unregister_peers(struct stp_space *space)
+{
+    if (space->pinned != NULL) mapped_unregister(space->pinned, false, 0);
+}
+
+void stp_pinned_unregister_space(struct stp_space *space)
+{
+    struct stp_pinned *mapped = space->pinned;
+
+    if (mapped == NULL) return;
+    mapped_unregister(mapped, true, 0);
+    stp_cuda_release(mapped->device);
+    free(mapped);
+    space->pinned = NULL;
+}
+
+void *stp_pinned_device_ptr(struct stp_space *space, int local, size_t offset)
+{
+    const struct stp_pinned *mapped = space->pinned;
+    char *part = mapped_part(space, local);
+    CUdeviceptr at = 0;
+    CUresult result;
+
+    if (part == NULL || stp_cuda_enter(mapped->device) != 0) return NULL;
+    result = stp_cuda.api.mem_host_get_device_pointer(&at, part + offset, 0);
+    stp_cuda_leave();
+    stp_cuda_tell(result, "cuMemHostGetDevicePointer");
+    return result == CUDA_SUCCESS ? (void *)(uintptr_t)at : NULL;
+}
+
+bool stp_pinned_has_native_atomics(const struct stp_space *space)
+{
+    return stp_cuda_attribute(space->pinned->device,
+                              CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED) != 0;
+}
+
+int stp_pinned_device_ordinal(const struct stp_space *space)
+{
+    return space->pinned->device->ordinal;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The program's own streams: which context they are in, and what is put into them. Design:
+ * docs/design/streams.md.
+ */
+#include "cuda.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Handles up to here are default streams of whatever context is current. */
+#define STREAM_DEFAULTS ((uintptr_t)2)
+
+#define STREAM_TOO_OLD "the driver is too old for operations on streams"
+
+/* Devices whose contexts are held for streams. */
+static bool held[CUDA_MAX_DEVICES];
+
+static bool stream_functions(void)
+{
+    const struct stp_cuda_api *api = &stp_cuda.api;
+
+    return api->stream_get_ctx != NULL && api->stream_is_capturing != NULL &&
+           api->launch_host_func != NULL && api->stream_write_value != NULL &&
+           api->stream_wait_value != NULL;
+}
+
+static bool stream_is_held(int device)
+{
+    /* Pairs with the exchange in stream_hold(): the context of the device can be read. */
+    return __atomic_load_n(&held[device], __ATOMIC_ACQUIRE);
+}
+
+/* With a reference that was just taken, or once more. */
+static void stream_hold(int device)
+{
+    /* Pairs with the load in stream_is_held(). */
+    if (__atomic_exchange_n(&held[device], true, __ATOMIC_RELEASE))
+        stp_cuda_release(&stp_cuda.devices[device]);
+}
+
+static int stream_find_default(int device, struct stp_stream *stream, char *why)
+{
+    struct stp_space_params params = {.device = device};
+    struct cuda_device *chosen;
+    int rc = stp_cuda_choose(&params, &chosen, why, STP_STREAM_WHY);
+
+    if (rc != 0) return rc;
+    stream->device = chosen->ordinal;
+    if (stream_is_held(chosen->ordinal)) return 0;
+    rc = stp_cuda_retain(chosen);
+    if (rc == 0) stream_hold(chosen->ordinal);
+    return rc;
+}
+
+/* Is the context the primary one of the device? It is held then. */
+static bool stream_is_of(int i, CUcontext ctx)
+{
+    struct cuda_device *device = &stp_cuda.devices[i];
+    unsigned flags;
+    int active = 0;
+
+    if (stream_is_held(i)) return device->ctx == ctx;
+    (void)stp_cuda.api.primary_ctx_get_state(device->handle, &flags, &active);
+    if (!active || stp_cuda_retain(device) != 0) return false;
+    if (device->ctx == ctx) {
+        stream_hold(i);
+        return true;
+    }
+    stp_cuda_release(device);
+    return false;
+}
+
+int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *why)
+{
+    CUcontext ctx = NULL;
+    CUresult result;
+
+    *stream = (struct stp_stream){handle, -1};
+    if (!stp_cuda.up) {
+        snprintf(why, STP_STREAM_WHY, "this PE has no GPU: %s", stp_cuda.why);
+        return -ENODEV;
+    }
+    if (!stream_functions()) {
+        snprintf(why, STP_STREAM_WHY, STREAM_TOO_OLD);
+        return -ENODEV;
+    }
+    if ((uintptr_t)handle <= STREAM_DEFAULTS) return stream_find_default(device, stream, why);
+    result = stp_cuda.api.stream_get_ctx(handle, &ctx);
+    if (result != CUDA_SUCCESS) {
+        char text[CUDA_TEXT];
+
+        snprintf(why, STP_STREAM_WHY, "it is no stream: cuStreamGetCtx: %s",
+                 stp_cuda_text(result, text, sizeof(text)));
+        return -EINVAL;
+    }
+    for (int i = 0; i < stp_cuda.n_devices && stream->device < 0; i++)
+        if (stream_is_of(i, ctx)) stream->device = i;
+    if (stream->device >= 0) return 0;
+    snprintf(why, STP_STREAM_WHY,
+             "it is a stream of another context: only those of primary contexts are ours too");
+    return -EINVAL;
+}
+
+int stp_stream_enter(const struct stp_stream *stream, char *why)
+{
+    struct cuda_device *device = &stp_cuda.devices[stream->device];
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult result;
+    int rc = stp_cuda_enter(device);
+
+    if (rc != 0) {
+        snprintf(why, STP_STREAM_WHY, "gpu %d cannot be used", stream->device);
+        return rc;
+    }
+    result = stp_cuda.api.stream_is_capturing(stream->handle, &status);
+    if (result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
+    stp_cuda_leave();
+    if (result == CUDA_SUCCESS) {
+        snprintf(why, STP_STREAM_WHY,
+                 "it is being captured into a graph: operations here cannot be part of one");
+    } else {
+        char text[CUDA_TEXT];
+
+        snprintf(why, STP_STREAM_WHY, "cuStreamIsCapturing: %s",
+                 stp_cuda_text(result, text, sizeof(text)));
+    }
+    return -EINVAL;
+}
+
+void stp_stream_leave(void)
+{
+    stp_cuda_leave();
+}
+
+static int user_stream_check(const struct stp_stream *stream, CUresult result, const char *call)
+{
+    return stp_cuda_check(&stp_cuda.devices[stream->device], result, call);
+}
+
+int stp_stream_copy(const struct stp_stream *stream, void *dest, const void *source, size_t nbytes)
+{
+    return user_stream_check(stream,
+                             stp_cuda_issue(CUDA_ANY_WAY, stp_cuda_address(dest),
+                                            stp_cuda_address(source), nbytes, stream->handle),
+                             "cuMemcpyAsync");
+}
+
+int stp_stream_write(const struct stp_stream *stream, void *word, uint64_t value)
+{
+    return user_stream_check(stream,
+                             stp_cuda.api.stream_write_value(stream->handle, stp_cuda_address(word),
+                                                             value, CU_STREAM_WRITE_VALUE_DEFAULT),
+                             "cuStreamWriteValue64");
+}
+
+int stp_stream_wait(const struct stp_stream *stream, void *word, uint64_t value, bool equal)
+{
+    return user_stream_check(
+        stream,
+        stp_cuda.api.stream_wait_value(stream->handle, stp_cuda_address(word), value,
+                                       equal ? CU_STREAM_WAIT_VALUE_EQ : CU_STREAM_WAIT_VALUE_GEQ),
+        "cuStreamWaitValue64");
+}
+
+int stp_stream_call(const struct stp_stream *stream, void (*function)(void *arg), void *arg)
+{
+    return user_stream_check(stream, stp_cuda.api.launch_host_func(stream->handle, function, arg),
+                             "cuLaunchHostFunc");
+}
+
+void *stp_stream_words(int ordinal, size_t nbytes, char *why)
+{
+    struct cuda_device *device = &stp_cuda.devices[ordinal];
+    char text[CUDA_TEXT];
+    void *words = NULL;
+    CUresult result;
+
+    snprintf(why, STP_STREAM_WHY, STREAM_TOO_OLD);
+    if (!stream_functions()) return NULL;
+    snprintf(why, STP_STREAM_WHY, "gpu %d cannot be used", ordinal);
+    if (stp_cuda_visit_begin(device) != 0) return NULL;
+    result = stp_cuda.api.mem_host_alloc(&words, nbytes,
+                                         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+    stp_cuda_leave();
+    if (result == CUDA_SUCCESS) return memset(words, 0, nbytes);
+    stp_cuda_release(device);
+    snprintf(why, STP_STREAM_WHY, "no memory that streams can wait for: cuMemHostAlloc: %s",
+             stp_cuda_text(result, text, sizeof(text)));
+    return NULL;
+}
+
+void stp_stream_words_free(int ordinal, void *words)
+{
+    struct cuda_device *device = &stp_cuda.devices[ordinal];
+
+    if (stp_cuda_enter(device) == 0) {
+        stp_cuda_tell(stp_cuda.api.mem_free_host(words), "cuMemFreeHost");
+        stp_cuda_leave();
+    }
+    /* who had pinned spaces alone shall not keep the context either */
+    stp_cuda_pin_drop_if_no_spaces(device);
+    stp_cuda_release(device);
+}
+
+void stp_streams_release_contexts(void)
+{
+    for (int i = 0; i < stp_cuda.n_devices; i++)
+        if (__atomic_exchange_n(&held[i], false, __ATOMIC_RELAXED))
+            stp_cuda_release(&stp_cuda.devices[i]);
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The data segment: globals and statics of the executable, moved in place onto a memfd
+ * before main, so that peers of the node load and store them too. Forks are the business of
+ * data_segment_fork.c. Design: docs/design/memory.md.
+ */
+#include "spaces/data_segment.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SEGMENT_MAX_LOCAL 4096 /* peers whose segments one PE can have mapped */
+
+_Static_assert(STP_SEGMENT_PARTS == 64, "a message says so");
+
+struct stp_data_segment stp_data_segment = {.fd = -1, .why_not = "no writable segment found"};
+
+static struct {
+    size_t page;
+    pthread_mutex_t lock; /* guards mapping of peers */
+    /* where the segment of each local peer is mapped; set once, read without the lock */
+    char *peers[SEGMENT_MAX_LOCAL];
+} segment = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- finding it ----------------------------------------------------------- */
+
+/* Neighbouring pages of a part that are mapped alike. */
+struct segment_piece {
+    char *base;
+    size_t nbytes;
+    size_t at;
+    int prot;
+    bool from_file; /* not present in memory says nothing: the file holds the value */
+};
+
+/* What the executable says of itself, and what is mapped there. */
+struct segment_plan {
+    uintptr_t bias; /* where it was loaded, to where it was linked for */
+    struct {
+        uintptr_t start, end;
+    } loads[STP_SEGMENT_PARTS]; /* writable, ascending */
+    unsigned n_loads;
+    struct segment_piece pieces[STP_SEGMENT_PARTS];
+    unsigned n_pieces;
+    bool too_many;
+};
+
+static void segment_add_load(struct segment_plan *plan, uintptr_t start, uintptr_t end)
+{
+    uintptr_t mask = ~(uintptr_t)(segment.page - 1);
+    uintptr_t before = plan->n_loads > 0 ? plan->loads[plan->n_loads - 1].end : 0;
+
+    start &= mask;
+    end = (end + segment.page - 1) & mask;
+    if (start < before) start = before; /* two may share a page */
+    if (start >= end) return;
+    plan->too_many = plan->too_many || plan->n_loads == STP_SEGMENT_PARTS;
+    if (plan->too_many) return;
+    plan->loads[plan->n_loads].start = start;
+    plan->loads[plan->n_loads++].end = end;
+}
+
+/*
+ * The executable comes first in the list. Layout: all program headers and notes (build id).
+ */
+static int segment_find_loads(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct segment_plan *plan = arg;
+    uint64_t hash = STP_HASH_EMPTY;
+
+    (void)size;
+    plan->bias = info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+        uintptr_t at = info->dlpi_addr + ph->p_vaddr;
+
+        hash = stp_hash(hash, ph, sizeof(*ph));
+        if (ph->p_type == PT_NOTE) hash = stp_hash(hash, (void *)at, ph->p_memsz);
+        if (ph->p_type == PT_LOAD && (ph->p_flags & PF_W))
+            segment_add_load(plan, at, at + ph->p_memsz);
+    }
+    stp_data_segment.layout = hash;
+    return 1;
+}
+
+static void segment_add_piece(struct segment_plan *plan, const struct segment_piece *piece)
+{
+    if (plan->n_pieces == STP_SEGMENT_PARTS)
+        plan->too_many = true;
+    else
+        plan->pieces[plan->n_pieces++] = *piece;
+}
+
+/*
+ * What is not writable now (RELRO, pages that were protected before) stays as it is, and private;
+ * so does what the program has shared with somebody itself.
+ */
+static bool segment_find_pieces(const struct stp_mapping *mapping, void *arg)
+{
+    struct segment_plan *plan = arg;
+
+    if (mapping->shared || !(mapping->prot & PROT_WRITE)) return true;
+    for (unsigned i = 0; i < plan->n_loads; i++) {
+        uintptr_t start = plan->loads[i].start, end = plan->loads[i].end;
+
+        if (start < mapping->start) start = mapping->start;
+        if (end > mapping->end) end = mapping->end;
+        if (start >= end) continue;
+        segment_add_piece(plan, &(struct segment_piece){.base = (char *)start,
+                                                        .nbytes = end - start,
+                                                        .prot = mapping->prot,
+                                                        .from_file = mapping->ino != 0});
+    }
+    return true;
+}
+
+/* Parts are pieces without a hole between them. A page between parts lets overruns trap. */
+static void segment_lay_out(struct segment_plan *plan)
+{
+    struct stp_data_segment_part *part = NULL;
+
+    stp_data_segment.shape = stp_hash(STP_HASH_EMPTY, &segment.page, sizeof(segment.page));
+    for (unsigned i = 0; i < plan->n_pieces; i++) {
+        struct segment_piece *piece = &plan->pieces[i];
+        uintptr_t shape[2] = {(uintptr_t)piece->base - plan->bias, piece->nbytes};
+
+        if (part == NULL || part->base + part->nbytes != piece->base) {
+            part = &stp_data_segment.parts[stp_data_segment.n_parts++];
+            *part = (struct stp_data_segment_part){
+                .base = piece->base,
+                .at = i > 0 ? stp_data_segment.nbytes + segment.page : 0,
+            };
+        }
+        piece->at = part->at + part->nbytes;
+        part->nbytes += piece->nbytes;
+        stp_data_segment.nbytes = part->at + part->nbytes;
+        stp_data_segment.shape = stp_hash(stp_data_segment.shape, shape, sizeof(shape));
+    }
+}
+
+static const char *segment_find(struct segment_plan *plan)
+{
+    dl_iterate_phdr(segment_find_loads, plan);
+    if (plan->n_loads == 0) return "no writable segment found";
+    if (!stp_proc_maps_foreach(segment_find_pieces, plan)) return "/proc/self/maps cannot be read";
+    if (plan->too_many) return "the writable memory of the executable is in more than 64 pieces";
+    segment_lay_out(plan);
+    return plan->n_pieces > 0 ? NULL : "no writable pages found";
+}
+
+/* ---- moving it ------------------------------------------------------------ */
+
+/*
+ * Copy a page. A raw loop: a sanitizer's memcpy would trap on the red zones between globals.
+ */
+__attribute__((no_sanitize("address", "thread", "undefined"))) static void segment_copy_page(
+    char *to, const char *from, size_t page)
+{
+    const volatile uint64_t *source = (const volatile uint64_t *)from;
+    volatile uint64_t *dest = (volatile uint64_t *)to;
+    uint64_t any = 0;
+
+    for (size_t i = 0; i < page / sizeof(*source); i++)
+        any |= source[i];
+    if (any == 0) return; /* a hole reads as zeros and takes no memory */
+    for (size_t i = 0; i < page / sizeof(*source); i++)
+        dest[i] = source[i];
+}
+
+/*
+ * Which pages of the bss hold something: gigabytes must not be read page by page. Fills present
+ * with one entry a page; false when the kernel does not tell.
+ */
+static bool segment_pages_present(int pagemap, const char *first, uint64_t *present, size_t n)
+{
+    size_t index = (uintptr_t)first / segment.page;
+    ssize_t want = (ssize_t)(n * sizeof(*present));
+
+    if (pagemap < 0) return false;
+    return pread(pagemap, present, (size_t)want, (off_t)(index * sizeof(*present))) == want;
+}
+
+static void segment_copy_piece(char *to, const struct segment_piece *piece, int pagemap)
+{
+    enum { CHUNK = 512 };
+    uint64_t present[CHUNK];
+    size_t n_pages = piece->nbytes / segment.page;
+
+    for (size_t first = 0; first < n_pages; first += CHUNK) {
+        size_t n = n_pages - first < CHUNK ? n_pages - first : CHUNK;
+        const char *from = piece->base + first * segment.page;
+        bool known = !piece->from_file && segment_pages_present(pagemap, from, present, n);
+
+        for (size_t i = 0; i < n; i++)
+            if (!known || present[i] != 0)
+                segment_copy_page(to + (first + i) * segment.page, from + i * segment.page,
+                                  segment.page);
+    }
+}
+
+static size_t segment_count_tasks(void)
+{
+    DIR *dir = opendir("/proc/self/task");
+    size_t n = 0;
+
+    if (dir == NULL) return 0;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        n += entry->d_name[0] != '.';
+    closedir(dir);
+    return n;
+}
+
+static const char *segment_create_file(int *fd)
+{
+    int rc;
+
+    *fd = stp_memory_file("steppe-data");
+    if (*fd < 0) return "memfd_create failed";
+    rc = stp_file_resize(*fd, stp_data_segment.nbytes);
+    if (rc == -EFBIG) return "they are larger than the limit on file size (ulimit -f)";
+    return rc == 0 ? NULL : "cannot size its memfd";
+}
+
+/* Before anything is moved: may shared memory be executed here, where the program's may? */
+static const char *segment_try(const struct segment_piece *piece, int fd)
+{
+    void *got;
+
+    if (!(piece->prot & PROT_EXEC)) return NULL;
+    got = mmap(NULL, piece->nbytes, piece->prot, MAP_SHARED, fd, (off_t)piece->at);
+    if (got == MAP_FAILED) return "they are in executable memory, and the system shares none";
+    munmap(got, piece->nbytes);
+    return NULL;
+}
+
+/* Put the memfd in the place of the private pages, with the same protections. */
+static const char *segment_map_in_place(const struct segment_plan *plan, int fd)
+{
+    for (unsigned i = 0; i < plan->n_pieces; i++) {
+        const struct segment_piece *piece = &plan->pieces[i];
+
+        if (mmap(piece->base, piece->nbytes, piece->prot, MAP_SHARED | MAP_FIXED, fd,
+                 (off_t)piece->at) != MAP_FAILED)
+            continue;
+        if (i == 0) return "cannot map its memfd in place";
+        stp_fatal(NULL, "cannot map the globals and statics at %p in place: %s",
+                  (void *)piece->base, strerror(errno));
+    }
+    return NULL;
+}
+
+/* Nothing may write the segment meanwhile. */
+static const char *segment_share(const struct segment_plan *plan)
+{
+    const char *why;
+    char *copy;
+    int fd = -1, pagemap;
+
+    why = segment_create_file(&fd);
+    for (unsigned i = 0; i < plan->n_pieces && why == NULL; i++)
+        why = segment_try(&plan->pieces[i], fd);
+    if (why != NULL) goto err;
+    copy = mmap(NULL, stp_data_segment.nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (copy == MAP_FAILED) {
+        why = "cannot map its memfd";
+        goto err;
+    }
+    pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    for (unsigned i = 0; i < plan->n_pieces; i++)
+        segment_copy_piece(copy + plan->pieces[i].at, &plan->pieces[i], pagemap);
+    if (pagemap >= 0) close(pagemap);
+    why = segment_map_in_place(plan, fd);
+    munmap(copy, stp_data_segment.nbytes);
+    if (why != NULL) goto err;
+    stp_data_segment.fd = fd;
+    return NULL;
+
+err:
+    if (fd >= 0) close(fd);
+    return why;
+}
+
+/*
+ * Before main and before any other thread: see the task count. Private memory is one region of the
+ * fabric at most: of several parts the first one.
+ */
+__attribute__((constructor)) static void segment_init(void)
+{
+    struct segment_plan plan = {0};
+
+    segment.page = getauxval(AT_PAGESZ);
+    stp_data_segment.why_not = segment_find(&plan);
+    if (stp_data_segment.why_not == NULL && segment_count_tasks() != 1)
+        stp_data_segment.why_not = "the library was loaded when the process had other threads";
+    if (stp_data_segment.why_not == NULL) stp_data_segment.why_not = segment_share(&plan);
+    if (stp_data_segment.why_not == NULL && !stp_data_segment_copy_on_fork())
+        stp_fatal(NULL, "no memory for the fork handlers");
+    if (stp_data_segment.why_not == NULL || stp_data_segment.n_parts <= 1) return;
+    stp_data_segment.n_parts = 1;
+    stp_data_segment.nbytes = stp_data_segment.parts[0].nbytes;
+    stp_data_segment.shape = 0;
+}
+
+/* ---- peers ----------------------------------------------------------------- */
+
+/* Where the segment of a local PE has its place in the view. */
+static char *segment_in_view(int local)
+{
+    return stp_window_part(local) + stp_window_capacity();
+}
+
+/* Between the parts the view stays untouchable: an overrun is a fault. */
+static bool segment_map_parts(char *place, int fd)
+{
+    for (unsigned i = 0; i < stp_data_segment.n_parts; i++) {
+        const struct stp_data_segment_part *part = &stp_data_segment.parts[i];
+
+        if (mmap(place + part->at, part->nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                 (off_t)part->at) == MAP_FAILED)
+            return false;
+    }
+    return true;
+}
+
+static char *segment_map_peer(int local, pid_t pid, int fd)
+{
+    char *place = segment_in_view(local);
+    char path[64];
+    int peer_fd;
+    bool mapped;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+    peer_fd = open(path, O_RDWR | O_CLOEXEC);
+    if (peer_fd < 0) {
+        stp_error("cannot open the globals of process %d: %s: %s", (int)pid, path, strerror(errno));
+        return NULL;
+    }
+    mapped = segment_map_parts(place, peer_fd);
+    if (!mapped) stp_error("cannot map the globals of process %d: %s", (int)pid, strerror(errno));
+    close(peer_fd);
+    if (!mapped) return NULL;
+    madvise(place, stp_data_segment.nbytes, MADV_DONTDUMP);
+    return place;
+}
+
+char *stp_data_segment_map_contiguous(void)
+{
+    char *place;
+
+    if (stp_data_segment.n_parts == 1) return stp_data_segment.parts[0].base;
+    place = segment_in_view(stp_window_local());
+    if (mmap(place, stp_data_segment.nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+             stp_data_segment.fd, 0) == MAP_FAILED) {
+        stp_error("cannot map %zu bytes of globals and statics once more: %s",
+                  stp_data_segment.nbytes, strerror(errno));
+        return NULL;
+    }
+    madvise(place, stp_data_segment.nbytes, MADV_DONTDUMP);
+    return place;
+}
+
+void *stp_data_segment_reach(int local, pid_t pid, int fd, size_t offset)
+{
+    char *part;
+
+    if (local >= SEGMENT_MAX_LOCAL) return NULL;
+    /* Pairs with the release store below, by another thread. */
+    part = __atomic_load_n(&segment.peers[local], __ATOMIC_ACQUIRE);
+    if (STP_UNLIKELY(part == NULL)) {
+        pthread_mutex_lock(&segment.lock);
+        part = __atomic_load_n(&segment.peers[local], __ATOMIC_RELAXED);
+        if (part == NULL) part = segment_map_peer(local, pid, fd);
+        /* Pairs with the acquire load above. */
+        __atomic_store_n(&segment.peers[local], part, __ATOMIC_RELEASE);
+        pthread_mutex_unlock(&segment.lock);
+    }
+    return part != NULL ? part + offset : NULL;
+}
+
+void stp_data_segment_forget_peers(void)
+{
+    memset((void *)segment.peers, 0, sizeof(segment.peers));
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The fork handlers that give a child its own copy of the data segment, as of the moment of the
+ * fork, with the protections that the pages have by then. Design: docs/design/memory.md.
+ */
+#include "spaces/data_segment.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FORK_TABLE ((size_t)16 << 10) /* bytes at first; it grows */
+
+/* Neighbouring pages of the segment that are mapped alike. */
+struct fork_piece {
+    char *base;
+    size_t nbytes;
+    size_t at; /* in the memfd */
+    int prot;
+};
+
+/*
+ * In memory of its own, which parent and child do not share: where the library is linked into the
+ * executable, its variables lie in the segment.
+ */
+static struct fork_state {
+    pthread_mutex_t lock;      /* held from the prepare handler to the parent's or child's */
+    char *copy;                /* between the prepare and the parent or child handler */
+    struct fork_piece *pieces; /* likewise; no malloc: its locks may be another thread's by now */
+    size_t n_pieces;
+    size_t table_bytes;
+    struct stat file;
+} * forking;
+
+/*
+ * What the memfd holds, whoever wrote it; pages that the program has made unreadable, too. The
+ * descriptor's position is ours alone, since peers open the file anew.
+ */
+static bool fork_copy_data(char *to)
+{
+    off_t end = (off_t)stp_data_segment.nbytes, from = 0;
+
+    while (from < end && (from = lseek(stp_data_segment.fd, from, SEEK_DATA)) >= 0) {
+        off_t hole = lseek(stp_data_segment.fd, from, SEEK_HOLE);
+
+        if (hole < 0 || hole > end) hole = end;
+        while (from < hole) {
+            ssize_t n = pread(stp_data_segment.fd, to + from, (size_t)(hole - from), from);
+
+            if (n <= 0 && errno != EINTR) return false;
+            if (n > 0) from += n;
+        }
+    }
+    return true;
+}
+
+static void fork_add_piece(const struct fork_piece *piece)
+{
+    if ((forking->n_pieces + 1) * sizeof(*piece) > forking->table_bytes) {
+        void *table =
+            mremap(forking->pieces, forking->table_bytes, 2 * forking->table_bytes, MREMAP_MAYMOVE);
+
+        if (table == MAP_FAILED)
+            stp_fatal("fork", "no memory for a list of %zu pieces of globals and statics",
+                      forking->n_pieces);
+        forking->pieces = table;
+        forking->table_bytes *= 2;
+    }
+    forking->pieces[forking->n_pieces++] = *piece;
+}
+
+/* Where the program has mapped something else over its globals, that is what the child gets. */
+static bool fork_add_mapping(const struct stp_mapping *mapping, void *arg)
+{
+    const struct stp_data_segment_part *last =
+        &stp_data_segment.parts[stp_data_segment.n_parts - 1];
+
+    (void)arg;
+    if (mapping->start >= (uintptr_t)last->base + last->nbytes) return false;
+    if (mapping->ino != forking->file.st_ino || mapping->dev != forking->file.st_dev) return true;
+    for (unsigned i = 0; i < stp_data_segment.n_parts; i++) {
+        const struct stp_data_segment_part *part = &stp_data_segment.parts[i];
+        uintptr_t from = (uintptr_t)part->base, to = from + part->nbytes;
+
+        if (mapping->start >= to || mapping->end <= from) continue;
+        if (mapping->start > from) from = mapping->start;
+        if (mapping->end < to) to = mapping->end;
+        fork_add_piece(&(struct fork_piece){.base = (char *)from,
+                                            .nbytes = to - from,
+                                            .at = mapping->at + (from - mapping->start),
+                                            .prot = mapping->prot});
+    }
+    return true;
+}
+
+static void *fork_map(size_t nbytes)
+{
+    void *got = mmap(NULL, nbytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (got == MAP_FAILED)
+        stp_fatal("fork", "no memory for a copy of the %zu bytes of globals and statics",
+                  stp_data_segment.nbytes);
+    return got;
+}
+
+static void fork_prepare(void)
+{
+    pthread_mutex_lock(&forking->lock); /* two threads may fork at once */
+    forking->copy = fork_map(stp_data_segment.nbytes);
+    forking->table_bytes = FORK_TABLE;
+    forking->pieces = fork_map(forking->table_bytes);
+    forking->n_pieces = 0;
+    if (fstat(stp_data_segment.fd, &forking->file) != 0 || !fork_copy_data(forking->copy) ||
+        !stp_proc_maps_foreach(fork_add_mapping, NULL))
+        stp_fatal("fork", "cannot copy the globals and statics for the child: %s",
+                  stp_errno_text(errno));
+}
+
+static void fork_end(void)
+{
+    munmap(forking->copy,
+           stp_data_segment.nbytes); /* in a child: what is left between the pieces */
+    munmap(forking->pieces, forking->table_bytes);
+    forking->copy = NULL;
+    forking->pieces = NULL;
+    pthread_mutex_unlock(&forking->lock);
+}
+
+/* A MAP_PRIVATE mapping of the same file would still show the parent's later writes. */
+static void fork_child(void)
+{
+    for (size_t i = 0; i < forking->n_pieces; i++) {
+        const struct fork_piece *piece = &forking->pieces[i];
+        char *copy = forking->copy + piece->at;
+
+        if (mprotect(copy, piece->nbytes, piece->prot) != 0 ||
+            mremap(copy, piece->nbytes, piece->nbytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                   piece->base) == MAP_FAILED)
+            abort();
+    }
+    fork_end();
+}
+
+bool stp_data_segment_copy_on_fork(void)
+{
+    forking =
+        mmap(NULL, sizeof(*forking), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (forking == MAP_FAILED) return false;
+    pthread_mutex_init(&forking->lock, NULL);
+    return pthread_atfork(fork_prepare, fork_end, fork_child) == 0;
+}

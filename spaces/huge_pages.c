@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Host memory in pages of a size that the program chose: each PE's part is a file of its own, since
+ * advice and huge pages belong to files and mappings, and so lies outside the window. The page size
+ * that it got is read from the kernel. Design: docs/design/memory.md.
+ */
+#include "spaces/space_registry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* space->own */
+struct pages {
+    int fd;
+    size_t unit; /* of the file and its mappings: whole ones of it */
+    size_t map_bytes;
+    bool reserved;     /* pages that an administrator reserved */
+    size_t page_bytes; /* that were asked for */
+};
+
+/* In kB, a field of the mapping that addr lies in; 0: it has none. */
+static size_t pages_smaps(const void *addr, const char *field)
+{
+    FILE *smaps = fopen("/proc/self/smaps", "re");
+    size_t len = strlen(field);
+    unsigned long first, last, found = 0;
+    bool here = false, past = false;
+    char line[512];
+
+    if (smaps == NULL) return 0;
+    while (!past && fgets(line, sizeof(line), smaps) != NULL) {
+        if (sscanf(line, "%lx-%lx ", &first, &last) == 2) {
+            past = here;
+            here = first <= (uintptr_t)addr && (uintptr_t)addr < last;
+        } else if (here && strncmp(line, field, len) == 0) {
+            found = strtoul(line + len, NULL, 10);
+            past = true;
+        }
+    }
+    fclose(smaps);
+    return found;
+}
+
+/*
+ * What the pages of the range are. Those of a file of huge pages are so from the start; of another
+ * file it shows when one was touched.
+ */
+static size_t pages_measure(const char *base)
+{
+    size_t kernel = pages_smaps(base, "KernelPageSize:");
+
+    if (kernel * 1024 >= STP_PAGES_HUGE) return kernel * 1024;
+    (void)*(const volatile char *)base;
+    return pages_smaps(base, "ShmemPmdMapped:") > 0 ? STP_PAGES_HUGE
+                                                    : (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t pages_whole(const struct pages *pages, size_t nbytes)
+{
+    return (nbytes + pages->unit - 1) & ~(pages->unit - 1);
+}
+
+/* This PE's part. 0 or -errno, not logged; nothing is kept then. */
+static int pages_map(struct stp_space *space, struct pages *pages, size_t unit, unsigned flags,
+                     struct stp_part_export *share)
+{
+    int fd = memfd_create("steppe-pages", MFD_CLOEXEC | flags), rc;
+
+    if (fd < 0) return -errno;
+    pages->unit = unit;
+    pages->map_bytes = pages_whole(pages, space->nbytes);
+    rc = stp_file_resize(fd, pages->map_bytes);
+    if (rc == 0)
+        rc = stp_shm_attach_create(space, fd, 0, pages_whole(pages, space->max_bytes),
+                                   pages->map_bytes, 0, share);
+    if (rc == 0)
+        pages->fd = fd;
+    else
+        close(fd);
+    return rc;
+}
+
+static void pages_unmap(struct stp_space *space, const struct pages *pages)
+{
+    stp_shm_attach_destroy(space);
+    close(pages->fd);
+}
+
+static void pages_place(struct stp_space *space, size_t nbytes,
+                        const struct stp_space_params *params)
+{
+    space->placed = stp_numa_apply(params, space->base, nbytes, &space->numa_node);
+    space->numa = space->placed ? params->numa : STP_NUMA_DEFAULT;
+}
+
+/*
+ * Take the pages of a piece now: one that is missing later would be a SIGBUS. Kernels before 5.14
+ * take them from any node. 0 or -errno, not logged.
+ */
+static int pages_take(const struct stp_space *space, const struct pages *pages, size_t from,
+                      size_t to)
+{
+    if (madvise(space->base + from, to - from, MADV_POPULATE_WRITE) == 0) return 0;
+    if (errno == EFAULT) return -ENOMEM; /* so it says that there are none */
+    if (errno != EINVAL) return -errno;
+    return fallocate(pages->fd, 0, (off_t)from, (off_t)(to - from)) == 0 ? 0 : -errno;
+}
+
+/* Pages that an administrator reserved, of the nodes that were asked for. */
+static int pages_reserved(struct stp_space *space, struct pages *pages,
+                          const struct stp_space_params *params, size_t unit,
+                          struct stp_part_export *share)
+{
+    unsigned size = unit == STP_PAGES_GIANT ? MFD_HUGE_1GB : MFD_HUGE_2MB;
+    int rc = pages_map(space, pages, unit, MFD_HUGETLB | size, share);
+
+    if (rc != 0) return rc;
+    pages_place(space, pages->map_bytes, params);
+    rc = pages_take(space, pages, 0, pages->map_bytes);
+    pages->reserved = rc == 0;
+    if (rc != 0) pages_unmap(space, pages);
+    return rc;
+}
+
+/* The usual memory, with advice. */
+static int pages_advised(struct stp_space *space, struct pages *pages,
+                         const struct stp_space_params *params, struct stp_part_export *share)
+{
+    bool huge = params->page_bytes >= STP_PAGES_HUGE;
+    int rc = pages_map(space, pages, STP_PAGES_HUGE, 0, share);
+
+    if (rc != 0) return rc;
+    pages_place(space, pages->map_bytes, params);
+    madvise(space->base, pages->map_bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    return 0;
+}
+
+/*
+ * The best there is: reserved pages of the size that was asked for, else smaller ones, else advice.
+ * *refused: what became of the first. 0 or -errno, not logged.
+ */
+static int pages_best(struct stp_space *space, struct pages *pages,
+                      const struct stp_space_params *params, struct stp_part_export *share,
+                      int *refused)
+{
+    *refused = 0;
+    if (params->page_bytes >= STP_PAGES_HUGE) {
+        *refused = pages_reserved(space, pages, params, params->page_bytes, share);
+        if (*refused == 0) return 0;
+    }
+    if (params->page_bytes == STP_PAGES_GIANT &&
+        pages_reserved(space, pages, params, STP_PAGES_HUGE, share) == 0)
+        return 0;
+    return pages_advised(space, pages, params, share);
+}
+
+static void pages_tell(size_t wanted, size_t got, int refused)
+{
+    char wanted_text[STP_SIZE_TEXT], got_text[STP_SIZE_TEXT];
+
+    if (got == wanted) return;
+    stp_warn("attr->page_size is %s, the pages are of %s: none that are reserved could be had (%s; "
+             "/sys/kernel/mm/hugepages/hugepages-%zukB/nr_hugepages)%s",
+             stp_size_exact(wanted, wanted_text), stp_size_exact(got, got_text),
+             stp_errno_text(-refused), wanted / 1024,
+             got >= STP_PAGES_HUGE ? ""
+                                   : ", and the system gives shared memory no larger ones "
+                                     "(/sys/kernel/mm/transparent_hugepage/shmem_enabled)");
+}
+
+int stp_huge_pages_create(struct stp_space *space, const struct stp_space_params *params,
+                          struct stp_part_export *share)
+{
+    struct pages *pages = calloc(1, sizeof(*pages));
+    int rc, refused;
+
+    if (pages == NULL) return -ENOMEM;
+    pages->page_bytes = params->page_bytes;
+    rc = pages_best(space, pages, params, share, &refused);
+    if (rc != 0) {
+        stp_error("cannot map %zu bytes of memory: %s", space->nbytes, stp_errno_text(-rc));
+        free(pages);
+        return rc == -EEXIST ? -EINVAL : rc; /* EEXIST means that another thread was quicker */
+    }
+    space->own = pages;
+    space->device = -1;
+    space->page_bytes = pages_measure(space->base);
+    pages_tell(params->page_bytes, space->page_bytes, refused);
+    return 0;
+}
+
+/* ---- growth ---------------------------------------------------------------------------------- */
+
+/* The piece of this PE's own part, placed, and taken or advised as the rest is. */
+static int pages_settle(struct stp_space *space, const struct pages *pages, size_t to)
+{
+    size_t from = pages->map_bytes;
+
+    stp_numa_extend(space, space->base + from, to - from);
+    if (pages->reserved) return pages_take(space, pages, from, to);
+    madvise(space->base + from, to - from,
+            pages->page_bytes >= STP_PAGES_HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    return 0;
+}
+
+static void pages_shrink_to(struct stp_space *space, struct pages *pages, size_t nbytes)
+{
+    pages->map_bytes = nbytes;
+    stp_shm_attach_undo_grow(space, nbytes);
+}
+
+int stp_huge_pages_grow(struct stp_space *space, size_t nbytes)
+{
+    struct pages *pages = space->own;
+    size_t had = pages->map_bytes, to = pages_whole(pages, nbytes);
+    int rc;
+
+    if (to == had) return 0;
+    rc = stp_shm_attach_grow(space, to);
+    if (rc != 0) return rc;
+    rc = pages_settle(space, pages, to);
+    if (rc == 0)
+        pages->map_bytes = to;
+    else
+        pages_shrink_to(space, pages, had);
+    return rc;
+}
+
+void stp_huge_pages_undo_grow(struct stp_space *space)
+{
+    struct pages *pages = space->own;
+    size_t had = pages_whole(pages, space->nbytes);
+
+    if (pages->map_bytes != had) pages_shrink_to(space, pages, had);
+}
+
+/* Policy and advice go with the mapping. */
+void stp_huge_pages_destroy(struct stp_space *space)
+{
+    struct pages *pages = space->own;
+
+    pages_unmap(space, pages);
+    free(pages);
+    space->own = NULL;
+}

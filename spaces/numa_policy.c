@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From which NUMA nodes the pages of a range of host memory come. By system calls: libnuma would be
+ * a library more. Design: docs/design/memory.md.
+ */
+#include "spaces/space_registry.h"
+
+#include <errno.h>
+#include <linux/mempolicy.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Nodes with memory that this process may use. Seccomp refuses it in some containers. */
+static int numa_allowed(struct stp_numbers *set)
+{
+    int mode;
+
+    memset(set, 0, sizeof(*set));
+    return syscall(SYS_get_mempolicy, &mode, set->words, STP_NUMBERS, NULL, MPOL_F_MEMS_ALLOWED) ==
+                   0
+               ? 0
+               : -errno;
+}
+
+/* Where this process runs now, -1: unknown. */
+static int numa_own(void)
+{
+    unsigned cpu, node;
+
+    return syscall(SYS_getcpu, &cpu, &node, NULL) == 0 ? (int)node : -1;
+}
+
+static bool numa_exists(int node)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/sys/devices/system/node/node%d", node);
+    return access(path, F_OK) == 0 || access("/sys/devices/system/node", F_OK) != 0;
+}
+
+/* Who chose the node. */
+static const char *numa_who(const struct stp_space_params *params)
+{
+    return params->numa_by != NULL ? params->numa_by : "attr->numa_node";
+}
+
+int stp_numa_check(const struct stp_space_params *params)
+{
+    const char *of = params->numa_by != NULL ? "the node of " : "";
+    struct stp_numbers allowed;
+    int node = params->numa_node;
+
+    if (params->numa != STP_NUMA_BIND || node == -1) return 0;
+    if (node < 0 || !numa_exists(node)) {
+        stp_error("%s%s is %d: this host has no such NUMA node (numactl -H lists them)", of,
+                  numa_who(params), node);
+        return -ENODEV;
+    }
+    if (numa_allowed(&allowed) == 0 && !stp_numbers_have(&allowed, node)) {
+        stp_error("%s%s is %d, which has no memory or is not for this process (cpuset)", of,
+                  numa_who(params), node);
+        return -ENODEV;
+    }
+    return 0;
+}
+
+bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes, int *bound)
+{
+    static const int modes[STP_N_NUMAS] = {MPOL_DEFAULT, MPOL_BIND, MPOL_INTERLEAVE, MPOL_LOCAL};
+    struct stp_numbers nodes = {{0}};
+    bool named = params->numa != STP_NUMA_TOUCH;
+    int node = params->numa_node != -1 ? params->numa_node : numa_own(), rc = 0;
+
+    *bound = -1;
+    if (params->numa == STP_NUMA_DEFAULT) return false;
+    if (params->numa == STP_NUMA_BIND && node >= 0) stp_numbers_add(&nodes, node);
+    if (params->numa == STP_NUMA_INTERLEAVE) rc = numa_allowed(&nodes);
+    if (rc == 0 && syscall(SYS_mbind, base, nbytes, modes[params->numa], named ? nodes.words : NULL,
+                           named ? STP_NUMBERS : 0, 0) != 0)
+        rc = -errno;
+    if (rc != 0)
+        stp_warn("%s is not honoured, pages come from any NUMA node: mbind: %s",
+                 params->numa_by != NULL ? params->numa_by : "attr->numa_policy", strerror(-rc));
+    if (rc == 0 && params->numa == STP_NUMA_BIND) *bound = node;
+    return rc == 0;
+}
+
+void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes)
+{
+    struct stp_space_params params = {
+        .numa = space->numa, .numa_node = space->numa_node, .numa_by = space->kind->numa_by};
+    int node;
+
+    if (space->placed) (void)stp_numa_apply(&params, piece, nbytes, &node);
+}
+
+void stp_numa_forget(void *base, size_t nbytes)
+{
+    if (syscall(SYS_mbind, base, nbytes, MPOL_DEFAULT, NULL, 0, 0) != 0)
+        stp_warn("the NUMA policy of a destroyed space stays: mbind: %s", strerror(errno));
+}

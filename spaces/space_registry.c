@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The registry: which space an address belongs to, spaces by number and by handle, which were
+ * destroyed, and the pool their structures come from. Pool memory is never unmapped: another thread
+ * may still look at what it found. Design: docs/design/memory.md.
+ */
+#include "spaces/ranges.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POOL_CHUNK 64
+
+/*
+ * A handle: the tag, which makes it no address of any process, generation, number. Programs only
+ * compare handles and pass them back.
+ */
+#define HANDLE_TAG ((uintptr_t)0x5350 << 48)
+#define HANDLE_GENERATION 12 /* from this bit on */
+#define HANDLE_GENERATIONS (((uint64_t)1 << 36) - 1)
+_Static_assert(STP_SPACE_NUMBERS == 1 << HANDLE_GENERATION, "a number fits below the generation");
+_Static_assert(sizeof(uintptr_t) == 8, "a generation fits a handle");
+
+#define REGISTRY_GONE 256 /* destroyed spaces that are remembered, for messages */
+
+struct gone_range {
+    uintptr_t base;
+    size_t nbytes;
+    unsigned number;
+    const char *kind;
+};
+
+struct pool_chunk {
+    struct pool_chunk *next;
+    struct stp_space spaces[POOL_CHUNK];
+};
+
+static struct {
+    struct stp_space *by_number[STP_SPACE_NUMBERS];
+    struct stp_ranges ranges;
+    pthread_mutex_t lock;                  /* of whoever changes any of this */
+    unsigned n_attempts;                   /* that may still give back what they take */
+    unsigned n_given;                      /* numbers given back, ever, and with them places */
+    uint64_t n_made;                       /* structures handed out, ever: the last generation */
+    struct gone_range gone[REGISTRY_GONE]; /* a ring */
+    unsigned n_gone;                       /* ever */
+    struct pool_chunk *chunks;
+    struct stp_space *free;
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void stp_space_lookup_resize(struct stp_space *space, size_t nbytes)
+{
+    pthread_mutex_lock(&registry.lock);
+    stp_ranges_resize(&registry.ranges, space->base, nbytes);
+    __atomic_store_n(&space->nbytes, nbytes, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&registry.lock);
+}
+
+int stp_space_number_register(struct stp_space *space)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&registry.lock);
+    if (registry.by_number[space->number] != NULL)
+        rc = -EEXIST;
+    else
+        /* Pairs with the acquire load in stp_space_at(). */
+        __atomic_store_n(&registry.by_number[space->number], space, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&registry.lock);
+    return rc;
+}
+
+void stp_space_number_unregister(struct stp_space *space)
+{
+    pthread_mutex_lock(&registry.lock);
+    /* Pairs with the acquire load in stp_space_at(). */
+    __atomic_store_n(&registry.by_number[space->number], NULL, __ATOMIC_RELEASE);
+    registry.n_given++;
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void stp_space_claim_begin(void)
+{
+    pthread_mutex_lock(&registry.lock);
+    registry.n_attempts++;
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void stp_space_claim_end(void)
+{
+    pthread_mutex_lock(&registry.lock);
+    registry.n_attempts--;
+    pthread_mutex_unlock(&registry.lock);
+}
+
+bool stp_space_room_freed_since(unsigned *seen)
+{
+    bool moved;
+
+    pthread_mutex_lock(&registry.lock);
+    moved = registry.n_attempts > 0 || registry.n_given != *seen;
+    *seen = registry.n_given;
+    pthread_mutex_unlock(&registry.lock);
+    return moved;
+}
+
+void stp_space_lookup_insert(struct stp_space *space)
+{
+    pthread_mutex_lock(&registry.lock);
+    space->magic = STP_SPACE_MAGIC;
+    (void)stp_ranges_add(&registry.ranges, space->base, space->nbytes, (uintptr_t)space);
+    pthread_mutex_unlock(&registry.lock);
+}
+
+/* What a signal handler, or another thread, reads meanwhile is a message's words alone. */
+static void registry_remember_locked(const struct stp_space *space)
+{
+    struct gone_range *gone = &registry.gone[registry.n_gone % REGISTRY_GONE];
+
+    __atomic_store_n(&gone->nbytes, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* pairs with that of stp_space_lookup_destroyed() */
+    __atomic_store_n(&gone->base, (uintptr_t)space->base, __ATOMIC_RELAXED);
+    __atomic_store_n(&gone->number, space->number, __ATOMIC_RELAXED);
+    __atomic_store_n(&gone->kind, space->kind->name, __ATOMIC_RELAXED);
+    /* Both stores pair with the acquire loads in stp_space_lookup_destroyed(). */
+    __atomic_store_n(&gone->nbytes, space->nbytes, __ATOMIC_RELEASE);
+    __atomic_store_n(&registry.n_gone, registry.n_gone + 1, __ATOMIC_RELEASE);
+}
+
+void stp_space_lookup_remove(struct stp_space *space)
+{
+    pthread_mutex_lock(&registry.lock);
+    if (space->magic == STP_SPACE_MAGIC) {
+        if (space->kind != NULL) registry_remember_locked(space);
+        stp_ranges_remove(&registry.ranges, space->base);
+    }
+    space->magic = 0;
+    pthread_mutex_unlock(&registry.lock);
+}
+
+size_t stp_space_number_find(size_t from)
+{
+    size_t n = from > STP_SPACE_FIRST_USER ? from : STP_SPACE_FIRST_USER;
+
+    while (n < STP_SPACE_NUMBERS && stp_space_at((unsigned)n) != NULL)
+        n++;
+    return n < STP_SPACE_NUMBERS ? n : SIZE_MAX;
+}
+
+struct stp_space *stp_space_at(unsigned number)
+{
+    if (number >= STP_SPACE_NUMBERS) return NULL;
+    /*
+     * Pairs with the release stores in stp_space_number_register() and
+     * stp_space_number_unregister().
+     */
+    return __atomic_load_n(&registry.by_number[number], __ATOMIC_ACQUIRE);
+}
+
+bool stp_space_with_locked(unsigned number, void (*look)(const struct stp_space *space, void *arg),
+                           void *arg)
+{
+    const struct stp_space *space;
+    bool entered;
+
+    pthread_mutex_lock(&registry.lock);
+    space = registry.by_number[number];
+    entered = space != NULL && space->magic == STP_SPACE_MAGIC;
+    if (entered) look(space, arg);
+    pthread_mutex_unlock(&registry.lock);
+    return entered;
+}
+
+struct stp_space *stp_space_lookup(const void *addr, size_t *offset)
+{
+    /* addresses come in runs: the last find of a thread is good until a space comes or goes */
+    static __thread struct stp_range last __attribute__((tls_model("initial-exec")));
+    struct stp_range found;
+
+    *offset = (uintptr_t)addr - last.base;
+    if (*offset < last.nbytes && stp_ranges_unchanged(&registry.ranges, last.version))
+        return (struct stp_space *)last.what;
+    if (!stp_ranges_find(&registry.ranges, addr, &found)) return NULL;
+    *offset = (uintptr_t)addr - found.base;
+    last = found;
+    return (struct stp_space *)found.what;
+}
+
+const struct stp_space *stp_space_lookup_ungrown(const void *addr, size_t *offset)
+{
+    for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++) {
+        const struct stp_space *space = stp_space_at(n);
+
+        if (space == NULL || !space->may_grow) continue;
+        *offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
+        if (*offset >= stp_space_nbytes(space) && *offset < space->max_bytes) return space;
+    }
+    return NULL;
+}
+
+void *stp_space_encode_handle(const struct stp_space *space)
+{
+    return (void *)(HANDLE_TAG | (space->generation & HANDLE_GENERATIONS) << HANDLE_GENERATION |
+                    space->number);
+}
+
+struct stp_space *stp_space_of_handle(const void *handle, bool *destroyed)
+{
+    uintptr_t word = (uintptr_t)handle;
+    uint64_t generation = word >> HANDLE_GENERATION & HANDLE_GENERATIONS;
+    struct stp_space *space;
+
+    *destroyed = false;
+    if (word >> 48 != HANDLE_TAG >> 48) return NULL;
+    pthread_mutex_lock(&registry.lock);
+    space = registry.by_number[word % STP_SPACE_NUMBERS];
+    if (space != NULL &&
+        (space->magic != STP_SPACE_MAGIC || stp_space_encode_handle(space) != handle))
+        space = NULL;
+    *destroyed = space == NULL && generation != 0 && generation <= registry.n_made;
+    pthread_mutex_unlock(&registry.lock);
+    return space;
+}
+
+bool stp_space_lookup_destroyed(const void *addr, char *text, size_t len)
+{
+    /* Pairs with the release store in registry_remember_locked(), as does the load of nbytes. */
+    unsigned n = __atomic_load_n(&registry.n_gone, __ATOMIC_ACQUIRE);
+
+    for (unsigned i = n; i > 0 && n - i < REGISTRY_GONE; i--) {
+        const struct gone_range *gone = &registry.gone[(i - 1) % REGISTRY_GONE];
+        size_t nbytes = __atomic_load_n(&gone->nbytes, __ATOMIC_ACQUIRE);
+
+        uintptr_t base = __atomic_load_n(&gone->base, __ATOMIC_RELAXED);
+        unsigned number = __atomic_load_n(&gone->number, __ATOMIC_RELAXED);
+        const char *kind = __atomic_load_n(&gone->kind, __ATOMIC_RELAXED);
+
+        if ((uintptr_t)addr - base >= nbytes) continue;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was read, before the second look */
+        if (__atomic_load_n(&gone->nbytes, __ATOMIC_RELAXED) != nbytes) continue; /* overwritten */
+        snprintf(text, len, "space %u (%s, %zu bytes), which was destroyed", number, kind, nbytes);
+        return true;
+    }
+    return false;
+}
+
+bool stp_space_lookup_overlap(const void *base, size_t nbytes, char *text, size_t len)
+{
+    uintptr_t from = (uintptr_t)base;
+    bool found = false;
+
+    pthread_mutex_lock(&registry.lock);
+    for (unsigned i = 0; i < registry.ranges.n && !found; i++) {
+        const struct stp_space *space = (struct stp_space *)registry.ranges.what[i];
+
+        found = from < registry.ranges.bases[i] + registry.ranges.sizes[i] &&
+                registry.ranges.bases[i] < from + nbytes;
+        if (found)
+            snprintf(text, len, "space %u (%s, %zu bytes at %p)", space->number,
+                     space->kind != NULL ? space->kind->name : "globals", space->nbytes,
+                     (void *)space->base);
+    }
+    pthread_mutex_unlock(&registry.lock);
+    return found;
+}
+
+static int struct_pool_grow_locked(void)
+{
+    struct pool_chunk *chunk = calloc(1, sizeof(*chunk));
+
+    if (chunk == NULL) return -ENOMEM;
+    chunk->next = registry.chunks;
+    registry.chunks = chunk;
+    for (int i = POOL_CHUNK - 1; i >= 0; i--) {
+        chunk->spaces[i].next_free = registry.free;
+        registry.free = &chunk->spaces[i];
+    }
+    return 0;
+}
+
+struct stp_space *stp_space_struct_alloc(void)
+{
+    struct stp_space *space = NULL;
+
+    pthread_mutex_lock(&registry.lock);
+    if (registry.free != NULL || struct_pool_grow_locked() == 0) {
+        space = registry.free;
+        registry.free = space->next_free;
+        memset(space, 0, sizeof(*space));
+        space->generation = ++registry.n_made;
+    }
+    pthread_mutex_unlock(&registry.lock);
+    return space;
+}
+
+void stp_space_struct_free(struct stp_space *space)
+{
+    pthread_mutex_lock(&registry.lock);
+    space->magic = 0;
+    space->next_free = registry.free;
+    registry.free = space;
+    pthread_mutex_unlock(&registry.lock);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The first call with an active set: its members agree on a slot of the internal space through
+ * pSync alone, since no team has exactly these members. Design: docs/design/active-sets.md.
+ */
+#include "coll_internal.h"
+
+/*
+ * What members tell each other through pSync, in a binary tree over the set: element 0 comes from
+ * the parent, 1 and 2 from the children. Each has one writer, who waits for the answer before it
+ * writes again. A word, from the top: 8 bits of tag, 2 of what, 10 of the number of the exchange,
+ * 24 of a hash of the set, 20 of a slot.
+ */
+#define WORD_TAG 0xa5u
+#define WORD_HASH 0xffffffu
+#define WORD_NO_SLOT 0xfffffu
+
+#define AGREE_PASSES 4
+
+enum word_what { WORD_PROPOSE, WORD_GO, WORD_YES, WORD_NO };
+
+/* The first call on its way. */
+struct agreement {
+    struct stp_team *team;
+    long *psync;
+    const char *fn;
+    uint64_t hash;     /* of the set */
+    unsigned exchange; /* how many words came down, this one included */
+    bool taken;        /* the slot below is ours, with the area in it */
+    size_t slot;
+    int passes; /* over all slots, of the first member */
+};
+
+static uint64_t word_make(const struct agreement *a, enum word_what what, size_t slot)
+{
+    uint64_t low = slot < WORD_NO_SLOT ? slot : WORD_NO_SLOT;
+
+    return (uint64_t)WORD_TAG << 56 | (uint64_t)what << 54 | (uint64_t)(a->exchange & 1023) << 44 |
+           a->hash << 20 | low;
+}
+
+static enum word_what word_what(uint64_t word)
+{
+    return (enum word_what)(word >> 54 & 3);
+}
+
+/* SIZE_MAX for none, as the functions of the slots say it. */
+static size_t word_slot(uint64_t word)
+{
+    return (word & WORD_NO_SLOT) == WORD_NO_SLOT ? SIZE_MAX : word & WORD_NO_SLOT;
+}
+
+_Noreturn static void word_fatal_element(const struct agreement *a, int i, uint64_t word)
+{
+    stp_fatal(a->fn,
+              "pSync[%d] at %p is %lld: every element is SHMEM_SYNC_VALUE (%ld) before the "
+              "call, on all members, and another set or collective does not use the array "
+              "meanwhile",
+              i, (void *)&a->psync[i], (long long)word, SHMEM_SYNC_VALUE);
+}
+
+_Noreturn static void word_fatal_other_set(const struct agreement *a, int i)
+{
+    stp_fatal(a->fn,
+              "PE_start %d, logPE_stride %d, PE_size %d with pSync %p is not what another "
+              "member passed, who wrote to pSync[%d]: all members pass the same set and pSync",
+              a->team->start, __builtin_ctz((unsigned)a->team->stride), a->team->n_pes,
+              (void *)a->psync, i);
+}
+
+/* True when the word is the one of this exchange, false when it is still to come. */
+static bool word_check(const struct agreement *a, int i, uint64_t word)
+{
+    unsigned ahead = ((unsigned)(word >> 44) - a->exchange) & 1023;
+
+    if (word == (uint64_t)SHMEM_SYNC_VALUE && a->exchange == 1) return false;
+    if (word >> 56 != WORD_TAG) word_fatal_element(a, i, word);
+    if ((word >> 20 & WORD_HASH) != a->hash) word_fatal_other_set(a, i);
+    if (ahead == 0) return true;
+    if (ahead != 1023 || a->exchange == 1) word_fatal_element(a, i, word);
+    return false; /* the one before */
+}
+
+static uint64_t word_wait(const struct agreement *a, int i)
+{
+    const uint64_t *element = (const uint64_t *)&a->psync[i];
+    struct stp_wait wait = {0};
+
+    for (;;) {
+        /* Pairs with the release store in word_post(), or of the message that brought the word. */
+        uint64_t word = __atomic_load_n(element, __ATOMIC_ACQUIRE);
+        if (word_check(a, i, word)) return word;
+        stp_wait_idle_is_long(&wait);
+    }
+}
+
+static void word_post(const struct agreement *a, int i, uint64_t word, int rank)
+{
+    uint64_t *element = (uint64_t *)&a->psync[i];
+    int pe = stp_team_pe(a->team, rank);
+    uint64_t *there = stp_ptr(element, pe);
+
+    if (there != NULL) /* Pairs with the acquire load in word_wait(). */
+        __atomic_store_n(there, word, __ATOMIC_RELEASE);
+    else
+        stp_store_slow(&stp_ctx_coll, element, &word, sizeof(word), pe, a->fn);
+}
+
+/* ---- the first call ----------------------------------------------------------------- */
+
+/* Rank of child i (0 or 1), -1 when there is none. */
+static int agree_child(const struct agreement *a, int i)
+{
+    int64_t child = 2 * (int64_t)a->team->rank + 1 + i;
+
+    return child < a->team->n_pes ? (int)child : -1;
+}
+
+static void agree_tell_children(const struct agreement *a, enum word_what what, size_t slot)
+{
+    for (int i = 0; i < 2; i++)
+        if (agree_child(a, i) >= 0) word_post(a, 0, word_make(a, what, slot), agree_child(a, i));
+}
+
+/* Take the slot if it is free here, and make the area in it. */
+static void agree_take(struct agreement *a, size_t slot)
+{
+    a->slot = slot;
+    a->taken = stp_coll_find_slot(slot) == slot && stp_coll_take_slot(slot);
+    if (a->taken && stp_coll_attach(a->team, slot) != 0)
+        stp_fatal(a->fn, "no memory for an active set of %d PEs", a->team->n_pes);
+}
+
+static void agree_give_back(struct agreement *a)
+{
+    if (!a->taken) return;
+    stp_coll_detach(a->team);
+    stp_coll_release_slot(a->slot);
+    stp_coll_slot_decided();
+    a->taken = false;
+}
+
+/*
+ * After the words of both children, or without them: true when the whole subtree has the slot. Else
+ * *next is a slot behind it that may be free: the highest of what the members offer.
+ */
+static bool agree_gather(const struct agreement *a, size_t *next)
+{
+    bool all = a->taken;
+
+    *next = a->taken ? a->slot + 1 : stp_coll_find_slot(a->slot + 1);
+    for (int i = 0; i < 2; i++) {
+        uint64_t word;
+        if (agree_child(a, i) < 0) continue;
+        word = word_wait(a, 1 + i);
+        if (word_what(word) == WORD_YES) continue;
+        all = false;
+        if (word_slot(word) > *next) *next = word_slot(word);
+    }
+    return all;
+}
+
+/* Our elements are as the user gave them: nobody writes to them any more. */
+static void agree_restore(const struct agreement *a)
+{
+    for (int i = 0; i < ACTIVE_N_WORDS; i++)
+        __atomic_store_n(&a->psync[i], SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);
+}
+
+/* Any member but the first. */
+static void agree_follow(struct agreement *a)
+{
+    int rank = a->team->rank;
+
+    for (a->exchange = 1;; a->exchange++) {
+        uint64_t word = word_wait(a, 0);
+        size_t next;
+        bool all;
+
+        agree_tell_children(a, word_what(word), word_slot(word));
+        if (word_what(word) == WORD_GO) return;
+        agree_give_back(a);
+        agree_take(a, word_slot(word));
+        all = agree_gather(a, &next);
+        /*
+         * The area is zero before anyone may be told so. Pairs with the acquire load in
+         * word_wait().
+         */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        word_post(a, 1 + (rank - 1) % 2, word_make(a, all ? WORD_YES : WORD_NO, next),
+                  (rank - 1) / 2);
+    }
+}
+
+/*
+ * The first member: take the lowest slot that is free here and not below from; after the last one
+ * from the first again, where others may have given up theirs. Nobody else of this PE can propose
+ * it then.
+ */
+static void agree_take_lowest(struct agreement *a, size_t from)
+{
+    do {
+        size_t slot = stp_coll_find_slot(from);
+        if (slot == SIZE_MAX && (from == 0 || ++a->passes > AGREE_PASSES))
+            stp_fatal(a->fn, "no room for the state of one more active set or team on all members: "
+                             "use fewer pSync arrays, or raise SHMEM_WINDOW_SIZE");
+        if (slot == SIZE_MAX)
+            from = 0;
+        else
+            agree_take(a, slot);
+    } while (!a->taken);
+}
+
+/* Sets with other first members may have been quicker, and go on looking too: part ways. */
+static size_t agree_look_further(const struct agreement *a, size_t next)
+{
+    uint64_t chance = stp_active_set_mix((uint64_t)(unsigned)stp_rt.pe << 32 | a->exchange);
+    size_t step = chance % (a->exchange < 6 ? 2u << a->exchange : 128);
+
+    return next < WORD_NO_SLOT && stp_coll_find_slot(next + step) != SIZE_MAX ? next + step : next;
+}
+
+static void agree_lead(struct agreement *a)
+{
+    size_t next = 0;
+
+    for (a->exchange = 1;; a->exchange++) {
+        agree_take_lowest(a, next);
+        agree_tell_children(a, WORD_PROPOSE, a->slot);
+        if (agree_gather(a, &next)) break;
+        agree_give_back(a);
+        next = agree_look_further(a, next);
+    }
+    a->exchange++;
+    agree_tell_children(a, WORD_GO, a->slot);
+}
+
+void stp_active_set_agree_slot(struct stp_team *team, long *psync, uint64_t hash, const char *fn)
+{
+    struct agreement a = {.team = team, .psync = psync, .fn = fn, .hash = hash & WORD_HASH};
+
+    /* Nobody answers before we asked; element 0 may have a word already. */
+    for (int i = team->rank == 0 ? 0 : 1; i < ACTIVE_N_WORDS; i++)
+        if (psync[i] != SHMEM_SYNC_VALUE) word_fatal_element(&a, i, (uint64_t)psync[i]);
+    if (team->rank == 0)
+        agree_lead(&a);
+    else
+        agree_follow(&a);
+    stp_coll_slot_decided();
+    agree_restore(&a);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lines of the source for the frames of PEs that have died. PEs write their frames also to a file
+ * of memory that oshrun has open, which they reach by /proc; when the launcher has ended, addr2line
+ * is asked. What the PEs print goes its own way. Design: docs/design/launch.md.
+ */
+#include "supervisor.h"
+
+#include "base/node_file_trailer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define READ_MOST ((size_t)1 << 20)
+#define FRAMES_MOST 64                 /* of a PE; it has written fewer */
+#define GROUPS_MOST 8                  /* of PEs that have died in one place each */
+#define LIMIT_NS UINT64_C(10000000000) /* for all of it */
+#define LINE_MOST 1024
+
+struct frame {
+    const char *file;
+    unsigned long addr;
+    char *text; /* function and line, of several where some were inlined; NULL: not known */
+};
+
+/* PEs whose frames are the same. */
+struct group {
+    struct frame frames[FRAMES_MOST];
+    int n;
+    int pe; /* the first */
+    struct group *next;
+    struct stp_pe_list pes;
+};
+
+static int frames_fd = -1;
+
+void launch_crash_frames_open(void)
+{
+    uint64_t random = 0;
+    char name[40], value[96];
+
+    /* Its name is not to be guessed: on another host the same path may be another's file. */
+    if (getrandom(&random, sizeof(random), 0) != sizeof(random)) return;
+    snprintf(name, sizeof(name), "steppe-frames-%016llx", (unsigned long long)random);
+    frames_fd = memfd_create(name, MFD_CLOEXEC);
+    if (frames_fd < 0) return;
+    snprintf(value, sizeof(value), "/proc/%d/fd/%d:%s", (int)getpid(), frames_fd, name);
+    setenv(STP_FRAMES_VARIABLE, value, 1);
+}
+
+/* ---- what PEs have written ------------------------------------------------------------ */
+
+static struct group *group_of(struct group **groups, int pe)
+{
+    struct group *group;
+
+    while (*groups != NULL && (*groups)->pe != pe && (*groups)->pe < pe)
+        groups = &(*groups)->next;
+    if (*groups != NULL && (*groups)->pe == pe) return *groups;
+    group = calloc(1, sizeof(*group));
+    if (group == NULL) return NULL;
+    group->pe = pe;
+    group->pes.first = -1;
+    group->next = *groups;
+    *groups = group;
+    return group;
+}
+
+/* A group for each PE, ascending; text stays. */
+static struct group *read_groups(char *text)
+{
+    struct group *groups = NULL;
+    char *rest = NULL;
+
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char *end;
+        int pe = (int)strtol(line, &end, 10);
+        unsigned long addr = strtoul(end, &end, 16);
+        struct group *group;
+
+        if (*end != ' ' || end[1] != '/' || pe < 0) continue;
+        group = group_of(&groups, pe);
+        if (group == NULL || group->n == FRAMES_MOST) continue;
+        group->frames[group->n++] = (struct frame){.file = end + 1, .addr = addr};
+    }
+    return groups;
+}
+
+static bool is_same_place(const struct group *a, const struct group *b)
+{
+    if (a->n != b->n) return false;
+    for (int i = 0; i < a->n; i++)
+        if (a->frames[i].addr != b->frames[i].addr ||
+            strcmp(a->frames[i].file, b->frames[i].file) != 0)
+            return false;
+    return true;
+}
+
+/* PEs that have died in one place become one group. */
+static void join_groups(struct group *groups)
+{
+    for (struct group *group = groups; group != NULL; group = group->next) {
+        struct group **next = &group->next;
+
+        stp_pe_list_append(&group->pes, group->pe);
+        while (*next != NULL) {
+            struct group *other = *next;
+
+            if (!is_same_place(group, other)) {
+                next = &other->next;
+                continue;
+            }
+            stp_pe_list_append(&group->pes, other->pe);
+            *next = other->next;
+            free(other);
+        }
+        stp_pe_list_end(&group->pes);
+    }
+}
+
+/* ---- addr2line ------------------------------------------------------------------------ */
+
+static uint64_t frames_end_ns;
+static int frames_signals;
+
+/* Until something can be read; not if it takes too long, nor if somebody wants oshrun to end. */
+static bool wait_for(int fd)
+{
+    struct pollfd fds[2] = {{.fd = fd, .events = POLLIN}, {.fd = frames_signals, .events = POLLIN}};
+    int left = launch_ms_until(frames_end_ns);
+
+    if (left == 0 || poll(fds, 2, left) <= 0) return false;
+    return (fds[0].revents & (POLLIN | POLLHUP)) && !launch_got_end_signal(fds[1].revents);
+}
+
+_Noreturn static void become_addr2line(const struct group *group, const char *file, int to)
+{
+    char *argv[FRAMES_MOST + 5] = {"addr2line", "-Cfpi", "-e", (char *)file};
+    int n = 4, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    for (int i = 0; i < group->n; i++) {
+        char *text;
+
+        if (strcmp(group->frames[i].file, file) != 0) continue;
+        if (asprintf(&text, "%#lx", group->frames[i].addr) < 0) _exit(1);
+        argv[n++] = text;
+    }
+    argv[n] = NULL;
+    dup2(null, STDIN_FILENO);
+    dup2(to, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    unsetenv("DEBUGINFOD_URLS"); /* it would look for them in the network */
+    launch_restore_signals();
+    execvp(argv[0], argv);
+    _exit(127);
+}
+
+/* The next frame of that file that has no text. */
+static struct frame *next_frame(struct group *group, const char *file, int *at)
+{
+    for (; *at < group->n; ++*at)
+        if (strcmp(group->frames[*at].file, file) == 0) return &group->frames[(*at)++];
+    return NULL;
+}
+
+/* A line for each address, and one more that begins so for each call that was inlined. */
+static void take_lines(struct group *group, const char *file, FILE *in)
+{
+    struct frame *frame = NULL;
+    char line[LINE_MOST];
+    int at = 0;
+
+    while (wait_for(fileno(in)) && fgets(line, sizeof(line), in) != NULL) {
+        char *more;
+
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, " (inlined by) ", 14) != 0) {
+            frame = next_frame(group, file, &at);
+            if (frame != NULL && strncmp(line, "??", 2) != 0) frame->text = strdup(line);
+        } else if (frame != NULL && frame->text != NULL &&
+                   asprintf(&more, "%s,%s", frame->text, line) > 0) {
+            free(frame->text);
+            frame->text = more;
+        }
+        if (frame == NULL) return;
+    }
+}
+
+/* Of those frames of a group that lie in that file. */
+static void resolve_file(struct group *group, const char *file)
+{
+    int fds[2];
+    FILE *in;
+    pid_t child;
+
+    if (pipe2(fds, O_CLOEXEC) != 0) return;
+    child = fork();
+    if (child == 0) become_addr2line(group, file, fds[1]);
+    close(fds[1]);
+    in = fdopen(fds[0], "r");
+    if (in != NULL) {
+        setvbuf(in, NULL, _IONBF, 0); /* poll() is to see what is left */
+        take_lines(group, file, in);
+        fclose(in);
+    }
+    if (child < 0) return;
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+static void resolve(struct group *group)
+{
+    for (int i = 0; i < group->n; i++) {
+        bool before = false;
+
+        for (int k = 0; k < i; k++)
+            before = before || strcmp(group->frames[k].file, group->frames[i].file) == 0;
+        if (!before) resolve_file(group, group->frames[i].file);
+    }
+}
+
+static bool has_addr2line(void)
+{
+    const char *path = getenv("PATH");
+    char file[LINE_MOST];
+
+    while (path != NULL && *path != '\0') {
+        size_t len = strcspn(path, ":");
+
+        snprintf(file, sizeof(file), "%.*s/addr2line", (int)len, path);
+        if (access(file, X_OK) == 0) return true;
+        path += len + (path[len] == ':');
+    }
+    return false;
+}
+
+/* ---- saying --------------------------------------------------------------------------- */
+
+static void say_group(const struct group *group)
+{
+    bool known = false;
+
+    for (int i = 0; i < group->n; i++)
+        known = known || group->frames[i].text != NULL;
+    if (!known) return;
+    fprintf(stderr, "oshrun: the frames of pe %s:\n", group->pes.text);
+    for (int i = 0; i < group->n; i++) {
+        const struct frame *frame = &group->frames[i];
+
+        if (frame->text != NULL && strstr(frame->text, " at ??:") == NULL)
+            fprintf(stderr, "oshrun:   #%d %s\n", i, frame->text);
+        else if (frame->text != NULL) /* a function without lines */
+            fprintf(stderr, "oshrun:   #%d %.*s, %s\n", i,
+                    (int)(strstr(frame->text, " at ??:") - frame->text), frame->text, frame->file);
+        else
+            fprintf(stderr, "oshrun:   #%d %s %#lx\n", i, frame->file, frame->addr);
+    }
+}
+
+void launch_crash_frames_print(int signals)
+{
+    static char text[READ_MOST + 1];
+    ssize_t got = frames_fd >= 0 ? pread(frames_fd, text, READ_MOST, 0) : 0;
+    struct group *groups;
+    int n = 0;
+
+    if (got <= 0) return;
+    if (!has_addr2line()) {
+        fprintf(stderr, "oshrun: addr2line, of the package binutils, would tell the lines of these "
+                        "frames\n");
+        return;
+    }
+    frames_end_ns = stp_now_ns() + LIMIT_NS;
+    frames_signals = signals;
+    groups = read_groups(text);
+    join_groups(groups);
+    for (struct group *group = groups; group != NULL && n < GROUPS_MOST; group = group->next, n++) {
+        resolve(group);
+        say_group(group);
+    }
+}

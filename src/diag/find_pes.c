@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The processes of this host and the memory of nodes: each PE has its node's memory file open,
+ * which /proc leads to. Nothing is sent to a PE. Those that are still in shmem_init show nothing,
+ * but have their witness open; the launcher's variables tell which PE a process is.
+ * Design: docs/design/hang.md.
+ */
+#include "find_pes.h"
+
+#include "supervisor.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEXT_MOST 65536 /* of an environment that is looked at */
+
+static void *array_grow(void *list, size_t n, size_t each)
+{
+    void *more = (n & (n - 1)) == 0 ? realloc(list, (n == 0 ? 1 : 2 * n) * each) : list;
+
+    if (more == NULL) launch_fail("no memory");
+    return more;
+}
+
+/* ---- processes ------------------------------------------------------------------------ */
+
+size_t scan_text(pid_t pid, const char *name, char *text, size_t len)
+{
+    char path[64];
+    size_t got = 0;
+    ssize_t n = 1;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && n > 0 && got < len - 1) {
+        n = read(fd, text + got, len - 1 - got);
+        if (n > 0) got += (size_t)n;
+    }
+    if (fd >= 0) close(fd);
+    text[got] = '\0';
+    return got;
+}
+
+pid_t scan_parent(pid_t pid)
+{
+    char text[512];
+    const char *behind;
+    int parent = 0;
+
+    scan_text(pid, "stat", text, sizeof(text));
+    behind = strrchr(text, ')');
+    if (behind == NULL || sscanf(behind + 1, " %*c %d", &parent) != 1) return 0;
+    return parent;
+}
+
+/* The value of the first of some variables that an environment has, as a number; -1: none. */
+static int number_in(const char *text, size_t len, const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        size_t n = strlen(*names);
+
+        for (const char *at = text; at < text + len; at += strlen(at) + 1)
+            if (strncmp(at, *names, n) == 0 && at[n] == '=' && isdigit((unsigned char)at[n + 1]))
+                return (int)strtol(at + n + 1, NULL, 10);
+    }
+    return -1;
+}
+
+static void read_variables(const struct proc_scan *look, struct process *process)
+{
+    static const char *const ranks[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", NULL};
+    static const char *const sizes[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", NULL};
+    static char text[TEXT_MOST];
+    size_t len = scan_text(process->pid, "environ", text, sizeof(text));
+
+    process->pe = number_in(text, len, ranks);
+    process->n_pes = number_in(text, len, sizes);
+    for (const char *at = text; at < text + len; at += strlen(at) + 1)
+        if (strncmp(at, LAUNCH_VARIABLE "=", strlen(LAUNCH_VARIABLE "=")) == 0 &&
+            strcmp(at + strlen(LAUNCH_VARIABLE "="), look->of_job) == 0)
+            process->ours = true;
+}
+
+struct process *scan_find_process(const struct proc_scan *look, pid_t pid)
+{
+    for (size_t i = 0; i < look->n_processes; i++)
+        if (look->processes[i].pid == pid) return &look->processes[i];
+    return NULL;
+}
+
+/* ---- nodes ---------------------------------------------------------------------------- */
+
+/* Returns true when the names of hosts, if the mark has any, are inside the area. */
+static bool has_hosts(const struct stp_node_file_trailer *mark)
+{
+    return mark->hosts_at == 0 ||
+           (mark->n_nodes >= 1 && mark->node >= 0 && mark->node < mark->n_nodes &&
+            mark->hosts_at <= mark->area_bytes &&
+            (mark->area_bytes - mark->hosts_at) / STP_HOST_MAX >= (uint64_t)mark->n_nodes);
+}
+
+/* The area of a node's file, if it is one that we can read. */
+static bool node_map(struct node *node, int fd, off_t size)
+{
+    struct stp_node_file_trailer *mark = &node->mark;
+    size_t nbytes;
+
+    if (size < (off_t)sizeof(*mark) ||
+        pread(fd, mark, sizeof(*mark), size - (off_t)sizeof(*mark)) != sizeof(*mark) ||
+        mark->magic != STP_TRAILER_MAGIC || mark->n_local < 1 ||
+        mark->area_bytes > (uint64_t)size || mark->pages_at > mark->area_bytes ||
+        mark->processes_at > mark->area_bytes || mark->n_pes < 1 || !has_hosts(mark))
+        return false;
+    nbytes = (size_t)mark->area_bytes;
+    if ((nbytes - mark->pages_at) / sizeof(struct stp_wait_state_page) < (size_t)mark->n_local ||
+        (nbytes - mark->processes_at) / mark->process_bytes < (size_t)mark->n_local)
+        return false;
+    mark->program[sizeof(mark->program) - 1] = '\0';
+    node->area = mmap(NULL, nbytes, PROT_READ, MAP_SHARED, fd, size - (off_t)nbytes);
+    return node->area != MAP_FAILED;
+}
+
+/* False: it is no file that we know. */
+static bool node_add(struct proc_scan *look, int folder, const char *name)
+{
+    struct node node;
+    struct stat info;
+    bool known;
+    int fd;
+
+    if (fstatat(folder, name, &info, 0) != 0) return true;
+    for (size_t i = 0; i < look->n_nodes; i++)
+        if (look->nodes[i].inode == info.st_ino && look->nodes[i].device == info.st_dev)
+            return true;
+    fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return true;
+    node = (struct node){.device = info.st_dev, .inode = info.st_ino};
+    known = node_map(&node, fd, info.st_size);
+    if (known) {
+        look->nodes = array_grow(look->nodes, look->n_nodes, sizeof(node));
+        look->nodes[look->n_nodes++] = node;
+    }
+    close(fd);
+    return known;
+}
+
+static bool is_memfd(const char *target, const char *name)
+{
+    size_t len = strlen(name);
+
+    return strncmp(target, "/memfd:", 7) == 0 && strncmp(target + 7, name, len) == 0 &&
+           target[7 + len] == ' ';
+}
+
+static bool look_at_files(struct proc_scan *look, struct process *process)
+{
+    char path[64], target[64];
+    struct dirent *entry;
+    DIR *folder;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)process->pid);
+    folder = opendir(path);
+    if (folder == NULL) return false; /* somebody else's */
+    while ((entry = readdir(folder)) != NULL) {
+        ssize_t len = readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1);
+
+        if (len <= 0) continue;
+        target[len] = '\0';
+        if (is_memfd(target, STP_ALIVE_FD_NAME)) process->witness = true;
+        if (is_memfd(target, STP_NODE_FILE) && !node_add(look, dirfd(folder), entry->d_name))
+            process->foreign = true;
+    }
+    closedir(folder);
+    return true;
+}
+
+const struct stp_process *scan_find_pe(const struct node *node, int local)
+{
+    return (const void *)(node->area + node->mark.processes_at +
+                          (size_t)local * node->mark.process_bytes);
+}
+
+/* ---- what is there -------------------------------------------------------------------- */
+
+static void find_proxies(struct proc_scan *look)
+{
+    for (size_t i = 0; i < look->n_processes; i++) {
+        struct process *process = &look->processes[i], *above = process;
+
+        while (above != NULL && above->pe >= 0) {
+            process->proxy = above->parent;
+            above = scan_find_process(look, above->parent);
+        }
+    }
+}
+
+void scan_processes(struct proc_scan *look)
+{
+    struct dirent *entry;
+    DIR *folder = opendir("/proc");
+
+    if (folder == NULL) launch_fail("/proc: %s", strerror(errno));
+    while ((entry = readdir(folder)) != NULL) {
+        struct process process = {.pid = (pid_t)strtol(entry->d_name, NULL, 10)};
+
+        if (process.pid <= 0 || !look_at_files(look, &process)) continue;
+        process.parent = scan_parent(process.pid);
+        read_variables(look, &process);
+        look->processes = array_grow(look->processes, look->n_processes, sizeof(process));
+        look->processes[look->n_processes++] = process;
+    }
+    closedir(folder);
+    find_proxies(look);
+}

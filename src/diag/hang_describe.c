@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What long waits are for, in words. Design: docs/design/hang.md.
+ */
+#include "hang.h"
+
+#include "rma/rma.h"
+#include "symbol.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *where_text(const void *addr, char *text, size_t len)
+{
+    size_t at;
+    const struct stp_space *space = stp_space_lookup(addr, &at);
+
+    if (space != NULL && space->number == STP_SPACE_DATA && stp_symbol_global(addr, text, len))
+        return text;
+    if (space == NULL)
+        snprintf(text, len, "%p", addr);
+    else if (space->number == STP_SPACE_HEAP)
+        snprintf(text, len, "heap+%#zx", at);
+    else if (space->number == STP_SPACE_DATA)
+        snprintf(text, len, "globals+%#zx", at);
+    else
+        snprintf(text, len, "space %u+%#zx", space->number, at);
+    return text;
+}
+
+static void number_text(const struct stp_wait_subject *vars, uint64_t value, char *text, size_t len)
+{
+    unsigned unused = 64 - 8 * (unsigned)vars->size;
+
+    if (vars->is_signed)
+        snprintf(text, len, "%lld", (long long)((int64_t)(value << unused) >> unused));
+    else
+        snprintf(text, len, "%llu", (unsigned long long)(value << unused >> unused));
+}
+
+static void element_text(const struct stp_wait_subject *vars, char *text, size_t len)
+{
+    uint64_t now = 0;
+
+    if (stp_win.devices)
+        stp_load_slow(&now, (const char *)vars->addr + vars->i * vars->size, vars->size);
+    else if (vars->size == sizeof(now))
+        now = __atomic_load_n((const uint64_t *)vars->addr + vars->i, __ATOMIC_RELAXED);
+    else if (vars->size == sizeof(uint32_t))
+        now = __atomic_load_n((const uint32_t *)vars->addr + vars->i, __ATOMIC_RELAXED);
+    else
+        now = __atomic_load_n((const uint16_t *)vars->addr + vars->i, __ATOMIC_RELAXED);
+    number_text(vars, now, text, len);
+}
+
+static void show_vars(const struct stp_wait_subject *vars, struct stp_wait_state *note)
+{
+    static const char *const signs[] = {"", "<", "==", "<=", ">", "!=", ">=", ""};
+    char where[96], now[24], value[24], index[24] = "";
+    bool any = vars->i == SIZE_MAX;
+
+    where_text((const char *)vars->addr + (any ? 0 : vars->i * vars->size), where, sizeof(where));
+    number_text(vars, vars->value, value, sizeof(value));
+    if (any) {
+        snprintf(note->text, sizeof(note->text), "%s: one of %zu from %s on to be %s %s",
+                 stp_public_name(vars->fn), vars->nelems, where, signs[vars->wanted & 7], value);
+    } else {
+        element_text(vars, now, sizeof(now));
+        if (vars->nelems > 1) snprintf(index, sizeof(index), " (number %zu)", vars->i);
+        snprintf(note->text, sizeof(note->text), "%s: %s%s is %s, to be %s %s",
+                 stp_public_name(vars->fn), where, index, now, signs[vars->wanted & 7], value);
+    }
+}
+
+static void show_lock(const struct stp_wait_subject *lock, struct stp_wait_state *note)
+{
+    char where[96];
+
+    where_text(lock->addr, where, sizeof(where));
+    /* Where it is on all PEs: addresses of globals differ. */
+    if (lock->pe >= 0) note->lock = stp_hash(STP_HASH_EMPTY, where, strlen(where)) | 1;
+    snprintf(note->text, sizeof(note->text), "%s: lock %s%s", stp_public_name(lock->fn), where,
+             lock->pe >= 0 ? "" : ", for a PE that has begun to queue");
+}
+
+static void show_fabric(struct stp_wait_state *note)
+{
+    const char *routine = stp_symbol_routine();
+
+    snprintf(note->text, sizeof(note->text), "%s, answers of other PEs",
+             routine != NULL ? routine : "a call");
+}
+
+void stp_hang_show(const struct stp_wait_subject *subject)
+{
+    struct stp_wait_state note = {.before = subject->pe};
+
+    switch (subject->kind) {
+    case STP_WAIT_VARS:
+        show_vars(subject, &note);
+        break;
+    case STP_WAIT_LOCK:
+        show_lock(subject, &note);
+        break;
+    case STP_WAIT_COLL:
+        stp_hang_note_coll(subject->addr, &note);
+        break;
+    case STP_WAIT_FABRIC:
+        show_fabric(&note);
+        break;
+    }
+    stp_wait_state_publish(&note, stp_hang_report);
+}
+
+void stp_hang_fabric(unsigned looks, int pe)
+{
+    const struct stp_wait wait = {.turns = looks * STP_WAIT_TURNS};
+
+    if (looks == 0)
+        stp_wait_end_slow();
+    else if (stp_wait_check_clock(&wait))
+        stp_wait_show(&(struct stp_wait_subject){.kind = STP_WAIT_FABRIC, .pe = pe});
+}

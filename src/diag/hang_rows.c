@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of waits, from what PEs show to their node: PEs that wait for the same thing share a
+ * line, PEs that do not wait follow. Allocates no memory, because a thread that hangs may hold the
+ * lock of the heap. Design: docs/design/hang.md.
+ */
+#include "hang_rows.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+#define READS 100 /* of a note that changes all the time */
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static bool note_read(const struct stp_wait_state_page *page, int i, struct stp_wait_state *note)
+{
+    for (int reads = 0; reads < READS; reads++) {
+        /* Pairs with the release store of an even version in note_write(), by another process. */
+        uint32_t version = __atomic_load_n(&page->notes[i].version, __ATOMIC_ACQUIRE);
+
+        /* Pairs with the release store in stp_wait_end_slow() and the exchange in note_take(). */
+        if (__atomic_load_n(&page->notes[i].taken, __ATOMIC_ACQUIRE) == 0 || version == 0)
+            return false;
+        *note = page->notes[i].note;
+        /* Pairs with the release fence in note_write(): a note that changes has another version. */
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (version % 2 == 0 &&
+            version == __atomic_load_n(&page->notes[i].version, __ATOMIC_RELAXED)) {
+            note->text[sizeof(note->text) - 1] = '\0';
+            return true;
+        }
+        stp_cpu_relax();
+    }
+    return false;
+}
+
+char stp_process_state(pid_t pid)
+{
+    char path[48];
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    return stp_stat_state(path);
+}
+
+void stp_hang_table_add(struct stp_hang_table *table, int pe, char state,
+                        const struct stp_wait_state_page *page)
+{
+    struct stp_wait_row row = {.pe = pe, .state = state, .waits = true};
+    size_t before = table->n;
+
+    for (int i = 0; i < STP_WAIT_STATES; i++)
+        if (note_read(page, i, &row.note)) table->rows[table->n++] = row;
+    row.waits = false;
+    if (table->n == before) table->rows[table->n++] = row;
+}
+
+/* ---- printing ----------------------------------------------------------------------------- */
+
+static bool is_member(const struct stp_wait_state *note, int pe)
+{
+    int rank;
+
+    if (note->team_n_pes == 0 || note->team_stride == 0) return false;
+    rank = (pe - note->team_start) / note->team_stride;
+    return rank >= 0 && rank < note->team_n_pes &&
+           note->team_start + rank * note->team_stride == pe;
+}
+
+static bool is_same_wait(const struct stp_wait_row *row, const struct stp_wait_state *note)
+{
+    return row->waits && row->note.lock == note->lock && strcmp(row->note.text, note->text) == 0;
+}
+
+static bool pe_waits_for(const struct stp_hang_table *table, int pe,
+                         const struct stp_wait_state *note)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (table->rows[i].pe == pe && is_same_wait(&table->rows[i], note)) return true;
+    return false;
+}
+
+static bool is_here(const struct stp_hang_table *table, int pe)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (table->rows[i].pe == pe) return true;
+    return false;
+}
+
+/* From one that waits for the lock to the next in front of it, until one that does not wait. */
+static int lock_owner(const struct stp_hang_table *table, const struct stp_wait_state *note)
+{
+    int pe = note->before;
+
+    for (size_t steps = 0; steps < table->n; steps++) {
+        int before = pe;
+
+        for (size_t i = 0; i < table->n && before == pe; i++)
+            if (table->rows[i].pe == pe && table->rows[i].waits &&
+                table->rows[i].note.lock == note->lock)
+                before = table->rows[i].note.before;
+        if (before == pe) break;
+        pe = before;
+    }
+    return pe;
+}
+
+static void say_missing(const struct stp_hang_table *table, const struct stp_wait_state *note)
+{
+    struct stp_pe_list list = {.first = -1};
+
+    for (size_t i = 0; i < table->n; i++)
+        if (is_member(note, table->rows[i].pe) && !pe_waits_for(table, table->rows[i].pe, note))
+            stp_pe_list_append(&list, table->rows[i].pe);
+    stp_pe_list_end(&list);
+    if (list.len > 0) table->say("    have not come: %s", list.text);
+}
+
+/* The PEs of other nodes whose words those that wait so need first. */
+static void say_far(const struct stp_hang_table *table, size_t first)
+{
+    const struct stp_wait_state *note = &table->rows[first].note;
+    struct stp_pe_list list = {.first = -1};
+
+    for (size_t i = first; i < table->n && note->lock == 0; i++)
+        if (is_same_wait(&table->rows[i], note) && table->rows[i].note.before >= 0)
+            stp_pe_list_append(&list, table->rows[i].note.before);
+    stp_pe_list_end(&list);
+    if (list.len > 0) table->say("    nothing has come from: %s", list.text);
+}
+
+static void say_wait(struct stp_hang_table *table, size_t first)
+{
+    const struct stp_wait_state *note = &table->rows[first].note;
+    struct stp_pe_list list = {.first = -1};
+    uint64_t longest_ns = 0;
+    char owner[32] = "";
+
+    for (size_t i = first; i < table->n; i++) {
+        if (!is_same_wait(&table->rows[i], note)) continue;
+        table->rows[i].said = true;
+        stp_pe_list_append(&list, table->rows[i].pe);
+        if (table->rows[i].note.waited_ns > longest_ns) longest_ns = table->rows[i].note.waited_ns;
+    }
+    stp_pe_list_end(&list);
+    if (note->lock != 0) {
+        int pe = lock_owner(table, note);
+        snprintf(owner, sizeof(owner), ", %s pe %d", is_here(table, pe) ? "held by" : "behind", pe);
+    }
+    table->say("  in %s%s, for %llu s: %s", note->text, owner,
+               (unsigned long long)(longest_ns / SECOND_NS), list.text);
+    say_far(table, first);
+    say_missing(table, note);
+}
+
+bool stp_wait_row_is_stopped(const struct stp_wait_row *row)
+{
+    return row->state == 'T' || row->state == 't';
+}
+
+static bool is_ended(const struct stp_wait_row *row)
+{
+    return row->state == '\0' || row->state == 'Z' || row->state == 'X';
+}
+
+/* What a PE does that shows no wait, or is not able to show more. */
+static const char *class_of(const struct stp_hang_table *table, const struct stp_wait_row *row)
+{
+    if (stp_wait_row_is_stopped(row)) return "stopped";
+    if (row->waits) return NULL;
+    if (!table->states) return "in the program";
+    if (is_ended(row)) return "ended";
+    return row->state == 'R' ? "in the program, running" : "in the program, asleep";
+}
+
+static void say_class(const struct stp_hang_table *table, const char *class)
+{
+    struct stp_pe_list list = {.first = -1};
+
+    for (size_t i = 0; i < table->n; i++) {
+        const char *is = class_of(table, &table->rows[i]);
+
+        if (is != NULL && strcmp(is, class) == 0) stp_pe_list_append(&list, table->rows[i].pe);
+    }
+    stp_pe_list_end(&list);
+    if (list.len > 0) table->say("  %s: %s", class, list.text);
+}
+
+void stp_hang_table_print(struct stp_hang_table *table)
+{
+    static const char *const classes[] = {"in the program", "in the program, running",
+                                          "in the program, asleep", "stopped", "ended"};
+
+    for (size_t i = 0; i < table->n; i++)
+        if (table->rows[i].waits && !table->rows[i].said) say_wait(table, i);
+    for (size_t k = 0; k < STP_COUNT(classes); k++)
+        say_class(table, classes[k]);
+}

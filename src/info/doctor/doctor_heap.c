@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The doctor on memory: what the symmetric heaps of this host's PEs need against what the host,
+ * its cgroup and the limits give, and the address space that a PE reserves.
+ */
+#include "doctor.h"
+
+#include "core/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static size_t meminfo(const char *key)
+{
+    size_t kib = stp_file_number("/proc/meminfo", key);
+
+    return kib > SIZE_MAX / 1024 ? SIZE_MAX : kib * 1024;
+}
+
+/* ---- the heaps ---------------------------------------------------------------- */
+
+static void memory_heaps(struct stp_doctor *doctor)
+{
+    size_t one = stp_env.symmetric.size, total = meminfo("MemTotal:"), all;
+    size_t available = meminfo("MemAvailable:"), group = stp_cgroup_memory();
+    size_t most = group < total ? group : total;
+    char s[5][STP_SIZE_TEXT], todo[200];
+    enum stp_check_severity health;
+
+    if (__builtin_mul_overflow(one, (size_t)doctor->n_local, &all)) all = SIZE_MAX;
+    health = one > most                      ? STP_CHECK_PROBLEM
+             : all > most || all > available ? STP_CHECK_WARNING
+                                             : STP_CHECK_OK;
+    snprintf(todo, sizeof(todo),
+             "SHMEM_SYMMETRIC_SIZE=%zum, or fewer PEs a host, or more memory "
+             "for the container or batch job",
+             (most < available ? most : available) / (size_t)doctor->n_local / 2 >> 20);
+    stp_doctor_say(
+        doctor, health, "memory",
+        "heaps take memory when they are touched: past the host's or the cgroup's limit "
+        "the kernel kills a PE; a heap that can never fit is refused at start",
+        health == STP_CHECK_OK ? NULL : todo,
+        "%d heap%s of %s on this host: %s; memory %s, available %s, limit of the cgroup: "
+        "%s",
+        doctor->n_local, doctor->n_local > 1 ? "s" : "", stp_size_text(one, s[0]),
+        stp_size_text(all, s[1]), stp_size_text(total, s[2]), stp_size_text(available, s[3]),
+        group == SIZE_MAX ? "none that can be read" : stp_size_text(group, s[4]));
+}
+
+/* ---- address space ------------------------------------------------------------- */
+
+/* Does a reservation such as init makes succeed here? The doctor says so, not the log. */
+static int try_window(const struct stp_doctor *doctor, struct stp_window_layout *layout)
+{
+    int level = stp_log_level, rc;
+
+    stp_log_level = -1;
+    rc = stp_window_choose(doctor->most_local, stp_env.symmetric.max, stp_env.window_size, layout);
+    stp_log_level = level;
+    return rc;
+}
+
+static void memory_window(struct stp_doctor *doctor)
+{
+    static const char why[] = "every PE reserves a window for symmetric memory and a view of all "
+                              "windows of its host; addresses only, memory comes with use";
+    size_t space = stp_limit(RLIMIT_AS, NULL), view;
+    size_t file = stp_limit(RLIMIT_FSIZE, NULL);
+    struct stp_window_layout layout = {0};
+    char s[4][STP_SIZE_TEXT], todo[160];
+
+    stp_size_text(space, s[0]);
+    stp_size_text(file, s[1]);
+    if (try_window(doctor, &layout) != 0) {
+        snprintf(todo, sizeof(todo),
+                 "ulimit -v unlimited, or a smaller heap: "
+                 "SHMEM_SYMMETRIC_SIZE=%zum",
+                 stp_env.symmetric.max / 4 >> 20);
+        stp_doctor_say(doctor, STP_CHECK_PROBLEM, "address space", why, todo,
+                       "%d x a heap of %s cannot be reserved; ulimit -v: %s", doctor->most_local,
+                       stp_size_text(stp_env.symmetric.max, s[2]), s[0]);
+        return;
+    }
+    view = stp_window_view_bytes(&layout);
+    stp_doctor_say(doctor, view > file ? STP_CHECK_PROBLEM : STP_CHECK_OK, "address space", why,
+                   view > file ? "ulimit -f unlimited, or a smaller SHMEM_WINDOW_SIZE" : NULL,
+                   "a window of %s can be reserved, and a view of %s; the view's sparse file has "
+                   "that length; ulimit -v: %s, ulimit -f: %s",
+                   stp_size_text(layout.nbytes, s[2]), stp_size_text(view, s[3]), s[0], s[1]);
+}
+
+void stp_doctor_heap_sizes(struct stp_doctor *doctor)
+{
+    memory_heaps(doctor);
+    if (!doctor->live) memory_window(doctor);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who is looked after while a PE waits: the launcher, the PEs of its node, and those that have come
+ * to the end of the job while this one needs them. A launcher ends the job when a PE is killed;
+ * these are the cases in which it does not, or is dead itself. Called by waits that have given
+ * the core away for a while, so it costs a program at work nothing.
+ * PEs on other hosts: transport/ofi/peer_failure.c. Design: docs/design/security.md.
+ */
+#include "rma.h"
+
+#include "pmi/pmi.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_NS 500000000ull  /* between two looks */
+#define LOOKS_A_ROUND 2       /* in so many all PEs of the node were looked at */
+#define TELL_NS 1000000000ull /* of waiting for the others until they are told; then doubled */
+#define GRACE_S 1             /* until the launcher has ended a process that was told */
+
+struct closer {
+    int pe; /* -1: nobody */
+    enum stp_pe_exit how;
+};
+
+static struct {
+    bool on;
+    pid_t parent;
+    pthread_mutex_t lock; /* guards the rest */
+    uint64_t looked_ns;
+    int next;                        /* place of the PE to look at next */
+    struct stp_notice received;      /* CLOSING, of a PE elsewhere; pe -1: none */
+    struct stp_notice mine;          /* CLOSING, of this PE; pe -1: it is not */
+    uint64_t tell_ns, tell_every_ns; /* when to tell it next */
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .received.pe = -1, .mine.pe = -1};
+
+/* ---- processes of the node ------------------------------------------------------- */
+
+int stp_alive_memfd_create(struct stp_alive_fd *witness)
+{
+    struct stat info;
+
+    if (witness->fd >= 0) return 0;
+    witness->fd = memfd_create(STP_ALIVE_FD_NAME, MFD_CLOEXEC);
+    if (witness->fd < 0) return -errno;
+    if (fstat(witness->fd, &info) != 0) {
+        int rc = -errno;
+
+        close(witness->fd);
+        witness->fd = -1;
+        return rc;
+    }
+    witness->device = info.st_dev;
+    witness->inode = info.st_ino;
+    return 0;
+}
+
+/* A process that ended and was not yet collected by its parent has ended too. */
+static bool process_ended(pid_t pid)
+{
+    struct pollfd poll_fd = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    bool ended;
+
+    if (poll_fd.fd < 0) return errno == ESRCH;
+    ended = poll(&poll_fd, 1, 0) > 0;
+    close(poll_fd.fd);
+    return ended;
+}
+
+/*
+ * Does the PE no longer run its program? The process number alone does not tell: it may live on
+ * in another program, or in another process.
+ */
+static bool program_ended(const struct stp_pe_info *pe_info)
+{
+    const struct stp_alive_fd *witness = &pe_info->witness;
+    char path[64];
+    struct stat info;
+
+    if (witness->fd < 0) return process_ended(pe_info->pid);
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pe_info->pid, witness->fd);
+    if (stat(path, &info) == 0)
+        return info.st_dev != witness->device || info.st_ino != witness->inode;
+    return errno == ENOENT || errno == ESRCH || process_ended(pe_info->pid);
+}
+
+static int peers_per_round(int n_local)
+{
+    return (n_local + LOOKS_A_ROUND - 1) / LOOKS_A_ROUND;
+}
+
+/* The next few PEs of the node. Returns the number of one that has ended, or -1. */
+static int find_ended_locked(void)
+{
+    int n_local = stp_boot_n_local();
+
+    for (int i = peers_per_round(n_local); i > 0; i--) {
+        int pe = stp_local_pe(watch.next % n_local);
+
+        watch.next = (watch.next + 1) % n_local;
+        if (pe != stp_rt.pe && program_ended(stp_boot_local_pe_info(pe))) return pe;
+    }
+    return -1;
+}
+
+_Noreturn static void fatal_ended(int pe)
+{
+    const struct stp_pe_info *pe_info = stp_boot_local_pe_info(pe);
+
+    if (process_ended(pe_info->pid))
+        stp_fatal(NULL, "pe %d is gone: its process %d on this host has ended", pe,
+                  (int)pe_info->pid);
+    stp_fatal(NULL, "pe %d is gone: its process %d on this host runs another program now", pe,
+              (int)pe_info->pid);
+}
+
+void stp_peer_require_alive(int pe)
+{
+    if (stp_local_of(pe) >= 0 && program_ended(stp_boot_local_pe_info(pe))) fatal_ended(pe);
+}
+
+/*
+ * The connection alone does not tell: an MPI library in this process may have said goodbye on
+ * it. Nor does the parent: a wrapper may have left.
+ */
+static bool launcher_ended(void)
+{
+    return getppid() != watch.parent && stp_pmi_hung_up();
+}
+
+/* ---- PEs at the end of the job ---------------------------------------------------- */
+
+/* Collectives over the world that this PE has begun; other threads may be in one. */
+static uint64_t world_syncs(void)
+{
+    return __atomic_load_n(&stp_team_world->sync_epoch, __ATOMIC_RELAXED);
+}
+
+static uint64_t world_cells(void)
+{
+    return __atomic_load_n(&stp_team_world->sequence, __ATOMIC_RELAXED);
+}
+
+/* Has this PE begun some in which who closes after these takes no part? */
+static bool is_behind(uint64_t syncs, uint64_t cells)
+{
+    return world_syncs() > syncs || world_cells() > cells;
+}
+
+/* A PE that this one waits for in vain. In finalize, all others are there. */
+static struct closer find_closer_locked(void)
+{
+    struct closer none = {.pe = -1};
+
+    if (__atomic_load_n(&stp_rt.stopping, __ATOMIC_RELAXED)) return none;
+    for (int local = 0; local < stp_boot_n_local(); local++) {
+        int pe = stp_local_pe(local);
+        const struct stp_closing *closing = &stp_boot_local_pe_info(pe)->closing;
+        /* Pairs with the release store in stp_boot_set_closing(), by another PE. */
+        int how = __atomic_load_n(&closing->how, __ATOMIC_ACQUIRE);
+
+        if (how != STP_PE_EXIT_NONE && pe != stp_rt.pe && is_behind(closing->syncs, closing->cells))
+            return (struct closer){.pe = pe, .how = (enum stp_pe_exit)how};
+    }
+    if (watch.received.pe >= 0 && is_behind(watch.received.syncs, watch.received.cells))
+        return (struct closer){.pe = watch.received.pe, .how = watch.received.how};
+    return none;
+}
+
+_Noreturn static void fatal_closer(struct closer closer)
+{
+    stp_fatal(NULL,
+              "pe %d has %s, while this PE waits in or behind a collective that needs all PEs",
+              closer.pe,
+              closer.how == STP_PE_EXIT_EXIT ? "left the program without shmem_finalize"
+                                             : "called shmem_finalize");
+}
+
+/*
+ * Tell the PEs of other nodes that this one waits for them at the end. Not at once: they are
+ * expected to come.
+ */
+static void tell_closing_locked(uint64_t now)
+{
+    if (watch.mine.pe < 0 || !stp_rt.has_fabric || now < watch.tell_ns) return;
+    watch.tell_every_ns *= 2;
+    watch.tell_ns = now + watch.tell_every_ns;
+    watch.mine.round++;
+    stp_rt.fabric.tell(&watch.mine);
+}
+
+/* The smallest counts are kept: who waits behind any, waits behind these. */
+static void receive_closing(const struct stp_notice *notice)
+{
+    struct stp_notice *received = &watch.received;
+    bool news;
+
+    if (notice->pe == stp_rt.pe) return;
+    pthread_mutex_lock(&watch.lock);
+    news = received->pe < 0 || notice->syncs < received->syncs ||
+           (notice->syncs == received->syncs && notice->cells < received->cells) ||
+           (notice->pe == received->pe && notice->round > received->round);
+    if (news) *received = *notice;
+    pthread_mutex_unlock(&watch.lock);
+    if (news) stp_rt.fabric.tell(notice);
+}
+
+static struct closer find_closer(void)
+{
+    struct closer closer;
+
+    pthread_mutex_lock(&watch.lock);
+    closer = find_closer_locked();
+    pthread_mutex_unlock(&watch.lock);
+    return closer;
+}
+
+/* A count of syncs and how a PE came to its end, as a word that is never 0. */
+static uint64_t closing_word(uint64_t syncs, enum stp_pe_exit how)
+{
+    return syncs << 2 | (uint64_t)how;
+}
+
+static void begin_closing(enum stp_pe_exit how, uint64_t syncs, uint64_t cells)
+{
+    stp_boot_set_closing(how, syncs, cells);
+    pthread_mutex_lock(&watch.lock);
+    watch.mine = (struct stp_notice){
+        .kind = STP_NOTICE_CLOSING, .pe = stp_rt.pe, .how = how, .syncs = syncs, .cells = cells};
+    watch.tell_every_ns = TELL_NS;
+    watch.tell_ns = stp_now_ns() + TELL_NS;
+    pthread_mutex_unlock(&watch.lock);
+}
+
+void stp_peer_checks_close(enum stp_pe_exit how, stp_watch_meet_fn *meet)
+{
+    uint64_t syncs = world_syncs(), word;
+    struct closer closer = find_closer();
+    int other;
+
+    if (closer.pe >= 0) fatal_closer(closer);
+    begin_closing(how, syncs, world_cells());
+    other = meet(stp_team_world, closing_word(syncs, how), &word);
+    closer = find_closer(); /* all of this node are here, one for each other node has told */
+    if (other >= 0 && word >> 2 < world_syncs())
+        closer = (struct closer){.pe = other, .how = (enum stp_pe_exit)(word & 3)};
+    if (closer.pe >= 0) fatal_closer(closer);
+    pthread_mutex_lock(&watch.lock);
+    watch.mine.pe = -1;
+    pthread_mutex_unlock(&watch.lock);
+}
+
+/* ---- the end, told by another PE ---------------------------------------------------- */
+
+static int end_status; /* of this process, when its flush takes too long */
+
+static void end_late(void)
+{
+    _exit(end_status);
+}
+
+/*
+ * Whoever ended the job has said why. What this PE has printed is not lost, unless the launcher
+ * comes first, which is given a second to do its part.
+ */
+_Noreturn static void end_with(int status)
+{
+    struct timespec grace = {.tv_sec = GRACE_S};
+
+    end_status = status;
+    stp_flush(end_late);
+    while (nanosleep(&grace, &grace) != 0 && errno == EINTR)
+        continue;
+    _exit(status);
+}
+
+void stp_peer_on_notice(const struct stp_notice *notice)
+{
+    static bool ending;
+
+    if (notice->kind == STP_NOTICE_CLOSING) {
+        receive_closing(notice);
+    } else if (notice->kind == STP_NOTICE_ENDED &&
+               /* Pairs with the same call of other threads: one of them reports. */
+               !__atomic_exchange_n(&ending, true, __ATOMIC_SEQ_CST)) {
+        stp_debug("the job ends with status %d: pe %d has said so", notice->status, notice->pe);
+        stp_boot_set_ended(notice->status);
+        stp_rt.fabric.tell(notice);
+        end_with(notice->status);
+    }
+}
+
+void stp_peer_tell_job_end(int status)
+{
+    struct stp_notice notice = {.kind = STP_NOTICE_ENDED, .pe = stp_rt.pe};
+
+    if (status != 0 && (status & 0xff) == 0) status = 1; /* all that a shell can see */
+    status &= 0xff;
+    notice.status = status;
+    stp_boot_set_ended(status);
+    if (stp_rt.has_fabric) stp_rt.fabric.tell(&notice);
+}
+
+/* ---- looking ---------------------------------------------------------------------- */
+
+void stp_peer_check(void)
+{
+    struct closer closer = {.pe = -1};
+    uint64_t now;
+    int pe = -1, status;
+    bool due, lost = false;
+
+    if (!__atomic_load_n(&watch.on, __ATOMIC_RELAXED)) return;
+    if (pthread_mutex_trylock(&watch.lock) != 0) return;
+    now = stp_now_ns();
+    /* Pairs with the store in stp_peer_checks_disable(), which takes the lock after it. */
+    due = now - watch.looked_ns >= LOOK_NS && __atomic_load_n(&watch.on, __ATOMIC_SEQ_CST);
+    if (due) {
+        watch.looked_ns = now;
+        lost = launcher_ended();
+        pe = find_ended_locked();
+        closer = find_closer_locked();
+        tell_closing_locked(now);
+    }
+    pthread_mutex_unlock(&watch.lock);
+    if (!due) return;
+    if (stp_boot_ended(&status)) end_with(status);
+    if (lost) stp_fatal(NULL, "the launcher is gone: its process %d has ended", (int)watch.parent);
+    if (closer.pe >= 0) fatal_closer(closer);
+    if (pe >= 0) fatal_ended(pe);
+}
+
+void stp_peer_checks_enable(void)
+{
+    watch.parent = getppid();
+    watch.next = stp_local_of(stp_rt.pe) + 1;
+    watch.looked_ns = stp_now_ns();
+    watch.received.pe = watch.mine.pe = -1;
+    /* Pairs with the loads in stp_peer_check(). */
+    __atomic_store_n(&watch.on, true, __ATOMIC_SEQ_CST);
+}
+
+void stp_peer_checks_disable(void)
+{
+    /* Pairs with the load in stp_peer_check() that is made under the lock. */
+    __atomic_store_n(&watch.on, false, __ATOMIC_SEQ_CST);
+    pthread_mutex_lock(&watch.lock); /* who is looking now has finished */
+    pthread_mutex_unlock(&watch.lock);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Parts of several PEs of a host that take memory of one place: do they fit it together?
+ * Design: docs/design/kinds.md.
+ */
+#include "space.h"
+
+#include "coll/coll.h"
+
+#include <stdlib.h>
+
+/* Where a node is one PE (SHMEM_NODE=off), its host has others all the same. */
+static int claims_gather(struct stp_team *team, struct stp_capacity_request *claims,
+                         const struct stp_capacity_request *mine)
+{
+    int n = 0;
+
+    if (stp_env.node) {
+        stp_coll_gather_node(team, claims, mine, sizeof(*mine));
+        return team->plan.n_local;
+    }
+    stp_coll_gather(team, claims, mine, sizeof(*mine));
+    for (int rank = 0; rank < team->n_pes; rank++)
+        if (claims[rank].host == mine->host) claims[n++] = claims[rank];
+    return n;
+}
+
+int stp_space_check_host_fit(struct stp_space *space, struct stp_team *team,
+                             const struct stp_space_params *params, const char *fn)
+{
+    struct stp_capacity_request mine = {.pe = stp_rt.pe, .host = stp_host_of(stp_rt.pe)}, *claims;
+    int rc;
+
+    if (space->kind->claim == NULL) return 0;
+    claims = malloc((size_t)team->n_pes * sizeof(*claims));
+    if (claims == NULL) stp_fatal(fn, "no memory for what %d PEs ask of a place", team->n_pes);
+    space->kind->claim(params, &mine);
+    rc = space->kind->admit_all(space, claims, claims_gather(team, claims, &mine), &mine);
+    free(claims);
+    return rc;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Atomics of the CPU on elements of any width, taken as bits: add wraps, swap moves. The library
+ * and the fabric module do those of their slow paths by it. Design: docs/design/concurrency.md.
+ */
+#ifndef STP_CPU_AMO_H
+#define STP_CPU_AMO_H
+
+#include "transport/transport.h"
+
+#include <string.h>
+
+#define TYPE uint8_t
+#define AMO_CPU stp_amo_cpu8
+#include "transport/cpu_amo.tmpl.h"
+#undef TYPE
+#undef AMO_CPU
+#define TYPE uint16_t
+#define AMO_CPU stp_amo_cpu16
+#include "transport/cpu_amo.tmpl.h"
+#undef TYPE
+#undef AMO_CPU
+#define TYPE uint32_t
+#define AMO_CPU stp_amo_cpu32
+#include "transport/cpu_amo.tmpl.h"
+#undef TYPE
+#undef AMO_CPU
+#define TYPE uint64_t
+#define AMO_CPU stp_amo_cpu64
+#include "transport/cpu_amo.tmpl.h"
+#undef TYPE
+#undef AMO_CPU
+
+union stp_amo_value {
+    uint8_t u8;
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t u64;
+};
+
+/*
+ * there: an aligned element of nbytes, 1, 2, 4 or 8. operand, compare: NULL where op takes none.
+ * result: where the value before goes, or NULL. order: see cpu_amo.tmpl.h.
+ */
+static inline void stp_amo_cpu(void *there, size_t nbytes, enum stp_fabric_amo op,
+                               const void *operand, const void *compare, void *result, int order)
+{
+    union stp_amo_value with = {0}, cond = {0}, old = {0};
+
+    if (operand != NULL) memcpy(&with, operand, nbytes);
+    if (compare != NULL) memcpy(&cond, compare, nbytes);
+    switch (nbytes) {
+    case 1:
+        old.u8 = stp_amo_cpu8(there, op, with.u8, cond.u8, order);
+        break;
+    case 2:
+        old.u16 = stp_amo_cpu16(there, op, with.u16, cond.u16, order);
+        break;
+    case 4:
+        old.u32 = stp_amo_cpu32(there, op, with.u32, cond.u32, order);
+        break;
+    default:
+        old.u64 = stp_amo_cpu64(there, op, with.u64, cond.u64, order);
+    }
+    if (result != NULL) memcpy(result, &old, nbytes);
+}
+
+#endif /* STP_CPU_AMO_H */

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Acknowledgements of packed messages that are delayed, for a message to carry them.
+ * Design: docs/design/messages.md.
+ */
+#include "am_ack_delay.h"
+
+#include <string.h>
+
+#define N_PENDING 16    /* PEs with delayed acknowledgements at a time */
+#define N_HISTORY 256u  /* a power of two */
+#define HITS_TO_DEFER 4 /* messages in a row that could have carried one */
+
+/* The delayed acknowledgements for one PE. */
+struct pending_ack {
+    int pe;
+    unsigned n;
+    bool urgent;  /* its sender waits for one of them */
+    uint32_t due; /* the drain that sends it */
+    uint32_t ids[STP_OFI_AM_ACKS];
+};
+
+/* Could messages to a PE have carried the acknowledgements of its own? */
+struct ack_history {
+    uint32_t answered; /* drains when one was to be sent last */
+    uint8_t hits;
+};
+
+static struct {
+    pthread_mutex_t lock; /* guards pending and history */
+    unsigned n, n_urgent; /* of pending; asked about without */
+    uint32_t due;         /* the first of them; asked about without */
+    struct pending_ack pending[N_PENDING];
+    struct ack_history history[N_HISTORY];
+    unsigned carrying; /* messages that are being posted */
+} acks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct ack_history *ack_history_of(int pe)
+{
+    return &acks.history[(unsigned)pe & (N_HISTORY - 1)];
+}
+
+static uint32_t drains_now(void)
+{
+    return __atomic_load_n(&stp_ofi.main.drains, __ATOMIC_RELAXED);
+}
+
+bool stp_ofi_ack_any(void)
+{
+    return __atomic_load_n(&acks.n, __ATOMIC_RELAXED) != 0;
+}
+
+bool stp_ofi_ack_urgent(void)
+{
+    return __atomic_load_n(&acks.n_urgent, __ATOMIC_RELAXED) != 0;
+}
+
+/* Counts go round. */
+static bool ack_is_due(uint32_t due, uint32_t now)
+{
+    return (int32_t)(now - due) >= 0;
+}
+
+bool stp_ofi_ack_due(void)
+{
+    return stp_ofi_ack_any() &&
+           ack_is_due(__atomic_load_n(&acks.due, __ATOMIC_RELAXED), drains_now());
+}
+
+bool stp_ofi_ack_piggyback_posting(void)
+{
+    /* Pairs with the subtraction in stp_ofi_ack_piggybacked(). */
+    return __atomic_load_n(&acks.carrying, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* ---- delaying ----------------------------------------------------------------- */
+
+/* What is asked about without the lock. */
+static void ack_publish_locked(unsigned n)
+{
+    uint32_t due = acks.pending[0].due;
+    unsigned n_urgent = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        n_urgent += acks.pending[i].urgent;
+        if (ack_is_due(acks.pending[i].due, due)) due = acks.pending[i].due;
+    }
+    __atomic_store_n(&acks.due, due, __ATOMIC_RELAXED);
+    __atomic_store_n(&acks.n_urgent, n_urgent, __ATOMIC_RELAXED);
+    __atomic_store_n(&acks.n, n, __ATOMIC_RELAXED);
+}
+
+/* Without a progress thread nobody may come to send it; at the end peers do not wait for long. */
+static bool may_defer(void)
+{
+    return stp_ofi.core->env->ofi_progress_thread &&
+           !__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED);
+}
+
+/* False: this one has to be answered now. *full: those to be answered now in its place, or none. */
+static bool ack_defer_locked(int pe, uint32_t id, bool may_delay, struct pending_ack *full)
+{
+    struct pending_ack *pending_ack = acks.pending, *end = acks.pending + acks.n;
+    uint32_t due = drains_now() + (may_delay ? STP_OFI_ACK_ALL : STP_OFI_ACK_URGENT);
+
+    if (!may_delay) ack_history_of(pe)->answered = drains_now();
+    if (!may_delay && ack_history_of(pe)->hits < HITS_TO_DEFER) return false;
+    while (pending_ack < end && pending_ack->pe != pe)
+        pending_ack++;
+    if (pending_ack == end && acks.n == N_PENDING) return false;
+    if (pending_ack < end && pending_ack->n == STP_OFI_AM_ACKS) *full = *pending_ack;
+    if (pending_ack == end || pending_ack->n == STP_OFI_AM_ACKS)
+        *pending_ack = (struct pending_ack){.pe = pe, .due = due};
+    if (!ack_is_due(pending_ack->due, due)) pending_ack->due = due;
+    pending_ack->urgent |= !may_delay;
+    pending_ack->ids[pending_ack->n++] = id;
+    ack_publish_locked(acks.n + (pending_ack == end));
+    return true;
+}
+
+static void answer_locked(const struct pending_ack *pending_ack)
+{
+    struct stp_ofi_am_header receipt = stp_ofi_am_header(STP_OFI_AM_ACK, 0);
+
+    receipt.n_receipts = (uint8_t)pending_ack->n;
+    memcpy(receipt.receipts, pending_ack->ids, sizeof(receipt.receipts));
+    stp_ofi_answer_locked(&receipt, pending_ack->pe);
+}
+
+void stp_ofi_ack_add_locked(int pe, uint32_t id, bool may_delay)
+{
+    struct pending_ack now = {.pe = pe, .n = 1, .ids = {id}}, full = {.n = 0};
+    bool deferred = false;
+
+    if (may_defer()) {
+        pthread_mutex_lock(&acks.lock);
+        deferred = ack_defer_locked(pe, id, may_delay, &full);
+        pthread_mutex_unlock(&acks.lock);
+    }
+    if (!deferred) answer_locked(&now);
+    if (full.n > 0) answer_locked(&full);
+}
+
+/* Take out those that are due at some drain. Returns how many. */
+static unsigned take_due_locked(uint32_t at, struct pending_ack *taken)
+{
+    unsigned n = 0, left = 0;
+
+    for (unsigned i = 0; i < acks.n; i++) {
+        struct pending_ack *pending_ack = &acks.pending[i];
+
+        if (!ack_is_due(pending_ack->due, at)) {
+            acks.pending[left++] = *pending_ack;
+            continue;
+        }
+        if (pending_ack->urgent)
+            ack_history_of(pending_ack->pe)->hits = 0; /* nothing has carried it */
+        taken[n++] = *pending_ack;
+    }
+    ack_publish_locked(left);
+    return n;
+}
+
+void stp_ofi_ack_flush_locked(enum stp_ofi_ack_send which)
+{
+    struct pending_ack pending[N_PENDING];
+    unsigned n;
+
+    pthread_mutex_lock(&acks.lock);
+    n = take_due_locked(drains_now() + which, pending);
+    pthread_mutex_unlock(&acks.lock);
+    for (unsigned i = 0; i < n; i++)
+        answer_locked(&pending[i]);
+}
+
+/* Take out those for a PE. False: there are none. */
+static bool ack_take_locked(int pe, struct pending_ack *taken)
+{
+    for (unsigned i = 0; i < acks.n; i++) {
+        if (acks.pending[i].pe != pe) continue;
+        *taken = acks.pending[i];
+        acks.pending[i] = acks.pending[acks.n - 1];
+        ack_publish_locked(acks.n - 1);
+        return true;
+    }
+    return false;
+}
+
+void stp_ofi_ack_flush_pe_locked(int pe)
+{
+    struct pending_ack pending_ack;
+    bool some;
+
+    pthread_mutex_lock(&acks.lock);
+    some = ack_take_locked(pe, &pending_ack);
+    pthread_mutex_unlock(&acks.lock);
+    if (some) answer_locked(&pending_ack);
+}
+
+void stp_ofi_ack_flush(enum stp_ofi_ack_send which)
+{
+    if (pthread_mutex_trylock(&stp_ofi.main.drain) != 0) return;
+    stp_ofi_ack_flush_locked(which);
+    pthread_mutex_unlock(&stp_ofi.main.drain);
+}
+
+void stp_ofi_ack_reset(void)
+{
+    pthread_mutex_lock(&acks.lock);
+    ack_publish_locked(0);
+    memset(acks.history, 0, sizeof(acks.history));
+    pthread_mutex_unlock(&acks.lock);
+}
+
+/* ---- piggybacking -------------------------------------------------------------- */
+
+bool stp_ofi_ack_piggyback(struct stp_ofi_req *req)
+{
+    struct ack_history *ack_history = ack_history_of(req->pe);
+    struct stp_ofi_am_header header;
+    struct pending_ack pending_ack;
+    bool some;
+
+    pthread_mutex_lock(&acks.lock);
+    some = acks.n > 0 && ack_take_locked(req->pe, &pending_ack);
+    if (ack_history->answered == drains_now() && ack_history->hits < HITS_TO_DEFER)
+        ack_history->hits++;
+    if (some) __atomic_fetch_add(&acks.carrying, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&acks.lock);
+    if (!some) return false;
+    memcpy(&header, req->data, sizeof(header));
+    header.n_receipts = (uint8_t)pending_ack.n;
+    memcpy(header.receipts, pending_ack.ids, sizeof(header.receipts));
+    memcpy(req->data, &header, sizeof(header));
+    return true;
+}
+
+void stp_ofi_ack_piggybacked(void)
+{
+    /* Pairs with the acquire load in stp_ofi_ack_piggyback_posting(), before a ping is answered. */
+    __atomic_fetch_sub(&acks.carrying, 1, __ATOMIC_RELEASE);
+}

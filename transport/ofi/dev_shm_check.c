@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the shm provider takes for granted: that all PEs see one /dev/shm, and that there is room
+ * in it, since the touch of a page that cannot be had is fatal. That process numbers mean the same
+ * to all, by which it names endpoints and copies from them, is looked at before it is opened
+ * (provider_select.c).
+ * Design: docs/design/security.md.
+ */
+#include "ofi.h"
+
+#include "failures.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <rdma/fi_cm.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define DIRECTORY STP_OFI_SHM_DIRECTORY
+#define WANTS_MIB 32u /* libfabric 1.17 may leave it out of its list below that, without a word */
+
+static int check_directory(void)
+{
+    for (int pe = 0; pe < stp_ofi.core->n_pes; pe++) {
+        if (stp_ofi_shm_of(pe) == stp_ofi_shm_here()) continue;
+        stp_ofi.core->log(STP_LOG_ERROR,
+                          "fabric: pe %d has another " DIRECTORY " than this pe, and shm keeps its "
+                          "files there: let them share it (containers: --ipc=host), or set "
+                          "SHMEM_OFI_PROVIDER=tcp",
+                          pe);
+        return -EXDEV;
+    }
+    return 0;
+}
+
+/* The file of this PE's endpoint, which is named by its address. */
+static int open_own(void)
+{
+    char addr[STP_FABRIC_ADDR_MAX + 1] = "", path[sizeof(addr) + sizeof(DIRECTORY)];
+    size_t len = STP_FABRIC_ADDR_MAX;
+    const char *name;
+
+    if (fi_getname(&stp_ofi.main.ep->fid, addr, &len) != 0) return -1;
+    name = strstr(addr, "://");
+    snprintf(path, sizeof(path), "%s/%s", DIRECTORY, name != NULL ? name + 3 : addr);
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/*
+ * Warn where all PEs together may touch more than there is. Taking it at once would refuse jobs
+ * that live with less: of 16 MiB a PE, 4 are touched at the start and 6 after traffic of all kinds.
+ */
+static void check_room(void)
+{
+    struct statvfs room;
+    struct stat file;
+    int fd = open_own();
+
+    if (fd < 0) return; /* another version's way of naming: it is left alone */
+    if (fstat(fd, &file) == 0 && fstatvfs(fd, &room) == 0 && room.f_blocks != 0) {
+        size_t left = (size_t)room.f_bavail * room.f_frsize, size = (size_t)file.st_size;
+        size_t has = (size_t)file.st_blocks * 512;
+
+        if (has < size && left / (size_t)stp_ofi.core->n_pes < size - has)
+            stp_ofi.core->log(STP_LOG_WARN,
+                              "fabric: " DIRECTORY " has %zu MiB free, and shm may use %zu MiB for "
+                              "each of %d PEs: when it is full, SIGBUS ends a PE; make room there "
+                              "(df " DIRECTORY "; containers: --shm-size), or set "
+                              "SHMEM_OFI_PROVIDER=tcp",
+                              left >> 20, size >> 20, stp_ofi.core->n_pes);
+    }
+    close(fd);
+}
+
+int stp_ofi_shm_check(void)
+{
+    int rc = check_directory();
+
+    if (rc == 0 && stp_ofi.core->pe == 0) check_room();
+    return rc;
+}
+
+void stp_ofi_shm_explain_failure(const struct stp_core *core)
+{
+    struct statvfs room;
+    size_t left;
+
+    if (statvfs(DIRECTORY, &room) != 0) {
+        core->log(STP_LOG_ERROR, "fabric: shm needs " DIRECTORY ": %s", strerror(errno));
+        return;
+    }
+    left = (size_t)room.f_bavail * room.f_frsize >> 20;
+    if (room.f_blocks != 0 && left < WANTS_MIB)
+        core->log(STP_LOG_ERROR,
+                  "fabric: " DIRECTORY " has %zu MiB free, and shm wants 16 MiB for each PE: make "
+                  "room there (df " DIRECTORY "; containers: --shm-size), or set "
+                  "SHMEM_OFI_PROVIDER=tcp",
+                  left);
+}

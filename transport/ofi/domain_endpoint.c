@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Domain, address vector, and the endpoints with their completion queues; the job's addresses.
+ * Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+#include "am.h"
+#include "batch.h"
+#include "failures.h"
+#include "tcp_poll.h"
+
+#include <errno.h>
+#include <rdma/fi_cm.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* All that can be under way, and as much again for messages that arrive and their answers. */
+#define QUEUE_SIZE                                                                                 \
+    (2 * (STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES + STP_OFI_PACKED_REQS +      \
+          STP_OFI_JOINED_REQS))
+
+#define CLOSE(holder, object)                                                                      \
+    do {                                                                                           \
+        if ((holder)->object != NULL) fi_close(&(holder)->object->fid);                            \
+        (holder)->object = NULL;                                                                   \
+    } while (0)
+
+/*
+ * libfabric 1.17: shm names an endpoint's memory by process and counts up. What a killed process of
+ * the same number left behind is in the way of the first few, or of all that one PE tries in one
+ * way: then it would take another way than its peers.
+ */
+#define BUSY_TRIES 64
+
+/* ---- an endpoint --------------------------------------------------------------- */
+
+static int queue_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain, bool wait_fd)
+{
+    struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_DATA,
+                              .wait_obj = wait_fd ? FI_WAIT_FD : FI_WAIT_NONE,
+                              .size = QUEUE_SIZE};
+    int rc = fi_cq_open(domain, &attr, &endpoint->cq, NULL);
+
+    if (rc != 0) endpoint->cq = NULL;
+    if (rc != 0 || !wait_fd) return rc;
+    rc = fi_control(&endpoint->cq->fid, FI_GETWAIT, &stp_ofi.wait_fd);
+    if (rc != 0) {
+        stp_ofi.wait_fd = -1;
+        CLOSE(endpoint, cq);
+    }
+    return rc;
+}
+
+/* Run the steps in order; *why names the first that failed. */
+static int endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
+                         struct fid_av *av, bool wait_fd, const char **why)
+{
+    int rc = -FI_ENOSYS;
+
+    *why = "cannot open a completion queue";
+    if (wait_fd) rc = queue_open(endpoint, domain, true);
+    if (rc != 0 && (rc = queue_open(endpoint, domain, false)) != 0) return rc;
+    *why = "cannot open an endpoint";
+    if ((rc = fi_endpoint(domain, stp_ofi.info, &endpoint->ep, NULL)) != 0) return rc;
+    *why = "needs CUDA in operations, which may wait for kernels (FI_OPT_CUDA_API_PERMITTED)";
+    if ((rc = stp_ofi_forbid_cuda(endpoint->ep)) != 0) return rc;
+    *why = "cannot bind and enable the endpoint";
+    if ((rc = fi_ep_bind(endpoint->ep, &av->fid, 0)) != 0) return rc;
+    rc = fi_ep_bind(endpoint->ep, &endpoint->cq->fid, FI_TRANSMIT | FI_RECV);
+    return rc != 0 ? rc : fi_enable(endpoint->ep);
+}
+
+int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
+                          struct fid_av *av, bool wait_fd, const char **why)
+{
+    struct stp_sigxfsz growth;
+    int rc, tries = 0;
+
+    stp_sigxfsz_block(&growth); /* shm makes files */
+    while ((rc = endpoint_open(endpoint, domain, av, wait_fd, why)) != 0) {
+        CLOSE(endpoint, ep);
+        CLOSE(endpoint, cq);
+        if (rc != -FI_EBUSY || tries++ == BUSY_TRIES) break;
+    }
+    stp_sigxfsz_unblock(&growth);
+    if (rc != 0) return rc;
+    pthread_mutex_init(&endpoint->drain, NULL);
+    endpoint->retry = NULL;
+    endpoint->activity = 0;
+    endpoint->drains = 0;
+    endpoint->draining = false;
+    stp_ofi_pools_init(endpoint);
+    return 0;
+}
+
+void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint)
+{
+    if (endpoint->ep == NULL) return;
+    /* Registrations of an endpoint go before it, those of the domain after what uses them. */
+    if (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
+        if (endpoint == &stp_ofi.main) stp_ofi_inbox_unregister();
+        stp_ofi_pools_unregister(endpoint);
+    }
+    CLOSE(endpoint, ep);
+    stp_ofi_pools_fini(endpoint);
+    CLOSE(endpoint, cq);
+    pthread_mutex_destroy(&endpoint->drain);
+    stp_ofi_endpoint_free_addrs(endpoint);
+}
+
+/* ---- the main one and what it stands on ------------------------------------ */
+
+/*
+ * Bytes of a packed message, 0: there are none. Only where the target's CPU does what comes anyway.
+ * What ofi_rxm sends in one fragment is 1 KiB, as open.c sets it.
+ */
+static size_t packed_size(const struct fi_info *info)
+{
+    size_t size = strchr(info->fabric_attr->prov_name, ';') != NULL ? 1024 : 2048;
+
+    if (!(info->caps & FI_MSG) || !stp_ofi.cpu_atomics) return 0;
+    /* An item of every size, and its signal, has to fit. */
+    return size <= stp_ofi.max_msg ? size : 0;
+}
+
+/*
+ * Do small operations wait for earlier ones? On TCP, and with a thread that sends what lies about
+ * while the program computes.
+ */
+static bool coalesces_small(const struct stp_core *core)
+{
+    return stp_ofi.packed_size > 0 && core->env->ofi_progress_thread && stp_ofi.needs_syscalls;
+}
+
+/*
+ * Does a write with remote CQ data save a message? Where a signal waits for its data, or is one
+ * more system call, and the target's CPU does atomics anyway.
+ */
+static bool takes_cqdata(const struct fi_info *info)
+{
+    return stp_ofi.needs_syscalls && stp_ofi.cpu_atomics && !stp_ofi.mr_local &&
+           info->domain_attr->cq_data_size >= sizeof(uint64_t);
+}
+
+/* Puts that one write takes along at most; below 2 they go one by one. */
+static unsigned max_pieces(const struct fi_info *info)
+{
+    size_t n = info->tx_attr->rma_iov_limit;
+
+    if (!stp_ofi.coalesces_small || stp_ofi.mr_local) return 0;
+    if (stp_ofi.max_msg < (size_t)STP_OFI_PIECES * STP_OFI_PIECE_MAX) return 0;
+    if (n > info->tx_attr->iov_limit) n = info->tx_attr->iov_limit;
+    return n < STP_OFI_PIECES ? (unsigned)n : STP_OFI_PIECES;
+}
+
+/* The choices that the granted attributes leave to operations. */
+static void settle(const struct stp_core *core)
+{
+    const struct fi_info *info = stp_ofi.info;
+    int mr_mode = info->domain_attr->mr_mode;
+    size_t key_size = info->domain_attr->mr_key_size;
+    uint64_t order = stp_ofi_order_needed(info);
+    uint64_t keys = key_size >= sizeof(uint64_t) ? UINT64_MAX : (1ull << (8 * key_size)) - 1;
+
+    stp_ofi.core = core;
+    stp_ofi.mr_local = (mr_mode & FI_MR_LOCAL) != 0;
+    stp_ofi.inject_size = info->tx_attr->inject_size;
+    stp_ofi.by_message = (info->caps & FI_ATOMIC) == 0;
+    stp_ofi.may_lose_amo = !stp_ofi.by_message && stp_ofi_is(info, STP_OFI_MAY_LOSE_AMO);
+    stp_ofi.peer_table = (mr_mode & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) != 0;
+    /* Random above the region number; the top bit stays clear, some providers reserve it. */
+    stp_ofi.key_base = core->job_key & keys >> 1 & ~(uint64_t)(STP_FABRIC_REGIONS - 1);
+    stp_ofi.max_msg = info->ep_attr->max_msg_size;
+    stp_ofi.bounce_size = core->env->ofi_bounce_size;
+    if (stp_ofi.bounce_size > stp_ofi.max_msg) stp_ofi.bounce_size = stp_ofi.max_msg;
+    stp_ofi.cpu_atomics = stp_ofi.by_message || stp_ofi_is(info, STP_OFI_CPU);
+    /* libfabric 1.17: shm frees a buffer twice when an update asks for delivery. */
+    stp_ofi.update_by_fetch = stp_ofi_is(info, STP_OFI_SHM);
+    stp_ofi.needs_syscalls = stp_ofi_is(info, STP_OFI_KERNEL);
+    stp_ofi.packed_size = packed_size(info);
+    stp_ofi.coalesces_small = coalesces_small(core);
+    stp_ofi.max_pieces = max_pieces(info);
+    stp_ofi.has_cqdata = takes_cqdata(info);
+    stp_ofi.self = stp_ofi.cpu_atomics ? core->pe : -1;
+    stp_ofi.hmem = core->devices && (info->caps & FI_HMEM) != 0;
+    stp_ofi.ordered = (info->tx_attr->msg_order & order) == order &&
+                      info->ep_attr->max_order_waw_size >= stp_ofi.max_msg;
+}
+
+/* Run the steps in order; *why names the first that failed. */
+static int open_all(const char **why)
+{
+    struct fi_info *info = stp_ofi.info;
+    int rc;
+
+    *why = "cannot open the fabric";
+    if ((rc = fi_fabric(info->fabric_attr, &stp_ofi.fabric, NULL)) != 0) return rc;
+    *why = "cannot open the domain";
+    if ((rc = fi_domain(stp_ofi.fabric, info, &stp_ofi.domain, NULL)) != 0) return rc;
+    *why = stp_ofi.by_message ? NULL : stp_ofi_atomics_missing(stp_ofi.domain);
+    if (*why != NULL) return -FI_ENOSYS;
+    *why = "cannot open an address vector";
+    if ((rc = stp_ofi_av_open(stp_ofi.domain, &stp_ofi.av)) != 0) return rc;
+    stp_ofi.by_sockets = stp_ofi.core->env->ofi_progress_thread &&
+                         stp_ofi_tcp_poll_usable(info, stp_ofi.core->n_pes);
+    return stp_ofi_endpoint_open(&stp_ofi.main, stp_ofi.domain, stp_ofi.av,
+                                 stp_ofi.core->env->ofi_progress_thread && !stp_ofi.by_sockets,
+                                 why);
+}
+
+/* Open with an info, which becomes ours; NULL: there is none such. */
+static int open_with(const struct stp_core *core, struct fi_info *info, const char **why)
+{
+    int rc;
+
+    if (info == NULL) return -FI_ENODATA;
+    stp_ofi.info = info;
+    stp_ofi.wait_fd = -1;
+    settle(core);
+    rc = open_all(why);
+    if (rc != 0) stp_ofi_domain_close();
+    return rc;
+}
+
+/* With a promise of order if there is one, with devices where this PE has some. */
+static int open_best(const struct stp_core *core, const struct fi_info *info, const char **why)
+{
+    int rc = -ENOMEM;
+
+    for (int ordered = 1; ordered >= 0 && rc != 0; ordered--) {
+        struct fi_info *base = ordered ? stp_ofi_info_with_order(info) : fi_dupinfo(info);
+
+        if (base == NULL) continue;
+        if (core->devices) {
+            *why = "offers no device memory (FI_HMEM)";
+            rc = open_with(core, stp_ofi_info_for_device_memory(base), why);
+            stp_ofi.why_no_devices = rc != 0 ? *why : NULL;
+        }
+        if (rc == 0)
+            fi_freeinfo(base);
+        else
+            rc = open_with(core, base, why);
+    }
+    return rc;
+}
+
+/* With messages besides if there are, for batches. -FI_ENOSYS: the atomics do not suffice. */
+static int open_with_atomics(const struct stp_core *core, const struct fi_info *info,
+                             const char **why)
+{
+    struct fi_info *both =
+        stp_ofi_is(info, STP_OFI_CPU) ? stp_ofi_info_for_amo_and_messages(info) : NULL;
+    int rc = both != NULL ? open_best(core, both, why) : -FI_ENODATA;
+
+    fi_freeinfo(both);
+    return rc == 0 || rc == -FI_ENOSYS ? rc : open_best(core, info, why);
+}
+
+int stp_ofi_domain_endpoint_open(const struct stp_core *core, const struct fi_info *info,
+                                 const char **why)
+{
+    const char *why_messages = NULL;
+    struct fi_info *messages;
+    int rc = -FI_ENOSYS;
+
+    *why = "has no atomics and no messages";
+    if (info->caps & FI_ATOMIC) rc = open_with_atomics(core, info, why);
+    if (rc != -FI_ENOSYS) return rc;
+    messages = stp_ofi_info_for_messages(info);
+    if (messages == NULL) return rc;
+    rc = open_best(core, messages, &why_messages);
+    if (why_messages != NULL) *why = why_messages;
+    fi_freeinfo(messages);
+    return rc;
+}
+
+void stp_ofi_domain_close(void)
+{
+    stp_ofi_failure_close();
+    stp_ofi_endpoint_close(&stp_ofi.main);
+    stp_ofi_inbox_close();
+    CLOSE(&stp_ofi, av);
+    CLOSE(&stp_ofi, domain);
+    CLOSE(&stp_ofi, fabric);
+    fi_freeinfo(stp_ofi.info);
+    stp_ofi.info = NULL;
+}
+
+/* ---- addresses ------------------------------------------------------------- */
+
+/*
+ * Polls before a wait gives up the core: none where PEs share cores, nor on TCP, where the call
+ * costs little beside the look, and others than PEs may want the core: other jobs, or other hosts
+ * that this machine plays.
+ */
+static int choose_spin(const struct stp_core *core, bool crowded)
+{
+    if (core->env->spin >= 0) return core->env->spin;
+    return stp_ofi.needs_syscalls || crowded ? 0 : 100;
+}
+
+int stp_ofi_connect(const void *addrs)
+{
+    const struct stp_core *core = stp_ofi.core;
+    bool crowded = core->n_cores != 0 && core->n_local > core->n_cores;
+    unsigned char own[STP_FABRIC_ADDR_MAX];
+    int rc = stp_ofi_own_address(own, &stp_ofi.addr_len);
+
+    if (rc != 0) return rc;
+    stp_ofi.spin = choose_spin(core, crowded);
+    if (crowded) stp_yield_turns = STP_YIELD_CROWDED;
+    stp_ofi.world = addrs;
+    if (stp_ofi_is(stp_ofi.info, STP_OFI_SHM) && (rc = stp_ofi_shm_check()) != 0) return rc;
+    if (stp_ofi.by_sockets)
+        stp_ofi_tcp_poll_set_peers(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
+    rc = stp_ofi_endpoint_connect(&stp_ofi.main);
+    if (rc == 0) stp_ofi_failure_connect();
+    /* Not before: messages may be there already, and answers need the addresses. */
+    return rc != 0 ? rc : stp_ofi_inbox_open();
+}

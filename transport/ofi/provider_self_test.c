@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whether a provider does what it promises: a put, a get, an atomic and a flag behind data, from
+ * this PE to itself through the provider, before the job relies on it. The endpoint used for it
+ * is closed again, so that nothing of the trial is left.
+ * Design: docs/design/providers.md.
+ */
+#include "ofi.h"
+
+#include "provider_report.h"
+#include "failures.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIMIT_NS 20000000000ull /* for one operation: providers connect first, on busy machines */
+#define SHORT_NS 500000000ull   /* and before it is looked for what it may lack */
+#define REGION 0
+#define ONE_ENDPOINT (&stp_ofi.main)
+
+int stp_ofi_probe_fds = -1;
+
+/* The provider tries for ever to accept its own connection when it has no descriptor for it. */
+static bool is_short(uint64_t begin)
+{
+    return stp_now_ns() - begin > SHORT_NS && stp_ofi_fds_exhausted();
+}
+
+/* Post and wait until *pending is zero. 0, -FI_ETIMEDOUT, or what the provider says. */
+static int run(struct stp_ofi_req *req, unsigned *pending)
+{
+    uint64_t begin = stp_now_ns(), end = begin + LIMIT_NS;
+    ssize_t rc;
+
+    while ((rc = stp_ofi_post_once(req)) == -FI_EAGAIN && stp_now_ns() < end) {
+        if (is_short(begin)) return -EMFILE;
+        stp_ofi_drain(ONE_ENDPOINT);
+    }
+    if (rc != 0) return rc == -FI_EAGAIN ? -FI_ETIMEDOUT : (int)rc;
+    /* Pairs with the subtraction in finish_locked(). */
+    while (__atomic_load_n(pending, __ATOMIC_ACQUIRE) != 0) {
+        if (stp_now_ns() > end) return -FI_ETIMEDOUT;
+        if (is_short(begin)) return -EMFILE;
+        if (stp_ofi_drain(ONE_ENDPOINT) == 0) stp_yield(0);
+    }
+    return -stp_ofi.failure;
+}
+
+/* word: NULL, or remote CQ data that a write takes along. */
+static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nbytes,
+                   const uint64_t *word)
+{
+    struct stp_target target = {.fn = "probe", .number = REGION, .offset = offset};
+    struct stp_ofi_fragments fragments = stp_ofi_cut(kind, &target, local, nbytes);
+    int rc = 0;
+
+    for (size_t at = 0; at < nbytes && rc == 0; at += fragments.size) {
+        size_t n = nbytes - at < fragments.size ? nbytes - at : fragments.size;
+        struct stp_ofi_req *req =
+            stp_ofi_fragment(ONE_ENDPOINT, kind, &target, &fragments, local + at, n);
+        unsigned pending = 1;
+
+        req->has_word = word != NULL;
+        if (word != NULL) req->word = *word;
+        stp_ofi_count_on(req, &pending);
+        rc = run(req, &pending);
+        target.offset += n;
+    }
+    return rc;
+}
+
+static int run_amo(struct stp_fabric_ctx *ctx, enum stp_fabric_amo op, size_t offset,
+                   uint64_t operand, uint64_t compare, uint64_t *result)
+{
+    struct stp_target target = {.fn = "probe", .number = REGION, .offset = offset};
+    struct stp_ofi_req *req =
+        stp_ofi_atomic_prepare(ctx, &target, op, STP_U64, &operand, &compare, result);
+    unsigned pending = 1;
+
+    stp_ofi_count_on(req, &pending);
+    return run(req, &pending);
+}
+
+static uint64_t word(size_t i)
+{
+    return 0x9e3779b97f4a7c15u * (i + 1);
+}
+
+/* Data of n words there and back, from the region's start on. */
+static int try_data(const uint64_t *region, uint64_t *local, size_t n, const char **why)
+{
+    size_t nbytes = n * sizeof(*local);
+    int rc;
+
+    for (size_t i = 0; i < n; i++)
+        local[i] = word(i + n);
+    *why = "failed a put to itself";
+    if ((rc = run_rma(STP_OFI_WRITE, 0, (char *)local, nbytes, NULL)) != 0) return rc;
+    *why = "completed a put to itself that had not arrived";
+    if (memcmp(region, local, nbytes) != 0) return -EIO;
+    memset(local, 0, nbytes);
+    *why = "failed a get from itself";
+    if ((rc = run_rma(STP_OFI_READ, 0, (char *)local, nbytes, NULL)) != 0) return rc;
+    *why = "got wrong bytes from itself";
+    return memcmp(region, local, nbytes) == 0 ? 0 : -EIO;
+}
+
+/* A put that takes a word along, which the target's library updates. */
+static int try_word(uint64_t *region, size_t at, uint64_t *local, const char **why)
+{
+    volatile uint64_t *word = &region[at];
+    struct stp_target target = {.number = REGION, .offset = at * sizeof(*region)};
+    uint64_t begin = stp_now_ns(), data;
+    int rc;
+
+    if (!stp_ofi.has_cqdata) return 0;
+    *word = 3;
+    *why = "failed a put with remote CQ data to itself";
+    if (!stp_ofi_cqdata_pack(&target, 4, STP_AMO_ADD, &data)) return -EIO;
+    if ((rc = run_rma(STP_OFI_WRITE, 0, (char *)local, sizeof(*local), &data)) != 0) return rc;
+    *why = "lost the remote CQ data of a put to itself";
+    while (*word != 7) {
+        if (stp_now_ns() - begin > LIMIT_NS) return -FI_ETIMEDOUT;
+        if (stp_ofi_drain(ONE_ENDPOINT) == 0) stp_yield(0);
+    }
+    return 0;
+}
+
+/* The operations that the standard needs most, on word at. */
+static int try_atomics(struct stp_fabric_ctx *ctx, uint64_t *region, size_t at, const char **why)
+{
+    size_t offset = at * sizeof(*region);
+    volatile uint64_t *flag = &region[at];
+    uint64_t old = 0;
+    int rc;
+
+    *why = "failed an atomic to itself";
+    if ((rc = run_amo(ctx, STP_AMO_SET, offset, 5, 0, NULL)) != 0) return rc;
+    *why = "completed a flag to itself that had not arrived";
+    if (*flag != 5) return -EIO;
+    *why = "failed a fetching atomic to itself";
+    if ((rc = run_amo(ctx, STP_AMO_ADD, offset, 2, 0, &old)) != 0) return rc;
+    if ((rc = run_amo(ctx, STP_AMO_CSWAP, offset, 9, 7, &old)) != 0) return rc;
+    *why = "computed an atomic to itself wrongly";
+    return old == 7 && *flag == 9 ? 0 : -EIO;
+}
+
+/* A word, and more than passes through requests; flags behind both. */
+static int try_all(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_t *local, size_t n_words,
+                   const char **why)
+{
+    struct stp_fabric_region mine;
+    int rc;
+
+    *why = "cannot register memory";
+    rc = stp_ofi_region_add(REGION, region, n_words * sizeof(*region), STP_MEMORY_HOST, 0, &mine);
+    if (rc == 0) rc = stp_ofi_region_peers(REGION, &mine);
+    if (rc == 0) rc = try_data(region, local, 1, why);
+    if (rc == 0) rc = try_data(region, local, n_words - 1, why);
+    if (rc == 0) rc = try_word(region, n_words - 1, local, why);
+    return rc != 0 ? rc : try_atomics(ctx, region, n_words - 1, why);
+}
+
+static int connect_self(const char **why)
+{
+    static unsigned char own[STP_FABRIC_ADDR_MAX]; /* looked up later */
+    size_t len;
+    int rc = stp_ofi_own_address(own, &len);
+
+    *why = "has no address";
+    if (rc == 0) rc = stp_ofi_connect(own);
+    return rc;
+}
+
+int stp_ofi_probe(const char **why)
+{
+    size_t n_words = stp_ofi.bounce_size / sizeof(uint64_t) + 512;
+    uint64_t *memory = calloc(2 * n_words, sizeof(*memory));
+    struct stp_fabric_ctx *ctx = NULL;
+    int rc = memory != NULL ? 0 : -ENOMEM;
+
+    *why = "no memory";
+    /* Failures come back here instead of ending the job; and no short cut to itself. */
+    stp_ofi_set_job_ending();
+    stp_ofi.self = -1;
+    stp_ofi.failure = 0;
+    if (rc == 0) rc = connect_self(why);
+    if (rc == 0) rc = stp_ofi_ctx_create(false, &ctx);
+    if (rc == 0) rc = try_all(ctx, memory, memory + n_words, n_words, why);
+    stp_ofi_probe_fds = stp_ofi.core->report != NULL ? stp_count_fds() : -1;
+    stp_ofi_ctx_free(ctx);
+    stp_ofi_region_remove(REGION);
+    stp_ofi_domain_close();
+    free(memory);
+    return rc;
+}

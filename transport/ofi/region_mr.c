@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Registrations, and regions that grow: pieces registered behind the first, one
+ * registration each, with a key and, on providers that need it, an address of their own. An
+ * operation is aimed at one of them, so what lies across two is cut. Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- registrations --------------------------------------------------------------------------- */
+
+int stp_ofi_mr_enable(struct fid_mr *mr)
+{
+    int rc;
+
+    if (!(stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT)) return 0;
+    rc = fi_mr_bind(mr, &stp_ofi.main.ep->fid, 0);
+    if (rc == 0) rc = fi_mr_enable(mr);
+    if (rc != 0) fi_close(&mr->fid);
+    return rc;
+}
+
+int stp_ofi_mr_open(void *base, size_t nbytes, uint64_t key, struct fid_mr **mr)
+{
+    uint64_t access = FI_REMOTE_READ | FI_REMOTE_WRITE;
+    int rc;
+
+    if (stp_ofi.mr_local) access |= FI_READ | FI_WRITE; /* buffers may lie in it too */
+    rc = fi_mr_reg(stp_ofi.domain, base, nbytes, access, 0, key, 0, mr, NULL);
+    return rc == 0 ? stp_ofi_mr_enable(*mr) : rc;
+}
+
+/*
+ * Memory of a device: also the provider's source and destination on this side, where the host's
+ * needs no registration.
+ */
+static struct fi_mr_attr device_attr(uint64_t key, int device)
+{
+    return (struct fi_mr_attr){.iov_count = 1,
+                               .access = FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE,
+                               .requested_key = key,
+                               .iface = FI_HMEM_CUDA,
+                               .device.cuda = device};
+}
+
+#ifdef FI_MR_DMABUF
+/*
+ * Does the provider of the library that runs know descriptors? The others have no eye for the flag:
+ * they would register what lies at the number of the descriptor, and say that all is well. What
+ * software providers of 1.20 to 2.6 note of it is the same, where addressing is by offset.
+ */
+static bool knows_descriptors(void)
+{
+    uint32_t since = stp_ofi_provider_of(stp_ofi.info)->dmabuf_since;
+
+    return since != 0 && FI_VERSION_GE(fi_version(), since);
+}
+#endif
+
+/* By its descriptor. Not where the provider refuses: it may take the address. */
+static int mr_open_dmabuf(void *base, size_t nbytes, uint64_t key, int device, struct fid_mr **mr)
+{
+    int rc = -FI_EOPNOTSUPP;
+#ifdef FI_MR_DMABUF
+    size_t offset = 0;
+    int fd = -1;
+
+    if (stp_ofi.core->dmabuf != NULL && knows_descriptors())
+        fd = stp_ofi.core->dmabuf(base, nbytes, &offset);
+    if (fd >= 0) {
+        struct fi_mr_dmabuf whole = {
+            .fd = fd, .offset = offset, .len = nbytes, .base_addr = (char *)base - offset};
+        struct fi_mr_attr attr = device_attr(key, device);
+
+        attr.dmabuf = &whole;
+        rc = fi_mr_regattr(stp_ofi.domain, &attr, FI_MR_DMABUF, mr);
+        close(fd); /* the registration holds what it is of */
+    }
+#else
+    (void)base, (void)nbytes, (void)key, (void)device, (void)mr;
+#endif
+    return rc;
+}
+
+int stp_ofi_mr_open_device(void *base, size_t nbytes, uint64_t key, int device, struct fid_mr **mr)
+{
+    struct iovec iov = {.iov_base = base, .iov_len = nbytes};
+    struct fi_mr_attr attr = device_attr(key, device);
+    int rc;
+
+    if (!stp_ofi.hmem) return -FI_EOPNOTSUPP;
+    rc = mr_open_dmabuf(base, nbytes, key, device, mr);
+    if (rc != 0) {
+        attr.mr_iov = &iov;
+        rc = fi_mr_regattr(stp_ofi.domain, &attr, 0, mr);
+    }
+    return rc == 0 ? stp_ofi_mr_enable(*mr) : rc;
+}
+
+struct stp_fabric_region stp_ofi_mr_describe(struct fid_mr *mr, void *base)
+{
+    bool virt = (stp_ofi.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+
+    return (struct stp_fabric_region){virt ? (uint64_t)(uintptr_t)base : 0, fi_mr_key(mr)};
+}
+
+int stp_ofi_peers_copy(struct stp_fabric_region **to, const struct stp_fabric_region *peers)
+{
+    size_t nbytes = (size_t)stp_ofi.core->n_pes * sizeof(*peers);
+    struct stp_fabric_region *copy = malloc(nbytes);
+
+    if (copy == NULL) return -ENOMEM;
+    free(*to);
+    *to = memcpy(copy, peers, nbytes);
+    return 0;
+}
+
+/* ---- which extent an offset is in ---------------------------------------------------------- */
+
+/* 0: the region as it was added; extents double, so the last ones are asked for most. */
+static unsigned extent_of(const struct stp_ofi_extents *more, size_t offset)
+{
+    /* Pairs with the release store in stp_ofi_region_grown(). */
+    unsigned i = __atomic_load_n(&more->n, __ATOMIC_ACQUIRE);
+
+    while (i > 0 && offset < more->begin[i - 1])
+        i--;
+    return i;
+}
+
+size_t stp_ofi_extent_left(const struct stp_ofi_extents *more, size_t offset)
+{
+    /* Pairs with the release store in stp_ofi_region_grown(). */
+    unsigned n = __atomic_load_n(&more->n, __ATOMIC_ACQUIRE), i = extent_of(more, offset);
+
+    return i < n ? more->begin[i] - offset : SIZE_MAX; /* the caller has checked the end */
+}
+
+unsigned stp_ofi_extent_pieces(const struct stp_ofi_extents *more, size_t offset, size_t nbytes,
+                               size_t size)
+{
+    unsigned n = 0;
+
+    while (more != NULL && nbytes > stp_ofi_extent_left(more, offset)) {
+        size_t left = stp_ofi_extent_left(more, offset);
+
+        n += (unsigned)((left + size - 1) / size);
+        offset += left;
+        nbytes -= left;
+    }
+    return n + (unsigned)((nbytes + size - 1) / size);
+}
+
+struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t offset, size_t nbytes)
+{
+    const struct stp_ofi_extents *more = stp_ofi_extents(region);
+    unsigned i = more != NULL ? extent_of(more, offset) : 0;
+
+    if (nbytes > stp_ofi_region_bytes(region) - offset) return NULL;
+    if (more != NULL && nbytes > stp_ofi_extent_left(more, offset)) return NULL;
+    return i == 0 ? region->mr : more->mr[i - 1];
+}
+
+/* Keys that this side chooses: those of regions, extent by extent. */
+static uint64_t key_of(unsigned number, unsigned extent)
+{
+    return stp_ofi.key_base + number + (uint64_t)extent * STP_FABRIC_REGIONS;
+}
+
+struct stp_fabric_region stp_ofi_resolve_extent(const struct stp_ofi_place *place, int pe)
+{
+    const struct stp_ofi_region *region = &stp_ofi.regions[place->number];
+    const struct stp_ofi_extents *more = stp_ofi_extents(region);
+    unsigned i = extent_of(more, place->offset);
+    const struct stp_fabric_region *peers = i == 0 ? region->peers : more->peers[i - 1];
+    size_t offset = place->offset - (i == 0 ? 0 : more->begin[i - 1]);
+
+    if (peers == NULL) return (struct stp_fabric_region){offset, key_of(place->number, i)};
+    return (struct stp_fabric_region){offset + peers[pe].addr, peers[pe].key};
+}
+
+/* ---- growth ---------------------------------------------------------------------------------- */
+
+/* Made when the region grows for the first time, and then seen by all: it has no piece as yet. */
+static struct stp_ofi_extents *more_of(struct stp_ofi_region *region)
+{
+    struct stp_ofi_extents *more = region->more;
+
+    if (more != NULL) return more;
+    more = calloc(1, sizeof(*more));
+    if (more == NULL) return NULL;
+    more->begin[0] = region->nbytes;
+    /* Pairs with the acquire load in stp_ofi_extents(). */
+    __atomic_store_n(&region->more, more, __ATOMIC_RELEASE);
+    return more;
+}
+
+int stp_ofi_region_grow(unsigned number, size_t bytes, struct stp_fabric_region *mine)
+{
+    struct stp_ofi_region *region = &stp_ofi.regions[number];
+    struct stp_ofi_extents *more = more_of(region);
+    char *base = region->base + region->nbytes;
+    struct fid_mr **mr;
+    uint64_t key;
+    int rc;
+
+    if (more == NULL) return -ENOMEM;
+    if (more->n + 1 >= STP_FABRIC_EXTENTS) return -ENOSPC;
+    key = key_of(number, more->n + 1);
+    mr = &more->mr[more->n];
+    rc = stp_ofi_mr_open(base, bytes, key, mr);
+    if (rc != 0) {
+        *mr = NULL;
+        return rc;
+    }
+    more->begin[more->n + 1] = more->begin[more->n] + bytes;
+    *mine = stp_ofi_mr_describe(*mr, base);
+    return 0;
+}
+
+int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers)
+{
+    struct stp_ofi_region *region = &stp_ofi.regions[number];
+    struct stp_ofi_extents *more = region->more;
+
+    if (stp_ofi.peer_table && peers != NULL &&
+        stp_ofi_peers_copy(&more->peers[more->n], peers) != 0)
+        return -ENOMEM;
+    /*
+     * Both stores pair with the acquire loads in extent_of(), stp_ofi_extent_left() and
+     * stp_ofi_region_bytes(). A PE that names a byte of the extent was told of it afterwards, by
+     * the caller or a message.
+     */
+    __atomic_store_n(&more->n, more->n + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&region->nbytes, more->begin[more->n], __ATOMIC_RELEASE);
+    return 0;
+}
+
+void stp_ofi_region_undo_grow(unsigned number)
+{
+    struct stp_ofi_extents *more = stp_ofi.regions[number].more;
+
+    if (more == NULL || more->mr[more->n] == NULL) return;
+    fi_close(&more->mr[more->n]->fid);
+    more->mr[more->n] = NULL;
+}
+
+void stp_ofi_extents_close(struct stp_ofi_region *region)
+{
+    struct stp_ofi_extents *more = region->more;
+
+    if (more == NULL) return;
+    for (unsigned i = 0; i < more->n; i++) {
+        fi_close(&more->mr[i]->fid);
+        free(more->peers[i]);
+    }
+    /* Pairs with the acquire load in stp_ofi_extents(). */
+    __atomic_store_n(&region->more, NULL, __ATOMIC_RELEASE);
+    free(more);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations that are posted after the call that issued them has returned: collected puts, signals
+ * that wait for their data, and requests that the provider could not take. The region may be
+ * removed meanwhile and its number given to another one. So such an operation keeps number and
+ * generation of its region, which are compared when it is posted. Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+#include "am.h"
+#include "batch.h"
+
+#include <string.h>
+
+static unsigned generation_of(unsigned number)
+{
+    return __atomic_load_n(&stp_ofi.regions[number].generation, __ATOMIC_RELAXED);
+}
+
+_Noreturn STP_COLD static void die_stale(const struct stp_ofi_req *req, const char *fn,
+                                         unsigned number)
+{
+    stp_ofi.core->fatal(fn,
+                        "an operation on PE %d was still queued when space %u was destroyed: "
+                        "complete it before, by shmem_quiet",
+                        req->pe, number);
+}
+
+/* Ends the job when an item's region was added or removed after the packed message was begun. */
+static bool item_is_queued(unsigned number, void *arg)
+{
+    const struct stp_ofi_req *req = arg;
+
+    if (generation_of(number) > req->place.generation) die_stale(req, req->place.fn, number);
+    return true;
+}
+
+static void check_place(const struct stp_ofi_req *req, const struct stp_ofi_place *place)
+{
+    if (STP_UNLIKELY(generation_of(place->number) != place->generation))
+        die_stale(req, place->fn, place->number);
+}
+
+void stp_ofi_check_stale_regions(const struct stp_ofi_req *req)
+{
+    struct stp_ofi_piece piece;
+
+    if (req->work.kind == STP_OFI_ANSWER) return;
+    /* At the end of the job regions are removed while requests to ended PEs may be left. */
+    if (__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) return;
+    if (req->work.kind == STP_OFI_PACKED) {
+        if (STP_LIKELY(req->place.generation ==
+                       __atomic_load_n(&stp_ofi.generation, __ATOMIC_RELAXED)))
+            return;
+        stp_ofi_packed_each(req->data + sizeof(struct stp_ofi_am_header),
+                            req->nbytes - sizeof(struct stp_ofi_am_header), item_is_queued,
+                            (void *)(uintptr_t)req);
+        return;
+    }
+    if (req->n_pieces == 0) check_place(req, &req->place);
+    for (unsigned i = 0; i < req->n_pieces; i++) {
+        memcpy(&piece, req->data + i * sizeof(piece), sizeof(piece));
+        check_place(req, &piece.place);
+    }
+}
