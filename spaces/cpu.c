@@ -69,20 +69,20 @@ static int cpu_admit_growth(const struct stp_space *space, size_t nbytes, char *
     return -ENOMEM;
 }
 
-int stp_cpu_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
+int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *why, size_t len)
 {
-    int rc = cpu_admit_growth(space, nbytes, why, len);
+    int rc = cpu_admit_growth(space, new_nbytes, why, len);
 
     if (rc != 0) return rc;
     if (space->page_bytes != 0)
-        rc = stp_huge_pages_grow(space, nbytes);
+        rc = stp_huge_pages_grow(space, new_nbytes);
     else if (space->shm_attach != NULL)
-        rc = stp_shm_attach_grow(space, nbytes);
+        rc = stp_shm_attach_grow(space, new_nbytes);
     else
-        rc = stp_window_grow(space->offset, nbytes);
+        rc = stp_window_grow(space->offset, new_nbytes);
     if (rc == 0) {
         if (space->page_bytes == 0)
-            stp_numa_extend(space, space->base + space->nbytes, nbytes - space->nbytes);
+            stp_numa_extend(space, space->base + space->nbytes, new_nbytes - space->nbytes);
         return 0;
     }
     snprintf(why, len, "%s%s", stp_errno_text(-rc),

@@ -219,10 +219,10 @@ static void pages_shrink_to(struct stp_space *space, struct pages *pages, size_t
     stp_shm_attach_undo_grow(space, nbytes);
 }
 
-int stp_huge_pages_grow(struct stp_space *space, size_t nbytes)
+int stp_huge_pages_grow(struct stp_space *space, size_t new_nbytes)
 {
     struct pages *pages = space->own;
-    size_t had = pages->map_bytes, to = pages_whole(pages, nbytes);
+    size_t had = pages->map_bytes, to = pages_whole(pages, new_nbytes);
     int rc;
 
     if (to == had) return 0;

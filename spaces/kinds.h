@@ -129,7 +129,7 @@ struct stp_part_export {
 #define STP_PAGES_GIANT ((size_t)1 << 30)
 int stp_huge_pages_create(struct stp_space *space, const struct stp_space_params *params,
                           struct stp_part_export *share);
-int stp_huge_pages_grow(struct stp_space *space, size_t nbytes);
+int stp_huge_pages_grow(struct stp_space *space, size_t new_nbytes);
 void stp_huge_pages_undo_grow(struct stp_space *space);
 void stp_huge_pages_destroy(struct stp_space *space);
 
@@ -152,8 +152,8 @@ void stp_shm_attach_set_path(struct stp_space *space, const char *path);
  * shrink: as many bytes of the parts may be touched then, whole pages of the file. grow: 0 or
  * -errno, not logged.
  */
-int stp_shm_attach_grow(struct stp_space *space, size_t nbytes);
-void stp_shm_attach_undo_grow(struct stp_space *space, size_t nbytes);
+int stp_shm_attach_grow(struct stp_space *space, size_t new_nbytes);
+void stp_shm_attach_undo_grow(struct stp_space *space, size_t kept_nbytes);
 int stp_shm_attach_peer(struct stp_space *space, int local, const struct stp_part_export *share);
 void *stp_shm_attach_map_peer(const struct stp_space *space, int local);
 void stp_shm_attach_unmap_peers(struct stp_space *space);

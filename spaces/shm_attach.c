@@ -321,7 +321,7 @@ static void outside_shrink_locked(struct stp_space *space, size_t from, size_t t
     outside->open_bytes = to;
 }
 
-int stp_shm_attach_grow(struct stp_space *space, size_t nbytes)
+int stp_shm_attach_grow(struct stp_space *space, size_t new_nbytes)
 {
     struct stp_shm_attach *outside = space->shm_attach;
     size_t had;
@@ -329,22 +329,22 @@ int stp_shm_attach_grow(struct stp_space *space, size_t nbytes)
 
     pthread_mutex_lock(&outside->lock);
     had = outside->open_bytes;
-    rc = stp_file_resize(outside->fd, nbytes);
-    if (rc == 0) rc = outside_protect_locked(space, had, nbytes, PROT_READ | PROT_WRITE);
+    rc = stp_file_resize(outside->fd, new_nbytes);
+    if (rc == 0) rc = outside_protect_locked(space, had, new_nbytes, PROT_READ | PROT_WRITE);
     if (rc == 0)
-        outside->open_bytes = nbytes;
+        outside->open_bytes = new_nbytes;
     else
-        outside_shrink_locked(space, nbytes, had);
+        outside_shrink_locked(space, new_nbytes, had);
     pthread_mutex_unlock(&outside->lock);
     return rc;
 }
 
-void stp_shm_attach_undo_grow(struct stp_space *space, size_t nbytes)
+void stp_shm_attach_undo_grow(struct stp_space *space, size_t kept_nbytes)
 {
     struct stp_shm_attach *outside = space->shm_attach;
 
     pthread_mutex_lock(&outside->lock);
-    outside_shrink_locked(space, outside->open_bytes, nbytes);
+    outside_shrink_locked(space, outside->open_bytes, kept_nbytes);
     pthread_mutex_unlock(&outside->lock);
 }
 

@@ -494,19 +494,19 @@ int stp_window_grow(size_t offset, size_t nbytes)
     return rc;
 }
 
-void stp_window_undo_grow(size_t offset, size_t nbytes)
+void stp_window_undo_grow(size_t offset, size_t kept_nbytes)
 {
     struct window_range *range;
     size_t had;
 
     pthread_mutex_lock(&window.lock);
     range = window_range_locked(offset);
-    assert(range != NULL && nbytes <= range->nbytes);
+    assert(range != NULL && kept_nbytes <= range->nbytes);
     had = range->nbytes;
-    range->nbytes = nbytes;
+    range->nbytes = kept_nbytes;
     window_update_top_locked();
-    (void)window_protect_locked(range, nbytes, had, PROT_NONE);
-    window_punch_locked(offset + nbytes, had - nbytes);
+    (void)window_protect_locked(range, kept_nbytes, had, PROT_NONE);
+    window_punch_locked(offset + kept_nbytes, had - kept_nbytes);
     pthread_mutex_unlock(&window.lock);
 }
 

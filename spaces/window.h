@@ -179,7 +179,7 @@ int stp_window_commit(size_t offset, size_t nbytes, size_t reserved);
  * nothing changed then. Shrink undoes it: nbytes are what it had, and nobody has used the rest.
  */
 int stp_window_grow(size_t offset, size_t nbytes);
-void stp_window_undo_grow(size_t offset, size_t nbytes);
+void stp_window_undo_grow(size_t offset, size_t kept_nbytes);
 
 /*
  * The PE with local index local has a part of the range at offset too: usable in the view as soon

@@ -42,15 +42,15 @@ void *stp_window_reserve_at(uintptr_t base, size_t nbytes, int fd, off_t at)
     return got;
 }
 
-void *stp_window_reserve_aligned(size_t past, size_t nbytes, int fd, off_t at)
+void *stp_window_reserve_aligned(size_t bytes_past_align, size_t nbytes, int fd, off_t at)
 {
-    size_t room = past + nbytes + STP_WINDOW_ALIGN;
+    size_t room = bytes_past_align + nbytes + STP_WINDOW_ALIGN;
     char *anywhere = stp_window_reserve_at(0, room, -1, 0);
     uintptr_t base = ((uintptr_t)anywhere + STP_WINDOW_ALIGN - 1) & ~(STP_WINDOW_ALIGN - 1);
 
     if (anywhere == NULL) return NULL;
     munmap(anywhere, room);
-    return stp_window_reserve_at(base + past, nbytes, fd, at);
+    return stp_window_reserve_at(base + bytes_past_align, nbytes, fd, at);
 }
 
 void *stp_window_map_somewhere(uintptr_t hint, size_t nbytes, int fd, off_t at)

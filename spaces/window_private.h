@@ -15,7 +15,7 @@
  * the known bases, or anywhere. NULL when it is not to be had.
  */
 void *stp_window_reserve_at(uintptr_t base, size_t nbytes, int fd, off_t at);
-void *stp_window_reserve_aligned(size_t past, size_t nbytes, int fd, off_t at);
+void *stp_window_reserve_aligned(size_t bytes_past_align, size_t nbytes, int fd, off_t at);
 void *stp_window_map_somewhere(uintptr_t hint, size_t nbytes, int fd, off_t at);
 
 /* From part to part in the node's file and in the view. */

@@ -315,12 +315,12 @@ static inline void bench_full_fence(void)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-static inline uint64_t *bench_counter(struct bench_shared *shared, int side)
+static inline uint64_t *bench_counter(struct bench_shared *shared, enum bench_side side)
 {
     return &shared->side[side].counter.value;
 }
 
-static inline uint64_t *bench_turn(struct bench_shared *shared, int side)
+static inline uint64_t *bench_turn(struct bench_shared *shared, enum bench_side side)
 {
     return &shared->side[side].turn.value;
 }

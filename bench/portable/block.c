@@ -15,7 +15,7 @@ static enum bench_path path_of(const struct bench *bench, const struct bench_run
 }
 
 const struct bench_body *bench_body_of(const struct bench *bench, const struct bench_run *run,
-                                       int side)
+                                       enum bench_side side)
 {
     if (side != BENCH_RAW) return &bench->steppe;
     if (bench->on_gpu)
@@ -179,8 +179,8 @@ static void announce_stop(const struct bench *bench, struct bench_run *run,
             shmem_uint64_p(stop, run->n_blocks, pe);
 }
 
-void bench_block_lead(const struct bench *bench, struct bench_run *run, int side, uint64_t n_ops,
-                      int n_warm, int n_batches)
+void bench_block_lead(const struct bench *bench, struct bench_run *run, enum bench_side side,
+                      uint64_t n_ops, int n_warm, int n_batches)
 {
     struct bench_command command = {.n_ops = n_ops,
                                     .n_batches = (uint64_t)n_batches,

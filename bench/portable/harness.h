@@ -167,11 +167,11 @@ void bench_roles_set_hosts(const struct bench_run *run, const int *host_of);
 
 /* The body of a side, NULL where that side cannot be measured on this path. */
 const struct bench_body *bench_body_of(const struct bench *bench, const struct bench_run *run,
-                                       int side);
+                                       enum bench_side side);
 
 /* PE 0: n_batches samples of a side after n_warm unrecorded ones, by all that measure. */
-void bench_block_lead(const struct bench *bench, struct bench_run *run, int side, uint64_t n_ops,
-                      int n_warm, int n_batches);
+void bench_block_lead(const struct bench *bench, struct bench_run *run, enum bench_side side,
+                      uint64_t n_ops, int n_warm, int n_batches);
 void bench_block_end(struct bench_run *run);
 
 /* All others: do as PE 0 says until it says that the row is over. */
@@ -312,12 +312,12 @@ void bench_output_end(struct bench_output *out, const char *disturbed);
 const char *bench_path_name(enum bench_path path);
 double bench_noise_of(const struct bench_stats *stats);
 bool bench_is_noisy(const struct bench_result *result);
-double bench_median(const struct bench_result *result, int side);
+double bench_median(const struct bench_result *result, enum bench_side side);
 double bench_ratio(const struct bench_result *result);
 bool bench_has_kind(const struct bench_result *result);
 /* Least and most over PEs of what each by itself has: times, or rates. */
-double bench_pe_min(const struct bench_result *result, int side);
-double bench_pe_max(const struct bench_result *result, int side);
+double bench_pe_min(const struct bench_result *result, enum bench_side side);
+double bench_pe_max(const struct bench_result *result, enum bench_side side);
 void bench_parameter_text(const struct bench_result *result, char *text, size_t len);
 const char *bench_kind_name(int kind);
 

@@ -95,7 +95,7 @@ static void add_block(struct measure *m, int number, uint64_t n_ops, int n_batch
 /* ---- how much of what ------------------------------------------------------------ */
 
 /* Time an operation of one side in a trial of a few samples. */
-static double trial(struct measure *m, int side, uint64_t n_ops)
+static double trial(struct measure *m, enum bench_side side, uint64_t n_ops)
 {
     double ns[TRIAL] = {0}, op_ns;
 
@@ -106,7 +106,7 @@ static double trial(struct measure *m, int side, uint64_t n_ops)
 }
 
 /* Trials until two in a row agree, or a tenth of the time is gone. */
-static double steady(struct measure *m, int side, uint64_t n_ops)
+static double steady(struct measure *m, enum bench_side side, uint64_t n_ops)
 {
     uint64_t end = bench_now_ns() + (uint64_t)(m->options->seconds * 1e8);
     double before = trial(m, side, n_ops), now = before;

@@ -119,7 +119,8 @@ void bench_json_begin(struct bench_output *out, const struct bench_run *run,
 
 /* ---- rows --------------------------------------------------------------------------- */
 
-static void write_side(FILE *file, const char *name, const struct bench_result *r, int side)
+static void write_side(FILE *file, const char *name, const struct bench_result *r,
+                       enum bench_side side)
 {
     const struct bench_stats *stats = &r->side[side];
 

@@ -31,7 +31,7 @@ bool bench_is_noisy(const struct bench_result *r)
            (r->has_raw && bench_noise_of(&r->side[BENCH_RAW]) > BENCH_NOISY);
 }
 
-double bench_median(const struct bench_result *r, int side)
+double bench_median(const struct bench_result *r, enum bench_side side)
 {
     return bench_value(r, r->side[side].median);
 }
@@ -46,14 +46,14 @@ bool bench_has_kind(const struct bench_result *r)
     return r->bench->in_spaces || r->bench->on_gpu;
 }
 
-double bench_pe_min(const struct bench_result *r, int side)
+double bench_pe_min(const struct bench_result *r, enum bench_side side)
 {
     const struct bench_stats *stats = &r->side[side];
 
     return bench_pe_value(r, bench_more_is_better(r->bench) ? stats->pe_slow : stats->pe_fast);
 }
 
-double bench_pe_max(const struct bench_result *r, int side)
+double bench_pe_max(const struct bench_result *r, enum bench_side side)
 {
     const struct bench_stats *stats = &r->side[side];
 

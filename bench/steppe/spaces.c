@@ -18,7 +18,7 @@ _Static_assert((int)BENCH_KIND_GPU == SHMEM_DEVICE_GPU && (int)BENCH_KIND_FAM ==
 
 /* ---- one space ------------------------------------------------------------------- */
 
-int bench_space_make(const struct bench_run *run, size_t nbytes, size_t block,
+int bench_space_make(const struct bench_run *run, size_t nbytes, size_t alloc_bytes,
                      struct bench_space *made, char *why, size_t len)
 {
     shmem_space_config_t config = {
@@ -39,10 +39,10 @@ int bench_space_make(const struct bench_run *run, size_t nbytes, size_t block,
         bench_space_drop(made);
         return -ENODEV;
     }
-    made->memory = block > 0 ? shmem_space_calloc(made->space, 1, block) : NULL;
-    bad = block > 0 && made->memory == NULL;
+    made->memory = alloc_bytes > 0 ? shmem_space_calloc(made->space, 1, alloc_bytes) : NULL;
+    bad = alloc_bytes > 0 && made->memory == NULL;
     if (bench_worst(bad) == 0) return 0;
-    snprintf(why, len, "a space of %zu bytes has no room for %zu", nbytes, block);
+    snprintf(why, len, "a space of %zu bytes has no room for %zu", nbytes, alloc_bytes);
     bench_space_drop(made);
     return -ENOMEM;
 }

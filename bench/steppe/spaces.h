@@ -17,7 +17,7 @@ struct bench_space {
  * Make a space of run->kind with a block of block bytes. Collective; 0, or -errno on all PEs alike
  * with the reason in why.
  */
-int bench_space_make(const struct bench_run *run, size_t nbytes, size_t block,
+int bench_space_make(const struct bench_run *run, size_t nbytes, size_t alloc_bytes,
                      struct bench_space *made, char *why, size_t len);
 void bench_space_drop(struct bench_space *made);
 

@@ -64,14 +64,14 @@ static void rotate_up(struct stp_heap_block **root, struct stp_heap_block *block
     link_child(root, above, above_side, block);
 }
 
-void stp_heap_live_insert(struct stp_heap_block **root, struct stp_heap_block *before,
+void stp_heap_live_insert(struct stp_heap_block **root, struct stp_heap_block *predecessor,
                           struct stp_heap_block *block)
 {
-    struct stp_heap_block *parent = before;
+    struct stp_heap_block *parent = predecessor;
     int side = 1;
 
-    if (before->child[1]) {
-        parent = before->child[1];
+    if (predecessor->child[1]) {
+        parent = predecessor->child[1];
         while (parent->child[0])
             parent = parent->child[0];
         side = 0;

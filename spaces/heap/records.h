@@ -45,7 +45,7 @@ struct stp_heap {
 void stp_heap_live_set_gap(struct stp_heap_block *block, size_t gap);
 
 /* Inserts block directly after the block before; its gap has to be 0. */
-void stp_heap_live_insert(struct stp_heap_block **root, struct stp_heap_block *before,
+void stp_heap_live_insert(struct stp_heap_block **root, struct stp_heap_block *predecessor,
                           struct stp_heap_block *block);
 
 /* Removes block, whose gap has to be 0. */

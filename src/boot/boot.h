@@ -139,7 +139,7 @@ struct stp_fabric_callbacks {
 };
 
 /* Open the fabric module when the job spans nodes; fatal when it cannot be. */
-void stp_fabric_module_open(const struct stp_fabric_callbacks *calls);
+void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks);
 void stp_fabric_set_core_count(void); /* once they are counted; before its PEs are connected */
 void stp_fabric_module_close(void);
 

@@ -82,7 +82,7 @@ static void fabric_doubt_provider(void)
                  stp_env.ofi_provider);
 }
 
-void stp_fabric_module_open(const struct stp_fabric_callbacks *calls)
+void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks)
 {
     stp_module_entry_fn open_fn;
     char why[512];
@@ -93,7 +93,7 @@ void stp_fabric_module_open(const struct stp_fabric_callbacks *calls)
     }
     if (stp_fabric_module_dlopen(&open_fn, why, sizeof(why)) != 0)
         stp_fatal("shmem_init", "this job needs a fabric: %s", why);
-    fabric_fill_core(calls);
+    fabric_fill_core(callbacks);
     if (((stp_ofi_open_fn)open_fn)(&fabric_core, &stp_rt.fabric) != 0)
         stp_fatal("shmem_init", "no usable fabric provider (oshinfo providers tells more)");
     if (stp_rt.fabric.abi != STP_FABRIC_ABI)

@@ -222,8 +222,8 @@ int stp_coll_bcast_leader(const struct stp_coll_bcast *b, int vg);
  * Add one to a count of pe's, COLL_CAME or COLL_HERE, behind nbytes at dest there, or 0. Source may
  * be reused after stp_coll_quiet().
  */
-void stp_coll_put_and_count(struct stp_coll_cell *cell, int count, void *dest, const void *source,
-                            size_t nbytes, int pe, const char *fn);
+void stp_coll_put_and_count(struct stp_coll_cell *cell, int which_count, void *dest,
+                            const void *source, size_t nbytes, int pe, const char *fn);
 
 /* Wait for n more. Who waits keeps the sum, so that nobody has to clear the word. */
 static inline void stp_coll_wait_count(struct stp_coll_cell *cell, int count, size_t n)

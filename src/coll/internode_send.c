@@ -62,10 +62,10 @@ void stp_coll_send_kept(void *dest, const void *source, size_t nbytes, uint64_t 
                        "collective");
 }
 
-void stp_coll_put_and_count(struct stp_coll_cell *cell, int count, void *dest, const void *source,
-                            size_t nbytes, int pe, const char *fn)
+void stp_coll_put_and_count(struct stp_coll_cell *cell, int which_count, void *dest,
+                            const void *source, size_t nbytes, int pe, const char *fn)
 {
-    uint64_t *word = &cell->flags[count];
+    uint64_t *word = &cell->flags[which_count];
 
     if (is_packed(word, nbytes, pe) && (nbytes == 0 || !stp_on_device(dest, source)))
         send_packed(dest, source, nbytes, word, 1, SHMEM_SIGNAL_ADD, pe, fn);

@@ -102,7 +102,8 @@ uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world);
  * give: as much as both know; a program of an older header has fewer fields, one of a newer header
  * more: these become zero.
  */
-void stp_struct_check(size_t nbytes, size_t least, size_t size, const char *what, const char *fn);
+void stp_struct_check(size_t nbytes, size_t min_bytes, size_t size, const char *what,
+                      const char *fn);
 void stp_struct_copy_versioned(void *to, size_t nbytes, const void *full, size_t full_bytes);
 
 /* Collective allocation in a space, as spaces and heap routines share it. fn for messages. */

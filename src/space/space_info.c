@@ -100,9 +100,10 @@ static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
         info->where[0] = '\0';
 }
 
-void stp_struct_check(size_t nbytes, size_t least, size_t size, const char *what, const char *fn)
+void stp_struct_check(size_t nbytes, size_t min_bytes, size_t size, const char *what,
+                      const char *fn)
 {
-    if (nbytes < least || nbytes > INFO_BYTES_MAX)
+    if (nbytes < min_bytes || nbytes > INFO_BYTES_MAX)
         stp_fatal(fn, "%s is %zu: begin with the initializer of that structure (%zu)", what, nbytes,
                   size);
 }

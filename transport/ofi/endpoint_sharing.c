@@ -155,11 +155,11 @@ static struct stp_ofi_endpoint *endpoint_take_locked(void)
     return made;
 }
 
-struct stp_ofi_endpoint *stp_ofi_endpoint_take(bool alone)
+struct stp_ofi_endpoint *stp_ofi_endpoint_take(bool one_thread)
 {
     struct stp_ofi_endpoint *endpoint = NULL;
 
-    if (!alone) return &stp_ofi.main;
+    if (!one_thread) return &stp_ofi.main;
     pthread_mutex_lock(&stp_ofi.endpoints_lock);
     endpoint = endpoint_take_locked();
     if (endpoint != NULL) endpoint->n_ctxs++;

@@ -40,7 +40,7 @@ void stp_ofi_shm_explain_failure(const struct stp_core *core);
  * Open the liveness socket of this PE, on the interface of the provider's address name, and fill
  * the STP_OFI_LIVENESS bytes at mine with how it is reached. Later calls repeat the first's answer.
  */
-void stp_ofi_liveness_listen(const void *name, void *mine);
+void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out);
 
 /* All liveness sockets are known: the last bytes of each PE's entry in stp_ofi.world. */
 void stp_ofi_liveness_set_known(void);

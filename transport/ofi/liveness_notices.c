@@ -238,11 +238,11 @@ static int open_at(struct stp_ofi_liveness_addr *line)
     return 0;
 }
 
-void stp_ofi_liveness_listen(const void *name, void *mine)
+void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out)
 {
     struct stp_ofi_liveness_addr line = life.mine;
 
-    if (life.listen_fd < 0 && line_choose(&line, name)) {
+    if (life.listen_fd < 0 && line_choose(&line, provider_addr)) {
         int rc = open_at(&line);
 
         if (rc < 0) {
@@ -256,12 +256,12 @@ void stp_ofi_liveness_listen(const void *name, void *mine)
             line.family = STP_OFI_LINE_NONE;
         } else if (stp_ofi_speaks_ip()) {
             /* A peer that doubts that this process lives connects to that socket, too. */
-            stp_ofi_listener_find(name);
+            stp_ofi_listener_find(provider_addr);
         }
     }
     if (!life.atfork) life.atfork = pthread_atfork(NULL, NULL, close_in_child) == 0;
     life.mine = line;
-    memcpy(mine, &line, sizeof(line));
+    memcpy(mine_out, &line, sizeof(line));
 }
 
 uint64_t stp_ofi_shm_of(int pe)

@@ -244,7 +244,7 @@ static inline bool stp_ofi_endpoint_busy(const struct stp_ofi_endpoint *endpoint
 }
 
 /* An endpoint for one more context, which one thread at a time uses or any. Never NULL. */
-struct stp_ofi_endpoint *stp_ofi_endpoint_take(bool alone);
+struct stp_ofi_endpoint *stp_ofi_endpoint_take(bool one_thread);
 void stp_ofi_endpoint_give(struct stp_ofi_endpoint *endpoint);
 
 void stp_ofi_extra_endpoints_close(void); /* all but the main one */
