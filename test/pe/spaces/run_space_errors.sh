@@ -4,6 +4,7 @@
 # the routine and what was wrong; or is a return value, with such a line, and the job goes on.
 #
 # usage: run_space_errors.sh PROGRAM NP LAUNCHER [ARGUMENT...]
+#   PART of the mistakes, in the environment: creation, life, use; default: all
 set -u
 . "$(dirname "$0")/../job.sh"
 
@@ -142,115 +143,118 @@ life=(cpu gpu fam)
 if [ "${SHMEM_NODE:-on}" = off ]; then
     kinds=(cpu gpu)
     life=(gpu)
-else
-    creation
-    fam_paths
 fi
 
 # ---- life --------------------------------------------------------------------------------------
 
-for kind in "${life[@]}"; do
-    told destroy_held  $kind "shmem_space_destroy: 1 teams, contexts and handles of kernels hold space [0-9]+"
-    told destroy_twice $kind \
-        "shmem_space_destroy: space 0x[0-9a-f]+ is not a live space: it was destroyed"
-    told destroy_stale $kind \
-        "shmem_space_destroy: space 0x[0-9a-f]+ is not a live space: it was destroyed"
-    told live          $kind \
-        "shmem_space_destroy: space [0-9]+ goes with 1 allocations of 8[0-9]{3} bytes still live"
-    stale="space 0x[0-9a-f]+ is not a live space: it was destroyed"
-    ends stale_malloc  $kind any shmem_space_malloc   "$stale"
-    ends stale_calloc  $kind any shmem_space_calloc   "$stale"
-    ends stale_free    $kind any shmem_space_free     "$stale"
-    ends stale_caps    $kind any shmem_space_get_caps "$stale"
-    ends stale_team    $kind any shmem_space_get_team "$stale"
-    ends stale_next    $kind any shmem_space_malloc   "$stale"
-    ends stale_ctx     $kind any shmemx_ctx_create    "config->$stale"
-    ends stale_ptr     $kind any shmem_free \
-        "ptr 0x[0-9a-f]+ was allocated from space [0-9]+ \($kind, 1048576 bytes\), .*destroyed"
-    ends no_handle     $kind any shmem_space_malloc   "space 0x[0-9a-f]+ .*: no create gave"
-    initializer="begin with SHMEMX_SPACE_INFO_INITIALIZER"
-    ends query_zero    $kind any shmemx_space_query   "info->struct_size is 0: $initializer"
-    ends query_short   $kind any shmemx_space_query   "info->struct_size is [0-9]+: $initializer"
-    ends query_huge    $kind any shmemx_space_query   "info->struct_size is 4097: $initializer"
-    ends double_free   $kind any shmem_space_free "ptr 0x[0-9a-f]+ .*freed before"
-    ends interior      $kind any shmem_space_free "ptr 0x[0-9a-f]+ is 8 bytes inside"
-    ends free_other    $kind any shmem_space_free \
-        "belongs to space [0-9]+ \($kind, 1048576 bytes\), not to space [0-9]+"
-    ends free_private  $kind any shmem_space_free "was not allocated from symmetric memory"
-    ends free_heap     $kind any shmem_space_free "belongs to space 2 \(cpu, 16777216 bytes\), not"
-done
+end_of_spaces()
+{
+    for kind in "${life[@]}"; do
+        told destroy_held  $kind "shmem_space_destroy: 1 teams, contexts and handles of kernels hold space [0-9]+"
+        told destroy_twice $kind \
+            "shmem_space_destroy: space 0x[0-9a-f]+ is not a live space: it was destroyed"
+        told destroy_stale $kind \
+            "shmem_space_destroy: space 0x[0-9a-f]+ is not a live space: it was destroyed"
+        told live          $kind \
+            "shmem_space_destroy: space [0-9]+ goes with 1 allocations of 8[0-9]{3} bytes still live"
+        stale="space 0x[0-9a-f]+ is not a live space: it was destroyed"
+        ends stale_malloc  $kind any shmem_space_malloc   "$stale"
+        ends stale_calloc  $kind any shmem_space_calloc   "$stale"
+        ends stale_free    $kind any shmem_space_free     "$stale"
+        ends stale_caps    $kind any shmem_space_get_caps "$stale"
+        ends stale_team    $kind any shmem_space_get_team "$stale"
+        ends stale_next    $kind any shmem_space_malloc   "$stale"
+        ends stale_ctx     $kind any shmemx_ctx_create    "config->$stale"
+        ends stale_ptr     $kind any shmem_free \
+            "ptr 0x[0-9a-f]+ was allocated from space [0-9]+ \($kind, 1048576 bytes\), .*destroyed"
+        ends no_handle     $kind any shmem_space_malloc   "space 0x[0-9a-f]+ .*: no create gave"
+        initializer="begin with SHMEMX_SPACE_INFO_INITIALIZER"
+        ends query_zero    $kind any shmemx_space_query   "info->struct_size is 0: $initializer"
+        ends query_short   $kind any shmemx_space_query   "info->struct_size is [0-9]+: $initializer"
+        ends query_huge    $kind any shmemx_space_query   "info->struct_size is 4097: $initializer"
+        ends double_free   $kind any shmem_space_free "ptr 0x[0-9a-f]+ .*freed before"
+        ends interior      $kind any shmem_space_free "ptr 0x[0-9a-f]+ is 8 bytes inside"
+        ends free_other    $kind any shmem_space_free \
+            "belongs to space [0-9]+ \($kind, 1048576 bytes\), not to space [0-9]+"
+        ends free_private  $kind any shmem_space_free "was not allocated from symmetric memory"
+        ends free_heap     $kind any shmem_space_free "belongs to space 2 \(cpu, 16777216 bytes\), not"
+    done
 
-if [ "${SHMEM_NODE:-on}" != off ]; then
-    ends free_named fam any shmem_free \
-        "ptr 0x[0-9a-f]+ is the block that \"bytes\" is the name of: forget the name first"
-    rm -f "$dir/fam/free_named.fam" # of a job that did not end by itself
-fi
+    if [ "${SHMEM_NODE:-on}" != off ]; then
+        ends free_named fam any shmem_free \
+            "ptr 0x[0-9a-f]+ is the block that \"bytes\" is the name of: forget the name first"
+        rm -f "$dir/fam/free_named.fam" # of a job that did not end by itself
+    fi
+}
 
 # ---- use ---------------------------------------------------------------------------------------
 
-# What a space keeps for its growth, in the window and outside it: by the library, and by the trap.
-kept="offset 4194304 of space .*which has 1048576 bytes now and may grow to 67108864"
-if [ "${SHMEM_NODE:-on}" = off ]; then
-    ends kept_put cpu $last shmem_long_p "dest 0x[0-9a-f]+ .*$kept"
-else
-    for window in 0 64m; do
-        ends kept_put   cpu any 'shmem_long_p(: access to 0x[0-9a-f]+)?' "$kept" \
-            SHMEM_WINDOW_SIZE=$window
-        ends kept_store cpu any 'access to 0x[0-9a-f]+' "$kept" SHMEM_WINDOW_SIZE=$window
-    done
-    ends store_beyond cpu any 'access to 0x[0-9a-f]+' "no space of (PE [0-9]+ of this node|this PE)"
-    # AddressSanitizer says itself what no space is near.
-    [ -n "${ASAN_OPTIONS-}" ] || ends store_beyond fam any 'access to 0x[0-9a-f]+' ""
-fi
+use()
+{
+    # What a space keeps for its growth, in the window and outside it: by the library, and by the trap.
+    kept="offset 4194304 of space .*which has 1048576 bytes now and may grow to 67108864"
+    if [ "${SHMEM_NODE:-on}" = off ]; then
+        ends kept_put cpu $last shmem_long_p "dest 0x[0-9a-f]+ .*$kept"
+    else
+        for window in 0 64m; do
+            ends kept_put   cpu any 'shmem_long_p(: access to 0x[0-9a-f]+)?' "$kept" \
+                SHMEM_WINDOW_SIZE=$window
+            ends kept_store cpu any 'access to 0x[0-9a-f]+' "$kept" SHMEM_WINDOW_SIZE=$window
+        done
+        ends store_beyond cpu any 'access to 0x[0-9a-f]+' "no space of (PE [0-9]+ of this node|this PE)"
+        # AddressSanitizer says itself what no space is near.
+        [ -n "${ASAN_OPTIONS-}" ] || ends store_beyond fam any 'access to 0x[0-9a-f]+' ""
+    fi
 
-for kind in "${kinds[@]}"; do
-    gone="it was in space [0-9]+ \($kind, 1048576 bytes\), which was destroyed"
-    if [ "${SHMEM_NODE:-on}" != off ]; then
-        ends put_stale  $kind any   shmem_long_p "dest 0x[0-9a-f]+ .*$gone" SHMEM_CHECK=1
-        ends put_beyond $kind $last shmem_long_put "dest .*past the end of its space" SHMEM_CHECK=1
-        ends get_beyond $kind $last shmem_long_get "source .*past the end of its space" \
-            SHMEM_CHECK=1
+    for kind in "${kinds[@]}"; do
+        gone="it was in space [0-9]+ \($kind, 1048576 bytes\), which was destroyed"
+        if [ "${SHMEM_NODE:-on}" != off ]; then
+            ends put_stale  $kind any   shmem_long_p "dest 0x[0-9a-f]+ .*$gone" SHMEM_CHECK=1
+            ends put_beyond $kind $last shmem_long_put "dest .*past the end of its space" SHMEM_CHECK=1
+            ends get_beyond $kind $last shmem_long_get "source .*past the end of its space" \
+                SHMEM_CHECK=1
+        fi
+        if [ $kind != cpu ] || [ "${SHMEM_NODE:-on}" = off ]; then
+            ends put_stale  $kind any   shmem_long_p   "dest 0x[0-9a-f]+ .*$gone"
+            ends get_stale  $kind any   shmem_long_get "source 0x[0-9a-f]+ .*$gone"
+            ends amo_stale  $kind any   shmem_long_atomic_inc "dest 0x[0-9a-f]+ .*$gone"
+            ends put_beyond $kind $last shmem_long_put "dest .*past the end of its space"
+            ends get_beyond $kind $last shmem_long_get "source .*past the end of its space"
+        else # the window: loads and stores are not looked at, they trap, and the trap is explained
+            none="no space of PE [0-9]+ of this node"
+            ends put_beyond $kind any '(shmem_long_put: )?access to 0x[0-9a-f]+' "$none"
+            ends get_beyond $kind any '(shmem_long_get: )?access to 0x[0-9a-f]+' "$none"
+            gone+=", of PE [0-9]+ of this node"
+            ends put_stale $kind any 'shmem_long_p: access to 0x[0-9a-f]+' "$gone"
+            ends get_stale $kind any '(shmem_long_get: )?access to 0x[0-9a-f]+' "$gone"
+            ends amo_stale $kind any 'shmem_long_atomic_inc: access to 0x[0-9a-f]+' "$gone"
+        fi
+        ends put_past_block $kind $last shmem_long_put "dest .*past its allocation" SHMEM_CHECK=1
+        ends amo_unaligned  $kind $last shmem_long_atomic_inc "not aligned to 8"    SHMEM_CHECK=1
+        [ "$np" -lt 2 ] && continue
+        ends malloc_differs $kind any shmem_space_malloc "differ between PEs" SHMEM_CHECK=1
+        ends calloc_differs $kind any shmem_space_calloc "differ between PEs" SHMEM_CHECK=1
+        ends free_differs   $kind any shmem_space_free   "differ between PEs" SHMEM_CHECK=1
+        mixed="is in space [0-9]+ on PE 0, but not on PE $last"
+        ends mixed_dest     $kind any shmem_long_broadcast  "dest $mixed"   SHMEM_CHECK=1
+        ends mixed_source   $kind any shmem_long_sum_reduce "source $mixed" SHMEM_CHECK=1
+    done
+    for kind in "${kinds[@]}"; do
+        bound="0x[0-9a-f]+ is not in space [0-9]+, to which the context is bound"
+        ends bound_put    $kind $last shmem_ctx_long_p          "dest $bound"   SHMEM_CHECK=1
+        ends bound_get    $kind $last shmem_ctx_long_g          "source $bound" SHMEM_CHECK=1
+        ends bound_amo    $kind $last shmem_ctx_long_atomic_inc "dest $bound"   SHMEM_CHECK=1
+        ends bound_data   $kind $last shmem_ctx_long_put_signal "dest $bound"   SHMEM_CHECK=1
+        ends bound_signal $kind $last shmem_ctx_long_put_signal "sig_addr $bound" SHMEM_CHECK=1
+    done
+    ends private_dest gpu $last shmem_long_put        "dest 0x[0-9a-f]+ .*not symmetric"
+    ends private_amo  gpu $last shmem_long_atomic_inc "dest 0x[0-9a-f]+ .*not symmetric"
+    if [ "$np" -gt 1 ]; then
+        ends put_outside gpu 0 shmem_long_p "dest 0x[0-9a-f]+ .*PE 1 has no part of" FAKECUDA_RANKS=0
+        ends coll_outside gpu any shmem_long_broadcast "(dest|source) " FAKECUDA_RANKS=0 SHMEM_CHECK=1
+        ends get_outside gpu 0 shmem_long_g "source 0x[0-9a-f]+ .*PE 1 has no part of" FAKECUDA_RANKS=0
     fi
-    if [ $kind != cpu ] || [ "${SHMEM_NODE:-on}" = off ]; then
-        ends put_stale  $kind any   shmem_long_p   "dest 0x[0-9a-f]+ .*$gone"
-        ends get_stale  $kind any   shmem_long_get "source 0x[0-9a-f]+ .*$gone"
-        ends amo_stale  $kind any   shmem_long_atomic_inc "dest 0x[0-9a-f]+ .*$gone"
-        ends put_beyond $kind $last shmem_long_put "dest .*past the end of its space"
-        ends get_beyond $kind $last shmem_long_get "source .*past the end of its space"
-    else # the window: loads and stores are not looked at, they trap, and the trap is explained
-        none="no space of PE [0-9]+ of this node"
-        ends put_beyond $kind any '(shmem_long_put: )?access to 0x[0-9a-f]+' "$none"
-        ends get_beyond $kind any '(shmem_long_get: )?access to 0x[0-9a-f]+' "$none"
-        gone+=", of PE [0-9]+ of this node"
-        ends put_stale $kind any 'shmem_long_p: access to 0x[0-9a-f]+' "$gone"
-        ends get_stale $kind any '(shmem_long_get: )?access to 0x[0-9a-f]+' "$gone"
-        ends amo_stale $kind any 'shmem_long_atomic_inc: access to 0x[0-9a-f]+' "$gone"
-    fi
-    ends put_past_block $kind $last shmem_long_put "dest .*past its allocation" SHMEM_CHECK=1
-    ends amo_unaligned  $kind $last shmem_long_atomic_inc "not aligned to 8"    SHMEM_CHECK=1
-    [ "$np" -lt 2 ] && continue
-    ends malloc_differs $kind any shmem_space_malloc "differ between PEs" SHMEM_CHECK=1
-    ends calloc_differs $kind any shmem_space_calloc "differ between PEs" SHMEM_CHECK=1
-    ends free_differs   $kind any shmem_space_free   "differ between PEs" SHMEM_CHECK=1
-    mixed="is in space [0-9]+ on PE 0, but not on PE $last"
-    ends mixed_dest     $kind any shmem_long_broadcast  "dest $mixed"   SHMEM_CHECK=1
-    ends mixed_source   $kind any shmem_long_sum_reduce "source $mixed" SHMEM_CHECK=1
-done
-for kind in "${kinds[@]}"; do
-    bound="0x[0-9a-f]+ is not in space [0-9]+, to which the context is bound"
-    ends bound_put    $kind $last shmem_ctx_long_p          "dest $bound"   SHMEM_CHECK=1
-    ends bound_get    $kind $last shmem_ctx_long_g          "source $bound" SHMEM_CHECK=1
-    ends bound_amo    $kind $last shmem_ctx_long_atomic_inc "dest $bound"   SHMEM_CHECK=1
-    ends bound_data   $kind $last shmem_ctx_long_put_signal "dest $bound"   SHMEM_CHECK=1
-    ends bound_signal $kind $last shmem_ctx_long_put_signal "sig_addr $bound" SHMEM_CHECK=1
-done
-ends private_dest gpu $last shmem_long_put        "dest 0x[0-9a-f]+ .*not symmetric"
-ends private_amo  gpu $last shmem_long_atomic_inc "dest 0x[0-9a-f]+ .*not symmetric"
-if [ "$np" -gt 1 ]; then
-    ends put_outside gpu 0 shmem_long_p "dest 0x[0-9a-f]+ .*PE 1 has no part of" FAKECUDA_RANKS=0
-    ends coll_outside gpu any shmem_long_broadcast "(dest|source) " FAKECUDA_RANKS=0 SHMEM_CHECK=1
-    ends get_outside gpu 0 shmem_long_g "source 0x[0-9a-f]+ .*PE 1 has no part of" FAKECUDA_RANKS=0
-fi
+}
 
 # ---- a device, or a PE, is lost in the middle -----------------------------------------------
 
@@ -266,19 +270,36 @@ lost()
         echo "ok   $name (status $status)"
     fi
 }
-for result in 719 700 214; do
-    lost FAKECUDA_FAIL=cuStreamSynchronize@5+:$result
-done
-lost "FAKECUDA_FAIL=cuStreamSynchronize#$last@40+:719"
-lost FAKECUDA_FAIL=cuMemcpyAsync@7:719,cuMemcpyDtoHAsync_v2@7:719,cuMemcpyHtoDAsync_v2@7:719
-lost "FAKECUDA_FAIL=cuMemcpyHtoDAsync_v2#$last@9:700" SHMEM_GPU_IPC=off
-lost "FAKECUDA_FAIL=cuMemcpyDtoHAsync_v2#$last@9:700" SHMEM_GPU_IPC=off
-if [ "$np" -gt 1 ]; then
-    for kind in "${kinds[@]}"; do
-        job "killed $kind" LD_LIBRARY_PATH="$fake" -- killed $kind || continue
-        [ $status -ne 0 ] && echo "ok   killed $kind (status $status)" ||
-            fail "killed $kind" "status 0"
+
+losses()
+{
+    for result in 719 700 214; do
+        lost FAKECUDA_FAIL=cuStreamSynchronize@5+:$result
     done
-fi
+    lost "FAKECUDA_FAIL=cuStreamSynchronize#$last@40+:719"
+    lost FAKECUDA_FAIL=cuMemcpyAsync@7:719,cuMemcpyDtoHAsync_v2@7:719,cuMemcpyHtoDAsync_v2@7:719
+    lost "FAKECUDA_FAIL=cuMemcpyHtoDAsync_v2#$last@9:700" SHMEM_GPU_IPC=off
+    lost "FAKECUDA_FAIL=cuMemcpyDtoHAsync_v2#$last@9:700" SHMEM_GPU_IPC=off
+    if [ "$np" -gt 1 ]; then
+        for kind in "${kinds[@]}"; do
+            job "killed $kind" LD_LIBRARY_PATH="$fake" -- killed $kind || continue
+            [ $status -ne 0 ] && echo "ok   killed $kind (status $status)" ||
+                fail "killed $kind" "status 0"
+        done
+    fi
+}
+
+part=${PART:-all}
+case $part in
+    creation|all)
+        if [ "${SHMEM_NODE:-on}" != off ]; then
+            creation
+            fam_paths
+        elif [ $part = creation ]; then
+            exit 77 # the same through the fabric
+        fi ;;&
+    life|all) end_of_spaces ;;&
+    use|all) use; losses ;;
+esac
 ls -A "$dir/fam" | grep -q . && fail fam "files are left in SHMEM_FAM_PATH: $(ls -A "$dir/fam")"
 exit $((failed * 2))
