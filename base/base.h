@@ -311,7 +311,7 @@ static inline void stp_cpu_relax(void)
 /*
  * Set for how many polls waits spin before they yield (cpu_mask.c): polls, or, if that is negative,
  * a number that depends on whether the host has a core for each PE. Where it has not, long waits
- * also sleep: see stp_yield().
+ * also sleep: see stp_yield_is_hook_due().
  */
 void stp_wait_choose(int polls, bool enough_cores);
 
@@ -348,13 +348,14 @@ void stp_wait_sleep(const uint32_t *word, uint32_t seen);
  */
 #define STP_YIELD_CROWDED 256
 extern unsigned stp_yield_turns;
-bool stp_yield(unsigned turns);
+bool stp_yield_is_hook_due(unsigned turns);
 void stp_yield_and_run_hook(unsigned turns);
 
 /* State of one wait: spin stp_wait_spin times, then yield each time. Start with {0}. */
 struct stp_wait {
     int polls;
-    unsigned turns; /* of the loop: how long it lasts (wait_state_page.h, stp_yield()) */
+    unsigned
+        turns; /* of the loop: how long it lasts (wait_state_page.h, stp_yield_is_hook_due()) */
 };
 
 static inline void stp_wait_step(struct stp_wait *wait)

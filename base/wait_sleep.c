@@ -44,5 +44,5 @@ void stp_wait_sleep(const uint32_t *word, uint32_t seen)
 
 void stp_yield_and_run_hook(unsigned turns)
 {
-    if (stp_yield(turns)) stp_wait_run_hook();
+    if (stp_yield_is_hook_due(turns)) stp_wait_run_hook();
 }

@@ -4,7 +4,7 @@
  * job and without one. What a device is, its kind knows. Design: docs/design/spaces.md.
  */
 #include "runtime_lock.h"
-#include "space/space.h"
+#include "space/space_lifecycle.h"
 
 /*
  * In a job the kinds have found their devices. Without one they look for them here, until

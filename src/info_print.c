@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "coll/coll.h"
-#include "core/core.h"
+#include "core/job_state.h"
 #include "pshmem.h"
 
 #ifdef __clang__

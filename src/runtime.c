@@ -11,9 +11,9 @@
 #include "pshmem.h"
 #include "rma/rma.h"
 #include "runtime_lock.h"
-#include "space/space.h"
+#include "space/space_lifecycle.h"
 #include "gpu/stream_engine.h"
-#include "team/team.h"
+#include "team/team_create.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -307,7 +307,7 @@ static void runtime_start(void)
     __atomic_store_n(&stp_wait_hook, &hooks, __ATOMIC_RELEASE);
     stp_space_attach();
     if (stp_rt.has_fabric) runtime_connect();
-    stp_boot_done();
+    stp_boot_release_descriptors();
     stp_team_init();
     stp_ctx_init();
     stp_space_activate_heap();
@@ -330,7 +330,7 @@ static void runtime_part(enum stp_pe_exit how)
 static void runtime_last_words(void)
 {
     if (stp_rt.has_fabric) stp_rt.fabric.finish();
-    if (stp_rt.n_nodes > 1) stp_coll_final_sync(stp_team_world);
+    if (stp_rt.n_nodes > 1) stp_team_last_sync(stp_team_world);
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
     stp_boot_node_barrier(); /* on one node it is the last sync, too, in which PEs may sleep */

@@ -51,7 +51,7 @@ ARROWS = {
 }
 # file -> its row of ARROWS, where that is not its directory's.
 FILES = dict.fromkeys([f"src/diag/{name}" for name in (
-    "addr2line.c", "hang_rows.c", "hang_rows.h", "supervisor.h", "find_pes.c", "find_pes.h", "supervisor.c", "status.c",
+    "addr2line.c", "hang_rows.c", "hang_rows.h", "launcher_parent.h", "find_pes.c", "find_pes.h", "launcher_parent.c", "status.c",
     "stdin_relay.c")], "oshrun")
 # <system header> prefix -> the directories that may see it.
 FOREIGN = {

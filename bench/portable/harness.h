@@ -187,7 +187,7 @@ void bench_verify_fill(const struct bench *bench, struct bench_run *run, uint64_
 void bench_verify_check(const struct bench *bench, struct bench_run *run, uint64_t block,
                         uint64_t n_ops);
 
-/* ---- stats.c ---------------------------------------------------------------- */
+/* ---- stats_clock.c ---------------------------------------------------------------- */
 
 double bench_clock_cost_ns(void);
 
@@ -204,7 +204,7 @@ const char *bench_unit(const struct bench *bench);
 bool bench_more_is_better(const struct bench *bench);
 bool bench_by_many(const struct bench *bench); /* several PEs measure, if the row has as many */
 
-/* ---- machine.c, disturbance.c --------------------------------------------------- */
+/* ---- machine_noise.c, disturbance.c --------------------------------------------------- */
 
 struct bench_place {
     char host[BENCH_NAME_LEN];

@@ -59,7 +59,7 @@ static inline CUdeviceptr stp_cuda_address(const void *ptr)
     return (CUdeviceptr)(uintptr_t)ptr;
 }
 
-/* ---- driver.c: finding the driver and the devices ------------------------------- */
+/* ---- driver_and_contexts.c: finding the driver and the devices ------------------------------- */
 
 bool stp_cuda_probe_library(void); /* the rows of the kind's table, see there */
 void stp_cuda_set_missing(int leader);
@@ -81,7 +81,7 @@ void stp_cuda_tell(CUresult result, const char *call);
 /* What the driver says of a device; 0 also where it does not say it. */
 int stp_cuda_attribute(const struct cuda_device *device, CUdevice_attribute attribute);
 
-/* ---- driver.c: contexts ----------------------------------------------------------- */
+/* ---- driver_and_contexts.c: contexts --------------------------------------------------------- */
 
 /* Hold the device's primary context. 0 or -errno, logged. Undo. */
 int stp_cuda_retain(struct cuda_device *device);
@@ -200,7 +200,7 @@ int stp_cuda_reduce(struct stp_queue *queue, const struct stp_reduction *reducti
  * spaces any more.
  */
 void stp_cuda_reduce_prepare(struct cuda_device *device);
-void stp_cuda_reduce_end(struct cuda_device *device);
+void stp_cuda_reduce_unload(struct cuda_device *device);
 
 /* ---- device_copy.c, queue.c -------------------------------------------------------- */
 

@@ -144,7 +144,7 @@ void stp_cuda_reduce_prepare(struct cuda_device *device)
     (void)reduce_get(device);
 }
 
-void stp_cuda_reduce_end(struct cuda_device *device)
+void stp_cuda_reduce_unload(struct cuda_device *device)
 {
     struct cuda_reducer *reducer;
 

@@ -202,7 +202,7 @@ static void gpu_end(struct cuda_device *device)
     gpu_count_locked(device, -1);
     if (!stp_cuda_has_spaces(device)) {
         stp_cuda_streams_drain(device, true);
-        stp_cuda_reduce_end(device);
+        stp_cuda_reduce_unload(device);
         stp_cuda_pin_drop(device);
     }
     pthread_mutex_unlock(&gpu_ends_lock);

@@ -204,7 +204,7 @@ void stp_stream_words_free(int ordinal, void *words)
     stp_cuda_release(device);
 }
 
-void stp_streams_release_contexts(void)
+void stp_streams_release_cuda_contexts(void)
 {
     for (int i = 0; i < stp_cuda.n_devices; i++)
         if (__atomic_exchange_n(&held[i], false, __ATOMIC_RELAXED))

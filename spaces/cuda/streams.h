@@ -21,8 +21,8 @@ struct stp_stream {
 
 /*
  * Know a stream. device: whose default streams 0, 1 and 2 are; -1: the one this PE would choose.
- * The context is held until stp_streams_release_contexts(). 0; -ENODEV, -EINVAL, with the reason in
- * why.
+ * The context is held until stp_streams_release_cuda_contexts(). 0; -ENODEV, -EINVAL, with the
+ * reason in why.
  */
 int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *why);
 
@@ -62,6 +62,6 @@ void *stp_stream_words(int device, size_t nbytes, char *why);
 void stp_stream_words_free(int device, void *words);
 
 /* Let go of the contexts. */
-void stp_streams_release_contexts(void);
+void stp_streams_release_cuda_contexts(void);
 
 #endif /* STP_STREAMS_H */

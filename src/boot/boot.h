@@ -93,7 +93,7 @@ const void *stp_boot_addrs(void);
  */
 const struct stp_fabric_region *stp_boot_regions(unsigned number);
 bool stp_boot_heap_registered(void);
-void stp_boot_done(void); /* descriptors may go */
+void stp_boot_release_descriptors(void); /* descriptors may go */
 
 /* Wait for all PEs of the node; usable from attach to detach. */
 void stp_boot_node_barrier(void);

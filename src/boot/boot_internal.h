@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the files of the start share: boot.c (launcher, node file), exchange.c (PE infos) and
- * network.c (which interface reaches the other hosts). Design: docs/design/launch.md.
+ * network_choice.c (which interface reaches the other hosts). Design: docs/design/launch.md.
  */
 #ifndef STP_BOOT_INTERNAL_H
 #define STP_BOOT_INTERNAL_H
 
 #include "boot.h"
-#include "core/core.h"
+#include "core/job_state.h"
 
 #define STP_BOOT_VERSION_MAX 32
 

@@ -6,13 +6,13 @@
 #ifndef STP_COLL_H
 #define STP_COLL_H
 
-#include "core/core.h"
+#include "core/job_state.h"
 
 /* ---- collectives; they return 0 ------------------------------------ */
 
 int stp_coll_sync(struct stp_team *team);
 /* The last sync of a team: on return nobody reads or writes this PE's area any more. */
-void stp_coll_final_sync(struct stp_team *team);
+void stp_team_last_sync(struct stp_team *team);
 /*
  * Meet all members once in the life of a team, by words that no other collective touches. word: not
  * 0, told to some other nodes. Returns the PE whose word is the smallest of those that came from

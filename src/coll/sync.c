@@ -107,7 +107,7 @@ int stp_coll_sync(struct stp_team *team)
     return 0;
 }
 
-void stp_coll_final_sync(struct stp_team *team)
+void stp_team_last_sync(struct stp_team *team)
 {
     sync_team(team, true);
 }

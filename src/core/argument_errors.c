@@ -2,7 +2,7 @@
 /*
  * What the whole library reads of the job, and errors that any routine may make.
  */
-#include "core.h"
+#include "job_state.h"
 
 struct stp_runtime stp_rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

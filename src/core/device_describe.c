@@ -2,7 +2,7 @@
 /*
  * What is known of a device, as programs and reports are told. Design: docs/design/spaces.md.
  */
-#include "core.h"
+#include "job_state.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * What the handle of a space means, and what names it has. Nothing here communicates.
  * Design: docs/design/spaces.md.
  */
-#include "core.h"
+#include "job_state.h"
 
 #include <string.h>
 

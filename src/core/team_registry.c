@@ -3,7 +3,7 @@
  * Team structures: where they are kept, what a handle means, who is a member. Nothing here
  * communicates. Design: docs/design/teams.md.
  */
-#include "core.h"
+#include "job_state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * of memory that oshrun has open, which they reach by /proc; when the launcher has ended, addr2line
  * is asked. What the PEs print goes its own way. Design: docs/design/launch.md.
  */
-#include "supervisor.h"
+#include "launcher_parent.h"
 
 #include "base/node_file_trailer.h"
 

@@ -7,8 +7,8 @@
  */
 #include "crash.h"
 
-#include "core/core.h"
-#include "symbol.h"
+#include "core/job_state.h"
+#include "symbol_names.h"
 #include "spaces/space_registry.h"
 
 #include <errno.h>

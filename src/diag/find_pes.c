@@ -7,7 +7,7 @@
  */
 #include "find_pes.h"
 
-#include "supervisor.h"
+#include "launcher_parent.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -5,7 +5,7 @@
 #include "hang.h"
 
 #include "rma/rma.h"
-#include "symbol.h"
+#include "symbol_names.h"
 
 #include <stdio.h>
 #include <string.h>

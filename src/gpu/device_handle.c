@@ -7,8 +7,8 @@
 
 #include "coll/coll.h"
 #include "rma/rma.h"
-#include "space/space.h"
-#include "team/team.h"
+#include "space/space_lifecycle.h"
+#include "team/team_create.h"
 
 #include "pshmem.h"
 

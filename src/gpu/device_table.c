@@ -7,7 +7,7 @@
 #include "device_handle.h"
 
 #include "rma/rma.h"
-#include "space/space.h"
+#include "space/space_lifecycle.h"
 
 #include <errno.h>
 

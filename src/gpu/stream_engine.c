@@ -187,7 +187,7 @@ static int stream_start_locked(int device, char *why)
     if (streams.words == NULL) return -ENOMEM;
     streams.device = device;
     snprintf(why, STP_STREAM_WHY, "no context for operations on streams");
-    if (stp_ctx_open_stream() != 0) goto err_words;
+    if (stp_ctx_open_for_stream_thread() != 0) goto err_words;
     /* made now: what registers memory may wait for streams, which may then wait for us */
     stp_bounce_give(stp_bounce_wait_take());
     streams.stop = false;
@@ -246,7 +246,7 @@ void stp_stream_stop(void)
             stp_wait_idle_is_long(&wait);
     }
     stream_end();
-    stp_streams_release_contexts();
+    stp_streams_release_cuda_contexts();
 }
 
 /*

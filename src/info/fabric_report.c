@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/fabric_module_dlopen.h"
-#include "core/core.h"
+#include "core/job_state.h"
 #include "provider_offers.h"
 
 static void info_node(struct stp_report *report)

@@ -5,7 +5,7 @@
  */
 #include "info.h"
 
-#include "core/core.h"
+#include "core/job_state.h"
 #include "pmi/pmi.h"
 
 void stp_info_launcher(struct stp_report *report)

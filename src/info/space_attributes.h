@@ -7,7 +7,7 @@
 
 #include "report.h"
 
-#include "core/core.h"
+#include "core/job_state.h"
 
 #define STP_INFO_WHY 96
 

@@ -64,7 +64,7 @@ void stp_ctx_init(void)
     if (stp_ctx_small.fabric != NULL) stp_rt.fabric.allow_delayed_ack(stp_ctx_small.fabric);
 }
 
-int stp_ctx_open_stream(void)
+int stp_ctx_open_for_stream_thread(void)
 {
     return ctx_open(&stp_ctx_stream, stp_team_world, SHMEM_CTX_SERIALIZED);
 }

@@ -3,7 +3,7 @@
  * Atomics on words of this PE's own part that only this PE may change: of device memory and of
  * private pages. Design: docs/design/stage.md.
  */
-#include "stage.h"
+#include "stage_mailbox.h"
 
 #include "spaces/cuda/pinned_host.h"
 

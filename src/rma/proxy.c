@@ -4,7 +4,7 @@
  * order of their tickets. It runs only in PEs that have a device space, or one of private
  * memory, with others, and sleeps while there is nothing to do. Design: docs/design/stage.md.
  */
-#include "stage.h"
+#include "stage_mailbox.h"
 
 #include <errno.h>
 #include <string.h>

@@ -9,9 +9,9 @@
 
 #include "base/wait_state_page.h"
 #include "boot/boot.h"
-#include "core/core.h"
+#include "core/job_state.h"
 #include "device.h"
-#include "peer_check.h"
+#include "peer_watch.h"
 
 /* ---- where an object is (locate.c) ----------------------------------------- */
 
@@ -87,7 +87,7 @@ extern struct stp_ctx stp_ctx_proxy; /* what this PE's proxy thread does */
 
 /* Of the thread for streams: open while that runs. 0, or nonzero. */
 extern struct stp_ctx stp_ctx_stream;
-int stp_ctx_open_stream(void);
+int stp_ctx_open_for_stream_thread(void);
 void stp_ctx_close_stream(void);
 
 /* Open and close the contexts above; needs the world team and the fabric. */

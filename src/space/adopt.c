@@ -3,7 +3,7 @@
  * Memory that the program has becomes a space: shmemx_buffer_register().
  * Design: docs/design/spaces.md.
  */
-#include "space.h"
+#include "space_lifecycle.h"
 
 #include "pshmem.h"
 

@@ -7,7 +7,7 @@
 #include "create.h"
 
 #include "rma/rma.h"
-#include "team/team.h"
+#include "team/team_create.h"
 #include "spaces/cuda/pinned_host.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #ifndef STP_SPACE_CREATE_H
 #define STP_SPACE_CREATE_H
 
-#include "space.h"
+#include "space_lifecycle.h"
 
 #include "coll/coll.h"
 

@@ -3,11 +3,11 @@
  * The end of a space: refused on all members while teams or contexts of it live, else nobody uses
  * it any more when its memory goes. Design: docs/design/spaces.md.
  */
-#include "space.h"
+#include "space_lifecycle.h"
 
 #include "coll/coll.h"
 #include "rma/rma.h"
-#include "team/team.h"
+#include "team/team_create.h"
 #include "spaces/cuda/pinned_host.h"
 
 static void destroy_warn_live(const struct stp_space *space)

@@ -5,7 +5,7 @@
  * nobody sees yet; one reduction tells whether all could; then the new room is everybody's, or
  * nobody's. Design: docs/design/spaces.md.
  */
-#include "space.h"
+#include "space_lifecycle.h"
 
 #include "coll/coll.h"
 #include "spaces/cuda/pinned_host.h"

@@ -3,7 +3,7 @@
  * Parts of several PEs of a host that take memory of one place: do they fit it together?
  * Design: docs/design/kinds.md.
  */
-#include "space.h"
+#include "space_lifecycle.h"
 
 #include "coll/coll.h"
 

@@ -3,7 +3,7 @@
  * Blocks of a space that have names, by which later jobs find them. All members write the same
  * name: the first one does it, the others find it done. Design: docs/design/fam.md.
  */
-#include "space.h"
+#include "space_lifecycle.h"
 
 #include "coll/coll.h"
 

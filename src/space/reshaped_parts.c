@@ -2,7 +2,7 @@
 /*
  * The parts of named spaces that jobs of other numbers of PEs made. Design: docs/design/fam.md.
  */
-#include "space.h"
+#include "space_lifecycle.h"
 
 #include "coll/coll.h"
 #include "pshmem.h"

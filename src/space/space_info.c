@@ -2,7 +2,7 @@
 /*
  * What can be asked of spaces beyond the proposal: facts, paths, and the table of all of them.
  */
-#include "space.h"
+#include "space_lifecycle.h"
 
 #include "pshmem.h"
 #include "rma/rma.h"

@@ -4,7 +4,7 @@
  * with them. Allocation ends, and freeing begins, with a quiet of the default context and a
  * sync of the space's private team. Design: docs/design/spaces.md.
  */
-#include "space.h"
+#include "space_lifecycle.h"
 
 #include "coll/coll.h"
 #include "rma/rma.h"

@@ -2,7 +2,7 @@
 /*
  * Using spaces: allocation in them, and what can be asked of them.
  */
-#include "space.h"
+#include "space_lifecycle.h"
 
 #include "pshmem.h"
 #include "spaces/cuda/pinned_host.h"

@@ -3,7 +3,7 @@
  * Teams: sets of PEs held as a stride or a table, their life, and the questions one may ask
  * them. Splits are in split.c. Design: docs/design/teams.md.
  */
-#include "team.h"
+#include "team_create.h"
 
 #include "coll/coll.h"
 #include "rma/rma.h"
@@ -119,7 +119,7 @@ void stp_team_destroy(struct stp_team *team)
     /* No message of this PE is under way; then everybody is through with the last collective. */
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
-    stp_coll_final_sync(team);
+    stp_team_last_sync(team);
     stp_team_unlink(team);
     team_free(team);
 }

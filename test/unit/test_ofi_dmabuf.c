@@ -69,12 +69,12 @@ uint32_t fi_version(void)
     return version;
 }
 
-void stp_ofi_local_mr_list_add(unsigned number)
+void stp_ofi_local_regions_list(unsigned number)
 {
     ck_assert_uint_eq(number, NUMBER);
 }
 
-void stp_ofi_local_mr_list_remove(unsigned number)
+void stp_ofi_local_regions_unlist(unsigned number)
 {
     ck_assert_uint_eq(number, NUMBER);
 }

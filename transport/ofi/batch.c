@@ -136,7 +136,7 @@ static void post(struct stp_ofi_req *req)
 {
     bool carries = req->work.kind == STP_OFI_PACKED && stp_ofi_ack_piggyback(req);
 
-    stp_ofi_check_stale_regions(req);
+    stp_ofi_die_if_region_gone(req);
     stp_ofi_post(req);
     if (carries) stp_ofi_ack_piggybacked();
 }

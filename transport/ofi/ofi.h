@@ -401,12 +401,12 @@ static inline struct stp_fabric_region stp_ofi_resolve(const struct stp_ofi_plac
 }
 
 /* For a request that has been queued: ends the job when a region that it names has gone since. */
-void stp_ofi_check_stale_regions(const struct stp_ofi_req *req);
+void stp_ofi_die_if_region_gone(const struct stp_ofi_req *req);
 
 /* Buffers of this PE (local_mr.c). */
 
-void stp_ofi_local_mr_list_add(unsigned number);
-void stp_ofi_local_mr_list_remove(unsigned number);
+void stp_ofi_local_regions_list(unsigned number);
+void stp_ofi_local_regions_unlist(unsigned number);
 const struct stp_ofi_region *stp_ofi_local_mr_find(const void *local);
 
 /* As transport.h says, and close what is left of them at the end. */

@@ -220,7 +220,7 @@ void stp_ofi_post_or_defer_locked(struct stp_ofi_endpoint *endpoint, struct stp_
         put_aside_locked(endpoint, req);
         return;
     }
-    stp_ofi_check_stale_regions(req);
+    stp_ofi_die_if_region_gone(req);
     (void)post_try_locked(endpoint, req);
 }
 
@@ -253,7 +253,7 @@ static void retry_locked(struct stp_ofi_endpoint *endpoint)
             put_aside_locked(endpoint, req);
             continue;
         }
-        stp_ofi_check_stale_regions(req);
+        stp_ofi_die_if_region_gone(req);
         *mark = !post_try_locked(endpoint, req);
     }
 }
@@ -481,7 +481,7 @@ void stp_ofi_wait_step(struct stp_ofi_wait *wait)
     if (wait->spun++ < stp_ofi.spin) {
         stp_cpu_relax();
     } else {
-        stp_yield(wait->polls);
+        stp_yield_is_hook_due(wait->polls);
         wait->spun = stp_ofi.spin / 2; /* where cores suffice, not at each poll from now on */
     }
 }

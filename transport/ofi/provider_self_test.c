@@ -42,7 +42,7 @@ static int run(struct stp_ofi_req *req, unsigned *pending)
     while (__atomic_load_n(pending, __ATOMIC_ACQUIRE) != 0) {
         if (stp_now_ns() > end) return -FI_ETIMEDOUT;
         if (is_short(begin)) return -EMFILE;
-        if (stp_ofi_drain(ONE_ENDPOINT) == 0) stp_yield(0);
+        if (stp_ofi_drain(ONE_ENDPOINT) == 0) stp_yield_is_hook_due(0);
     }
     return -stp_ofi.failure;
 }
@@ -122,7 +122,7 @@ static int try_word(uint64_t *region, size_t at, uint64_t *local, const char **w
     *why = "lost the remote CQ data of a put to itself";
     while (*word != 7) {
         if (stp_now_ns() - begin > LIMIT_NS) return -FI_ETIMEDOUT;
-        if (stp_ofi_drain(ONE_ENDPOINT) == 0) stp_yield(0);
+        if (stp_ofi_drain(ONE_ENDPOINT) == 0) stp_yield_is_hook_due(0);
     }
     return 0;
 }

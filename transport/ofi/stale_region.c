@@ -41,7 +41,7 @@ static void check_place(const struct stp_ofi_req *req, const struct stp_ofi_plac
         die_stale(req, place->fn, place->number);
 }
 
-void stp_ofi_check_stale_regions(const struct stp_ofi_req *req)
+void stp_ofi_die_if_region_gone(const struct stp_ofi_req *req)
 {
     struct stp_ofi_piece piece;
 

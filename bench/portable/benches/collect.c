@@ -2,7 +2,7 @@
 /*
  * collect and fcollect of equal blocks, without a raw side.
  */
-#include "collective.h"
+#include "coll_fill_check.h"
 
 #if BENCH_TEAMS
 

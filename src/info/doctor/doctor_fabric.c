@@ -6,7 +6,7 @@
 #include "doctor.h"
 
 #include "boot/boot_internal.h"
-#include "core/core.h"
+#include "core/job_state.h"
 
 #include <arpa/inet.h>
 #include <limits.h>

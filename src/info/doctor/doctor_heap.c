@@ -5,7 +5,7 @@
  */
 #include "doctor.h"
 
-#include "core/core.h"
+#include "core/job_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

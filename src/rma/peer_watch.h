@@ -3,8 +3,8 @@
  * Looking after the other PEs: who has gone, who has come to the end, and telling them.
  * Design: docs/design/security.md.
  */
-#ifndef STP_PEER_CHECK_H
-#define STP_PEER_CHECK_H
+#ifndef STP_PEER_WATCH_H
+#define STP_PEER_WATCH_H
 
 #include "boot/boot.h"
 
@@ -39,4 +39,4 @@ void stp_peer_checks_close(enum stp_pe_exit how, stp_watch_meet_fn *meet);
 void stp_peer_tell_job_end(int status);
 void stp_peer_on_notice(const struct stp_notice *notice); /* as struct stp_core has it */
 
-#endif /* STP_PEER_CHECK_H */
+#endif /* STP_PEER_WATCH_H */

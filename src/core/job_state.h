@@ -5,8 +5,8 @@
  * Argument names are those of the standard; fn is the public routine's name for messages;
  * pe is a world number that the caller has checked.
  */
-#ifndef STP_CORE_H
-#define STP_CORE_H
+#ifndef STP_JOB_STATE_H
+#define STP_JOB_STATE_H
 
 #include "base/base.h"
 #include "pshmem.h"
@@ -250,4 +250,4 @@ void stp_space_forget_constants(void);
  */
 int stp_device_query(const struct stp_kind *kind, int i, shmemx_device_info_t *info);
 
-#endif /* STP_CORE_H */
+#endif /* STP_JOB_STATE_H */

@@ -3,8 +3,8 @@
  * What the stack of a thread tells: the frames of one that a signal has hit, and the names that the
  * linker has left. Design: docs/design/launch.md and hang.md.
  */
-#ifndef STP_SYMBOL_H
-#define STP_SYMBOL_H
+#ifndef STP_SYMBOL_NAMES_H
+#define STP_SYMBOL_NAMES_H
 
 #include "base/base.h"
 
@@ -19,7 +19,7 @@ void stp_backtrace(const void *hit, const void *caller);
 /* From now on also for oshrun, where it has asked for that. Reads the environment. */
 void stp_backtrace_copy_to_oshrun(int pe);
 
-/* ---- names (symbol.c) -------------------------------------------------------- */
+/* ---- names (symbol_names.c) -------------------------------------------------------- */
 
 /*
  * Returns the name of the outermost public routine that this thread is in, or NULL where the linker
@@ -30,4 +30,4 @@ const char *stp_symbol_routine(void);
 /* The global of the executable at addr, as "name" or "name+8". False: it has no name. */
 bool stp_symbol_global(const void *addr, char *text, size_t len);
 
-#endif /* STP_SYMBOL_H */
+#endif /* STP_SYMBOL_NAMES_H */

@@ -8,7 +8,7 @@
  * usage: job LAUNCHER [ARGUMENTS]
  *        job --status [PID]
  */
-#include "supervisor.h"
+#include "launcher_parent.h"
 
 #include <errno.h>
 #include <limits.h>

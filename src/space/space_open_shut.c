@@ -4,7 +4,7 @@
  * environment says about spaces. How PEs agree on a new one is in create.c.
  * Design: docs/design/spaces.md.
  */
-#include "space.h"
+#include "space_lifecycle.h"
 
 #include "coll/coll.h"
 #include "rma/rma.h"

@@ -5,8 +5,8 @@
  * requests come in by plain puts with a signal, so no message layer is needed. Design:
  * docs/design/stage.md.
  */
-#ifndef STP_STAGE_H
-#define STP_STAGE_H
+#ifndef STP_STAGE_MAILBOX_H
+#define STP_STAGE_MAILBOX_H
 
 #include "rma.h"
 
@@ -69,4 +69,4 @@ void stp_stage_amo_here(struct stp_ctx *ctx, struct stp_space *space, size_t off
                         enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
                         const void *compare, void *result, const char *fn);
 
-#endif /* STP_STAGE_H */
+#endif /* STP_STAGE_MAILBOX_H */

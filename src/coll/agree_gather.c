@@ -65,7 +65,7 @@ bool stp_coll_index_search_again(struct stp_coll_index_search *search, bool bega
 
     stp_coll_agree(search->team, &again, 1);
     if (!again || ++search->passes == SEARCH_PASSES) return false;
-    stp_yield(0);
+    stp_yield_is_hook_due(0);
     return true;
 }
 

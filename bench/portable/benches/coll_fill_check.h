@@ -3,8 +3,8 @@
  * For benches of collectives over the row's team. A PE's contribution is in run->source, the
  * result in run->remote, from run->at on.
  */
-#ifndef STEPPE_BENCH_COLLECTIVE_H
-#define STEPPE_BENCH_COLLECTIVE_H
+#ifndef STEPPE_BENCH_COLL_FILL_CHECK_H
+#define STEPPE_BENCH_COLL_FILL_CHECK_H
 
 #include "../raw_loop.h"
 
@@ -29,4 +29,4 @@ void bench_collective_check(const struct bench_run *run, const char *what, int n
     .default_max = (size_t)1 << 20, .per_pe = true, .in_source = true, .walks = true,              \
     .parameter = &bench_pes
 
-#endif /* STEPPE_BENCH_COLLECTIVE_H */
+#endif /* STEPPE_BENCH_COLL_FILL_CHECK_H */

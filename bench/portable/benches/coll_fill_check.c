@@ -2,7 +2,7 @@
 /*
  * What benches of collectives share.
  */
-#include "collective.h"
+#include "coll_fill_check.h"
 
 #include <string.h>
 

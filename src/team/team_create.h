@@ -2,10 +2,10 @@
 /*
  * Making teams and their end. Design: docs/design/teams.md.
  */
-#ifndef STP_TEAM_H
-#define STP_TEAM_H
+#ifndef STP_TEAM_CREATE_H
+#define STP_TEAM_CREATE_H
 
-#include "core/core.h"
+#include "core/job_state.h"
 
 void stp_team_init(void);
 
@@ -31,4 +31,4 @@ int stp_team_create(struct stp_team *parent, const struct stp_team_members *memb
 
 void stp_team_destroy(struct stp_team *team); /* collective over the team */
 
-#endif /* STP_TEAM_H */
+#endif /* STP_TEAM_CREATE_H */

@@ -2,11 +2,11 @@
 /*
  * Making spaces, memory in them, and their end. Design: docs/design/spaces.md.
  */
-#ifndef STP_SPACE_H
-#define STP_SPACE_H
+#ifndef STP_SPACE_LIFECYCLE_H
+#define STP_SPACE_LIFECYCLE_H
 
 #include "boot/boot.h"
-#include "core/core.h"
+#include "core/job_state.h"
 
 /*
  * The internal, data and default spaces; the last two are registered with the fabric too.
@@ -113,4 +113,4 @@ void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, 
 void stp_space_free(struct stp_space *space, void *ptr, const char *fn);
 void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const char *fn);
 
-#endif /* STP_SPACE_H */
+#endif /* STP_SPACE_LIFECYCLE_H */

@@ -2,8 +2,8 @@
 /*
  * What the files of oshrun's second half share. Design: docs/design/launch.md.
  */
-#ifndef STP_SUPERVISOR_H
-#define STP_SUPERVISOR_H
+#ifndef STP_LAUNCHER_PARENT_H
+#define STP_LAUNCHER_PARENT_H
 
 #include "base/base.h"
 
@@ -34,7 +34,7 @@ void launch_crash_frames_open(void);
 /* After its end: print lines of the source for what is there. A signal there ends that. */
 void launch_crash_frames_print(int signals);
 
-/* ---- signals (supervisor.c) ------------------------------------------------------------------ */
+/* ---- signals (launcher_parent.c) -------------------------------------------------- */
 
 /* Milliseconds until stp_now_ns() has come to that time, for poll(); 0 when it has. */
 int launch_ms_until(uint64_t end_ns);
@@ -66,4 +66,4 @@ void launch_stdin_relay_in_parent(void);
 int launch_stdin_relay_pollfds(struct pollfd fds[2]);
 void launch_stdin_relay_move(const struct pollfd fds[2]);
 
-#endif /* STP_SUPERVISOR_H */
+#endif /* STP_LAUNCHER_PARENT_H */
