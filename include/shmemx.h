@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Steppe's extensions to OpenSHMEM: names begin with shmemx_, each has a pshmemx_ twin.
+ *
+ * Errors: a wrong argument that can be seen before anything is changed makes a routine return
+ * nonzero (or NULL, or SHMEMX_PATH_NONE), a collective one on all its members, with a line that
+ * names the routine and the argument. Use of a handle that was destroyed, and of a pointer that the
+ * routine did not give, ends the job.
  */
 #ifndef SHMEMX_H
 #define SHMEMX_H
@@ -125,9 +130,9 @@ typedef struct {
 /*
  * Set the defaults, for languages that have no initializers: of as much of the structure as the
  * caller has, struct_size bytes, which becomes its struct_size. What this library does not know of
- * a longer one becomes zero. Local, any time.
+ * a longer one becomes zero. Local, any time. 0; nonzero for a size that no such structure has.
  */
-void shmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
+int shmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
 
 /*
  * shmem_space_create() with attributes (NULL: none). Collective over attr->parent alone, whose
@@ -206,7 +211,7 @@ typedef struct {
     }
 
 /* As shmemx_space_attr_init(). struct_size: up to kind at least. Local, any time. */
-void shmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size);
+int shmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size);
 
 /* Facts about a space of which this PE is a member. Local. 0; nonzero for SHMEM_SPACE_INVALID. */
 int shmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
@@ -361,8 +366,8 @@ int pshmemx_device_describe(shmem_device_type_t kind, int i, shmemx_device_info_
 int pshmemx_space_print(int fd);
 int pshmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                               shmem_space_t *space, shmem_team_t *team);
-void pshmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
-void pshmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size);
+int pshmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
+int pshmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size);
 shmemx_space_path_t pshmemx_space_path(shmem_space_t space, int pe);
 void *pshmemx_space_device_ptr(shmem_space_t space, const void *addr, int pe);
 const char *pshmemx_space_path_name(shmemx_space_path_t path);

@@ -47,12 +47,15 @@ STP_PROFILED(shmemx_device_count);
 int pshmemx_device_describe(shmem_device_type_t type, int i, shmemx_device_info_t *info)
 {
     const struct stp_kind *kind = stp_kind_find((int)type);
-    size_t nbytes = info->struct_size;
+    size_t nbytes;
     bool looks;
     shmemx_device_info_t full;
     int rc;
 
-    stp_struct_check(nbytes, sizeof(nbytes), sizeof(full), "info->struct_size", __func__);
+    if (info == NULL) return stp_reject(__func__, "info", "a null pointer");
+    nbytes = info->struct_size;
+    if (!stp_struct_known(nbytes, sizeof(nbytes), STP_STRUCT_MAX, "info", "DEVICE_INFO", __func__))
+        return 1;
     if (kind == NULL) return 1;
     looks = devices_begin();
     rc = stp_device_query(kind, i, &full);

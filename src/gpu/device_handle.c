@@ -17,10 +17,6 @@
 #include <string.h>
 
 enum { RINGS_MAX = 1024, SLOTS_MIN = 2, SLOTS_MAX = 65536 };
-enum {
-    FIRST_OPTIONS = offsetof(shmemx_device_options_t, device),
-    FIRST_MEMBERS = offsetof(shmemx_device_options_t, kind)
-};
 
 /* ---- what it is made with ---------------------------------------------------------------- */
 
@@ -31,15 +27,10 @@ static bool options_read(const shmemx_device_options_t *given, shmemx_device_opt
 
     *options = defaults;
     if (given == NULL) return true;
-    if (given->struct_size < sizeof(given->struct_size) || given->struct_size > sizeof(*options))
-        stp_fatal("shmemx_device_handle_create",
-                  "options->struct_size is %zu: begin with SHMEMX_DEVICE_OPTIONS_INITIALIZER (%zu)",
-                  given->struct_size, sizeof(*options));
-    /* the first version ended with by_ring; what fills it up is no member */
-    memcpy(options, given,
-           given->struct_size <= FIRST_OPTIONS && given->struct_size > FIRST_MEMBERS
-               ? FIRST_MEMBERS
-               : given->struct_size);
+    if (!stp_struct_known(given->struct_size, sizeof(given->struct_size), sizeof(*options),
+                          "options", "DEVICE_OPTIONS", "shmemx_device_handle_create"))
+        return false;
+    memcpy(options, given, given->struct_size); /* a program of an older header has fewer fields */
     if (options->kind != SHMEM_DEVICE_CPU && options->kind != SHMEM_DEVICE_GPU) {
         stp_error(
             "shmemx_device_handle_create: options->kind is %d: it is SHMEM_DEVICE_CPU (%d) or "
@@ -130,7 +121,7 @@ static char *words_make(struct stp_device_handle *handle, shmem_team_t team, siz
     attr.parent = team;
     attr.pinned = handle->on_gpu;
     attr.device = handle->on_gpu ? handle->gpu.device : -1;
-    if (stp_space_make(&config, &attr, &handle->words, &user_team, fn) != 0) return NULL;
+    if (stp_space_make(&config, &attr, false, &handle->words, &user_team, fn) != 0) return NULL;
     pshmem_team_destroy(stp_team_handle(user_team));
     words = stp_space_alloc(handle->words, nbytes, STP_CACHE_LINE, true, fn);
     if (words != NULL) return words;
@@ -291,11 +282,13 @@ int pshmemx_device_handle_create(shmem_team_t team_handle, const shmemx_device_o
     size_t n_rows;
     bool good;
 
-    stp_check_given(handle, __func__, "handle");
-    memset(handle, 0, sizeof(*handle));
-    if (stp_team_is_invalid(team_handle)) return 1;
+    if (stp_team_is_invalid(team_handle)) return stp_reject(__func__, "team", "SHMEM_TEAM_INVALID");
     team = stp_team_check(team_handle, __func__);
     good = options_read(given, &options) && options_find_gpu(&options, &how.gpu);
+    if (handle == NULL)
+        good = stp_reject(__func__, "handle", "a null pointer") == 0;
+    else
+        memset(handle, 0, sizeof(*handle));
     how.on_gpu = options.kind == SHMEM_DEVICE_GPU;
     how.by_ring = options.by_ring != 0;
     n_rows = stp_device_handle_count_spaces(&how) + 1; /* and the handle's own */
@@ -313,14 +306,13 @@ int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
     struct stp_space *words;
     void *memory;
 
-    stp_check_given(handle, __func__, "handle");
+    if (handle == NULL) return stp_reject(__func__, "handle", "a null pointer");
     stp_check_live(__func__);
+    if (handle->owner == NULL)
+        return stp_reject(__func__, "handle", "zero: no create gave it, or it was destroyed");
     record = stp_device_handle_if_live(handle->owner);
-    if (record == NULL) {
-        stp_error("%s: handle is not live: no create gave it, or it was destroyed",
-                  stp_public_name(__func__));
-        return 1;
-    }
+    if (record == NULL)
+        stp_fatal(__func__, "handle is not live: it is a copy of one that was destroyed");
     words = record->words;
     memory = record->view.sync;
     handle_end(record);

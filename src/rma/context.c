@@ -212,8 +212,13 @@ int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ct
     struct stp_space *space;
     struct stp_team *team;
 
+    if (ctx == NULL) return stp_reject(__func__, "ctx", "a null pointer");
     *ctx = SHMEM_CTX_INVALID;
-    if (stp_team_is_invalid(config->team) || stp_space_is_invalid(config->space)) return 1;
+    if (config == NULL) return stp_reject(__func__, "config", "a null pointer");
+    if (stp_team_is_invalid(config->team))
+        return stp_reject(__func__, "config->team", "SHMEM_TEAM_INVALID");
+    if (stp_space_is_invalid(config->space))
+        return stp_reject(__func__, "config->space", "SHMEM_SPACE_INVALID");
     team = stp_team_check(config->team, __func__);
     space = stp_space_check(config->space, __func__, "config->space");
     if (!ctx_team_in_space(team, space)) {

@@ -87,11 +87,17 @@ static bool order_on_fabric(const struct stp_ctx *ctx, const struct stp_space *s
     return __atomic_load_n(&ctx->near, __ATOMIC_RELAXED) || team->plan.n_local < team->n_pes;
 }
 
+static bool order_rejects(shmem_ctx_t handle, shmem_space_t space, const char *fn)
+{
+    if (handle == SHMEM_CTX_INVALID) return stp_reject(fn, "ctx", "SHMEM_CTX_INVALID") != 0;
+    return stp_space_is_invalid(space) && stp_reject(fn, "space", "SHMEM_SPACE_INVALID") != 0;
+}
+
 int pshmemx_ctx_space_quiet(shmem_ctx_t handle, shmem_space_t space)
 {
     struct stp_ctx *ctx;
 
-    if (handle == SHMEM_CTX_INVALID || stp_space_is_invalid(space)) return 1;
+    if (order_rejects(handle, space, __func__)) return 1;
     ctx = stp_ctx_check_live(handle, __func__);
     if (order_on_fabric(ctx, stp_space_check(space, __func__, "space"))) {
         stp_quiet(ctx);
@@ -107,7 +113,7 @@ int pshmemx_ctx_space_fence(shmem_ctx_t handle, shmem_space_t space)
 {
     struct stp_ctx *ctx;
 
-    if (handle == SHMEM_CTX_INVALID || stp_space_is_invalid(space)) return 1;
+    if (order_rejects(handle, space, __func__)) return 1;
     ctx = stp_ctx_check_live(handle, __func__);
     if (order_on_fabric(ctx, stp_space_check(space, __func__, "space"))) {
         stp_fence(ctx);

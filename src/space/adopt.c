@@ -15,10 +15,12 @@ int pshmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int fl
     struct stp_space *made;
 
     stp_check_live(__func__);
-    stp_check_given(space, __func__, "space");
-    *space = SHMEM_SPACE_INVALID;
+    if (space == NULL)
+        (void)stp_reject(__func__, "space", "a null pointer");
+    else
+        *space = SHMEM_SPACE_INVALID;
     stp_kind_begin();
-    if (stp_space_adopt(team, addr, nbytes, &adopt, &made, __func__) != 0) return 1;
+    if (stp_space_adopt(team, addr, nbytes, &adopt, space == NULL, &made, __func__) != 0) return 1;
     stp_space_set_usable(made);
     *space = stp_space_handle(made);
     return 0;

@@ -255,7 +255,7 @@ static int create_check_params(const struct create *c)
 
 int stp_create_check_and_prepare(struct create *c, const shmem_space_config_t *config)
 {
-    int rc = create_check_config(c, config);
+    int rc = c->wrong ? -EINVAL : create_check_config(c, config);
 
     if (rc == 0 && c->params.adopt != NULL) rc = create_check_adopt(c->params.adopt, c->fn);
     if (rc != 0) return rc;

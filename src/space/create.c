@@ -467,38 +467,54 @@ static bool create_set_parent(struct create *c, shmem_team_t team, const char *a
     return true;
 }
 
-int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
+/* What attr adds to a config; of a structure that is not known, the team of its members alone. */
+static void create_read_attr(struct create *c, const shmemx_space_attr_t *given, const char *fn,
+                             shmem_team_t *parent)
+{
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    *parent = given->parent;
+    if (!stp_struct_known(given->struct_size, sizeof(given->struct_size), sizeof(attr), "attr",
+                          "SPACE_ATTR", fn)) {
+        c->wrong = true;
+        return;
+    }
+    memcpy(&attr, given, given->struct_size); /* a program of an older header has fewer fields */
+    *parent = attr.parent;
+    c->params.device = attr.device;
+    c->params.name = attr.name;
+    c->params.keep = attr.keep != 0;
+    c->params.buffer = attr.buffer;
+    c->params.open = (enum stp_open)attr.open;
+    c->params.numa = (enum stp_numa)attr.numa_policy;
+    c->params.numa_node = attr.numa_node;
+    c->params.pinned = attr.pinned != 0;
+    c->params.reshape = attr.reshape != 0;
+    c->params.page_bytes = attr.page_size;
+    c->params.max_bytes = attr.max_size;
+}
+
+int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr, bool wrong,
                    struct stp_space **space, struct stp_team **team, const char *fn)
 {
-    struct create c = {.fn = stp_public_name(fn), .params = {.device = -1, .numa_node = -1}};
+    struct create c = {
+        .fn = stp_public_name(fn), .wrong = wrong, .params = {.device = -1, .numa_node = -1}};
+    shmem_team_t parent = SHMEM_TEAM_WORLD;
 
     *space = NULL;
     *team = NULL;
-    if (!create_set_parent(&c, attr != NULL ? attr->parent : SHMEM_TEAM_WORLD, "attr->parent"))
-        return 1;
-    if (attr != NULL) {
-        c.params.device = attr->device;
-        c.params.name = attr->name;
-        c.params.keep = attr->keep != 0;
-        c.params.buffer = attr->buffer;
-        c.params.open = (enum stp_open)attr->open;
-        c.params.numa = (enum stp_numa)attr->numa_policy;
-        c.params.numa_node = attr->numa_node;
-        c.params.pinned = attr->pinned != 0;
-        c.params.reshape = attr->reshape != 0;
-        c.params.page_bytes = attr->page_size;
-        c.params.max_bytes = attr->max_size;
-    }
-    return create_do(&c, config, space, team);
+    if (attr != NULL) create_read_attr(&c, attr, fn, &parent);
+    return create_set_parent(&c, parent, "attr->parent") ? create_do(&c, config, space, team) : 1;
 }
 
 int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct stp_adopt *adopt,
-                    struct stp_space **space, const char *fn)
+                    bool wrong, struct stp_space **space, const char *fn)
 {
     shmem_space_config_t config = {stp_device_of(buffer) != NULL ? SHMEM_DEVICE_GPU
                                                                  : SHMEM_DEVICE_CPU,
                                    nbytes, SHMEM_SPACE_FLAG_DEFAULT};
     struct create c = {.fn = stp_public_name(fn),
+                       .wrong = wrong,
                        .params = {.device = -1, .numa_node = -1, .buffer = buffer, .adopt = adopt}};
     struct stp_team *none;
 
@@ -512,13 +528,13 @@ static int create_public(const shmem_space_config_t *config, const shmemx_space_
 {
     struct stp_space *made;
     struct stp_team *made_team;
+    bool wrong = space == NULL || team == NULL;
 
     stp_check_live(fn);
-    stp_check_given(space, fn, "space");
-    stp_check_given(team, fn, "team");
-    *space = SHMEM_SPACE_INVALID;
-    *team = SHMEM_TEAM_INVALID;
-    if (stp_space_make(config, attr, &made, &made_team, fn) != 0) return 1;
+    if (wrong) (void)stp_reject(fn, space == NULL ? "space" : "team", "a null pointer");
+    if (space != NULL) *space = SHMEM_SPACE_INVALID;
+    if (team != NULL) *team = SHMEM_TEAM_INVALID;
+    if (stp_space_make(config, attr, wrong, &made, &made_team, fn) != 0) return 1;
     if (made == NULL) return 0;
     stp_space_set_usable(made);
     *space = stp_space_handle(made);
@@ -530,6 +546,8 @@ static int create_public(const shmem_space_config_t *config, const shmemx_space_
 int pshmem_space_create(const shmem_space_config_t *config, shmem_space_t *space,
                         shmem_team_t *team)
 {
+    stp_check_given(space, __func__, "space");
+    stp_check_given(team, __func__, "team");
     return create_public(config, NULL, space, team, __func__);
 }
 STP_PROFILED(shmem_space_create);
@@ -537,14 +555,6 @@ STP_PROFILED(shmem_space_create);
 int pshmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                               shmem_space_t *space, shmem_team_t *team)
 {
-    shmemx_space_attr_t full = SHMEMX_SPACE_ATTR_INITIALIZER;
-
-    if (attr == NULL) return create_public(config, NULL, space, team, __func__);
-    if (attr->struct_size < sizeof(attr->struct_size) || attr->struct_size > sizeof(full))
-        stp_fatal(__func__,
-                  "attr->struct_size is %zu: begin with SHMEMX_SPACE_ATTR_INITIALIZER (%zu)",
-                  attr->struct_size, sizeof(full));
-    memcpy(&full, attr, attr->struct_size); /* a program of an older header has fewer fields */
-    return create_public(config, &full, space, team, __func__);
+    return create_public(config, attr, space, team, __func__);
 }
 STP_PROFILED(shmemx_space_create_attr);

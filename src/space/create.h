@@ -18,6 +18,7 @@ struct create {
     const struct stp_kind *kind; /* NULL: unknown */
     struct stp_space_params params;
     struct stp_team *parent;
+    bool wrong;           /* an argument is, which was said */
     bool access;          /* this PE has such memory */
     char why[CREATE_WHY]; /* or not, and why */
     struct stp_space *space;

@@ -116,7 +116,7 @@ int pshmemx_space_root_set(shmem_space_t handle, const char *name, const void *a
     struct stp_named_block root;
     int64_t facts[3], failed;
 
-    if (stp_space_is_invalid(handle)) return 1;
+    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", "SHMEM_SPACE_INVALID");
     space = stp_space_check(handle, __func__, "space");
     facts[0] = roots_check(space, name, addr, nbytes, &root) != 0;
     facts[1] = (int64_t)(stp_hash(STP_HASH_EMPTY, &root, sizeof(root)) & INT64_MAX);
@@ -140,12 +140,15 @@ int pshmemx_space_root_get(shmem_space_t handle, const char *name, void **addr, 
     struct stp_space *space;
     struct stp_named_block root;
 
-    stp_check_given(name, __func__, "name");
-    stp_check_given(addr, __func__, "addr");
-    stp_check_given(nbytes, __func__, "nbytes");
+    if (name == NULL || addr == NULL || nbytes == NULL)
+        return stp_reject(__func__,
+                          name == NULL   ? "name"
+                          : addr == NULL ? "addr"
+                                         : "nbytes",
+                          "a null pointer");
     *addr = NULL;
     *nbytes = 0;
-    if (stp_space_is_invalid(handle)) return 1;
+    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", "SHMEM_SPACE_INVALID");
     space = stp_space_check(handle, __func__, "space");
     for (unsigned i = 0; roots_at(space, i, &root); i++) {
         if (strcmp(root.name, name) != 0) continue;

@@ -12,9 +12,9 @@ int pshmemx_space_part(shmem_space_t handle, int index, const void **base)
 {
     struct stp_space *space;
 
-    stp_check_given(base, __func__, "base");
+    if (base == NULL) return stp_reject(__func__, "base", "a null pointer");
     *base = NULL;
-    if (stp_space_is_invalid(handle)) return 1;
+    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", "SHMEM_SPACE_INVALID");
     space = stp_space_check(handle, __func__, "space");
     if (index >= 0 && (unsigned)index < space->n_parts)
         return space->kind->store->part(space, (unsigned)index, base) != 0;
@@ -43,7 +43,7 @@ int pshmemx_space_part_release(shmem_space_t handle)
     const struct stp_store_ops *store;
     bool reshaping;
 
-    if (stp_space_is_invalid(handle)) return 1;
+    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", "SHMEM_SPACE_INVALID");
     space = stp_space_check(handle, __func__, "space");
     store = space->kind->store;
     reshaping = store != NULL && store->reshaping(space);

@@ -29,9 +29,14 @@ static shmemx_space_path_t info_path(struct stp_space *space, int pe)
 
 shmemx_space_path_t pshmemx_space_path(shmem_space_t handle, int pe)
 {
-    if (stp_space_is_invalid(handle)) return SHMEMX_PATH_NONE;
-    if (pe < 0 || pe >= stp_rt.n_pes) stp_fatal_pe(__func__, pe, stp_rt.n_pes);
-    return info_path(stp_space_check(handle, __func__, "space"), pe);
+    if (stp_space_is_invalid(handle)) {
+        (void)stp_reject(__func__, "space", "SHMEM_SPACE_INVALID");
+        return SHMEMX_PATH_NONE;
+    }
+    if (pe >= 0 && pe < stp_rt.n_pes)
+        return info_path(stp_space_check(handle, __func__, "space"), pe);
+    stp_error("shmemx_space_path: pe is %d: PEs are 0 to %d", pe, stp_rt.n_pes - 1);
+    return SHMEMX_PATH_NONE;
 }
 STP_PROFILED(shmemx_space_path);
 
@@ -49,16 +54,8 @@ STP_PROFILED(shmemx_space_path_name);
 
 /* ---- facts --------------------------------------------------------------------------- */
 
-/* The least that a caller's structure holds: the numbers. The most: what is surely not meant. */
-enum { INFO_BYTES_MIN = offsetof(shmemx_space_info_t, kind), INFO_BYTES_MAX = 4096 };
-
-static void info_check_size(const shmemx_space_info_t *info, const char *fn)
-{
-    stp_check_given(info, fn, "info");
-    if (info->struct_size < INFO_BYTES_MIN || info->struct_size > INFO_BYTES_MAX)
-        stp_fatal(fn, "info->struct_size is %zu: begin with SHMEMX_SPACE_INFO_INITIALIZER (%zu)",
-                  info->struct_size, sizeof(*info));
-}
+/* The least that a caller's structure holds: the numbers. */
+enum { INFO_BYTES_MIN = offsetof(shmemx_space_info_t, kind) };
 
 static shmemx_space_atomics_t info_atomics(const struct stp_space *space)
 {
@@ -100,46 +97,41 @@ static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
         info->where[0] = '\0';
 }
 
-void stp_struct_check(size_t nbytes, size_t min_bytes, size_t size, const char *what,
-                      const char *fn)
-{
-    if (nbytes < min_bytes || nbytes > INFO_BYTES_MAX)
-        stp_fatal(fn, "%s is %zu: begin with the initializer of that structure (%zu)", what, nbytes,
-                  size);
-}
-
 void stp_struct_copy_versioned(void *to, size_t nbytes, const void *full, size_t full_bytes)
 {
     memcpy(to, full, nbytes < full_bytes ? nbytes : full_bytes);
     if (nbytes > full_bytes) memset((char *)to + full_bytes, 0, nbytes - full_bytes);
 }
 
-static void info_init(void *mine, const void *full, size_t full_bytes, size_t least, size_t nbytes,
-                      const char *fn)
+/* The defaults, full, in as much of a structure as the program has. */
+static int info_init(void *mine, const void *full, size_t full_bytes, size_t min_bytes,
+                     size_t nbytes, const char *argument, const char *fn)
 {
-    if (nbytes < least || nbytes > INFO_BYTES_MAX)
-        stp_fatal(fn, "struct_size is %zu: pass the size of your structure (%zu)", nbytes,
-                  full_bytes);
+    if (mine == NULL) return stp_reject(fn, argument, "a null pointer");
+    if (nbytes < min_bytes || nbytes > STP_STRUCT_MAX) {
+        stp_error("%s: struct_size is %zu: pass the size of your structure (%zu)",
+                  stp_public_name(fn), nbytes, full_bytes);
+        return 1;
+    }
     stp_struct_copy_versioned(mine, nbytes, full, full_bytes);
+    return 0;
 }
 
-void pshmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size)
+int pshmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size)
 {
     shmemx_space_attr_t full = SHMEMX_SPACE_ATTR_INITIALIZER;
 
     full.struct_size = struct_size;
-    stp_check_given(attr, __func__, "attr");
-    info_init(attr, &full, sizeof(full), sizeof(struct_size), struct_size, __func__);
+    return info_init(attr, &full, sizeof(full), sizeof(struct_size), struct_size, "attr", __func__);
 }
 STP_PROFILED(shmemx_space_attr_init);
 
-void pshmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size)
+int pshmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size)
 {
     shmemx_space_info_t full = SHMEMX_SPACE_INFO_INITIALIZER;
 
     full.struct_size = struct_size;
-    stp_check_given(info, __func__, "info");
-    info_init(info, &full, sizeof(full), INFO_BYTES_MIN, struct_size, __func__);
+    return info_init(info, &full, sizeof(full), INFO_BYTES_MIN, struct_size, "info", __func__);
 }
 STP_PROFILED(shmemx_space_info_init);
 
@@ -148,9 +140,12 @@ int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
     size_t nbytes;
     shmemx_space_info_t full;
 
-    info_check_size(info, __func__);
-    if (stp_space_is_invalid(handle)) return 1;
-    full.struct_size = nbytes = info->struct_size;
+    if (info == NULL) return stp_reject(__func__, "info", "a null pointer");
+    nbytes = info->struct_size;
+    if (!stp_struct_known(nbytes, INFO_BYTES_MIN, STP_STRUCT_MAX, "info", "SPACE_INFO", __func__))
+        return 1;
+    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", "SHMEM_SPACE_INVALID");
+    full.struct_size = nbytes;
     info_fill(stp_space_check(handle, __func__, "space"), &full);
     stp_struct_copy_versioned(info, nbytes, &full, sizeof(full));
     return 0;
@@ -175,14 +170,13 @@ int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat)
     int rc;
 
     stp_check_live(__func__);
-    stp_check_given(name, __func__, "name");
-    stp_check_given(stat, __func__, "stat");
+    if (name == NULL || stat == NULL) {
+        (void)stp_reject(__func__, name == NULL ? "name" : "stat", "a null pointer");
+        return EINVAL;
+    }
     nbytes = stat->struct_size;
-    if (nbytes < sizeof(nbytes) || nbytes > INFO_BYTES_MAX)
-        stp_fatal(__func__,
-                  "stat->struct_size is %zu: begin with SHMEMX_SPACE_STAT_INITIALIZER "
-                  "(%zu)",
-                  nbytes, sizeof(*stat));
+    if (!stp_struct_known(nbytes, sizeof(nbytes), STP_STRUCT_MAX, "stat", "SPACE_STAT", __func__))
+        return EINVAL;
     rc = info_stat_named(name, &named);
     if (rc != 0) return -rc;
     full.struct_size = nbytes;

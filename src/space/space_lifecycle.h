@@ -25,16 +25,17 @@ void stp_space_create_env(void);
 
 /*
  * Create a space: collective over attr->parent (NULL attr: over the world). Sets both NULL on
- * members of the parent that have no such memory. 0, or 1 on all of them, logged.
+ * members of the parent that have no such memory. wrong: this PE's arguments are, which it has
+ * said. 0, or 1 on all of them, logged.
  */
-int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
+int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr, bool wrong,
                    struct stp_space **space, struct stp_team **team, const char *fn);
 
 /*
  * Make a buffer of the program's a space, collective over team. 0, or 1 on all of them, logged.
  */
 int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct stp_adopt *adopt,
-                    struct stp_space **space, const char *fn);
+                    bool wrong, struct stp_space **space, const char *fn);
 
 /*
  * Memory and registration of this PE's part: 0, -EEXIST when another thread took the number or
@@ -97,13 +98,9 @@ int stp_space_grow(struct stp_space *space, size_t need, const char *fn);
 uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world);
 
 /*
- * Structures of the program that begin with their size (space_info.c). check: fatal unless the size
- * is one that was set, at least so many bytes; what: how messages call it, size: what is right.
- * give: as much as both know; a program of an older header has fewer fields, one of a newer header
- * more: these become zero.
+ * Of a structure of the program as much as both know (space_info.c): a program of an older header
+ * has fewer fields, one of a newer header more, which become zero.
  */
-void stp_struct_check(size_t nbytes, size_t min_bytes, size_t size, const char *what,
-                      const char *fn);
 void stp_struct_copy_versioned(void *to, size_t nbytes, const void *full, size_t full_bytes);
 
 /* Collective allocation in a space, as spaces and heap routines share it. fn for messages. */

@@ -450,7 +450,7 @@ void stp_space_create_env(void)
         struct stp_team *team;
 
         if (!stp_env.kind_enabled[type]) continue;
-        if (stp_space_make(&config, NULL, &space, &team, "shmem_init") != 0)
+        if (stp_space_make(&config, NULL, false, &space, &team, "shmem_init") != 0)
             stp_fatal("shmem_init",
                       "SHMEM_ENABLE_%s is on, and its space of %zu bytes a PE "
                       "(SHMEM_%s_SYMMETRIC_SIZE) cannot be made",

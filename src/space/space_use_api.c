@@ -90,6 +90,11 @@ STP_PROFILED(shmem_get_space);
 
 /* ---- kernels -----------------------------------------------------------------------------*/
 
+static bool space_rejected(shmem_space_t handle, const char *fn)
+{
+    return stp_space_is_invalid(handle) && stp_reject(fn, "space", "SHMEM_SPACE_INVALID") != 0;
+}
+
 void *pshmemx_space_device_ptr(shmem_space_t handle, const void *addr, int pe)
 {
     struct stp_space *space;
@@ -97,9 +102,12 @@ void *pshmemx_space_device_ptr(shmem_space_t handle, const void *addr, int pe)
     char *there;
     int local;
 
-    if (stp_space_is_invalid(handle)) return NULL;
+    if (space_rejected(handle, __func__)) return NULL;
     space = stp_space_check(handle, __func__, "space");
-    if ((unsigned)pe >= (unsigned)stp_rt.n_pes) stp_fatal_pe(__func__, pe, stp_rt.n_pes);
+    if ((unsigned)pe >= (unsigned)stp_rt.n_pes) {
+        stp_error("shmemx_space_device_ptr: pe is %d: PEs are 0 to %d", pe, stp_rt.n_pes - 1);
+        return NULL;
+    }
     offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
     local = stp_local_of(pe);
     if (offset >= stp_space_nbytes(space) || local < 0 || stp_team_rank_of(space->team, pe) < 0)
@@ -115,7 +123,7 @@ STP_PROFILED(shmemx_space_device_ptr);
 
 void *pshmemx_space_align(shmem_space_t handle, size_t alignment, size_t size)
 {
-    if (stp_space_is_invalid(handle)) return NULL;
+    if (space_rejected(handle, __func__)) return NULL;
     return stp_space_align(stp_space_check(handle, __func__, "space"), alignment, size, __func__);
 }
 STP_PROFILED(shmemx_space_align);
@@ -124,7 +132,7 @@ void *pshmemx_space_realloc(shmem_space_t handle, void *ptr, size_t size)
 {
     struct stp_space *space;
 
-    if (stp_space_is_invalid(handle)) return NULL;
+    if (space_rejected(handle, __func__)) return NULL;
     space = stp_space_check(handle, __func__, "space");
     if (ptr == NULL) return size == 0 ? NULL : stp_space_alloc(space, size, 0, false, __func__);
     if (size > 0) return stp_space_resize(space, ptr, size, __func__);
@@ -140,7 +148,7 @@ int pshmemx_space_persist(shmem_space_t handle, const void *addr, size_t nbytes)
     size_t offset;
     int rc;
 
-    if (stp_space_is_invalid(handle)) return 1;
+    if (space_rejected(handle, __func__)) return 1;
     space = stp_space_check(handle, __func__, "space");
     if (nbytes == 0) return 0;
     offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);

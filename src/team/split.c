@@ -130,8 +130,9 @@ STP_PROFILED(shmem_team_split_2d);
 
 int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team)
 {
+    if (new_team == NULL) return stp_reject(__func__, "new_team", "a null pointer");
     *new_team = SHMEM_TEAM_INVALID;
-    if (stp_team_is_invalid(team)) return 1;
+    if (stp_team_is_invalid(team)) return stp_reject(__func__, "team", "SHMEM_TEAM_INVALID");
     return pshmem_team_split_strided(team, 0, 1, stp_team_check(team, __func__)->n_pes, NULL, 0,
                                      new_team);
 }

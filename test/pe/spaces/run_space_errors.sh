@@ -76,6 +76,17 @@ free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE
             HWLOC_XMLFILE="$topologies/here.xml" HWLOC_THISSYSTEM=1
     fi
     told null_config cpu "config is a null pointer"
+    told unset_size cpu "shmemx_space_create_attr: attr->struct_size is 12345: begin with SHMEMX_SPACE_ATTR_INI"
+    told no_parent  cpu "shmemx_space_create_attr: attr->parent is SHMEM_TEAM_INVALID"
+    told nothing cpu "shmemx_space_path: pe is $np: PEs are 0 to $last"
+    for wrong in space_path:space space_query:space space_align:space space_persist:space \
+        space_root_set:space space_part_release:space ctx_space_fence:space; do
+        says nothing "shmemx_${wrong%:*}: ${wrong#*:} is SHMEM_SPACE_INVALID"
+    done
+    says nothing "shmemx_space_device_ptr: pe is -1" "shmemx_ctx_create: config->team is SHMEM_TEAM_INV" \
+        "shmemx_ctx_space_quiet: ctx is SHMEM_CTX_INVALID" \
+        "shmemx_team_duplicate: team is SHMEM_TEAM_INVALID" \
+        "shmemx_device_handle_create: team is SHMEM_TEAM_INVALID"
     told create      gpu "no PE has gpu memory" FAKECUDA_DEVICES=0
     told create      gpu "no PE has gpu memory" SHMEM_GPU=off
     told create      gpu "no PE has gpu memory.*SHMEM_GPU_DEVICE is 7" SHMEM_GPU_DEVICE=7
@@ -169,9 +180,9 @@ end_of_spaces()
             "ptr 0x[0-9a-f]+ was allocated from space [0-9]+ \($kind, 1048576 bytes\), .*destroyed"
         ends no_handle     $kind any shmem_space_malloc   "space 0x[0-9a-f]+ .*: no create gave"
         initializer="begin with SHMEMX_SPACE_INFO_INITIALIZER"
-        ends query_zero    $kind any shmemx_space_query   "info->struct_size is 0: $initializer"
-        ends query_short   $kind any shmemx_space_query   "info->struct_size is [0-9]+: $initializer"
-        ends query_huge    $kind any shmemx_space_query   "info->struct_size is 4097: $initializer"
+        told query_zero    $kind "shmemx_space_query: info->struct_size is 0: $initializer"
+        told query_short   $kind "shmemx_space_query: info->struct_size is [0-9]+: $initializer"
+        told query_huge    $kind "shmemx_space_query: info->struct_size is 4097: $initializer"
         ends double_free   $kind any shmem_space_free "ptr 0x[0-9a-f]+ .*freed before"
         ends interior      $kind any shmem_space_free "ptr 0x[0-9a-f]+ is 8 bytes inside"
         ends free_other    $kind any shmem_space_free \

@@ -113,6 +113,25 @@ static void create_too_large(void)
     refused(&config, NULL);
 }
 
+/* Of the last PE alone: all members return, and the space that comes next is made. */
+static void create_unset_size(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    if (pe_me == pe_n - 1) attr.struct_size = 12345;
+    refused(&config, &attr);
+}
+
+static void create_no_parent(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.parent = SHMEM_TEAM_INVALID;
+    refused(&config, &attr);
+}
+
 static void create_bad_flags(void)
 {
     shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
@@ -212,6 +231,8 @@ static const struct mistake mistakes[] = {
     {"bad_device", create_bad_device, TOLD_WITHOUT},
     {"too_large", create_too_large, TOLD_WITHOUT},
     {"bad_flags", create_bad_flags, TOLD_WITHOUT},
+    {"unset_size", create_unset_size, TOLD_WITHOUT},
+    {"no_parent", create_no_parent, TOLD_WITHOUT},
     {"null_config", create_null_config, TOLD_WITHOUT},
     {"with_name", create_with_name, TOLD_WITHOUT},
     {"keep", create_keep, TOLD_WITHOUT},

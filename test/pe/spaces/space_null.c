@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A null pointer where a routine of spaces writes its result or reads a structure: the call that
- * the first argument names, ROUTINE:ARGUMENT, is made by all PEs and ends the job; "list" prints
- * all of them. run_space_null.sh checks what is said.
+ * the first argument names, ROUTINE:ARGUMENT, is made by all PEs. It ends the job, or, of a
+ * shmemx_ routine, returns nonzero; "list" prints all of them. run_space_null.sh checks what is
+ * said.
  */
 #include "pe_kinds.h"
 
@@ -17,98 +18,137 @@ static shmem_team_t team;
 static void *addr;
 static size_t nbytes;
 
-static void create_space(void)
+static int create_space(void)
 {
-    (void)shmem_space_create(&config, NULL, &team);
+    return shmem_space_create(&config, NULL, &team);
 }
 
-static void create_team(void)
+static int create_team(void)
 {
-    (void)shmem_space_create(&config, &space, NULL);
+    return shmem_space_create(&config, &space, NULL);
 }
 
-static void create_attr_space(void)
+static int create_attr_space(void)
 {
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
 
-    (void)shmemx_space_create_attr(&config, &attr, NULL, &team);
+    return shmemx_space_create_attr(&config, &attr, NULL, &team);
 }
 
-static void get_team(void)
+static int get_team(void)
 {
-    (void)shmem_space_get_team(SHMEM_SPACE_DEFAULT, NULL);
+    return shmem_space_get_team(SHMEM_SPACE_DEFAULT, NULL);
 }
 
-static void get_device_type(void)
+static int get_device_type(void)
 {
-    (void)shmem_space_get_device_type(SHMEM_SPACE_DEFAULT, NULL);
+    return shmem_space_get_device_type(SHMEM_SPACE_DEFAULT, NULL);
 }
 
-static void get_caps(void)
+static int get_caps(void)
 {
-    (void)shmem_space_get_caps(SHMEM_SPACE_DEFAULT, NULL);
+    return shmem_space_get_caps(SHMEM_SPACE_DEFAULT, NULL);
 }
 
-static void get_space(void)
+static int get_space(void)
 {
-    (void)shmem_get_space(&config, NULL);
+    return shmem_get_space(&config, NULL);
 }
 
-static void team_get_space(void)
+static int team_get_space(void)
 {
-    (void)shmem_team_get_space(SHMEM_TEAM_WORLD, NULL);
+    return shmem_team_get_space(SHMEM_TEAM_WORLD, NULL);
 }
 
-static void query(void)
+static int query(void)
 {
-    (void)shmemx_space_query(SHMEM_SPACE_DEFAULT, NULL);
+    return shmemx_space_query(SHMEM_SPACE_DEFAULT, NULL);
 }
 
-static void stat_name(void)
+static int stat_name(void)
 {
     shmemx_space_stat_t stat = SHMEMX_SPACE_STAT_INITIALIZER;
 
-    (void)shmemx_space_stat(NULL, &stat);
+    return shmemx_space_stat(NULL, &stat);
 }
 
-static void stat_stat(void)
+static int stat_stat(void)
 {
-    (void)shmemx_space_stat("name", NULL);
+    return shmemx_space_stat("name", NULL);
 }
 
-static void part(void)
+static int part(void)
 {
-    (void)shmemx_space_part(SHMEM_SPACE_DEFAULT, 0, NULL);
+    return shmemx_space_part(SHMEM_SPACE_DEFAULT, 0, NULL);
 }
 
-static void root_get_name(void)
+static int root_get_name(void)
 {
-    (void)shmemx_space_root_get(SHMEM_SPACE_DEFAULT, NULL, &addr, &nbytes);
+    return shmemx_space_root_get(SHMEM_SPACE_DEFAULT, NULL, &addr, &nbytes);
 }
 
-static void root_get_addr(void)
+static int root_get_addr(void)
 {
-    (void)shmemx_space_root_get(SHMEM_SPACE_DEFAULT, "name", NULL, &nbytes);
+    return shmemx_space_root_get(SHMEM_SPACE_DEFAULT, "name", NULL, &nbytes);
 }
 
-static void root_get_nbytes(void)
+static int root_get_nbytes(void)
 {
-    (void)shmemx_space_root_get(SHMEM_SPACE_DEFAULT, "name", &addr, NULL);
+    return shmemx_space_root_get(SHMEM_SPACE_DEFAULT, "name", &addr, NULL);
 }
 
-static void attr_init(void)
+static int attr_init(void)
 {
-    shmemx_space_attr_init(NULL, sizeof(shmemx_space_attr_t));
+    return shmemx_space_attr_init(NULL, sizeof(shmemx_space_attr_t));
 }
 
-static void info_init(void)
+static int info_init(void)
 {
-    shmemx_space_info_init(NULL, sizeof(shmemx_space_info_t));
+    return shmemx_space_info_init(NULL, sizeof(shmemx_space_info_t));
+}
+
+static int ctx_config(void)
+{
+    shmem_ctx_t ctx;
+
+    return shmemx_ctx_create(0, NULL, &ctx);
+}
+
+static int ctx_ctx(void)
+{
+    shmemx_ctx_config_t both = {SHMEM_TEAM_WORLD, SHMEM_SPACE_DEFAULT};
+
+    return shmemx_ctx_create(0, &both, NULL);
+}
+
+static int duplicate(void)
+{
+    return shmemx_team_duplicate(SHMEM_TEAM_WORLD, NULL);
+}
+
+static int describe(void)
+{
+    return shmemx_device_describe(SHMEM_DEVICE_CPU, 0, NULL);
+}
+
+static int register_space(void)
+{
+    return shmemx_buffer_register(SHMEM_TEAM_WORLD, &config, sizeof(config), 0, -1, 0, NULL);
+}
+
+static int create_handle(void)
+{
+    return shmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, NULL);
+}
+
+static int destroy_handle(void)
+{
+    return shmemx_device_handle_destroy(NULL);
 }
 
 static const struct call {
     const char *name;
-    void (*make)(void);
+    int (*make)(void);
 } calls[] = {
     {"shmem_space_create:space", create_space},
     {"shmem_space_create:team", create_team},
@@ -127,6 +167,13 @@ static const struct call {
     {"shmemx_space_root_get:nbytes", root_get_nbytes},
     {"shmemx_space_attr_init:attr", attr_init},
     {"shmemx_space_info_init:info", info_init},
+    {"shmemx_ctx_create:config", ctx_config},
+    {"shmemx_ctx_create:ctx", ctx_ctx},
+    {"shmemx_team_duplicate:new_team", duplicate},
+    {"shmemx_device_describe:info", describe},
+    {"shmemx_buffer_register:space", register_space},
+    {"shmemx_device_handle_create:handle", create_handle},
+    {"shmemx_device_handle_destroy:handle", destroy_handle},
 };
 
 int main(int argc, char **argv)
@@ -140,7 +187,7 @@ int main(int argc, char **argv)
     }
     pe_test_begin();
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-        if (strcmp(calls[i].name, name) == 0) calls[i].make();
+        if (strcmp(calls[i].name, name) == 0) PE_CHECK(calls[i].make() != 0, "%s returned 0", name);
     fprintf(stderr, "pe %d: survived %s\n", pe_me, name);
     return pe_test_end();
 }
