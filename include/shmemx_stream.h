@@ -28,193 +28,7 @@ extern "C" {
  * which waits for all that was called.
  */
 
-/* Copy nelems elements, or bytes. nbi: source, and dest of get, are in use until a quiet. */
-void shmemx_float_put_on_stream(float *dest, const float *source, size_t nelems, int pe,
-                                void *stream);
-void shmemx_double_put_on_stream(double *dest, const double *source, size_t nelems, int pe,
-                                 void *stream);
-void shmemx_longdouble_put_on_stream(long double *dest, const long double *source, size_t nelems,
-                                     int pe, void *stream);
-void shmemx_char_put_on_stream(char *dest, const char *source, size_t nelems, int pe, void *stream);
-void shmemx_schar_put_on_stream(signed char *dest, const signed char *source, size_t nelems, int pe,
-                                void *stream);
-void shmemx_short_put_on_stream(short *dest, const short *source, size_t nelems, int pe,
-                                void *stream);
-void shmemx_int_put_on_stream(int *dest, const int *source, size_t nelems, int pe, void *stream);
-void shmemx_long_put_on_stream(long *dest, const long *source, size_t nelems, int pe, void *stream);
-void shmemx_longlong_put_on_stream(long long *dest, const long long *source, size_t nelems, int pe,
-                                   void *stream);
-void shmemx_uchar_put_on_stream(unsigned char *dest, const unsigned char *source, size_t nelems,
-                                int pe, void *stream);
-void shmemx_ushort_put_on_stream(unsigned short *dest, const unsigned short *source, size_t nelems,
-                                 int pe, void *stream);
-void shmemx_uint_put_on_stream(unsigned int *dest, const unsigned int *source, size_t nelems,
-                               int pe, void *stream);
-void shmemx_ulong_put_on_stream(unsigned long *dest, const unsigned long *source, size_t nelems,
-                                int pe, void *stream);
-void shmemx_ulonglong_put_on_stream(unsigned long long *dest, const unsigned long long *source,
-                                    size_t nelems, int pe, void *stream);
-void shmemx_int8_put_on_stream(int8_t *dest, const int8_t *source, size_t nelems, int pe,
-                               void *stream);
-void shmemx_int16_put_on_stream(int16_t *dest, const int16_t *source, size_t nelems, int pe,
-                                void *stream);
-void shmemx_int32_put_on_stream(int32_t *dest, const int32_t *source, size_t nelems, int pe,
-                                void *stream);
-void shmemx_int64_put_on_stream(int64_t *dest, const int64_t *source, size_t nelems, int pe,
-                                void *stream);
-void shmemx_uint8_put_on_stream(uint8_t *dest, const uint8_t *source, size_t nelems, int pe,
-                                void *stream);
-void shmemx_uint16_put_on_stream(uint16_t *dest, const uint16_t *source, size_t nelems, int pe,
-                                 void *stream);
-void shmemx_uint32_put_on_stream(uint32_t *dest, const uint32_t *source, size_t nelems, int pe,
-                                 void *stream);
-void shmemx_uint64_put_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe,
-                                 void *stream);
-void shmemx_size_put_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe,
-                               void *stream);
-void shmemx_ptrdiff_put_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe,
-                                  void *stream);
-void shmemx_float_put_nbi_on_stream(float *dest, const float *source, size_t nelems, int pe,
-                                    void *stream);
-void shmemx_double_put_nbi_on_stream(double *dest, const double *source, size_t nelems, int pe,
-                                     void *stream);
-void shmemx_longdouble_put_nbi_on_stream(long double *dest, const long double *source,
-                                         size_t nelems, int pe, void *stream);
-void shmemx_char_put_nbi_on_stream(char *dest, const char *source, size_t nelems, int pe,
-                                   void *stream);
-void shmemx_schar_put_nbi_on_stream(signed char *dest, const signed char *source, size_t nelems,
-                                    int pe, void *stream);
-void shmemx_short_put_nbi_on_stream(short *dest, const short *source, size_t nelems, int pe,
-                                    void *stream);
-void shmemx_int_put_nbi_on_stream(int *dest, const int *source, size_t nelems, int pe,
-                                  void *stream);
-void shmemx_long_put_nbi_on_stream(long *dest, const long *source, size_t nelems, int pe,
-                                   void *stream);
-void shmemx_longlong_put_nbi_on_stream(long long *dest, const long long *source, size_t nelems,
-                                       int pe, void *stream);
-void shmemx_uchar_put_nbi_on_stream(unsigned char *dest, const unsigned char *source, size_t nelems,
-                                    int pe, void *stream);
-void shmemx_ushort_put_nbi_on_stream(unsigned short *dest, const unsigned short *source,
-                                     size_t nelems, int pe, void *stream);
-void shmemx_uint_put_nbi_on_stream(unsigned int *dest, const unsigned int *source, size_t nelems,
-                                   int pe, void *stream);
-void shmemx_ulong_put_nbi_on_stream(unsigned long *dest, const unsigned long *source, size_t nelems,
-                                    int pe, void *stream);
-void shmemx_ulonglong_put_nbi_on_stream(unsigned long long *dest, const unsigned long long *source,
-                                        size_t nelems, int pe, void *stream);
-void shmemx_int8_put_nbi_on_stream(int8_t *dest, const int8_t *source, size_t nelems, int pe,
-                                   void *stream);
-void shmemx_int16_put_nbi_on_stream(int16_t *dest, const int16_t *source, size_t nelems, int pe,
-                                    void *stream);
-void shmemx_int32_put_nbi_on_stream(int32_t *dest, const int32_t *source, size_t nelems, int pe,
-                                    void *stream);
-void shmemx_int64_put_nbi_on_stream(int64_t *dest, const int64_t *source, size_t nelems, int pe,
-                                    void *stream);
-void shmemx_uint8_put_nbi_on_stream(uint8_t *dest, const uint8_t *source, size_t nelems, int pe,
-                                    void *stream);
-void shmemx_uint16_put_nbi_on_stream(uint16_t *dest, const uint16_t *source, size_t nelems, int pe,
-                                     void *stream);
-void shmemx_uint32_put_nbi_on_stream(uint32_t *dest, const uint32_t *source, size_t nelems, int pe,
-                                     void *stream);
-void shmemx_uint64_put_nbi_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe,
-                                     void *stream);
-void shmemx_size_put_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe,
-                                   void *stream);
-void shmemx_ptrdiff_put_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
-                                      int pe, void *stream);
-void shmemx_float_get_on_stream(float *dest, const float *source, size_t nelems, int pe,
-                                void *stream);
-void shmemx_double_get_on_stream(double *dest, const double *source, size_t nelems, int pe,
-                                 void *stream);
-void shmemx_longdouble_get_on_stream(long double *dest, const long double *source, size_t nelems,
-                                     int pe, void *stream);
-void shmemx_char_get_on_stream(char *dest, const char *source, size_t nelems, int pe, void *stream);
-void shmemx_schar_get_on_stream(signed char *dest, const signed char *source, size_t nelems, int pe,
-                                void *stream);
-void shmemx_short_get_on_stream(short *dest, const short *source, size_t nelems, int pe,
-                                void *stream);
-void shmemx_int_get_on_stream(int *dest, const int *source, size_t nelems, int pe, void *stream);
-void shmemx_long_get_on_stream(long *dest, const long *source, size_t nelems, int pe, void *stream);
-void shmemx_longlong_get_on_stream(long long *dest, const long long *source, size_t nelems, int pe,
-                                   void *stream);
-void shmemx_uchar_get_on_stream(unsigned char *dest, const unsigned char *source, size_t nelems,
-                                int pe, void *stream);
-void shmemx_ushort_get_on_stream(unsigned short *dest, const unsigned short *source, size_t nelems,
-                                 int pe, void *stream);
-void shmemx_uint_get_on_stream(unsigned int *dest, const unsigned int *source, size_t nelems,
-                               int pe, void *stream);
-void shmemx_ulong_get_on_stream(unsigned long *dest, const unsigned long *source, size_t nelems,
-                                int pe, void *stream);
-void shmemx_ulonglong_get_on_stream(unsigned long long *dest, const unsigned long long *source,
-                                    size_t nelems, int pe, void *stream);
-void shmemx_int8_get_on_stream(int8_t *dest, const int8_t *source, size_t nelems, int pe,
-                               void *stream);
-void shmemx_int16_get_on_stream(int16_t *dest, const int16_t *source, size_t nelems, int pe,
-                                void *stream);
-void shmemx_int32_get_on_stream(int32_t *dest, const int32_t *source, size_t nelems, int pe,
-                                void *stream);
-void shmemx_int64_get_on_stream(int64_t *dest, const int64_t *source, size_t nelems, int pe,
-                                void *stream);
-void shmemx_uint8_get_on_stream(uint8_t *dest, const uint8_t *source, size_t nelems, int pe,
-                                void *stream);
-void shmemx_uint16_get_on_stream(uint16_t *dest, const uint16_t *source, size_t nelems, int pe,
-                                 void *stream);
-void shmemx_uint32_get_on_stream(uint32_t *dest, const uint32_t *source, size_t nelems, int pe,
-                                 void *stream);
-void shmemx_uint64_get_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe,
-                                 void *stream);
-void shmemx_size_get_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe,
-                               void *stream);
-void shmemx_ptrdiff_get_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe,
-                                  void *stream);
-void shmemx_float_get_nbi_on_stream(float *dest, const float *source, size_t nelems, int pe,
-                                    void *stream);
-void shmemx_double_get_nbi_on_stream(double *dest, const double *source, size_t nelems, int pe,
-                                     void *stream);
-void shmemx_longdouble_get_nbi_on_stream(long double *dest, const long double *source,
-                                         size_t nelems, int pe, void *stream);
-void shmemx_char_get_nbi_on_stream(char *dest, const char *source, size_t nelems, int pe,
-                                   void *stream);
-void shmemx_schar_get_nbi_on_stream(signed char *dest, const signed char *source, size_t nelems,
-                                    int pe, void *stream);
-void shmemx_short_get_nbi_on_stream(short *dest, const short *source, size_t nelems, int pe,
-                                    void *stream);
-void shmemx_int_get_nbi_on_stream(int *dest, const int *source, size_t nelems, int pe,
-                                  void *stream);
-void shmemx_long_get_nbi_on_stream(long *dest, const long *source, size_t nelems, int pe,
-                                   void *stream);
-void shmemx_longlong_get_nbi_on_stream(long long *dest, const long long *source, size_t nelems,
-                                       int pe, void *stream);
-void shmemx_uchar_get_nbi_on_stream(unsigned char *dest, const unsigned char *source, size_t nelems,
-                                    int pe, void *stream);
-void shmemx_ushort_get_nbi_on_stream(unsigned short *dest, const unsigned short *source,
-                                     size_t nelems, int pe, void *stream);
-void shmemx_uint_get_nbi_on_stream(unsigned int *dest, const unsigned int *source, size_t nelems,
-                                   int pe, void *stream);
-void shmemx_ulong_get_nbi_on_stream(unsigned long *dest, const unsigned long *source, size_t nelems,
-                                    int pe, void *stream);
-void shmemx_ulonglong_get_nbi_on_stream(unsigned long long *dest, const unsigned long long *source,
-                                        size_t nelems, int pe, void *stream);
-void shmemx_int8_get_nbi_on_stream(int8_t *dest, const int8_t *source, size_t nelems, int pe,
-                                   void *stream);
-void shmemx_int16_get_nbi_on_stream(int16_t *dest, const int16_t *source, size_t nelems, int pe,
-                                    void *stream);
-void shmemx_int32_get_nbi_on_stream(int32_t *dest, const int32_t *source, size_t nelems, int pe,
-                                    void *stream);
-void shmemx_int64_get_nbi_on_stream(int64_t *dest, const int64_t *source, size_t nelems, int pe,
-                                    void *stream);
-void shmemx_uint8_get_nbi_on_stream(uint8_t *dest, const uint8_t *source, size_t nelems, int pe,
-                                    void *stream);
-void shmemx_uint16_get_nbi_on_stream(uint16_t *dest, const uint16_t *source, size_t nelems, int pe,
-                                     void *stream);
-void shmemx_uint32_get_nbi_on_stream(uint32_t *dest, const uint32_t *source, size_t nelems, int pe,
-                                     void *stream);
-void shmemx_uint64_get_nbi_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe,
-                                     void *stream);
-void shmemx_size_get_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe,
-                                   void *stream);
-void shmemx_ptrdiff_get_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
-                                      int pe, void *stream);
+/* Copy nelems bytes. nbi: source, and dest of get, are in use until a quiet. */
 void shmemx_putmem_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void shmemx_putmem_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe,
                                  void *stream);
@@ -311,196 +125,6 @@ int shmemx_complexd_sum_reduce_on_stream(shmem_team_t team, shmem_impl_complexd 
                                          const shmem_impl_complexd *source, size_t nreduce,
                                          void *stream);
 
-void pshmemx_float_put_on_stream(float *dest, const float *source, size_t nelems, int pe,
-                                 void *stream);
-void pshmemx_double_put_on_stream(double *dest, const double *source, size_t nelems, int pe,
-                                  void *stream);
-void pshmemx_longdouble_put_on_stream(long double *dest, const long double *source, size_t nelems,
-                                      int pe, void *stream);
-void pshmemx_char_put_on_stream(char *dest, const char *source, size_t nelems, int pe,
-                                void *stream);
-void pshmemx_schar_put_on_stream(signed char *dest, const signed char *source, size_t nelems,
-                                 int pe, void *stream);
-void pshmemx_short_put_on_stream(short *dest, const short *source, size_t nelems, int pe,
-                                 void *stream);
-void pshmemx_int_put_on_stream(int *dest, const int *source, size_t nelems, int pe, void *stream);
-void pshmemx_long_put_on_stream(long *dest, const long *source, size_t nelems, int pe,
-                                void *stream);
-void pshmemx_longlong_put_on_stream(long long *dest, const long long *source, size_t nelems, int pe,
-                                    void *stream);
-void pshmemx_uchar_put_on_stream(unsigned char *dest, const unsigned char *source, size_t nelems,
-                                 int pe, void *stream);
-void pshmemx_ushort_put_on_stream(unsigned short *dest, const unsigned short *source, size_t nelems,
-                                  int pe, void *stream);
-void pshmemx_uint_put_on_stream(unsigned int *dest, const unsigned int *source, size_t nelems,
-                                int pe, void *stream);
-void pshmemx_ulong_put_on_stream(unsigned long *dest, const unsigned long *source, size_t nelems,
-                                 int pe, void *stream);
-void pshmemx_ulonglong_put_on_stream(unsigned long long *dest, const unsigned long long *source,
-                                     size_t nelems, int pe, void *stream);
-void pshmemx_int8_put_on_stream(int8_t *dest, const int8_t *source, size_t nelems, int pe,
-                                void *stream);
-void pshmemx_int16_put_on_stream(int16_t *dest, const int16_t *source, size_t nelems, int pe,
-                                 void *stream);
-void pshmemx_int32_put_on_stream(int32_t *dest, const int32_t *source, size_t nelems, int pe,
-                                 void *stream);
-void pshmemx_int64_put_on_stream(int64_t *dest, const int64_t *source, size_t nelems, int pe,
-                                 void *stream);
-void pshmemx_uint8_put_on_stream(uint8_t *dest, const uint8_t *source, size_t nelems, int pe,
-                                 void *stream);
-void pshmemx_uint16_put_on_stream(uint16_t *dest, const uint16_t *source, size_t nelems, int pe,
-                                  void *stream);
-void pshmemx_uint32_put_on_stream(uint32_t *dest, const uint32_t *source, size_t nelems, int pe,
-                                  void *stream);
-void pshmemx_uint64_put_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe,
-                                  void *stream);
-void pshmemx_size_put_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe,
-                                void *stream);
-void pshmemx_ptrdiff_put_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe,
-                                   void *stream);
-void pshmemx_float_put_nbi_on_stream(float *dest, const float *source, size_t nelems, int pe,
-                                     void *stream);
-void pshmemx_double_put_nbi_on_stream(double *dest, const double *source, size_t nelems, int pe,
-                                      void *stream);
-void pshmemx_longdouble_put_nbi_on_stream(long double *dest, const long double *source,
-                                          size_t nelems, int pe, void *stream);
-void pshmemx_char_put_nbi_on_stream(char *dest, const char *source, size_t nelems, int pe,
-                                    void *stream);
-void pshmemx_schar_put_nbi_on_stream(signed char *dest, const signed char *source, size_t nelems,
-                                     int pe, void *stream);
-void pshmemx_short_put_nbi_on_stream(short *dest, const short *source, size_t nelems, int pe,
-                                     void *stream);
-void pshmemx_int_put_nbi_on_stream(int *dest, const int *source, size_t nelems, int pe,
-                                   void *stream);
-void pshmemx_long_put_nbi_on_stream(long *dest, const long *source, size_t nelems, int pe,
-                                    void *stream);
-void pshmemx_longlong_put_nbi_on_stream(long long *dest, const long long *source, size_t nelems,
-                                        int pe, void *stream);
-void pshmemx_uchar_put_nbi_on_stream(unsigned char *dest, const unsigned char *source,
-                                     size_t nelems, int pe, void *stream);
-void pshmemx_ushort_put_nbi_on_stream(unsigned short *dest, const unsigned short *source,
-                                      size_t nelems, int pe, void *stream);
-void pshmemx_uint_put_nbi_on_stream(unsigned int *dest, const unsigned int *source, size_t nelems,
-                                    int pe, void *stream);
-void pshmemx_ulong_put_nbi_on_stream(unsigned long *dest, const unsigned long *source,
-                                     size_t nelems, int pe, void *stream);
-void pshmemx_ulonglong_put_nbi_on_stream(unsigned long long *dest, const unsigned long long *source,
-                                         size_t nelems, int pe, void *stream);
-void pshmemx_int8_put_nbi_on_stream(int8_t *dest, const int8_t *source, size_t nelems, int pe,
-                                    void *stream);
-void pshmemx_int16_put_nbi_on_stream(int16_t *dest, const int16_t *source, size_t nelems, int pe,
-                                     void *stream);
-void pshmemx_int32_put_nbi_on_stream(int32_t *dest, const int32_t *source, size_t nelems, int pe,
-                                     void *stream);
-void pshmemx_int64_put_nbi_on_stream(int64_t *dest, const int64_t *source, size_t nelems, int pe,
-                                     void *stream);
-void pshmemx_uint8_put_nbi_on_stream(uint8_t *dest, const uint8_t *source, size_t nelems, int pe,
-                                     void *stream);
-void pshmemx_uint16_put_nbi_on_stream(uint16_t *dest, const uint16_t *source, size_t nelems, int pe,
-                                      void *stream);
-void pshmemx_uint32_put_nbi_on_stream(uint32_t *dest, const uint32_t *source, size_t nelems, int pe,
-                                      void *stream);
-void pshmemx_uint64_put_nbi_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe,
-                                      void *stream);
-void pshmemx_size_put_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe,
-                                    void *stream);
-void pshmemx_ptrdiff_put_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
-                                       int pe, void *stream);
-void pshmemx_float_get_on_stream(float *dest, const float *source, size_t nelems, int pe,
-                                 void *stream);
-void pshmemx_double_get_on_stream(double *dest, const double *source, size_t nelems, int pe,
-                                  void *stream);
-void pshmemx_longdouble_get_on_stream(long double *dest, const long double *source, size_t nelems,
-                                      int pe, void *stream);
-void pshmemx_char_get_on_stream(char *dest, const char *source, size_t nelems, int pe,
-                                void *stream);
-void pshmemx_schar_get_on_stream(signed char *dest, const signed char *source, size_t nelems,
-                                 int pe, void *stream);
-void pshmemx_short_get_on_stream(short *dest, const short *source, size_t nelems, int pe,
-                                 void *stream);
-void pshmemx_int_get_on_stream(int *dest, const int *source, size_t nelems, int pe, void *stream);
-void pshmemx_long_get_on_stream(long *dest, const long *source, size_t nelems, int pe,
-                                void *stream);
-void pshmemx_longlong_get_on_stream(long long *dest, const long long *source, size_t nelems, int pe,
-                                    void *stream);
-void pshmemx_uchar_get_on_stream(unsigned char *dest, const unsigned char *source, size_t nelems,
-                                 int pe, void *stream);
-void pshmemx_ushort_get_on_stream(unsigned short *dest, const unsigned short *source, size_t nelems,
-                                  int pe, void *stream);
-void pshmemx_uint_get_on_stream(unsigned int *dest, const unsigned int *source, size_t nelems,
-                                int pe, void *stream);
-void pshmemx_ulong_get_on_stream(unsigned long *dest, const unsigned long *source, size_t nelems,
-                                 int pe, void *stream);
-void pshmemx_ulonglong_get_on_stream(unsigned long long *dest, const unsigned long long *source,
-                                     size_t nelems, int pe, void *stream);
-void pshmemx_int8_get_on_stream(int8_t *dest, const int8_t *source, size_t nelems, int pe,
-                                void *stream);
-void pshmemx_int16_get_on_stream(int16_t *dest, const int16_t *source, size_t nelems, int pe,
-                                 void *stream);
-void pshmemx_int32_get_on_stream(int32_t *dest, const int32_t *source, size_t nelems, int pe,
-                                 void *stream);
-void pshmemx_int64_get_on_stream(int64_t *dest, const int64_t *source, size_t nelems, int pe,
-                                 void *stream);
-void pshmemx_uint8_get_on_stream(uint8_t *dest, const uint8_t *source, size_t nelems, int pe,
-                                 void *stream);
-void pshmemx_uint16_get_on_stream(uint16_t *dest, const uint16_t *source, size_t nelems, int pe,
-                                  void *stream);
-void pshmemx_uint32_get_on_stream(uint32_t *dest, const uint32_t *source, size_t nelems, int pe,
-                                  void *stream);
-void pshmemx_uint64_get_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe,
-                                  void *stream);
-void pshmemx_size_get_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe,
-                                void *stream);
-void pshmemx_ptrdiff_get_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe,
-                                   void *stream);
-void pshmemx_float_get_nbi_on_stream(float *dest, const float *source, size_t nelems, int pe,
-                                     void *stream);
-void pshmemx_double_get_nbi_on_stream(double *dest, const double *source, size_t nelems, int pe,
-                                      void *stream);
-void pshmemx_longdouble_get_nbi_on_stream(long double *dest, const long double *source,
-                                          size_t nelems, int pe, void *stream);
-void pshmemx_char_get_nbi_on_stream(char *dest, const char *source, size_t nelems, int pe,
-                                    void *stream);
-void pshmemx_schar_get_nbi_on_stream(signed char *dest, const signed char *source, size_t nelems,
-                                     int pe, void *stream);
-void pshmemx_short_get_nbi_on_stream(short *dest, const short *source, size_t nelems, int pe,
-                                     void *stream);
-void pshmemx_int_get_nbi_on_stream(int *dest, const int *source, size_t nelems, int pe,
-                                   void *stream);
-void pshmemx_long_get_nbi_on_stream(long *dest, const long *source, size_t nelems, int pe,
-                                    void *stream);
-void pshmemx_longlong_get_nbi_on_stream(long long *dest, const long long *source, size_t nelems,
-                                        int pe, void *stream);
-void pshmemx_uchar_get_nbi_on_stream(unsigned char *dest, const unsigned char *source,
-                                     size_t nelems, int pe, void *stream);
-void pshmemx_ushort_get_nbi_on_stream(unsigned short *dest, const unsigned short *source,
-                                      size_t nelems, int pe, void *stream);
-void pshmemx_uint_get_nbi_on_stream(unsigned int *dest, const unsigned int *source, size_t nelems,
-                                    int pe, void *stream);
-void pshmemx_ulong_get_nbi_on_stream(unsigned long *dest, const unsigned long *source,
-                                     size_t nelems, int pe, void *stream);
-void pshmemx_ulonglong_get_nbi_on_stream(unsigned long long *dest, const unsigned long long *source,
-                                         size_t nelems, int pe, void *stream);
-void pshmemx_int8_get_nbi_on_stream(int8_t *dest, const int8_t *source, size_t nelems, int pe,
-                                    void *stream);
-void pshmemx_int16_get_nbi_on_stream(int16_t *dest, const int16_t *source, size_t nelems, int pe,
-                                     void *stream);
-void pshmemx_int32_get_nbi_on_stream(int32_t *dest, const int32_t *source, size_t nelems, int pe,
-                                     void *stream);
-void pshmemx_int64_get_nbi_on_stream(int64_t *dest, const int64_t *source, size_t nelems, int pe,
-                                     void *stream);
-void pshmemx_uint8_get_nbi_on_stream(uint8_t *dest, const uint8_t *source, size_t nelems, int pe,
-                                     void *stream);
-void pshmemx_uint16_get_nbi_on_stream(uint16_t *dest, const uint16_t *source, size_t nelems, int pe,
-                                      void *stream);
-void pshmemx_uint32_get_nbi_on_stream(uint32_t *dest, const uint32_t *source, size_t nelems, int pe,
-                                      void *stream);
-void pshmemx_uint64_get_nbi_on_stream(uint64_t *dest, const uint64_t *source, size_t nelems, int pe,
-                                      void *stream);
-void pshmemx_size_get_nbi_on_stream(size_t *dest, const size_t *source, size_t nelems, int pe,
-                                    void *stream);
-void pshmemx_ptrdiff_get_nbi_on_stream(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems,
-                                       int pe, void *stream);
 void pshmemx_putmem_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream);
 void pshmemx_putmem_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe,
                                   void *stream);
@@ -580,6 +204,54 @@ int pshmemx_complexf_sum_reduce_on_stream(shmem_team_t team, shmem_impl_complexf
 int pshmemx_complexd_sum_reduce_on_stream(shmem_team_t team, shmem_impl_complexd *dest,
                                           const shmem_impl_complexd *source, size_t nreduce,
                                           void *stream);
+
+/* Bytes of so many elements; more than memory has where a size_t does not. */
+static __inline__ size_t shmemx_impl_bytes(size_t nelems, size_t size)
+{
+    return nelems > (size_t)-1 / size ? (size_t)-1 : nelems * size;
+}
+
+/*
+ * Copy nelems elements of a type: shmemx_TYPE_put_on_stream(), _put_nbi_, _get_ and _get_nbi_,
+ * which call the routine for bytes. Messages and profiling tools see that one.
+ */
+#define SHMEMX_STREAM_COPY(NAME, TYPE, op, tail)                                                   \
+    static __inline__ void shmemx_##NAME##_##op##tail(TYPE *dest, const TYPE *source,              \
+                                                      size_t nelems, int pe, void *stream)         \
+    {                                                                                              \
+        shmemx_##op##mem##tail(dest, source, shmemx_impl_bytes(nelems, sizeof(TYPE)), pe, stream); \
+    }
+#define SHMEMX_STREAM_COPIES(NAME, TYPE)                                                           \
+    SHMEMX_STREAM_COPY(NAME, TYPE, put, _on_stream)                                                \
+    SHMEMX_STREAM_COPY(NAME, TYPE, put, _nbi_on_stream)                                            \
+    SHMEMX_STREAM_COPY(NAME, TYPE, get, _on_stream)                                                \
+    SHMEMX_STREAM_COPY(NAME, TYPE, get, _nbi_on_stream)
+SHMEMX_STREAM_COPIES(float, float)
+SHMEMX_STREAM_COPIES(double, double)
+SHMEMX_STREAM_COPIES(longdouble, long double)
+SHMEMX_STREAM_COPIES(char, char)
+SHMEMX_STREAM_COPIES(schar, signed char)
+SHMEMX_STREAM_COPIES(short, short)
+SHMEMX_STREAM_COPIES(int, int)
+SHMEMX_STREAM_COPIES(long, long)
+SHMEMX_STREAM_COPIES(longlong, long long)
+SHMEMX_STREAM_COPIES(uchar, unsigned char)
+SHMEMX_STREAM_COPIES(ushort, unsigned short)
+SHMEMX_STREAM_COPIES(uint, unsigned int)
+SHMEMX_STREAM_COPIES(ulong, unsigned long)
+SHMEMX_STREAM_COPIES(ulonglong, unsigned long long)
+SHMEMX_STREAM_COPIES(int8, int8_t)
+SHMEMX_STREAM_COPIES(int16, int16_t)
+SHMEMX_STREAM_COPIES(int32, int32_t)
+SHMEMX_STREAM_COPIES(int64, int64_t)
+SHMEMX_STREAM_COPIES(uint8, uint8_t)
+SHMEMX_STREAM_COPIES(uint16, uint16_t)
+SHMEMX_STREAM_COPIES(uint32, uint32_t)
+SHMEMX_STREAM_COPIES(uint64, uint64_t)
+SHMEMX_STREAM_COPIES(size, size_t)
+SHMEMX_STREAM_COPIES(ptrdiff, ptrdiff_t)
+#undef SHMEMX_STREAM_COPIES
+#undef SHMEMX_STREAM_COPY
 
 #ifdef __cplusplus
 }

@@ -321,6 +321,8 @@ def declarations(header):
     text = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
     text = re.sub(r"^#(?:.*\\\n)*.*$", "", text, flags=re.MULTILINE)
     text = re.sub(r"typedef (struct|enum) \{.*?\} \w+;", "", text, flags=re.DOTALL)
+    text = re.sub(r"^static .*?^\}$", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^SHMEMX_STREAM_COPIES.*$", "", text, flags=re.MULTILINE)
     flat = (" ".join(part.split()) for part in re.split(r";", text))
     flat = (part.removeprefix('extern "C" { ') for part in flat)
     return [part + ";" for part in flat if "(" in part]

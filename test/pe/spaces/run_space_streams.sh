@@ -17,7 +17,7 @@ ends()
     says "$name" "$text"
 }
 
-ends capture 'shmemx_long_put_on_stream: stream 0x[0-9a-f]+: it is being captured'
+ends capture 'shmemx_putmem_on_stream: stream 0x[0-9a-f]+: it is being captured'
 ends foreign 'shmemx_quiet_on_stream: stream 0x[0-9a-f]+: it is a stream of another context'
 ends pe "shmemx_putmem_on_stream: .*$np"
 ends private 'shmemx_putmem_on_stream: dest 0x[0-9a-f]+ .* not symmetric|not symmetric'
