@@ -28,43 +28,42 @@
 
 /* ---- rings ------------------------------------------------------------------------------ */
 
-SHMEMX_DEV struct shmemx_dev_request shmemx_dev_request(uint32_t op, int pe, uint64_t nbytes,
-                                                        int waits)
+SHMEMX_DEV struct stp_dev_request stp_dev_request(uint32_t op, int pe, uint64_t nbytes, int waits)
 {
-    struct shmemx_dev_request request = {op, 0, 0, 0, pe, (uint32_t)waits, 0, 0, 0, nbytes, 0, 0};
+    struct stp_dev_request request = {op, 0, 0, 0, pe, (uint32_t)waits, 0, 0, 0, nbytes, 0, 0};
 
     return request;
 }
 
 /* Give a request to this block's ring. With waits set, the result; else 0 at once. */
-SHMEMX_DEV_COLD uint64_t shmemx_dev_ask(const shmemx_device_handle_t *handle,
-                                        const struct shmemx_dev_request *request)
+SHMEMX_DEV_COLD uint64_t stp_dev_ask(const shmemx_device_handle_t *handle,
+                                     const struct stp_dev_request *request)
 {
-    uint32_t number = shmemx_dev_block_number() % handle->n_rings;
-    uint64_t ticket = shmemx_dev_add64(&handle->rings[number].tickets, 1), result;
-    struct shmemx_dev_slot *slot =
+    uint32_t number = stp_dev_block_number() % handle->n_rings;
+    uint64_t ticket = stp_dev_add64(&handle->rings[number].tickets, 1), result;
+    struct stp_dev_slot *slot =
         &handle->slots[(uint64_t)number * handle->n_slots + ticket % handle->n_slots];
-    struct shmemx_dev_slot *there = SHMEMX_DEV_AT(slot, sizeof(*slot));
+    struct stp_dev_slot *there = SHMEMX_DEV_AT(slot, sizeof(*slot));
 
-    while (shmemx_dev_load64(&slot->turn) != ticket)
-        shmemx_dev_pause();
+    while (stp_dev_load64(&slot->turn) != ticket)
+        stp_dev_pause();
     there->request = *request;
-    shmemx_dev_store64(&slot->ready, ticket + 1);
+    stp_dev_store64(&slot->ready, ticket + 1);
     if (!request->waits) return 0;
-    while (shmemx_dev_load64(&slot->done) != ticket + 1)
-        shmemx_dev_pause();
+    while (stp_dev_load64(&slot->done) != ticket + 1)
+        stp_dev_pause();
     result = there->result;
-    shmemx_dev_store64(&slot->turn, ticket + handle->n_slots);
+    stp_dev_store64(&slot->turn, ticket + handle->n_slots);
     return result;
 }
 
 /* ---- where an object is ------------------------------------------------------------------ */
 
 /* Number of the space that has addr, and where there; UINT32_MAX and the address: none has. */
-SHMEMX_DEV uint32_t shmemx_dev_find(const shmemx_device_handle_t *handle, const void *addr,
-                                    uint64_t *offset)
+SHMEMX_DEV uint32_t stp_dev_find(const shmemx_device_handle_t *handle, const void *addr,
+                                 uint64_t *offset)
 {
-    const struct shmemx_dev_space *spaces =
+    const struct stp_dev_space *spaces =
         SHMEMX_DEV_AT(handle->spaces, handle->n_spaces * sizeof(*spaces));
 
     for (uint32_t i = 0; i < handle->n_spaces; i++) {
@@ -76,7 +75,7 @@ SHMEMX_DEV uint32_t shmemx_dev_find(const shmemx_device_handle_t *handle, const 
 }
 
 /* Entry i of a table of the handle. */
-SHMEMX_DEV uint64_t shmemx_dev_entry(uint64_t table, int i)
+SHMEMX_DEV uint64_t stp_dev_entry(uint64_t table, int i)
 {
     const uint64_t *entry = (const uint64_t *)(uintptr_t)table + i;
 
@@ -84,17 +83,17 @@ SHMEMX_DEV uint64_t shmemx_dev_entry(uint64_t table, int i)
 }
 
 /* Where nbytes of it lie in the part of pe, for what way says; 0: by the ring. */
-SHMEMX_DEV char *shmemx_dev_reach(const shmemx_device_handle_t *handle, uint32_t space,
-                                  uint64_t offset, uint64_t nbytes, int pe, int way)
+SHMEMX_DEV char *stp_dev_reach(const shmemx_device_handle_t *handle, uint32_t space,
+                               uint64_t offset, uint64_t nbytes, int pe, int way)
 {
-    const struct shmemx_dev_space *found = handle->spaces;
+    const struct stp_dev_space *found = handle->spaces;
     uint64_t part;
 
     if (space == UINT32_MAX || (uint32_t)pe >= (uint32_t)handle->n_pes) return 0;
     found = SHMEMX_DEV_AT(found + space, sizeof(*found));
     if (nbytes > found->nbytes - offset) return 0;
-    if (shmemx_dev_entry(found->atomic, pe) < (uint64_t)way) return 0;
-    part = shmemx_dev_entry(found->parts, pe);
+    if (stp_dev_entry(found->atomic, pe) < (uint64_t)way) return 0;
+    part = stp_dev_entry(found->parts, pe);
     return part == 0 ? 0 : (char *)(uintptr_t)(part + offset);
 }
 
@@ -113,9 +112,9 @@ SHMEMX_DEV int shmemx_dev_n_pes(const shmemx_device_handle_t *handle)
 SHMEMX_DEV void *shmemx_dev_ptr(const shmemx_device_handle_t *handle, const void *addr, int pe)
 {
     uint64_t offset;
-    uint32_t space = shmemx_dev_find(handle, addr, &offset);
+    uint32_t space = stp_dev_find(handle, addr, &offset);
 
-    return shmemx_dev_reach(handle, space, offset, 1, pe, SHMEMX_DEV_BY_COPY);
+    return stp_dev_reach(handle, space, offset, 1, pe, SHMEMX_DEV_BY_COPY);
 }
 
 /* ---- order ------------------------------------------------------------------------------ */
@@ -123,13 +122,12 @@ SHMEMX_DEV void *shmemx_dev_ptr(const shmemx_device_handle_t *handle, const void
 /* OpenSHMEM 1.6, 9.12.2, for what this thread began, and its block by the ring. */
 SHMEMX_DEV void shmemx_dev_quiet(const shmemx_device_handle_t *handle)
 {
-    const struct shmemx_dev_ring *ring =
-        &handle->rings[shmemx_dev_block_number() % handle->n_rings];
-    struct shmemx_dev_request request = shmemx_dev_request(SHMEMX_DEV_QUIET, 0, 0, 1);
+    const struct stp_dev_ring *ring = &handle->rings[stp_dev_block_number() % handle->n_rings];
+    struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_QUIET, 0, 0, 1);
 
-    shmemx_dev_fence_system();
-    if (shmemx_dev_load64(&ring->completed) == shmemx_dev_load64(&ring->tickets)) return;
-    (void)shmemx_dev_ask(handle, &request);
+    stp_dev_fence_system();
+    if (stp_dev_load64(&ring->completed) == stp_dev_load64(&ring->tickets)) return;
+    (void)stp_dev_ask(handle, &request);
 }
 
 /*
@@ -144,14 +142,14 @@ SHMEMX_DEV void shmemx_dev_fence(const shmemx_device_handle_t *handle)
 /* ---- copies ------------------------------------------------------------------------------ */
 
 /* What is copied at once: bytes of whatever types the program has there. */
-typedef uint32_t __attribute__((may_alias)) shmemx_dev_word4;
-typedef uint64_t __attribute__((may_alias)) shmemx_dev_word8;
+typedef uint32_t __attribute__((may_alias)) stp_dev_word4;
+typedef uint64_t __attribute__((may_alias)) stp_dev_word8;
 #if defined(__clang__) && !defined(__NVCC__)
-typedef uint64_t __attribute__((may_alias, vector_size(16))) shmemx_dev_word16;
+typedef uint64_t __attribute__((may_alias, vector_size(16))) stp_dev_word16;
 #else /* nvcc has no vectors on devices, and makes one instruction of this */
 typedef struct {
     uint64_t low, high;
-} __attribute__((may_alias, aligned(16))) shmemx_dev_word16;
+} __attribute__((may_alias, aligned(16))) stp_dev_word16;
 #endif
 
 /*
@@ -177,90 +175,87 @@ typedef struct {
     } while (0)
 
 /* The share of lane in a copy by so many lanes, 16, 8 or 4 bytes at once where both sides allow. */
-SHMEMX_DEV_COLD void shmemx_dev_copy_share(void *dest, const void *source, uint64_t nbytes,
-                                           uint32_t lane, uint32_t lanes)
+SHMEMX_DEV_COLD void stp_dev_copy_share(void *dest, const void *source, uint64_t nbytes,
+                                        uint32_t lane, uint32_t lanes)
 {
     uintptr_t bits = (uintptr_t)dest | (uintptr_t)source;
     uint64_t at = 0;
 
-    if (bits % 16 == 0) SHMEMX_DEV_COPY_WORDS(shmemx_dev_word16);
-    if (bits % 8 == 0) SHMEMX_DEV_COPY_WORDS(shmemx_dev_word8);
-    if (bits % 4 == 0) SHMEMX_DEV_COPY_WORDS(shmemx_dev_word4);
+    if (bits % 16 == 0) SHMEMX_DEV_COPY_WORDS(stp_dev_word16);
+    if (bits % 8 == 0) SHMEMX_DEV_COPY_WORDS(stp_dev_word8);
+    if (bits % 4 == 0) SHMEMX_DEV_COPY_WORDS(stp_dev_word4);
     SHMEMX_DEV_COPY_WORDS(char);
 }
 
 /* This thread's share of a copy. */
-SHMEMX_DEV void shmemx_dev_copy(void *dest, const void *source, uint64_t nbytes, int group)
+SHMEMX_DEV void stp_dev_copy(void *dest, const void *source, uint64_t nbytes, int group)
 {
     if (SHMEMX_DEV_ON_GPU) {
-        shmemx_dev_copy_share(dest, source, nbytes, shmemx_dev_lane(group),
-                              shmemx_dev_lanes(group));
+        stp_dev_copy_share(dest, source, nbytes, stp_dev_lane(group), stp_dev_lanes(group));
     } else if (nbytes > 0) {
         __builtin_memcpy(SHMEMX_DEV_AT(dest, nbytes), SHMEMX_DEV_AT(source, nbytes), nbytes);
     }
 }
 
-SHMEMX_DEV void shmemx_dev_put_group(const shmemx_device_handle_t *handle, void *dest,
-                                     const void *source, uint64_t nbytes, int pe, int nbi,
-                                     int group)
+SHMEMX_DEV void stp_dev_put_group(const shmemx_device_handle_t *handle, void *dest,
+                                  const void *source, uint64_t nbytes, int pe, int nbi, int group)
 {
-    struct shmemx_dev_request request = shmemx_dev_request(SHMEMX_DEV_PUT, pe, nbytes, !nbi);
+    struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_PUT, pe, nbytes, !nbi);
     char *there;
 
-    request.space = shmemx_dev_find(handle, dest, &request.offset);
-    there = shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, SHMEMX_DEV_BY_COPY);
-    shmemx_dev_meet(group); /* what others of the group wrote to source is there */
+    request.space = stp_dev_find(handle, dest, &request.offset);
+    there = stp_dev_reach(handle, request.space, request.offset, nbytes, pe, SHMEMX_DEV_BY_COPY);
+    stp_dev_meet(group); /* what others of the group wrote to source is there */
     if (there != 0) {
-        shmemx_dev_copy(there, source, nbytes, group);
-    } else if (shmemx_dev_lane(group) == 0) {
+        stp_dev_copy(there, source, nbytes, group);
+    } else if (stp_dev_lane(group) == 0) {
         request.local = (uint64_t)(uintptr_t)source;
-        (void)shmemx_dev_ask(handle, &request);
+        (void)stp_dev_ask(handle, &request);
     }
-    shmemx_dev_meet(group);
+    stp_dev_meet(group);
 }
 
-SHMEMX_DEV void shmemx_dev_get_group(const shmemx_device_handle_t *handle, void *dest,
-                                     const void *source, uint64_t nbytes, int pe, int nbi,
-                                     int group)
+SHMEMX_DEV void stp_dev_get_group(const shmemx_device_handle_t *handle, void *dest,
+                                  const void *source, uint64_t nbytes, int pe, int nbi, int group)
 {
-    struct shmemx_dev_request request = shmemx_dev_request(SHMEMX_DEV_GET, pe, nbytes, !nbi);
+    struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_GET, pe, nbytes, !nbi);
     const char *there;
 
-    request.space = shmemx_dev_find(handle, source, &request.offset);
-    there = shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, SHMEMX_DEV_BY_COPY);
-    shmemx_dev_meet(group);
+    request.space = stp_dev_find(handle, source, &request.offset);
+    there = stp_dev_reach(handle, request.space, request.offset, nbytes, pe, SHMEMX_DEV_BY_COPY);
+    stp_dev_meet(group);
     if (there != 0) {
-        shmemx_dev_copy(dest, there, nbytes, group);
-    } else if (shmemx_dev_lane(group) == 0) {
+        stp_dev_copy(dest, there, nbytes, group);
+    } else if (stp_dev_lane(group) == 0) {
         request.local = (uint64_t)(uintptr_t)dest;
-        (void)shmemx_dev_ask(handle, &request);
+        (void)stp_dev_ask(handle, &request);
     }
-    shmemx_dev_meet(group);
+    stp_dev_meet(group);
 }
 
 /* ---- atomics ------------------------------------------------------------------------------ */
 
-SHMEMX_DEV uint64_t shmemx_dev_amo_here(char *word, uint32_t nbytes, uint32_t variant,
-                                        uint64_t value, uint64_t compare)
+SHMEMX_DEV uint64_t stp_dev_amo_here(char *word, uint32_t nbytes, uint32_t variant, uint64_t value,
+                                     uint64_t compare)
 {
     SHMEMX_DEV_ATOMIC_AT(word);
 #define SHMEMX_DEV_AMO_HERE(bits)                                                                  \
     switch (variant) {                                                                             \
     case SHMEMX_DEV_AMO_FETCH:                                                                     \
-        return shmemx_dev_or##bits(word, 0);                                                       \
+        return stp_dev_or##bits(word, 0);                                                          \
     case SHMEMX_DEV_AMO_SET:                                                                       \
     case SHMEMX_DEV_AMO_SWAP:                                                                      \
-        return shmemx_dev_exch##bits(word, (uint##bits##_t)value);                                 \
+        return stp_dev_exch##bits(word, (uint##bits##_t)value);                                    \
     case SHMEMX_DEV_AMO_CSWAP:                                                                     \
-        return shmemx_dev_cas##bits(word, (uint##bits##_t)compare, (uint##bits##_t)value);         \
+        return stp_dev_cas##bits(word, (uint##bits##_t)compare, (uint##bits##_t)value);            \
     case SHMEMX_DEV_AMO_ADD:                                                                       \
-        return shmemx_dev_add##bits(word, (uint##bits##_t)value);                                  \
+        return stp_dev_add##bits(word, (uint##bits##_t)value);                                     \
     case SHMEMX_DEV_AMO_AND:                                                                       \
-        return shmemx_dev_and##bits(word, (uint##bits##_t)value);                                  \
+        return stp_dev_and##bits(word, (uint##bits##_t)value);                                     \
     case SHMEMX_DEV_AMO_OR:                                                                        \
-        return shmemx_dev_or##bits(word, (uint##bits##_t)value);                                   \
+        return stp_dev_or##bits(word, (uint##bits##_t)value);                                      \
     default:                                                                                       \
-        return shmemx_dev_xor##bits(word, (uint##bits##_t)value);                                  \
+        return stp_dev_xor##bits(word, (uint##bits##_t)value);                                     \
     }
     if (nbytes == 4) {
         SHMEMX_DEV_AMO_HERE(32)
@@ -269,21 +264,20 @@ SHMEMX_DEV uint64_t shmemx_dev_amo_here(char *word, uint32_t nbytes, uint32_t va
 #undef SHMEMX_DEV_AMO_HERE
 }
 
-SHMEMX_DEV uint64_t shmemx_dev_amo(const shmemx_device_handle_t *handle, const void *dest,
-                                   uint32_t nbytes, uint32_t variant, uint64_t value,
-                                   uint64_t compare, int fetches, int pe)
+SHMEMX_DEV uint64_t stp_dev_amo(const shmemx_device_handle_t *handle, const void *dest,
+                                uint32_t nbytes, uint32_t variant, uint64_t value, uint64_t compare,
+                                int fetches, int pe)
 {
-    struct shmemx_dev_request request = shmemx_dev_request(SHMEMX_DEV_ATOMIC, pe, nbytes, fetches);
+    struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_ATOMIC, pe, nbytes, fetches);
     char *there;
 
-    request.space = shmemx_dev_find(handle, dest, &request.offset);
-    there =
-        shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, SHMEMX_DEV_BY_ATOMIC);
-    if (there != 0) return shmemx_dev_amo_here(there, nbytes, variant, value, compare);
+    request.space = stp_dev_find(handle, dest, &request.offset);
+    there = stp_dev_reach(handle, request.space, request.offset, nbytes, pe, SHMEMX_DEV_BY_ATOMIC);
+    if (there != 0) return stp_dev_amo_here(there, nbytes, variant, value, compare);
     request.variant = variant;
     request.value = value;
     request.compare = compare;
-    return shmemx_dev_ask(handle, &request);
+    return stp_dev_ask(handle, &request);
 }
 
 /* ---- signals, 9.9 ---------------------------------------------------------------------- */
@@ -292,58 +286,58 @@ SHMEMX_DEV uint64_t shmemx_dev_amo(const shmemx_device_handle_t *handle, const v
 SHMEMX_DEV void shmemx_dev_signal_op(const shmemx_device_handle_t *handle, uint64_t *sig_addr,
                                      uint64_t signal, int sig_op, int pe)
 {
-    struct shmemx_dev_request request = shmemx_dev_request(SHMEMX_DEV_PUT_SIGNAL, pe, 0, 0);
+    struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_PUT_SIGNAL, pe, 0, 0);
     char *there;
 
-    request.space = shmemx_dev_find(handle, sig_addr, &request.offset);
-    there = shmemx_dev_reach(handle, request.space, request.offset, sizeof(*sig_addr), pe,
-                             sig_op == SHMEMX_DEV_SIGNAL_SET ? SHMEMX_DEV_BY_STORE
-                                                             : SHMEMX_DEV_BY_ATOMIC);
+    request.space = stp_dev_find(handle, sig_addr, &request.offset);
+    there =
+        stp_dev_reach(handle, request.space, request.offset, sizeof(*sig_addr), pe,
+                      sig_op == SHMEMX_DEV_SIGNAL_SET ? SHMEMX_DEV_BY_STORE : SHMEMX_DEV_BY_ATOMIC);
     if (there != 0 && sig_op == SHMEMX_DEV_SIGNAL_SET) {
-        shmemx_dev_store64(there, signal);
+        stp_dev_store64(there, signal);
         return;
     }
-    shmemx_dev_fence_system();
+    stp_dev_fence_system();
     if (there != 0 && sig_op == SHMEMX_DEV_SIGNAL_ADD) {
         SHMEMX_DEV_ATOMIC_AT(there);
-        (void)shmemx_dev_add64(there, signal);
+        (void)stp_dev_add64(there, signal);
         return;
     }
     request.variant = (uint32_t)sig_op;
     request.signal_space = request.space;
     request.signal_offset = request.offset;
     request.value = signal;
-    (void)shmemx_dev_ask(handle, &request);
+    (void)stp_dev_ask(handle, &request);
 }
 
-SHMEMX_DEV void shmemx_dev_put_signal_group(const shmemx_device_handle_t *handle, void *dest,
-                                            const void *source, uint64_t nbytes, uint64_t *sig_addr,
-                                            uint64_t signal, int sig_op, int pe, int nbi, int group)
+SHMEMX_DEV void stp_dev_put_signal_group(const shmemx_device_handle_t *handle, void *dest,
+                                         const void *source, uint64_t nbytes, uint64_t *sig_addr,
+                                         uint64_t signal, int sig_op, int pe, int nbi, int group)
 {
-    struct shmemx_dev_request request = shmemx_dev_request(SHMEMX_DEV_PUT_SIGNAL, pe, nbytes, !nbi);
+    struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_PUT_SIGNAL, pe, nbytes, !nbi);
     char *there;
 
-    request.space = shmemx_dev_find(handle, dest, &request.offset);
-    there = shmemx_dev_reach(handle, request.space, request.offset, nbytes, pe, SHMEMX_DEV_BY_COPY);
-    shmemx_dev_meet(group);
+    request.space = stp_dev_find(handle, dest, &request.offset);
+    there = stp_dev_reach(handle, request.space, request.offset, nbytes, pe, SHMEMX_DEV_BY_COPY);
+    stp_dev_meet(group);
     if (there != 0) {
-        shmemx_dev_copy(there, source, nbytes, group);
-        shmemx_dev_meet(group);
-        if (shmemx_dev_lane(group) == 0) shmemx_dev_signal_op(handle, sig_addr, signal, sig_op, pe);
-    } else if (shmemx_dev_lane(group) == 0) {
+        stp_dev_copy(there, source, nbytes, group);
+        stp_dev_meet(group);
+        if (stp_dev_lane(group) == 0) shmemx_dev_signal_op(handle, sig_addr, signal, sig_op, pe);
+    } else if (stp_dev_lane(group) == 0) {
         request.variant = (uint32_t)sig_op;
         request.local = (uint64_t)(uintptr_t)source;
         request.value = signal;
-        request.signal_space = shmemx_dev_find(handle, sig_addr, &request.signal_offset);
-        (void)shmemx_dev_ask(handle, &request);
+        request.signal_space = stp_dev_find(handle, sig_addr, &request.signal_offset);
+        (void)stp_dev_ask(handle, &request);
     }
-    shmemx_dev_meet(group);
+    stp_dev_meet(group);
 }
 
 /* This PE's signal, as shmem_signal_fetch(). */
 SHMEMX_DEV uint64_t shmemx_dev_signal_fetch(const uint64_t *sig_addr)
 {
-    return shmemx_dev_load64(sig_addr);
+    return stp_dev_load64(sig_addr);
 }
 
 /* ---- waiting, 9.10 --------------------------------------------------------------------- */
@@ -357,13 +351,13 @@ SHMEMX_DEV uint64_t shmemx_dev_signal_fetch(const uint64_t *sig_addr)
      : (cmp) == SHMEMX_DEV_CMP_LT ? (a) < (b)                                                      \
                                   : (a) <= (b))
 
-SHMEMX_DEV void shmemx_dev_check_cmp(const shmemx_device_handle_t *handle, int cmp)
+SHMEMX_DEV void stp_dev_check_cmp(const shmemx_device_handle_t *handle, int cmp)
 {
-    struct shmemx_dev_request request = shmemx_dev_request(SHMEMX_DEV_BAD_COMPARISON, 0, 0, 1);
+    struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_BAD_COMPARISON, 0, 0, 1);
 
     if (cmp >= SHMEMX_DEV_CMP_EQ && cmp <= SHMEMX_DEV_CMP_GE) return;
     request.variant = (uint32_t)cmp;
-    (void)shmemx_dev_ask(handle, &request);
+    (void)stp_dev_ask(handle, &request);
 }
 
 /* Waits for this PE's signal; its value then. */
@@ -372,11 +366,11 @@ SHMEMX_DEV uint64_t shmemx_dev_signal_wait_until(const shmemx_device_handle_t *h
 {
     uint64_t seen;
 
-    shmemx_dev_check_cmp(handle, cmp);
+    stp_dev_check_cmp(handle, cmp);
     for (;;) {
-        seen = shmemx_dev_load64(sig_addr);
+        seen = stp_dev_load64(sig_addr);
         if (SHMEMX_DEV_HOLDS(seen, cmp, cmp_value)) return seen;
-        shmemx_dev_pause();
+        stp_dev_pause();
     }
 }
 
@@ -386,24 +380,24 @@ SHMEMX_DEV uint64_t shmemx_dev_signal_wait_until(const shmemx_device_handle_t *h
  * Of the handle's team, with a quiet of this block before. One thread, warp or block of a PE is in
  * it at a time; what other blocks began is theirs to complete.
  */
-SHMEMX_DEV void shmemx_dev_barrier_group(const shmemx_device_handle_t *handle, int group)
+SHMEMX_DEV void stp_dev_barrier_group(const shmemx_device_handle_t *handle, int group)
 {
-    struct shmemx_dev_sync *sync = handle->sync;
+    struct stp_dev_sync *sync = handle->sync;
     uint64_t *count = SHMEMX_DEV_AT(&sync->epoch, sizeof(sync->epoch)), epoch;
 
-    shmemx_dev_meet(group);
-    if (shmemx_dev_lane(group) == 0) {
+    stp_dev_meet(group);
+    if (stp_dev_lane(group) == 0) {
         shmemx_dev_quiet(handle);
         epoch = ++*count;
         for (int step = 0, away = 1; away < handle->n_pes; step++, away *= 2) {
             shmemx_dev_signal_op(handle, &sync->words[step], epoch, SHMEMX_DEV_SIGNAL_SET,
                                  (handle->my_pe + away) % handle->n_pes);
-            while (shmemx_dev_load64(&sync->words[step]) < epoch)
-                shmemx_dev_pause();
+            while (stp_dev_load64(&sync->words[step]) < epoch)
+                stp_dev_pause();
         }
-        shmemx_dev_fence_system();
+        stp_dev_fence_system();
     }
-    shmemx_dev_meet(group);
+    stp_dev_meet(group);
 }
 
 /* ---- the variants ------------------------------------------------------------------------ */
@@ -412,42 +406,42 @@ SHMEMX_DEV void shmemx_dev_barrier_group(const shmemx_device_handle_t *handle, i
     SHMEMX_DEV void shmemx_dev_putmem##SUFFIX(const shmemx_device_handle_t *handle, void *dest,    \
                                               const void *source, size_t nbytes, int pe)           \
     {                                                                                              \
-        shmemx_dev_put_group(handle, dest, source, nbytes, pe, 0, GROUP);                          \
+        stp_dev_put_group(handle, dest, source, nbytes, pe, 0, GROUP);                             \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_putmem_nbi##SUFFIX(const shmemx_device_handle_t *handle,            \
                                                   void *dest, const void *source, size_t nbytes,   \
                                                   int pe)                                          \
     {                                                                                              \
-        shmemx_dev_put_group(handle, dest, source, nbytes, pe, 1, GROUP);                          \
+        stp_dev_put_group(handle, dest, source, nbytes, pe, 1, GROUP);                             \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_getmem##SUFFIX(const shmemx_device_handle_t *handle, void *dest,    \
                                               const void *source, size_t nbytes, int pe)           \
     {                                                                                              \
-        shmemx_dev_get_group(handle, dest, source, nbytes, pe, 0, GROUP);                          \
+        stp_dev_get_group(handle, dest, source, nbytes, pe, 0, GROUP);                             \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_getmem_nbi##SUFFIX(const shmemx_device_handle_t *handle,            \
                                                   void *dest, const void *source, size_t nbytes,   \
                                                   int pe)                                          \
     {                                                                                              \
-        shmemx_dev_get_group(handle, dest, source, nbytes, pe, 1, GROUP);                          \
+        stp_dev_get_group(handle, dest, source, nbytes, pe, 1, GROUP);                             \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_putmem_signal##SUFFIX(                                              \
         const shmemx_device_handle_t *handle, void *dest, const void *source, size_t nbytes,       \
         uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)                                   \
     {                                                                                              \
-        shmemx_dev_put_signal_group(handle, dest, source, nbytes, sig_addr, signal, sig_op, pe, 0, \
-                                    GROUP);                                                        \
+        stp_dev_put_signal_group(handle, dest, source, nbytes, sig_addr, signal, sig_op, pe, 0,    \
+                                 GROUP);                                                           \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_putmem_signal_nbi##SUFFIX(                                          \
         const shmemx_device_handle_t *handle, void *dest, const void *source, size_t nbytes,       \
         uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)                                   \
     {                                                                                              \
-        shmemx_dev_put_signal_group(handle, dest, source, nbytes, sig_addr, signal, sig_op, pe, 1, \
-                                    GROUP);                                                        \
+        stp_dev_put_signal_group(handle, dest, source, nbytes, sig_addr, signal, sig_op, pe, 1,    \
+                                 GROUP);                                                           \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_barrier##SUFFIX(const shmemx_device_handle_t *handle)               \
     {                                                                                              \
-        shmemx_dev_barrier_group(handle, GROUP);                                                   \
+        stp_dev_barrier_group(handle, GROUP);                                                      \
     }
 SHMEMX_DEV_GROUP(, 0)
 SHMEMX_DEV_GROUP(_warp, 1)

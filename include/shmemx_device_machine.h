@@ -14,7 +14,7 @@
 #define SHMEMX_DEVICE_VERSION 1
 
 /* A space, as the device sees it. */
-struct shmemx_dev_space {
+struct stp_dev_space {
     uint64_t base;   /* address of this PE's part */
     uint64_t nbytes; /* of it */
     uint64_t parts;  /* address of a table: a part of each PE of the team; 0: by the ring */
@@ -63,7 +63,7 @@ enum {
 enum { SHMEMX_DEV_SIGNAL_SET = 1, SHMEMX_DEV_SIGNAL_ADD };
 
 /* Spaces are numbers in the handle's table; UINT32_MAX: the offset is an address in none. */
-struct shmemx_dev_request {
+struct stp_dev_request {
     uint32_t op, variant, space, signal_space;
     int32_t pe;
     uint32_t waits; /* somebody reads the result, and frees the place */
@@ -74,13 +74,13 @@ struct shmemx_dev_request {
  * A place of a ring. Request number t goes to place t modulo their number: it is written when turn
  * is t, served when ready is t + 1, and its result is there when done is t + 1.
  */
-struct shmemx_dev_slot {
+struct stp_dev_slot {
     uint64_t turn, ready, done, result;
-    struct shmemx_dev_request request;
+    struct stp_dev_request request;
     uint64_t pad[3];
 };
 
-struct shmemx_dev_ring {
+struct stp_dev_ring {
     uint64_t tickets;   /* requests that have a place, or wait for one */
     uint64_t pad[7];    /* the words below are written by the host */
     uint64_t completed; /* of them, those that a quiet has completed */
@@ -89,7 +89,7 @@ struct shmemx_dev_ring {
 
 /* Words of the barrier: in symmetric memory, one for each step, and how many there were. */
 enum { SHMEMX_DEV_STEPS = 32 };
-struct shmemx_dev_sync {
+struct stp_dev_sync {
     uint64_t words[SHMEMX_DEV_STEPS];
     uint64_t epoch;
 };
@@ -100,10 +100,10 @@ struct shmemx_device_handle {
     uint32_t nbytes;  /* of this structure */
     int32_t my_pe, n_pes;
     uint32_t n_spaces, n_rings, n_slots; /* slots a ring */
-    struct shmemx_dev_space *spaces;
-    struct shmemx_dev_ring *rings;
-    struct shmemx_dev_slot *slots;
-    struct shmemx_dev_sync *sync;
+    struct stp_dev_space *spaces;
+    struct stp_dev_ring *rings;
+    struct stp_dev_slot *slots;
+    struct stp_dev_sync *sync;
     void *owner; /* of the host */
 };
 
@@ -128,7 +128,7 @@ typedef struct shmemx_device_handle shmemx_device_handle_t;
 #define SHMEMX_DEV_ATOMIC_AT(address) (void)0
 
 #define SHMEMX_DEV_WORDS(bits)                                                                     \
-    SHMEMX_DEV uint##bits##_t shmemx_dev_load##bits(const void *word)                              \
+    SHMEMX_DEV uint##bits##_t stp_dev_load##bits(const void *word)                                 \
     {                                                                                              \
         uint##bits##_t value;                                                                      \
         asm volatile("ld.acquire.sys.u" #bits " %0, [%1];"                                         \
@@ -137,7 +137,7 @@ typedef struct shmemx_device_handle shmemx_device_handle_t;
                      : "memory");                                                                  \
         return value;                                                                              \
     }                                                                                              \
-    SHMEMX_DEV void shmemx_dev_store##bits(void *word, uint##bits##_t value)                       \
+    SHMEMX_DEV void stp_dev_store##bits(void *word, uint##bits##_t value)                          \
     {                                                                                              \
         asm volatile("st.release.sys.u" #bits " [%0], %1;"                                         \
                      :                                                                             \
@@ -149,8 +149,8 @@ typedef struct shmemx_device_handle shmemx_device_handle_t;
     SHMEMX_DEV_FETCH(bits, and, "and.b")                                                           \
     SHMEMX_DEV_FETCH(bits, or, "or.b")                                                             \
     SHMEMX_DEV_FETCH(bits, xor, "xor.b")                                                           \
-    SHMEMX_DEV uint##bits##_t shmemx_dev_cas##bits(void *word, uint##bits##_t compare,             \
-                                                   uint##bits##_t value)                           \
+    SHMEMX_DEV uint##bits##_t stp_dev_cas##bits(void *word, uint##bits##_t compare,                \
+                                                uint##bits##_t value)                              \
     {                                                                                              \
         uint##bits##_t old;                                                                        \
         asm volatile("atom.relaxed.sys.cas.b" #bits " %0, [%1], %2, %3;"                           \
@@ -160,7 +160,7 @@ typedef struct shmemx_device_handle shmemx_device_handle_t;
         return old;                                                                                \
     }
 #define SHMEMX_DEV_FETCH(bits, name, ptx)                                                          \
-    SHMEMX_DEV uint##bits##_t shmemx_dev_##name##bits(void *word, uint##bits##_t value)            \
+    SHMEMX_DEV uint##bits##_t stp_dev_##name##bits(void *word, uint##bits##_t value)               \
     {                                                                                              \
         uint##bits##_t old;                                                                        \
         asm volatile("atom.relaxed.sys." ptx #bits " %0, [%1], %2;"                                \
@@ -176,18 +176,18 @@ typedef struct shmemx_device_handle shmemx_device_handle_t;
 SHMEMX_DEV_WORDS(32)
 SHMEMX_DEV_WORDS(64)
 
-SHMEMX_DEV void shmemx_dev_fence_system(void)
+SHMEMX_DEV void stp_dev_fence_system(void)
 {
     asm volatile("fence.sc.sys;" : : : "memory");
 }
 
-SHMEMX_DEV void shmemx_dev_pause(void)
+SHMEMX_DEV void stp_dev_pause(void)
 {
     asm volatile("nanosleep.u32 100;" : : : "memory");
 }
 
 #define SHMEMX_DEV_REGISTER(name, ptx)                                                             \
-    SHMEMX_DEV uint32_t shmemx_dev_##name(void)                                                    \
+    SHMEMX_DEV uint32_t stp_dev_##name(void)                                                       \
     {                                                                                              \
         uint32_t value;                                                                            \
         asm volatile("mov.u32 %0, %%" ptx ";" : "=r"(value));                                      \
@@ -206,30 +206,29 @@ SHMEMX_DEV_REGISTER(nctaid_x, "nctaid.x")
 SHMEMX_DEV_REGISTER(nctaid_y, "nctaid.y")
 SHMEMX_DEV_REGISTER(laneid, "laneid")
 
-SHMEMX_DEV uint32_t shmemx_dev_block_number(void)
+SHMEMX_DEV uint32_t stp_dev_block_number(void)
 {
-    return (shmemx_dev_ctaid_z() * shmemx_dev_nctaid_y() + shmemx_dev_ctaid_y()) *
-               shmemx_dev_nctaid_x() +
-           shmemx_dev_ctaid_x();
+    return (stp_dev_ctaid_z() * stp_dev_nctaid_y() + stp_dev_ctaid_y()) * stp_dev_nctaid_x() +
+           stp_dev_ctaid_x();
 }
 
 /* Groups: 0 a thread, 1 a warp of 32, 2 a block. This thread's number there, and how many. */
-SHMEMX_DEV uint32_t shmemx_dev_lane(int group)
+SHMEMX_DEV uint32_t stp_dev_lane(int group)
 {
     if (group == 0) return 0;
-    if (group == 1) return shmemx_dev_laneid();
-    return (shmemx_dev_tid_z() * shmemx_dev_ntid_y() + shmemx_dev_tid_y()) * shmemx_dev_ntid_x() +
-           shmemx_dev_tid_x();
+    if (group == 1) return stp_dev_laneid();
+    return (stp_dev_tid_z() * stp_dev_ntid_y() + stp_dev_tid_y()) * stp_dev_ntid_x() +
+           stp_dev_tid_x();
 }
 
-SHMEMX_DEV uint32_t shmemx_dev_lanes(int group)
+SHMEMX_DEV uint32_t stp_dev_lanes(int group)
 {
     if (group == 0) return 1;
     if (group == 1) return 32;
-    return shmemx_dev_ntid_x() * shmemx_dev_ntid_y() * shmemx_dev_ntid_z();
+    return stp_dev_ntid_x() * stp_dev_ntid_y() * stp_dev_ntid_z();
 }
 
-SHMEMX_DEV void shmemx_dev_meet(int group)
+SHMEMX_DEV void stp_dev_meet(int group)
 {
     if (group == 1) asm volatile("bar.warp.sync 0xffffffff;" : : : "memory");
     if (group == 2) asm volatile("bar.sync 0;" : : : "memory");
@@ -256,12 +255,12 @@ SHMEMX_DEV void shmemx_dev_meet(int group)
 #define SHMEMX_DEV_WORD(word, bits) ((uint##bits##_t *)SHMEMX_DEV_AT(word, bits / 8))
 
 #define SHMEMX_DEV_WORDS(bits)                                                                     \
-    SHMEMX_DEV uint##bits##_t shmemx_dev_load##bits(const void *word)                              \
+    SHMEMX_DEV uint##bits##_t stp_dev_load##bits(const void *word)                                 \
     {                                                                                              \
         return __atomic_load_n((const uint##bits##_t *)SHMEMX_DEV_AT(word, bits / 8),              \
                                __ATOMIC_ACQUIRE);                                                  \
     }                                                                                              \
-    SHMEMX_DEV void shmemx_dev_store##bits(void *word, uint##bits##_t value)                       \
+    SHMEMX_DEV void stp_dev_store##bits(void *word, uint##bits##_t value)                          \
     {                                                                                              \
         __atomic_store_n(SHMEMX_DEV_WORD(word, bits), value, __ATOMIC_RELEASE);                    \
     }                                                                                              \
@@ -270,49 +269,49 @@ SHMEMX_DEV void shmemx_dev_meet(int group)
     SHMEMX_DEV_FETCH(bits, and, __atomic_fetch_and)                                                \
     SHMEMX_DEV_FETCH(bits, or, __atomic_fetch_or)                                                  \
     SHMEMX_DEV_FETCH(bits, xor, __atomic_fetch_xor)                                                \
-    SHMEMX_DEV uint##bits##_t shmemx_dev_cas##bits(void *word, uint##bits##_t compare,             \
-                                                   uint##bits##_t value)                           \
+    SHMEMX_DEV uint##bits##_t stp_dev_cas##bits(void *word, uint##bits##_t compare,                \
+                                                uint##bits##_t value)                              \
     {                                                                                              \
         __atomic_compare_exchange_n(SHMEMX_DEV_WORD(word, bits), &compare, value, 0,               \
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);                           \
         return compare;                                                                            \
     }
 #define SHMEMX_DEV_FETCH(bits, name, function)                                                     \
-    SHMEMX_DEV uint##bits##_t shmemx_dev_##name##bits(void *word, uint##bits##_t value)            \
+    SHMEMX_DEV uint##bits##_t stp_dev_##name##bits(void *word, uint##bits##_t value)               \
     {                                                                                              \
         return function(SHMEMX_DEV_WORD(word, bits), value, __ATOMIC_RELAXED);                     \
     }
 SHMEMX_DEV_WORDS(32)
 SHMEMX_DEV_WORDS(64)
 
-SHMEMX_DEV void shmemx_dev_fence_system(void)
+SHMEMX_DEV void stp_dev_fence_system(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-SHMEMX_DEV void shmemx_dev_pause(void)
+SHMEMX_DEV void stp_dev_pause(void)
 {
     sched_yield();
 }
 
-SHMEMX_DEV uint32_t shmemx_dev_block_number(void)
+SHMEMX_DEV uint32_t stp_dev_block_number(void)
 {
     return (uint32_t)((uintptr_t)pthread_self() >> 12);
 }
 
-SHMEMX_DEV uint32_t shmemx_dev_lane(int group)
+SHMEMX_DEV uint32_t stp_dev_lane(int group)
 {
     (void)group;
     return 0;
 }
 
-SHMEMX_DEV uint32_t shmemx_dev_lanes(int group)
+SHMEMX_DEV uint32_t stp_dev_lanes(int group)
 {
     (void)group;
     return 1;
 }
 
-SHMEMX_DEV void shmemx_dev_meet(int group)
+SHMEMX_DEV void stp_dev_meet(int group)
 {
     (void)group;
 }

@@ -14,15 +14,15 @@
     SHMEMX_DEV int shmemx_dev_##NAME##_test(const shmemx_device_handle_t *handle, TYPE *ivar,      \
                                             int cmp, TYPE cmp_value)                               \
     {                                                                                              \
-        TYPE seen = (TYPE)shmemx_dev_load##BITS(ivar);                                             \
-        shmemx_dev_check_cmp(handle, cmp);                                                         \
+        TYPE seen = (TYPE)stp_dev_load##BITS(ivar);                                                \
+        stp_dev_check_cmp(handle, cmp);                                                            \
         return SHMEMX_DEV_HOLDS(seen, cmp, cmp_value);                                             \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_##NAME##_wait_until(const shmemx_device_handle_t *handle,           \
                                                    TYPE *ivar, int cmp, TYPE cmp_value)            \
     {                                                                                              \
         while (!shmemx_dev_##NAME##_test(handle, ivar, cmp, cmp_value))                            \
-            shmemx_dev_pause();                                                                    \
+            stp_dev_pause();                                                                       \
     }
 SHMEMX_DEV_WAIT_TYPE(int, int, 32)
 SHMEMX_DEV_WAIT_TYPE(uint, unsigned int, 32)
@@ -47,34 +47,32 @@ SHMEMX_DEV_WAIT_TYPE(ptrdiff, ptrdiff_t, 64)
     SHMEMX_DEV void shmemx_dev_##NAME##_p(const shmemx_device_handle_t *handle, TYPE *dest,        \
                                           TYPE value, int pe)                                      \
     {                                                                                              \
-        struct shmemx_dev_request request =                                                        \
-            shmemx_dev_request(SHMEMX_DEV_STORE, pe, sizeof(TYPE), 0);                             \
+        struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_STORE, pe, sizeof(TYPE), 0);   \
         char *there;                                                                               \
                                                                                                    \
-        request.space = shmemx_dev_find(handle, dest, &request.offset);                            \
-        there = shmemx_dev_reach(handle, request.space, request.offset, sizeof(TYPE), pe,          \
-                                 SHMEMX_DEV_BY_COPY);                                              \
+        request.space = stp_dev_find(handle, dest, &request.offset);                               \
+        there = stp_dev_reach(handle, request.space, request.offset, sizeof(TYPE), pe,             \
+                              SHMEMX_DEV_BY_COPY);                                                 \
         if (there != 0) {                                                                          \
             *(volatile TYPE *)SHMEMX_DEV_AT(there, sizeof(TYPE)) = value;                          \
             return;                                                                                \
         }                                                                                          \
         __builtin_memcpy(&request.value, &value, sizeof(TYPE));                                    \
-        (void)shmemx_dev_ask(handle, &request);                                                    \
+        (void)stp_dev_ask(handle, &request);                                                       \
     }                                                                                              \
     SHMEMX_DEV TYPE shmemx_dev_##NAME##_g(const shmemx_device_handle_t *handle,                    \
                                           const TYPE *source, int pe)                              \
     {                                                                                              \
-        struct shmemx_dev_request request =                                                        \
-            shmemx_dev_request(SHMEMX_DEV_LOAD, pe, sizeof(TYPE), 1);                              \
+        struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_LOAD, pe, sizeof(TYPE), 1);    \
         const char *there;                                                                         \
         uint64_t result;                                                                           \
         TYPE value;                                                                                \
                                                                                                    \
-        request.space = shmemx_dev_find(handle, source, &request.offset);                          \
-        there = shmemx_dev_reach(handle, request.space, request.offset, sizeof(TYPE), pe,          \
-                                 SHMEMX_DEV_BY_COPY);                                              \
+        request.space = stp_dev_find(handle, source, &request.offset);                             \
+        there = stp_dev_reach(handle, request.space, request.offset, sizeof(TYPE), pe,             \
+                              SHMEMX_DEV_BY_COPY);                                                 \
         if (there != 0) return *(const volatile TYPE *)SHMEMX_DEV_AT(there, sizeof(TYPE));         \
-        result = shmemx_dev_ask(handle, &request);                                                 \
+        result = stp_dev_ask(handle, &request);                                                    \
         __builtin_memcpy(&value, &result, sizeof(TYPE));                                           \
         return value;                                                                              \
     }                                                                                              \
@@ -86,25 +84,25 @@ SHMEMX_DEV_WAIT_TYPE(ptrdiff, ptrdiff_t, 64)
                                                     TYPE *dest, const TYPE *source, size_t nelems, \
                                                     int pe)                                        \
     {                                                                                              \
-        shmemx_dev_put_group(handle, dest, source, SHMEMX_DEV_BYTES(nelems, TYPE), pe, 0, GROUP);  \
+        stp_dev_put_group(handle, dest, source, SHMEMX_DEV_BYTES(nelems, TYPE), pe, 0, GROUP);     \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_##NAME##_get##SUFFIX(const shmemx_device_handle_t *handle,          \
                                                     TYPE *dest, const TYPE *source, size_t nelems, \
                                                     int pe)                                        \
     {                                                                                              \
-        shmemx_dev_get_group(handle, dest, source, SHMEMX_DEV_BYTES(nelems, TYPE), pe, 0, GROUP);  \
+        stp_dev_get_group(handle, dest, source, SHMEMX_DEV_BYTES(nelems, TYPE), pe, 0, GROUP);     \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_##NAME##_put_nbi##SUFFIX(const shmemx_device_handle_t *handle,      \
                                                         TYPE *dest, const TYPE *source,            \
                                                         size_t nelems, int pe)                     \
     {                                                                                              \
-        shmemx_dev_put_group(handle, dest, source, SHMEMX_DEV_BYTES(nelems, TYPE), pe, 1, GROUP);  \
+        stp_dev_put_group(handle, dest, source, SHMEMX_DEV_BYTES(nelems, TYPE), pe, 1, GROUP);     \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_##NAME##_get_nbi##SUFFIX(const shmemx_device_handle_t *handle,      \
                                                         TYPE *dest, const TYPE *source,            \
                                                         size_t nelems, int pe)                     \
     {                                                                                              \
-        shmemx_dev_get_group(handle, dest, source, SHMEMX_DEV_BYTES(nelems, TYPE), pe, 1, GROUP);  \
+        stp_dev_get_group(handle, dest, source, SHMEMX_DEV_BYTES(nelems, TYPE), pe, 1, GROUP);     \
     }
 SHMEMX_DEV_RMA_TYPE(float, float)
 SHMEMX_DEV_RMA_TYPE(double, double)
@@ -134,14 +132,14 @@ SHMEMX_DEV_RMA_TYPE(ptrdiff, ptrdiff_t)
 
 /* Of a type whose words are moved as integers of so many bits. */
 #define SHMEMX_DEV_AMO_EXTENDED(NAME, TYPE, BITS)                                                  \
-    SHMEMX_DEV TYPE shmemx_dev_##NAME##_as(uint64_t word)                                          \
+    SHMEMX_DEV TYPE stp_dev_##NAME##_as(uint64_t word)                                             \
     {                                                                                              \
         uint##BITS##_t bits = (uint##BITS##_t)word;                                                \
         TYPE value;                                                                                \
         __builtin_memcpy(&value, &bits, sizeof(value));                                            \
         return value;                                                                              \
     }                                                                                              \
-    SHMEMX_DEV uint64_t shmemx_dev_##NAME##_bits(TYPE value)                                       \
+    SHMEMX_DEV uint64_t stp_dev_##NAME##_bits(TYPE value)                                          \
     {                                                                                              \
         uint##BITS##_t bits;                                                                       \
         __builtin_memcpy(&bits, &value, sizeof(bits));                                             \
@@ -150,42 +148,41 @@ SHMEMX_DEV_RMA_TYPE(ptrdiff, ptrdiff_t)
     SHMEMX_DEV TYPE shmemx_dev_##NAME##_atomic_fetch(const shmemx_device_handle_t *handle,         \
                                                      const TYPE *source, int pe)                   \
     {                                                                                              \
-        return shmemx_dev_##NAME##_as(                                                             \
-            shmemx_dev_amo(handle, source, sizeof(TYPE), SHMEMX_DEV_AMO_FETCH, 0, 0, 1, pe));      \
+        return stp_dev_##NAME##_as(                                                                \
+            stp_dev_amo(handle, source, sizeof(TYPE), SHMEMX_DEV_AMO_FETCH, 0, 0, 1, pe));         \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_##NAME##_atomic_set(const shmemx_device_handle_t *handle,           \
                                                    TYPE *dest, TYPE value, int pe)                 \
     {                                                                                              \
-        (void)shmemx_dev_amo(handle, dest, sizeof(TYPE), SHMEMX_DEV_AMO_SET,                       \
-                             shmemx_dev_##NAME##_bits(value), 0, 0, pe);                           \
+        (void)stp_dev_amo(handle, dest, sizeof(TYPE), SHMEMX_DEV_AMO_SET,                          \
+                          stp_dev_##NAME##_bits(value), 0, 0, pe);                                 \
     }                                                                                              \
     SHMEMX_DEV TYPE shmemx_dev_##NAME##_atomic_swap(const shmemx_device_handle_t *handle,          \
                                                     TYPE *dest, TYPE value, int pe)                \
     {                                                                                              \
-        return shmemx_dev_##NAME##_as(shmemx_dev_amo(handle, dest, sizeof(TYPE),                   \
-                                                     SHMEMX_DEV_AMO_SWAP,                          \
-                                                     shmemx_dev_##NAME##_bits(value), 0, 1, pe));  \
+        return stp_dev_##NAME##_as(stp_dev_amo(handle, dest, sizeof(TYPE), SHMEMX_DEV_AMO_SWAP,    \
+                                               stp_dev_##NAME##_bits(value), 0, 1, pe));           \
     }
 #define SHMEMX_DEV_AMO_STANDARD(NAME, TYPE, BITS)                                                  \
     SHMEMX_DEV_AMO_EXTENDED(NAME, TYPE, BITS)                                                      \
     SHMEMX_DEV TYPE shmemx_dev_##NAME##_atomic_compare_swap(                                       \
         const shmemx_device_handle_t *handle, TYPE *dest, TYPE cond, TYPE value, int pe)           \
     {                                                                                              \
-        return (TYPE)shmemx_dev_amo(handle, dest, sizeof(TYPE), SHMEMX_DEV_AMO_CSWAP,              \
-                                    shmemx_dev_##NAME##_bits(value),                               \
-                                    shmemx_dev_##NAME##_bits(cond), 1, pe);                        \
+        return (TYPE)stp_dev_amo(handle, dest, sizeof(TYPE), SHMEMX_DEV_AMO_CSWAP,                 \
+                                 stp_dev_##NAME##_bits(value), stp_dev_##NAME##_bits(cond), 1,     \
+                                 pe);                                                              \
     }                                                                                              \
     SHMEMX_DEV TYPE shmemx_dev_##NAME##_atomic_fetch_add(const shmemx_device_handle_t *handle,     \
                                                          TYPE *dest, TYPE value, int pe)           \
     {                                                                                              \
-        return (TYPE)shmemx_dev_amo(handle, dest, sizeof(TYPE), SHMEMX_DEV_AMO_ADD,                \
-                                    shmemx_dev_##NAME##_bits(value), 0, 1, pe);                    \
+        return (TYPE)stp_dev_amo(handle, dest, sizeof(TYPE), SHMEMX_DEV_AMO_ADD,                   \
+                                 stp_dev_##NAME##_bits(value), 0, 1, pe);                          \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_##NAME##_atomic_add(const shmemx_device_handle_t *handle,           \
                                                    TYPE *dest, TYPE value, int pe)                 \
     {                                                                                              \
-        (void)shmemx_dev_amo(handle, dest, sizeof(TYPE), SHMEMX_DEV_AMO_ADD,                       \
-                             shmemx_dev_##NAME##_bits(value), 0, 0, pe);                           \
+        (void)stp_dev_amo(handle, dest, sizeof(TYPE), SHMEMX_DEV_AMO_ADD,                          \
+                          stp_dev_##NAME##_bits(value), 0, 0, pe);                                 \
     }                                                                                              \
     SHMEMX_DEV TYPE shmemx_dev_##NAME##_atomic_fetch_inc(const shmemx_device_handle_t *handle,     \
                                                          TYPE *dest, int pe)                       \
@@ -201,14 +198,14 @@ SHMEMX_DEV_RMA_TYPE(ptrdiff, ptrdiff_t)
     SHMEMX_DEV TYPE shmemx_dev_##NAME##_atomic_fetch_##OP(const shmemx_device_handle_t *handle,    \
                                                           TYPE *dest, TYPE value, int pe)          \
     {                                                                                              \
-        return (TYPE)shmemx_dev_amo(handle, dest, sizeof(TYPE), VARIANT,                           \
-                                    shmemx_dev_##NAME##_bits(value), 0, 1, pe);                    \
+        return (TYPE)stp_dev_amo(handle, dest, sizeof(TYPE), VARIANT,                              \
+                                 stp_dev_##NAME##_bits(value), 0, 1, pe);                          \
     }                                                                                              \
     SHMEMX_DEV void shmemx_dev_##NAME##_atomic_##OP(const shmemx_device_handle_t *handle,          \
                                                     TYPE *dest, TYPE value, int pe)                \
     {                                                                                              \
-        (void)shmemx_dev_amo(handle, dest, sizeof(TYPE), VARIANT, shmemx_dev_##NAME##_bits(value), \
-                             0, 0, pe);                                                            \
+        (void)stp_dev_amo(handle, dest, sizeof(TYPE), VARIANT, stp_dev_##NAME##_bits(value), 0, 0, \
+                          pe);                                                                     \
     }
 #define SHMEMX_DEV_AMO_BITWISE(NAME, TYPE)                                                         \
     SHMEMX_DEV_AMO_BITS(NAME, TYPE, and, SHMEMX_DEV_AMO_AND)                                       \

@@ -15,12 +15,11 @@ SHMEMX_DEV void stp_word_atomic(void *word, uint64_t nbytes, uint64_t variant, u
 {
     uint64_t was = 0;
 
-    shmemx_dev_fence_system();
+    stp_dev_fence_system();
     if (variant != 0)
-        was =
-            shmemx_dev_amo_here((char *)word, (uint32_t)nbytes, (uint32_t)variant, value, compare);
-    shmemx_dev_fence_system();
-    shmemx_dev_store64(old, was);
+        was = stp_dev_amo_here((char *)word, (uint32_t)nbytes, (uint32_t)variant, value, compare);
+    stp_dev_fence_system();
+    stp_dev_store64(old, was);
 }
 
 #endif /* STP_DEVICE_AMO_H */

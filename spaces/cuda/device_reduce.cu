@@ -11,8 +11,8 @@
 /* Any grid and blocks of one dimension. */
 extern "C" __attribute__((global)) void stp_reduce(struct stp_reduce_job job)
 {
-    uint64_t n_threads = shmemx_dev_ntid_x();
+    uint64_t n_threads = stp_dev_ntid_x();
 
-    stp_reduce_elements(&job, shmemx_dev_ctaid_x() * n_threads + shmemx_dev_tid_x(),
-                        shmemx_dev_nctaid_x() * n_threads);
+    stp_reduce_elements(&job, stp_dev_ctaid_x() * n_threads + stp_dev_tid_x(),
+                        stp_dev_nctaid_x() * n_threads);
 }

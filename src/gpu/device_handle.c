@@ -99,10 +99,10 @@ static struct layout layout_of(const shmemx_device_options_t *options, size_t n_
     struct layout layout = {0};
     size_t n_rings = (size_t)options->n_rings, n_slots = (size_t)options->n_slots;
 
-    (void)layout_take(&layout, 1, sizeof(struct shmemx_dev_sync));
-    layout.rings = layout_take(&layout, n_rings, sizeof(struct shmemx_dev_ring));
-    layout.slots = layout_take(&layout, n_rings * n_slots, sizeof(struct shmemx_dev_slot));
-    layout.spaces = layout_take(&layout, n_spaces, sizeof(struct shmemx_dev_space));
+    (void)layout_take(&layout, 1, sizeof(struct stp_dev_sync));
+    layout.rings = layout_take(&layout, n_rings, sizeof(struct stp_dev_ring));
+    layout.slots = layout_take(&layout, n_rings * n_slots, sizeof(struct stp_dev_slot));
+    layout.spaces = layout_take(&layout, n_spaces, sizeof(struct stp_dev_space));
     layout.tables = layout_take(&layout, n_spaces * 2 * (size_t)n_pes, sizeof(uint64_t));
     return layout;
 }
@@ -179,10 +179,10 @@ static int handle_fill(struct stp_device_handle *handle, const struct stp_team *
         .n_pes = team->n_pes,
         .n_rings = (uint32_t)options->n_rings,
         .n_slots = (uint32_t)options->n_slots,
-        .spaces = (struct shmemx_dev_space *)(void *)(words + layout->spaces),
-        .rings = (struct shmemx_dev_ring *)(void *)(words + layout->rings),
-        .slots = (struct shmemx_dev_slot *)(void *)(words + layout->slots),
-        .sync = (struct shmemx_dev_sync *)(void *)words,
+        .spaces = (struct stp_dev_space *)(void *)(words + layout->spaces),
+        .rings = (struct stp_dev_ring *)(void *)(words + layout->rings),
+        .slots = (struct stp_dev_slot *)(void *)(words + layout->slots),
+        .sync = (struct stp_dev_sync *)(void *)words,
         .owner = handle,
     };
     for (size_t i = 0; i < (size_t)options->n_rings * (size_t)options->n_slots; i++)

@@ -67,8 +67,8 @@ static void ring_store(struct stp_ctx *ctx, void *dest, const void *value, size_
         stp_store_slow(ctx, dest, value, nbytes, pe, fn);
 }
 
-static uint64_t ring_atomic(struct stp_ctx *ctx, const struct shmemx_dev_request *request,
-                            void *dest, int pe, const char *fn)
+static uint64_t ring_atomic(struct stp_ctx *ctx, const struct stp_dev_request *request, void *dest,
+                            int pe, const char *fn)
 {
     static const enum stp_fabric_amo ops[SHMEMX_DEV_N_AMOS] = {
         [SHMEMX_DEV_AMO_FETCH] = STP_AMO_FETCH, [SHMEMX_DEV_AMO_SET] = STP_AMO_SET,
@@ -99,7 +99,7 @@ static uint64_t ring_atomic(struct stp_ctx *ctx, const struct shmemx_dev_request
 
 /* The object of a request; fatal when it is none, for kernels have no other check. */
 static char *ring_object(const struct stp_device_handle *handle,
-                         const struct shmemx_dev_request *request, int pe, const char *fn)
+                         const struct stp_dev_request *request, int pe, const char *fn)
 {
     bool reads = request->op == SHMEMX_DEV_GET || request->op == SHMEMX_DEV_LOAD;
     char *object = ring_address(handle, request->space, request->offset);
@@ -110,7 +110,7 @@ static char *ring_object(const struct stp_device_handle *handle,
 }
 
 static uint64_t *ring_signal(const struct stp_device_handle *handle,
-                             const struct shmemx_dev_request *request, int pe, const char *fn)
+                             const struct stp_dev_request *request, int pe, const char *fn)
 {
     char *word = ring_address(handle, request->signal_space, request->signal_offset);
 
@@ -119,7 +119,7 @@ static uint64_t *ring_signal(const struct stp_device_handle *handle,
 }
 
 static void ring_check(const struct stp_device_handle *handle,
-                       const struct shmemx_dev_request *request)
+                       const struct stp_dev_request *request)
 {
     const char *fn;
 
@@ -135,7 +135,7 @@ static void ring_check(const struct stp_device_handle *handle,
 }
 
 /* The result. */
-static uint64_t ring_do(struct stp_device_handle *handle, const struct shmemx_dev_request *request)
+static uint64_t ring_do(struct stp_device_handle *handle, const struct stp_dev_request *request)
 {
     const char *fn = routines[request->op];
     struct stp_ctx *ctx = handle->ctx;
@@ -179,11 +179,11 @@ static bool ring_serve_one(struct stp_device_handle *handle, uint32_t number)
 {
     shmemx_device_handle_t *view = &handle->view;
     uint64_t ticket = handle->served[number];
-    struct shmemx_dev_slot *slot =
+    struct stp_dev_slot *slot =
         &view->slots[(size_t)number * view->n_slots + ticket % view->n_slots];
-    struct shmemx_dev_request request;
+    struct stp_dev_request request;
 
-    /* Pairs with the release of shmemx_dev_ask(). */
+    /* Pairs with the release of stp_dev_ask(). */
     if (__atomic_load_n(&slot->ready, __ATOMIC_ACQUIRE) != ticket + 1) return false;
     request = slot->request;
     ring_check(handle, &request);
@@ -191,7 +191,7 @@ static bool ring_serve_one(struct stp_device_handle *handle, uint32_t number)
     handle->served[number] = ticket + 1;
     if (request.op == SHMEMX_DEV_QUIET) /* Pairs with the acquire load in shmemx_dev_quiet(). */
         __atomic_store_n(&view->rings[number].completed, ticket + 1, __ATOMIC_RELEASE);
-    /* Both pair with acquires of shmemx_dev_ask(). */
+    /* Both pair with acquires of stp_dev_ask(). */
     if (request.waits)
         __atomic_store_n(&slot->done, ticket + 1, __ATOMIC_RELEASE);
     else

@@ -139,7 +139,7 @@ static void table_row(struct stp_device_handle *handle, struct stp_space *space,
         parts[i] = table_part(handle, space, handle->pes[i]);
         atomic[i] = parts[i] != 0 ? table_way(handle, space, handle->pes[i]) : SHMEMX_DEV_BY_COPY;
     }
-    handle->view.spaces[n] = (struct shmemx_dev_space){
+    handle->view.spaces[n] = (struct stp_dev_space){
         .base = (uint64_t)(uintptr_t)space->base + shift,
         .nbytes = space->max_bytes, /* objects in what it grows by are reached, too */
         .parts = (uint64_t)(uintptr_t)parts + handle->shift,

@@ -14,7 +14,7 @@ KERNEL stp_test_handle(shmemx_device_handle_t handle, struct ops_part *parts, ui
                        struct ops_result *results, uint64_t rounds)
 {
     struct ops_block ops =
-        ops_begin(&handle, parts, results, shmemx_dev_block_number(), shmemx_dev_nctaid_x());
+        ops_begin(&handle, parts, results, stp_dev_block_number(), stp_dev_nctaid_x());
 
     ops_run(&ops, total, rounds);
 }

@@ -52,12 +52,12 @@ SHMEMX_DEV uint64_t ops_value(const struct ops_block *ops, int pe, uint64_t roun
 
 SHMEMX_DEV int ops_first(void)
 {
-    return shmemx_dev_lane(2) == 0;
+    return stp_dev_lane(2) == 0;
 }
 
 SHMEMX_DEV void ops_fill(const struct ops_block *ops, uint64_t round)
 {
-    for (uint64_t i = shmemx_dev_lane(2); i < OPS_WORDS; i += shmemx_dev_lanes(2))
+    for (uint64_t i = stp_dev_lane(2); i < OPS_WORDS; i += stp_dev_lanes(2))
         OPS_AT(&ops->mine->data[i]) = ops_value(ops, ops->me, round, i);
 }
 
@@ -100,7 +100,7 @@ SHMEMX_DEV void ops_reads(const struct ops_block *ops, uint64_t round)
 
     shmemx_dev_uint64_put_block(ops->handle, mine->own, mine->data, OPS_WORDS, ops->right);
     if (ops_first()) shmemx_dev_fence(ops->handle);
-    shmemx_dev_meet(2);
+    stp_dev_meet(2);
     shmemx_dev_uint64_get_block(ops->handle, mine->back, mine->own, OPS_WORDS, ops->right);
     if (!ops_first()) return;
     ops_expect(ops, mine->back, ops->me, round);
@@ -153,10 +153,10 @@ SHMEMX_DEV void ops_run(const struct ops_block *ops, uint64_t *total, uint64_t r
 {
     for (uint64_t round = 0; round < rounds; round++) {
         ops_signals(ops, round);
-        shmemx_dev_meet(2);
+        stp_dev_meet(2);
         ops_reads(ops, round);
         if (ops_first()) ops_atomics(ops, total);
-        shmemx_dev_meet(2);
+        stp_dev_meet(2);
     }
     if (!ops_first()) return;
     ops_alone(ops);
@@ -178,8 +178,8 @@ SHMEMX_DEV void ops_barrier(const struct ops_block *ops, uint64_t *word, uint64_
 /* One thread: adds 1 to word again and again, until stop is not 0. */
 SHMEMX_DEV void ops_add(uint64_t *word, const uint64_t *stop, uint64_t limit)
 {
-    for (uint64_t i = 0; i < limit && shmemx_dev_load64(stop) == 0; i++)
-        (void)shmemx_dev_add64(word, 1);
+    for (uint64_t i = 0; i < limit && stp_dev_load64(stop) == 0; i++)
+        (void)stp_dev_add64(word, 1);
 }
 
 SHMEMX_DEV struct ops_block ops_begin(const shmemx_device_handle_t *handle, struct ops_part *parts,

@@ -260,7 +260,7 @@ static void check_copy_share(void)
 
         memset(to, 0, sizeof(to));
         for (uint32_t lane = n; lane-- > 0;)
-            shmemx_dev_copy_share(to + 16 + at, from + source, nbytes, lane, n);
+            stp_dev_copy_share(to + 16 + at, from + source, nbytes, lane, n);
         for (uint64_t i = 0; i < sizeof(to); i++)
             wrong += to[i] != (i - 16 - at < nbytes ? from[source + i - 16 - at] : 0);
         if (!PE_CHECK(wrong == 0, "%d bytes are wrong of %lu from %u to %u by %u lanes", wrong,
