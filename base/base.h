@@ -271,7 +271,7 @@ void stp_pe_list_end(struct stp_pe_list *list);
 /* The hash of what has been hashed before and of nbytes more. */
 uint64_t stp_hash(uint64_t hash, const void *data, size_t nbytes);
 
-/* ---- cores (cpu_mask.c) -------------------------------------------------------- */
+/* ---- cores (cores_and_spin.c) -------------------------------------------------------- */
 
 #define STP_CORES_MAX 1024
 
@@ -309,9 +309,9 @@ static inline void stp_cpu_relax(void)
 }
 
 /*
- * Set for how many polls waits spin before they yield (cpu_mask.c): polls, or, if that is negative,
- * a number that depends on whether the host has a core for each PE. Where it has not, long waits
- * also sleep: see stp_yield_is_hook_due().
+ * Set for how many polls waits spin before they yield (cores_and_spin.c): polls, or, if that is
+ * negative, a number that depends on whether the host has a core for each PE. Where it has not,
+ * long waits also sleep: see stp_yield_or_sleep().
  */
 void stp_wait_choose(int polls, bool enough_cores);
 
@@ -323,8 +323,8 @@ struct stp_wait_subject;
 /* What is done for waits that have lasted for a while, by any thread. */
 struct stp_wait_hooks {
     void (*look)(void); /* after peers, again and again; decides itself how often it does */
-    void (*show)(
-        const struct stp_wait_subject *subject); /* as stp_wait_show() in wait_state_page.h */
+    void (*show)(const struct stp_wait_subject
+                     *subject); /* as stp_wait_publish_subject() in wait_state_page.h */
 };
 extern const struct stp_wait_hooks *stp_wait_hook; /* NULL: nothing */
 
@@ -344,18 +344,17 @@ void stp_wait_sleep(const uint32_t *word, uint32_t seen);
  * Let another thread run. turns: of the caller's wait so far, 0 where it does not count them. Once
  * in 1024 calls of a thread it sleeps for some 50 us instead, and it does so each time when turns
  * is at least stp_yield_turns: STP_YIELD_CROWDED where PEs share cores, else more than any wait
- * has. Returns true once in 1024 calls; stp_yield_and_run_hook() then calls stp_wait_run_hook().
+ * has. Returns true once in 1024 calls; stp_yield_and_watch_peers() then calls stp_wait_run_hook().
  */
 #define STP_YIELD_CROWDED 256
 extern unsigned stp_yield_turns;
-bool stp_yield_is_hook_due(unsigned turns);
-void stp_yield_and_run_hook(unsigned turns);
+bool stp_yield_or_sleep(unsigned turns);
+void stp_yield_and_watch_peers(unsigned turns);
 
 /* State of one wait: spin stp_wait_spin times, then yield each time. Start with {0}. */
 struct stp_wait {
     int polls;
-    unsigned
-        turns; /* of the loop: how long it lasts (wait_state_page.h, stp_yield_is_hook_due()) */
+    unsigned turns; /* of the loop: how long it lasts (wait_state_page.h, stp_yield_or_sleep()) */
 };
 
 static inline void stp_wait_step(struct stp_wait *wait)
@@ -364,11 +363,11 @@ static inline void stp_wait_step(struct stp_wait *wait)
         wait->polls++;
         stp_cpu_relax();
     } else {
-        stp_yield_and_run_hook(wait->turns);
+        stp_yield_and_watch_peers(wait->turns);
     }
 }
 
-/* ---- threads of the library (library_threads.c) ------------------------------------ */
+/* ---- threads of the library (own_threads_and_exit.c) ------------------------------------ */
 
 /*
  * Start so a thread of the library's own, which takes no signals but faults. name: at most 15
@@ -380,7 +379,7 @@ int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *))
  * To be called about once a second by each such thread: when all threads of the program have
  * ended, this process exits with status 0, as it would without the library.
  */
-void stp_thread_exit_if_program_ended(void);
+void stp_process_exit_if_program_over(void);
 
 /* Threads of this process that are not the library's, the calling one included; -1: unknown. */
 int stp_thread_count_program(void);

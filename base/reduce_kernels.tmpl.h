@@ -10,8 +10,9 @@
 #define STP_KERNEL static STP_TARGET
 
 /*
- * The next loop's iterations may run in any order; see reduce_one_op.tmpl.h. Clang has no pragma
- * that says just that (its own demand vector code, also where there is none): it tests at run time.
+ * The next loop's iterations may run in any order; see reduce_one_type_op.tmpl.h. Clang has no
+ * pragma that says just that (its own demand vector code, also where there is none): it tests at
+ * run time.
  */
 #ifdef __clang__
 #define STP_INDEPENDENT

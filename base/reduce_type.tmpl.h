@@ -15,30 +15,30 @@
 
 #define OP sum
 #define RESULT(x, y) ((TYPE)((CALC)(x) + (CALC)(y)))
-#include "base/reduce_one_op.tmpl.h"
+#include "base/reduce_one_type_op.tmpl.h"
 
 #if HAS_ORDER
 #define OP max
 #define RESULT(x, y) ((y) > (x) ? (y) : (x))
-#include "base/reduce_one_op.tmpl.h"
+#include "base/reduce_one_type_op.tmpl.h"
 
 #define OP min
 #define RESULT(x, y) ((y) < (x) ? (y) : (x))
-#include "base/reduce_one_op.tmpl.h"
+#include "base/reduce_one_type_op.tmpl.h"
 #endif
 
 #if HAS_BITS
 #define OP and
 #define RESULT(x, y) ((TYPE)((x) & (y)))
-#include "base/reduce_one_op.tmpl.h"
+#include "base/reduce_one_type_op.tmpl.h"
 
 #define OP or
 #define RESULT(x, y) ((TYPE)((x) | (y)))
-#include "base/reduce_one_op.tmpl.h"
+#include "base/reduce_one_type_op.tmpl.h"
 
 #define OP xor
 #define RESULT(x, y) ((TYPE)((x) ^ (y)))
-#include "base/reduce_one_op.tmpl.h"
+#include "base/reduce_one_type_op.tmpl.h"
 #endif
 
 /* Where gcc 12 may use multiply-adds it makes complex products of them, whatever -ffp-contract. */
@@ -48,7 +48,7 @@
 #endif
 #define OP prod
 #define RESULT(x, y) ((TYPE)((CALC)(x) * (CALC)(y)))
-#include "base/reduce_one_op.tmpl.h"
+#include "base/reduce_one_type_op.tmpl.h"
 
 #undef KERNEL
 #undef NAME

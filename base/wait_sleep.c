@@ -42,7 +42,7 @@ void stp_wait_sleep(const uint32_t *word, uint32_t seen)
     if (!stp_sleep_on(word, seen)) stp_wait_run_hook();
 }
 
-void stp_yield_and_run_hook(unsigned turns)
+void stp_yield_and_watch_peers(unsigned turns)
 {
-    if (stp_yield_is_hook_due(turns)) stp_wait_run_hook();
+    if (stp_yield_or_sleep(turns)) stp_wait_run_hook();
 }

@@ -171,12 +171,12 @@ void stp_wait_state_stop(void)
     /* Pairs with enter(), which counts itself in n_inside and then reads on. */
     __atomic_store_n(&timed.on, false, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&timed.n_inside, __ATOMIC_SEQ_CST) != 0)
-        stp_yield_and_run_hook(0);
+        stp_yield_and_watch_peers(0);
 }
 
 /* ---- the hook ------------------------------------------------------------------------- */
 
-void stp_wait_show(const struct stp_wait_subject *subject)
+void stp_wait_publish_subject(const struct stp_wait_subject *subject)
 {
     /* Pairs with the release store in runtime_start(). */
     const struct stp_wait_hooks *hooks = __atomic_load_n(&stp_wait_hook, __ATOMIC_ACQUIRE);

@@ -48,7 +48,9 @@ struct stp_wait_state_page {
 void stp_wait_state_start(struct stp_wait_state_page *page, uint64_t *reported);
 void stp_wait_state_stop(void);
 
-/* Another turn of a wait. True: it has lasted, and stp_wait_show() is to be called now. */
+/*
+ * Another turn of a wait. True: it has lasted, and stp_wait_publish_subject() is to be called now.
+ */
 bool stp_wait_check_clock(const struct stp_wait *wait);
 
 static inline bool stp_wait_turn(struct stp_wait *wait)
@@ -87,7 +89,7 @@ struct stp_wait_subject {
 };
 
 /* Shows it, by stp_wait_hook, and reports the waits of the node when that is due. */
-void stp_wait_show(const struct stp_wait_subject *subject) STP_COLD;
+void stp_wait_publish_subject(const struct stp_wait_subject *subject) STP_COLD;
 
 /*
  * For the hook: puts the row into the page, and calls report when this wait has lasted for

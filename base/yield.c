@@ -10,7 +10,7 @@
 
 unsigned stp_yield_turns = UINT_MAX; /* until somebody has compared PEs with cores */
 
-bool stp_yield_is_hook_due(unsigned turns)
+bool stp_yield_or_sleep(unsigned turns)
 {
     static const struct timespec moment = {.tv_nsec = 1};
     static __thread unsigned yields;

@@ -28,7 +28,7 @@ die()
 # Prints what the driver says of itself; ends this script where there is no GPU.
 probe()
 {
-    ${CC:-cc} -o "$build/gpu_probe" "$root/bench/steppe/gpu_probe.c" "$root/bench/steppe/raw_cuda.c" -ldl ||
+    ${CC:-cc} -o "$build/gpu_probe" "$root/bench/steppe/gpu_probe.c" "$root/bench/steppe/raw_cuda_driver.c" -ldl ||
         die 1 "bench/steppe/gpu_probe.c does not compile"
     status=0
     "$build/gpu_probe" >"$build/probe.txt" || status=$?

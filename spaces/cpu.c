@@ -3,7 +3,7 @@
  * Host DRAM: a range of the window, committed on touch.
  */
 #include "spaces/cpu.h"
-#include "spaces/private_pages.h"
+#include "spaces/adopted_private.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -77,7 +77,7 @@ int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *why, size_t l
     if (space->page_bytes != 0)
         rc = stp_huge_pages_grow(space, new_nbytes);
     else if (space->shm_attach != NULL)
-        rc = stp_shm_attach_grow(space, new_nbytes);
+        rc = stp_own_file_grow(space, new_nbytes);
     else
         rc = stp_window_grow(space->offset, new_nbytes);
     if (rc == 0) {
@@ -93,11 +93,11 @@ int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *why, size_t l
 void stp_cpu_undo_grow(struct stp_space *space)
 {
     if (space->placed && space->page_bytes == 0) /* of the file, which the window keeps */
-        stp_numa_forget(space->base + space->nbytes, space->max_bytes - space->nbytes);
+        stp_numa_reset_policy(space->base + space->nbytes, space->max_bytes - space->nbytes);
     if (space->page_bytes != 0)
         stp_huge_pages_undo_grow(space);
     else if (space->shm_attach != NULL)
-        stp_shm_attach_undo_grow(space, space->nbytes);
+        stp_own_file_undo_grow(space, space->nbytes);
     else
         stp_window_undo_grow(space->offset, space->nbytes);
 }
@@ -108,9 +108,9 @@ int stp_cpu_create(struct stp_space *space, const struct stp_space_params *param
     bool outside = space->offset == SIZE_MAX;
     int rc;
 
-    if (params->adopt != NULL) return stp_shm_attach_adopt(space, params, share);
+    if (params->adopt != NULL) return stp_own_file_share_buffer(space, params, share);
     if (params->page_bytes != 0) return stp_huge_pages_create(space, params, share);
-    rc = outside ? stp_shm_attach_create_memory(space, share)
+    rc = outside ? stp_own_file_create_memory(space, share)
                  : stp_window_commit(space->offset, space->nbytes, space->max_bytes);
     if (rc != 0) return rc;
     if (!outside) space->base = stp_window_at(space->offset);
@@ -123,7 +123,7 @@ int stp_cpu_create(struct stp_space *space, const struct stp_space_params *param
 
 int stp_cpu_attach(struct stp_space *space, int local, const struct stp_part_export *share)
 {
-    if (space->shm_attach != NULL) return stp_shm_attach_peer(space, local, share);
+    if (space->shm_attach != NULL) return stp_own_file_peer(space, local, share);
     return stp_window_add_peer_range(space->offset, local);
 }
 
@@ -133,9 +133,9 @@ void stp_cpu_destroy(struct stp_space *space)
         stp_huge_pages_destroy(space);
         return;
     }
-    if (space->placed) stp_numa_forget(space->base, space->nbytes);
+    if (space->placed) stp_numa_reset_policy(space->base, space->nbytes);
     if (space->shm_attach != NULL)
-        stp_shm_attach_destroy(space);
+        stp_own_file_destroy(space);
     else
         stp_window_release(space->offset, space->nbytes);
 }

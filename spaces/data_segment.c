@@ -4,7 +4,7 @@
  * before main, so that peers of the node load and store them too. Forks are the business of
  * data_segment_fork.c. Design: docs/design/memory.md.
  */
-#include "spaces/data_segment.h"
+#include "spaces/data_segment_private.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -351,7 +351,7 @@ static char *segment_map_peer(int local, pid_t pid, int fd)
     return place;
 }
 
-char *stp_data_segment_map_contiguous(void)
+char *stp_data_segment_alias_whole(void)
 {
     char *place;
 
@@ -385,7 +385,7 @@ void *stp_data_segment_reach(int local, pid_t pid, int fd, size_t offset)
     return part != NULL ? part + offset : NULL;
 }
 
-void stp_data_segment_forget_peers(void)
+void stp_data_segment_reset_peer_maps(void)
 {
     memset((void *)segment.peers, 0, sizeof(segment.peers));
 }

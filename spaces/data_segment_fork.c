@@ -3,7 +3,7 @@
  * The fork handlers that give a child its own copy of the data segment, as of the moment of the
  * fork, with the protections that the pages have by then. Design: docs/design/memory.md.
  */
-#include "spaces/data_segment.h"
+#include "spaces/data_segment_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

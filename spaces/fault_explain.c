@@ -153,7 +153,7 @@ static bool guard_explain_kept(const void *addr, const char *routine, char *text
     for (unsigned n = STP_SPACE_FIRST_USER; n < STP_SPACE_NUMBERS; n++) {
         const struct stp_space *space = stp_space_at(n);
 
-        if (space == NULL || !stp_shm_attach_holds(space, addr, &local, &offset)) continue;
+        if (space == NULL || !stp_own_file_holds(space, addr, &local, &offset)) continue;
         if (offset < stp_space_nbytes(space)) continue;
         if (local >= 0) snprintf(whose, sizeof(whose), "PE %d of this node", local);
         snprintf(text, len,

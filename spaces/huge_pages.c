@@ -81,8 +81,8 @@ static int pages_map(struct stp_space *space, struct pages *pages, size_t unit, 
     pages->map_bytes = pages_whole(pages, space->nbytes);
     rc = stp_file_resize(fd, pages->map_bytes);
     if (rc == 0)
-        rc = stp_shm_attach_create(space, fd, 0, pages_whole(pages, space->max_bytes),
-                                   pages->map_bytes, 0, share);
+        rc = stp_own_file_create(space, fd, 0, pages_whole(pages, space->max_bytes),
+                                 pages->map_bytes, 0, share);
     if (rc == 0)
         pages->fd = fd;
     else
@@ -92,7 +92,7 @@ static int pages_map(struct stp_space *space, struct pages *pages, size_t unit, 
 
 static void pages_unmap(struct stp_space *space, const struct pages *pages)
 {
-    stp_shm_attach_destroy(space);
+    stp_own_file_destroy(space);
     close(pages->fd);
 }
 
@@ -216,7 +216,7 @@ static int pages_settle(struct stp_space *space, const struct pages *pages, size
 static void pages_shrink_to(struct stp_space *space, struct pages *pages, size_t nbytes)
 {
     pages->map_bytes = nbytes;
-    stp_shm_attach_undo_grow(space, nbytes);
+    stp_own_file_undo_grow(space, nbytes);
 }
 
 int stp_huge_pages_grow(struct stp_space *space, size_t new_nbytes)
@@ -226,7 +226,7 @@ int stp_huge_pages_grow(struct stp_space *space, size_t new_nbytes)
     int rc;
 
     if (to == had) return 0;
-    rc = stp_shm_attach_grow(space, to);
+    rc = stp_own_file_grow(space, to);
     if (rc != 0) return rc;
     rc = pages_settle(space, pages, to);
     if (rc == 0)

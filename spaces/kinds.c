@@ -25,7 +25,7 @@ const struct stp_kind *stp_kind_find(int device_type)
     return NULL;
 }
 
-uint32_t stp_kinds_find_missing(void)
+uint32_t stp_kinds_without_driver(void)
 {
     uint32_t missing = 0;
 
@@ -35,13 +35,13 @@ uint32_t stp_kinds_find_missing(void)
     return missing;
 }
 
-void stp_kinds_set_missing(uint32_t kinds, int leader)
+void stp_kinds_set_without_driver(uint32_t kinds, int leader)
 {
     for (int i = 0; i < stp_n_kinds; i++)
         if (kinds >> i & 1) stp_kinds[i]->device->missing(leader);
 }
 
-void stp_kinds_start(void)
+void stp_kinds_find_devices(void)
 {
     for (int i = 0; i < stp_n_kinds; i++)
         if (stp_kinds[i]->device != NULL) stp_kinds[i]->device->start();
@@ -71,7 +71,7 @@ void stp_kinds_flush_remote(void)
         if (stp_kinds[i]->device != NULL) stp_kinds[i]->device->flush_remote();
 }
 
-bool stp_kinds_machine_has(enum stp_trait trait, char *why, size_t len)
+bool stp_kinds_trait_is_possible(enum stp_trait trait, char *why, size_t len)
 {
     bool can = trait != STP_TRAIT_PINNED;
 
@@ -108,7 +108,7 @@ int stp_kinds_dmabuf(void *base, size_t nbytes, size_t *offset)
 
 /* ---- parts of a space ------------------------------------------------------------------------ */
 
-void *stp_peer_records(const char *what, size_t nbytes, size_t each, int *n)
+void *stp_kind_alloc_with_peers(const char *what, size_t nbytes, size_t each, int *n)
 {
     void *records;
 
@@ -121,7 +121,7 @@ void *stp_peer_records(const char *what, size_t nbytes, size_t each, int *n)
 void *stp_kind_reach(struct stp_space *space, int local)
 {
     if (space->kind->device != NULL) return space->kind->device->reach(space, local);
-    if (space->shm_attach != NULL) return stp_shm_attach_map_peer(space, local);
+    if (space->shm_attach != NULL) return stp_own_file_map_peer(space, local);
     if (stp_space_is_private(space)) return local == stp_window_local() ? space->base : NULL;
     return stp_window_open_peer(local) == 0 ? stp_window_part(local) + space->offset : NULL;
 }
@@ -130,7 +130,7 @@ void *stp_kind_reach(struct stp_space *space, int local)
 void stp_kind_detach(struct stp_space *space)
 {
     if (space->kind->device != NULL) space->kind->device->detach(space);
-    if (space->shm_attach != NULL) stp_shm_attach_unmap_peers(space);
+    if (space->shm_attach != NULL) stp_own_file_unmap_peers(space);
 }
 
 /* ---- copies by the CPU ----------------------------------------------------------------------- */

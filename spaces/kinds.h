@@ -92,7 +92,7 @@ struct stp_named_block {
  * Allocates zeroed records of a space: nbytes, and so many more for each PE of this node, *n of
  * them. NULL: no memory, logged with what the space is.
  */
-void *stp_peer_records(const char *what, size_t nbytes, size_t each, int *n);
+void *stp_kind_alloc_with_peers(const char *what, size_t nbytes, size_t each, int *n);
 
 /* Is there the NUMA node that is asked for? 0, or -ENODEV, logged. */
 int stp_numa_check(const struct stp_space_params *params);
@@ -104,7 +104,7 @@ int stp_numa_check(const struct stp_space_params *params);
  * *bound to the node that pages are bound to, -1: to none.
  */
 bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes, int *bound);
-void stp_numa_forget(void *base, size_t nbytes);
+void stp_numa_reset_policy(void *base, size_t nbytes);
 
 /* The same for a piece by which a space that has a policy grows. */
 void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes);
@@ -133,7 +133,7 @@ int stp_huge_pages_grow(struct stp_space *space, size_t new_nbytes);
 void stp_huge_pages_undo_grow(struct stp_space *space);
 void stp_huge_pages_destroy(struct stp_space *space);
 
-/* ---- host memory outside the window (shm_attach.c) ---- */
+/* ---- host memory outside the window (own_file.c) ---- */
 
 /*
  * This PE's part of a space that has no range of the window: map_bytes of file fd from position at,
@@ -142,35 +142,35 @@ void stp_huge_pages_destroy(struct stp_space *space);
  * -errno, not logged. memory: of a file made for it; logged. path: a name that leads to the file of
  * peers, too, where /proc is refused; it stays while the space lives.
  */
-int stp_shm_attach_create(struct stp_space *space, int fd, off_t at, size_t map_bytes,
-                          size_t open_bytes, int extra, struct stp_part_export *share);
-int stp_shm_attach_create_memory(struct stp_space *space, struct stp_part_export *share);
-void stp_shm_attach_set_path(struct stp_space *space, const char *path);
+int stp_own_file_create(struct stp_space *space, int fd, off_t at, size_t map_bytes,
+                        size_t open_bytes, int extra, struct stp_part_export *share);
+int stp_own_file_create_memory(struct stp_space *space, struct stp_part_export *share);
+void stp_own_file_set_path(struct stp_space *space, const char *path);
 
 /*
  * As the ops of a kind's row, for spaces with space->shm_attach; destroy also without. grow,
  * shrink: as many bytes of the parts may be touched then, whole pages of the file. grow: 0 or
  * -errno, not logged.
  */
-int stp_shm_attach_grow(struct stp_space *space, size_t new_nbytes);
-void stp_shm_attach_undo_grow(struct stp_space *space, size_t kept_nbytes);
-int stp_shm_attach_peer(struct stp_space *space, int local, const struct stp_part_export *share);
-void *stp_shm_attach_map_peer(const struct stp_space *space, int local);
-void stp_shm_attach_unmap_peers(struct stp_space *space);
-void stp_shm_attach_destroy(struct stp_space *space);
+int stp_own_file_grow(struct stp_space *space, size_t new_nbytes);
+void stp_own_file_undo_grow(struct stp_space *space, size_t kept_nbytes);
+int stp_own_file_peer(struct stp_space *space, int local, const struct stp_part_export *share);
+void *stp_own_file_map_peer(const struct stp_space *space, int local);
+void stp_own_file_unmap_peers(struct stp_space *space);
+void stp_own_file_destroy(struct stp_space *space);
 
 /* Of memory that the program has mapped, as params say: peers map it, too. 0 or -errno, logged. */
-int stp_shm_attach_adopt(struct stp_space *space, const struct stp_space_params *params,
-                         struct stp_part_export *share);
+int stp_own_file_share_buffer(struct stp_space *space, const struct stp_space_params *params,
+                              struct stp_part_export *share);
 
 /*
  * Is addr in a part of the space that is mapped here, or in what is kept for its growth? Sets
  * local, -1 for this PE's own, and offset. Also from a signal handler.
  */
-bool stp_shm_attach_holds(const struct stp_space *space, const void *addr, int *local,
-                          size_t *offset);
+bool stp_own_file_holds(const struct stp_space *space, const void *addr, int *local,
+                        size_t *offset);
 
-extern unsigned stp_shm_attach_n; /* such spaces there are */
+extern unsigned stp_own_file_n; /* such spaces there are */
 
 /* How far a copy must be when the call returns. */
 enum stp_copy_completion {
@@ -415,11 +415,11 @@ const struct stp_kind *stp_kind_find(int device_type);
  * Which kinds, a bit each by their number, have no driver on this node: the leader looks, before it
  * starts them; told to the others before they do.
  */
-uint32_t stp_kinds_find_missing(void);
-void stp_kinds_set_missing(uint32_t kinds, int leader);
+uint32_t stp_kinds_without_driver(void);
+void stp_kinds_set_without_driver(uint32_t kinds, int leader);
 
 /* Look what this machine has; undo. */
-void stp_kinds_start(void);
+void stp_kinds_find_devices(void);
 void stp_kinds_stop(void);
 
 /*
@@ -443,7 +443,7 @@ static inline void stp_kind_begin(void)
 }
 
 /* Has this PE what a trait of a row takes? Else why not. */
-bool stp_kinds_machine_has(enum stp_trait trait, char *why, size_t len);
+bool stp_kinds_trait_is_possible(enum stp_trait trait, char *why, size_t len);
 
 /* Copy n rows of host memory at once. One row of 1, 2, 4 or 8 bytes: as stp_store_whole(). */
 void stp_copy_host(void *dest, const void *source, const struct stp_strided_copy *rows);

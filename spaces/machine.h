@@ -11,7 +11,7 @@
 extern const char *stp_sysfs;
 
 /* The first line of a file below it, or what fits of a longer file; "" when there is none. */
-const char *stp_sysfs_read_text(char *line, size_t len, const char *path);
+const char *stp_sysfs_read_or_empty(char *line, size_t len, const char *path);
 
 /* CPUs, or NUMA nodes: numbers as the kernel's lists have them. */
 #define STP_NUMBERS 8192

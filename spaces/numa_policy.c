@@ -96,7 +96,7 @@ void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes)
     if (space->placed) (void)stp_numa_apply(&params, piece, nbytes, &node);
 }
 
-void stp_numa_forget(void *base, size_t nbytes)
+void stp_numa_reset_policy(void *base, size_t nbytes)
 {
     if (syscall(SYS_mbind, base, nbytes, MPOL_DEFAULT, NULL, 0, 0) != 0)
         stp_warn("the NUMA policy of a destroyed space stays: mbind: %s", strerror(errno));

@@ -3,7 +3,7 @@
  * What is mapped in this process, as the kernel tells it. Used before main and around fork: no
  * malloc, no stdio. Design: docs/design/memory.md.
  */
-#include "spaces/data_segment.h"
+#include "spaces/data_segment_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

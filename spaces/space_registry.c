@@ -58,7 +58,7 @@ void stp_space_lookup_resize(struct stp_space *space, size_t nbytes)
     pthread_mutex_unlock(&registry.lock);
 }
 
-int stp_space_number_register(struct stp_space *space)
+int stp_space_register_by_number(struct stp_space *space)
 {
     int rc = 0;
 
@@ -72,7 +72,7 @@ int stp_space_number_register(struct stp_space *space)
     return rc;
 }
 
-void stp_space_number_unregister(struct stp_space *space)
+void stp_space_unregister_number(struct stp_space *space)
 {
     pthread_mutex_lock(&registry.lock);
     /* Pairs with the acquire load in stp_space_at(). */
@@ -81,14 +81,14 @@ void stp_space_number_unregister(struct stp_space *space)
     pthread_mutex_unlock(&registry.lock);
 }
 
-void stp_space_claim_begin(void)
+void stp_space_n_attempts_inc(void)
 {
     pthread_mutex_lock(&registry.lock);
     registry.n_attempts++;
     pthread_mutex_unlock(&registry.lock);
 }
 
-void stp_space_claim_end(void)
+void stp_space_n_attempts_dec(void)
 {
     pthread_mutex_lock(&registry.lock);
     registry.n_attempts--;
@@ -153,8 +153,8 @@ struct stp_space *stp_space_at(unsigned number)
 {
     if (number >= STP_SPACE_NUMBERS) return NULL;
     /*
-     * Pairs with the release stores in stp_space_number_register() and
-     * stp_space_number_unregister().
+     * Pairs with the release stores in stp_space_register_by_number() and
+     * stp_space_unregister_number().
      */
     return __atomic_load_n(&registry.by_number[number], __ATOMIC_ACQUIRE);
 }
@@ -188,7 +188,7 @@ struct stp_space *stp_space_lookup(const void *addr, size_t *offset)
     return (struct stp_space *)found.what;
 }
 
-const struct stp_space *stp_space_lookup_ungrown(const void *addr, size_t *offset)
+const struct stp_space *stp_space_lookup_growth_room(const void *addr, size_t *offset)
 {
     for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++) {
         const struct stp_space *space = stp_space_at(n);

@@ -54,9 +54,9 @@ struct stp_space {
     int n_users;  /* live teams that descend from it, contexts bound to it, handles; stp_rt.lock */
     bool offered; /* not on its way in or out, nor the library's own: stp_rt.lock */
     struct stp_space *next_free;
-    bool whole;                        /* of the program's: one block, that is not freed */
-    bool adopted;                      /* of the program's, which may have unmapped it */
-    struct stp_shm_attach *shm_attach; /* mappings of host memory outside the window, else NULL */
+    bool whole;                      /* of the program's: one block, that is not freed */
+    bool adopted;                    /* of the program's, which may have unmapped it */
+    struct stp_own_file *shm_attach; /* mappings of host memory outside the window, else NULL */
 };
 
 /* Private pages: the owner's loads and stores work, and nobody else's. */
@@ -75,15 +75,15 @@ static inline size_t stp_space_nbytes(const struct stp_space *space)
  * Take the number of a space that is being made: 0, or -EEXIST when another thread was quicker.
  * Give it back, when nothing of the space is left.
  */
-int stp_space_number_register(struct stp_space *space);
-void stp_space_number_unregister(struct stp_space *space);
+int stp_space_register_by_number(struct stp_space *space);
+void stp_space_unregister_number(struct stp_space *space);
 
 /*
  * Around an attempt of a thread to make a space, at the end of which it keeps its number and its
  * place in the window or has given them back.
  */
-void stp_space_claim_begin(void);
-void stp_space_claim_end(void);
+void stp_space_n_attempts_inc(void);
+void stp_space_n_attempts_dec(void);
 
 /*
  * Whether room that was not there may be there now, or may come: some was given back since the call
@@ -111,7 +111,7 @@ struct stp_space *stp_space_lookup(const void *addr, size_t *offset);
  * The space that keeps addr for its growth and has not got there, with its offset; NULL: none does.
  * For messages: it looks at one after the other, as they are now.
  */
-const struct stp_space *stp_space_lookup_ungrown(const void *addr, size_t *offset);
+const struct stp_space *stp_space_lookup_growth_room(const void *addr, size_t *offset);
 
 /* Is any of these bytes in a space? Which one, as text: "space 5 (cpu, 4096 bytes at 0x...)". */
 bool stp_space_lookup_overlap(const void *base, size_t nbytes, char *text, size_t len);

@@ -21,7 +21,7 @@ const char *stp_sysfs = "/sys";
 
 /* ---- lines ------------------------------------------------------------------------------ */
 
-const char *stp_sysfs_read_text(char *line, size_t len, const char *path)
+const char *stp_sysfs_read_or_empty(char *line, size_t len, const char *path)
 {
     char whole[256];
     ssize_t n = -1;
@@ -42,7 +42,7 @@ static char *sysfs_long_line(const char *path)
 {
     char *line = malloc(SYSFS_LINE);
 
-    if (line != NULL) stp_sysfs_read_text(line, SYSFS_LINE, path);
+    if (line != NULL) stp_sysfs_read_or_empty(line, SYSFS_LINE, path);
     return line;
 }
 

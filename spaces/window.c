@@ -3,7 +3,7 @@
  * The window and the view: address space reserved once over one sparse memfd per node, in
  * which spaces come and go by mprotect and PUNCH_HOLE. Design: docs/design/memory.md.
  */
-#include "base/node_file_trailer.h"
+#include "base/oshrun_inspect.h"
 #include "spaces/window_private.h"
 
 #include <assert.h>
@@ -525,7 +525,7 @@ void stp_window_release(size_t offset, size_t nbytes)
     pthread_mutex_unlock(&window.lock);
 }
 
-void stp_window_stop_guarding(void)
+void stp_window_stop_reprotecting(void)
 {
     pthread_mutex_lock(&window.lock);
     window.leaving = true;

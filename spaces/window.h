@@ -202,7 +202,7 @@ int stp_window_local(void);
 void stp_window_release(size_t offset, size_t nbytes);
 
 /* The window goes soon: what is released until then only gives its pages back. */
-void stp_window_stop_guarding(void);
+void stp_window_stop_reprotecting(void);
 
 /* This PE's address of a window offset. */
 static inline char *stp_window_at(size_t offset)
@@ -258,13 +258,13 @@ static inline bool stp_data_segment_offset(const void *addr, size_t *offset)
  * /proc/pid/fd. NULL, logged once, when the peer's segment cannot be mapped. Any thread.
  */
 void *stp_data_segment_reach(int local, pid_t pid, int fd, size_t offset);
-void stp_data_segment_forget_peers(void); /* at finalize, before the view goes away */
+void stp_data_segment_reset_peer_maps(void); /* at finalize, before the view goes away */
 
 /*
  * The whole segment of this PE as one piece of memory, for the fabric; mapped once more when it has
  * several parts, until the view goes away. NULL on failure, logged.
  */
-char *stp_data_segment_map_contiguous(void);
+char *stp_data_segment_alias_whole(void);
 
 /* The ranges of the parts as text: "0x1000..0x3000, 0x8000..0x9000". */
 const char *stp_data_segment_format(char *text, size_t len);
@@ -273,6 +273,6 @@ const char *stp_data_segment_format(char *text, size_t len);
  * What is loaded at an address that is not symmetric: which library or the executable, and what
  * would be right, as text. False when it belongs to neither.
  */
-bool stp_describe_unsymmetric_addr(const void *addr, char *text, size_t len);
+bool stp_describe_loaded_object_addr(const void *addr, char *text, size_t len);
 
 #endif /* STP_WINDOW_H */

@@ -161,7 +161,7 @@ static int info_print_doctor(int fd, const char *section, bool json)
 {
     bool prints = stp_doctor_examine(&info_patient);
     int rc = prints ? info_print(fd, section, json) : 0;
-    bool sick = stp_doctor_close(info_patient);
+    bool sick = stp_doctor_close_has_problem(info_patient);
 
     info_patient = NULL;
     return rc == 0 && sick && prints ? -ENODEV : rc;

@@ -10,10 +10,10 @@
 #include "pmi/pmi.h"
 #include "pshmem.h"
 #include "rma/rma.h"
-#include "runtime_lock.h"
+#include "init_finalize_lock.h"
 #include "space/space_lifecycle.h"
 #include "gpu/stream_engine.h"
-#include "team/team_create.h"
+#include "team/team_lifecycle.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -89,9 +89,9 @@ static void runtime_exit_late(void)
 /* The library's threads that use the fabric and devices have come to an end. */
 static bool runtime_halt(void)
 {
-    bool proxy = stp_proxy_abandon();
+    bool proxy = stp_stage_server_abandon();
 
-    return stp_device_handles_abandon() && proxy;
+    return stp_device_handles_try_stop() && proxy;
 }
 
 /*
@@ -100,8 +100,7 @@ static bool runtime_halt(void)
  */
 static _Noreturn void runtime_end_beside_threads(void)
 {
-    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt())
-        stp_fabric_module_close();
+    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt()) stp_fabric_close();
     stp_flush(runtime_exit_late);
     _exit(EXIT_SUCCESS);
 }
@@ -188,8 +187,7 @@ static void runtime_at_exit(int status, void *arg)
         return;
     }
     stp_error("exit with status %d before shmem_finalize: ending the job", status & 0xff);
-    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt())
-        stp_fabric_module_close();
+    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt()) stp_fabric_close();
     runtime_ending.status = status;
     runtime_ending.message = "exit before shmem_finalize";
     runtime_flush_and_end();
@@ -268,8 +266,9 @@ static void runtime_print_banner(void)
 
 static void runtime_start(void)
 {
-    static const struct stp_fabric_callbacks calls = {
-        stp_proxy_wake_if_requests, stp_peer_on_notice, stp_hang_fabric, stp_kinds_dmabuf};
+    static const struct stp_fabric_callbacks calls = {stp_stage_server_wake_if_asked,
+                                                      stp_peer_note_closing_or_end_job,
+                                                      stp_hang_fabric, stp_kinds_dmabuf};
     static const struct stp_wait_hooks hooks = {stp_peer_check, stp_hang_show};
     struct stp_pe_info pe_info = {0};
     const void *bcast;
@@ -285,32 +284,32 @@ static void runtime_start(void)
     stp_rt.check = stp_env.check;
     stp_rt.epoch++;
     runtime_open_witness(); /* whoever has come has it */
-    stp_boot_join_job();
+    stp_boot_join_job_open_window();
     /* After the launcher's own handler was registered, so that ours runs before it. */
     if (first) runtime_register_exit();
     runtime_print_banner();
-    stp_kinds_start(); /* buffers of the program may be device memory from now on */
+    stp_kinds_find_devices(); /* buffers of the program may be device memory from now on */
     stp_fabric_module_open(&calls);
     stp_window_set_fabric(stp_rt.has_fabric);
-    stp_space_init(&pe_info, stp_stream_on_space_change);
+    stp_space_make_first(&pe_info, stp_stream_on_space_change);
     runtime_fill_pe_info(&pe_info);
     bcast = stp_coll_table_read(&nbytes);
     stp_boot_exchange(&pe_info, bcast, nbytes);
     bcast = stp_boot_bcast_data(&nbytes);
-    stp_coll_table_use(bcast, nbytes);
+    stp_coll_table_install(bcast, nbytes);
     stp_wait_choose(stp_env.spin, stp_rt.host_pes <= stp_rt.host_cores);
-    stp_fabric_set_core_count();
+    stp_fabric_set_host_cores();
     stp_peer_checks_enable();
     stp_wait_state_start(stp_boot_wait_state_page(stp_local_of(stp_rt.pe)),
                          stp_boot_hang_reported());
-    /* Pairs with the acquire loads in stp_wait_run_hook() and stp_wait_show(). */
+    /* Pairs with the acquire loads in stp_wait_run_hook() and stp_wait_publish_subject(). */
     __atomic_store_n(&stp_wait_hook, &hooks, __ATOMIC_RELEASE);
     stp_space_attach();
     if (stp_rt.has_fabric) runtime_connect();
-    stp_boot_release_descriptors();
+    stp_boot_free_region_tables();
     stp_team_init();
     stp_ctx_init();
-    stp_space_activate_heap();
+    stp_space_finish_heap_setup();
     stp_crash_install();
     stp_coll_sync(stp_team_world);
     stp_space_create_env();
@@ -322,7 +321,7 @@ static void runtime_start(void)
 static void runtime_part(enum stp_pe_exit how)
 {
     stp_quiet(&stp_ctx_default);
-    stp_peer_checks_close(how, stp_coll_job_end_least_pe);
+    stp_peer_meet_at_job_end(how, stp_coll_job_end_find_least);
     __atomic_store_n(&stp_rt.stopping, true, __ATOMIC_RELAXED);
 }
 
@@ -342,13 +341,13 @@ static void runtime_stop(enum stp_pe_exit how)
 {
     runtime_part(how);
     stp_crash_remove();
-    stp_device_handle_thread_stop();
+    stp_device_handles_stop_and_free();
     stp_stream_stop();
     stp_team_destroy_ctxs();
     stp_ctx_close_default();
     stp_ctx_internal_quiet();
     stp_coll_sync(stp_team_world); /* everyone's work is complete */
-    stp_proxy_stop();
+    stp_stage_server_stop();
     stp_ctx_close_internal_queues();
     stp_space_detach_all();
     runtime_last_words();
@@ -359,14 +358,14 @@ static void runtime_stop(enum stp_pe_exit how)
     stp_stage_fini();
     stp_ctx_internal_fini();
     stp_device_mr_fini();
-    stp_fabric_module_close(); /* its thread may look into the internal space until then */
-    stp_window_stop_guarding();
+    stp_fabric_close(); /* its thread may look into the internal space until then */
+    stp_window_stop_reprotecting();
     stp_space_fini();
     stp_kinds_stop();
     stp_rt.remote_flush = false;
-    stp_data_segment_forget_peers();
+    stp_data_segment_reset_peer_maps();
     stp_window_close();
-    stp_boot_detach();
+    stp_boot_close_node_area();
     __atomic_store_n(&stp_rt.stopping, false, __ATOMIC_RELAXED);
 }
 
@@ -379,7 +378,7 @@ static void runtime_stop_beside_threads(void)
     runtime_part(STP_PE_EXIT_EXIT);
     stp_coll_sync(stp_team_world);
     runtime_last_words();
-    stp_boot_node_barrier(); /* that of stp_boot_detach() in the others */
+    stp_boot_node_barrier(); /* that of stp_boot_close_node_area() in the others */
     /* Pairs with the load in runtime_end_leave(). */
     __atomic_store_n(&runtime_leave.beside_threads, true, __ATOMIC_SEQ_CST);
 }

@@ -25,10 +25,10 @@ BENCH = ["portable", "portable/benches", "steppe"]
 # come to each other.
 FABRIC = [
     ["limit_errors", "yield", "ofi_state", "loopback_amo", "provider_table", "netif_select"], ["provider_report", "provider_select"], ["fd_exhaustion"],
-    ["liveness_notices"],
-    ["address"], ["region_mr"], ["tcp_poll", "packed", "write_cqdata", "local_mr", "dev_shm_check"],
-    ["stale_region"],
-    ["request", "lost_op_seq", "post_complete", "am", "am_ack_delay", "batch", "amo_loss_check", "peer_failure", "progress"], ["ofi_atomic"],
+    ["liveness_socket_and_notices"],
+    ["address"], ["region_mr"], ["tcp_socket_sleep", "packed", "write_cqdata", "local_mr", "dev_shm_check"],
+    ["queued_op_region_check"],
+    ["request", "lost_op_detect", "post_and_cq_poll", "am", "am_ack_delay", "batch", "die_if_amo_lost", "peer_failure", "progress"], ["ofi_atomic"],
     ["cuda_forbid"], ["domain_endpoint"], ["endpoint_sharing"], ["ofi_context"], ["ofi_rma"], ["ofi_signal"], ["region"], ["provider_self_test"],
     ["open"]]
 CIRCLE_MAX = 9

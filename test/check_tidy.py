@@ -31,7 +31,7 @@ ALLOWED = {
     ("collect_alltoall.c", "analyzer-core.UndefinedBinaryOperatorResult"): "an offset is set for each PE",
     ("boot.c", "analyzer-core.uninitialized.Assign"): FILLED,
     ("boot.c", "analyzer-optin.portability.UnixAPI"): "there is at least one PE",
-    ("network_choice.c", "analyzer-core.CallAndMessage"): "each host has a first PE",
+    ("ip_network_choice.c", "analyzer-core.CallAndMessage"): "each host has a first PE",
     ("team_sync_area.c", "analyzer-core.CallAndMessage"): FILLED,
     ("lock.c", "analyzer-core.NullDereference"): "the caller has found it",
     ("rma.c", "analyzer-core.DivideZero"): "a fragment has a row",

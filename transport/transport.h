@@ -157,7 +157,7 @@ struct stp_core {
      * *offset on (FI_MR_DMABUF); the caller closes it. -1: there is none.
      */
     int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
-    /* As stp_thread_start() and stp_thread_exit_if_program_ended() in base/base.h. */
+    /* As stp_thread_start() and stp_process_exit_if_program_over() in base/base.h. */
     int (*thread_start)(pthread_t *thread, const char *name, void *(*main)(void *));
     void (*thread_exit_check)(void);
     /* NULL, or told of each provider that libfabric offers and why it is used or refused. */

@@ -383,7 +383,7 @@ void bench_die(const struct bench_run *run, const char *fmt, ...)
 
 /* Serve the raw fabric until PE 0 announces the end of the block; announce it to PE pe. */
 void bench_fabric_serve(struct bench_run *run, uint64_t stop);
-void bench_fabric_stop(struct bench_run *run, uint64_t stop, int pe);
+void bench_fabric_tell_stop(struct bench_run *run, uint64_t stop, int pe);
 void bench_fabric_poll(struct bench_run *run);
 
 /* --verify: the bytes that PE pe has to give in a block, from the given place on. */

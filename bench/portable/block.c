@@ -174,7 +174,7 @@ static void announce_stop(const struct bench *bench, struct bench_run *run,
 
     for (int pe = 1; pe < run->n_pes; pe++)
         if (body == &bench->fabric)
-            bench_fabric_stop(run, run->n_blocks, pe);
+            bench_fabric_tell_stop(run, run->n_blocks, pe);
         else
             shmem_uint64_p(stop, run->n_blocks, pe);
 }

@@ -53,7 +53,7 @@ struct bench_options {
 int bench_parse(int argc, char **argv, struct bench_options *options, char *why, size_t len);
 void bench_usage(FILE *out);
 
-/* ---- parameter_values.c ---------------------------------------------------------------- */
+/* ---- parameter_sweep.c ---------------------------------------------------------------- */
 
 void bench_values_add(struct bench_values *values, long value); /* unless it is the last one */
 
@@ -105,8 +105,8 @@ bool bench_plan_wants_gpu(const struct bench_plan *plan, const struct bench_opti
 bool bench_plan_wants_source(const struct bench_plan *plan);
 
 /* Into *run: extent, buffers, window of a row. Returns the bytes of memory it needs. */
-size_t bench_set_row_layout(const struct bench_item *item, struct bench_run *run,
-                            const struct bench_options *options);
+size_t bench_set_row_buffers(const struct bench_item *item, struct bench_run *run,
+                             const struct bench_options *options);
 
 /* ---- measure.c ----------------------------------------------------------- */
 
@@ -204,7 +204,7 @@ const char *bench_unit(const struct bench *bench);
 bool bench_more_is_better(const struct bench *bench);
 bool bench_by_many(const struct bench *bench); /* several PEs measure, if the row has as many */
 
-/* ---- machine_noise.c, disturbance.c --------------------------------------------------- */
+/* ---- machine_and_disturbance.c, disturbance.c ------------------------------------------------ */
 
 struct bench_place {
     char host[BENCH_NAME_LEN];
@@ -312,7 +312,7 @@ void bench_output_end(struct bench_output *out, const char *disturbed);
 const char *bench_path_name(enum bench_path path);
 double bench_noise_of(const struct bench_stats *stats);
 bool bench_is_noisy(const struct bench_result *result);
-double bench_median(const struct bench_result *result, enum bench_side side);
+double bench_median_in_unit(const struct bench_result *result, enum bench_side side);
 double bench_ratio(const struct bench_result *result);
 bool bench_has_kind(const struct bench_result *result);
 /* Least and most over PEs of what each by itself has: times, or rates. */

@@ -118,7 +118,7 @@ static size_t memory_of(struct session *s)
     size_t most = BENCH_LINE;
 
     for (int i = 0; i < s->plan.n; i++) {
-        size_t nbytes = bench_set_row_layout(&s->plan.items[i], &s->run, &s->options);
+        size_t nbytes = bench_set_row_buffers(&s->plan.items[i], &s->run, &s->options);
 
         if (nbytes > most) most = nbytes;
     }

@@ -312,7 +312,7 @@ static void prepare(const struct bench_item *item, struct bench_run *run,
 
     run->kind = bench->on_gpu ? BENCH_KIND_GPU : options->kind;
     memset(run->detail, 0, sizeof(run->detail));
-    (void)bench_set_row_layout(item, run, options);
+    (void)bench_set_row_buffers(item, run, options);
     bench_take_role(bench, run);
     *result = (struct bench_result){.bench = bench,
                                     .nbytes = item->nbytes,

@@ -297,7 +297,7 @@ static void measure_rows(struct bench_run *run, const struct bench_plan *plan,
                                       .from = -1,
                                       .to = -1};
 
-        (void)bench_set_row_layout(item, run, run->options);
+        (void)bench_set_row_buffers(item, run, run->options);
         take_role(item->bench, run);
         result.window = run->window;
         result.n_measuring = run->n_measuring;
@@ -338,7 +338,7 @@ static void make_memory(struct bench_run *run, const struct bench_plan *plan)
     size_t most = 4096;
 
     for (int i = 0; i < plan->n; i++) {
-        size_t nbytes = bench_set_row_layout(&plan->items[i], run, run->options);
+        size_t nbytes = bench_set_row_buffers(&plan->items[i], run, run->options);
 
         if (nbytes > most) most = nbytes;
     }

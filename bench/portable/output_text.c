@@ -109,12 +109,12 @@ void bench_text_row(struct bench_output *out, const struct bench_result *r)
     if (r->bench->parameter != NULL) fprintf(file, " %8s", value);
     if (r->bench->shape == BENCH_EACH) fprintf(file, " %5d %5d", r->from, r->to);
     fprintf(file, " %8llu %6d %7d", (unsigned long long)r->n_ops, r->window, r->n_samples);
-    write_cell(file, bench_median(r, BENCH_STEPPE));
+    write_cell(file, bench_median_in_unit(r, BENCH_STEPPE));
     write_cell(file, bench_value(r, stats->p1));
     write_cell(file, bench_value(r, stats->p99));
     if (bench_by_many(r->bench)) write_pes(file, r);
     if (r->has_raw) {
-        write_cell(file, bench_median(r, BENCH_RAW));
+        write_cell(file, bench_median_in_unit(r, BENCH_RAW));
         write_cell(file, bench_value(r, r->side[BENCH_RAW].p99));
         fprintf(file, " %7.2f", bench_ratio(r));
     } else {
@@ -169,7 +169,7 @@ static const char *pretty_size(size_t nbytes, char *buf, size_t len)
 /* What Steppe adds to the raw time of one operation; ratios of a few ns say little. */
 static double over_of(const struct bench_result *r)
 {
-    return bench_median(r, BENCH_STEPPE) - bench_median(r, BENCH_RAW);
+    return bench_median_in_unit(r, BENCH_STEPPE) - bench_median_in_unit(r, BENCH_RAW);
 }
 
 void bench_summary_row(struct bench_output *out, const struct bench_result *r)
@@ -184,11 +184,11 @@ void bench_summary_row(struct bench_output *out, const struct bench_result *r)
     snprintf(name, sizeof(name), "%s %s", r->bench->name,
              r->bench->sized ? pretty_size(r->nbytes, size, sizeof(size)) : "");
     if (r->has_raw) {
-        pretty(r, bench_median(r, BENCH_RAW), raw, sizeof(raw));
+        pretty(r, bench_median_in_unit(r, BENCH_RAW), raw, sizeof(raw));
         snprintf(ratio, sizeof(ratio), "%.2f", bench_ratio(r));
         if (r->bench->metric == BENCH_LATENCY) pretty_signed(r, over_of(r), over, sizeof(over));
     }
     fprintf(out->file, "%-22s %14s %14s %7s %12s%s%s\n", name,
-            pretty(r, bench_median(r, BENCH_STEPPE), steppe, sizeof(steppe)), raw, ratio, over,
-            bench_is_noisy(r) ? "  noisy" : "", r->disturbed[0] != '\0' ? "  disturbed" : "");
+            pretty(r, bench_median_in_unit(r, BENCH_STEPPE), steppe, sizeof(steppe)), raw, ratio,
+            over, bench_is_noisy(r) ? "  noisy" : "", r->disturbed[0] != '\0' ? "  disturbed" : "");
 }

@@ -265,8 +265,8 @@ static size_t n_buffers_of(const struct bench *bench, size_t extent, int window,
     return (size_t)options->buffers;
 }
 
-size_t bench_set_row_layout(const struct bench_item *item, struct bench_run *run,
-                            const struct bench_options *options)
+size_t bench_set_row_buffers(const struct bench_item *item, struct bench_run *run,
+                             const struct bench_options *options)
 {
     size_t n;
 

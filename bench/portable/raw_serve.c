@@ -2,14 +2,14 @@
 /*
  * A PE that only serves on the raw fabric, and how it is told to stop.
  */
-#include "raw_loop.h"
+#include "raw_fabric_helpers.h"
 
 void bench_fabric_serve(struct bench_run *run, uint64_t stop)
 {
     bench_fabric_wait(run, &bench_fabric_flags(run)->stop.value, stop);
 }
 
-void bench_fabric_stop(struct bench_run *run, uint64_t stop, int pe)
+void bench_fabric_tell_stop(struct bench_run *run, uint64_t stop, int pe)
 {
     run->fabric->store(pe, BENCH_FABRIC_FLAG(run, stop), stop);
 }

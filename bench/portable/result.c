@@ -31,14 +31,14 @@ bool bench_is_noisy(const struct bench_result *r)
            (r->has_raw && bench_noise_of(&r->side[BENCH_RAW]) > BENCH_NOISY);
 }
 
-double bench_median(const struct bench_result *r, enum bench_side side)
+double bench_median_in_unit(const struct bench_result *r, enum bench_side side)
 {
     return bench_value(r, r->side[side].median);
 }
 
 double bench_ratio(const struct bench_result *r)
 {
-    return bench_median(r, BENCH_STEPPE) / bench_median(r, BENCH_RAW);
+    return bench_median_in_unit(r, BENCH_STEPPE) / bench_median_in_unit(r, BENCH_RAW);
 }
 
 bool bench_has_kind(const struct bench_result *r)

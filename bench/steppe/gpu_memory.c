@@ -4,7 +4,7 @@
  * heap and a GPU space. Raw, of puts and gets: the same bytes between memory of the same kinds by
  * the driver's own copies within this process.
  */
-#include "raw_cuda.h"
+#include "raw_cuda_driver.h"
 #include "spaces.h"
 
 /* ---- the driver ----------------------------------------------------------------------------- */

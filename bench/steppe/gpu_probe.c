@@ -3,7 +3,7 @@
  * Says whether there is a GPU, for scripts/gpu-check.sh, before anything else is built: prints
  * device, driver and "real" or "double", a line each. Exit status 0, or 77 with the reason.
  */
-#include "raw_cuda.h"
+#include "raw_cuda_driver.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  */
 #include "raw_ofi_load.h"
 
-#include "raw_cuda.h"
+#include "raw_cuda_driver.h"
 #include "portable/raw_ofi.h"
 
 #include <dlfcn.h>

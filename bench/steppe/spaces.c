@@ -3,7 +3,7 @@
  * Creates and destroys the spaces of benches, and finds out which kinds of memory all PEs have.
  */
 #include "portable/harness.h"
-#include "raw_cuda.h"
+#include "raw_cuda_driver.h"
 #include "spaces.h"
 
 #include <errno.h>

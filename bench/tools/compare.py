@@ -4,7 +4,7 @@
 Rows are matched by their identity (result_file.py). What is compared is the ratio to the raw limit,
 block by block, because the machine of two runs is hardly ever in the same state; --absolute
 compares the values themselves. Logarithms, so that twice and half are equally far. The interval of
-the change is that of rank_interval.py. Each row has a share of the 5 % for a false alarm (Bonferroni): all
+the change is that of rank_shift.py. Each row has a share of the 5 % for a false alarm (Bonferroni): all
 intervals of a file hold together with 95 %.
 
 Blocks of one run share what is settled once a run, such as where the memory lies. That part of the
@@ -14,8 +14,8 @@ import math
 import sys
 
 import ab
-import rank_interval
-import compare_output
+import rank_shift
+import format_comparison
 from options import parser, percent, positive
 from result_file import IDENTITY, ToolError, median, read, write
 
@@ -77,7 +77,7 @@ def notes_of(old, new):
     if "raw" in old and "raw" in new and min(old["raw"]["median"], new["raw"]["median"]) > 0:
         factor = new["raw"]["median"] / old["raw"]["median"]
         if max(factor, 1 / factor) > 1 + OTHER_STATE:
-            notes.append(f"another machine state: raw {compare_output.percent(factor - 1)}")
+            notes.append(f"another machine state: raw {format_comparison.percent(factor - 1)}")
     for name, row in (("old", old), ("new", new)):
         if row.get("disturbed"):
             notes.append(f"{name} disturbed: {row['disturbed']}")
@@ -108,7 +108,7 @@ def prepare(old, new, how):
 def judge(change, old, new, level, threshold):
     """Fill in what the samples say; level: chance of a false alarm for this row."""
     logs = [[math.log(value) for value in values] for values in (old, new)]
-    estimate, low, high = rank_interval.shift(logs[0], logs[1], level)
+    estimate, low, high = rank_shift.shift(logs[0], logs[1], level)
     change.old, change.new = median(old), median(new)
     change.change = math.exp(estimate) - 1
     if low is None:
@@ -204,8 +204,8 @@ def main(arguments):
         old, new = (read(path) for path in options.files)
         how = "absolute" if options.absolute else "ratio"
     changes = compare(old, new, options.threshold, how)
-    outcome = compare_output.Outcome(old, new, changes, only_in(old, new), only_in(new, old),
+    outcome = format_comparison.Outcome(old, new, changes, only_in(old, new), only_in(new, old),
                             different_headings(old, new), options.threshold, options.runs
                             if options.ab else 0)
-    sys.stdout.write(compare_output.FORMATS[options.format](outcome, IDENTITY))
+    sys.stdout.write(format_comparison.FORMATS[options.format](outcome, IDENTITY))
     return 1 if outcome.count("worse") else 0

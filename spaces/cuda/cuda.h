@@ -98,9 +98,9 @@ void stp_cuda_leave(void);
  * Both for a time: what is made in a context is gone with its last reference. visit_if_up: when
  * somebody here holds the context already; false, and nothing to end, when nobody does.
  */
-int stp_cuda_visit_begin(struct cuda_device *device);
-bool stp_cuda_visit_if_up(struct cuda_device *device);
-void stp_cuda_visit_end(struct cuda_device *device);
+int stp_cuda_retain_and_enter(struct cuda_device *device);
+bool stp_cuda_retain_and_enter_if_up(struct cuda_device *device);
+void stp_cuda_leave_and_release(struct cuda_device *device);
 
 /* ---- device_select.c -------------------------------------------------------------------- */
 
@@ -144,7 +144,7 @@ void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_devic
                         bool peer);
 void stp_cuda_range_remove(const void *base);
 
-void stp_cuda_pointer_attr_init(void);
+void stp_cuda_find_brk_start(void);
 
 /* ---- sync_memops.c ---------------------------------------------------------------------- */
 

@@ -129,7 +129,7 @@ static int atomics_make(struct cuda_device *device)
 
     device->atomics = calloc(1, sizeof(*device->atomics));
     if (device->atomics == NULL) return -ENOMEM;
-    if (stp_cuda_visit_begin(device) != 0) {
+    if (stp_cuda_retain_and_enter(device) != 0) {
         free(device->atomics);
         device->atomics = NULL;
         return -EIO;

@@ -81,10 +81,10 @@ static size_t look_context(struct cuda_device *device)
     int active = 0;
 
     if (stp_cuda.api.primary_ctx_get_state(device->handle, &flags, &active) != CUDA_SUCCESS ||
-        !active || stp_cuda_visit_begin(device) != 0)
+        !active || stp_cuda_retain_and_enter(device) != 0)
         return SIZE_MAX;
     if (stp_cuda.api.mem_get_info(&free, &total) != CUDA_SUCCESS) free = SIZE_MAX;
-    stp_cuda_visit_end(device);
+    stp_cuda_leave_and_release(device);
     return free;
 }
 

@@ -21,7 +21,7 @@ int stp_cuda_numa(const struct cuda_device *device)
 
     if (device->bus[0] == '\0') return -1;
     snprintf(path, sizeof(path), "bus/pci/devices/%s/numa_node", device->bus);
-    return sscanf(stp_sysfs_read_text(line, sizeof(line), path), "%d", &node) == 1 ? node : -1;
+    return sscanf(stp_sysfs_read_or_empty(line, sizeof(line), path), "%d", &node) == 1 ? node : -1;
 }
 
 int stp_cuda_distance(const struct cuda_device *device, const struct stp_numbers *own)

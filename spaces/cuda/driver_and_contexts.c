@@ -259,7 +259,7 @@ void stp_cuda_start(void)
     if (!driver_load() || !driver_resolve()) return;
     if (!driver_says(stp_cuda.api.init(0)) || !driver_discover()) return;
     stp_cuda.near = stp_cuda_nearest();
-    stp_cuda_pointer_attr_init();
+    stp_cuda_find_brk_start();
     stp_cuda.up = true;
     stp_window_set_devices(true);
     if (stp_env.gpu_device >= stp_cuda.n_devices)
@@ -324,7 +324,7 @@ void stp_cuda_leave(void)
     stp_cuda_tell(stp_cuda.api.ctx_pop_current(&was), "cuCtxPopCurrent");
 }
 
-int stp_cuda_visit_begin(struct cuda_device *device)
+int stp_cuda_retain_and_enter(struct cuda_device *device)
 {
     int rc = stp_cuda_retain(device);
 
@@ -334,7 +334,7 @@ int stp_cuda_visit_begin(struct cuda_device *device)
     return rc;
 }
 
-bool stp_cuda_visit_if_up(struct cuda_device *device)
+bool stp_cuda_retain_and_enter_if_up(struct cuda_device *device)
 {
     bool up;
 
@@ -347,7 +347,7 @@ bool stp_cuda_visit_if_up(struct cuda_device *device)
     return false;
 }
 
-void stp_cuda_visit_end(struct cuda_device *device)
+void stp_cuda_leave_and_release(struct cuda_device *device)
 {
     stp_cuda_leave();
     stp_cuda_release(device);

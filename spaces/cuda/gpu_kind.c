@@ -64,10 +64,10 @@ static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_p
         stp_error("a gpu space: buffer %p overlaps %s", params->buffer, whose);
         return -EBUSY;
     }
-    rc = stp_cuda_visit_begin(device);
+    rc = stp_cuda_retain_and_enter(device);
     if (rc != 0) return rc;
     rc = gpu_admit_range(device, params);
-    stp_cuda_visit_end(device);
+    stp_cuda_leave_and_release(device);
     return rc;
 }
 
@@ -93,10 +93,10 @@ static int gpu_admit_size(struct cuda_device *device, size_t nbytes)
     if (nbytes > device->total) return gpu_too_large(device, nbytes, device->total, device->total);
     (void)stp_cuda.api.primary_ctx_get_state(device->handle, &flags, &active);
     if (!active) return 0;
-    rc = stp_cuda_visit_begin(device);
+    rc = stp_cuda_retain_and_enter(device);
     if (rc != 0) return rc;
     rc = gpu_admit_free(device, nbytes);
-    stp_cuda_visit_end(device);
+    stp_cuda_leave_and_release(device);
     return rc;
 }
 
@@ -227,12 +227,12 @@ static int gpu_create(struct stp_space *space, const struct stp_space_params *pa
         stp_error("a gpu space cannot be created here: %s", text);
         return rc;
     }
-    part = stp_peer_records("a gpu space", sizeof(*part), sizeof(part->peers[0]), &n);
+    part = stp_kind_alloc_with_peers("a gpu space", sizeof(*part), sizeof(part->peers[0]), &n);
     if (part == NULL) return -ENOMEM;
     part->device = device;
     part->n_peers = n;
     space->own = part;
-    rc = stp_cuda_visit_begin(device);
+    rc = stp_cuda_retain_and_enter(device);
     if (rc != 0) goto err_part;
     rc = gpu_fill(space, params, share);
     stp_cuda_leave();
@@ -305,14 +305,14 @@ static int gpu_register_private(struct stp_allocation *allocation, unsigned numb
                                 int (*add)(unsigned number, void *base, size_t nbytes, int device))
 {
     struct cuda_device *device = &stp_cuda.devices[allocation->device];
-    int rc = stp_cuda_visit_begin(device);
+    int rc = stp_cuda_retain_and_enter(device);
 
     if (rc != 0) return rc;
     allocation->sync_memops = stp_cuda_sync_memops_set(allocation->base);
     rc = add(number, allocation->base, allocation->nbytes, allocation->device);
     if (rc != 0 && allocation->sync_memops != 0)
         stp_cuda_sync_memops_restore(allocation->base, allocation->sync_memops);
-    stp_cuda_visit_end(device);
+    stp_cuda_leave_and_release(device);
     return rc;
 }
 
@@ -320,9 +320,9 @@ static void gpu_unregister_private(const struct stp_allocation *allocation)
 {
     struct cuda_device *device = &stp_cuda.devices[allocation->device];
 
-    if (allocation->sync_memops == 0 || stp_cuda_visit_begin(device) != 0) return;
+    if (allocation->sync_memops == 0 || stp_cuda_retain_and_enter(device) != 0) return;
     stp_cuda_sync_memops_restore(allocation->base, allocation->sync_memops);
-    stp_cuda_visit_end(device);
+    stp_cuda_leave_and_release(device);
 }
 
 static const struct stp_device_ops gpu_device = {

@@ -27,7 +27,7 @@ static void pin_register_locked(struct pin *pin)
         struct cuda_device *device = &stp_cuda.devices[i];
         CUresult result;
 
-        if (!stp_cuda_visit_if_up(device)) continue;
+        if (!stp_cuda_retain_and_enter_if_up(device)) continue;
         result =
             stp_cuda.api.mem_host_register(pin->host, pin->nbytes, CU_MEMHOSTREGISTER_PORTABLE);
         stp_cuda_leave();
@@ -103,11 +103,11 @@ void stp_cuda_pin_drop(struct cuda_device *device)
 
 static void flush_device(struct cuda_device *device)
 {
-    if (!device->flushes || !stp_cuda_visit_if_up(device)) return;
+    if (!device->flushes || !stp_cuda_retain_and_enter_if_up(device)) return;
     stp_cuda_tell(stp_cuda.api.flush_rdma_writes(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
                                                  CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER),
                   "cuFlushGPUDirectRDMAWrites");
-    stp_cuda_visit_end(device);
+    stp_cuda_leave_and_release(device);
 }
 
 void stp_cuda_flush_remote(void)

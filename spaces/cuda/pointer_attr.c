@@ -95,7 +95,7 @@ static uintptr_t owns_find_brk(void)
     return (uintptr_t)strtoull(at, NULL, 10);
 }
 
-void stp_cuda_pointer_attr_init(void)
+void stp_cuda_find_brk_start(void)
 {
     owns.brk_start = owns_find_brk();
     /* Pairs with the exchange in owns_ask(). */
@@ -107,7 +107,7 @@ void stp_cuda_pointer_attr_init(void)
 /*
  * The driver knows nothing of the usual host memory, and says so with an error. The exchange pairs
  * with the same call of other threads, so that one of them reports, and with the store in
- * stp_cuda_pointer_attr_init().
+ * stp_cuda_find_brk_start().
  */
 static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
 {

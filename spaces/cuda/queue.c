@@ -31,7 +31,7 @@ static struct cuda_stream *stream_new(struct cuda_device *device)
         return NULL;
     }
     stream->device = device;
-    if (stp_cuda_visit_begin(device) == 0) {
+    if (stp_cuda_retain_and_enter(device) == 0) {
         result = stp_cuda.api.stream_create(&stream->handle, CU_STREAM_NON_BLOCKING);
         stp_cuda_leave();
         if (stp_cuda_check(device, result, "cuStreamCreate") == 0) return stream;

@@ -180,7 +180,7 @@ void *stp_stream_words(int ordinal, size_t nbytes, char *why)
     snprintf(why, STP_STREAM_WHY, STREAM_TOO_OLD);
     if (!stream_functions()) return NULL;
     snprintf(why, STP_STREAM_WHY, "gpu %d cannot be used", ordinal);
-    if (stp_cuda_visit_begin(device) != 0) return NULL;
+    if (stp_cuda_retain_and_enter(device) != 0) return NULL;
     result = stp_cuda.api.mem_host_alloc(&words, nbytes,
                                          CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
     stp_cuda_leave();

@@ -67,7 +67,7 @@ static int fam_admit(const struct stp_space_params *params)
     struct fam_backing backing;
     int rc = fam_find_backing(&backing);
 
-    return rc != 0 ? rc : stp_fam_admit(&backing, &shape);
+    return rc != 0 ? rc : stp_fam_check_fits(&backing, &shape);
 }
 
 /* Stores to DAX files are durable without a call of the file system when it agrees to MAP_SYNC. */
@@ -76,11 +76,11 @@ static int fam_map(struct stp_space *space, struct stp_part_export *share)
     struct fam_own *own = space->own;
     const struct fam_part *part = &own->part;
     size_t nbytes = own->map_bytes;
-    int rc = stp_shm_attach_create(space, part->fd, part->at, nbytes, nbytes, MAP_SYNC, share);
+    int rc = stp_own_file_create(space, part->fd, part->at, nbytes, nbytes, MAP_SYNC, share);
 
     own->dax = rc == 0 || (part->pooled && part->pool.device);
-    if (rc != 0) rc = stp_shm_attach_create(space, part->fd, part->at, nbytes, nbytes, 0, share);
-    if (rc == 0) stp_shm_attach_set_path(space, part->path);
+    if (rc != 0) rc = stp_own_file_create(space, part->fd, part->at, nbytes, nbytes, 0, share);
+    if (rc == 0) stp_own_file_set_path(space, part->path);
     return rc;
 }
 
@@ -166,7 +166,7 @@ static int fam_settle(struct stp_space *space)
 
 static int fam_release(struct stp_space *space)
 {
-    return stp_fam_part_release(&((struct fam_own *)space->own)->part);
+    return stp_fam_part_take_name(&((struct fam_own *)space->own)->part);
 }
 
 static void fam_drop(struct stp_space *space)
@@ -177,7 +177,7 @@ static void fam_drop(struct stp_space *space)
     __atomic_store_n(&own->read, &own->parts, __ATOMIC_RELEASE);
     space->n_parts = own->parts.n;
     fam_forget(own, &own->old);
-    stp_fam_part_drop(&own->part);
+    stp_fam_part_free_previous(&own->part);
 }
 
 /* Map this PE's part, found or made. */
@@ -195,7 +195,7 @@ static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp
     }
     fam_forget(own, &own->parts);
     fam_forget(own, &own->old);
-    stp_shm_attach_destroy(space);
+    stp_own_file_destroy(space);
     space->own = NULL;
     stp_error("fam: cannot map %zu bytes of %s: %s", own->map_bytes, stp_env.fam_path,
               strerror(-rc));
@@ -215,7 +215,7 @@ static int fam_create(struct stp_space *space, const struct stp_space_params *pa
         return rc;
     }
     rc = fam_find_backing(&backing);
-    if (rc == 0 && params->name != NULL) rc = stp_fam_check_name(params->name);
+    if (rc == 0 && params->name != NULL) rc = stp_fam_check_space_name(params->name);
     if (rc != 0) goto err_own;
     own->map_bytes = backing.type == FAM_DEVICE ? (space->nbytes + FAM_ALIGN - 1) & ~(FAM_ALIGN - 1)
                                                 : space->nbytes;
@@ -234,8 +234,8 @@ static int fam_attach(struct stp_space *space, int local, const struct stp_part_
 {
     struct fam_own *own = space->own;
 
-    if (local == stp_window_local()) stp_fam_part_settle(&own->part);
-    return stp_shm_attach_peer(space, local, share);
+    if (local == stp_window_local()) stp_fam_part_mark_made(&own->part);
+    return stp_own_file_peer(space, local, share);
 }
 
 static void fam_destroy(struct stp_space *space)
@@ -252,7 +252,7 @@ static void fam_destroy(struct stp_space *space)
         int rc = stp_fam_flush(space->base, own->map_bytes, own->dax);
         if (rc != 0) stp_warn("fam: what was written to the space may be lost: %s", strerror(-rc));
     }
-    stp_shm_attach_destroy(space);
+    stp_own_file_destroy(space);
     fam_forget(own, &own->parts);
     fam_forget(own, &own->old);
     stp_fam_part_close(&own->part, used);
@@ -282,7 +282,7 @@ static int fam_stat(const char *name, struct stp_named *named)
     struct fam_backing backing;
     int rc = fam_find_backing(&backing);
 
-    if (rc == 0) rc = stp_fam_check_name(name);
+    if (rc == 0) rc = stp_fam_check_space_name(name);
     return rc != 0 ? rc : stp_fam_part_stat(&backing, name, named);
 }
 

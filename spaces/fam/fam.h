@@ -119,11 +119,11 @@ struct fam_pool {
  * Begin to use fd as a pool: take its lock. path, where: for messages, kept. 0 or -errno, logged.
  * From here on stp_fam_pool_close() is the end, also after failures.
  */
-int stp_fam_pool_begin(struct fam_pool *pool, int fd, const char *path, const char *where,
-                       bool device);
+int stp_fam_pool_init_and_lock(struct fam_pool *pool, int fd, const char *path, const char *where,
+                               bool device);
 
 /* Map the superblock; the file or device holds nbytes. 0 or -errno, logged. */
-int stp_fam_pool_map_locked(struct fam_pool *pool, size_t nbytes);
+int stp_fam_pool_map_superblock_locked(struct fam_pool *pool, size_t nbytes);
 
 /* Give up every lock, also those that forked children hold with us, and close. */
 void stp_fam_pool_close(struct fam_pool *pool);
@@ -136,7 +136,7 @@ void stp_fam_pool_unlock(struct fam_pool *pool);
  * Make sure that there is a sound superblock: an empty pool gets one. Frees what killed jobs
  * left. 0 or -errno, logged.
  */
-int stp_fam_pool_check_locked(struct fam_pool *pool);
+int stp_fam_pool_prepare_locked(struct fam_pool *pool);
 
 /*
  * Entry of a named space, -1 when there is none: of several generations the last one that was
@@ -148,7 +148,7 @@ int stp_fam_find_locked(const struct fam_pool *pool, const char *name);
 int stp_fam_tell_locked(const struct fam_pool *pool, const char *name, struct stp_named *named);
 
 /* Where nbytes fit, 0 when they do not: then *largest is the largest free piece. */
-size_t stp_fam_room_locked(const struct fam_pool *pool, size_t nbytes, size_t *largest);
+size_t stp_fam_find_place_locked(const struct fam_pool *pool, size_t nbytes, size_t *largest);
 
 /* What a space is; two with one name must agree in it. */
 struct fam_shape {
@@ -162,7 +162,7 @@ struct fam_shape {
 };
 
 /* Bytes of head and all parts of a shape, 0 when that is more than a pool can hold. */
-size_t stp_fam_total(const struct fam_shape *shape);
+size_t stp_fam_space_bytes(const struct fam_shape *shape);
 
 /*
  * Find or make the space, whose total is not 0, and be a user of it. Sets *index and *made. 0 or
@@ -177,14 +177,14 @@ int stp_fam_use_locked(struct fam_pool *pool, int index);
 void stp_fam_unuse_locked(struct fam_pool *pool, int index);
 
 /* Would a claim be of a new generation? And make it, since no other PE has? */
-bool stp_fam_makes_next_locked(const struct fam_pool *pool, const struct fam_shape *shape);
-bool stp_fam_wants_next_locked(const struct fam_pool *pool, const struct fam_shape *shape);
+bool stp_fam_begins_generation_locked(const struct fam_pool *pool, const struct fam_shape *shape);
+bool stp_fam_needs_generation_locked(const struct fam_pool *pool, const struct fam_shape *shape);
 
 /* The generation that an entry is the next one of; -1: it is none. */
-int stp_fam_old_locked(const struct fam_pool *pool, int index);
+int stp_fam_previous_locked(const struct fam_pool *pool, int index);
 
 /* From now on the name stands for this next generation; nothing when it does already. */
-void stp_fam_release_locked(struct fam_pool *pool, int index);
+void stp_fam_publish_locked(struct fam_pool *pool, int index);
 
 /* Where part i of an entry begins. */
 static inline size_t stp_fam_part_at(const struct fam_entry *entry, unsigned i)
@@ -196,7 +196,7 @@ static inline size_t stp_fam_part_at(const struct fam_entry *entry, unsigned i)
 bool stp_fam_used_locked(const struct fam_pool *pool, int index);
 
 /* Does the pool hold no space at all? */
-bool stp_fam_is_vacant_locked(const struct fam_pool *pool);
+bool stp_fam_is_empty_locked(const struct fam_pool *pool);
 
 /* Do the entries lie in the pool, none over another? 0 or -errno, logged. */
 int stp_fam_table_check_locked(const struct fam_pool *pool);
@@ -214,7 +214,7 @@ void stp_fam_free_locked(struct fam_pool *pool, int index);
 int stp_fam_prepare(struct fam_pool *pool, size_t at, size_t nbytes, bool clear);
 
 /* Make the superblock durable. */
-void stp_fam_sync(struct fam_pool *pool);
+void stp_fam_superblock_persist(struct fam_pool *pool);
 
 /* Give memory back, so that it reads as zero. 0 or -errno, not logged. */
 int stp_fam_punch(const struct fam_pool *pool, size_t at, size_t nbytes);
@@ -240,10 +240,10 @@ struct fam_part {
 };
 
 /* 0, or -EINVAL after logging what names may be. */
-int stp_fam_check_name(const char *name);
+int stp_fam_check_space_name(const char *name);
 
 /* Would a new space of this shape fit, or is it there already? 0 or -errno, logged. */
-int stp_fam_admit(const struct fam_backing *place, const struct fam_shape *shape);
+int stp_fam_check_fits(const struct fam_backing *place, const struct fam_shape *shape);
 
 /*
  * Find or make the part of PE pe, map_bytes of it backed by memory. 0 or -errno, logged; nothing
@@ -256,13 +256,13 @@ int stp_fam_part_open(struct fam_part *part, const struct fam_backing *place,
 bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, off_t *at);
 
 /* The generation that this part is of takes over the name: 0 or -errno, logged. Then drop: */
-int stp_fam_part_release(struct fam_part *part);
+int stp_fam_part_take_name(struct fam_part *part);
 
 /* The older generation is read no more: its last user gives its memory back. */
-void stp_fam_part_drop(struct fam_part *part);
+void stp_fam_part_free_previous(struct fam_part *part);
 
 /* A new generation begins with the named blocks of the old one. 0 or -errno, logged. */
-int stp_fam_roots_inherit(struct fam_part *part);
+int stp_fam_block_names_inherit(struct fam_part *part);
 
 /* The i-th named block; false: there is none. */
 bool stp_fam_root_at(const struct fam_part *part, unsigned i, struct stp_named_block *root);
@@ -277,7 +277,7 @@ int stp_fam_root_set(struct fam_part *part, const struct stp_named_block *root);
 int stp_fam_part_stat(const struct fam_backing *place, const char *name, struct stp_named *named);
 
 /* The space is there on this node: it stays from now on, if this job wants that. */
-void stp_fam_part_settle(struct fam_part *part);
+void stp_fam_part_mark_made(struct fam_part *part);
 
 /*
  * Stop using the part. used: the space came to life; otherwise its creation is undone. The last

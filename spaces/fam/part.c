@@ -21,7 +21,7 @@
 #define PART_TRIES 1000 /* how often others may remove the file while we open it */
 #define PART_OPEN (O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-int stp_fam_check_name(const char *name)
+int stp_fam_check_space_name(const char *name)
 {
     const char *good = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t len = strlen(name);
@@ -91,10 +91,11 @@ static int part_open_pool(struct fam_pool *pool, const struct fam_backing *backi
     int rc, fd = part_open_path(backing->path, 0);
 
     if (fd < 0) return fd;
-    rc = stp_fam_pool_begin(pool, fd, backing->path, backing->path, backing->type == FAM_DEVICE);
+    rc = stp_fam_pool_init_and_lock(pool, fd, backing->path, backing->path,
+                                    backing->type == FAM_DEVICE);
     if (rc == 0 && backing->type == FAM_FILE && fstat(fd, &st) == 0) nbytes = (size_t)st.st_size;
-    if (rc == 0) rc = stp_fam_pool_map_locked(pool, nbytes);
-    if (rc == 0) rc = stp_fam_pool_check_locked(pool);
+    if (rc == 0) rc = stp_fam_pool_map_superblock_locked(pool, nbytes);
+    if (rc == 0) rc = stp_fam_pool_prepare_locked(pool);
     if (rc != 0) stp_fam_pool_close(pool);
     return rc;
 }
@@ -113,7 +114,7 @@ static int part_lock_file(struct fam_pool *pool, const char *path, const char *w
     for (int i = 0; i < PART_TRIES; i++) {
         int rc, fd = part_open_path(path, flags | O_NOFOLLOW);
         if (fd < 0) return fd;
-        rc = stp_fam_pool_begin(pool, fd, path, where, false);
+        rc = stp_fam_pool_init_and_lock(pool, fd, path, where, false);
         if (rc == 0 && fstat(fd, &st) != 0) rc = -errno;
         if (rc == 0 && !S_ISREG(st.st_mode)) {
             stp_error("fam: %s is no regular file", path);
@@ -159,11 +160,11 @@ static int part_tell_empty(const struct fam_pool *pool, bool must_be)
 /* A file has room for a new generation, here or behind what it has. */
 static int part_grow(struct fam_pool *pool, const struct fam_shape *shape)
 {
-    size_t total = stp_fam_total(shape), largest;
+    size_t total = stp_fam_space_bytes(shape), largest;
     char text[STP_SIZE_TEXT];
     int rc;
 
-    if (stp_fam_room_locked(pool, total, &largest) != 0) return 0;
+    if (stp_fam_find_place_locked(pool, total, &largest) != 0) return 0;
     if (total > FAM_UNITS * FAM_ALIGN - pool->nbytes) {
         stp_error("fam: %s cannot hold %u parts more of %s: that is more than a pool can hold",
                   pool->path, shape->n_parts, stp_size_exact(shape->nbytes, text));
@@ -178,7 +179,7 @@ static int part_grow(struct fam_pool *pool, const struct fam_shape *shape)
 static int part_open_file(struct fam_pool *pool, const char *path, const char *where,
                           const struct fam_shape *shape)
 {
-    size_t total = FAM_ALIGN + stp_fam_total(shape), size;
+    size_t total = FAM_ALIGN + stp_fam_space_bytes(shape), size;
     bool must_be = shape->open == STP_OPEN_FOUND, fresh;
     int rc;
 
@@ -196,13 +197,13 @@ static int part_open_file(struct fam_pool *pool, const char *path, const char *w
         return rc;
     }
     if (fresh) rc = part_resize(pool, total);
-    if (rc == 0) rc = stp_fam_pool_map_locked(pool, fresh ? total : size);
-    if (rc == 0) rc = stp_fam_pool_check_locked(pool);
-    if (rc == 0 && pool->nbytes != total && stp_fam_is_vacant_locked(pool)) {
+    if (rc == 0) rc = stp_fam_pool_map_superblock_locked(pool, fresh ? total : size);
+    if (rc == 0) rc = stp_fam_pool_prepare_locked(pool);
+    if (rc == 0 && pool->nbytes != total && stp_fam_is_empty_locked(pool)) {
         rc = part_resize(pool, total); /* what a killed job left had another shape */
         if (rc == 0) pool->nbytes = pool->super->nbytes = total;
     }
-    if (rc == 0 && stp_fam_wants_next_locked(pool, shape)) rc = part_grow(pool, shape);
+    if (rc == 0 && stp_fam_needs_generation_locked(pool, shape)) rc = part_grow(pool, shape);
     if (rc == 0) return 0;
     if (fresh) unlink(path);
     stp_fam_pool_close(pool);
@@ -225,7 +226,7 @@ static int part_open_pooled(struct fam_part *part, const struct fam_backing *bac
     part->fd = part->pool.fd;
     rc = stp_fam_claim_locked(&part->pool, shape, &part->index, &part->made);
     if (rc == 0) {
-        part->old = stp_fam_old_locked(&part->pool, part->index);
+        part->old = stp_fam_previous_locked(&part->pool, part->index);
         if (part->old >= 0) rc = stp_fam_use_locked(&part->pool, part->old);
     }
     if (rc != 0) {
@@ -242,7 +243,7 @@ static int part_check_total(const struct fam_shape *shape)
 {
     char text[STP_SIZE_TEXT];
 
-    if (stp_fam_total(shape) != 0) return 0;
+    if (stp_fam_space_bytes(shape) != 0) return 0;
     stp_error("fam: a space of %u x %s is more than a pool can hold", shape->n_parts,
               stp_size_exact(shape->nbytes, text));
     return -EFBIG;
@@ -284,7 +285,7 @@ int stp_fam_part_open(struct fam_part *part, const struct fam_backing *backing,
     part->at = (off_t)stp_fam_part_at(entry, shape->name != NULL ? (unsigned)pe : 0);
     rc = stp_fam_prepare(&part->pool, (size_t)part->at, map_bytes, shape->name != NULL);
     if (rc == 0 && shape->name != NULL) rc = part_map_head(part, entry);
-    if (rc == 0 && part->old >= 0) rc = stp_fam_roots_inherit(part);
+    if (rc == 0 && part->old >= 0) rc = stp_fam_block_names_inherit(part);
     if (rc != 0) stp_fam_part_close(part, false);
     return rc;
 }
@@ -324,11 +325,11 @@ static void part_settle_locked(struct fam_part *part)
     if (flags == entry->flags) return;
     entry->flags = flags;
     if (!part->keep) return;
-    stp_fam_sync(&part->pool);
+    stp_fam_superblock_persist(&part->pool);
     if (part->own_file) part_sync_name(part);
 }
 
-void stp_fam_part_settle(struct fam_part *part)
+void stp_fam_part_mark_made(struct fam_part *part)
 {
     if (!part->pooled || stp_fam_pool_lock(&part->pool) != 0) return;
     part_settle_locked(part);
@@ -369,18 +370,18 @@ static void part_leave_locked(struct fam_part *part, bool used)
         stp_fam_free_locked(&part->pool, part->index);
 }
 
-int stp_fam_part_release(struct fam_part *part)
+int stp_fam_part_take_name(struct fam_part *part)
 {
     int rc = stp_fam_pool_lock(&part->pool);
 
     if (rc != 0) return rc;
-    stp_fam_release_locked(&part->pool, part->index);
+    stp_fam_publish_locked(&part->pool, part->index);
     stp_fam_pool_unlock(&part->pool);
     return 0;
 }
 
 /* Without the lock the old generation stays until somebody opens the pool. */
-void stp_fam_part_drop(struct fam_part *part)
+void stp_fam_part_free_previous(struct fam_part *part)
 {
     int old = part->old;
 
@@ -428,7 +429,7 @@ static int admit_pool(const struct fam_backing *backing, const struct fam_shape 
 
     if (rc != 0) return rc;
     if ((shape->name == NULL || stp_fam_find_locked(&pool, shape->name) < 0) &&
-        stp_fam_room_locked(&pool, stp_fam_total(shape), &largest) == 0) {
+        stp_fam_find_place_locked(&pool, stp_fam_space_bytes(shape), &largest) == 0) {
         stp_error("fam: %s has %s free in one piece, a space of %u x %s does not fit",
                   backing->path, stp_size_exact(largest, has), shape->n_parts,
                   stp_size_exact(shape->nbytes, wants));
@@ -438,9 +439,9 @@ static int admit_pool(const struct fam_backing *backing, const struct fam_shape 
     return rc;
 }
 
-int stp_fam_admit(const struct fam_backing *backing, const struct fam_shape *shape)
+int stp_fam_check_fits(const struct fam_backing *backing, const struct fam_shape *shape)
 {
-    int rc = shape->name != NULL ? stp_fam_check_name(shape->name) : 0;
+    int rc = shape->name != NULL ? stp_fam_check_space_name(shape->name) : 0;
 
     if (rc == 0) rc = part_check_total(shape);
     if (rc != 0) return rc;
@@ -460,8 +461,8 @@ static int stat_open(struct fam_pool *pool, const struct fam_backing *backing, c
     if (access(path, F_OK) != 0) return -errno;
     rc = part_lock_file(pool, path, backing->path, 0, &size);
     if (rc != 0) return rc;
-    rc = size == 0 ? -ENOENT : stp_fam_pool_map_locked(pool, size);
-    if (rc == 0) rc = stp_fam_pool_check_locked(pool);
+    rc = size == 0 ? -ENOENT : stp_fam_pool_map_superblock_locked(pool, size);
+    if (rc == 0) rc = stp_fam_pool_prepare_locked(pool);
     if (rc != 0) stp_fam_pool_close(pool);
     return rc;
 }

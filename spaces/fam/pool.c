@@ -99,15 +99,15 @@ static int pool_too_small(const struct fam_pool *pool, size_t nbytes, size_t nee
     return -ENOSPC;
 }
 
-int stp_fam_pool_begin(struct fam_pool *pool, int fd, const char *path, const char *where,
-                       bool device)
+int stp_fam_pool_init_and_lock(struct fam_pool *pool, int fd, const char *path, const char *where,
+                               bool device)
 {
     *pool = (struct fam_pool){
         .fd = fd, .path = path, .where = where, .device = device, .patience_ms = PATIENCE_POOL_MS};
     return stp_fam_pool_lock(pool);
 }
 
-int stp_fam_pool_map_locked(struct fam_pool *pool, size_t nbytes)
+int stp_fam_pool_map_superblock_locked(struct fam_pool *pool, size_t nbytes)
 {
     size_t units = nbytes / FAM_ALIGN;
     void *map;
@@ -181,7 +181,7 @@ static void pool_format_locked(struct fam_pool *pool)
     super->version = FAM_VERSION;
     super->n_entries = 0;
     super->nbytes = pool->nbytes;
-    stp_fam_sync(pool);
+    stp_fam_superblock_persist(pool);
     __atomic_store_n(&super->magic, FAM_MAGIC, __ATOMIC_RELEASE); /* for a reader after a crash */
 }
 
@@ -203,7 +203,7 @@ static int pool_check_head_locked(const struct fam_pool *pool)
     return stp_fam_table_check_locked(pool);
 }
 
-int stp_fam_pool_check_locked(struct fam_pool *pool)
+int stp_fam_pool_prepare_locked(struct fam_pool *pool)
 {
     bool empty;
     int rc = pool_read_magic(pool, &empty);
@@ -222,7 +222,7 @@ int stp_fam_pool_check_locked(struct fam_pool *pool)
     return 0;
 }
 
-void stp_fam_sync(struct fam_pool *pool)
+void stp_fam_superblock_persist(struct fam_pool *pool)
 {
     int rc = stp_fam_flush(pool->super, FAM_ALIGN, pool->device);
 

@@ -140,7 +140,7 @@ static int roots_inherit_locked(struct fam_part *part)
     return rc;
 }
 
-int stp_fam_roots_inherit(struct fam_part *part)
+int stp_fam_block_names_inherit(struct fam_part *part)
 {
     int rc = stp_fam_pool_lock(&part->pool);
 

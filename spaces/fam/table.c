@@ -105,7 +105,7 @@ int stp_fam_find_locked(const struct fam_pool *pool, const char *name)
     return table_find(pool, name, 0);
 }
 
-bool stp_fam_makes_next_locked(const struct fam_pool *pool, const struct fam_shape *shape)
+bool stp_fam_begins_generation_locked(const struct fam_pool *pool, const struct fam_shape *shape)
 {
     int found = shape->reshape ? table_find(pool, shape->name, 0) : -1;
     const struct fam_entry *entry = found >= 0 ? &pool->super->entries[found] : NULL;
@@ -113,12 +113,13 @@ bool stp_fam_makes_next_locked(const struct fam_pool *pool, const struct fam_sha
     return entry != NULL && entry->n_parts < shape->n_parts && entry->nbytes == shape->nbytes;
 }
 
-bool stp_fam_wants_next_locked(const struct fam_pool *pool, const struct fam_shape *shape)
+bool stp_fam_needs_generation_locked(const struct fam_pool *pool, const struct fam_shape *shape)
 {
-    return stp_fam_makes_next_locked(pool, shape) && table_find(pool, shape->name, FAM_NEXT) < 0;
+    return stp_fam_begins_generation_locked(pool, shape) &&
+           table_find(pool, shape->name, FAM_NEXT) < 0;
 }
 
-int stp_fam_old_locked(const struct fam_pool *pool, int index)
+int stp_fam_previous_locked(const struct fam_pool *pool, int index)
 {
     const struct fam_entry *entry = &pool->super->entries[index];
 
@@ -139,7 +140,7 @@ int stp_fam_tell_locked(const struct fam_pool *pool, const char *name, struct st
     return 0;
 }
 
-bool stp_fam_is_vacant_locked(const struct fam_pool *pool)
+bool stp_fam_is_empty_locked(const struct fam_pool *pool)
 {
     const struct fam_super *super = pool->super;
 
@@ -148,7 +149,7 @@ bool stp_fam_is_vacant_locked(const struct fam_pool *pool)
     return true;
 }
 
-size_t stp_fam_room_locked(const struct fam_pool *pool, size_t nbytes, size_t *largest)
+size_t stp_fam_find_place_locked(const struct fam_pool *pool, size_t nbytes, size_t *largest)
 {
     size_t n, at = FAM_ALIGN, found = 0;
     struct span *spans = table_spans(pool, &n);
@@ -175,7 +176,7 @@ static size_t table_head_bytes(const struct fam_shape *shape)
     return shape->name != NULL ? FAM_ALIGN : 0;
 }
 
-size_t stp_fam_total(const struct fam_shape *shape)
+size_t stp_fam_space_bytes(const struct fam_shape *shape)
 {
     const size_t most = FAM_UNITS * FAM_ALIGN;
     size_t part = table_part_bytes(shape);
@@ -221,16 +222,16 @@ static void table_fill(struct fam_pool *pool, int index, const struct fam_shape 
     entry->token = shape->token;
     if ((uint32_t)index >= super->n_entries) super->n_entries = (uint32_t)index + 1;
     table_forget_ready(super, entry);
-    if (shape->keep) stp_fam_sync(pool);
+    if (shape->keep) stp_fam_superblock_persist(pool);
     __atomic_store_n(&entry->valid, 1, __ATOMIC_RELEASE); /* for a reader after a crash */
-    if (shape->keep) stp_fam_sync(pool);
+    if (shape->keep) stp_fam_superblock_persist(pool);
 }
 
 static int table_make(struct fam_pool *pool, const struct fam_shape *shape,
                       const struct fam_entry *old, int *index)
 {
-    size_t need = stp_fam_total(shape), largest;
-    size_t at = stp_fam_room_locked(pool, need, &largest);
+    size_t need = stp_fam_space_bytes(shape), largest;
+    size_t at = stp_fam_find_place_locked(pool, need, &largest);
     char need_text[STP_SIZE_TEXT], largest_text[STP_SIZE_TEXT];
     int free_index = table_free_index(pool->super);
 
@@ -296,17 +297,17 @@ static int table_reshape(struct fam_pool *pool, const struct fam_shape *shape, i
     return rc;
 }
 
-void stp_fam_release_locked(struct fam_pool *pool, int index)
+void stp_fam_publish_locked(struct fam_pool *pool, int index)
 {
     struct fam_entry *entry = &pool->super->entries[index];
-    int old = stp_fam_old_locked(pool, index);
+    int old = stp_fam_previous_locked(pool, index);
     uint32_t flags = entry->flags & ~(uint32_t)FAM_NEXT;
 
     if (flags == entry->flags) return;
     if (old >= 0) flags |= pool->super->entries[old].flags & FAM_KEEP;
-    stp_fam_sync(pool);
+    stp_fam_superblock_persist(pool);
     __atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE); /* for a reader after a crash */
-    stp_fam_sync(pool);
+    stp_fam_superblock_persist(pool);
 }
 
 /* An entry that another PE of this creation made counts as none: they come in any order. */
@@ -334,7 +335,7 @@ int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, i
     if (rc != 0) return rc;
     if (make) {
         rc = table_make(pool, shape, NULL, &found);
-    } else if (stp_fam_makes_next_locked(pool, shape)) {
+    } else if (stp_fam_begins_generation_locked(pool, shape)) {
         rc = table_reshape(pool, shape, &found, &make);
     } else {
         rc = table_check_shape(pool, &pool->super->entries[found], shape);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The allocator of a symmetric heap: allocation, growth, and questions about blocks. live_blocks.c
- * finds blocks and gaps. No code here touches the managed memory. Design: docs/design/heap.md.
+ * The allocator of a symmetric heap: allocation, growth, and questions about blocks.
+ * block_gap_tree.c finds blocks and gaps. No code here touches the managed memory. Design:
+ * docs/design/heap.md.
  */
 #include "records.h"
 
@@ -261,7 +262,7 @@ size_t stp_heap_size_needed(struct stp_heap *heap, size_t nbytes, size_t align)
     return size;
 }
 
-size_t stp_heap_size_needed_at(struct stp_heap *heap, size_t offset, size_t nbytes)
+size_t stp_heap_size_to_extend_block(struct stp_heap *heap, size_t offset, size_t nbytes)
 {
     const struct stp_heap_block *block;
     size_t size = SIZE_MAX;

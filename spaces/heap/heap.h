@@ -67,7 +67,7 @@ int stp_heap_reserve_record(struct stp_heap *heap);
  * no size will do.
  */
 size_t stp_heap_size_needed(struct stp_heap *heap, size_t nbytes, size_t align);
-size_t stp_heap_size_needed_at(struct stp_heap *heap, size_t offset, size_t nbytes);
+size_t stp_heap_size_to_extend_block(struct stp_heap *heap, size_t offset, size_t nbytes);
 
 /*
  * The live block that holds offset, one of the bytes asked for and not of their rounding: 0 with

@@ -175,9 +175,9 @@ static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t si
  * that of all, or of that element.
  */
 #define STP_WAIT_SHOW_VARS(fn, vars, nelems, i, wanted, value)                                     \
-    stp_wait_show(&(struct stp_wait_subject){STP_WAIT_VARS, fn, vars, -1, nelems, i,               \
-                                             sizeof(value), (__typeof__(value))-1 < 1, wanted,     \
-                                             (uint64_t)(value)})
+    stp_wait_publish_subject(&(struct stp_wait_subject){STP_WAIT_VARS, fn, vars, -1, nelems, i,    \
+                                                        sizeof(value), (__typeof__(value))-1 < 1,  \
+                                                        wanted, (uint64_t)(value)})
 
 /* ---- searches ------------------------------------------------------------------- */
 
@@ -204,6 +204,6 @@ struct stp_wait_any_search *stp_wait_any_search(const void *ivars, size_t nelems
                                                 const char *fn);
 
 /* Start another round. */
-void stp_wait_any_search_restart(struct stp_wait_any_search *round);
+void stp_wait_any_round_at_random(struct stp_wait_any_search *round);
 
 #endif /* STP_API_H */

@@ -21,7 +21,7 @@ static uint64_t api_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-void stp_wait_any_search_restart(struct stp_wait_any_search *round)
+void stp_wait_any_round_at_random(struct stp_wait_any_search *round)
 {
     api_search.random += UINT64_C(0x9e3779b97f4a7c15);
     round->next = (size_t)(((unsigned __int128)api_mix(api_search.random) * round->nelems) >> 64);
@@ -38,7 +38,7 @@ struct stp_wait_any_search *stp_wait_any_search(const void *ivars, size_t nelems
         round->fn != fn) {
         *round = (struct stp_wait_any_search){
             .ivars = ivars, .nelems = nelems, .status = status, .fn = fn};
-        stp_wait_any_search_restart(round);
+        stp_wait_any_round_at_random(round);
     }
     return round;
 }

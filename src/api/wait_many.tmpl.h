@@ -28,7 +28,7 @@ static void STP_LOCAL(wait_all)(const TYPE *ivars, size_t nelems, const int *sta
     for (size_t i = 0; i < nelems; i++) {
         if (status != NULL && status[i] != 0) continue;
         while (!STP_LOCAL(many_holds)(ivars, i, wanted, values, step))
-            if (STP_UNLIKELY(stp_wait_idle_is_long(&wait)))
+            if (STP_UNLIKELY(stp_wait_idle_once(&wait)))
                 STP_WAIT_SHOW_VARS(fn, ivars, nelems, i, wanted, values[i * step]);
     }
     stp_wait_end(&wait);
@@ -59,7 +59,7 @@ static size_t STP_LOCAL(find)(struct stp_wait_any_search *round, unsigned wanted
 
     *open = false;
     for (int n_rounds = 0; n_rounds < 2; n_rounds++) {
-        if (n_rounds == 1) stp_wait_any_search_restart(round);
+        if (n_rounds == 1) stp_wait_any_round_at_random(round);
         while (round->left > 0) {
             size_t i = round->next;
             round->next = i + 1 < round->nelems ? i + 1 : 0;
@@ -86,7 +86,7 @@ static size_t STP_LOCAL(wait_any)(const TYPE *ivars, size_t nelems, const int *s
             stp_wait_end(&wait);
             return found;
         }
-        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait)))
+        if (STP_UNLIKELY(stp_wait_idle_once(&wait)))
             STP_WAIT_SHOW_VARS(fn, ivars, nelems, SIZE_MAX, wanted, values[0]);
     }
 }
@@ -134,7 +134,7 @@ static size_t STP_LOCAL(wait_some)(const TYPE *ivars, size_t nelems, size_t *ind
             stp_wait_end(&wait);
             return n_found;
         }
-        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait)))
+        if (STP_UNLIKELY(stp_wait_idle_once(&wait)))
             STP_WAIT_SHOW_VARS(fn, ivars, nelems, SIZE_MAX, wanted, values[0]);
     }
 }

@@ -31,7 +31,7 @@ static __attribute__((noinline)) void STP_LOCAL(wait)(const TYPE *ivar, unsigned
     struct stp_wait wait = {0};
 
     do {
-        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait)))
+        if (STP_UNLIKELY(stp_wait_idle_once(&wait)))
             STP_WAIT_SHOW_VARS(fn, ivar, 1, 0, wanted, value);
     } while (!STP_LOCAL(holds)(ivar, wanted, value));
     stp_wait_end(&wait);

@@ -297,7 +297,7 @@ static int boot_lead_node(struct boot_node_info *node_info)
     stp_boot.area->magic = AREA_MAGIC;
     stp_boot.area->nonce = node_info->nonce;
     stp_boot.area->n_local = stp_boot.n_local;
-    stp_boot.area->missing = stp_kinds_find_missing();
+    stp_boot.area->missing = stp_kinds_without_driver();
     stp_boot_write_layout_trailer(); /* again when the job has a name */
     return fd;
 }
@@ -423,7 +423,7 @@ static void boot_warn_memory(void)
              stp_rt.host_pes, stp_env.symmetric.size >> 20, group >> 20);
 }
 
-void stp_boot_join_job(void)
+void stp_boot_join_job_open_window(void)
 {
     int quiet = stp_env.warn ? STP_LOG_WARN : STP_LOG_ERROR;
     struct stp_pmi_info info;
@@ -455,13 +455,14 @@ void stp_boot_join_job(void)
             stp_boot.area->job_key = node_info.job_key;
             stp_boot.area->job_token = node_info.job_token;
             if (stp_boot.n_hosts > 1)
-                stp_boot.area->n_networks = stp_network_read_published(
+                stp_boot.area->n_networks = stp_network_judge_published(
                     stp_rt.pe, stp_rt.n_pes, stp_boot.n_hosts, stp_boot.area->networks);
         }
     }
     if (stp_boot.local == 0) stp_boot_write_layout_trailer();
     stp_boot_node_barrier();
-    if (stp_boot.local != 0) stp_kinds_set_missing(stp_boot.area->missing, stp_boot.first_pe);
+    if (stp_boot.local != 0)
+        stp_kinds_set_without_driver(stp_boot.area->missing, stp_boot.first_pe);
     stp_rt.job_key = stp_boot.area->job_key;
     stp_rt.job_token = stp_boot.area->job_token;
     if (stp_window_reserve(&stp_boot.layout, fd, stp_boot.local) != 0)
@@ -472,7 +473,7 @@ void stp_boot_join_job(void)
         stp_window_set_peers(stp_boot.first_pe, stp_boot.n_local);
 }
 
-void stp_boot_detach(void)
+void stp_boot_close_node_area(void)
 {
     stp_boot_node_barrier();
     munmap(stp_boot.area, stp_boot.layout.area_bytes);

@@ -7,7 +7,7 @@
 #define STP_BOOT_H
 
 #include "base/base.h"
-#include "base/node_file_trailer.h"
+#include "base/oshrun_inspect.h"
 #include "base/wait_state_page.h"
 #include "spaces/space_registry.h"
 #include "transport/transport.h"
@@ -69,7 +69,7 @@ struct stp_pe_info {
 };
 
 /* Ask the launcher who we are, find the PEs of this node, and open the window. Fatal on error. */
-void stp_boot_join_job(void);
+void stp_boot_join_job_open_window(void);
 
 /*
  * Publish the PE info of this PE and learn all others'. The nbytes at bcast of PE 0 go to all
@@ -93,11 +93,11 @@ const void *stp_boot_addrs(void);
  */
 const struct stp_fabric_region *stp_boot_regions(unsigned number);
 bool stp_boot_heap_registered(void);
-void stp_boot_release_descriptors(void); /* descriptors may go */
+void stp_boot_free_region_tables(void); /* descriptors may go */
 
 /* Wait for all PEs of the node; usable from attach to detach. */
 void stp_boot_node_barrier(void);
-void stp_boot_detach(void);
+void stp_boot_close_node_area(void);
 
 /* Number of this node. */
 int stp_boot_node(void);
@@ -140,8 +140,8 @@ struct stp_fabric_callbacks {
 
 /* Open the fabric module when the job spans nodes; fatal when it cannot be. */
 void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks);
-void stp_fabric_set_core_count(void); /* once they are counted; before its PEs are connected */
-void stp_fabric_module_close(void);
+void stp_fabric_set_host_cores(void); /* once they are counted; before its PEs are connected */
+void stp_fabric_close(void);
 
 /* Tell the module whether threads may call at once: a later init may allow it. */
 void stp_fabric_set_threads(void);

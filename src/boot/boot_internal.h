@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the files of the start share: boot.c (launcher, node file), exchange.c (PE infos) and
- * network_choice.c (which interface reaches the other hosts). Design: docs/design/launch.md.
+ * ip_network_choice.c (which interface reaches the other hosts). Design: docs/design/launch.md.
  */
 #ifndef STP_BOOT_INTERNAL_H
 #define STP_BOOT_INTERNAL_H
@@ -37,7 +37,7 @@ struct stp_node_shm_header {
     struct stp_pe_info pes[] STP_ALIGNED_LINE; /* n_local, by local index */
 };
 
-/* Filled by stp_boot_join_job(). */
+/* Filled by stp_boot_join_job_open_window(). */
 struct stp_boot {
     int n_local;
     int local;      /* my index on the node; 0 leads it */
@@ -131,7 +131,7 @@ void stp_network_publish_host(int pe);
  * Those of n_hosts hosts in, behind the fence, and the verdict on each network of this host into
  * networks; the leaders of nodes call it. Returns their number, 0 when all hosts are this one.
  */
-int stp_network_read_published(int pe, int n_pes, int n_hosts,
-                               struct stp_network networks[STP_NETWORKS_MAX]);
+int stp_network_judge_published(int pe, int n_pes, int n_hosts,
+                                struct stp_network networks[STP_NETWORKS_MAX]);
 
 #endif /* STP_BOOT_INTERNAL_H */

@@ -487,7 +487,7 @@ bool stp_boot_heap_registered(void)
 }
 
 /* What lies between the addresses, which the fabric looks up when it needs them, and the pages. */
-void stp_boot_release_descriptors(void)
+void stp_boot_free_region_tables(void)
 {
     size_t addrs = (size_t)stp_rt.n_pes * stp_boot.area->addr_len;
     uintptr_t from = ((uintptr_t)stp_boot_world() + addrs + 0xffff) & ~(uintptr_t)0xffff;

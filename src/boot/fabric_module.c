@@ -37,7 +37,7 @@ static void fabric_fill_core(const struct stp_fabric_callbacks *calls)
         .on_stall = calls->on_stall,
         .dmabuf = calls->dmabuf,
         .thread_start = stp_thread_start,
-        .thread_exit_check = stp_thread_exit_if_program_ended,
+        .thread_exit_check = stp_process_exit_if_program_over,
     };
 }
 
@@ -110,12 +110,12 @@ void stp_fabric_set_threads(void)
     fabric_core.thread_multiple = stp_thread_level() == SHMEM_THREAD_MULTIPLE;
 }
 
-void stp_fabric_set_core_count(void)
+void stp_fabric_set_host_cores(void)
 {
     fabric_core.n_cores = stp_rt.host_cores;
 }
 
-void stp_fabric_module_close(void)
+void stp_fabric_close(void)
 {
     if (!stp_rt.has_fabric) return;
     stp_rt.has_fabric = false;

@@ -90,7 +90,7 @@ static uint64_t word_wait(const struct agreement *a, int i)
         /* Pairs with the release store in word_post(), or of the message that brought the word. */
         uint64_t word = __atomic_load_n(element, __ATOMIC_ACQUIRE);
         if (word_check(a, i, word)) return word;
-        stp_wait_idle_is_long(&wait);
+        stp_wait_idle_once(&wait);
     }
 }
 

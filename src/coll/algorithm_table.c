@@ -337,7 +337,7 @@ const void *stp_coll_table_read(size_t *nbytes)
     return table;
 }
 
-void stp_coll_table_use(const void *bcast, size_t nbytes)
+void stp_coll_table_install(const void *bcast, size_t nbytes)
 {
     char text[sizeof(table_text)], why[256];
 

@@ -50,7 +50,7 @@ struct stp_coll_algorithm {
     void (*reduce)(const struct stp_coll_reduction *r, void *dest, const void *source,
                    size_t nreduce);
     void (*reduce_leaders)(const struct stp_coll_reduction *r, void *dest, size_t nreduce);
-    /* Leaders alone, up to stp_coll_recdbl_max_bytes(); NULL: can() refuses up to COLL_SMALL. */
+    /* Leaders alone, up to stp_coll_recdbl_cell_bytes(); NULL: can() refuses up to COLL_SMALL. */
     void (*reduce_cell)(const struct stp_coll_reduction *r, void *acc, size_t nreduce);
     void (*gather)(const struct stp_coll_gather *g); /* of collect and fcollect */
     void (*alltoall)(const struct stp_coll_alltoall *a);

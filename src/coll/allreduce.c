@@ -88,7 +88,7 @@ static void reduce_small(const struct stp_coll_reduction *r, void *dest, const v
 static void reduce_pieces(struct stp_coll_reduction *r, char *dest, const char *source,
                           size_t nreduce)
 {
-    size_t room = stp_coll_recdbl_max_bytes(r->team) / r->size;
+    size_t room = stp_coll_recdbl_cell_bytes(r->team) / r->size;
 
     for (size_t at = 0, n; at < nreduce; at += n) {
         n = nreduce - at < room ? nreduce - at : room;
@@ -345,8 +345,8 @@ int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
     if (team->n_pes > 1 && stp_on_device(dest, source))
         return stp_coll_device_reduce(team, op, dtype, dest, source, nreduce, fn);
     if (team->n_pes > 1 && nbytes > COLL_SMALL) {
-        stp_coll_require_loadable(team, dest, nbytes, fn, "dest");
-        stp_coll_require_loadable(team, source, nbytes, fn, "source");
+        stp_coll_require_node_loadable(team, dest, nbytes, fn, "dest");
+        stp_coll_require_node_loadable(team, source, nbytes, fn, "source");
     }
     stp_coll_reduce_unchecked(team, op, dtype, dest, source, nreduce, fn);
     return 0;

@@ -20,7 +20,7 @@ static int doubling_rounds(int n_groups)
     return n_rounds;
 }
 
-size_t stp_coll_recdbl_max_bytes(const struct stp_team *team)
+size_t stp_coll_recdbl_cell_bytes(const struct stp_team *team)
 {
     size_t n_rounds = (size_t)doubling_rounds(team->plan.n_groups);
     size_t room = n_rounds > 0 ? COLL_NET / n_rounds / 16 * 16 : COLL_NET;

@@ -161,8 +161,8 @@ int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, si
         bcast_small(&b);
         return 0;
     }
-    stp_coll_require_loadable(team, dest, nbytes, fn, "dest");
-    stp_coll_require_loadable(team, source, nbytes, fn, "source");
+    stp_coll_require_node_loadable(team, dest, nbytes, fn, "dest");
+    stp_coll_require_node_loadable(team, source, nbytes, fn, "source");
     bcast_large(&b);
     return 0;
 }

@@ -18,14 +18,14 @@ void stp_team_last_sync(struct stp_team *team);
  * 0, told to some other nodes. Returns the PE whose word is the smallest of those that came from
  * others, with *least, or -1.
  */
-int stp_coll_job_end_least_pe(struct stp_team *team, uint64_t word, uint64_t *least);
+int stp_coll_job_end_find_least(struct stp_team *team, uint64_t word, uint64_t *least);
 
 /*
  * SHMEM_COLL_TABLE, which PE 0 alone reads and tells all others: returns what it tells, *nbytes of
  * it. Fatal when the file is wrong. And the job's, as it was told, before there are teams.
  */
 const void *stp_coll_table_read(size_t *nbytes);
-void stp_coll_table_use(const void *bcast, size_t nbytes);
+void stp_coll_table_install(const void *bcast, size_t nbytes);
 
 /* For oshinfo: an operation of the table, NULL: no such; and the names of its algorithms. */
 const char *stp_coll_operation_name(int what);
@@ -81,10 +81,10 @@ void stp_coll_index_search_begin(struct stp_coll_index_search *search, struct st
  * thread of any member gave back, or may give back, was missed: it lost a race, perhaps to one that
  * lost it here. The same on all members.
  */
-bool stp_coll_index_search_again(struct stp_coll_index_search *search, bool began_further_up);
+bool stp_coll_index_agree_retry(struct stp_coll_index_search *search, bool began_further_up);
 
 /* How far behind an index that was lost to go on: two such threads part ways. */
-size_t stp_coll_index_search_stride(const struct stp_coll_index_search *search);
+size_t stp_coll_index_retry_distance(const struct stp_coll_index_search *search);
 
 int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                        int root, const char *fn);

@@ -146,7 +146,7 @@ void stp_coll_reduce_node(const struct stp_coll_reduction *r, void *dest, const 
 void stp_coll_tree_reduce_cell(const struct stp_coll_reduction *r, void *acc, size_t nreduce);
 
 /* Bytes that reduce_cell() can take at once, a multiple of 16; 0 < it <= COLL_SMALL. */
-size_t stp_coll_recdbl_max_bytes(const struct stp_team *team);
+size_t stp_coll_recdbl_cell_bytes(const struct stp_team *team);
 
 /* Between nodes: does a gather of nbytes a member fit the cells? The same on all members. */
 bool stp_coll_gather_fits(const struct stp_team *team, size_t nbytes);
@@ -310,8 +310,8 @@ static inline void stp_coll_check(struct stp_team *team, const void *dest, const
  * nbytes at addr are symmetric, and members of this node can load them; fatal otherwise. For
  * data that is read where it lies.
  */
-void stp_coll_require_loadable(struct stp_team *team, const void *addr, size_t nbytes,
-                               const char *fn, const char *argument);
+void stp_coll_require_node_loadable(struct stp_team *team, const void *addr, size_t nbytes,
+                                    const char *fn, const char *argument);
 
 /* stp_coll_reduce() without checks: dest and source may be private when they fit a cell. */
 void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
@@ -351,7 +351,7 @@ const struct stp_kind *stp_coll_slice_parts(const struct stp_coll_slice *share,
                                             struct stp_reduction *parts);
 
 /* Done on return, between two syncs; false: a device cannot, and nothing was written. */
-bool stp_coll_slice_reduce_on_device(const struct stp_coll_slice *share);
+bool stp_coll_slice_try_on_device(const struct stp_coll_slice *share);
 
 /* A reduction by way of the host; what was put is complete after a quiet of the context. */
 void stp_coll_slice_on_host(const struct stp_coll_slice *share);

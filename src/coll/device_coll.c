@@ -94,7 +94,7 @@ const struct stp_kind *stp_coll_slice_parts(const struct stp_coll_slice *s,
     return kind;
 }
 
-bool stp_coll_slice_reduce_on_device(const struct stp_coll_slice *s)
+bool stp_coll_slice_try_on_device(const struct stp_coll_slice *s)
 {
     struct stp_reduction parts;
     const struct stp_kind *kind = stp_coll_slice_parts(s, &parts);
@@ -132,7 +132,7 @@ int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype
         stp_coll_slice_of(&stp_ctx_coll, team, op, dtype, dest, source, nreduce, fn);
 
     stp_coll_sync(team); /* every source is ready */
-    if (!stp_coll_slice_reduce_on_device(&share)) stp_coll_slice_on_host(&share);
+    if (!stp_coll_slice_try_on_device(&share)) stp_coll_slice_on_host(&share);
     stp_coll_quiet();
     stp_coll_sync(team); /* every share is written */
     return 0;

@@ -84,7 +84,7 @@ static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64
          * Both loads pair with the release stores in stp_coll_post() and stp_ofi_cqdata_locked().
          */
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
-        stp_yield_and_run_hook(wait.turns);
+        stp_yield_and_watch_peers(wait.turns);
         if (STP_UNLIKELY(stp_wait_turn(&wait))) stp_coll_show_wait(word);
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
     }

@@ -164,7 +164,7 @@ static bool scan_on_device(const struct scan *s, char *dest, const char *source,
                                    .nelems = nelems,
                                    .fn = s->fn};
 
-    return stp_coll_slice_reduce_on_device(&share);
+    return stp_coll_slice_try_on_device(&share);
 }
 
 /* Every member scans its share for all; nobody else reads or writes a share of any member. */

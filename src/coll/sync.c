@@ -133,7 +133,7 @@ static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
     return whose;
 }
 
-int stp_coll_job_end_least_pe(struct stp_team *team, uint64_t word, uint64_t *least)
+int stp_coll_job_end_find_least(struct stp_team *team, uint64_t word, uint64_t *least)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
     struct stp_coll_barrier *barrier = stp_ptr(&team->area->close, plan->local_pes[0]);

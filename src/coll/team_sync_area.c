@@ -311,7 +311,8 @@ static bool coll_may_sleep(void)
 
 void stp_coll_show_wait(const uint64_t *word)
 {
-    stp_wait_show(&(struct stp_wait_subject){.kind = STP_WAIT_COLL, .addr = word, .pe = -1});
+    stp_wait_publish_subject(
+        &(struct stp_wait_subject){.kind = STP_WAIT_COLL, .addr = word, .pe = -1});
 }
 
 /* Out of line, so that a word that is there costs a load and a compare. */
@@ -320,7 +321,7 @@ void stp_coll_wait_slow(const uint64_t *word, uint64_t value)
     struct stp_wait wait = {0};
 
     do {
-        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait))) stp_coll_show_wait(word);
+        if (STP_UNLIKELY(stp_wait_idle_once(&wait))) stp_coll_show_wait(word);
     } while (!coll_reached(word, value));
     stp_wait_end(&wait);
 }
@@ -335,13 +336,13 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
     if (coll_reached(word, value)) return;
     for (int i = 0; i < patience; i++) {
         if (coll_reached(word, value)) break;
-        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait))) stp_coll_show_wait(word);
-        if (far) stp_yield_and_run_hook(wait.turns);
+        if (STP_UNLIKELY(stp_wait_idle_once(&wait))) stp_coll_show_wait(word);
+        if (far) stp_yield_and_watch_peers(wait.turns);
     }
     while (!coll_reached(word, value)) {
         uint32_t seen;
         if (!coll_may_sleep()) {
-            if (STP_UNLIKELY(stp_wait_idle_is_long(&wait))) stp_coll_show_wait(word);
+            if (STP_UNLIKELY(stp_wait_idle_once(&wait))) stp_coll_show_wait(word);
             continue;
         }
         if (stp_wait_show_due(&wait)) stp_coll_show_wait(word);

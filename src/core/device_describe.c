@@ -23,7 +23,8 @@ static int devices_nic_node(void)
 
         snprintf(path, sizeof(path), "class/%s/%.*s/device/numa_node", classes[i], length,
                  stp_rt.fabric.domain);
-        if (sscanf(stp_sysfs_read_text(line, sizeof(line), path), "%d", &node) == 1) return node;
+        if (sscanf(stp_sysfs_read_or_empty(line, sizeof(line), path), "%d", &node) == 1)
+            return node;
     }
     return -1;
 }

@@ -4,9 +4,9 @@
  * of memory that oshrun has open, which they reach by /proc; when the launcher has ended, addr2line
  * is asked. What the PEs print goes its own way. Design: docs/design/launch.md.
  */
-#include "launcher_parent.h"
+#include "oshrun_main.h"
 
-#include "base/node_file_trailer.h"
+#include "base/oshrun_inspect.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -266,7 +266,7 @@ static void say_group(const struct group *group)
     }
 }
 
-void launch_crash_frames_print(int signals)
+void launch_crash_frames_addr2line(int signals)
 {
     static char text[READ_MOST + 1];
     ssize_t got = frames_fd >= 0 ? pread(frames_fd, text, READ_MOST, 0) : 0;

@@ -4,9 +4,9 @@
  * linked into the library (libgcc_eh), so that nothing is loaded and nothing allocated in the
  * handler, as backtrace() of libc does. Design: docs/design/launch.md.
  */
-#include "symbol_names.h"
+#include "backtrace_names.h"
 
-#include "base/node_file_trailer.h"
+#include "base/oshrun_inspect.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -117,7 +117,7 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg
     return walk->n < FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-void stp_backtrace_copy_to_oshrun(int pe)
+void stp_backtrace_enable_oshrun_copy(int pe)
 {
     const char *value = getenv(STP_FRAMES_VARIABLE);
     size_t len = value != NULL ? strcspn(value, ":") : 0;

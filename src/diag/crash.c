@@ -8,7 +8,7 @@
 #include "crash.h"
 
 #include "core/job_state.h"
-#include "symbol_names.h"
+#include "backtrace_names.h"
 #include "spaces/space_registry.h"
 
 #include <errno.h>
@@ -278,7 +278,7 @@ void stp_crash_install(void)
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 
     if (crash.installed || !stp_env.crash) return;
-    stp_backtrace_copy_to_oshrun(stp_rt.pe);
+    stp_backtrace_enable_oshrun_copy(stp_rt.pe);
     crash_take_stack();
     action.sa_sigaction = crash_handler;
     sigemptyset(&action.sa_mask);

@@ -7,7 +7,7 @@
  */
 #include "find_pes.h"
 
-#include "launcher_parent.h"
+#include "oshrun_main.h"
 
 #include <ctype.h>
 #include <dirent.h>

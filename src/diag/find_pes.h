@@ -6,7 +6,7 @@
 #ifndef STP_FIND_PES_H
 #define STP_FIND_PES_H
 
-#include "base/node_file_trailer.h"
+#include "base/oshrun_inspect.h"
 #include "hang_rows.h"
 
 #include <stdbool.h>

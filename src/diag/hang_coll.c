@@ -5,7 +5,7 @@
  */
 #include "coll/coll_internal.h"
 #include "hang.h"
-#include "symbol_names.h"
+#include "backtrace_names.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "hang.h"
 
 #include "rma/rma.h"
-#include "symbol_names.h"
+#include "backtrace_names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -119,5 +119,5 @@ void stp_hang_fabric(unsigned looks, int pe)
     if (looks == 0)
         stp_wait_end_slow();
     else if (stp_wait_check_clock(&wait))
-        stp_wait_show(&(struct stp_wait_subject){.kind = STP_WAIT_FABRIC, .pe = pe});
+        stp_wait_publish_subject(&(struct stp_wait_subject){.kind = STP_WAIT_FABRIC, .pe = pe});
 }

@@ -8,7 +8,7 @@
 #include "coll/coll.h"
 #include "rma/rma.h"
 #include "space/space_lifecycle.h"
-#include "team/team_create.h"
+#include "team/team_lifecycle.h"
 
 #include "pshmem.h"
 
@@ -133,7 +133,7 @@ static char *words_make(struct stp_device_handle *handle, shmem_team_t team, siz
 
 /* ---- making and ending ---------------------------------------------------------------------- */
 
-void stp_device_handle_free(struct stp_device_handle *handle)
+void stp_device_handle_free_records(struct stp_device_handle *handle)
 {
     free(handle->used);
     free(handle->bases);
@@ -157,7 +157,7 @@ static struct stp_device_handle *handle_new(const struct stp_team *team,
     handle->served = calloc(n_rings, sizeof(*handle->served));
     if (handle->used == NULL || handle->bases == NULL || handle->pes == NULL ||
         handle->served == NULL) {
-        stp_device_handle_free(handle);
+        stp_device_handle_free_records(handle);
         return NULL;
     }
     for (int i = 0; i < team->n_pes; i++)
@@ -214,7 +214,7 @@ static int handle_start(struct stp_device_handle *handle)
 static void handle_end(struct stp_device_handle *handle)
 {
     if (handle->ctx != NULL) {
-        (void)stp_device_handle_stop_serving(handle);
+        (void)stp_device_handle_stop_if_live(handle);
         pshmem_ctx_destroy((shmem_ctx_t)handle->ctx); /* with a quiet */
     }
     for (uint32_t i = 0; i < handle->view.n_spaces; i++)
@@ -227,17 +227,17 @@ static void handle_share(struct stp_device_handle *handle, struct stp_team *team
     int64_t alone;
 
     if (!handle->on_gpu) return; /* on all */
-    alone = stp_stage_gpu_amo_acquire(handle->gpu.device) != 0;
+    alone = stp_stage_amo_by_gpu_enable(handle->gpu.device) != 0;
     handle->shares = alone == 0;
     stp_coll_agree(team, &alone, 1);
-    if (handle->shares && alone != 0) stp_stage_gpu_amo_release();
+    if (handle->shares && alone != 0) stp_stage_amo_by_gpu_disable();
     handle->shares = alone == 0;
 }
 
 /* Behind a sync of the members, whose kernels have ended. */
 static void handle_keep(struct stp_device_handle *handle)
 {
-    if (handle->shares) stp_stage_gpu_amo_release();
+    if (handle->shares) stp_stage_amo_by_gpu_disable();
 }
 
 /* All but the options is there or fails, on all members; how: what they say. NULL, logged. */
@@ -255,7 +255,7 @@ static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t
     if (failed != 0) stp_error("%s: no memory for a handle", stp_public_name(fn));
     if (handle != NULL && failed == 0) words = words_make(handle, team_handle, layout.nbytes, fn);
     if (words == NULL) { /* on all members */
-        if (handle != NULL) stp_device_handle_free(handle);
+        if (handle != NULL) stp_device_handle_free_records(handle);
         return NULL;
     }
     handle_share(handle, team);
@@ -269,7 +269,7 @@ static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t
     handle_keep(handle);
     stp_space_free(handle->words, words, fn);
     (void)pshmem_space_destroy(stp_space_handle(handle->words));
-    stp_device_handle_free(handle);
+    stp_device_handle_free_records(handle);
     return NULL;
 }
 
@@ -291,7 +291,7 @@ int pshmemx_device_handle_create(shmem_team_t team_handle, const shmemx_device_o
         memset(handle, 0, sizeof(*handle));
     how.on_gpu = options.kind == SHMEM_DEVICE_GPU;
     how.by_ring = options.by_ring != 0;
-    n_rows = stp_device_handle_count_spaces(&how) + 1; /* and the handle's own */
+    n_rows = stp_device_handle_count_eligible(&how) + 1; /* and the handle's own */
     if (!options_agree(team, &options, good, &n_rows)) return 1;
     record = handle_make(team, team_handle, &options, &how, n_rows, __func__);
     if (record == NULL) return 1;
@@ -310,7 +310,7 @@ int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
     stp_check_live(__func__);
     if (handle->owner == NULL)
         return stp_reject(__func__, "handle", "zero: no create gave it, or it was destroyed");
-    record = stp_device_handle_if_live(handle->owner);
+    record = stp_device_handle_check_live(handle->owner);
     if (record == NULL)
         stp_fatal(__func__, "handle is not live: it is a copy of one that was destroyed");
     words = record->words;
@@ -319,7 +319,7 @@ int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
     stp_space_free(words, memory, __func__); /* with a sync of the members: all have ended it */
     handle_keep(record);
     (void)pshmem_space_destroy(stp_space_handle(words));
-    stp_device_handle_free(record);
+    stp_device_handle_free_records(record);
     memset(handle, 0, sizeof(*handle));
     return 0;
 }

@@ -31,12 +31,12 @@ struct stp_device_handle {
 };
 
 /* What the host keeps of a handle, whose words and context have gone, or go (device_handle.c). */
-void stp_device_handle_free(struct stp_device_handle *handle);
+void stp_device_handle_free_records(struct stp_device_handle *handle);
 
 /* ---- what lies where (device_table.c) --------------------------------------------- */
 
 /* Spaces that would have a row now, but for the handle's own. */
-size_t stp_device_handle_count_spaces(const struct stp_device_handle *handle);
+size_t stp_device_handle_count_eligible(const struct stp_device_handle *handle);
 
 /* Where the GPU finds the words: shift. 0; -EFAULT: nowhere. Before the others. */
 int stp_device_handle_find_gpu_words(struct stp_device_handle *handle);
@@ -53,15 +53,15 @@ shmemx_device_handle_t stp_device_handle_view(const struct stp_device_handle *ha
 int stp_device_handle_start_serving(struct stp_device_handle *handle);
 
 /* No longer: what its rings have is done first, and complete. False: it is no live handle. */
-bool stp_device_handle_stop_serving(struct stp_device_handle *handle);
+bool stp_device_handle_stop_if_live(struct stp_device_handle *handle);
 
 /* The live one that owner is; NULL: none. */
-struct stp_device_handle *stp_device_handle_if_live(const void *owner);
+struct stp_device_handle *stp_device_handle_check_live(const void *owner);
 
 /* Its thread ends, and handles that nobody destroyed are none; before the contexts go. */
-void stp_device_handle_thread_stop(void);
+void stp_device_handles_stop_and_free(void);
 
 /* The same when the job is aborted: false when the thread did not come back in time. */
-bool stp_device_handles_abandon(void);
+bool stp_device_handles_try_stop(void);
 
 #endif /* STP_DEVICE_HANDLE_H */

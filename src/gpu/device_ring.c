@@ -216,7 +216,7 @@ static void ring_nap(void)
 
     usleep(RING_NAP_US);
     if (++naps % RING_NAPS_A_LOOK != 0) return;
-    stp_thread_exit_if_program_ended();
+    stp_process_exit_if_program_over();
     stp_wait_run_hook();
 }
 
@@ -225,7 +225,7 @@ static void *ring_main(void *arg)
     int idle = 0;
 
     (void)arg;
-    /* Pairs with the release stores in ring_end() and stp_device_handles_abandon(). */
+    /* Pairs with the release stores in ring_end() and stp_device_handles_try_stop(). */
     while (!__atomic_load_n(&ring.stop, __ATOMIC_ACQUIRE)) {
         bool found = false;
 
@@ -236,11 +236,11 @@ static void *ring_main(void *arg)
         if (found)
             idle = 0;
         else if (idle++ < RING_LOOKS)
-            stp_yield_and_run_hook(0);
+            stp_yield_and_watch_peers(0);
         else
             ring_nap();
     }
-    /* Pairs with the acquire loads in stp_device_handles_abandon(). */
+    /* Pairs with the acquire loads in stp_device_handles_try_stop(). */
     __atomic_store_n(&ring.left, true, __ATOMIC_RELEASE);
     return NULL;
 }
@@ -257,7 +257,7 @@ static int ring_start(void)
     __atomic_store_n(&ring.stop, false, __ATOMIC_RELEASE);
     __atomic_store_n(&ring.left, false, __ATOMIC_RELEASE);
     rc = stp_thread_start(&ring.thread, "steppe-kernels", ring_main);
-    /* Pairs with the acquire load in stp_device_handles_abandon(). */
+    /* Pairs with the acquire load in stp_device_handles_try_stop(). */
     if (rc == 0) __atomic_store_n(&ring.running, true, __ATOMIC_RELEASE);
     return rc;
 }
@@ -287,7 +287,7 @@ int stp_device_handle_start_serving(struct stp_device_handle *handle)
     return rc;
 }
 
-struct stp_device_handle *stp_device_handle_if_live(const void *owner)
+struct stp_device_handle *stp_device_handle_check_live(const void *owner)
 {
     struct stp_device_handle *handle;
 
@@ -298,7 +298,7 @@ struct stp_device_handle *stp_device_handle_if_live(const void *owner)
     return handle;
 }
 
-bool stp_device_handle_stop_serving(struct stp_device_handle *handle)
+bool stp_device_handle_stop_if_live(struct stp_device_handle *handle)
 {
     struct stp_device_handle **at;
     bool found;
@@ -318,7 +318,7 @@ bool stp_device_handle_stop_serving(struct stp_device_handle *handle)
 }
 
 /* A handle that stays would be served in the next life: its words lie where new ones may. */
-void stp_device_handle_thread_stop(void)
+void stp_device_handles_stop_and_free(void)
 {
     pthread_mutex_lock(&ring.life);
     ring_end();
@@ -327,13 +327,13 @@ void stp_device_handle_thread_stop(void)
         struct stp_device_handle *handle = ring.first;
 
         ring.first = handle->next;
-        stp_device_handle_free(handle);
+        stp_device_handle_free_records(handle);
     }
     pthread_mutex_unlock(&ring.lock);
     pthread_mutex_unlock(&ring.life);
 }
 
-bool stp_device_handles_abandon(void)
+bool stp_device_handles_try_stop(void)
 {
     /* Pairs with the release stores in ring_start() and ring_end(). */
     if (!__atomic_load_n(&ring.running, __ATOMIC_ACQUIRE)) return true;

@@ -71,7 +71,7 @@ static struct stp_space *table_next(const struct stp_device_handle *handle, unsi
              (number = STP_SPACE_INTERNAL, table_next(handle, &number, NULL));                     \
          space != NULL; space = table_next(handle, &number, space))
 
-size_t stp_device_handle_count_spaces(const struct stp_device_handle *handle)
+size_t stp_device_handle_count_eligible(const struct stp_device_handle *handle)
 {
     unsigned number;
     size_t n = 0;

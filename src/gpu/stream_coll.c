@@ -118,7 +118,7 @@ static bool step_reduce(struct stream_work *work)
 static void coll_put(struct stream_slot *slot, struct stream_work *work)
 {
     work->turn = __atomic_fetch_add(&work->team->stream_called, 1, __ATOMIC_RELAXED);
-    stp_stream_hand_over(slot, work, true);
+    stp_stream_enqueue_work(slot, work, true);
 }
 
 static int coll_call(struct stream_work *work, void *stream, int device)

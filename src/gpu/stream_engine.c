@@ -141,7 +141,7 @@ static void stream_sleep(void)
         !__atomic_load_n(&streams.stop, __ATOMIC_SEQ_CST))
         (void)stp_sleep_on(&streams.rings, seen);
     __atomic_store_n(&streams.sleeping, 0, __ATOMIC_SEQ_CST);
-    stp_thread_exit_if_program_ended();
+    stp_process_exit_if_program_over();
     stream_look_at_peers();
 }
 
@@ -152,7 +152,7 @@ static void stream_idle(int looks)
     if (stp_rt.has_fabric) stp_rt.fabric.progress();
     if (looks % STREAM_NAPS == STREAM_LOOKS) stp_wait_run_hook();
     if (looks < STREAM_LOOKS)
-        stp_yield_and_run_hook(0);
+        stp_yield_and_watch_peers(0);
     else
         nanosleep(&nap, NULL);
 }
@@ -239,11 +239,11 @@ void stp_stream_stop(void)
     if (!__atomic_load_n(&streams.running, __ATOMIC_ACQUIRE)) return;
     /* Pairs with the addition in stream_finish(). */
     while (__atomic_load_n(&streams.n_done, __ATOMIC_ACQUIRE) != streams.n_called)
-        stp_wait_idle_is_long(&wait);
+        stp_wait_idle_once(&wait);
     /* a stream may be about to look at its word, or to write what it has passed */
     for (int i = 0; i < STREAM_MAX; i++) {
         while (slot_is_waiting(&streams.slots[i]))
-            stp_wait_idle_is_long(&wait);
+            stp_wait_idle_once(&wait);
     }
     stream_end();
     stp_streams_release_cuda_contexts();
@@ -417,11 +417,11 @@ static void slot_take_wait(struct stream_slot *slot)
     struct stp_wait wait = {0};
 
     while (!slot_may_wait(slot))
-        stp_wait_idle_is_long(&wait);
+        stp_wait_idle_once(&wait);
     stp_wait_end(&wait);
 }
 
-void stp_stream_hand_over(struct stream_slot *slot, const struct stream_work *work, bool wait)
+void stp_stream_enqueue_work(struct stream_slot *slot, const struct stream_work *work, bool wait)
 {
     struct stream_work *copy = malloc(sizeof(*copy));
 

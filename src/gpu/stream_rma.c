@@ -128,7 +128,7 @@ static void stream_transfer(void *dest, const void *source, size_t nbytes, int p
     stream_check(put ? dest : source, nbytes, pe, fn, put ? "dest" : "source");
     slot = stp_stream_lock_slot(stream, stp_stream_choose(dest, source), fn);
     if (nbytes > 0 && !stream_copies(slot, dest, source, nbytes, pe, put, fn))
-        stp_stream_hand_over(slot, &work, !nbi);
+        stp_stream_enqueue_work(slot, &work, !nbi);
     stp_stream_unlock_slot(slot);
 }
 
@@ -193,7 +193,7 @@ static void stream_signal(void *dest, const void *source, size_t nbytes, uint64_
         stp_stream_lock_slot(stream, stp_stream_choose(nbytes > 0 ? dest : sig_addr, sig_addr), fn);
     word = stream_word(slot, sig_addr, sig_op, pe);
     if (word == NULL || (nbytes > 0 && !stream_copies(slot, dest, source, nbytes, pe, true, fn)))
-        stp_stream_hand_over(slot, &work, !nbi);
+        stp_stream_enqueue_work(slot, &work, !nbi);
     else if (stp_stream_write(&slot->stream, word, signal) != 0)
         stp_fatal(fn, "the stream cannot write sig_addr %p", (void *)sig_addr);
     stp_stream_unlock_slot(slot);

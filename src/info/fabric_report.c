@@ -14,7 +14,7 @@
 
 #include "base/fabric_module_dlopen.h"
 #include "core/job_state.h"
-#include "provider_offers.h"
+#include "provider_verdicts.h"
 
 static void info_node(struct stp_report *report)
 {

@@ -32,6 +32,6 @@ void stp_info_spaces(struct stp_report *report);
 struct stp_doctor;
 bool stp_doctor_examine(struct stp_doctor **doctor);
 void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor, bool all);
-bool stp_doctor_close(struct stp_doctor *doctor);
+bool stp_doctor_close_has_problem(struct stp_doctor *doctor);
 
 #endif /* STP_INFO_H */

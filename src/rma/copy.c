@@ -264,7 +264,7 @@ char *stp_bounce_wait_take(void)
     char *buffer;
 
     while ((buffer = stp_bounce_try()) == NULL)
-        stp_wait_idle_is_long(&wait);
+        stp_wait_idle_once(&wait);
     return buffer;
 }
 

@@ -8,7 +8,7 @@
 #define STP_DEVICE_H
 
 #include "base/base.h"
-#include "spaces/private_pages.h"
+#include "spaces/adopted_private.h"
 #include "spaces/space_registry.h"
 #include "transport/transport.h"
 
@@ -116,7 +116,7 @@ bool stp_fragment_next(struct stp_fragments *fragments, struct stp_fragment *fra
  * that this thread issues until release; -1: it cannot be.
  */
 int stp_device_mr_make_current(const struct stp_kind *kind, const void *ptr, size_t nbytes);
-void stp_device_mr_unset_current(int number); /* -1 is fine */
+void stp_device_mr_release_local(int number); /* -1 is fine */
 void stp_device_mr_fini(void);
 
 /* ---- private pages (cma.c) --------------------------------------------- */
@@ -150,27 +150,27 @@ void stp_stage_amo_by_owner(const struct stp_target *dest, enum stp_fabric_amo o
  * atomic to theirs (owner_amo.c). Keep undoes one call. 0; -errno, not logged: a device cannot do
  * that, and all is as before. Is it so for the words of this GPU space?
  */
-int stp_stage_gpu_amo_acquire(int device);
-void stp_stage_gpu_amo_release(void);
-bool stp_stage_gpu_amo_enabled(const struct stp_space *space);
+int stp_stage_amo_by_gpu_enable(int device);
+void stp_stage_amo_by_gpu_disable(void);
+bool stp_stage_amo_by_gpu_enabled(const struct stp_space *space);
 
 /* Bytes of the internal space that staging wants, a PE, in front of the teams' areas. */
 size_t stp_stage_internal_bytes(size_t window_capacity);
 void stp_stage_fini(void); /* no request is under way any more */
 
 /* Serve peers from now on: when this PE gets its first device space. Stop: at finalize. */
-void stp_proxy_start(void);
-void stp_proxy_stop(void);
+void stp_stage_server_start(void);
+void stp_stage_server_stop(void);
 
 /*
  * In a job that is being aborted: has the proxy thread left, after a short wait? Then nobody
  * serves.
  */
-bool stp_proxy_abandon(void);
+bool stp_stage_server_abandon(void);
 
 /*
  * Look whether requests came through the fabric; wakes the proxy thread. Never blocks. Any thread.
  */
-void stp_proxy_wake_if_requests(void);
+void stp_stage_server_wake_if_asked(void);
 
 #endif /* STP_DEVICE_H */

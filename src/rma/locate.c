@@ -36,7 +36,7 @@ static void *locate_outside(const void *addr, size_t nbytes, int pe, int local, 
         (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
     if (pe == stp_rt.pe) return (void *)(uintptr_t)addr;
     if (space->shm_attach == NULL) return NULL;
-    part = stp_shm_attach_map_peer(space, local);
+    part = stp_own_file_map_peer(space, local);
     if (STP_LIKELY(part != NULL)) return part + offset;
     if (stp_team_rank_of(space->team, pe) >= 0)
         stp_fatal(NULL, "cannot reach the part of PE %d of space %u", pe, space->number);
@@ -77,7 +77,7 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
     char globals[256], whose[1792]; /* a line has 2048 */
 
     if (heap == NULL) stp_fatal(fn, "called before shmem_init or after shmem_finalize");
-    kept = stp_space_lookup_ungrown(addr, &offset);
+    kept = stp_space_lookup_growth_room(addr, &offset);
     if (kept != NULL)
         stp_fatal(
             fn,
@@ -86,7 +86,7 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
             argument, addr, offset, kept->number, stp_space_nbytes(kept), kept->max_bytes);
     if (stp_space_lookup_destroyed(addr, whose, sizeof(whose)))
         stp_fatal(fn, "%s %p is not symmetric: it was in %s", argument, addr, whose);
-    if (stp_describe_unsymmetric_addr(addr, whose, sizeof(whose)))
+    if (stp_describe_loaded_object_addr(addr, whose, sizeof(whose)))
         stp_fatal(fn, "%s %p is not symmetric: %s", argument, addr, whose);
     snprintf(whose, sizeof(whose), "%p..%p", (void *)heap->base,
              (void *)(heap->base + stp_space_nbytes(heap)));
@@ -207,7 +207,7 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
 
 _Noreturn void stp_fatal_global_unreachable(const void *addr, int pe, const char *fn)
 {
-    stp_peer_require_alive(pe);
+    stp_peer_require_local_alive(pe);
     stp_fatal(fn, "%p is a global or static, and those of PE %d cannot be reached: %s", addr, pe,
               stp_data_segment.why_not != NULL ? stp_data_segment.why_not
                                                : "its process does not share them");

@@ -97,7 +97,7 @@ static void hold_delete(struct lock_hold **link)
 
 static STP_COLD void lock_show(const char *fn, const void *lock, int before)
 {
-    stp_wait_show(
+    stp_wait_publish_subject(
         &(struct stp_wait_subject){.kind = STP_WAIT_LOCK, .fn = fn, .addr = lock, .pe = before});
 }
 
@@ -108,7 +108,7 @@ static void hold_wait(struct lock_hold *hold, unsigned ticket, const char *fn)
 
     /* Pairs with the release store in hold_leave(). */
     while (__atomic_load_n(&hold->turn, __ATOMIC_ACQUIRE) != ticket)
-        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait))) lock_show(fn, hold->lock, stp_rt.pe);
+        if (STP_UNLIKELY(stp_wait_idle_once(&wait))) lock_show(fn, hold->lock, stp_rt.pe);
     stp_wait_end(&wait);
     holds_lock();
     hold->owner = thread_number();
@@ -256,7 +256,7 @@ static uint32_t lock_wait(const struct lock_word *word, uint32_t mask, int befor
     uint32_t mine = lock_mine(word);
 
     while ((mine & mask) == 0) {
-        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait))) lock_show(fn, word, before);
+        if (STP_UNLIKELY(stp_wait_idle_once(&wait))) lock_show(fn, word, before);
         mine = lock_mine(word);
     }
     stp_wait_end(&wait);

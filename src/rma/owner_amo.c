@@ -18,7 +18,7 @@ static struct {
 
 /* ---- by the device ------------------------------------------------------------------------ */
 
-int stp_stage_gpu_amo_acquire(int device)
+int stp_stage_amo_by_gpu_enable(int device)
 {
     int rc;
 
@@ -28,14 +28,14 @@ int stp_stage_gpu_amo_acquire(int device)
     return rc;
 }
 
-void stp_stage_gpu_amo_release(void)
+void stp_stage_amo_by_gpu_disable(void)
 {
     pthread_mutex_lock(&words.lock);
     stp_gpu_amo_release();
     pthread_mutex_unlock(&words.lock);
 }
 
-bool stp_stage_gpu_amo_enabled(const struct stp_space *space)
+bool stp_stage_amo_by_gpu_enabled(const struct stp_space *space)
 {
     bool shared;
 

@@ -120,7 +120,7 @@ _Noreturn static void fatal_ended(int pe)
               (int)pe_info->pid);
 }
 
-void stp_peer_require_alive(int pe)
+void stp_peer_require_local_alive(int pe)
 {
     if (stp_local_of(pe) >= 0 && program_ended(stp_boot_local_pe_info(pe))) fatal_ended(pe);
 }
@@ -238,7 +238,7 @@ static void begin_closing(enum stp_pe_exit how, uint64_t syncs, uint64_t cells)
     pthread_mutex_unlock(&watch.lock);
 }
 
-void stp_peer_checks_close(enum stp_pe_exit how, stp_watch_meet_fn *meet)
+void stp_peer_meet_at_job_end(enum stp_pe_exit how, stp_watch_meet_fn *meet)
 {
     uint64_t syncs = world_syncs(), word;
     struct closer closer = find_closer();
@@ -280,7 +280,7 @@ _Noreturn static void end_with(int status)
     _exit(status);
 }
 
-void stp_peer_on_notice(const struct stp_notice *notice)
+void stp_peer_note_closing_or_end_job(const struct stp_notice *notice)
 {
     static bool ending;
 

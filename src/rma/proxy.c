@@ -128,11 +128,14 @@ static void proxy_sleep(struct stage_mailbox *box)
     /* Pairs with the fence of stp_stage_ring(). */
     __atomic_store_n(&box->sleeping, 1, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    /* Pairs with the stores in stp_proxy_stop() and stp_proxy_abandon(), which ring after them. */
+    /*
+     * Pairs with the stores in stp_stage_server_stop() and stp_stage_server_abandon(), which ring
+     * after them.
+     */
     if (!proxy_has_work(box) && !__atomic_load_n(&proxy.stop, __ATOMIC_SEQ_CST))
         (void)stp_sleep_on(&box->rings, seen);
     __atomic_store_n(&box->sleeping, 0, __ATOMIC_SEQ_CST);
-    stp_thread_exit_if_program_ended();
+    stp_process_exit_if_program_over();
 }
 
 static void *proxy_main(void *arg)
@@ -149,21 +152,21 @@ static void *proxy_main(void *arg)
             __atomic_store_n(&box->served, next + 1, __ATOMIC_RELEASE);
             idle = 0;
         } else if (idle++ < PROXY_LOOKS) {
-            stp_yield_and_run_hook(0);
+            stp_yield_and_watch_peers(0);
         } else {
             proxy_sleep(box);
         }
     }
-    /* Pairs with the loads in stp_proxy_abandon(). */
+    /* Pairs with the loads in stp_stage_server_abandon(). */
     __atomic_store_n(&proxy.left, true, __ATOMIC_SEQ_CST);
     return NULL;
 }
 
-void stp_proxy_wake_if_requests(void)
+void stp_stage_server_wake_if_asked(void)
 {
     struct stage_mailbox *box;
 
-    /* Pairs with the store in stp_proxy_start(). */
+    /* Pairs with the store in stp_stage_server_start(). */
     if (!__atomic_load_n(&proxy.running, __ATOMIC_ACQUIRE)) return;
     box = stp_stage_mailbox();
     if (proxy_has_work(box)) stp_stage_ring(box);
@@ -181,7 +184,7 @@ static void proxy_pin(bool on)
         stp_kinds_unpin(memory, nbytes);
 }
 
-void stp_proxy_start(void)
+void stp_stage_server_start(void)
 {
     int rc = 0;
 
@@ -193,7 +196,7 @@ void stp_proxy_start(void)
         rc = stp_thread_start(&proxy.thread, "steppe-proxy", proxy_main);
         if (rc == 0) {
             proxy_pin(true);
-            /* Pairs with the loads in stp_proxy_wake_if_requests(), _stop() and _abandon(). */
+            /* Pairs with the loads in stp_stage_server_wake_if_asked(), _stop() and _abandon(). */
             __atomic_store_n(&proxy.running, true, __ATOMIC_SEQ_CST);
         }
     }
@@ -201,11 +204,11 @@ void stp_proxy_start(void)
     if (rc != 0) stp_fatal(PROXY_FN, "no thread to serve device memory: %s", strerror(-rc));
 }
 
-void stp_proxy_stop(void)
+void stp_stage_server_stop(void)
 {
     struct stage_mailbox *box;
 
-    /* Pairs with the stores in stp_proxy_start() and below. */
+    /* Pairs with the stores in stp_stage_server_start() and below. */
     if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) return;
     box = stp_stage_mailbox();
     /* Pairs with the loads in proxy_main() and proxy_sleep(). */
@@ -218,9 +221,9 @@ void stp_proxy_stop(void)
 
 #define PROXY_HALT_MS 100
 
-bool stp_proxy_abandon(void)
+bool stp_stage_server_abandon(void)
 {
-    /* Pairs with the stores in stp_proxy_start() and stp_proxy_stop(). */
+    /* Pairs with the stores in stp_stage_server_start() and stp_stage_server_stop(). */
     if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) return true;
     /* Pairs with the loads in proxy_main() and proxy_sleep(). */
     __atomic_store_n(&proxy.stop, true, __ATOMIC_SEQ_CST);

@@ -31,7 +31,7 @@ static inline void *stp_ptr(const void *addr, int pe)
 /* Are there spaces whose own part lies outside the window? */
 static inline bool stp_any_outside(void)
 {
-    return __atomic_load_n(&stp_shm_attach_n, __ATOMIC_RELAXED) != 0 ||
+    return __atomic_load_n(&stp_own_file_n, __ATOMIC_RELAXED) != 0 ||
            __atomic_load_n(&stp_private_n, __ATOMIC_RELAXED) != 0;
 }
 
@@ -273,9 +273,10 @@ void stp_locks_forget(void);
 
 /*
  * One step of a wait for something another PE or thread does: spin or yield, serve the fabric.
- * True: it has lasted, and stp_wait_show() is to be called. Behind the loop: stp_wait_end().
+ * True: it has lasted, and stp_wait_publish_subject() is to be called. Behind the loop:
+ * stp_wait_end().
  */
-bool stp_wait_idle_is_long(struct stp_wait *wait);
+bool stp_wait_idle_once(struct stp_wait *wait);
 
 /*
  * After a test that failed: serve the fabric, and now and then let another PE run, since a

@@ -184,14 +184,14 @@ STP_PROFILED(shmem_signal_fetch);
 static STP_COLD void signal_show(const uint64_t *sig_addr, unsigned wanted, uint64_t cmp_value,
                                  const char *fn)
 {
-    stp_wait_show(&(struct stp_wait_subject){.kind = STP_WAIT_VARS,
-                                             .fn = fn,
-                                             .addr = sig_addr,
-                                             .pe = -1,
-                                             .nelems = 1,
-                                             .size = sizeof(*sig_addr),
-                                             .wanted = wanted,
-                                             .value = cmp_value});
+    stp_wait_publish_subject(&(struct stp_wait_subject){.kind = STP_WAIT_VARS,
+                                                        .fn = fn,
+                                                        .addr = sig_addr,
+                                                        .pe = -1,
+                                                        .nelems = 1,
+                                                        .size = sizeof(*sig_addr),
+                                                        .wanted = wanted,
+                                                        .value = cmp_value});
 }
 
 uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)
@@ -203,7 +203,7 @@ uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_valu
     signal_check(sig_addr, __func__);
     value = signal_load(sig_addr);
     while (!(wanted >> (1 - (value < cmp_value) + (value > cmp_value)) & 1)) {
-        if (STP_UNLIKELY(stp_wait_idle_is_long(&wait)))
+        if (STP_UNLIKELY(stp_wait_idle_once(&wait)))
             signal_show(sig_addr, wanted, cmp_value, __func__);
         value = signal_load(sig_addr);
     }

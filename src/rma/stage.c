@@ -136,7 +136,7 @@ static void flight_wait(const struct flight *flight, int pe)
 
     /* Pairs with the release stores in proxy_answer() and proxy_amo(), by another PE. */
     while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < flight->turn)
-        stp_wait_idle_is_long(&wait);
+        stp_wait_idle_once(&wait);
     if (flight->buffer != NULL) stage_note_served(pe, flight->ticket);
 }
 
@@ -181,7 +181,7 @@ static uint64_t stage_take_ticket(int pe)
         stp_amo_slow(&stp_ctx_stage, STP_AMO_ADD, STP_U64, &box->tickets, &one, NULL, &ticket,
                      false, pe, STAGE_FN);
     while (ticket - stage_served(ticket, pe) >= STAGE_SLOTS)
-        stp_wait_idle_is_long(&wait);
+        stp_wait_idle_once(&wait);
     return ticket;
 }
 
@@ -292,7 +292,7 @@ static void transfer_run(const struct transfer *t)
             first = (first + 1) % STAGE_WINDOW;
             flying--;
         } else {
-            stp_wait_idle_is_long(&wait); /* other threads have all replies */
+            stp_wait_idle_once(&wait); /* other threads have all replies */
         }
     }
 }
@@ -340,7 +340,7 @@ void stp_stage_amo_by_owner(const struct stp_target *dest, enum stp_fabric_amo o
     if (operand != NULL) memcpy(&request.operand, operand, nbytes);
     if (compare != NULL) memcpy(&request.compare, compare, nbytes);
     while (!flight_try(&flight, stp_ptr(stp_stage_mailbox(), pe) != NULL))
-        stp_wait_idle_is_long(&wait);
+        stp_wait_idle_once(&wait);
     request.reply = flight.reply;
     request.turn = flight.turn;
     ticket = flight.ticket = stage_take_ticket(pe);

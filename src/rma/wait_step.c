@@ -7,7 +7,7 @@
 #define WAIT_PROGRESS_POLLS 20 /* what serving the fabric once costs, in turns of a wait */
 #define WAIT_MISSES_A_POLL 8   /* tests that fail, in the time of one turn */
 
-bool stp_wait_idle_is_long(struct stp_wait *wait)
+bool stp_wait_idle_once(struct stp_wait *wait)
 {
     if (!stp_rt.has_fabric) {
         stp_wait_step(wait);
@@ -28,5 +28,5 @@ void stp_wait_after_failed_test(void)
     if (STP_UNLIKELY(stp_rt.has_fabric)) stp_rt.fabric.progress();
     if (++misses / WAIT_MISSES_A_POLL < stp_wait_spin) return;
     misses = 0;
-    stp_yield_and_run_hook(0);
+    stp_yield_and_watch_peers(0);
 }

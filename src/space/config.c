@@ -5,7 +5,7 @@
  */
 #include "create.h"
 
-#include "spaces/private_pages.h"
+#include "spaces/adopted_private.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "create.h"
 
 #include "rma/rma.h"
-#include "team/team_create.h"
+#include "team/team_lifecycle.h"
 #include "spaces/cuda/pinned_host.h"
 
 #include <errno.h>
@@ -122,7 +122,7 @@ static int create_find_free(struct create *c)
         c->number = stp_coll_agree_index(c->parent, create_find_number, c);
         c->offset = stp_coll_agree_index(c->parent, create_find_offset, c);
         if (c->number != SIZE_MAX && c->offset != SIZE_MAX) return 0;
-        if (!stp_coll_index_search_again(&c->search, c->floor_number > 0 || c->floor_offset > 0))
+        if (!stp_coll_index_agree_retry(&c->search, c->floor_number > 0 || c->floor_offset > 0))
             return create_no_room(c);
         c->floor_number = c->floor_offset = 0;
     }
@@ -359,7 +359,7 @@ static int create_build(struct create *c, struct create_verdict *verdict)
     int outcome = OPEN_DONE;
     bool opened;
 
-    stp_space_claim_begin();
+    stp_space_n_attempts_inc();
     if (c->access) outcome = c->refused ? OPEN_FAILED : create_open(c);
     opened = c->access && outcome == OPEN_DONE;
     if (c->access && create_attach(c, opened) != 0) outcome = OPEN_FAILED;
@@ -370,7 +370,7 @@ static int create_build(struct create *c, struct create_verdict *verdict)
         stp_coll_sync(c->space->team);
     }
     if (opened && verdict->outcome != OPEN_DONE) stp_space_shut(c->space);
-    stp_space_claim_end();
+    stp_space_n_attempts_dec();
     return verdict->outcome;
 }
 
@@ -379,7 +379,7 @@ static void create_exchange_regions(struct create *c)
     struct stp_fabric_region *by_pe;
 
     if (!c->space->on_fabric) return;
-    by_pe = stp_space_gather_descriptors(c->space, &c->region, c->fn);
+    by_pe = stp_space_gather_regions_if_used(c->space, &c->region, c->fn);
     if (stp_rt.fabric.region_peers(c->space->number, by_pe) != 0)
         stp_fatal(c->fn, "no memory for %d descriptors", stp_rt.n_pes);
     free(by_pe);
@@ -404,14 +404,14 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     /* what goes through the owner's proxy thread may overtake what the fabric carries */
     if (space->on_fabric || space->kind->device == NULL)
         __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
-    if (team->n_pes > 1) stp_proxy_start();
+    if (team->n_pes > 1) stp_stage_server_start();
     if (space->kind->device != NULL) stp_bounce_preallocate();
 }
 
 /* Two threads that want the same place part ways here. */
 static int create_look_further(struct create *c)
 {
-    size_t step = stp_coll_index_search_stride(&c->search);
+    size_t step = stp_coll_index_retry_distance(&c->search);
 
     c->floor_number = c->number + step;
     if (!c->outside) c->floor_offset = c->offset + step * STP_RANGE_ALIGN;
@@ -536,7 +536,7 @@ static int create_public(const shmem_space_config_t *config, const shmemx_space_
     if (team != NULL) *team = SHMEM_TEAM_INVALID;
     if (stp_space_make(config, attr, wrong, &made, &made_team, fn) != 0) return 1;
     if (made == NULL) return 0;
-    stp_space_set_usable(made);
+    stp_space_allow_implicit_use(made);
     *space = stp_space_handle(made);
     *team = stp_team_handle(made_team);
     if (stp_env.spaces_table && stp_rt.pe == 0) pshmemx_space_print(2);

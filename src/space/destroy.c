@@ -7,7 +7,7 @@
 
 #include "coll/coll.h"
 #include "rma/rma.h"
-#include "team/team_create.h"
+#include "team/team_lifecycle.h"
 #include "spaces/cuda/pinned_host.h"
 
 static void destroy_warn_live(const struct stp_space *space)
@@ -71,11 +71,11 @@ int pshmem_space_destroy(shmem_space_t handle)
                                                 : "a space made by SHMEM_ENABLE_<KIND>");
         return 1;
     }
-    facts[0] = here = stp_space_set_unusable(space);
+    facts[0] = here = stp_space_withdraw_if_unused(space);
     facts[1] = destroy_look_gone(space);
     stp_coll_agree(space->team, facts, 2);
     if (facts[0] != 0) {
-        stp_space_set_usable(space);
+        stp_space_allow_implicit_use(space);
         if (here > 0)
             stp_error("shmem_space_destroy: %d teams, contexts and handles of kernels hold space "
                       "%u: destroy them first",

@@ -89,7 +89,7 @@ static void grow_exchange(const struct grow *g, const char *fn)
     struct stp_fabric_region *by_pe = NULL;
 
     if (!g->space->registered) return;
-    if (g->space->on_fabric) by_pe = stp_space_gather_descriptors(g->space, &g->mine, fn);
+    if (g->space->on_fabric) by_pe = stp_space_gather_regions_if_used(g->space, &g->mine, fn);
     if (stp_rt.fabric.region_grown(g->space->number, by_pe) != 0)
         stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
     free(by_pe);

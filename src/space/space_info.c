@@ -63,7 +63,7 @@ static shmemx_space_atomics_t info_atomics(const struct stp_space *space)
         return space->pinned != NULL && stp_win.cpu_atomics && stp_pinned_has_native_atomics(space)
                    ? SHMEMX_ATOMICS_NATIVE
                    : SHMEMX_ATOMICS_HOST;
-    return stp_stage_gpu_amo_enabled(space) ? SHMEMX_ATOMICS_DEVICE : SHMEMX_ATOMICS_OWNER;
+    return stp_stage_amo_by_gpu_enabled(space) ? SHMEMX_ATOMICS_DEVICE : SHMEMX_ATOMICS_OWNER;
 }
 
 static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)

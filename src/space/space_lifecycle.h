@@ -12,12 +12,12 @@
  * The internal, data and default spaces; the last two are registered with the fabric too.
  * on_change is called for each space that has been made (by 1) or is about to be destroyed (-1).
  */
-void stp_space_init(struct stp_pe_info *pe_info,
-                    void (*on_change)(const struct stp_space *space, int by));
+void stp_space_make_first(struct stp_pe_info *pe_info,
+                          void (*on_change)(const struct stp_space *space, int by));
 void stp_space_notify_change(const struct stp_space *space, int by); /* calls it */
-void stp_space_attach(void);        /* peers' parts of the default space; after the exchange */
-void stp_space_activate_heap(void); /* once the world team stands */
-void stp_space_detach_all(void);    /* let go of peers' parts; then meet; then: */
+void stp_space_attach(void);            /* peers' parts of the default space; after the exchange */
+void stp_space_finish_heap_setup(void); /* once the world team stands */
+void stp_space_detach_all(void);        /* let go of peers' parts; then meet; then: */
 void stp_space_fini(void);
 
 /* The spaces of SHMEM_ENABLE_<KIND>; collective over the world. Fatal when one cannot be made. */
@@ -66,9 +66,9 @@ size_t stp_space_named_blocks(const struct stp_space *space);
  * Every member's descriptor, by PE, to free, where the provider picks keys or wants addresses; NULL
  * where it does not. Collective over the members.
  */
-struct stp_fabric_region *stp_space_gather_descriptors(struct stp_space *space,
-                                                       const struct stp_fabric_region *mine,
-                                                       const char *fn);
+struct stp_fabric_region *stp_space_gather_regions_if_used(struct stp_space *space,
+                                                           const struct stp_fabric_region *mine,
+                                                           const char *fn);
 
 /*
  * Pins bytes from..to of the parts of the node's other members, who have pinned their own. 0, or

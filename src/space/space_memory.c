@@ -208,7 +208,7 @@ static int memory_resize(struct stp_space *space, size_t offset, size_t nbytes, 
     int rc = stp_heap_resize(space->heap, offset, nbytes);
 
     if (STP_UNLIKELY(rc == -ENOMEM) && stp_heap_size_needed(space->heap, nbytes, 0) != 0 &&
-        memory_grow(space, stp_heap_size_needed_at(space->heap, offset, nbytes), fn) == 0)
+        memory_grow(space, stp_heap_size_to_extend_block(space->heap, offset, nbytes), fn) == 0)
         rc = stp_heap_resize(space->heap, offset, nbytes);
     return rc;
 }

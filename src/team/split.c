@@ -3,7 +3,7 @@
  * Team splits. A split of a stride is a stride; a split of a table is a table. The verdict
  * is the same on all PEs of the parent. Design: docs/design/teams.md.
  */
-#include "team_create.h"
+#include "team_lifecycle.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Teams: sets of PEs held as a stride or a table, their life, and the questions one may ask
  * them. Splits are in split.c. Design: docs/design/teams.md.
  */
-#include "team_create.h"
+#include "team_lifecycle.h"
 
 #include "coll/coll.h"
 #include "rma/rma.h"
@@ -68,13 +68,13 @@ static int team_find_area(struct stp_team *parent, struct stp_team *team)
         enum placed placed;
 
         if (slot == SIZE_MAX) {
-            if (!stp_coll_index_search_again(&search, floor > 0)) return 1;
+            if (!stp_coll_index_agree_retry(&search, floor > 0)) return 1;
             floor = 0;
             continue;
         }
         placed = team_try_slot(parent, team, slot);
         if (placed != LOST_SLOT) return placed != PLACED;
-        floor = slot + stp_coll_index_search_stride(&search);
+        floor = slot + stp_coll_index_retry_distance(&search);
     }
 }
 

@@ -47,7 +47,7 @@ static void claim(struct fam_pool *pool, const struct params *params)
     bool made;
     int index, rc;
 
-    if (shape.nbytes == 0 || stp_fam_total(&shape) == 0) return;
+    if (shape.nbytes == 0 || stp_fam_space_bytes(&shape) == 0) return;
     rc = stp_fam_claim_locked(pool, &shape, &index, &made);
     FUZZ_CHECK(rc == 0 || rc == -ENOSPC || rc == -EINVAL);
     if (rc != 0) return;
@@ -64,12 +64,12 @@ static void claim(struct fam_pool *pool, const struct params *params)
 static void use(struct fam_pool *pool, const struct params *params)
 {
     size_t largest;
-    size_t at = stp_fam_room_locked(pool, FAM_ALIGN, &largest);
+    size_t at = stp_fam_find_place_locked(pool, FAM_ALIGN, &largest);
 
     FUZZ_CHECK(stp_fam_table_check_locked(pool) == 0);
     check_inside(pool);
     FUZZ_CHECK(at % FAM_ALIGN == 0 && at < pool->nbytes && largest < pool->nbytes);
-    (void)stp_fam_is_vacant_locked(pool);
+    (void)stp_fam_is_empty_locked(pool);
     (void)stp_fam_find_locked(pool, "fuzz");
     claim(pool, params);
 }
@@ -86,9 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
     FUZZ_CHECK(fd >= 0 && ftruncate(fd, (off_t)(params.n_units * FAM_ALIGN)) == 0);
     if (params.n_units > 0 && nbytes > 0)
         FUZZ_CHECK(pwrite(fd, data, nbytes, 0) == (ssize_t)nbytes);
-    FUZZ_CHECK(stp_fam_pool_begin(&pool, fd, "pool", "pool", params.choices & DEVICE) == 0);
-    rc = stp_fam_pool_map_locked(&pool, params.n_units * FAM_ALIGN);
-    if (rc == 0) rc = stp_fam_pool_check_locked(&pool);
+    FUZZ_CHECK(stp_fam_pool_init_and_lock(&pool, fd, "pool", "pool", params.choices & DEVICE) == 0);
+    rc = stp_fam_pool_map_superblock_locked(&pool, params.n_units * FAM_ALIGN);
+    if (rc == 0) rc = stp_fam_pool_prepare_locked(&pool);
     FUZZ_CHECK(rc == 0 || rc == -EINVAL || rc == -EUCLEAN || rc == -ENOSPC);
     if (rc == 0) use(&pool, &params);
     stp_fam_pool_unlock(&pool);

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 #include "transport/ofi/am.h"
-#include "transport/ofi/lost_op_seq.h"
+#include "transport/ofi/lost_op_detect.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -93,7 +93,7 @@ const char *fi_strerror(int error)
 
 /* ---- the rest of the module ------------------------------------------------ */
 
-int stp_ofi_register_own_local(void *base, size_t nbytes, struct fid_mr **mr)
+int stp_ofi_reg_internal_if_needed(void *base, size_t nbytes, struct fid_mr **mr)
 {
     (void)base, (void)nbytes;
     *mr = NULL;
@@ -230,7 +230,7 @@ static void run(const uint8_t *data, size_t nbytes)
         check_all();
         if (stp_ofi_inbox_lacks()) stp_ofi_inbox_refill_locked();
     }
-    stp_ofi_message_loss_check();
+    stp_ofi_die_if_message_lost();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)

@@ -77,7 +77,7 @@ static inline void meet(int n)
     }
     while (atomic_load(&meeting->generation) == generation) {
         MUST(stp_now_ns() < end);
-        stp_yield_and_run_hook(0);
+        stp_yield_and_watch_peers(0);
     }
 }
 

@@ -96,7 +96,7 @@ static struct stp_core core = {
     .fatal = fatal_text,
     .on_notice = ignore_notice,
     .thread_start = stp_thread_start,
-    .thread_exit_check = stp_thread_exit_if_program_ended,
+    .thread_exit_check = stp_process_exit_if_program_over,
 };
 
 enum { PATH_ROOM = 4096 };

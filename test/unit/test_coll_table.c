@@ -41,7 +41,7 @@ static const char *choose(enum stp_coll_operation what, int nodes, int members, 
     struct stp_coll_call call = {.what = what, .bytes = nbytes, .all = nbytes * (size_t)members};
 
     (void)stp_coll_lay_out_internal((size_t)1 << 30);
-    stp_coll_table_use(&table, sizeof(table));
+    stp_coll_table_install(&table, sizeof(table));
     return stp_coll_choose(&team, &call)->name;
 }
 

@@ -27,10 +27,10 @@ static ssize_t part_make(struct fam_part *part, const char *name, size_t nbytes,
     int rc;
 
     ck_assert_int_eq(stp_fam_probe_path(stp_env.fam_path, &place, why, sizeof(why)), 0);
-    rc = stp_fam_admit(&place, &shape);
+    rc = stp_fam_check_fits(&place, &shape);
     if (rc == 0) rc = stp_fam_part_open(part, &place, &shape, 0, nbytes);
     if (rc != 0) return rc;
-    stp_fam_part_settle(part);
+    stp_fam_part_mark_made(part);
     return (ssize_t)part->at;
 }
 
@@ -358,10 +358,10 @@ TEST(locked_for_ever)
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)FAM_ALIGN, .l_len = 0};
     int fd = open(path, O_RDWR | O_CLOEXEC);
 
-    ck_assert_int_eq(stp_fam_pool_begin(&one, fd, path, path, false), 0);
+    ck_assert_int_eq(stp_fam_pool_init_and_lock(&one, fd, path, path, false), 0);
     stp_fam_pool_unlock(&one);
     fd = open(path, O_RDWR | O_CLOEXEC);
-    ck_assert_int_eq(stp_fam_pool_begin(&two, fd, path, path, false), 0);
+    ck_assert_int_eq(stp_fam_pool_init_and_lock(&two, fd, path, path, false), 0);
     ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &parts), 0);
     one.patience_ms = 20;
     capture_begin(&said);

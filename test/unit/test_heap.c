@@ -388,8 +388,8 @@ TEST(growth)
     ck_assert_uint_eq(stp_heap_size_needed(heap, 100, 1), MIB + 128);
     ck_assert_uint_eq(stp_heap_size_needed(heap, 100, 64 * KIB), MIB + 128);
     ck_assert_uint_eq(stp_heap_size_needed(heap, 100, 4 * MIB), 4 * MIB + 128);
-    ck_assert_uint_eq(stp_heap_size_needed_at(heap, 0, 2 * MIB), 2 * MIB);
-    ck_assert_uint_eq(stp_heap_size_needed_at(heap, 64, 2 * MIB), SIZE_MAX);
+    ck_assert_uint_eq(stp_heap_size_to_extend_block(heap, 0, 2 * MIB), 2 * MIB);
+    ck_assert_uint_eq(stp_heap_size_to_extend_block(heap, 64, 2 * MIB), SIZE_MAX);
     /* behind a live block: a block of its own */
     ck_assert_int_eq(stp_heap_grow(heap, 2 * MIB + 63), 0);
     ck_assert_int_eq(heap_verify(heap), 0);
@@ -400,7 +400,8 @@ TEST(growth)
     ck_assert_int_eq(stp_heap_grow(heap, 3 * MIB), 0);
     ck_assert_int_eq(heap_verify(heap), 0);
     ck_assert_uint_eq(alloc_ok(heap, 2 * MIB, 1), MIB);
-    ck_assert_uint_eq(stp_heap_size_needed_at(heap, 0, 4 * MIB), SIZE_MAX); /* one is behind it */
+    ck_assert_uint_eq(stp_heap_size_to_extend_block(heap, 0, 4 * MIB),
+                      SIZE_MAX); /* one is behind it */
     ck_assert_int_eq(stp_heap_grow(heap, 3 * MIB), 0);
     ck_assert_int_eq(stp_heap_grow(heap, 2 * MIB), -EINVAL);
     ck_assert_uint_eq(stp_heap_size_needed(heap, SIZE_MAX, 1), SIZE_MAX);

@@ -177,7 +177,7 @@ static void step_resize(struct model *model, struct stp_heap *heap, uint64_t *st
     int i = (int)(next_random(state) % (unsigned)model->n);
     size_t nbytes = random_size(state, model->size);
     size_t room = model_start(model, i + 1) - model->live[i].offset;
-    size_t lack = stp_heap_size_needed_at(heap, model->live[i].offset, nbytes);
+    size_t lack = stp_heap_size_to_extend_block(heap, model->live[i].offset, nbytes);
     int rc = stp_heap_resize(heap, model->live[i].offset, nbytes);
 
     if (lack != (i == model->n - 1 ? model->live[i].offset + rounded(nbytes) : SIZE_MAX))

@@ -33,7 +33,7 @@ TEST(test_sleeps_now_and_then)
 
     stp_wait_hook = &hooks;
     for (int i = 0; i < YIELDS; i++)
-        stp_yield_and_run_hook((unsigned)i);
+        stp_yield_and_watch_peers((unsigned)i);
     ck_assert_uint_ge(n_sleeps, YIELDS / 10000);
     ck_assert_uint_le(n_sleeps, YIELDS / 100);
     ck_assert_uint_eq(n_looks, n_sleeps);
@@ -44,7 +44,7 @@ static unsigned sleeps_behind(unsigned turns)
 {
     n_sleeps = 0;
     for (int i = 0; i < YIELDS; i++)
-        stp_yield_and_run_hook(turns);
+        stp_yield_and_watch_peers(turns);
     return n_sleeps;
 }
 

@@ -35,7 +35,7 @@ int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av)
     return fi_av_open(domain, &attr, av, NULL);
 }
 
-int stp_ofi_own_address(unsigned char *addr, size_t *addr_len)
+int stp_ofi_make_published_address(unsigned char *addr, size_t *addr_len)
 {
     size_t len = STP_FABRIC_ADDR_MAX - STP_OFI_LIVENESS;
     int rc;

@@ -10,7 +10,7 @@
 #include "am.h"
 
 #include "am_ack_delay.h"
-#include "lost_op_seq.h"
+#include "lost_op_detect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ struct stp_ofi_req *stp_ofi_amo_message_prepare(const struct stp_target *dest,
                                                 void *result)
 {
     struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_MESSAGED];
-    struct stp_ofi_req *req = stp_ofi_req_take(pool, STP_OFI_MESSAGE, dest->pe);
+    struct stp_ofi_req *req = stp_ofi_req_take_waiting(pool, STP_OFI_MESSAGE, dest->pe);
     struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_AMO_REQUEST, req->id);
 
     req->place = stp_ofi_place_of(dest);
@@ -95,16 +95,16 @@ ssize_t stp_ofi_message_post(struct stp_ofi_req *req)
         return fi_send(endpoint->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
     /* Before it leaves: the answer may be here before this returns. */
     __atomic_store_n(&req->parts, inject ? 1 : 2, __ATOMIC_RELAXED);
-    begun = stp_ofi_post_seq_mark_posting(req);
+    begun = stp_ofi_post_seq_begin_post(req);
     if (inject)
         rc = fi_inject(endpoint->ep, req->local, req->nbytes, addr);
     else
         rc = fi_send(endpoint->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
-    if (rc == 0) stp_ofi_post_seq_stamp(req, begun);
+    if (rc == 0) stp_ofi_post_seq_mark_posted(req, begun);
     return rc;
 }
 
-void stp_ofi_answer_locked(const struct stp_ofi_am_header *answer, int pe)
+void stp_ofi_send_answer_locked(const struct stp_ofi_am_header *answer, int pe)
 {
     struct stp_ofi_endpoint *endpoint = &stp_ofi.main;
     struct stp_ofi_req *req;
@@ -155,7 +155,7 @@ static void serve_locked(const struct stp_ofi_am_header *ask)
                             ask->pe, ask->size, (unsigned long long)ask->offset, ask->number);
     stp_ofi_loopback_amo(element, ask->size, ask->op, &ask->operand, &ask->compare,
                          &answer.operand);
-    stp_ofi_answer_locked(&answer, ask->pe);
+    stp_ofi_send_answer_locked(&answer, ask->pe);
 }
 
 /* The sender's items lie behind the active message. */
@@ -205,7 +205,7 @@ static void take_pong_locked(const struct stp_ofi_am_header *pong)
         stp_ofi.core->fatal("fabric", "pe %d: a message was lost: the connection broke", pong->pe);
 }
 
-void stp_ofi_message_loss_check(void)
+void stp_ofi_die_if_message_lost(void)
 {
     struct stp_ofi_am_header ping = stp_ofi_am_header(STP_OFI_AM_PING, 0);
     int pes[LOOKS], n;
@@ -221,7 +221,7 @@ void stp_ofi_message_loss_check(void)
     if (n > 0) am.pinged_ns = now;
     ping.operand = stp_ofi_post_seq_next();
     for (int i = 0; i < n; i++)
-        stp_ofi_answer_locked(&ping, pes[i]);
+        stp_ofi_send_answer_locked(&ping, pes[i]);
     pthread_mutex_unlock(&stp_ofi.main.drain);
 }
 
@@ -230,10 +230,10 @@ static void answer_ping_locked(const struct stp_ofi_am_header *ping)
 {
     struct stp_ofi_am_header pong = stp_ofi_am_header(STP_OFI_AM_PONG, 0);
 
-    if (stp_ofi_ack_piggyback_posting()) return;
+    if (stp_ofi_ack_carrier_is_posting()) return;
     if (stp_ofi_ack_any()) stp_ofi_ack_flush_locked(STP_OFI_ACK_ALL);
     pong.operand = ping->operand;
-    stp_ofi_answer_locked(&pong, ping->pe);
+    stp_ofi_send_answer_locked(&pong, ping->pe);
 }
 
 /* ---- answers that somebody waits for after all ------------------------------- */
@@ -248,7 +248,7 @@ void stp_ofi_request_acks(void)
     n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], pes, 0, HURRIES);
     pthread_mutex_lock(&stp_ofi.main.drain);
     for (int i = 0; i < n; i++)
-        stp_ofi_answer_locked(&hurry, pes[i]);
+        stp_ofi_send_answer_locked(&hurry, pes[i]);
     pthread_mutex_unlock(&stp_ofi.main.drain);
 }
 
@@ -363,7 +363,7 @@ int stp_ofi_inbox_open(void)
     am.token = stp_ofi.core->job_token;
     am.boxes = aligned_alloc(STP_CACHE_LINE, N_INBOXES * box_stride());
     if (am.boxes == NULL) return -ENOMEM;
-    rc = stp_ofi_register_own_local(am.boxes, N_INBOXES * box_stride(), &am.mr);
+    rc = stp_ofi_reg_internal_if_needed(am.boxes, N_INBOXES * box_stride(), &am.mr);
     if (rc != 0) {
         stp_ofi_inbox_close();
         return rc;

@@ -86,7 +86,7 @@ ssize_t stp_ofi_message_post(struct stp_ofi_req *req);
  * A wait lasts: end the job when a message was lost with a connection. Providers do not tell of
  * what they had sent. Called every second or so; takes a second round to be sure.
  */
-void stp_ofi_message_loss_check(void);
+void stp_ofi_die_if_message_lost(void);
 
 /* The caller is about to wait for answers that targets may hold back: ask for them. */
 void stp_ofi_request_acks(void);
@@ -95,7 +95,7 @@ void stp_ofi_request_acks(void);
  * Send an active message that nobody waits for: at once, or from a request when the provider has no
  * room, behind those that found none before. Caller holds the main endpoint's drain.
  */
-void stp_ofi_answer_locked(const struct stp_ofi_am_header *answer, int pe);
+void stp_ofi_send_answer_locked(const struct stp_ofi_am_header *answer, int pe);
 
 /* A message or an answer has arrived, or failed to. Caller holds the main endpoint's drain. */
 void stp_ofi_inbox_locked(struct stp_ofi_work *work, bool failed);

@@ -67,7 +67,7 @@ bool stp_ofi_ack_due(void)
            ack_is_due(__atomic_load_n(&acks.due, __ATOMIC_RELAXED), drains_now());
 }
 
-bool stp_ofi_ack_piggyback_posting(void)
+bool stp_ofi_ack_carrier_is_posting(void)
 {
     /* Pairs with the subtraction in stp_ofi_ack_piggybacked(). */
     return __atomic_load_n(&acks.carrying, __ATOMIC_ACQUIRE) != 0;
@@ -124,7 +124,7 @@ static void answer_locked(const struct pending_ack *pending_ack)
 
     receipt.n_receipts = (uint8_t)pending_ack->n;
     memcpy(receipt.receipts, pending_ack->ids, sizeof(receipt.receipts));
-    stp_ofi_answer_locked(&receipt, pending_ack->pe);
+    stp_ofi_send_answer_locked(&receipt, pending_ack->pe);
 }
 
 void stp_ofi_ack_add_locked(int pe, uint32_t id, bool may_delay)
@@ -237,6 +237,8 @@ bool stp_ofi_ack_piggyback(struct stp_ofi_req *req)
 
 void stp_ofi_ack_piggybacked(void)
 {
-    /* Pairs with the acquire load in stp_ofi_ack_piggyback_posting(), before a ping is answered. */
+    /*
+     * Pairs with the acquire load in stp_ofi_ack_carrier_is_posting(), before a ping is answered.
+     */
     __atomic_fetch_sub(&acks.carrying, 1, __ATOMIC_RELEASE);
 }

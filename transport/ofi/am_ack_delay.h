@@ -50,6 +50,6 @@ void stp_ofi_ack_piggybacked(void);
 void stp_ofi_ack_reset(void);
 
 /* Is a message that carries some being posted? A pong must not overtake it. */
-bool stp_ofi_ack_piggyback_posting(void);
+bool stp_ofi_ack_carrier_is_posting(void);
 
 #endif /* STP_AM_ACK_DELAY_H */

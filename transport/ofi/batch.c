@@ -137,7 +137,7 @@ static void post(struct stp_ofi_req *req)
     bool carries = req->work.kind == STP_OFI_PACKED && stp_ofi_ack_piggyback(req);
 
     stp_ofi_die_if_region_gone(req);
-    stp_ofi_post(req);
+    stp_ofi_post_until_accepted(req);
     if (carries) stp_ofi_ack_piggybacked();
 }
 
@@ -420,7 +420,7 @@ void stp_ofi_batch_flush_aged(bool all, bool may_block)
     pthread_mutex_unlock(&endpoint->drain);
 }
 
-void stp_ofi_batch_answered_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+void stp_ofi_batch_post_next_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     struct stp_ofi_batch *batch = req->batch;
     bool writes = req->work.kind == STP_OFI_WRITE && req->nbytes > STP_OFI_ITEM_MAX;

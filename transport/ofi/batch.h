@@ -68,7 +68,7 @@ bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *i
                         struct stp_ofi_batch **alone);
 
 /* A request of a batch is done. Caller holds endpoint->drain, any endpoint's. */
-void stp_ofi_batch_answered_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);
+void stp_ofi_batch_post_next_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);
 
 /* Send what the context has collected, for all PEs or for one. Waits while the provider is busy. */
 void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx);

@@ -8,7 +8,7 @@
 #include "am.h"
 #include "batch.h"
 #include "failures.h"
-#include "tcp_poll.h"
+#include "tcp_socket_sleep.h"
 
 #include <errno.h>
 #include <rdma/fi_cm.h>
@@ -204,7 +204,7 @@ static int open_all(const char **why)
     *why = "cannot open an address vector";
     if ((rc = stp_ofi_av_open(stp_ofi.domain, &stp_ofi.av)) != 0) return rc;
     stp_ofi.by_sockets = stp_ofi.core->env->ofi_progress_thread &&
-                         stp_ofi_tcp_poll_usable(info, stp_ofi.core->n_pes);
+                         stp_ofi_socket_sleep_usable(info, stp_ofi.core->n_pes);
     return stp_ofi_endpoint_open(&stp_ofi.main, stp_ofi.domain, stp_ofi.av,
                                  stp_ofi.core->env->ofi_progress_thread && !stp_ofi.by_sockets,
                                  why);
@@ -220,7 +220,7 @@ static int open_with(const struct stp_core *core, struct fi_info *info, const ch
     stp_ofi.wait_fd = -1;
     settle(core);
     rc = open_all(why);
-    if (rc != 0) stp_ofi_domain_close();
+    if (rc != 0) stp_ofi_domain_endpoint_close();
     return rc;
 }
 
@@ -276,7 +276,7 @@ int stp_ofi_domain_endpoint_open(const struct stp_core *core, const struct fi_in
     return rc;
 }
 
-void stp_ofi_domain_close(void)
+void stp_ofi_domain_endpoint_close(void)
 {
     stp_ofi_failure_close();
     stp_ofi_endpoint_close(&stp_ofi.main);
@@ -306,7 +306,7 @@ int stp_ofi_connect(const void *addrs)
     const struct stp_core *core = stp_ofi.core;
     bool crowded = core->n_cores != 0 && core->n_local > core->n_cores;
     unsigned char own[STP_FABRIC_ADDR_MAX];
-    int rc = stp_ofi_own_address(own, &stp_ofi.addr_len);
+    int rc = stp_ofi_make_published_address(own, &stp_ofi.addr_len);
 
     if (rc != 0) return rc;
     stp_ofi.spin = choose_spin(core, crowded);
@@ -314,7 +314,7 @@ int stp_ofi_connect(const void *addrs)
     stp_ofi.world = addrs;
     if (stp_ofi_is(stp_ofi.info, STP_OFI_SHM) && (rc = stp_ofi_shm_check()) != 0) return rc;
     if (stp_ofi.by_sockets)
-        stp_ofi_tcp_poll_set_peers(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
+        stp_ofi_socket_sleep_set_peers(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
     rc = stp_ofi_endpoint_connect(&stp_ofi.main);
     if (rc == 0) stp_ofi_failure_connect();
     /* Not before: messages may be there already, and answers need the addresses. */

@@ -87,7 +87,8 @@ static unsigned n_made(void)
  */
 static size_t fds_for_another(void)
 {
-    size_t n = STP_OFI_ENDPOINT_FDS + (n_made() + 1) * stp_ofi_fds_per_endpoint() + SPARE_FDS;
+    size_t n =
+        STP_OFI_ENDPOINT_FDS + (n_made() + 1) * stp_ofi_endpoint_connection_fds() + SPARE_FDS;
 
     return stp_ofi.core->env->ofi_endpoints < 0 ? 2 * n : n;
 }
@@ -155,7 +156,7 @@ static struct stp_ofi_endpoint *endpoint_take_locked(void)
     return made;
 }
 
-struct stp_ofi_endpoint *stp_ofi_endpoint_take(bool one_thread)
+struct stp_ofi_endpoint *stp_ofi_endpoint_own_or_shared(bool one_thread)
 {
     struct stp_ofi_endpoint *endpoint = NULL;
 

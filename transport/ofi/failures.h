@@ -11,7 +11,7 @@
 
 #include <netinet/in.h>
 
-/* A PE's liveness socket and its notices (liveness_notices.c). */
+/* A PE's liveness socket and its notices (liveness_socket_and_notices.c). */
 
 enum { STP_OFI_LINE_NONE, STP_OFI_LINE_LOCAL, STP_OFI_LINE_IP4 = 4, STP_OFI_LINE_IP6 = 6 };
 
@@ -44,7 +44,7 @@ void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out);
 
 /* All liveness sockets are known: the last bytes of each PE's entry in stp_ofi.world. */
 void stp_ofi_liveness_set_known(void);
-void stp_ofi_liveness_close_listener(void);
+void stp_ofi_liveness_close_sockets(void);
 
 /* How PE pe's liveness socket is reached; family NONE: it has none, or is not known yet. */
 struct stp_ofi_liveness_addr stp_ofi_liveness_addr_of(int pe);
@@ -61,7 +61,7 @@ bool stp_ofi_speaks_ip(void);
 int stp_ofi_notice_fd(void);
 void stp_ofi_notice_read_socket(void);
 
-void stp_ofi_notice_send_datagrams(const struct stp_notice *notice); /* as in transport.h */
+void stp_ofi_notice_send_pow2_peers(const struct stp_notice *notice); /* as in transport.h */
 
 /* Dead peers (peer_failure.c). */
 
@@ -116,7 +116,7 @@ void stp_ofi_fd_exhaustion_reset(void);
 size_t stp_ofi_fds_left(void);
 
 /* Those that the connections of one more endpoint in each PE take here. */
-size_t stp_ofi_fds_per_endpoint(void);
+size_t stp_ofi_endpoint_connection_fds(void);
 
 #define STP_OFI_ENDPOINT_FDS 8u /* that an endpoint takes unconnected: net 7, ofi_rxm 8 */
 

@@ -143,7 +143,7 @@ void stp_ofi_fd_exhaustion_reset(void)
 
 /* ---- how many there are ------------------------------------------------------------ */
 
-size_t stp_ofi_fds_per_endpoint(void)
+size_t stp_ofi_endpoint_connection_fds(void)
 {
     /* Its own to each peer, and one from each peer's: peers have as many endpoints. */
     return 2 * (size_t)(stp_ofi.core->n_pes - 1);

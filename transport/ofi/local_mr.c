@@ -134,7 +134,7 @@ static int mr_open_local(const void *base, size_t nbytes, uint64_t access, struc
     return rc;
 }
 
-int stp_ofi_register_own_local(void *base, size_t nbytes, struct fid_mr **mr)
+int stp_ofi_reg_internal_if_needed(void *base, size_t nbytes, struct fid_mr **mr)
 {
     int rc;
 

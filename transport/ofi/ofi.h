@@ -260,8 +260,8 @@ int stp_ofi_netif_check(const struct fi_info *infos, const struct stp_core *core
  */
 int stp_ofi_domain_endpoint_open(const struct stp_core *core, const struct fi_info *info,
                                  const char **why);
-void stp_ofi_domain_close(void);
-int stp_ofi_own_address(unsigned char *addr, size_t *addr_len);
+void stp_ofi_domain_endpoint_close(void);
+int stp_ofi_make_published_address(unsigned char *addr, size_t *addr_len);
 int stp_ofi_connect(const void *addrs);
 
 /*
@@ -287,7 +287,7 @@ void stp_ofi_endpoint_free_addrs(struct stp_ofi_endpoint *endpoint);
  * Does the open provider do what it promises, to this PE itself? 0, or -errno with *why set. It is
  * of no more use then but to be closed.
  */
-int stp_ofi_probe(const char **why);
+int stp_ofi_provider_self_test(const char **why);
 
 /* Regions (region.c). */
 
@@ -310,7 +310,8 @@ int stp_ofi_mr_enable(struct fid_mr *mr);
 
 /* What peers must say to reach it; and a copy of what they say, in the place of an earlier one. */
 struct stp_fabric_region stp_ofi_mr_describe(struct fid_mr *mr, void *base);
-int stp_ofi_peers_copy(struct stp_fabric_region **to, const struct stp_fabric_region *peers);
+int stp_ofi_peer_regions_replace(struct stp_fabric_region **to,
+                                 const struct stp_fabric_region *peers);
 
 int stp_ofi_region_grow(unsigned number, size_t more, struct stp_fabric_region *mine);
 int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers);
@@ -470,12 +471,12 @@ static inline struct stp_ofi_fragments stp_ofi_cut(enum stp_ofi_kind kind,
 void stp_ofi_local_mr_unref(struct stp_ofi_local_mr_ref *lease);
 
 /* Register memory of the module's own as FI_MR_LOCAL wants it; *mr NULL when it does not. */
-int stp_ofi_register_own_local(void *base, size_t nbytes, struct fid_mr **mr);
+int stp_ofi_reg_internal_if_needed(void *base, size_t nbytes, struct fid_mr **mr);
 
-/* Posting and completing (post_complete.c). */
+/* Posting and completing (post_and_cq_poll.c). */
 
 /* Hand the request to the provider, waiting with progress while it is busy. */
-void stp_ofi_post(struct stp_ofi_req *req);
+void stp_ofi_post_until_accepted(struct stp_ofi_req *req);
 
 /* Once: 0, -FI_EAGAIN, or what the provider says. */
 ssize_t stp_ofi_post_once(struct stp_ofi_req *req);

@@ -47,7 +47,7 @@ static struct stp_ofi_req *native(struct stp_ofi_endpoint *endpoint, const struc
                                   const void *operand, const void *compare, void *result)
 {
     struct stp_ofi_req *req =
-        stp_ofi_req_take(&endpoint->pools[STP_OFI_PLAIN], kind_of(op, result), dest->pe);
+        stp_ofi_req_take_waiting(&endpoint->pools[STP_OFI_PLAIN], kind_of(op, result), dest->pe);
 
     req->place = stp_ofi_place_of(dest);
     req->op = ops[op];
@@ -108,11 +108,11 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum
     endpoint = req->pool->endpoint;
     if (result != NULL && !nbi) {
         stp_ofi_count_on(req, &left);
-        stp_ofi_post(req);
+        stp_ofi_post_until_accepted(req);
         stp_ofi_wait_zero(endpoint, &left);
     } else {
         stp_ofi_count_on_ctx(req, ctx);
-        stp_ofi_post(req);
+        stp_ofi_post_until_accepted(req);
     }
 }
 

@@ -237,7 +237,7 @@ int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx)
     struct stp_fabric_ctx *made = aligned_alloc(STP_CACHE_LINE, sizeof(*made));
 
     if (made == NULL) return -ENOMEM;
-    *made = (struct stp_fabric_ctx){.endpoint = stp_ofi_endpoint_take(alone)};
+    *made = (struct stp_fabric_ctx){.endpoint = stp_ofi_endpoint_own_or_shared(alone)};
     pthread_mutex_init(&made->quiet, NULL);
     *ctx = made;
     return 0;

@@ -18,7 +18,7 @@ static struct stp_ofi_req *fragment_copied(struct stp_ofi_endpoint *endpoint,
                                            size_t nbytes)
 {
     unsigned index = nbytes <= STP_OFI_INLINE ? STP_OFI_PLAIN : STP_OFI_BOUNCE;
-    struct stp_ofi_req *req = stp_ofi_req_take(&endpoint->pools[index], kind, pe);
+    struct stp_ofi_req *req = stp_ofi_req_take_waiting(&endpoint->pools[index], kind, pe);
 
     if (kind == STP_OFI_WRITE)
         memcpy(req->data, local, nbytes);
@@ -39,7 +39,7 @@ struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp
     if (STP_UNLIKELY(fragments->copied)) {
         req = fragment_copied(endpoint, kind, target->pe, local, nbytes);
     } else {
-        req = stp_ofi_req_take(&endpoint->pools[STP_OFI_PLAIN], kind, target->pe);
+        req = stp_ofi_req_take_waiting(&endpoint->pools[STP_OFI_PLAIN], kind, target->pe);
         req->local = local;
         req->desc = fragments->desc;
         req->lease = fragments->lease;
@@ -69,7 +69,7 @@ void stp_ofi_post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind
         req = stp_ofi_fragment(endpoint, kind, &at, fragments, from, n);
         stp_ofi_count_on(req, pending);
         req->then = then;
-        stp_ofi_post(req);
+        stp_ofi_post_until_accepted(req);
         from += n;
         at.offset += n;
         nbytes -= n;
@@ -111,7 +111,7 @@ static void put_whole(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
 
     req->batch = batch;
     stp_ofi_count_on_ctx(req, ctx);
-    stp_ofi_post(req);
+    stp_ofi_post_until_accepted(req);
 }
 
 /*

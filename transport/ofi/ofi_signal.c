@@ -83,7 +83,7 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, const struct stp_target *des
     if (chain)
         post_chained(ctx, sig, dest, source, nbytes, nbi);
     else
-        stp_ofi_post(sig);
+        stp_ofi_post_until_accepted(sig);
 }
 
 /* Small ones are cheaper packed; of device memory a signal waits for the data. */
@@ -110,5 +110,5 @@ void stp_ofi_put_notify(struct stp_fabric_ctx *ctx, const struct stp_target *des
     req->has_word = true;
     req->word = data;
     stp_ofi_count_on_ctx(req, ctx);
-    stp_ofi_post(req);
+    stp_ofi_post_until_accepted(req);
 }

@@ -87,7 +87,7 @@ static void report(const struct stp_core *core, const struct stp_ofi_choice *cho
         core->log(STP_LOG_DEBUG, "fabric: %s on %s: %s (%s)", provider_of(choice),
                   domain_of(choice), i == used ? "used" : "not used", choice->refused);
     }
-    if (core->report != NULL) stp_ofi_report_unoffered(core, choices, n);
+    if (core->report != NULL) stp_ofi_report_absent_providers(core, choices, n);
 }
 
 static const char *or_any(const char *name)
@@ -145,7 +145,7 @@ static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, con
     if (rc != 0) return rc;
     if (before >= 0) open = stp_count_fds();
     choice->code = STP_PROVIDER_TRIAL;
-    rc = stp_ofi_probe(why);
+    rc = stp_ofi_provider_self_test(why);
     if (rc == 0 && open >= 0 && stp_ofi_probe_fds >= 0) {
         choice->fds_open = open - before;
         choice->fds_peer = stp_ofi_probe_fds > open ? (stp_ofi_probe_fds - open + 1) / 2 : 0;
@@ -202,7 +202,7 @@ static void close_all(void)
     stp_ofi_user_buffers_close();
     stp_ofi_region_remove_all();
     stp_ofi_extra_endpoints_close();
-    stp_ofi_domain_close();
+    stp_ofi_domain_endpoint_close();
     pthread_mutex_destroy(&stp_ofi.endpoints_lock);
 }
 
@@ -247,7 +247,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->allow_delayed_ack = stp_ofi_allows_delayed_ack;
     fabric->progress = stp_ofi_progress;
     fabric->finish = stp_ofi_set_job_ending;
-    fabric->tell = stp_ofi_notice_send_datagrams;
+    fabric->tell = stp_ofi_notice_send_pow2_peers;
     fabric->close = close_all;
 }
 
@@ -267,7 +267,7 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
     /* Pairs with nothing: no other thread looks yet. */
     __atomic_store_n(&stp_ofi.finishing, false, __ATOMIC_SEQ_CST);
     fill(fabric);
-    rc = stp_ofi_own_address(fabric->addr, &fabric->addr_len);
+    rc = stp_ofi_make_published_address(fabric->addr, &fabric->addr_len);
     if (rc != 0) core->log(STP_LOG_ERROR, "fabric: no address: %s", stp_ofi_strerror(-rc));
     if (rc == 0 && core->env->ofi_progress_thread) rc = stp_ofi_progress_start();
     if (rc != 0) close_all();

@@ -3,14 +3,14 @@
  * Finding dead peers. Providers report operations that break with a connection, but not all: some
  * try to connect again for ever, lose the answer to an atomic without a word, or send into the dark
  * for a quarter of an hour. So a PE keeps a link to its successor's liveness socket
- * (liveness_notices.c), and to those of the targets of operations that stand still. Who finds that
- * a PE has gone ends the job, and tells the others. All three seen with libfabric 1.17. Design:
- * docs/design/security.md and fabric.md.
+ * (liveness_socket_and_notices.c), and to those of the targets of operations that stand still. Who
+ * finds that a PE has gone ends the job, and tells the others. All three seen with libfabric 1.17.
+ * Design: docs/design/security.md and fabric.md.
  */
 #include "failures.h"
 
 #include "am.h"
-#include "tcp_poll.h"
+#include "tcp_socket_sleep.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -503,7 +503,7 @@ void stp_ofi_failure_fds(struct pollfd fds[STP_OFI_FAILURE_FDS])
 void stp_ofi_failure_close(void)
 {
     links_free();
-    stp_ofi_liveness_close_listener();
+    stp_ofi_liveness_close_sockets();
     health.gone_ns = 0;
     stp_ofi_fd_exhaustion_reset();
     stp_ofi_amo_loss_reset();
@@ -521,7 +521,7 @@ void stp_ofi_wait_stalled(struct stp_ofi_wait *wait)
     } else if (now - wait->since_ns > (is_finishing() ? FINISH_NS : STALL_NS)) {
         wait->since_ns = now;
         suspect_targets();
-        stp_ofi_message_loss_check();
+        stp_ofi_die_if_message_lost();
         stp_ofi_amo_loss_check(wait->endpoint);
         stp_ofi_failure_poll();
     }

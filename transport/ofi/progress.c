@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The progress thread. It sleeps on the completion queue's descriptor, or on the sockets
- * below it (tcp_poll.c), and serves peers while the application computes or sleeps. While
+ * below it (tcp_socket_sleep.c), and serves peers while the application computes or sleeps. While
  * application threads poll it keeps away: it naps and samples their activity counter, so that
  * nobody pays a wake-up per operation. Providers without a descriptor are polled with a nap in
  * between.
@@ -13,7 +13,7 @@
 #include "batch.h"
 #include "failures.h"
 #include "am_ack_delay.h"
-#include "tcp_poll.h"
+#include "tcp_socket_sleep.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -162,7 +162,7 @@ static void sleep_on_queue(void)
     limit = sleep_limit();
     if (limit < 0) limit = STP_OFI_FAILURE_SLEEP_MS;
     if (stp_ofi.by_sockets)
-        stp_ofi_tcp_poll_sleep(limit, &fds[2]);
+        stp_ofi_socket_sleep(limit, &fds[2]);
     else if (fi_trywait(stp_ofi.fabric, &queue, 1) == 0)
         poll(fds, STP_COUNT(fds), limit);
     __atomic_store_n(&progress.asleep, false, __ATOMIC_RELAXED);
@@ -199,7 +199,7 @@ static void *progress_main(void *arg)
         /* It moved since we last looked: the application is in the library, and polls there. */
         if (activity() != seen || is_draining() || stp_ofi_batch_has_unsent()) {
             seen = park();
-            if (stp_ofi.by_sockets) stp_ofi_tcp_poll_rescan();
+            if (stp_ofi.by_sockets) stp_ofi_socket_sleep_mark_stale();
         } else {
             if (stp_ofi_ack_any()) stp_ofi_ack_flush(STP_OFI_ACK_ALL);
             sleep_on_queue();
@@ -222,7 +222,7 @@ int stp_ofi_progress_start(void)
         stp_ofi.core->log(STP_LOG_ERROR, "fabric: eventfd: %s", stp_errno_text(-rc));
         return rc;
     }
-    if (stp_ofi.by_sockets) stp_ofi_tcp_poll_start(progress.wake_fd);
+    if (stp_ofi.by_sockets) stp_ofi_socket_sleep_init(progress.wake_fd);
     rc = stp_ofi.core->thread_start(&progress.thread, "steppe-fabric", progress_main);
     if (rc != 0) {
         stp_ofi.core->log(STP_LOG_ERROR, "fabric: no progress thread: %s",
@@ -243,7 +243,7 @@ void stp_ofi_progress_stop(void)
     __atomic_store_n(&progress.stop, true, __ATOMIC_SEQ_CST);
     /* Cannot fail: the counter is far from full. */
     if (eventfd_write(progress.wake_fd, 1) == 0) pthread_join(progress.thread, NULL);
-    stp_ofi_tcp_poll_stop();
+    stp_ofi_socket_sleep_fini();
     close(progress.wake_fd);
     progress.running = false;
 }

@@ -42,7 +42,7 @@ static int run(struct stp_ofi_req *req, unsigned *pending)
     while (__atomic_load_n(pending, __ATOMIC_ACQUIRE) != 0) {
         if (stp_now_ns() > end) return -FI_ETIMEDOUT;
         if (is_short(begin)) return -EMFILE;
-        if (stp_ofi_drain(ONE_ENDPOINT) == 0) stp_yield_is_hook_due(0);
+        if (stp_ofi_drain(ONE_ENDPOINT) == 0) stp_yield_or_sleep(0);
     }
     return -stp_ofi.failure;
 }
@@ -122,7 +122,7 @@ static int try_word(uint64_t *region, size_t at, uint64_t *local, const char **w
     *why = "lost the remote CQ data of a put to itself";
     while (*word != 7) {
         if (stp_now_ns() - begin > LIMIT_NS) return -FI_ETIMEDOUT;
-        if (stp_ofi_drain(ONE_ENDPOINT) == 0) stp_yield_is_hook_due(0);
+        if (stp_ofi_drain(ONE_ENDPOINT) == 0) stp_yield_or_sleep(0);
     }
     return 0;
 }
@@ -166,14 +166,14 @@ static int connect_self(const char **why)
 {
     static unsigned char own[STP_FABRIC_ADDR_MAX]; /* looked up later */
     size_t len;
-    int rc = stp_ofi_own_address(own, &len);
+    int rc = stp_ofi_make_published_address(own, &len);
 
     *why = "has no address";
     if (rc == 0) rc = stp_ofi_connect(own);
     return rc;
 }
 
-int stp_ofi_probe(const char **why)
+int stp_ofi_provider_self_test(const char **why)
 {
     size_t n_words = stp_ofi.bounce_size / sizeof(uint64_t) + 512;
     uint64_t *memory = calloc(2 * n_words, sizeof(*memory));
@@ -191,7 +191,7 @@ int stp_ofi_probe(const char **why)
     stp_ofi_probe_fds = stp_ofi.core->report != NULL ? stp_count_fds() : -1;
     stp_ofi_ctx_free(ctx);
     stp_ofi_region_remove(REGION);
-    stp_ofi_domain_close();
+    stp_ofi_domain_endpoint_close();
     free(memory);
     return rc;
 }

@@ -68,7 +68,7 @@ int stp_ofi_region_peers(unsigned number, const struct stp_fabric_region *peers)
 {
     if (!stp_ofi.peer_table) return 0;
     if (number >= STP_FABRIC_REGIONS || peers == NULL) return -EINVAL;
-    return stp_ofi_peers_copy(&stp_ofi.regions[number].peers, peers);
+    return stp_ofi_peer_regions_replace(&stp_ofi.regions[number].peers, peers);
 }
 
 void stp_ofi_region_remove(unsigned number)

@@ -108,7 +108,8 @@ struct stp_fabric_region stp_ofi_mr_describe(struct fid_mr *mr, void *base)
     return (struct stp_fabric_region){virt ? (uint64_t)(uintptr_t)base : 0, fi_mr_key(mr)};
 }
 
-int stp_ofi_peers_copy(struct stp_fabric_region **to, const struct stp_fabric_region *peers)
+int stp_ofi_peer_regions_replace(struct stp_fabric_region **to,
+                                 const struct stp_fabric_region *peers)
 {
     size_t nbytes = (size_t)stp_ofi.core->n_pes * sizeof(*peers);
     struct stp_fabric_region *copy = malloc(nbytes);
@@ -228,7 +229,7 @@ int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers)
     struct stp_ofi_extents *more = region->more;
 
     if (stp_ofi.peer_table && peers != NULL &&
-        stp_ofi_peers_copy(&more->peers[more->n], peers) != 0)
+        stp_ofi_peer_regions_replace(&more->peers[more->n], peers) != 0)
         return -ENOMEM;
     /*
      * Both stores pair with the acquire loads in extent_of(), stp_ofi_extent_left() and

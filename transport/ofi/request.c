@@ -111,7 +111,7 @@ static int pool_grow_locked(struct stp_ofi_pool *pool)
     if (n > SLAB_REQS) n = SLAB_REQS;
     if (n > 0) slab = aligned_alloc(STP_CACHE_LINE, sizeof(*slab) + n * stride);
     if (slab == NULL) return -ENOMEM;
-    if (stp_ofi_register_own_local(slab->reqs, n * stride, &slab->mr) != 0) {
+    if (stp_ofi_reg_internal_if_needed(slab->reqs, n * stride, &slab->mr) != 0) {
         free(slab);
         return -ENOMEM;
     }
@@ -171,7 +171,8 @@ struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind
     return req;
 }
 
-struct stp_ofi_req *stp_ofi_req_take(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe)
+struct stp_ofi_req *stp_ofi_req_take_waiting(struct stp_ofi_pool *pool, enum stp_ofi_kind kind,
+                                             int pe)
 {
     struct stp_ofi_req *req;
     struct stp_ofi_wait wait = {.endpoint = pool->endpoint};

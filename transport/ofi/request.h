@@ -74,7 +74,7 @@ struct stp_ofi_req {
      * In a signal: fragments of its put still under way. In a message: what is due of it, see am.c.
      */
     unsigned parts;
-    uint64_t turn;     /* among those that may be lost, see lost_op_seq.h; 0: not posted */
+    uint64_t turn;     /* among those that may be lost, see lost_op_detect.h; 0: not posted */
     unsigned missed;   /* questions behind it that were answered first */
     unsigned n_pieces; /* of a write: several lie in data, 0: it is one */
     bool has_word;     /* a write that takes a word along, as remote CQ data: */
@@ -133,7 +133,8 @@ void stp_ofi_pools_unregister(struct stp_ofi_endpoint *endpoint); /* once nothin
 void stp_ofi_pools_fini(struct stp_ofi_endpoint *endpoint);
 
 /* A request to PE pe for kind, the rest unset. Waits with progress when all are in use. */
-struct stp_ofi_req *stp_ofi_req_take(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe);
+struct stp_ofi_req *stp_ofi_req_take_waiting(struct stp_ofi_pool *pool, enum stp_ofi_kind kind,
+                                             int pe);
 
 /* The same, NULL instead of waiting. */
 struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe);
@@ -244,7 +245,7 @@ static inline bool stp_ofi_endpoint_busy(const struct stp_ofi_endpoint *endpoint
 }
 
 /* An endpoint for one more context, which one thread at a time uses or any. Never NULL. */
-struct stp_ofi_endpoint *stp_ofi_endpoint_take(bool one_thread);
+struct stp_ofi_endpoint *stp_ofi_endpoint_own_or_shared(bool one_thread);
 void stp_ofi_endpoint_give(struct stp_ofi_endpoint *endpoint);
 
 void stp_ofi_extra_endpoints_close(void); /* all but the main one */

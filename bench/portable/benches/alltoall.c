@@ -2,7 +2,7 @@
 /*
  * alltoall, and alltoalls of 8-byte elements that lie two apart, without a raw side.
  */
-#include "coll_fill_check.h"
+#include "coll_common.h"
 
 #if BENCH_TEAMS
 

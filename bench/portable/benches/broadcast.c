@@ -3,7 +3,7 @@
  * broadcast; the root is another member each call. The raw side, over libfabric only: the root
  * writes to every member and then sets its flag there.
  */
-#include "coll_fill_check.h"
+#include "coll_common.h"
 
 #if BENCH_TEAMS
 

@@ -2,7 +2,7 @@
 /*
  * collect and fcollect of equal blocks, without a raw side.
  */
-#include "coll_fill_check.h"
+#include "coll_common.h"
 
 #if BENCH_TEAMS
 

@@ -3,7 +3,7 @@
  * The sum of doubles by reduce and the scans. The raw side of reduce, over libfabric only: every
  * member writes its vector to all others, and each adds them up.
  */
-#include "coll_fill_check.h"
+#include "coll_common.h"
 
 #if BENCH_TEAMS
 

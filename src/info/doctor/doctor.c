@@ -142,7 +142,7 @@ bool stp_doctor_examine(struct stp_doctor **result)
     return doctor->leads;
 }
 
-bool stp_doctor_close(struct stp_doctor *doctor)
+bool stp_doctor_close_has_problem(struct stp_doctor *doctor)
 {
     bool bad = doctor == NULL || doctor_count(doctor, STP_CHECK_PROBLEM) > 0;
 

@@ -7,7 +7,7 @@
 #define STP_INFO_DOCTOR_H
 
 #include "base/base.h"
-#include "info/provider_offers.h"
+#include "info/provider_verdicts.h"
 #include "transport/transport.h"
 
 /* By what a job suffers, mildest first. */
@@ -51,7 +51,7 @@ void stp_doctor_say(struct stp_doctor *doctor, enum stp_check_severity health, c
 /* Returns true when PEs of the job that is looked at must go through the fabric. */
 bool stp_doctor_needs_fabric(const struct stp_doctor *doctor);
 
-/* Launcher and fellow PEs (doctor_node_sharing.c). */
+/* Launcher and fellow PEs (doctor_launcher_and_node.c). */
 void stp_doctor_join_job(struct stp_doctor *doctor); /* who are we; collective */
 void stp_doctor_node_sharing(
     struct stp_doctor *doctor); /* do the PEs of a host share memory? collective */
@@ -60,7 +60,7 @@ void stp_doctor_node_sharing(
 void stp_doctor_fabric(struct stp_doctor *doctor);
 void stp_doctor_interfaces(struct stp_doctor *doctor);
 
-/* This host (doctor_limits.c, doctor_heap.c). */
+/* This host (doctor_host.c, doctor_memory.c). */
 void stp_doctor_host_limits(struct stp_doctor *doctor);
 void stp_doctor_heap_sizes(struct stp_doctor *doctor);
 

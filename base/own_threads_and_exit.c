@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads of the library's own. They take no signals but faults, and none of them keeps a process
+ * alive: when the program's threads have all ended by pthread_exit, main's among them, the
+ * process ends as it would without the library. Design: docs/design/base.md.
+ */
+#include "base/base.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+ * What libfabric and drivers take below ours, and our messages, many times over; little enough for
+ * programs that lock all their memory.
+ */
+#define THREAD_STACK ((size_t)1 << 20)
+
+#define THREADS_MAX 8
+#define TID_STARTING (-1)
+
+struct own_thread {
+    int tid; /* 0: the place is free */
+    void *(*main)(void *);
+    const char *name;
+};
+
+static struct {
+    struct own_thread own[THREADS_MAX];
+    pthread_mutex_t lock; /* guards the mask */
+    bool has_mask;
+    sigset_t mask; /* of the program when the first thread was started */
+    bool leaving;
+} threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/*
+ * pthread_create() with a stack that suffices for all that the library does, whatever the program
+ * has made the default (pthread_setattr_default_np, ulimit -s). Returns 0 or a positive error
+ * number.
+ */
+static int create(pthread_t *thread, void *(*main)(void *arg), void *arg)
+{
+    pthread_attr_t attr;
+    int rc = pthread_attr_init(&attr);
+
+    if (rc != 0) return rc;
+    rc = pthread_attr_setstacksize(&attr, THREAD_STACK);
+    if (rc == 0) rc = pthread_create(thread, &attr, main, arg);
+    pthread_attr_destroy(&attr);
+    return rc;
+}
+
+static struct own_thread *own_take(void)
+{
+    for (size_t i = 0; i < THREADS_MAX; i++) {
+        int none = 0;
+
+        /* Pairs with the stores of 0 in own_main() and stp_thread_start(), which free a place. */
+        if (__atomic_compare_exchange_n(&threads.own[i].tid, &none, TID_STARTING, false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            return &threads.own[i];
+    }
+    return NULL;
+}
+
+static void *own_main(void *arg)
+{
+    struct own_thread *own = arg;
+
+    /* Pairs with the load in is_own(). */
+    __atomic_store_n(&own->tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
+    pthread_setname_np(pthread_self(), own->name);
+    own->main(NULL);
+    __atomic_store_n(&own->tid, 0, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+/* Signals are for the program's threads, but for faults, which stay where they arise. */
+static void block_signals(sigset_t *old)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    sigset_t set;
+
+    sigfillset(&set);
+    for (size_t i = 0; i < STP_COUNT(faults); i++)
+        sigdelset(&set, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &set, old);
+}
+
+int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *))
+{
+    struct own_thread *own = own_take();
+    sigset_t old;
+    int rc;
+
+    if (own == NULL) return -EAGAIN;
+    own->main = main;
+    own->name = name;
+    block_signals(&old);
+    rc = create(thread, own_main, own);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (rc != 0) __atomic_store_n(&own->tid, 0, __ATOMIC_SEQ_CST);
+    pthread_mutex_lock(&threads.lock);
+    if (!threads.has_mask) threads.mask = old;
+    threads.has_mask = true;
+    pthread_mutex_unlock(&threads.lock);
+    return -rc;
+}
+
+/* ---- whether the program still has threads ------------------------------------ */
+
+static bool is_own(int tid)
+{
+    for (size_t i = 0; i < THREADS_MAX; i++)
+        /* Pairs with the stores in own_main() and the compare-and-swap in own_take(). */
+        if (__atomic_load_n(&threads.own[i].tid, __ATOMIC_SEQ_CST) == tid) return true;
+    return false;
+}
+
+/* Main has called pthread_exit: it stays as a zombie while there are others. */
+static bool main_ended(void)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
+    return stp_stat_state(path) == 'Z';
+}
+
+int stp_thread_count_program(void)
+{
+    DIR *dir = opendir("/proc/self/task");
+    struct dirent *entry;
+    int n = 0, pid = (int)getpid();
+
+    if (dir == NULL) return -1;
+    while ((entry = readdir(dir)) != NULL) {
+        int tid = atoi(entry->d_name); /* "." and "..": 0 */
+
+        if (tid > 0 && !is_own(tid) && (tid != pid || !main_ended())) n++;
+    }
+    closedir(dir);
+    return n;
+}
+
+/* What the C library does when the last thread of a program ends, by a thread that may do it. */
+static void *leave_main(void *arg)
+{
+    (void)arg;
+    pthread_sigmask(SIG_SETMASK, &threads.mask, NULL);
+    exit(EXIT_SUCCESS);
+}
+
+void stp_process_exit_if_program_over(void)
+{
+    pthread_t thread;
+
+    if (!main_ended() || stp_thread_count_program() != 0) return;
+    /* Pairs with the same call of other threads: one of them starts leave_main(). */
+    if (__atomic_exchange_n(&threads.leaving, true, __ATOMIC_SEQ_CST)) return;
+    if (pthread_create(&thread, NULL, leave_main, NULL) == 0)
+        pthread_detach(thread);
+    else
+        __atomic_store_n(&threads.leaving, false, __ATOMIC_SEQ_CST); /* at the next look */
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Loads the CUDA driver and copies with it: one stream, the device's primary context, made
+ * current in this thread as a program with CUDA would.
+ */
+#include "raw_cuda_driver.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef unsigned long long device_address;
+
+/* X(member, symbol, arguments): the driver's functions, all of which return 0 or an error. */
+#define CUDA_CALLS(X)                                                                              \
+    X(init, cuInit, (unsigned flags))                                                              \
+    X(version, cuDriverGetVersion, (int *version))                                                 \
+    X(error_name, cuGetErrorName, (int error, const char **name))                                  \
+    X(device_count, cuDeviceGetCount, (int *n))                                                    \
+    X(device_get, cuDeviceGet, (int *device, int ordinal))                                         \
+    X(device_name, cuDeviceGetName, (char *name, int len, int device))                             \
+    X(retain, cuDevicePrimaryCtxRetain, (void **context, int device))                              \
+    X(release, cuDevicePrimaryCtxRelease_v2, (int device))                                         \
+    X(set_current, cuCtxSetCurrent, (void *context))                                               \
+    X(alloc, cuMemAlloc_v2, (device_address * address, size_t nbytes))                             \
+    X(free, cuMemFree_v2, (device_address address))                                                \
+    X(copy, cuMemcpyAsync,                                                                         \
+      (device_address dest, device_address source, size_t nbytes, void *stream))                   \
+    X(stream_create, cuStreamCreate, (void **stream, unsigned flags))                              \
+    X(stream_destroy, cuStreamDestroy_v2, (void *stream))                                          \
+    X(stream_wait, cuStreamSynchronize, (void *stream))
+
+static struct {
+#define MEMBER(member, symbol, arguments) int(*member) arguments;
+    CUDA_CALLS(MEMBER)
+#undef MEMBER
+} cuda;
+
+static struct {
+    void *library, *context, *stream;
+    bool asked, test_double;
+    int n_devices, device;
+    char why[160]; /* there is none */
+} driver;
+
+static struct raw_cuda opened;
+
+static const char *error_name(int error)
+{
+    const char *name = NULL;
+
+    if (cuda.error_name(error, &name) != 0 || name == NULL) return "unknown error";
+    return name;
+}
+
+/* A copy that fails in the middle of a measurement: nothing sensible can follow. */
+static void check(const char *what, int error)
+{
+    if (error == 0) return;
+    fprintf(stderr, "steppe-bench: raw CUDA: %s: %s (%d)\n", what, error_name(error), error);
+    abort();
+}
+
+static int find_calls(char *why, size_t len)
+{
+    driver.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (driver.library == NULL) {
+        snprintf(why, len, "no CUDA driver: libcuda.so.1 is not found");
+        return -ENODEV;
+    }
+    driver.test_double = dlsym(driver.library, "fakecuda_alias") != NULL;
+#define FIND(member, symbol, arguments)                                                            \
+    *(void **)&cuda.member = dlsym(driver.library, #symbol);                                       \
+    if (cuda.member == NULL) {                                                                     \
+        snprintf(why, len, "the CUDA driver has no " #symbol);                                     \
+        return -ENOSYS;                                                                            \
+    }
+    CUDA_CALLS(FIND)
+#undef FIND
+    return 0;
+}
+
+static int load(char *why, size_t len)
+{
+    int error, status = find_calls(why, len);
+
+    if (status != 0) return status;
+    error = cuda.init(0);
+    if (error != 0) {
+        snprintf(why, len, "the CUDA driver finds no device: cuInit: %s (%d)", error_name(error),
+                 error);
+        return -ENODEV;
+    }
+    if (cuda.device_count(&driver.n_devices) == 0 && driver.n_devices > 0) return 0;
+    snprintf(why, len, "the CUDA driver finds no device");
+    return -ENODEV;
+}
+
+int raw_cuda_load(char *why, size_t len)
+{
+    static int status;
+
+    if (!driver.asked) status = load(driver.why, sizeof(driver.why));
+    driver.asked = true;
+    if (status != 0) snprintf(why, len, "%s", driver.why);
+    return status;
+}
+
+/* ---- what is measured ------------------------------------------------------------------- */
+
+static void raw_copy(void *dest, const void *source, size_t nbytes)
+{
+    check("cuMemcpyAsync",
+          cuda.copy((device_address)dest, (device_address)source, nbytes, driver.stream));
+}
+
+static void raw_wait(void)
+{
+    check("cuStreamSynchronize", cuda.stream_wait(driver.stream));
+}
+
+/* ---- a device ---------------------------------------------------------------------------- */
+
+static int open_context(int ordinal)
+{
+    int error = cuda.device_get(&driver.device, ordinal);
+
+    if (error == 0) error = cuda.retain(&driver.context, driver.device);
+    if (error == 0) error = cuda.set_current(driver.context);
+    if (error == 0) error = cuda.stream_create(&driver.stream, 1 /* non-blocking */);
+    return error;
+}
+
+static int open_buffers(size_t nbytes)
+{
+    for (int i = 0; i < 2; i++) {
+        device_address memory = 0;
+        int error = cuda.alloc(&memory, nbytes);
+
+        if (error != 0) return error;
+        opened.buffer[i] = (char *)memory;
+    }
+    return 0;
+}
+
+static void describe(int ordinal)
+{
+    char name[96] = "?";
+    int version = 0;
+
+    (void)cuda.device_name(name, (int)sizeof(name), driver.device);
+    (void)cuda.version(&version);
+    snprintf(opened.device, sizeof(opened.device), "gpu %d: %s", ordinal, name);
+    snprintf(opened.driver, sizeof(opened.driver), "CUDA %d.%d", version / 1000,
+             version % 1000 / 10);
+    opened.test_double = driver.test_double;
+}
+
+int raw_cuda_open(int ordinal, size_t nbytes, const struct raw_cuda **raw, char *why, size_t len)
+{
+    int error, status = raw_cuda_load(why, len);
+
+    if (status != 0) return status;
+    if (ordinal < 0) ordinal = 0;
+    error = open_context(ordinal);
+    if (error == 0) error = open_buffers(nbytes);
+    if (error != 0) {
+        snprintf(why, len, "gpu %d: %s (%d)", ordinal, error_name(error), error);
+        raw_cuda_close();
+        return -EIO;
+    }
+    describe(ordinal);
+    opened.copy = raw_copy;
+    opened.wait = raw_wait;
+    *raw = &opened;
+    return 0;
+}
+
+void raw_cuda_close(void)
+{
+    for (int i = 0; i < 2; i++)
+        if (opened.buffer[i] != NULL) (void)cuda.free((device_address)opened.buffer[i]);
+    if (driver.stream != NULL) (void)cuda.stream_destroy(driver.stream);
+    if (driver.context != NULL) {
+        (void)cuda.set_current(NULL);
+        (void)cuda.release(driver.device);
+    }
+    driver.stream = driver.context = NULL;
+    opened = (struct raw_cuda){0};
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whose memory an address is: which part of the data segment it lies in, and, for messages, what
+ * an address that is not symmetric belongs to. Design: docs/design/memory.md.
+ */
+#include "spaces/space_registry.h"
+
+#include <link.h>
+#include <stdio.h>
+
+/* ---- the data segment ------------------------------------------------------ */
+
+const struct stp_data_segment_part *stp_data_segment_part_slow(const void *addr)
+{
+    for (unsigned i = 0; i < stp_data_segment.n_parts; i++) {
+        const struct stp_data_segment_part *part = &stp_data_segment.parts[i];
+
+        if ((size_t)((const char *)addr - part->base) < part->nbytes) return part;
+    }
+    return NULL;
+}
+
+const char *stp_data_segment_format(char *text, size_t len)
+{
+    size_t used = 0;
+
+    snprintf(text, len, "none found");
+    for (unsigned i = 0; i < stp_data_segment.n_parts && used < len; i++) {
+        const struct stp_data_segment_part *part = &stp_data_segment.parts[i];
+
+        used += (size_t)snprintf(text + used, len - used, "%s%p..%p", i > 0 ? ", " : "",
+                                 (void *)part->base, (void *)(part->base + part->nbytes));
+    }
+    return text;
+}
+
+/* ---- what is loaded -------------------------------------------------------- */
+
+struct whose_search {
+    uintptr_t addr;
+    unsigned n_seen; /* objects; the first one is the executable */
+    bool found;
+    char *text;
+    size_t len;
+};
+
+static void whose_say(struct whose_search *search, const char *name, bool writable)
+{
+    if (search->n_seen > 0 && writable)
+        snprintf(search->text, search->len,
+                 "it belongs to the data of the library %s, and of globals and statics only those "
+                 "of the executable are symmetric: define it there, or use shmem_malloc",
+                 name);
+    else if (search->n_seen > 0)
+        snprintf(search->text, search->len, "it belongs to the code or constants of the library %s",
+                 name);
+    else if (!writable)
+        snprintf(search->text, search->len,
+                 "it belongs to the code or constants of the executable, and of its globals and "
+                 "statics only those that can be written are symmetric");
+    else if (stp_data_segment.why_not != NULL)
+        snprintf(search->text, search->len,
+                 "it is a global or static of the executable, and these are not shared: %s",
+                 stp_data_segment.why_not);
+    else
+        snprintf(search->text, search->len,
+                 "it is a global or static of the executable on a page that could not be written, "
+                 "or was shared already, when the program began, and stays private");
+}
+
+static int find_library(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct whose_search *search = arg;
+
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum && !search->found; i++) {
+        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+        if (ph->p_type != PT_LOAD || search->addr - info->dlpi_addr - ph->p_vaddr >= ph->p_memsz)
+            continue;
+        search->found = true;
+        whose_say(search, info->dlpi_name, ph->p_flags & PF_W);
+    }
+    search->n_seen++;
+    return search->found;
+}
+
+bool stp_describe_loaded_object_addr(const void *addr, char *text, size_t len)
+{
+    struct whose_search search = {.addr = (uintptr_t)addr, .text = text, .len = len};
+
+    dl_iterate_phdr(find_library, &search);
+    return search.found;
+}

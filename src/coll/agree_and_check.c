@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Agreement between the members of a team about numbers that only the library sees: verdicts,
+ * equal arguments, free slots. And the checks of collective arguments.
+ */
+#include "coll_internal.h"
+
+#include <string.h>
+
+void stp_coll_agree(struct stp_team *team, int64_t *values, size_t n_values)
+{
+    _Static_assert(STP_AGREE_MAX * sizeof(int64_t) <= COLL_SMALL, "agreement fits a cell");
+    stp_coll_reduce_unchecked(team, STP_MAX, STP_I64, values, values, n_values, "agreement");
+}
+
+void stp_coll_gather(struct stp_team *team, void *all, const void *mine, size_t nbytes)
+{
+    stp_coll_gather_part(team, all, mine, nbytes, 0, nbytes);
+}
+
+void stp_coll_gather_node(struct stp_team *team, void *all, const void *mine, size_t nbytes)
+{
+    const struct stp_team_hierarchy *plan = &team->plan;
+    uint64_t sequence;
+    struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
+
+    memcpy(cell->in, mine, nbytes);
+    stp_coll_node_sync(team);
+    for (int i = 0; i < plan->n_local; i++) {
+        const struct stp_coll_cell *there = stp_ptr(cell, plan->local_pes[i]);
+        memcpy((char *)all + (size_t)i * nbytes, there->in, nbytes);
+    }
+}
+
+size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, void *arg),
+                            void *arg)
+{
+    size_t from = 0;
+
+    /* Everyone offers its lowest; when the highest of them is everyone's, it is free everywhere. */
+    for (;;) {
+        size_t mine = find(from, arg);
+        int64_t offer = mine > INT64_MAX ? INT64_MAX : (int64_t)mine;
+        int64_t range[2] = {offer, -offer}; /* maximum, and minimum negated */
+
+        stp_coll_agree(team, range, 2);
+        if (range[0] == INT64_MAX) return SIZE_MAX;
+        if (range[0] == -range[1]) return (size_t)range[0];
+        from = (size_t)range[0];
+    }
+}
+
+#define SEARCH_PASSES 10000
+
+void stp_coll_index_search_begin(struct stp_coll_index_search *search, struct stp_team *team,
+                                 bool (*moved)(unsigned *seen))
+{
+    *search = (struct stp_coll_index_search){.team = team, .moved = moved};
+    (void)moved(&search->seen);
+}
+
+bool stp_coll_index_agree_retry(struct stp_coll_index_search *search, bool began_further_up)
+{
+    int64_t again = search->moved(&search->seen) || began_further_up;
+
+    stp_coll_agree(search->team, &again, 1);
+    if (!again || ++search->passes == SEARCH_PASSES) return false;
+    stp_yield_or_sleep(0);
+    return true;
+}
+
+size_t stp_coll_index_retry_distance(const struct stp_coll_index_search *search)
+{
+    return 1 + search->team->slot % 16;
+}
+
+void stp_coll_require_node_loadable(struct stp_team *team, const void *addr, size_t nbytes,
+                                    const char *fn, const char *argument)
+{
+    const struct stp_team_hierarchy *plan = &team->plan;
+
+    (void)stp_symmetric(addr, nbytes, stp_rt.pe, NULL, fn, argument);
+    for (int i = 0; i < plan->n_local; i++)
+        if (STP_UNLIKELY(stp_ptr(addr, plan->local_pes[i]) == NULL))
+            stp_fatal_global_unreachable(addr, plan->local_pes[i], fn);
+}
+
+/* The lowest rank for which it is true, the same on all members; n_pes: none. */
+static int check_first(struct stp_team *team, bool is_true)
+{
+    int64_t first = is_true ? -(int64_t)team->rank : -(int64_t)team->n_pes;
+
+    stp_coll_agree(team, &first, 1);
+    return (int)-first;
+}
+
+/*
+ * All members that pass any bytes name the same space, or the first that does not is told, with
+ * the first of all.
+ */
+static void check_same_space(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,
+                             const char *argument)
+{
+    int64_t mine = -1, space;
+    int first, other;
+
+    if (nbytes > 0) mine = stp_symmetric(addr, 0, stp_rt.pe, NULL, fn, argument)->number;
+    first = check_first(team, mine >= 0);
+    if (first == team->n_pes) return;
+    space = team->rank == first ? mine : INT64_MIN;
+    stp_coll_agree(team, &space, 1);
+    other = check_first(team, mine >= 0 && mine != space);
+    if (other == team->n_pes) return;
+    stp_fatal(fn,
+              "%s is in space %lld on PE %d, but not on PE %d (here %p is in space %lld): all "
+              "members pass addresses of one space",
+              argument, (long long)space, stp_team_pe(team, first), stp_team_pe(team, other), addr,
+              (long long)mine);
+}
+
+void stp_coll_check_slow(struct stp_team *team, const void *dest, const void *source,
+                         size_t dest_bytes, size_t source_bytes, const char *fn)
+{
+    check_same_space(team, dest, dest_bytes, fn, "dest");
+    check_same_space(team, source, source_bytes, fn, "source");
+    for (int rank = 0; rank < team->n_pes; rank++) {
+        int pe = stp_team_pe(team, rank);
+        if (dest_bytes > 0) (void)stp_symmetric(dest, dest_bytes, pe, NULL, fn, "dest");
+        if (source_bytes > 0) (void)stp_symmetric(source, source_bytes, pe, NULL, fn, "source");
+    }
+}

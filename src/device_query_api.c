@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which devices a PE could make spaces on: shmemx_device_count() and shmemx_device_describe(), in a
+ * job and without one. What a device is, its kind knows. Design: docs/design/spaces.md.
+ */
+#include "init_finalize_lock.h"
+#include "space/space_lifecycle.h"
+
+/*
+ * In a job the kinds have found their devices. Without one they look for them here, until
+ * devices_end(). Returns true when they do.
+ */
+static bool devices_begin(void)
+{
+    if (stp_references() > 0) return false;
+    stp_runtime_lock();
+    if (stp_references() > 0) { /* another thread has started the library */
+        stp_runtime_unlock();
+        return false;
+    }
+    (void)stp_env_load();
+    stp_kinds_find_devices();
+    return true;
+}
+
+static void devices_end(bool looks)
+{
+    if (!looks) return;
+    stp_kinds_stop();
+    stp_runtime_unlock();
+}
+
+int pshmemx_device_count(shmem_device_type_t type)
+{
+    const struct stp_kind *kind = stp_kind_find((int)type);
+    bool looks;
+    int n;
+
+    if (kind == NULL) return -1;
+    looks = devices_begin();
+    n = kind->devices(-1, NULL);
+    devices_end(looks);
+    return n;
+}
+STP_PROFILED(shmemx_device_count);
+
+int pshmemx_device_describe(shmem_device_type_t type, int i, shmemx_device_info_t *info)
+{
+    const struct stp_kind *kind = stp_kind_find((int)type);
+    size_t nbytes;
+    bool looks;
+    shmemx_device_info_t full;
+    int rc;
+
+    if (info == NULL) return stp_reject(__func__, "info", "a null pointer");
+    nbytes = info->struct_size;
+    if (!stp_struct_known(nbytes, sizeof(nbytes), STP_STRUCT_MAX, "info", "DEVICE_INFO", __func__))
+        return 1;
+    if (kind == NULL) return 1;
+    looks = devices_begin();
+    rc = stp_device_query(kind, i, &full);
+    devices_end(looks);
+    if (rc != 0) return rc;
+    full.struct_size = nbytes;
+    stp_struct_copy_versioned(info, nbytes, &full, sizeof(full));
+    return 0;
+}
+STP_PROFILED(shmemx_device_describe);

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * oshrun while a job runs: the launcher's parent. It does what a shell does for a command, so that
+ * the launcher seems to be oshrun itself: signals, stops, the terminal, the way in which it ends.
+ * The launcher is in a process group of its own, so that Ctrl-C comes here first.
+ * Design: docs/design/launch.md.
+ *
+ * usage: job LAUNCHER [ARGUMENTS]
+ *        job --status [PID]
+ */
+#include "oshrun_main.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define TELL_NS UINT64_C(900000000) /* that the table may take before Ctrl-C is passed on */
+
+static struct {
+    sigset_t mask_before; /* what the launcher starts with */
+    struct sigaction child_before;
+    int signals; /* a descriptor */
+    pid_t launcher;
+    bool apart; /* it has a process group of its own */
+    bool lent;  /* which has the terminal now */
+    bool ended;
+    int status;
+    bool reported; /* the table was printed, or begun */
+    pid_t teller;  /* which prints it now; 0: nobody */
+    uint64_t tell_until_ns;
+} run = {.signals = -1};
+
+/* ---- signals ------------------------------------------------------------------------ */
+
+/* All that somebody may want the launcher to get, but for what cannot be caught and faults. */
+static void take_signals(void)
+{
+    static const int others[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigset_t set;
+
+    sigaction(SIGCHLD, &usual, &run.child_before); /* ignored, it would hide the end */
+    sigfillset(&set);
+    for (size_t i = 0; i < STP_COUNT(others); i++)
+        sigdelset(&set, others[i]);
+    sigprocmask(SIG_BLOCK, &set, &run.mask_before);
+    run.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (run.signals < 0) launch_fail("signalfd: %s", strerror(errno));
+}
+
+void launch_restore_signals(void)
+{
+    sigaction(SIGCHLD, &run.child_before, NULL);
+    sigprocmask(SIG_SETMASK, &run.mask_before, NULL);
+}
+
+bool launch_got_end_signal(short revents)
+{
+    struct signalfd_siginfo info;
+    bool unwanted = false;
+
+    while ((revents & POLLIN) && read(run.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        unwanted = unwanted || info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM ||
+                   info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT;
+    return unwanted;
+}
+
+static void pass_on(int signo, bool to_group)
+{
+    if (run.ended) return;
+    kill(run.apart && to_group ? -run.launcher : run.launcher, signo);
+}
+
+/* This process is stopped as the launcher was, until somebody continues it, who means both. */
+static void stop_as(int signo)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, signo);
+    raise(signo);
+    if (signo != SIGSTOP) {
+        sigprocmask(SIG_UNBLOCK, &set, NULL);
+        sigprocmask(SIG_BLOCK, &set, NULL);
+    }
+}
+
+/* ---- Ctrl-C -------------------------------------------------------------------------- */
+
+int launch_ms_until(uint64_t end_ns)
+{
+    uint64_t now = stp_now_ns();
+
+    return now < end_ns ? (int)((end_ns - now) / 1000000) : 0;
+}
+
+/* In a child, which may be given up. Of Slurm's tasks this process is not the ancestor. */
+static void start_teller(void)
+{
+    pid_t of = getpid();
+
+    run.reported = true;
+    run.teller = fork();
+    run.tell_until_ns = stp_now_ns() + TELL_NS;
+    if (run.teller != 0) return;
+    setvbuf(stderr, NULL, _IOFBF, 65536);
+    launch_print_jobs(of, stderr);
+    _exit(EXIT_SUCCESS);
+}
+
+static void interrupt(void)
+{
+    if (run.teller > 0) kill(run.teller, SIGKILL);
+    run.teller = 0;
+    if (run.apart) pass_on(SIGINT, true);
+}
+
+/* The first one is passed on when all is said, another one at once. */
+static void take_interrupt(void)
+{
+    if (!run.reported) {
+        start_teller();
+        if (run.teller > 0) return;
+    }
+    interrupt();
+}
+
+static int tell_timeout(int timeout)
+{
+    int left = launch_ms_until(run.tell_until_ns);
+
+    if (run.teller <= 0) return timeout;
+    return timeout >= 0 && timeout < left ? timeout : left;
+}
+
+/* ---- the terminal --------------------------------------------------------------------- */
+
+static void lend_terminal(bool lend)
+{
+    if (launch_terminal_to(lend ? run.launcher : getpgrp())) run.lent = lend;
+}
+
+/*
+ * The launcher, or a process of its group, has been stopped: by the terminal, which it may have,
+ * or by somebody, and then oshrun is stopped too.
+ */
+static void launcher_stopped(int signo)
+{
+    bool wants = run.apart && (signo == SIGTTIN || signo == SIGTTOU);
+
+    if (wants && !run.lent && launch_in_front()) {
+        lend_terminal(true);
+    } else {
+        if (run.lent) lend_terminal(false);
+        stop_as(signo);
+        if (wants && launch_in_front()) lend_terminal(true);
+    }
+    pass_on(SIGCONT, true);
+}
+
+/* ---- the launcher ----------------------------------------------------------------------- */
+
+/* srun's tasks at a terminal of their own, and terminals on which a group behind may not write. */
+static bool needs_terminal(char *const *argv)
+{
+    struct termios settings;
+
+    if (tcgetattr(STDIN_FILENO, &settings) != 0) return false;
+    if (settings.c_lflag & TOSTOP) return true;
+    for (; *argv != NULL; argv++)
+        if (strcmp(*argv, "--pty") == 0) return true;
+    return false;
+}
+
+/* In the child. When oshrun is killed, its launcher ends the job. */
+_Noreturn static void become_launcher(char **argv, pid_t parent)
+{
+    if (run.apart) setpgid(0, 0);
+    launch_tty_relay_in_child();
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(EXIT_FAILURE);
+    launch_restore_signals();
+    execvp(argv[0], argv);
+    fprintf(stderr, "oshrun: cannot run %s: %s\n", argv[0], strerror(errno));
+    _exit(errno == ENOENT ? 127 : 126);
+}
+
+static void start_launcher(char **argv)
+{
+    pid_t parent = getpid();
+    char name[64];
+
+    launch_job_name(parent, name, sizeof(name));
+    setenv(LAUNCH_VARIABLE, name, 1);
+    launch_crash_frames_open();
+    run.apart = !needs_terminal(argv);
+    if (run.apart) launch_tty_relay_open_pipe();
+    run.launcher = fork();
+    if (run.launcher < 0) launch_fail("cannot start %s: %s", argv[0], strerror(errno));
+    if (run.launcher == 0) become_launcher(argv, parent);
+    if (run.apart) setpgid(run.launcher, run.launcher); /* whoever of the two is first */
+    launch_tty_relay_in_parent();
+}
+
+static void look_after_children(void)
+{
+    int status;
+
+    while (!run.ended && waitpid(run.launcher, &status, WNOHANG | WUNTRACED) == run.launcher) {
+        if (WIFSTOPPED(status)) {
+            launcher_stopped(WSTOPSIG(status));
+            continue;
+        }
+        run.ended = true;
+        run.status = status;
+    }
+    if (run.teller > 0 && waitpid(run.teller, NULL, WNOHANG) == run.teller) {
+        run.teller = 0;
+        interrupt();
+    }
+}
+
+static void take_signal(const struct signalfd_siginfo *info)
+{
+    int signo = (int)info->ssi_signo;
+    bool all = info->ssi_code == SI_KERNEL; /* from the terminal, to all of its group */
+
+    switch (signo) {
+    case SIGCHLD:
+        look_after_children();
+        return;
+    case SIGTTIN:
+    case SIGTTOU:
+        return; /* meant for this process */
+    case SIGCONT:
+        pass_on(signo, true);
+        return;
+    case SIGINT:
+        if (all || run.apart) {
+            take_interrupt();
+            return;
+        }
+        __attribute__((fallthrough));
+    default:
+        if (run.apart || !all) pass_on(signo, all);
+    }
+}
+
+static void look_after_launcher(void)
+{
+    while (!run.ended) {
+        struct pollfd fds[3] = {{.fd = run.signals, .events = POLLIN}};
+        struct signalfd_siginfo info;
+        int timeout = launch_tty_relay_prepare_poll(&fds[1]);
+
+        if (poll(fds, 3, tell_timeout(timeout)) > 0) launch_tty_relay_move_input(&fds[1]);
+        while (!run.ended && read(run.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+            take_signal(&info);
+        if (run.teller > 0 && stp_now_ns() >= run.tell_until_ns) interrupt();
+    }
+}
+
+/* As the launcher has ended, without a core of our own. */
+_Noreturn static void end_as_launcher(void)
+{
+    int signo = WTERMSIG(run.status);
+    struct rlimit none = {0, 0};
+    sigset_t set;
+
+    if (run.lent) lend_terminal(false);
+    launch_crash_frames_addr2line(run.signals);
+    if (WIFEXITED(run.status)) _exit(WEXITSTATUS(run.status));
+    setrlimit(RLIMIT_CORE, &none);
+    signal(signo, SIG_DFL);
+    raise(signo);
+    sigemptyset(&set);
+    sigaddset(&set, signo);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    _exit(128 + signo);
+}
+
+/* The files of other users' processes are not told. */
+static bool may_look_at(pid_t pid)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    return access(path, R_OK | X_OK) == 0 || errno != EACCES;
+}
+
+/* The table of one job, or of all on this host that may be looked at. */
+static int print_status(const char *word)
+{
+    long pid = word != NULL ? strtol(word, NULL, 10) : 0;
+
+    if (word != NULL && (pid <= 0 || pid > INT_MAX || strspn(word, "0123456789") != strlen(word)))
+        launch_fail("--status %s: the number of a process is wanted", word);
+    if (pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+        launch_fail("--status %s: there is no such process", word);
+    if (launch_print_jobs((pid_t)pid, stdout) > 0) return EXIT_SUCCESS;
+    if (pid != 0 && !may_look_at((pid_t)pid))
+        launch_fail("--status %s: this process is of another user, who may ask", word);
+    fprintf(stderr,
+            "oshrun: no PE of %s runs on this host; of another one: ssh HOST oshrun --status\n",
+            pid != 0 ? "that job" : "yours");
+    return EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) launch_fail("this is a part of oshrun, which starts it");
+    if (strcmp(argv[1], "--status") == 0) return print_status(argv[2]);
+    take_signals();
+    start_launcher(argv + 1);
+    look_after_launcher();
+    end_as_launcher();
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Names that the linker has left: of the public routine that a thread is in, and of the global of
+ * the program that contains an address. Nothing is allocated. Design: docs/design/hang.md.
+ */
+#include "backtrace_names.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#define FRAMES 32
+#define SYMBOLS_A_READ 32
+#define NAME_MOST 64
+
+/* ---- routines -------------------------------------------------------------------- */
+
+struct search {
+    const char *found; /* the outermost routine so far */
+    int n_frames;
+};
+
+static bool is_routine(const char *name)
+{
+    return strncmp(name, "shmem", 5) == 0 || strncmp(name, "pshmem", 6) == 0 ||
+           strcmp(name, "start_pes") == 0 || strcmp(name, "pstart_pes") == 0;
+}
+
+static _Unwind_Reason_Code find_routine(struct _Unwind_Context *context, void *arg)
+{
+    uintptr_t at = _Unwind_GetIP(context);
+    struct search *search = arg;
+    Dl_info info;
+
+    if (at == 0 || search->n_frames++ == FRAMES) return _URC_END_OF_STACK;
+    if (dladdr((const void *)(at - 1), &info) != 0 && info.dli_sname != NULL &&
+        is_routine(info.dli_sname))
+        search->found = info.dli_sname;
+    return _URC_NO_REASON;
+}
+
+const char *stp_symbol_routine(void)
+{
+    struct search search = {0};
+
+    _Unwind_Backtrace(find_routine, &search);
+    return search.found != NULL ? stp_public_name(search.found) : NULL;
+}
+
+/* ---- globals --------------------------------------------------------------------- */
+
+/* What the program was moved by when it was loaded. */
+static uintptr_t program_bias(void)
+{
+    const ElfW(Phdr) *headers = (const void *)getauxval(AT_PHDR);
+    size_t n = getauxval(AT_PHNUM);
+
+    for (size_t i = 0; headers != NULL && i < n; i++)
+        if (headers[i].p_type == PT_PHDR) return (uintptr_t)headers - headers[i].p_vaddr;
+    return 0;
+}
+
+/* The section of symbols, and that of their names. Files that change under us read short. */
+static bool sections_find(int fd, ElfW(Shdr) * symbols, ElfW(Shdr) * names)
+{
+    ElfW(Ehdr) header;
+
+    if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shentsize != sizeof(*symbols))
+        return false;
+    for (unsigned i = 0; i < header.e_shnum; i++) {
+        off_t at = (off_t)(header.e_shoff + i * sizeof(*symbols));
+
+        if (pread(fd, symbols, sizeof(*symbols), at) != sizeof(*symbols)) return false;
+        if (symbols->sh_type != SHT_SYMTAB) continue;
+        at = (off_t)(header.e_shoff + symbols->sh_link * sizeof(*names));
+        return pread(fd, names, sizeof(*names), at) == sizeof(*names);
+    }
+    return false;
+}
+
+static bool symbol_find(int fd, uintptr_t addr, ElfW(Sym) * found, ElfW(Shdr) * names)
+{
+    ElfW(Sym) some[SYMBOLS_A_READ];
+    ElfW(Shdr) symbols;
+
+    if (!sections_find(fd, &symbols, names)) return false;
+    for (size_t done = 0; done < symbols.sh_size; done += sizeof(some)) {
+        ssize_t got = pread(fd, some, sizeof(some), (off_t)(symbols.sh_offset + done));
+
+        for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(*some); i++) {
+            if (done + i * sizeof(*some) >= symbols.sh_size) break;
+            if ((some[i].st_info & 0xf) != STT_OBJECT || addr - some[i].st_value >= some[i].st_size)
+                continue;
+            *found = some[i];
+            return true;
+        }
+        if (got < (ssize_t)sizeof(some)) break;
+    }
+    return false;
+}
+
+bool stp_symbol_global(const void *addr, char *text, size_t len)
+{
+    uintptr_t at = (uintptr_t)addr - program_bias();
+    char name[NAME_MOST] = "";
+    ElfW(Shdr) names;
+    ElfW(Sym) symbol;
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    bool found;
+
+    if (fd < 0) return false;
+    found = symbol_find(fd, at, &symbol, &names) &&
+            pread(fd, name, sizeof(name) - 1, (off_t)(names.sh_offset + symbol.st_name)) > 0;
+    close(fd);
+    if (!found) return false;
+    if (at == symbol.st_value)
+        snprintf(text, len, "%s", name);
+    else
+        snprintf(text, len, "%s+%zu", name, (size_t)(at - symbol.st_value));
+    return true;
+}

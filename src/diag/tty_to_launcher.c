@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The terminal of a job: who has it, and what is typed, which is carried to the launcher.
+ * Design: docs/design/launch.md.
+ */
+#include "oshrun_main.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define FRONT_LOOK_MS 500 /* nobody tells a process that its group has the terminal again */
+
+static struct {
+    int to; /* the pipe that the launcher reads; -1: none, or no longer */
+    int from;
+    size_t at, end; /* of what was read and not yet written */
+    char text[4096];
+} relay = {.to = -1, .from = -1};
+
+void launch_fail(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    fputs("oshrun: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+    va_end(args);
+    exit(2);
+}
+
+/* Numbers of processes are those of a host. */
+void launch_job_name(pid_t oshrun, char *text, size_t len)
+{
+    char host[40] = "";
+
+    (void)gethostname(host, sizeof(host) - 1);
+    snprintf(text, len, "%s.%d", host, (int)oshrun);
+}
+
+bool launch_in_front(void)
+{
+    int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    bool front;
+
+    if (fd < 0) return false;
+    front = tcgetpgrp(fd) == getpgrp();
+    close(fd);
+    return front;
+}
+
+/* From behind that stops a process, unless SIGTTOU is blocked, as it is here. */
+bool launch_terminal_to(pid_t group)
+{
+    int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    bool given;
+
+    if (fd < 0) return false;
+    given = tcsetpgrp(fd, group) == 0;
+    close(fd);
+    return given;
+}
+
+void launch_tty_relay_open_pipe(void)
+{
+    int fds[2];
+
+    /* Only the terminal of this session asks which group reads. */
+    if (tcgetpgrp(STDIN_FILENO) < 0 || pipe2(fds, O_CLOEXEC) != 0) return;
+    relay.from = fds[0];
+    relay.to = fds[1];
+}
+
+void launch_tty_relay_in_child(void)
+{
+    if (relay.from >= 0) dup2(relay.from, STDIN_FILENO);
+}
+
+void launch_tty_relay_in_parent(void)
+{
+    if (relay.from < 0) return;
+    close(relay.from);
+    fcntl(relay.to, F_SETFL, O_NONBLOCK);
+}
+
+static void relay_close(void)
+{
+    close(relay.to);
+    relay.to = -1;
+}
+
+int launch_tty_relay_prepare_poll(struct pollfd fds[2])
+{
+    bool waits = relay.at < relay.end,
+         front = relay.to >= 0 && !waits && tcgetpgrp(STDIN_FILENO) == getpgrp();
+
+    /* An entry of -1 is none. That of the pipe tells when nobody reads any longer. */
+    fds[0] = (struct pollfd){.fd = front ? STDIN_FILENO : -1, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = relay.to, .events = (short)(waits ? POLLOUT : 0)};
+    return relay.to >= 0 && !waits && !front ? FRONT_LOOK_MS : -1;
+}
+
+/* Ctrl-D, or a terminal that is gone, ends the input. EIO may also mean: not in front. */
+static void relay_read(void)
+{
+    ssize_t n = read(STDIN_FILENO, relay.text, sizeof(relay.text));
+
+    if (n > 0) {
+        relay.at = 0;
+        relay.end = (size_t)n;
+    } else if (n == 0 || (errno == EIO && tcgetpgrp(STDIN_FILENO) == getpgrp())) {
+        relay_close();
+    }
+}
+
+static void relay_write(void)
+{
+    ssize_t n = write(relay.to, relay.text + relay.at, relay.end - relay.at);
+
+    if (n > 0)
+        relay.at += (size_t)n;
+    else if (n < 0 && errno != EAGAIN && errno != EINTR)
+        relay_close();
+}
+
+void launch_tty_relay_move_input(const struct pollfd fds[2])
+{
+    if (relay.to < 0) return;
+    if (fds[1].revents & (POLLERR | POLLNVAL)) {
+        relay_close();
+        return;
+    }
+    if (fds[0].revents & (POLLIN | POLLHUP | POLLERR)) relay_read();
+    if (relay.at < relay.end) relay_write();
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waits and quiet in the order of a stream. Design: docs/design/streams.md.
+ */
+#include "stream_engine.h"
+
+/* ---- waiting for a signal ---------------------------------------------------------------- */
+
+static bool order_holds(uint64_t value, int cmp, uint64_t wanted)
+{
+    switch (cmp) {
+    case SHMEM_CMP_EQ:
+        return value == wanted;
+    case SHMEM_CMP_NE:
+        return value != wanted;
+    case SHMEM_CMP_LT:
+        return value < wanted;
+    case SHMEM_CMP_LE:
+        return value <= wanted;
+    case SHMEM_CMP_GT:
+        return value > wanted;
+    default:
+        return value >= wanted;
+    }
+}
+
+static bool step_wait(struct stream_work *work)
+{
+    uint64_t value;
+
+    if (stp_device_kind_of(work->sig_addr) == NULL)
+        /* Pairs with the release of the signal, as in signal_load(). */
+        value = __atomic_load_n(work->sig_addr, __ATOMIC_ACQUIRE);
+    else
+        stp_copy_any(&value, work->sig_addr, sizeof(value), work->fn);
+    if (!order_holds(value, work->cmp, work->signal)) return false;
+    stp_remote_flush();
+    return true;
+}
+
+/*
+ * The stream's own comparison is of the difference as a signed number, so that it is the one asked
+ * for only while both are in the lower half. Where adapters write to this device's memory somebody
+ * has to flush that, which the thread does.
+ */
+static bool order_by_stream(int cmp, uint64_t value)
+{
+    bool small = value < INT64_MAX;
+
+    return !__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED) &&
+           (cmp == SHMEM_CMP_EQ || ((cmp == SHMEM_CMP_GE || cmp == SHMEM_CMP_GT) && small));
+}
+
+void pshmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value,
+                                         void *stream)
+{
+    struct stream_work work = {
+        .step = step_wait, .fn = __func__, .sig_addr = sig_addr, .signal = cmp_value, .cmp = cmp};
+    struct stream_slot *slot;
+    bool on_device;
+    void *word;
+
+    stp_check_live(__func__);
+    if (cmp < SHMEM_CMP_EQ || cmp > SHMEM_CMP_GE) stp_fatal_cmp(__func__, cmp);
+    if ((uintptr_t)sig_addr % sizeof(cmp_value) != 0)
+        stp_fatal(__func__, "sig_addr %p is not aligned to 8 bytes", (void *)sig_addr);
+    (void)stp_symmetric(sig_addr, sizeof(*sig_addr), stp_rt.pe, NULL, __func__, "sig_addr");
+    slot = stp_stream_lock_slot(stream, stp_stream_device_of(sig_addr), __func__);
+    word = order_by_stream(cmp, cmp_value)
+               ? stp_stream_there(&slot->stream, sig_addr, stp_rt.pe, &on_device)
+               : NULL;
+    if (word == NULL)
+        stp_stream_enqueue_work(slot, &work, true);
+    else
+        stp_stream_wait_word(slot, word, on_device ? NULL : sig_addr,
+                             cmp == SHMEM_CMP_GT ? cmp_value + 1 : cmp_value, cmp == SHMEM_CMP_EQ,
+                             __func__);
+    stp_stream_unlock_slot(slot);
+}
+STP_PROFILED(shmemx_signal_wait_until_on_stream);
+
+/* ---- quiet ---------------------------------------------------------------------------------- */
+
+static bool step_quiet(struct stream_work *work)
+{
+    (void)work;
+    stp_quiet(&stp_ctx_stream);
+    return true;
+}
+
+/* All else that came before in the stream is complete when the stream gets here. */
+void pshmemx_quiet_on_stream(void *stream)
+{
+    struct stream_work work = {.step = step_quiet, .fn = __func__};
+    struct stream_slot *slot = stp_stream_lock_slot(stream, -1, __func__);
+
+    if (slot->n_nbi > 0) {
+        stp_stream_enqueue_work(slot, &work, true);
+        __atomic_store_n(&slot->n_nbi, 0, __ATOMIC_RELAXED);
+    }
+    stp_stream_unlock_slot(slot);
+}
+STP_PROFILED(shmemx_quiet_on_stream);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The doctor on this host: limits of the process (locked memory, descriptors, threads), /dev/shm
+ * and GPUs. What can be tried is tried.
+ */
+#include "doctor.h"
+
+#include "core/job_state.h"
+#include "pshmem.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static bool has_capability(unsigned number)
+{
+    unsigned long long mask = 0;
+    char line[256];
+    FILE *file = fopen("/proc/self/status", "re");
+
+    if (file == NULL) return false;
+    while (fgets(line, sizeof(line), file) != NULL)
+        if (sscanf(line, "CapEff: %llx", &mask) == 1) break;
+    fclose(file);
+    return mask >> number & 1;
+}
+
+static size_t count_files(const char *pattern)
+{
+    glob_t found = {0};
+    size_t n = glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+
+    globfree(&found);
+    return n;
+}
+
+/* ---- locked memory -------------------------------------------------------- */
+
+static void host_memlock(struct stp_doctor *doctor)
+{
+    size_t hard, soft = stp_limit(RLIMIT_MEMLOCK, &hard), need = stp_env.symmetric.size;
+    size_t adapters = count_files("/sys/class/infiniband/*") + count_files("/sys/class/cxi/*");
+    bool exempt = has_capability(CAP_IPC_LOCK), enough = soft >= need || exempt;
+    char have[STP_SIZE_TEXT], want[STP_SIZE_TEXT];
+    enum stp_check_severity health = enough                                ? STP_CHECK_OK
+                                     : doctor->offers.pins_used            ? STP_CHECK_PROBLEM
+                                     : doctor->offers.pins || adapters > 0 ? STP_CHECK_WARNING
+                                                                           : STP_CHECK_NOTE;
+
+    stp_doctor_say(
+        doctor, health, "locked memory",
+        "adapters with RDMA (verbs, efa, cxi, opx) pin the memory they are shown, the symmetric "
+        "heap with it; tcp, net and shm pin nothing",
+        enough
+            ? NULL
+            : "ulimit -l unlimited, in the shell that starts the job; for logins: \"* - memlock "
+              "unlimited\" in /etc/security/limits.conf; for what systemd starts (sshd, slurmd): "
+              "LimitMEMLOCK=infinity in its unit",
+        "ulimit -l: %s%s; a symmetric heap is %s; adapters with RDMA here: %zu; the provider used "
+        "%s memory",
+        stp_size_text(soft, have),
+        exempt && soft != SIZE_MAX ? ", from which this process is exempt (CAP_IPC_LOCK)" : "",
+        stp_size_text(need, want), adapters,
+        doctor->offers.provider[0] == '\0' ? "is none, and pins no"
+        : doctor->offers.pins_used         ? "pins"
+                                           : "pins no");
+}
+
+#define FEW_PEERS 64 /* a job that outgrows the limit so soon is worth a warning */
+
+/* ---- descriptors ----------------------------------------------------------- */
+
+/* Peers this PE talks to through the fabric. */
+static size_t fabric_peers(const struct stp_doctor *doctor)
+{
+    return (size_t)(stp_env.node ? doctor->n_pes - doctor->n_local : doctor->n_pes - 1);
+}
+
+static void host_descriptors(struct stp_doctor *doctor)
+{
+    static const char why[] = "an endpoint takes descriptors, and with tcp every peer that a PE "
+                              "talks to takes more";
+    size_t hard, soft = stp_limit(RLIMIT_NOFILE, &hard), peers, need, most;
+    int now = stp_count_fds();
+    char todo[160], has[STP_SIZE_TEXT];
+    enum stp_check_severity health = STP_CHECK_OK;
+    bool few;
+
+    snprintf(has, sizeof(has), "%zu", soft);
+    if (now < 0 || doctor->offers.fds_open < 0) {
+        snprintf(todo, sizeof(todo), "ulimit -n %zu (the hard limit is %zu)",
+                 hard < 65536 ? hard : (size_t)65536, hard);
+        stp_doctor_say(doctor, doctor->offers.no_fds ? STP_CHECK_PROBLEM : STP_CHECK_NOTE,
+                       "descriptors", why, doctor->offers.no_fds ? todo : NULL,
+                       "ulimit -n: %s; what a job needs could not be measured: %s", has,
+                       now < 0 ? "/proc/self/fd cannot be read" : "no provider was opened for it");
+        return;
+    }
+    peers = fabric_peers(doctor);
+    need = (size_t)(now + doctor->offers.fds_open) + peers * (size_t)doctor->offers.fds_peer;
+    few = need > soft || doctor->offers.no_fds;
+    if (!few && doctor->offers.fds_peer > 0 &&
+        soft - need < FEW_PEERS * (size_t)doctor->offers.fds_peer)
+        health = STP_CHECK_WARNING;
+    if (few) health = STP_CHECK_PROBLEM;
+    snprintf(todo, sizeof(todo),
+             "ulimit -n %zu (the hard limit is %zu; beyond it: nofile in "
+             "/etc/security/limits.conf)",
+             need > 4096 ? 2 * need : (size_t)4096, hard);
+    most = doctor->offers.fds_peer > 0 && soft > need
+               ? peers + (soft - need) / (size_t)doctor->offers.fds_peer
+               : peers;
+    snprintf(has, sizeof(has), doctor->offers.fds_peer > 0 ? "%zu" : "no limit", most);
+    stp_doctor_say(
+        doctor, health, "descriptors", why, health == STP_CHECK_OK ? NULL : todo,
+        "ulimit -n: %zu; open now %d, an endpoint of %s %d, a peer %d; this job needs "
+        "%zu, which leaves room for peers: %s%s",
+        soft, now, doctor->offers.provider, doctor->offers.fds_open, doctor->offers.fds_peer, need,
+        has, doctor->offers.no_fds ? "; another provider failed for want of descriptors" : "");
+}
+
+/* ---- threads ---------------------------------------------------------------- */
+
+static void *no_work(void *arg)
+{
+    return arg;
+}
+
+/* As many as the library starts: progress, proxy thread, watch. */
+static int try_threads(void)
+{
+    pthread_t threads[3];
+    int n = 0, rc = 0;
+
+    while (n < 3 && (rc = pthread_create(&threads[n], NULL, no_work, NULL)) == 0)
+        n++;
+    for (int i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    return rc;
+}
+
+static void host_threads(struct stp_doctor *doctor)
+{
+    size_t hard, soft = stp_limit(RLIMIT_NPROC, &hard);
+    size_t group = stp_file_number("/sys/fs/cgroup/pids.max", "");
+    char user[STP_SIZE_TEXT], pids[STP_SIZE_TEXT];
+    int rc = try_threads();
+
+    snprintf(user, sizeof(user), soft == SIZE_MAX ? "unlimited" : "%zu", soft);
+    snprintf(pids, sizeof(pids), group == SIZE_MAX ? "none that can be read" : "%zu", group);
+    stp_doctor_say(doctor, rc == 0 ? STP_CHECK_OK : STP_CHECK_PROBLEM, "threads",
+                   "a PE has up to three threads of the library besides the program's: fabric "
+                   "progress, the proxy thread for device memory, the watch on the launcher",
+                   rc == 0 ? NULL
+                           : "raise the limit on processes and threads: ulimit -u unlimited; in a "
+                             "container: its pids limit (docker run --pids-limit=-1)",
+                   "three threads started: %s; ulimit -u: %s; limit of the cgroup: %s",
+                   rc == 0 ? "yes" : strerror(rc), user, pids);
+}
+
+/* ---- the rest ---------------------------------------------------------------- */
+
+static void host_dev_shm(struct stp_doctor *doctor)
+{
+    static const char why[] = "the provider shm keeps its queues and copies there; Steppe's own "
+                              "shared memory does not lie there";
+    bool used = strcmp(doctor->offers.provider, "shm") == 0;
+    struct statvfs fs;
+    char left[STP_SIZE_TEXT], all[STP_SIZE_TEXT];
+    bool writable = access("/dev/shm", W_OK | X_OK) == 0;
+    int error = errno;
+
+    if (statvfs("/dev/shm", &fs) != 0 || !writable) {
+        stp_doctor_say(doctor, used ? STP_CHECK_WARNING : STP_CHECK_NOTE, "/dev/shm", why,
+                       "mount -t tmpfs -o mode=1777 tmpfs /dev/shm (as root)", "cannot be used: %s",
+                       strerror(writable ? errno : error));
+        return;
+    }
+    stp_size_text((size_t)fs.f_bavail * fs.f_frsize, left);
+    stp_size_text((size_t)fs.f_blocks * fs.f_frsize, all);
+    stp_doctor_say(doctor, fs.f_bavail > 0 ? STP_CHECK_OK : STP_CHECK_WARNING, "/dev/shm", why,
+                   fs.f_bavail > 0 ? NULL
+                                   : "remove what is left over there, or docker run "
+                                     "--shm-size, or mount -o remount,size=4g /dev/shm",
+                   "%s free of %s; provider shm is %s", left, all, used ? "used" : "not used");
+}
+
+static void host_gpu(struct stp_doctor *doctor)
+{
+    const struct stp_kind *kind = stp_kind_find(SHMEM_DEVICE_GPU);
+    const struct stp_space_params wanted = {.nbytes = 65536, .device = -1, .n_pes = 1};
+    size_t devices = count_files("/dev/nvidia[0-9]*");
+    char text[256] = "";
+    bool usable;
+    bool lost;
+
+    if (!doctor->live) stp_kinds_find_devices(); /* else somebody has looked for devices */
+    usable = kind->probe(&wanted, text, sizeof(text)) == 0;
+    if (!doctor->live) stp_kinds_stop();
+    lost = !usable && devices > 0 && stp_env.gpu;
+    stp_doctor_say(
+        doctor, lost ? STP_CHECK_WARNING : STP_CHECK_OK, "gpu",
+        "spaces of device memory need the driver's library (libcuda.so.1) and its device "
+        "files; host memory needs neither",
+        lost ? "nvidia-smi tells whether the driver works; in a container, start it with "
+               "the devices and the driver's libraries (docker run --gpus all)"
+             : NULL,
+        "usable: %s: %s; device files /dev/nvidia*: %zu", usable ? "yes" : "no", text, devices);
+}
+
+void stp_doctor_host_limits(struct stp_doctor *doctor)
+{
+    host_memlock(doctor);
+    host_descriptors(doctor);
+    host_threads(doctor);
+    host_dev_shm(doctor);
+    host_gpu(doctor);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The doctor among PEs: joins the launcher without starting the library, and tries whether the PEs
+ * of a host can open each other's memory.
+ */
+#include "doctor.h"
+
+#include "boot/boot_internal.h"
+#include "core/job_state.h"
+#include "pmi/pmi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define JOB_PEERS_MAX 64 /* of this host that are tried; the first ones */
+
+/* How the other PEs of the host find this one's memory. */
+struct job_peer {
+    pid_t pid;
+    int fd;
+    uint64_t word; /* what is to be read there */
+};
+
+static const char launcher_why[] =
+    "PEs learn their numbers, their hosts and each other's addresses "
+    "from the launcher";
+
+/* ---- launcher ---------------------------------------------------------------- */
+
+static void say_launcher(struct stp_doctor *doctor)
+{
+    struct stp_pmi_details details;
+    char carries[128] = "it tells no limits";
+
+    stp_pmi_describe_client(&details);
+    if (details.key_max > 0)
+        snprintf(carries, sizeof(carries), "it carries keys of %d and values of %d characters",
+                 details.key_max, details.value_max);
+    stp_doctor_say(
+        doctor, STP_CHECK_OK, "launcher", launcher_why, NULL,
+        "%s (%s): %d PE%s on %d host%s; %s; what PEs publish is split into fragments of at "
+        "most %zu characters",
+        details.client, details.why, doctor->n_pes, doctor->n_pes > 1 ? "s" : "", doctor->n_hosts,
+        doctor->n_hosts > 1 ? "s" : "", carries, details.fragment);
+}
+
+static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_details *details)
+{
+    if (strcmp(details->client, "none") == 0)
+        stp_doctor_say(doctor, STP_CHECK_PROBLEM, "launcher", launcher_why,
+                       "start with oshrun, or srun --mpi=pmi2; SHMEM_PMI=single starts jobs of one "
+                       "PE each",
+                       "there is one whose interface this library does not have: %s", details->why);
+    else
+        stp_doctor_say(doctor, STP_CHECK_PROBLEM, "launcher", launcher_why,
+                       "start with oshrun; unset PMI_FD when it is left over from another job",
+                       "%s (%s): no session with it; the message on standard error says more",
+                       details->client, details->why);
+}
+
+/* ---- variables that nobody reads --------------------------------------------- */
+
+static void say_environment(struct stp_doctor *doctor)
+{
+    char name[64], found[512] = "";
+    const char *nearest;
+    size_t used = 0;
+
+    for (size_t at = 0; (nearest = stp_env_unknown(&at, name, sizeof(name))) != NULL;)
+        if (used < sizeof(found))
+            used += (size_t)snprintf(found + used, sizeof(found) - used, "%s%s%s%s%s",
+                                     used > 0 ? "; " : "", name, nearest[0] != '\0' ? " (is " : "",
+                                     nearest, nearest[0] != '\0' ? " meant?)" : "");
+    stp_doctor_say(doctor, used > 0 ? STP_CHECK_WARNING : STP_CHECK_OK, "variables",
+                   "a variable with a wrong name has no effect",
+                   used > 0 ? "correct or unset them; oshinfo environment lists those there are"
+                            : NULL,
+                   "%s", used > 0 ? found : "none of SHMEM_ or SMA_ that nothing reads");
+}
+
+static void count_local(struct stp_doctor *doctor)
+{
+    int *counts = calloc((size_t)doctor->n_hosts, sizeof(*counts));
+    int mine = stp_pmi_node_of(doctor->pe);
+
+    doctor->leads = true;
+    for (int pe = 0; counts != NULL && pe < doctor->n_pes; pe++) {
+        int host = stp_pmi_node_of(pe), n = ++counts[host];
+
+        if (host == mine && pe < doctor->pe) doctor->leads = false;
+        if (n > doctor->most_local) doctor->most_local = n;
+    }
+    doctor->n_local = counts != NULL ? counts[mine] : 1;
+    if (counts == NULL) doctor->most_local = 1;
+    free(counts);
+}
+
+/* Which interfaces reach the other hosts, by the same code as at the start of a job. */
+static void judge_networks(struct stp_doctor *doctor)
+{
+    if (doctor->leads) stp_network_publish_host(doctor->pe);
+    if (stp_pmi_fence() == 0 && doctor->leads)
+        doctor->n_networks = stp_network_judge_published(doctor->pe, doctor->n_pes, doctor->n_hosts,
+                                                         doctor->networks);
+}
+
+static void join_live(struct stp_doctor *doctor)
+{
+    doctor->pe = stp_rt.pe;
+    doctor->n_pes = stp_rt.n_pes;
+    doctor->n_hosts = stp_boot.n_hosts;
+    doctor->n_local = doctor->most_local = stp_rt.host_pes;
+    doctor->has_job = true;
+}
+
+/* Returns false when there is no launcher to join. */
+static bool join_launcher(struct stp_doctor *doctor)
+{
+    struct stp_pmi_details details;
+    struct stp_pmi_info info;
+
+    stp_pmi_describe_client(&details);
+    if (strcmp(details.client, "none") == 0 || stp_pmi_open(&info) != 0) {
+        say_no_launcher(doctor, &details);
+        return false;
+    }
+    doctor->has_job = strcmp(info.client, "single") != 0;
+    doctor->pe = info.rank;
+    doctor->n_pes = info.size;
+    doctor->n_hosts = info.n_nodes;
+    count_local(doctor);
+    if (doctor->n_hosts > 1) judge_networks(doctor);
+    return true;
+}
+
+void stp_doctor_join_job(struct stp_doctor *doctor)
+{
+    bool joined = true;
+
+    doctor->n_pes = doctor->n_hosts = doctor->n_local = doctor->most_local = 1;
+    doctor->leads = true;
+    if (doctor->live)
+        join_live(doctor);
+    else
+        joined = join_launcher(doctor);
+    if (joined) say_launcher(doctor);
+    say_environment(doctor);
+}
+
+/* ---- the PEs of a host -------------------------------------------------------- */
+
+/* Memory as init shares it. Returns 0 or errno. */
+static int show_memory(struct job_peer *peer)
+{
+    int fd = memfd_create("steppe-doctor", MFD_CLOEXEC), rc;
+
+    *peer = (struct job_peer){.pid = getpid(), .fd = fd, .word = (uint64_t)getpid() << 20 ^ 0x53a7};
+    if (fd < 0) return errno;
+    rc = stp_file_resize(fd, sizeof(peer->word));
+    if (rc != 0) return -rc;
+    if (pwrite(fd, &peer->word, sizeof(peer->word), 0) == sizeof(peer->word)) return 0;
+    return errno;
+}
+
+/* Open the memory of the peer as a PE of the node would. Returns 0 or errno. */
+static int open_memory(const struct job_peer *peer)
+{
+    uint64_t word = 0;
+    char path[64];
+    int fd, error = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)peer->pid, peer->fd);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return errno;
+    if (pread(fd, &word, sizeof(word), 0) != sizeof(word) || word != peer->word) error = ESTALE;
+    close(fd);
+    return error;
+}
+
+/* What a process that is no parent of this one may do with it; errno of each. */
+struct job_rights {
+    int open;
+    int copy; /* process_vm_readv */
+};
+
+static void try_from_child(struct job_peer *peer, struct job_rights *rights)
+{
+    uint64_t word = 0;
+    struct iovec local = {&word, sizeof(word)}, remote = {&peer->word, sizeof(peer->word)};
+
+    rights->open = open_memory(peer);
+    errno = 0;
+    rights->copy =
+        process_vm_readv(peer->pid, &local, 1, &remote, 1, 0) == sizeof(word) ? 0 : errno;
+}
+
+/* A child stands for another PE. False when there can be none. */
+static bool try_rights(struct job_peer *peer, struct job_rights *rights)
+{
+    int ends[2];
+    bool received = false;
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    child = fork();
+    if (child == 0) {
+        try_from_child(peer, rights);
+        _exit(write(ends[1], rights, sizeof(*rights)) != sizeof(*rights));
+    }
+    close(ends[1]);
+    if (child > 0) {
+        received = read(ends[0], rights, sizeof(*rights)) == sizeof(*rights);
+        waitpid(child, NULL, 0);
+    }
+    close(ends[0]);
+    return received;
+}
+
+/* Open the memory of the first PEs of this host. Returns how many failed; *error: the first. */
+static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
+{
+    int mine = stp_pmi_node_of(doctor->pe), n_bad = 0;
+
+    *n_tried = *error = 0;
+    for (int pe = 0; pe < doctor->n_pes && *n_tried < JOB_PEERS_MAX; pe++) {
+        struct job_peer peer;
+        size_t nbytes = 0;
+        char key[48];
+        int rc;
+
+        if (pe == doctor->pe || stp_pmi_node_of(pe) != mine) continue;
+        snprintf(key, sizeof(key), "doc.peer.%d", pe);
+        rc = -stp_pmi_get(pe, key, &peer, sizeof(peer), &nbytes);
+        if (rc == 0) rc = nbytes == sizeof(peer) ? open_memory(&peer) : EPROTO;
+        ++*n_tried;
+        if (rc != 0 && n_bad++ == 0) *error = rc;
+    }
+    return n_bad;
+}
+
+static const char node_why[] =
+    "PEs of a host share memory by opening /proc/PID/fd of each other; the "
+    "provider shm copies with process_vm_readv where it is allowed";
+static const char node_todo[] =
+    "run the PEs as one user, in one process namespace (containers: --pid=host, or one container a "
+    "host), from an executable that the user may read (chmod a+r), without file capabilities or "
+    "prctl(PR_SET_DUMPABLE, 0); or go on without: SHMEM_NODE=off";
+
+/* Writes what the kernel allows processes that are no parents: "0", or why it does not say. */
+static void yama_text(char *text, size_t len)
+{
+    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+
+    snprintf(text, len, "none");
+    if (file == NULL) return;
+    if (fgets(text, (int)len, file) != NULL) text[strcspn(text, "\n")] = '\0';
+    fclose(file);
+}
+
+static void say_node(struct stp_doctor *doctor, const struct job_rights *rights, const char *peers,
+                     bool peers_bad)
+{
+    char yama[32];
+    bool bad = rights->open != 0 || peers_bad;
+
+    yama_text(yama, sizeof(yama));
+    stp_doctor_say(doctor,
+                   bad && stp_env.node        ? STP_CHECK_PROBLEM
+                   : bad || rights->copy != 0 ? STP_CHECK_NOTE
+                                              : STP_CHECK_OK,
+                   "node sharing", node_why,
+                   bad ? node_todo
+                   : rights->copy != 0
+                       ? "only for jobs on the provider shm: sysctl kernel.yama.ptrace_scope=0 (as "
+                         "root); in a container: --cap-add=SYS_PTRACE"
+                       : NULL,
+                   "%sanother process opens this one's memory: %s; process_vm_readv: %s; "
+                   "kernel.yama.ptrace_scope: %s; dumpable: %d; SHMEM_NODE: %s",
+                   peers, rights->open == 0 ? "yes" : strerror(rights->open),
+                   rights->copy == 0 ? "yes" : strerror(rights->copy), yama, prctl(PR_GET_DUMPABLE),
+                   stp_env.node ? "on" : "off");
+}
+
+/* Lets the first PE of each host open the memory of the others. Returns false when some failed. */
+static bool meet_peers(const struct stp_doctor *doctor, const struct job_peer *peer, char *text,
+                       size_t len)
+{
+    int n_tried = 0, n_bad = 0, error = 0;
+    char key[48];
+
+    text[0] = '\0';
+    if (doctor->n_pes == 1 || doctor->live) return true;
+    snprintf(key, sizeof(key), "doc.peer.%d", doctor->pe);
+    stp_pmi_put(key, peer, sizeof(*peer));
+    if (stp_pmi_fence() == 0 && doctor->leads) n_bad = try_peers(doctor, &n_tried, &error);
+    stp_pmi_fence(); /* until here the first PE of the host may look at this one's memory */
+    snprintf(text, len, "PE %d opened the memory of %d of %d other PEs of its host%s%s; ",
+             doctor->pe, n_tried - n_bad, n_tried, n_bad > 0 ? ": " : "",
+             n_bad > 0 ? strerror(error) : "");
+    return n_bad == 0;
+}
+
+void stp_doctor_node_sharing(struct stp_doctor *doctor)
+{
+    struct job_peer peer;
+    struct job_rights rights = {0};
+    int error = show_memory(&peer);
+    char peers[160];
+    bool good = meet_peers(doctor, &peer, peers, sizeof(peers));
+
+    if (peer.fd < 0)
+        stp_doctor_say(doctor, STP_CHECK_PROBLEM, "node sharing", node_why,
+                       "allow memfd_create (seccomp profile of the container), or free descriptors "
+                       "(ulimit -n)",
+                       "memory cannot be shared: memfd_create: %s", stp_errno_text(error));
+    else if (!try_rights(&peer, &rights))
+        stp_doctor_say(doctor, STP_CHECK_NOTE, "node sharing", node_why, NULL,
+                       "could not be tried: no child process: %s", strerror(errno));
+    else
+        say_node(doctor, &rights, peers, !good);
+    if (peer.fd >= 0) close(peer.fd);
+}

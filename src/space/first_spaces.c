@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Spaces on this PE: handles, memory and registration, the first spaces at start, and what the
+ * environment says about spaces. How PEs agree on a new one is in create.c.
+ * Design: docs/design/spaces.md.
+ */
+#include "space_lifecycle.h"
+
+#include "coll/coll.h"
+#include "rma/rma.h"
+#include "spaces/cuda/pinned_host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define SPACE_PAGE 4096
+#define SPACE_WHY 256                   /* room for a reason */
+#define SPACE_DUMPED ((size_t)16 << 20) /* of the internal space: most programs use no more */
+
+/* ---- local halves ---------------------------------------------------------------- */
+
+/*
+ * Make [base, base + nbytes) the region of the space. Hosts always take part in the fabric;
+ * devices where the provider reaches them.
+ */
+static int space_register(struct stp_space *space, void *base, size_t nbytes,
+                          struct stp_fabric_region *mine)
+{
+    const struct stp_device_ops *device = space->kind != NULL ? space->kind->device : NULL;
+    bool entered;
+    int rc;
+
+    *mine = (struct stp_fabric_region){0};
+    if (!stp_rt.has_fabric) return 0;
+    entered = device != NULL && device->enter(space);
+    rc = stp_rt.fabric.region_add(space->number, base, nbytes,
+                                  device != NULL ? STP_MEMORY_CUDA : STP_MEMORY_HOST, space->device,
+                                  mine);
+    if (entered) device->leave();
+    if (device != NULL && rc == -EOPNOTSUPP) return 0;       /* staged then */
+    if (rc != 0 && !space->host && device == NULL) return 0; /* and so are private pages */
+    if (rc != 0) return rc;
+    space->key = mine->key;
+    space->registered = true;
+    return 0;
+}
+
+static void space_unregister(struct stp_space *space)
+{
+    /* at finalize the fabric has gone first, and the regions with it */
+    if (space->registered && stp_rt.has_fabric) stp_rt.fabric.region_remove(space->number);
+    space->registered = false;
+}
+
+/* SHMEM_SYMMETRIC_SIZE=0: the default space has a page, of which malloc gives nothing. */
+static bool space_has_no_heap(const struct stp_space *space)
+{
+    return space->number == STP_SPACE_HEAP && stp_env.symmetric.max == 0;
+}
+
+/* What is one block has it from the start: the heap may end behind the memory then. */
+static int space_make_heap(struct stp_space *space)
+{
+    size_t more = space->whole ? STP_HEAP_ALIGN - 1 : 0, offset;
+    int rc = stp_heap_create(space_has_no_heap(space) ? 0 : space->nbytes + more, &space->heap);
+
+    if (rc != 0 || !space->whole) return rc;
+    rc = stp_heap_alloc(space->heap, space->nbytes, 0, &offset);
+    if (rc == 0) return 0;
+    stp_heap_destroy(space->heap);
+    space->heap = NULL;
+    return rc;
+}
+
+int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
+                   struct stp_part_export *share, struct stp_fabric_region *mine)
+{
+    int rc = stp_space_register_by_number(space); /* names the fabric region: before there is one */
+
+    *share = (struct stp_part_export){.pe = stp_rt.pe};
+    *mine = (struct stp_fabric_region){0};
+    if (rc != 0) return rc;
+    rc = space->kind->create(space, params, share);
+    if (rc != 0) goto err_claim;
+    if (with_heap) {
+        rc = space_make_heap(space);
+        if (rc != 0) goto err_kind;
+        rc = stp_space_restore_named_blocks(space);
+        if (rc != 0) goto err_heap;
+    }
+    rc = space_register(space, space->base, space->nbytes, mine);
+    if (rc != 0) goto err_heap;
+    stp_space_lookup_insert(space);
+    return 0;
+
+err_heap:
+    stp_heap_destroy(space->heap);
+    space->heap = NULL;
+err_kind:
+    space->kind->destroy(space);
+err_claim:
+    stp_space_unregister_number(space);
+    return rc;
+}
+
+void stp_space_shut(struct stp_space *space)
+{
+    stp_space_lookup_remove(space);
+    space_unregister(space);
+    stp_heap_destroy(space->heap);
+    space->heap = NULL;
+    stp_pinned_unregister_space(space);
+    if (space->kind != NULL) space->kind->destroy(space);
+    stp_space_unregister_number(space);
+}
+
+struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes)
+{
+    struct stp_space *space = stp_space_struct_alloc();
+
+    if (space == NULL) return NULL;
+    space->kind = kind;
+    space->host = kind == NULL || kind->host;
+    space->device = -1;
+    space->offset = SIZE_MAX;
+    space->nbytes = (nbytes + SPACE_PAGE - 1) & ~(size_t)(SPACE_PAGE - 1);
+    if (space->nbytes == 0) space->nbytes = SPACE_PAGE;
+    space->max_bytes = space->nbytes;
+    space->n_extents = 1;
+    return space;
+}
+
+void stp_space_set_max(struct stp_space *space, size_t max_bytes)
+{
+    max_bytes = (max_bytes + SPACE_PAGE - 1) & ~(size_t)(SPACE_PAGE - 1);
+    if (max_bytes <= space->nbytes) return;
+    space->max_bytes = max_bytes;
+    space->may_grow = true;
+}
+
+uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world)
+{
+    uint64_t caps = SHMEM_SPACE_CAP_RMA | SHMEM_SPACE_CAP_COLLECTIVES | SHMEM_SPACE_CAP_ATOMICS;
+
+    if (space->kind->device == NULL) caps |= SHMEM_SPACE_CAP_DIRECT_ACCESS;
+    if (world) caps |= SHMEM_SPACE_CAP_WORLD_ACCESS;
+    return ident ? caps | SHMEM_SPACE_CAP_IDENT_ADDR : caps;
+}
+
+/* ---- the first spaces --------------------------------------------------------------- */
+
+/* Where a space of the window may lie at start, when every PE's records are still the same. */
+static void space_find_first(struct stp_space *space, bool with_heap)
+{
+    if (!space->kind->in_window) return;
+    /* shmem_align can promise what the heap's base has */
+    space->offset =
+        stp_window_find(space->max_bytes, with_heap ? STP_WINDOW_ALIGN : STP_RANGE_ALIGN, 0);
+    if (space->offset == SIZE_MAX)
+        space->offset = stp_window_find(space->max_bytes, STP_RANGE_ALIGN, 0);
+    if (space->offset == SIZE_MAX)
+        stp_fatal("shmem_init",
+                  "a space of %zu bytes does not fit the window: raise "
+                  "SHMEM_WINDOW_SIZE",
+                  space->max_bytes);
+}
+
+static struct stp_space_params space_params(size_t nbytes)
+{
+    return (struct stp_space_params){.nbytes = nbytes,
+                                     .max_bytes = nbytes,
+                                     .device = -1,
+                                     .numa_node = -1,
+                                     .pe = stp_rt.pe,
+                                     .n_pes = stp_rt.n_pes};
+}
+
+static void space_init_internal(struct stp_fabric_region *mine)
+{
+    size_t nbytes = stp_coll_lay_out_internal(stp_window_capacity());
+    struct stp_space_params params = space_params(nbytes);
+    struct stp_space *space = stp_space_prepare(stp_kind_find(SHMEM_DEVICE_CPU), nbytes);
+    struct stp_part_export share;
+
+    if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
+    space->number = STP_SPACE_INTERNAL;
+    space_find_first(space, false);
+    if (stp_space_open(space, &params, false, &share, mine) != 0)
+        stp_fatal("shmem_init", "cannot create a space of %zu bytes", space->nbytes);
+    /* It has room for more teams than there ever are, and a core dump has the holes, too. */
+    if (space->nbytes > SPACE_DUMPED)
+        madvise(space->base + SPACE_DUMPED, space->nbytes - SPACE_DUMPED, MADV_DONTDUMP);
+}
+
+static struct stp_space *space_prepare_part(const struct stp_data_segment_part *part)
+{
+    struct stp_space *space = stp_space_prepare(NULL, part->nbytes);
+
+    if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
+    space->number = STP_SPACE_DATA;
+    space->base = part->base;
+    space->at = part->at;
+    stp_space_allow_implicit_use(space);
+    return space;
+}
+
+/*
+ * The data segment is a space without a heap and without a kind: it was there before us. It is one
+ * region of the fabric, and an entry of the registry for each part.
+ */
+static void space_init_data(struct stp_fabric_region *mine)
+{
+    struct stp_space *first, *last;
+    char *in_one = NULL;
+
+    if (stp_data_segment.n_parts == 0) return;
+    first = last = space_prepare_part(&stp_data_segment.parts[0]);
+    (void)stp_space_register_by_number(first); /* nobody else is there yet */
+    if (stp_rt.has_fabric) in_one = stp_data_segment_alias_whole();
+    if ((stp_rt.has_fabric && in_one == NULL) ||
+        space_register(first, in_one, stp_data_segment.nbytes, mine) != 0)
+        stp_fatal("shmem_init", "cannot register globals and statics with the fabric");
+    stp_space_lookup_insert(first);
+    for (unsigned i = 1; i < stp_data_segment.n_parts; i++) {
+        last->next_part = space_prepare_part(&stp_data_segment.parts[i]);
+        last = last->next_part;
+        last->registered = first->registered;
+        last->key = first->key;
+        stp_space_lookup_insert(last);
+    }
+}
+
+static void space_fini_parts(struct stp_space *first)
+{
+    while (first->next_part != NULL) {
+        struct stp_space *part = first->next_part;
+
+        first->next_part = part->next_part;
+        stp_space_lookup_remove(part);
+        stp_space_struct_free(part);
+    }
+}
+
+/*
+ * Makes the heap of the standard, or a page of host memory where SHMEM_SYMMETRIC_SIZE is 0. A PE
+ * without memory of the default kind says so in its PE info, and all PEs end together.
+ */
+static void space_init_heap(struct stp_pe_info *pe_info)
+{
+    int type = stp_env.symmetric.max == 0 ? SHMEM_DEVICE_CPU : stp_env.default_space;
+    const struct stp_kind *kind = stp_kind_find(type);
+    struct stp_space_params params = space_params(stp_env.symmetric.size);
+    struct stp_space *space;
+
+    if (kind->probe(&params, pe_info->no_heap, sizeof(pe_info->no_heap)) != 0) return;
+    pe_info->no_heap[0] = '\0';
+    if (stp_env.symmetric.max > stp_env.symmetric.size &&
+        (kind->traits & STP_HAS(STP_TRAIT_GROWS)) == 0) {
+        snprintf(pe_info->no_heap, sizeof(pe_info->no_heap),
+                 "SHMEM_SYMMETRIC_SIZE asks for growth, and memory of kind %s does not grow",
+                 kind->name);
+        return;
+    }
+    space = stp_space_prepare(kind, stp_env.symmetric.size);
+    if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
+    space->number = STP_SPACE_HEAP;
+    space->handle = SHMEM_SPACE_DEFAULT;
+    space->permanent = true;
+    stp_space_set_max(space, stp_env.symmetric.max);
+    params.nbytes = space->nbytes;
+    params.max_bytes = space->max_bytes;
+    space_find_first(space, true);
+    if (space->kind->admit(&params) != 0 ||
+        stp_space_open(space, &params, true, &pe_info->heap_share,
+                       &pe_info->regions[STP_SPACE_HEAP]) != 0) {
+        snprintf(pe_info->no_heap, sizeof(pe_info->no_heap),
+                 "SHMEM_SYMMETRIC_SIZE of %zu bytes could not be allocated", space->nbytes);
+        stp_space_struct_free(space);
+        return;
+    }
+    pe_info->heap_registered = space->registered;
+}
+
+static void (*space_on_change)(const struct stp_space *space, int by);
+
+void stp_space_make_first(struct stp_pe_info *pe_info,
+                          void (*on_change)(const struct stp_space *space, int by))
+{
+    space_on_change = on_change;
+    space_init_internal(&pe_info->regions[STP_SPACE_INTERNAL]);
+    space_init_data(&pe_info->regions[STP_SPACE_DATA]);
+    space_init_heap(pe_info);
+}
+
+void stp_space_notify_change(const struct stp_space *space, int by)
+{
+    space_on_change(space, by);
+}
+
+/* Everybody has a heap, or the exchange of PE infos would have ended: how do we reach it? */
+void stp_space_attach(void)
+{
+    struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
+    struct stp_space *heap = stp_space_at(STP_SPACE_HEAP);
+
+    heap->on_fabric = stp_rt.has_fabric && stp_boot_heap_registered();
+    internal->on_fabric = stp_rt.has_fabric;
+    for (int local = 0; local < stp_win.n_view; local++) {
+        const struct stp_pe_info *pe_info = stp_boot_local_pe_info(stp_local_pe(local));
+        struct stp_part_export nothing = {.pe = pe_info->pe};
+        if (internal->kind->attach(internal, local, &nothing) != 0 ||
+            heap->kind->attach(heap, local, &pe_info->heap_share) != 0)
+            stp_fatal("shmem_init", "cannot reach the symmetric memory of PE %d", pe_info->pe);
+    }
+}
+
+/* The largest power of two that every member's base is a multiple of. */
+static void space_measure_heap(struct stp_space *heap)
+{
+    int64_t of_base = (int64_t)((uintptr_t)heap->base & -(uintptr_t)heap->base);
+    int64_t facts[3] = {-of_base, (int64_t)(uintptr_t)heap->base, -(int64_t)(uintptr_t)heap->base};
+
+    if (heap->kind->in_window) {
+        size_t of_offset = heap->offset & -heap->offset;
+        heap->base_align = of_offset < STP_WINDOW_ALIGN ? of_offset : STP_WINDOW_ALIGN;
+        heap->caps = stp_space_caps(heap, stp_rt.ident_addr, true);
+        return;
+    }
+    stp_coll_agree(stp_team_world, facts, 3);
+    heap->base_align = (size_t)-facts[0];
+    heap->caps = stp_space_caps(heap, facts[1] == -facts[2], true);
+}
+
+struct stp_fabric_region *stp_space_gather_regions_if_used(struct stp_space *space,
+                                                           const struct stp_fabric_region *mine,
+                                                           const char *fn)
+{
+    const struct stp_team *team = space->team;
+    struct stp_fabric_region *all, *by_pe;
+
+    if (!stp_rt.fabric.peer_table) return NULL;
+    all = malloc((size_t)team->n_pes * sizeof(*all));
+    by_pe = calloc((size_t)stp_rt.n_pes, sizeof(*by_pe));
+    if (all == NULL || by_pe == NULL) stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
+    stp_coll_gather(space->team, all, mine, sizeof(*all));
+    for (int rank = 0; rank < team->n_pes; rank++)
+        by_pe[stp_team_pe(team, rank)] = all[rank];
+    free(all);
+    return by_pe;
+}
+
+int stp_space_pin_peers(struct stp_space *space, size_t from, size_t to, char *why, size_t len)
+{
+    const struct stp_team_hierarchy *plan = &space->team->plan;
+    int rc = 0;
+
+    for (int i = 0; i < plan->n_local && rc == 0; i++)
+        if (plan->local_pes[i] != stp_rt.pe)
+            rc = stp_pinned_register(space, stp_local_of(plan->local_pes[i]), from, to, why, len);
+    return rc;
+}
+
+/*
+ * SHMEM_PIN_HEAP, which is equal on all PEs: where one PE cannot pin its heap, none does, and the
+ * program goes on without.
+ */
+static void space_pin_heap(struct stp_space *heap)
+{
+    struct stp_space_params params = space_params(heap->nbytes);
+    char why[SPACE_WHY] = "";
+    int64_t failed;
+
+    if (!stp_env.pin_heap || !heap->host || space_has_no_heap(heap)) return;
+    failed = stp_pinned_register_space(heap, &params) != 0;
+    stp_coll_agree(stp_team_world, &failed, 1);
+    if (failed == 0) {
+        failed = stp_space_pin_peers(heap, 0, heap->nbytes, why, sizeof(why)) != 0;
+        stp_coll_agree(stp_team_world, &failed, 1);
+    }
+    if (failed == 0) return;
+    if (why[0] != '\0') stp_error("host memory cannot be pinned for GPUs: %s", why);
+    stp_pinned_unregister_peers(heap);
+    stp_pinned_unregister_space(heap);
+    if (stp_rt.pe == 0) stp_warn("shmem_init: SHMEM_PIN_HEAP: the default heap is not pinned");
+}
+
+/* As of other spaces, but that its parts are there: none has been touched. */
+static void space_admit_heap(struct stp_space *heap)
+{
+    struct stp_space_params params = space_params(heap->nbytes);
+    int64_t failed = stp_space_check_host_fit(heap, stp_team_world, &params, "shmem_init") != 0;
+
+    if (heap->kind->claim == NULL) return;
+    stp_coll_agree(stp_team_world, &failed, 1);
+    if (failed != 0)
+        stp_fatal("shmem_init",
+                  "SHMEM_SYMMETRIC_SIZE is %zu bytes, which the PEs of a host do not have together",
+                  heap->nbytes);
+}
+
+void stp_space_finish_heap_setup(void)
+{
+    struct stp_space *heap = stp_space_at(STP_SPACE_HEAP);
+
+    heap->team = heap->user_team = stp_team_world;
+    space_admit_heap(heap);
+    space_measure_heap(heap);
+    space_pin_heap(heap);
+    stp_space_allow_implicit_use(heap);
+    stp_space_notify_change(heap, 1);
+    if (heap->host) return;
+    if (heap->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
+    if (stp_rt.n_pes > 1) stp_stage_server_start();
+    stp_bounce_preallocate();
+}
+
+void stp_space_detach_all(void)
+{
+    for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++) {
+        struct stp_space *space = stp_space_at(n);
+        if (space == NULL || space->kind == NULL) continue;
+        stp_pinned_unregister_peers(space);
+        stp_kind_detach(space);
+    }
+}
+
+void stp_space_fini(void)
+{
+    for (unsigned n = STP_SPACE_NUMBERS; n-- > 0;) {
+        struct stp_space *space = stp_space_at(n);
+        if (space == NULL) continue;
+        space_fini_parts(space);
+        stp_space_shut(space);
+        stp_space_struct_free(space);
+    }
+    stp_space_forget_constants();
+}
+
+/* ---- the environment ------------------------------------------------------------------ */
+
+void stp_space_create_env(void)
+{
+    for (int type = 0; type < STP_N_DEVICE_TYPES; type++) {
+        shmem_space_config_t config = {(shmem_device_type_t)type, stp_env.kind_size[type],
+                                       SHMEM_SPACE_FLAG_DEFAULT};
+        struct stp_space *space;
+        struct stp_team *team;
+
+        if (!stp_env.kind_enabled[type]) continue;
+        if (stp_space_make(&config, NULL, false, &space, &team, "shmem_init") != 0)
+            stp_fatal("shmem_init",
+                      "SHMEM_ENABLE_%s is on, and its space of %zu bytes a PE "
+                      "(SHMEM_%s_SYMMETRIC_SIZE) cannot be made",
+                      stp_space_type_name(type), config.size, stp_space_type_name(type));
+        if (space == NULL) continue;
+        stp_space_allow_implicit_use(space);
+        space->permanent = true;
+        team->predefined = true;
+        team->handle = (shmem_team_t)((uintptr_t)SHMEM_TEAM_CPU + (uintptr_t)type);
+        stp_space_set_constant(type, space);
+    }
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the others know a PE by, beside the provider: a liveness socket, a listening socket that is
+ * never accepted from, on which the kernel answers while the process lives, stopped or busy; and
+ * under the same address a socket for datagrams, on which the PEs tell each other what ends the
+ * job. Both are closed by the kernel when the process ends or runs another program, and by hand in
+ * a forked child, which must not pass for its parent; so is the provider's listening socket. Who
+ * looks at liveness sockets: peer_failure.c. Design: docs/design/security.md.
+ */
+#include "ofi.h"
+
+#include "failures.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BACKLOG 4096   /* links of others that the kernel keeps for us */
+#define PORTS_TRIED 16 /* until a port is free for both sockets */
+#define LOCAL_RANDOM 8 /* bytes of a local name */
+#define NOTICES_A_LOOK 64
+#define NOTICE_MAGIC 0x7374657070654e31u
+
+_Static_assert(sizeof(struct stp_ofi_liveness_addr) == STP_OFI_LIVENESS,
+               "ofi.h says how long it is");
+
+static struct {
+    int listen_fd;
+    int notice_fd;
+    struct stp_ofi_liveness_addr mine;
+    bool connected; /* the liveness sockets of all PEs are known */
+    bool atfork;
+    bool said; /* that there is no liveness socket */
+} life = {.listen_fd = -1, .notice_fd = -1};
+
+/* A notice as it travels. PEs of a job have the same build. */
+struct datagram {
+    uint64_t magic;
+    uint64_t token; /* of the job */
+    struct stp_notice notice;
+};
+
+/* ---- addresses ------------------------------------------------------------- */
+
+socklen_t stp_ofi_liveness_sockaddr(const struct stp_ofi_liveness_addr *line,
+                                    struct sockaddr_storage *out)
+{
+    struct sockaddr_in *in4 = (struct sockaddr_in *)out;
+    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
+    struct sockaddr_un *local = (struct sockaddr_un *)out;
+
+    memset(out, 0, sizeof(*out));
+    switch (line->family) {
+    case STP_OFI_LINE_IP4:
+        in4->sin_family = AF_INET;
+        in4->sin_port = line->port;
+        memcpy(&in4->sin_addr, line->at, sizeof(in4->sin_addr));
+        return sizeof(*in4);
+    case STP_OFI_LINE_IP6:
+        in6->sin6_family = AF_INET6;
+        in6->sin6_port = line->port;
+        memcpy(&in6->sin6_addr, line->at, sizeof(in6->sin6_addr));
+        return sizeof(*in6);
+    default: /* a name of the abstract kind, which no file system holds: a zero, then bytes */
+        local->sun_family = AF_UNIX;
+        memcpy(local->sun_path + 1, line->at, sizeof(line->at));
+        return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + sizeof(line->at));
+    }
+}
+
+static bool line_from(struct stp_ofi_liveness_addr *line, const struct sockaddr *addr)
+{
+    memset(line, 0, sizeof(*line));
+    if (addr->sa_family == AF_INET) {
+        line->family = STP_OFI_LINE_IP4;
+        memcpy(line->at, &((const struct sockaddr_in *)addr)->sin_addr, 4);
+    } else if (addr->sa_family == AF_INET6) {
+        line->family = STP_OFI_LINE_IP6;
+        memcpy(line->at, &((const struct sockaddr_in6 *)addr)->sin6_addr, 16);
+    }
+    return line->family != STP_OFI_LINE_NONE;
+}
+
+/* Adapters have addresses of their own kind: take the host's first interface then. */
+static bool line_of_host(struct stp_ofi_liveness_addr *line)
+{
+    struct ifaddrs *all;
+    bool found = false;
+
+    if (getifaddrs(&all) != 0) return false;
+    for (struct ifaddrs *at = all; at != NULL && !found; at = at->ifa_next)
+        if (at->ifa_addr != NULL && at->ifa_addr->sa_family == AF_INET &&
+            (at->ifa_flags & (IFF_UP | IFF_RUNNING | IFF_LOOPBACK)) == (IFF_UP | IFF_RUNNING))
+            found = line_from(line, at->ifa_addr);
+    freeifaddrs(all);
+    return found;
+}
+
+uint64_t stp_ofi_shm_here(void)
+{
+    struct stat st;
+
+    return stat(STP_OFI_SHM_DIRECTORY, &st) == 0 ? (uint64_t)st.st_dev : 0;
+}
+
+/*
+ * PEs of one host: a name that nobody else guesses or takes by accident, and behind it where the
+ * provider's memory is, which the others compare (dev_shm_check.c).
+ */
+static bool line_of_process(struct stp_ofi_liveness_addr *line)
+{
+    uint64_t here = stp_ofi_shm_here();
+
+    memset(line, 0, sizeof(*line));
+    line->family = STP_OFI_LINE_LOCAL;
+    memcpy(line->at + LOCAL_RANDOM, &here, sizeof(here));
+    return getrandom(line->at, LOCAL_RANDOM, 0) == LOCAL_RANDOM;
+}
+
+/* Where this PE's liveness socket is to be, from the provider's address. */
+static bool line_choose(struct stp_ofi_liveness_addr *line, const struct sockaddr *name)
+{
+    if (stp_ofi.info->addr_format == FI_ADDR_STR) return line_of_process(line);
+    return (stp_ofi_speaks_ip() && line_from(line, name)) || line_of_host(line);
+}
+
+bool stp_ofi_speaks_ip(void)
+{
+    uint32_t format = stp_ofi.info->addr_format;
+
+    return format == FI_SOCKADDR || format == FI_SOCKADDR_IN || format == FI_SOCKADDR_IN6;
+}
+
+/* The progress thread asks, and who ends the job: as soon as the sockets are open. */
+static bool is_connected(void)
+{
+    /* Pairs with the release store in stp_ofi_liveness_set_known(). */
+    return __atomic_load_n(&life.connected, __ATOMIC_ACQUIRE);
+}
+
+static struct stp_ofi_liveness_addr published_by(int pe)
+{
+    struct stp_ofi_liveness_addr line;
+
+    memcpy(&line, stp_ofi.world + (size_t)(pe + 1) * stp_ofi.addr_len - sizeof(line), sizeof(line));
+    return line;
+}
+
+struct stp_ofi_liveness_addr stp_ofi_liveness_addr_of(int pe)
+{
+    if (!is_connected()) return (struct stp_ofi_liveness_addr){.family = STP_OFI_LINE_NONE};
+    return published_by(pe);
+}
+
+const char *stp_ofi_liveness_where(int pe, char *text, size_t len)
+{
+    struct stp_ofi_liveness_addr line = stp_ofi_liveness_addr_of(pe);
+    int family = line.family == STP_OFI_LINE_IP4 ? AF_INET : AF_INET6;
+
+    if (line.family == STP_OFI_LINE_LOCAL)
+        snprintf(text, len, "this host");
+    else if (line.family == STP_OFI_LINE_NONE ||
+             inet_ntop(family, line.at, text, (socklen_t)len) == NULL)
+        snprintf(text, len, "its host");
+    return text;
+}
+
+/* ---- this PE's liveness socket ------------------------------------------------------ */
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}
+
+/*
+ * A child must not keep its parent's liveness socket alive, nor anything else that answers for it.
+ */
+static void close_in_child(void)
+{
+    close_fd(&life.listen_fd);
+    close_fd(&life.notice_fd);
+    stp_ofi_listener_close_in_child();
+}
+
+/* A socket of the type at the address. Its descriptor, or -errno. */
+static int socket_at(const struct stp_ofi_liveness_addr *line, int type)
+{
+    struct sockaddr_storage addr;
+    socklen_t len = stp_ofi_liveness_sockaddr(line, &addr);
+    int fd = socket(addr.ss_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0) return -errno;
+    if (bind(fd, (struct sockaddr *)&addr, len) != 0 ||
+        (type == SOCK_STREAM && listen(fd, BACKLOG) != 0)) {
+        int rc = -errno;
+
+        close(fd);
+        return rc;
+    }
+    return fd;
+}
+
+/* The port that the kernel chose. */
+static uint16_t port_of(int fd)
+{
+    struct sockaddr_storage addr;
+    socklen_t len = sizeof(addr);
+
+    if (getsockname(fd, (struct sockaddr *)&addr, &len) != 0) return 0;
+    return stp_ofi_port_of((struct sockaddr *)&addr);
+}
+
+/* Both sockets at one address; that for datagrams only if it can be had. 0 or -errno. */
+static int open_at(struct stp_ofi_liveness_addr *line)
+{
+    for (int i = 0; i < PORTS_TRIED; i++) {
+        line->port = 0;
+        life.listen_fd = socket_at(line, SOCK_STREAM);
+        if (life.listen_fd < 0) return life.listen_fd;
+        line->port = port_of(life.listen_fd);
+        life.notice_fd = socket_at(line, SOCK_DGRAM);
+        if (life.notice_fd != -EADDRINUSE || i == PORTS_TRIED - 1) break;
+        close_fd(&life.listen_fd);
+    }
+    if (life.notice_fd < 0) life.notice_fd = -1;
+    return 0;
+}
+
+void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out)
+{
+    struct stp_ofi_liveness_addr line = life.mine;
+
+    if (life.listen_fd < 0 && line_choose(&line, provider_addr)) {
+        int rc = open_at(&line);
+
+        if (rc < 0) {
+            /* Asked for again with each address. */
+            stp_ofi.core->log(life.said ? STP_LOG_DEBUG : STP_LOG_WARN,
+                              "fabric: no socket by which others notice the end of this pe "
+                              "at once (%s)",
+                              stp_errno_text(-rc));
+            life.said = true;
+            life.listen_fd = -1;
+            line.family = STP_OFI_LINE_NONE;
+        } else if (stp_ofi_speaks_ip()) {
+            /* A peer that doubts that this process lives connects to that socket, too. */
+            stp_ofi_listener_find(provider_addr);
+        }
+    }
+    if (!life.atfork) life.atfork = pthread_atfork(NULL, NULL, close_in_child) == 0;
+    life.mine = line;
+    memcpy(mine_out, &line, sizeof(line));
+}
+
+uint64_t stp_ofi_shm_of(int pe)
+{
+    struct stp_ofi_liveness_addr line = published_by(pe);
+    uint64_t there;
+
+    memcpy(&there, line.at + LOCAL_RANDOM, sizeof(there));
+    return there;
+}
+
+void stp_ofi_liveness_set_known(void)
+{
+    /* Pairs with the acquire in is_connected(): who sees it sees the addresses. */
+    __atomic_store_n(&life.connected, true, __ATOMIC_RELEASE);
+}
+
+void stp_ofi_liveness_close_sockets(void)
+{
+    close_fd(&life.listen_fd);
+    close_fd(&life.notice_fd);
+    __atomic_store_n(&life.connected, false, __ATOMIC_RELAXED);
+    life.mine = (struct stp_ofi_liveness_addr){.family = STP_OFI_LINE_NONE};
+}
+
+/* ---- notices -------------------------------------------------------------------- */
+
+int stp_ofi_notice_fd(void)
+{
+    return life.notice_fd;
+}
+
+static void send_to(const struct datagram *datagram, int pe)
+{
+    struct stp_ofi_liveness_addr line = stp_ofi_liveness_addr_of(pe);
+    struct sockaddr_storage addr;
+    socklen_t len;
+
+    if (line.family == STP_OFI_LINE_NONE || line.family != life.mine.family) return;
+    len = stp_ofi_liveness_sockaddr(&line, &addr);
+    sendto(life.notice_fd, datagram, sizeof(*datagram), MSG_DONTWAIT | MSG_NOSIGNAL,
+           (struct sockaddr *)&addr, len);
+}
+
+void stp_ofi_notice_send_pow2_peers(const struct stp_notice *notice)
+{
+    struct datagram datagram;
+    int pe = stp_ofi.core->pe, n_pes = stp_ofi.core->n_pes, saved = errno;
+
+    if (life.notice_fd < 0 || !is_connected()) return;
+    memset(&datagram, 0, sizeof(datagram)); /* padding, too */
+    datagram.magic = NOTICE_MAGIC;
+    datagram.token = stp_ofi.core->job_token;
+    datagram.notice = *notice;
+    for (int64_t step = 1; step < n_pes; step *= 2) {
+        send_to(&datagram, (int)((pe + step) % n_pes));
+        send_to(&datagram, (int)((pe + n_pes - step) % n_pes));
+    }
+    errno = saved;
+}
+
+static bool datagram_is_sound(const struct datagram *datagram)
+{
+    const struct stp_notice *notice = &datagram->notice;
+
+    return datagram->magic == NOTICE_MAGIC && datagram->token == stp_ofi.core->job_token &&
+           notice->pe >= 0 && notice->pe < stp_ofi.core->n_pes;
+}
+
+void stp_ofi_notice_read_socket(void)
+{
+    struct datagram datagram;
+
+    if (life.notice_fd < 0) return;
+    for (int i = 0; i < NOTICES_A_LOOK; i++) {
+        ssize_t n = recv(life.notice_fd, &datagram, sizeof(datagram), MSG_DONTWAIT | MSG_TRUNC);
+
+        if (n < 0) return;
+        if (n == (ssize_t)sizeof(datagram) && datagram_is_sound(&datagram))
+            stp_ofi.core->on_notice(&datagram.notice);
+    }
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Turns of operations whose loss providers do not report.
+ * Design: docs/design/messages.md.
+ */
+#include "lost_op_detect.h"
+
+#define BEING_POSTED ((uint64_t)1 << 63)
+#define MISSES 2 /* questions answered first before an operation counts as lost */
+
+struct look {
+    uint64_t turn;
+    bool lost;
+};
+
+static unsigned long long turns;
+
+uint64_t stp_ofi_post_seq_next(void)
+{
+    /* Pairs with nothing: each number is given once. */
+    return __atomic_fetch_add(&turns, 1, __ATOMIC_SEQ_CST) + 1;
+}
+
+uint64_t stp_ofi_post_seq_begin_post(struct stp_ofi_req *req)
+{
+    uint64_t begun = BEING_POSTED | req->uses; /* another when the request is used again */
+
+    __atomic_store_n(&req->turn, begun, __ATOMIC_RELAXED);
+    return begun;
+}
+
+void stp_ofi_post_seq_mark_posted(struct stp_ofi_req *req, uint64_t begun)
+{
+    __atomic_compare_exchange_n(&req->turn, &begun, stp_ofi_post_seq_next(), false,
+                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static bool is_older(const struct stp_ofi_req *req, uint64_t turn)
+{
+    uint64_t own = __atomic_load_n(&req->turn, __ATOMIC_RELAXED);
+
+    return own != 0 && (own & BEING_POSTED) == 0 && own < turn;
+}
+
+static void count_missed(struct stp_ofi_req *req, void *arg)
+{
+    struct look *look = arg;
+
+    if (is_older(req, look->turn) && stp_ofi_counts_on(req) != &stp_ofi.abandoned &&
+        ++req->missed == MISSES)
+        look->lost = true;
+}
+
+bool stp_ofi_post_seq_older_is_lost(struct stp_ofi_pool *pool, int pe, uint64_t turn)
+{
+    struct look look = {.turn = turn};
+
+    stp_ofi_req_each(pool, pe, count_missed, &look);
+    return look.lost;
+}

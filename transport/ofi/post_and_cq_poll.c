@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From post to completion: the one place that hands operations to libfabric and retries them,
+ * the one place that reads the completion queue, and the waits built on them. Any failure ends
+ * the job with the operation and the target.
+ * Design: docs/design/fabric.md.
+ */
+#include "ofi.h"
+
+#include "am.h"
+#include "batch.h"
+#include "failures.h"
+#include "am_ack_delay.h"
+#include "lost_op_detect.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH 16
+#define MARK_BITS 10
+#define POSTS_A_DRAIN 64 /* a power of two, as the next */
+#define POLLS_A_SERVE 8
+#define POLLS_A_FLUSH 64
+#define WAITS_A_LOOK 1024 /* a wait looks at the clock that often, */
+#define POLLS_A_LOOK 4096 /* and waits for what others do that often */
+
+/*
+ * Delivery, not transmission: only then is the data visible at the target. With each operation:
+ * libfabric 1.17's net does not heed it as a default of the endpoint.
+ */
+#define WRITE_FLAGS (FI_COMPLETION | FI_DELIVERY_COMPLETE)
+
+/* Several puts in one write: one system call at either end, and one answer. */
+static ssize_t post_pieces(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+{
+    struct stp_ofi_piece pieces[STP_OFI_PIECES];
+    struct iovec iov[STP_OFI_PIECES];
+    struct fi_rma_iov rma[STP_OFI_PIECES];
+    struct fi_msg_rma msg = {.msg_iov = iov,
+                             .iov_count = req->n_pieces,
+                             .addr = stp_ofi_addr(endpoint, req->pe),
+                             .rma_iov = rma,
+                             .rma_iov_count = req->n_pieces,
+                             .context = &req->work.fi};
+
+    memcpy(pieces, req->data, req->n_pieces * sizeof(*pieces));
+    for (unsigned i = 0; i < req->n_pieces; i++) {
+        struct stp_fabric_region there = stp_ofi_resolve(&pieces[i].place, req->pe);
+
+        iov[i] = (struct iovec){(void *)(uintptr_t)pieces[i].local, pieces[i].nbytes};
+        rma[i] = (struct fi_rma_iov){there.addr, pieces[i].nbytes, there.key};
+    }
+    return fi_writemsg(endpoint->ep, &msg, WRITE_FLAGS);
+}
+
+static ssize_t post_rma(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+{
+    struct stp_fabric_region there = stp_ofi_resolve(&req->place, req->pe);
+    struct iovec iov = {.iov_base = (void *)(uintptr_t)req->local, .iov_len = req->nbytes};
+    struct fi_rma_iov rma = {.addr = there.addr, .len = req->nbytes, .key = there.key};
+    struct fi_msg_rma msg = {.msg_iov = &iov,
+                             .desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc,
+                             .iov_count = 1,
+                             .addr = stp_ofi_addr(endpoint, req->pe),
+                             .rma_iov = &rma,
+                             .rma_iov_count = 1,
+                             .context = &req->work.fi};
+
+    if (req->work.kind == STP_OFI_READ) return fi_readmsg(endpoint->ep, &msg, FI_COMPLETION);
+    if (STP_LIKELY(!req->has_word)) return fi_writemsg(endpoint->ep, &msg, WRITE_FLAGS);
+    msg.data = req->word;
+    return fi_writemsg(endpoint->ep, &msg, WRITE_FLAGS | FI_REMOTE_CQ_DATA);
+}
+
+static ssize_t post_atomic(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+{
+    struct stp_fabric_region there = stp_ofi_resolve(&req->place, req->pe);
+    struct fi_ioc operand = {.addr = (void *)(uintptr_t)req->local, .count = 1};
+    struct fi_ioc compare = {.addr = (void *)(uintptr_t)req->compare, .count = 1};
+    struct fi_ioc result = {.addr = req->result, .count = 1};
+    struct fi_rma_ioc rma = {.addr = there.addr, .count = 1, .key = there.key};
+    void **desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc; /* all lie in the request */
+    struct fi_msg_atomic msg = {.msg_iov = &operand,
+                                .desc = desc,
+                                .iov_count = 1,
+                                .addr = stp_ofi_addr(endpoint, req->pe),
+                                .rma_iov = &rma,
+                                .rma_iov_count = 1,
+                                .datatype = req->type,
+                                .op = req->op,
+                                .context = &req->work.fi};
+
+    switch (req->work.kind) {
+    case STP_OFI_UPDATE:
+        return fi_atomicmsg(endpoint->ep, &msg, WRITE_FLAGS);
+    case STP_OFI_FETCH:
+        return fi_fetch_atomicmsg(endpoint->ep, &msg, &result, desc, 1, FI_COMPLETION);
+    default:
+        return fi_compare_atomicmsg(endpoint->ep, &msg, &compare, desc, 1, &result, desc, 1,
+                                    FI_COMPLETION);
+    }
+}
+
+/* An atomic that the provider may forget. */
+static ssize_t post_forgotten(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+{
+    uint64_t begun = stp_ofi_post_seq_begin_post(req);
+    ssize_t rc = post_atomic(endpoint, req);
+
+    if (rc == 0) stp_ofi_post_seq_mark_posted(req, begun);
+    return rc;
+}
+
+ssize_t stp_ofi_post_once(struct stp_ofi_req *req)
+{
+    struct stp_ofi_endpoint *endpoint = req->pool->endpoint;
+
+    if (STP_UNLIKELY(req->n_pieces > 0)) return post_pieces(endpoint, req);
+    if (req->work.kind <= STP_OFI_READ) return post_rma(endpoint, req);
+    if (STP_UNLIKELY(req->work.kind > STP_OFI_COMPARE)) return stp_ofi_message_post(req);
+    return STP_UNLIKELY(stp_ofi.may_lose_amo) ? post_forgotten(endpoint, req)
+                                              : post_atomic(endpoint, req);
+}
+
+static const char *req_name(const struct stp_ofi_req *req)
+{
+    static const char *const names[] = {
+        [STP_OFI_WRITE] = "fabric put",
+        [STP_OFI_READ] = "fabric get",
+        [STP_OFI_UPDATE] = "fabric atomic update",
+        [STP_OFI_FETCH] = "fabric atomic fetch",
+        [STP_OFI_COMPARE] = "fabric atomic compare",
+        [STP_OFI_MESSAGE] = "fabric atomic by message",
+        [STP_OFI_PACKED] = "fabric batch",
+        [STP_OFI_ANSWER] = "fabric answer to an atomic",
+    };
+
+    return names[req->work.kind];
+}
+
+static bool is_broken_connection(int error)
+{
+    return error == FI_ECANCELED || error == FI_ENOTCONN || error == FI_ECONNRESET ||
+           error == FI_ECONNABORTED || error == FI_ESHUTDOWN || error == EPIPE;
+}
+
+/* End the job: a post or a completion of req failed with error (positive), as text says. */
+_Noreturn STP_COLD static void die(const struct stp_ofi_req *req, int error, const char *text)
+{
+    const char *prov = stp_ofi.info->fabric_attr->prov_name;
+
+    if (is_broken_connection(error))
+        text = "the connection broke: has that pe ended?";
+    else if (text == NULL || *text == '\0')
+        text = "no detail";
+    if (req == NULL) {
+        stp_ofi_failure_blame();
+        stp_ofi.core->fatal("fabric", "%s: %s (%s)", prov, stp_ofi_strerror(error), text);
+    }
+    if (req->work.kind <= STP_OFI_READ)
+        stp_ofi.core->fatal(req_name(req), "%zu bytes, pe %d: %s: %s (%s)", req->nbytes, req->pe,
+                            prov, stp_ofi_strerror(error), text);
+    stp_ofi.core->fatal(req_name(req), "pe %d: %s: %s (%s)", req->pe, prov, stp_ofi_strerror(error),
+                        text);
+}
+
+/* Move a counter that is only looked at for whether it moved: lost updates do no harm. */
+static unsigned bump(unsigned *counter, unsigned n)
+{
+    unsigned moved = __atomic_load_n(counter, __ATOMIC_RELAXED) + n;
+
+    __atomic_store_n(counter, moved, __ATOMIC_RELAXED);
+    return moved;
+}
+
+/* Application threads say that they are here; the progress thread keeps away then. */
+static unsigned mark_activity(struct stp_ofi_endpoint *endpoint)
+{
+    return bump(&endpoint->activity, 1);
+}
+
+/* Its PE has gone while the job ends: whoever counted on it counts no more. */
+static bool is_abandoned(const struct stp_ofi_req *req)
+{
+    return stp_ofi_counts_on(req) == &stp_ofi.abandoned;
+}
+
+/* ---- completions: all of it under the endpoint's drain ------------------------- */
+
+static void fail_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_work *work, int error,
+                        const char *text);
+
+static void put_aside_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+{
+    req->next = endpoint->retry;
+    __atomic_store_n(&endpoint->retry, req, __ATOMIC_RELAXED);
+}
+
+/* False: put aside, since the provider cannot take it now. */
+static bool post_try_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+{
+    ssize_t rc = stp_ofi_post_once(req);
+
+    if (rc == -FI_EAGAIN && !is_abandoned(req)) {
+        put_aside_locked(endpoint, req);
+        return false;
+    }
+    if (rc != 0) fail_locked(endpoint, &req->work, (int)-rc, "refused at once");
+    return true;
+}
+
+/*
+ * Post what nobody waits for, now or when the provider can take it: behind what was put aside
+ * before, so that answers keep their order.
+ */
+void stp_ofi_post_or_defer_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+{
+    if (STP_UNLIKELY(endpoint->retry != NULL)) {
+        put_aside_locked(endpoint, req);
+        return;
+    }
+    stp_ofi_die_if_region_gone(req);
+    (void)post_try_locked(endpoint, req);
+}
+
+bool stp_ofi_has_retry(void)
+{
+    return __atomic_load_n(&stp_ofi.main.retry, __ATOMIC_RELAXED) != NULL;
+}
+
+/*
+ * What is behind one that the provider refuses is not tried if it goes to the same PE, or to one
+ * that shares its mark: another one next time, since drains moves.
+ */
+static void retry_locked(struct stp_ofi_endpoint *endpoint)
+{
+    struct stp_ofi_req *req = endpoint->retry, *next, *first = NULL;
+    bool refused[1 << MARK_BITS] = {false}, *mark;
+    uint32_t hash = __atomic_load_n(&endpoint->drains, __ATOMIC_RELAXED) * 0x9e3779b9u | 1;
+
+    __atomic_store_n(&endpoint->retry, NULL, __ATOMIC_RELAXED);
+    /* Put aside last in first out: turn them round. */
+    for (; req != NULL; req = next) {
+        next = req->next;
+        req->next = first;
+        first = req;
+    }
+    for (req = first; req != NULL; req = next) {
+        next = req->next;
+        mark = &refused[((uint32_t)req->pe * hash) >> (32 - MARK_BITS)];
+        if (*mark) {
+            put_aside_locked(endpoint, req);
+            continue;
+        }
+        stp_ofi_die_if_region_gone(req);
+        *mark = !post_try_locked(endpoint, req);
+    }
+}
+
+/* Requests that are done, of one pool, given back with one lock. */
+struct finished {
+    struct stp_ofi_pool *pool;
+    struct stp_ofi_req *first, *last;
+};
+
+static void finished_give(struct finished *list)
+{
+    if (list->first != NULL) stp_ofi_req_give(list->pool, list->first, list->last);
+    list->first = list->last = NULL;
+}
+
+/* Most completions in a row are of one pool. */
+static void finished_add(struct finished *list, struct stp_ofi_req *req)
+{
+    if (STP_UNLIKELY(req->pool != list->pool)) finished_give(list);
+    list->pool = req->pool;
+    req->next = list->first;
+    list->first = req;
+    if (list->last == NULL) list->last = req;
+}
+
+/* Where what the provider brought for copy_to lies: the result of an atomic, else all. */
+static const void *completion_copy_source(const struct stp_ofi_req *req)
+{
+    return req->work.kind == STP_OFI_READ ? req->local : req->result;
+}
+
+/* The operation is done: whoever counts on it may go on. */
+static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *list,
+                          struct stp_ofi_req *req)
+{
+    struct stp_ofi_req *then = req->then;
+    unsigned *pending = req->pending;
+
+    if (STP_UNLIKELY(req->copy_to != NULL))
+        memcpy(req->copy_to, completion_copy_source(req), req->nbytes);
+    if (STP_UNLIKELY(req->lease != NULL)) stp_ofi_local_mr_unref(req->lease);
+    /* Before it counts no more: the batch goes with its context. */
+    if (req->batch != NULL) stp_ofi_batch_post_next_locked(endpoint, req);
+    finished_add(list, req);
+    /* Pairs with the acquire of whoever waits for zero: results are visible by then. */
+    if (__atomic_fetch_sub(pending, 1, __ATOMIC_ACQ_REL) == 1 && then != NULL)
+        stp_ofi_post_or_defer_locked(endpoint, then);
+}
+
+void stp_ofi_message_part_done_locked(struct stp_ofi_req *req)
+{
+    struct finished list = {NULL, NULL, NULL};
+
+    if (__atomic_fetch_sub(&req->parts, 1, __ATOMIC_RELAXED) > 1) return;
+    finish_locked(&stp_ofi.main, &list, req);
+    finished_give(&list);
+}
+
+static void complete_locked(struct stp_ofi_endpoint *endpoint,
+                            const struct fi_cq_data_entry *entries, ssize_t n)
+{
+    struct finished list = {NULL, NULL, NULL};
+
+    for (ssize_t i = 0; i < n; i++) {
+        struct stp_ofi_work *work = entries[i].op_context;
+
+        if (STP_UNLIKELY((entries[i].flags & FI_REMOTE_CQ_DATA) != 0))
+            stp_ofi_cqdata_locked(entries[i].data); /* no operation of this PE's */
+        else if (STP_LIKELY(work->kind < STP_OFI_MESSAGE || work->kind == STP_OFI_ANSWER))
+            finish_locked(endpoint, &list, (struct stp_ofi_req *)work);
+        else if (work->kind != STP_OFI_INBOX)
+            stp_ofi_message_part_done_locked((struct stp_ofi_req *)work);
+        else
+            stp_ofi_inbox_locked(work, false);
+    }
+    finished_give(&list);
+}
+
+/* An operation failed: fatal for the job, unless it is ending anyway and the target has gone. */
+static void fail_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_work *work, int error,
+                        const char *text)
+{
+    struct stp_ofi_req *req = (struct stp_ofi_req *)work;
+    struct finished list = {NULL, NULL, NULL};
+
+    /* What arrives and cannot be taken is a stranger's, or a connection's that went. */
+    if (work != NULL && work->kind == STP_OFI_INBOX) {
+        stp_ofi_inbox_locked(work, true);
+        return;
+    }
+    if (!__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) die(req, error, text);
+    stp_ofi.failure = error;
+    if (req == NULL) return;
+    stp_ofi.core->log(STP_LOG_DEBUG, "%s to pe %d failed while the job ends: %s (%s)",
+                      req_name(req), req->pe, fi_strerror(error), text != NULL ? text : "");
+    req->copy_to = NULL;
+    finish_locked(endpoint, &list, req);
+    finished_give(&list);
+}
+
+static void read_error_locked(struct stp_ofi_endpoint *endpoint, ssize_t rc)
+{
+    struct fi_cq_err_entry err = {0};
+    char text[256] = "";
+
+    if (rc == -FI_EAVAIL) rc = fi_cq_readerr(endpoint->cq, &err, 0);
+    if (rc < 0) die(NULL, (int)-rc, "reading the completion queue");
+    fi_cq_strerror(endpoint->cq, err.prov_errno, err.err_data, text, sizeof(text));
+    fail_locked(endpoint, err.op_context, err.err, text);
+}
+
+void stp_ofi_set_job_ending(void)
+{
+    __atomic_store_n(&stp_ofi.finishing, true, __ATOMIC_RELAXED);
+    while (stp_ofi_ack_any())
+        stp_ofi_ack_flush(STP_OFI_ACK_ALL); /* or a drain by another thread does */
+}
+
+int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
+{
+    struct fi_cq_data_entry entries[BATCH];
+    bool again, ack_due;
+    ssize_t n;
+
+    if (pthread_mutex_trylock(&endpoint->drain) != 0) return 0;
+    bump(&endpoint->drains, 1);
+    __atomic_store_n(&endpoint->draining, true, __ATOMIC_RELAXED);
+    /* libfabric 1.17: TCP takes an old EAGAIN for the reason of an end of file, never closes. */
+    errno = 0;
+    ack_due = endpoint == &stp_ofi.main && stp_ofi_ack_due();
+    n = fi_cq_read(endpoint->cq, entries, BATCH);
+    if (n > 0)
+        complete_locked(endpoint, entries, n);
+    else if (STP_UNLIKELY(n != -FI_EAGAIN && n != 0))
+        read_error_locked(endpoint, n);
+    if (STP_UNLIKELY(endpoint->retry != NULL)) retry_locked(endpoint);
+    if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && endpoint == &stp_ofi.main)
+        stp_ofi_inbox_refill_locked();
+    /* No message has carried it since the last read: its sender must not wait any longer. */
+    if (STP_UNLIKELY(ack_due)) stp_ofi_ack_flush_locked(STP_OFI_ACK_DUE);
+    __atomic_store_n(&endpoint->draining, false, __ATOMIC_RELAXED);
+    again = endpoint->retry != NULL || stp_ofi_inbox_lacks() || stp_ofi_ack_urgent() ||
+            (!stp_ofi.by_sockets && stp_ofi_ack_any());
+    pthread_mutex_unlock(&endpoint->drain);
+    /* This thread may not come back for long. */
+    if (STP_UNLIKELY(again)) stp_ofi_progress_wake();
+    /* By this thread: the progress thread does not wake for what another one has read. */
+    if (STP_UNLIKELY(stp_ofi.core->on_progress != NULL)) stp_ofi.core->on_progress();
+    return n > 0 ? (int)n : 0;
+}
+
+int stp_ofi_poll_all_queues(void)
+{
+    /* Pairs with the release store in take_locked(). */
+    unsigned n_endpoints = __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_ACQUIRE);
+    int n = stp_ofi_drain(&stp_ofi.main);
+
+    for (unsigned i = 0; STP_UNLIKELY(i < n_endpoints); i++)
+        if (stp_ofi_endpoint_busy(stp_ofi.endpoints[i])) n += stp_ofi_drain(stp_ofi.endpoints[i]);
+    return n;
+}
+
+/* ---- posting ------------------------------------------------------------ */
+
+void stp_ofi_post_until_accepted(struct stp_ofi_req *req)
+{
+    struct stp_ofi_endpoint *endpoint = req->pool->endpoint;
+    struct stp_ofi_wait wait = {.endpoint = endpoint};
+    ssize_t rc;
+
+    while (STP_UNLIKELY((rc = stp_ofi_post_once(req)) == -FI_EAGAIN) && !is_abandoned(req))
+        stp_ofi_wait_step(&wait);
+    stp_ofi_wait_end(&wait);
+    if (STP_UNLIKELY(rc != 0)) {
+        pthread_mutex_lock(&endpoint->drain);
+        fail_locked(endpoint, &req->work, rc == -FI_EAGAIN ? FI_ECANCELED : (int)-rc,
+                    "refused at once");
+        pthread_mutex_unlock(&endpoint->drain);
+    }
+    /* Its completions wake nobody, and the application may be gone for long. */
+    if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_progress_wake();
+    /* A flood reads its completions as it goes: the same few requests stay in the cache. */
+    if ((mark_activity(endpoint) & (POSTS_A_DRAIN - 1)) != 0) return;
+    stp_ofi_drain(endpoint);
+    if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_drain(&stp_ofi.main);
+}
+
+/* ---- waiting ------------------------------------------------------------ */
+
+void stp_ofi_progress(void)
+{
+    unsigned polls = mark_activity(&stp_ofi.main);
+
+    if ((polls & (POLLS_A_LOOK - 1)) == 0) stp_ofi_failure_poll();
+    /* What others wait for must leave. Another thread may be collecting: not at each poll, then. */
+    if (STP_UNLIKELY(stp_ofi_batch_has_unsent()) &&
+        (!stp_ofi.core->thread_multiple || (polls & (POLLS_A_FLUSH - 1)) == 0))
+        stp_ofi_batch_flush_aged(!stp_ofi.core->thread_multiple, false);
+    stp_ofi_poll_all_queues();
+}
+
+/*
+ * Peers are served on the main endpoint, and what is waited for may hang on any: a message waits
+ * for data of another endpoint, a peer for a signal that does. So all are looked at now and then.
+ */
+static int wait_drain(const struct stp_ofi_wait *wait)
+{
+    int n = stp_ofi_drain(wait->endpoint);
+
+    if (STP_UNLIKELY(__atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_RELAXED) > 0) &&
+        (wait->polls & (POLLS_A_SERVE - 1)) == 0)
+        stp_ofi_poll_all_queues();
+    return n;
+}
+
+void stp_ofi_wait_step(struct stp_ofi_wait *wait)
+{
+    mark_activity(wait->endpoint);
+    if (wait_drain(wait) > 0) {
+        wait->polls = wait->spun = 0;
+        return;
+    }
+    if ((++wait->polls & (WAITS_A_LOOK - 1)) == 0) stp_ofi_wait_stalled(wait);
+    if (wait->spun++ < stp_ofi.spin) {
+        stp_cpu_relax();
+    } else {
+        stp_yield_or_sleep(wait->polls);
+        wait->spun = stp_ofi.spin / 2; /* where cores suffice, not at each poll from now on */
+    }
+}
+
+void stp_ofi_wait_zero(struct stp_ofi_endpoint *endpoint, unsigned *pending)
+{
+    struct stp_ofi_wait wait = {.endpoint = endpoint};
+
+    /* Pairs with the subtraction in finish_locked(). */
+    while (__atomic_load_n(pending, __ATOMIC_ACQUIRE) != 0)
+        stp_ofi_wait_step(&wait);
+    stp_ofi_wait_end(&wait);
+}

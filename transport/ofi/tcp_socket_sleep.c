@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where the progress thread sleeps on TCP: on the provider's sockets. With a wait descriptor
+ * libfabric 1.17 keeps them in an epoll set within another, which each message then passes, slept
+ * on or not: 1.5 us an operation. The kernel tells which sockets they are: those at this endpoint's
+ * address and those connected to a PE's. What is missed costs a delay, not progress: sleeps are
+ * bounded, by a millisecond after traffic, by more when nothing comes.
+ * Design: docs/design/fabric.md.
+ */
+#include "tcp_socket_sleep.h"
+
+#include "failures.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define MAX_PES 64 /* the most that a row of provider_table.c has */
+#define FIRST (1 + STP_OFI_FAILURE_FDS)
+#define MAX_FDS 192 /* what does not fit is looked at when a sleep ends */
+#define MAX_SLEEP_MS 128
+#define DOUBLINGS 7 /* up to that */
+#define RUSH 4096
+#define WAKES_A_SCAN 64 /* a number may have become that of another file */
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+};
+
+static struct {
+    union address own;
+    union address pes[MAX_PES];
+    int n_pes; /* known of pes */
+    DIR *dir;  /* of this process's descriptors; stays open, so that programs see no coming
+                         and going among them */
+    struct pollfd fds[MAX_FDS]; /* what wakes, what else to look at, and ours from FIRST on */
+    nfds_t n_fds;
+    int listener;      /* index in fds, 0: none */
+    unsigned n_calm;   /* sleeps in a row that nothing ended */
+    unsigned n_wakes;  /* and the others, ever */
+    unsigned n_rushed; /* looks in a row that found something */
+    bool scan;         /* before the next sleep */
+    bool unsettled;    /* connections may be coming up: scan after each sleep for a while */
+} sockets;
+
+/* ---- which are ours ------------------------------------------------------- */
+
+static bool is_any(const union address *address)
+{
+    if (address->any.sa_family == AF_INET) return address->in.sin_addr.s_addr == INADDR_ANY;
+    return IN6_IS_ADDR_UNSPECIFIED(&address->in6.sin6_addr);
+}
+
+/* Is found the address known, whose host may be left open? */
+static bool matches(const union address *known, const union address *found)
+{
+    if (known->any.sa_family != found->any.sa_family) return false;
+    if (known->any.sa_family == AF_INET)
+        return known->in.sin_port == found->in.sin_port &&
+               (is_any(known) || known->in.sin_addr.s_addr == found->in.sin_addr.s_addr);
+    return known->in6.sin6_port == found->in6.sin6_port &&
+           (is_any(known) ||
+            memcmp(&known->in6.sin6_addr, &found->in6.sin6_addr, sizeof(struct in6_addr)) == 0);
+}
+
+static bool is_internet(const union address *address)
+{
+    return address->any.sa_family == AF_INET || address->any.sa_family == AF_INET6;
+}
+
+/* Listening or accepted at this endpoint's address, or connected to that of a PE. */
+static bool is_ours(int fd)
+{
+    union address address = {0};
+    socklen_t len = sizeof(address);
+    int n_pes;
+
+    if (getsockname(fd, &address.any, &len) != 0 || !is_internet(&address)) return false;
+    if (matches(&sockets.own, &address)) return true;
+    len = sizeof(address);
+    if (getpeername(fd, &address.any, &len) != 0) return false;
+    /* Pairs with the release in stp_ofi_socket_sleep_set_peers. */
+    n_pes = __atomic_load_n(&sockets.n_pes, __ATOMIC_ACQUIRE);
+    for (int pe = 0; pe < n_pes; pe++)
+        if (matches(&sockets.pes[pe], &address)) return true;
+    return false;
+}
+
+static void scan(void)
+{
+    struct dirent *entry;
+
+    sockets.scan = false;
+    sockets.n_fds = FIRST;
+    sockets.listener = 0;
+    if (sockets.dir == NULL) return;
+    rewinddir(sockets.dir);
+    while (sockets.n_fds < MAX_FDS && (entry = readdir(sockets.dir)) != NULL) {
+        int fd = atoi(entry->d_name); /* "." and "..": 0, which is no socket of ours */
+
+        if (fd <= 0 || !is_ours(fd)) continue;
+        if (fd == stp_ofi_provider_listener_fd()) sockets.listener = (int)sockets.n_fds;
+        sockets.fds[sockets.n_fds++] = (struct pollfd){.fd = fd};
+    }
+}
+
+/* ---- sleeping ------------------------------------------------------------- */
+
+/*
+ * One look at all. Returns true when there is something to read; else events asks for input, and
+ * for room where there is none: the provider may have more to send.
+ */
+static bool look(void)
+{
+    bool ready = false;
+
+    for (nfds_t i = FIRST; i < sockets.n_fds; i++)
+        sockets.fds[i].events = POLLIN | POLLOUT;
+    poll(sockets.fds, sockets.n_fds, 0);
+    for (nfds_t i = 0; i < sockets.n_fds; i++) {
+        short found = sockets.fds[i].revents;
+
+        if (found & ~POLLOUT || (found != 0 && i < FIRST)) ready = true;
+        if (i >= FIRST) sockets.fds[i].events = found & POLLOUT ? POLLIN : POLLIN | POLLOUT;
+    }
+    return ready;
+}
+
+/* 1, 1, 2, 2, 4, ...: what no socket tells is found soon or has been long ago. */
+static int sleep_ms(void)
+{
+    unsigned doubled = sockets.n_calm / 2;
+
+    return doubled < DOUBLINGS ? 1 << doubled : MAX_SLEEP_MS;
+}
+
+/* Something has come. Broken sockets are left to the provider, which closes them. */
+static void woken(void)
+{
+    for (nfds_t i = FIRST; i < sockets.n_fds; i++) {
+        short found = sockets.fds[i].revents;
+
+        if (found & (POLLNVAL | POLLERR | POLLHUP)) {
+            sockets.fds[i].fd = -1;
+            sockets.unsettled = true;
+        } else if (found != 0 && (int)i == sockets.listener) {
+            sockets.unsettled = sockets.scan = true;
+        }
+    }
+    if (++sockets.n_wakes % WAKES_A_SCAN == 0) sockets.scan = true;
+    sockets.n_calm = 0;
+}
+
+void stp_ofi_socket_sleep(int limit_ms, const struct pollfd also[STP_OFI_FAILURE_FDS])
+{
+    int ms = sleep_ms();
+    bool ready;
+
+    if (sockets.scan) scan();
+    memcpy(sockets.fds + 1, also, STP_OFI_FAILURE_FDS * sizeof(*also));
+    if (limit_ms >= 0 && limit_ms < ms) ms = limit_ms;
+    ready = look();
+    sockets.n_rushed = ready ? sockets.n_rushed + 1 : 0;
+    /* Traffic, which does not mind so rare a rest, or something that no drain takes away. */
+    if (sockets.n_rushed > RUSH) {
+        sockets.n_rushed = 0;
+        poll(sockets.fds, 1, 1);
+    }
+    if (ready || poll(sockets.fds, sockets.n_fds, ms) > 0) {
+        woken();
+        return;
+    }
+    sockets.scan = sockets.unsettled && sockets.n_calm % 2 == 0;
+    if (ms == MAX_SLEEP_MS)
+        sockets.unsettled = false;
+    else
+        sockets.n_calm++;
+}
+
+void stp_ofi_socket_sleep_mark_stale(void)
+{
+    sockets.unsettled = true; /* no scan at once: it may call again before anything comes */
+    sockets.n_calm = 0;
+}
+
+/* ---- set up --------------------------------------------------------------- */
+
+bool stp_ofi_socket_sleep_usable(const struct fi_info *info, int n_pes)
+{
+    bool few = n_pes <= stp_ofi_provider_of(info)->sleepers;
+    DIR *dir = few ? opendir("/proc/self/fd") : NULL;
+
+    if (dir == NULL) return false;
+    closedir(dir);
+    return true;
+}
+
+void stp_ofi_socket_sleep_init(int wake_fd)
+{
+    unsigned char own[STP_FABRIC_ADDR_MAX] = {0};
+    size_t len;
+
+    memset(&sockets, 0, sizeof(sockets));
+    /* It was asked for its name before: nothing goes wrong here. Without it, sleeps are bounded. */
+    if (stp_ofi_make_published_address(own, &len) == 0)
+        memcpy(&sockets.own, own, sizeof(sockets.own));
+    sockets.dir = opendir("/proc/self/fd");
+    sockets.fds[0] = (struct pollfd){.fd = wake_fd, .events = POLLIN};
+    for (nfds_t i = 1; i < FIRST; i++)
+        sockets.fds[i] = (struct pollfd){.fd = -1};
+    sockets.n_fds = FIRST;
+    stp_ofi_socket_sleep_mark_stale();
+}
+
+void stp_ofi_socket_sleep_fini(void)
+{
+    if (sockets.dir != NULL) closedir(sockets.dir);
+    sockets.dir = NULL;
+}
+
+void stp_ofi_socket_sleep_set_peers(const unsigned char *addrs, size_t addr_len, int n_pes)
+{
+    size_t len = addr_len < sizeof(sockets.pes[0]) ? addr_len : sizeof(sockets.pes[0]);
+
+    for (int pe = 0; pe < n_pes && pe < MAX_PES; pe++)
+        memcpy(&sockets.pes[pe], addrs + (size_t)pe * addr_len, len);
+    /* Pairs with the acquire load in is_ours(): the progress thread may be looking already. */
+    __atomic_store_n(&sockets.n_pes, n_pes < MAX_PES ? n_pes : MAX_PES, __ATOMIC_RELEASE);
+}
