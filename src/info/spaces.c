@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "space_attributes.h"
+#include "kind_attributes.h"
 #include "coll/coll.h"
 #include "pshmem.h"
 
@@ -95,7 +95,7 @@ void stp_info_kinds(struct stp_report *report)
 {
     bool alone = stp_references() == 0; /* nobody has looked for devices yet */
 
-    if (alone) stp_kinds_start();
+    if (alone) stp_kinds_find_devices();
     stp_report_list(report, "kinds");
     for (int i = 0; i < stp_n_kinds; i++)
         info_kind(report, stp_kinds[i]);
@@ -155,7 +155,8 @@ static void spaces_ask_paths(struct spaces_kind *kind, shmem_space_t space)
     if (mine == NULL || kind->paths == NULL)
         stp_fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
     for (size_t pe = 0; pe < n; pe++)
-        mine[pe] = (unsigned char)pshmemx_space_path(space, (int)pe);
+        mine[pe] = space == SHMEM_SPACE_INVALID ? SHMEMX_PATH_NONE
+                                                : (unsigned char)pshmemx_space_path(space, (int)pe);
     spaces_gather_paths(kind, mine);
     free(mine);
 }
@@ -175,7 +176,7 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
                      "has such memory, and a space of 1 MiB could not be made: see standard error");
         return;
     }
-    if (pshmemx_space_query(space, &info) == 0) {
+    if (space != SHMEM_SPACE_INVALID && pshmemx_space_query(space, &info) == 0) {
         mine->member = true;
         mine->caps = info.caps;
         mine->atomics = info.atomics;
