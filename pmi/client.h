@@ -7,7 +7,7 @@
 #define STP_PMI_CLIENT_H
 
 #include "base/base.h"
-#include "pmi/wire.h"
+#include "pmi/pmi1_pmi2_framing.h"
 
 #define STP_PMI_REPLY_MS 60000   /* for answers that depend on the launcher alone */
 #define STP_PMI_FINALIZE_MS 5000 /* the process is leaving anyway */

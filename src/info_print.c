@@ -44,7 +44,7 @@ static void info_memory(struct stp_report *report)
     stp_report_number(report, "ranges", stp_data_segment.n_parts);
     stp_report_flag(report, "shared", stp_data_segment.fd >= 0);
     if (stp_data_segment.fd < 0) stp_report_text(report, "why_not", stp_data_segment.why_not);
-    stp_report_end(report);
+    stp_report_end_group(report);
 }
 
 static void info_collectives(struct stp_report *report)
@@ -72,9 +72,9 @@ static void info_environment(struct stp_report *report)
         stp_report_text(report, "default", row->fallback);
         if (row->alias != NULL) stp_report_text(report, "alias", row->alias);
         stp_report_text(report, "help", row->help);
-        stp_report_end(report);
+        stp_report_end_group(report);
     }
-    stp_report_end(report);
+    stp_report_end_group(report);
 }
 
 /* ---- doctor -------------------------------------------------------------- */
@@ -151,7 +151,7 @@ static int info_print(int fd, const char *section, bool json)
         }
         stp_report_group(&report, info_sections[i].name);
         info_sections[i].print(&report);
-        stp_report_end(&report);
+        stp_report_end_group(&report);
     }
     return stp_report_close(&report);
 }

@@ -71,7 +71,7 @@ bool bench_name_matches(const struct bench *bench, const char *name);
 void bench_write_list(FILE *out);
 void bench_write_man_items(FILE *out);
 
-/* ---- benches/lists.c ------------------------------------------------------------ */
+/* ---- benches/all_benches.c ------------------------------------------------------------ */
 
 extern const struct bench_list *const bench_lists[]; /* of this part, up to a NULL */
 

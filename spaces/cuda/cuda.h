@@ -84,8 +84,8 @@ int stp_cuda_attribute(const struct cuda_device *device, CUdevice_attribute attr
 /* ---- driver_and_contexts.c: contexts --------------------------------------------------------- */
 
 /* Hold the device's primary context. 0 or -errno, logged. Undo. */
-int stp_cuda_retain(struct cuda_device *device);
-void stp_cuda_release(struct cuda_device *device);
+int stp_cuda_context_ref(struct cuda_device *device);
+void stp_cuda_context_unref(struct cuda_device *device);
 
 /*
  * Make it the current context of this thread, on top of whatever the program has there; needs a

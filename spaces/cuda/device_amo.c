@@ -118,7 +118,7 @@ static void atomics_end(struct cuda_device *device)
     }
     free(device->atomics);
     device->atomics = NULL;
-    stp_cuda_release(device);
+    stp_cuda_context_unref(device);
 }
 
 static int atomics_make(struct cuda_device *device)

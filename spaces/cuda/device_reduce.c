@@ -118,7 +118,7 @@ static void reduce_make_locked(struct cuda_device *device)
 {
     struct cuda_reducer *reducer = calloc(1, sizeof(*reducer));
 
-    if (reducer == NULL || stp_cuda_retain(device) != 0) {
+    if (reducer == NULL || stp_cuda_context_ref(device) != 0) {
         free(reducer);
         return;
     }
@@ -158,7 +158,7 @@ void stp_cuda_reduce_unload(struct cuda_device *device)
         stp_cuda_leave();
     }
     free(reducer);
-    stp_cuda_release(device);
+    stp_cuda_context_unref(device);
 }
 
 /* ---- one reduction ------------------------------------------------------------------------ */

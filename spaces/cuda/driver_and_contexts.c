@@ -276,7 +276,7 @@ void stp_cuda_stop(void)
         stp_cuda_streams_drain(&stp_cuda.devices[i], true);
         while (stp_cuda.devices[i].refs > 0) {
             stp_debug("gpu %d: a reference to its context is left", i);
-            stp_cuda_release(&stp_cuda.devices[i]);
+            stp_cuda_context_unref(&stp_cuda.devices[i]);
         }
     }
     stp_cuda.up = stp_cuda.missing = false;
@@ -286,7 +286,7 @@ void stp_cuda_stop(void)
 
 /* ---- contexts ---------------------------------------------------------------------------- */
 
-int stp_cuda_retain(struct cuda_device *device)
+int stp_cuda_context_ref(struct cuda_device *device)
 {
     int rc = 0;
 
@@ -300,7 +300,7 @@ int stp_cuda_retain(struct cuda_device *device)
     return rc;
 }
 
-void stp_cuda_release(struct cuda_device *device)
+void stp_cuda_context_unref(struct cuda_device *device)
 {
     pthread_mutex_lock(&stp_cuda.lock);
     if (--device->refs == 0) {
@@ -326,11 +326,11 @@ void stp_cuda_leave(void)
 
 int stp_cuda_retain_and_enter(struct cuda_device *device)
 {
-    int rc = stp_cuda_retain(device);
+    int rc = stp_cuda_context_ref(device);
 
     if (rc != 0) return rc;
     rc = stp_cuda_enter(device);
-    if (rc != 0) stp_cuda_release(device);
+    if (rc != 0) stp_cuda_context_unref(device);
     return rc;
 }
 
@@ -343,12 +343,12 @@ bool stp_cuda_retain_and_enter_if_up(struct cuda_device *device)
     if (up) device->refs++;
     pthread_mutex_unlock(&stp_cuda.lock);
     if (!up || stp_cuda_enter(device) == 0) return up;
-    stp_cuda_release(device);
+    stp_cuda_context_unref(device);
     return false;
 }
 
 void stp_cuda_leave_and_release(struct cuda_device *device)
 {
     stp_cuda_leave();
-    stp_cuda_release(device);
+    stp_cuda_context_unref(device);
 }

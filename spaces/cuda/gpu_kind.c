@@ -243,7 +243,7 @@ static int gpu_create(struct stp_space *space, const struct stp_space_params *pa
     return 0;
 
 err_retain:
-    stp_cuda_release(device);
+    stp_cuda_context_unref(device);
 err_part:
     space->own = NULL;
     free(part);
@@ -270,7 +270,7 @@ static void gpu_destroy(struct stp_space *space)
     space->own = NULL;
     free(part);
     gpu_end(device);
-    stp_cuda_release(device);
+    stp_cuda_context_unref(device);
     stp_cuda_pin_refresh(); /* another device may be up */
 }
 

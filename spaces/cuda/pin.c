@@ -35,7 +35,7 @@ static void pin_register_locked(struct pin *pin)
         if (result == CUDA_SUCCESS)
             pin->device = device;
         else
-            stp_cuda_release(device);
+            stp_cuda_context_unref(device);
     }
 }
 
@@ -49,7 +49,7 @@ static void pin_unregister_locked(struct pin *pin)
         stp_cuda_leave();
     }
     pin->device = NULL;
-    stp_cuda_release(device);
+    stp_cuda_context_unref(device);
 }
 
 void stp_cuda_pin(void *host, size_t nbytes)

@@ -60,7 +60,7 @@ static int mapped_new(struct stp_space *space, const struct stp_space_params *pa
         snprintf(why, len, "no memory for the records of a pinned space");
         return -ENOMEM;
     }
-    rc = stp_cuda_retain(device);
+    rc = stp_cuda_context_ref(device);
     if (rc == 0) {
         space->pinned->device = device;
         return 0;
@@ -162,7 +162,7 @@ void stp_pinned_unregister_space(struct stp_space *space)
 
     if (mapped == NULL) return;
     mapped_unregister(mapped, true, 0);
-    stp_cuda_release(mapped->device);
+    stp_cuda_context_unref(mapped->device);
     free(mapped);
     space->pinned = NULL;
 }

@@ -35,7 +35,7 @@ static struct cuda_stream *stream_new(struct cuda_device *device)
         result = stp_cuda.api.stream_create(&stream->handle, CU_STREAM_NON_BLOCKING);
         stp_cuda_leave();
         if (stp_cuda_check(device, result, "cuStreamCreate") == 0) return stream;
-        stp_cuda_release(device);
+        stp_cuda_context_unref(device);
     }
     free(stream);
     return NULL;
@@ -73,7 +73,7 @@ static void queue_stream_end(struct cuda_stream *stream)
         stp_cuda_tell(stp_cuda.api.stream_destroy(stream->handle), "cuStreamDestroy");
         stp_cuda_leave();
     }
-    stp_cuda_release(stream->device);
+    stp_cuda_context_unref(stream->device);
     free(stream);
 }
 

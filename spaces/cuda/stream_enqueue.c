@@ -37,7 +37,7 @@ static void stream_hold(int device)
 {
     /* Pairs with the load in stream_is_held(). */
     if (__atomic_exchange_n(&held[device], true, __ATOMIC_RELEASE))
-        stp_cuda_release(&stp_cuda.devices[device]);
+        stp_cuda_context_unref(&stp_cuda.devices[device]);
 }
 
 static int stream_find_default(int device, struct stp_stream *stream, char *why)
@@ -49,7 +49,7 @@ static int stream_find_default(int device, struct stp_stream *stream, char *why)
     if (rc != 0) return rc;
     stream->device = chosen->ordinal;
     if (stream_is_held(chosen->ordinal)) return 0;
-    rc = stp_cuda_retain(chosen);
+    rc = stp_cuda_context_ref(chosen);
     if (rc == 0) stream_hold(chosen->ordinal);
     return rc;
 }
@@ -63,12 +63,12 @@ static bool stream_is_of(int i, CUcontext ctx)
 
     if (stream_is_held(i)) return device->ctx == ctx;
     (void)stp_cuda.api.primary_ctx_get_state(device->handle, &flags, &active);
-    if (!active || stp_cuda_retain(device) != 0) return false;
+    if (!active || stp_cuda_context_ref(device) != 0) return false;
     if (device->ctx == ctx) {
         stream_hold(i);
         return true;
     }
-    stp_cuda_release(device);
+    stp_cuda_context_unref(device);
     return false;
 }
 
@@ -185,7 +185,7 @@ void *stp_stream_words(int ordinal, size_t nbytes, char *why)
                                          CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
     stp_cuda_leave();
     if (result == CUDA_SUCCESS) return memset(words, 0, nbytes);
-    stp_cuda_release(device);
+    stp_cuda_context_unref(device);
     snprintf(why, STP_STREAM_WHY, "no memory that streams can wait for: cuMemHostAlloc: %s",
              stp_cuda_text(result, text, sizeof(text)));
     return NULL;
@@ -201,12 +201,12 @@ void stp_stream_words_free(int ordinal, void *words)
     }
     /* who had pinned spaces alone shall not keep the context either */
     stp_cuda_pin_drop_if_no_spaces(device);
-    stp_cuda_release(device);
+    stp_cuda_context_unref(device);
 }
 
 void stp_streams_release_cuda_contexts(void)
 {
     for (int i = 0; i < stp_cuda.n_devices; i++)
         if (__atomic_exchange_n(&held[i], false, __ATOMIC_RELAXED))
-            stp_cuda_release(&stp_cuda.devices[i]);
+            stp_cuda_context_unref(&stp_cuda.devices[i]);
 }

@@ -19,7 +19,7 @@
 #define RMA_CTX_FN(op, tail) STP_CTX_FN(op##tail)
 #define RMA_PUBLISH(op, tail) STP_PUBLISH(op##tail)
 
-#define TEMPLATE "api/rma_blocks.tmpl.h"
+#define TEMPLATE "api/rma_contiguous.tmpl.h"
 #include "api/gen/types_rma.h"
 #undef TEMPLATE
 
@@ -41,7 +41,7 @@
 #define RMA_CTX_FN(op, tail) STP_SIZED_CTX_FN(op, tail)
 #define RMA_PUBLISH(op, tail) STP_SIZED_PUBLISH(op, tail)
 
-#define TEMPLATE "api/rma_blocks.tmpl.h"
+#define TEMPLATE "api/rma_contiguous.tmpl.h"
 #include "api/gen/sizes_rma.h"
 #undef TEMPLATE
 
@@ -54,4 +54,4 @@
 #undef ELEM_SIZE
 #define ELEM_SIZE 1
 #define SIZE mem
-#include "api/rma_blocks.tmpl.h"
+#include "api/rma_contiguous.tmpl.h"

@@ -421,20 +421,21 @@ static void slot_take_wait(struct stream_slot *slot)
     stp_wait_end(&wait);
 }
 
-void stp_stream_enqueue_work(struct stream_slot *slot, const struct stream_work *work, bool wait)
+void stp_stream_enqueue_work(struct stream_slot *slot, const struct stream_work *work,
+                             bool stream_waits)
 {
     struct stream_work *copy = malloc(sizeof(*copy));
 
     if (copy == NULL) stp_fatal(work->fn, "no memory for an operation on a stream");
     *copy = *work;
     copy->slot = slot;
-    copy->number = wait ? ++slot->n_works : 0;
-    if (wait) slot_take_wait(slot);
+    copy->number = stream_waits ? ++slot->n_works : 0;
+    if (stream_waits) slot_take_wait(slot);
     pthread_mutex_lock(&streams.lock);
     streams.n_called++;
     pthread_mutex_unlock(&streams.lock);
     stream_require(stp_stream_call(&slot->stream, stream_push, copy), work->fn);
-    if (wait)
+    if (stream_waits)
         slot_wait(slot, &slot->words->done, slot->n_works, false, work->fn);
     else
         __atomic_store_n(&slot->n_nbi, slot->n_nbi + 1, __ATOMIC_RELAXED);

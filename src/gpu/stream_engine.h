@@ -95,7 +95,8 @@ struct stream_slot *stp_stream_lock_slot(void *stream, int device, const char *f
 void stp_stream_unlock_slot(struct stream_slot *slot);
 
 /* A copy of work goes to the thread when the stream gets there; wait: where the stream stays. */
-void stp_stream_enqueue_work(struct stream_slot *slot, const struct stream_work *work, bool wait);
+void stp_stream_enqueue_work(struct stream_slot *slot, const struct stream_work *work,
+                             bool stream_waits);
 
 /*
  * The stream waits for a word that its device reaches; host: the same for this PE's CPU, or NULL.

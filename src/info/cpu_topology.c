@@ -44,9 +44,9 @@ static void info_numa(struct stp_report *report, const struct hwloc_calls *calls
         snprintf(title, sizeof(title), "node %u", node->os_index);
         stp_report_item(report, "numa_node", title);
         stp_report_bytes(report, "memory", node->attr->numanode.local_memory);
-        stp_report_end(report);
+        stp_report_end_group(report);
     }
-    stp_report_end(report);
+    stp_report_end_group(report);
 }
 
 static void info_caches(struct stp_report *report, const struct hwloc_calls *calls,
@@ -69,9 +69,9 @@ static void info_caches(struct stp_report *report, const struct hwloc_calls *cal
         stp_report_number(report, "count", n);
         stp_report_bytes(report, "size", cache->attr->cache.size);
         stp_report_number(report, "line", cache->attr->cache.linesize);
-        stp_report_end(report);
+        stp_report_end_group(report);
     }
-    stp_report_end(report);
+    stp_report_end_group(report);
 }
 
 static bool info_by_hwloc(struct stp_report *report)

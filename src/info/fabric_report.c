@@ -30,7 +30,7 @@ static void info_node(struct stp_report *report)
                     stp_env.node ? "between PEs of one node" : "not at all: SHMEM_NODE is off");
     if (stp_window_choose(1, stp_env.symmetric.max, stp_env.window_size, &layout) == 0)
         stp_report_bytes(report, "window", layout.nbytes);
-    stp_report_end(report);
+    stp_report_end_group(report);
     if (fd >= 0) close(fd);
 }
 
@@ -45,7 +45,7 @@ static void info_fabric(struct stp_report *report)
     if (rc != 0) stp_report_text(report, "why_not", why);
     stp_report_text(report, "used",
                     stp_env.node ? "between nodes" : "for everything: SHMEM_NODE is off");
-    stp_report_end(report);
+    stp_report_end_group(report);
 }
 
 void stp_info_conduits(struct stp_report *report)
@@ -53,7 +53,7 @@ void stp_info_conduits(struct stp_report *report)
     stp_report_list(report, "paths");
     info_node(report);
     info_fabric(report);
-    stp_report_end(report);
+    stp_report_end_group(report);
 }
 
 /* ---- providers ----------------------------------------------------------- */
@@ -64,7 +64,7 @@ static void info_offer(struct stp_report *report, const struct stp_info_offer *o
     stp_report_text(report, "domain", offer->domains);
     stp_report_flag(report, "used", offer->code == STP_PROVIDER_USED);
     stp_report_text(report, "reason", offer->reason);
-    stp_report_end(report);
+    stp_report_end_group(report);
 }
 
 /* In a live job the module's one endpoint is in use: what it opened is the answer. */
@@ -76,7 +76,7 @@ static void info_live_provider(struct stp_report *report)
     snprintf(offer.domains, sizeof(offer.domains), "%s", stp_rt.fabric.domain);
     stp_report_list(report, "offered");
     info_offer(report, &offer);
-    stp_report_end(report);
+    stp_report_end_group(report);
     stp_report_flag(report, "usable", true);
 }
 
@@ -93,7 +93,7 @@ static void info_all_providers(struct stp_report *report)
     stp_report_list(report, "offered");
     for (size_t i = 0; i < offers.n; i++)
         info_offer(report, &offers.rows[i]);
-    stp_report_end(report);
+    stp_report_end_group(report);
     free(offers.rows);
     if (offers.incomplete) stp_report_text(report, "missing", "some, for lack of memory");
     stp_report_flag(report, "usable", rc == 0);

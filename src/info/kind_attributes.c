@@ -42,8 +42,8 @@ void stp_info_attributes_print(struct stp_report *report, const struct stp_info_
     stp_report_item(report, "attribute", attribute_names[__builtin_ctz(found->lacks)]);
     if (pe >= 0) stp_report_number(report, "pe", pe);
     stp_report_prose(report, "why", found->why);
-    stp_report_end(report);
-    stp_report_end(report);
+    stp_report_end_group(report);
+    stp_report_end_group(report);
 }
 
 const char *stp_info_atomics_name(shmemx_space_atomics_t atomics)

@@ -139,7 +139,7 @@ void stp_report_item(struct stp_report *report, const char *name, const char *ti
     report_push(report, false);
 }
 
-void stp_report_end(struct stp_report *report)
+void stp_report_end_group(struct stp_report *report)
 {
     bool is_list = report->is_list[report->depth];
     bool is_empty = report->is_empty[report->depth];
@@ -204,7 +204,7 @@ void stp_report_words(struct stp_report *report, const char *name, const char *c
             snprintf(line + len, sizeof(line) - len, "%s%s", len > 0 ? " " : "", words[i]);
     }
     if (report->json)
-        stp_report_end(report);
+        stp_report_end_group(report);
     else
         stp_report_prose(report, name, line[0] != '\0' ? line : "none");
 }

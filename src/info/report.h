@@ -34,16 +34,16 @@ int stp_report_open(struct stp_report *report, int fd, bool json);
 /* Ends the report. Returns 0, or -EIO when anything could not be written. */
 int stp_report_close(struct stp_report *report);
 
-/* A group of values under a name; end with stp_report_end(). */
+/* A group of values under a name; end with stp_report_end_group(). */
 void stp_report_group(struct stp_report *report, const char *name);
 
-/* A list under a name, of items; end each item and the list with stp_report_end(). */
+/* A list under a name, of items; end each item and the list with stp_report_end_group(). */
 void stp_report_list(struct stp_report *report, const char *name);
 
 /* An item of a list: a group whose value `name` is title, which heads it in text. */
 void stp_report_item(struct stp_report *report, const char *name, const char *title);
 
-void stp_report_end(struct stp_report *report);
+void stp_report_end_group(struct stp_report *report);
 
 /* Values. Text may hold any bytes; NULL is JSON's null and "-" for people. */
 void stp_report_text(struct stp_report *report, const char *name, const char *value);

@@ -45,7 +45,7 @@ static void info_device(struct stp_report *report, const shmemx_device_info_t *i
     stp_report_list(report, "page_sizes");
     for (int i = 0; i < info->n_page_sizes; i++)
         stp_report_bytes(report, "", info->page_sizes[i]);
-    stp_report_end(report);
+    stp_report_end_group(report);
 }
 
 static void info_devices(struct stp_report *report, const struct stp_kind *kind)
@@ -59,9 +59,9 @@ static void info_devices(struct stp_report *report, const struct stp_kind *kind)
             snprintf(text, sizeof(text), "%s", info.name);
         stp_report_item(report, "device", text);
         info_device(report, &info);
-        stp_report_end(report);
+        stp_report_end_group(report);
     }
-    stp_report_end(report);
+    stp_report_end_group(report);
 }
 
 /* Does this PE have memory of the kind? why: the reason, or what it found. */
@@ -88,7 +88,7 @@ static void info_kind(struct stp_report *report, const struct stp_kind *kind)
         info_devices(report, kind);
     }
     if (usable && kind == stp_kind_find(SHMEM_DEVICE_CPU)) info_cpu_memory(report);
-    stp_report_end(report);
+    stp_report_end_group(report);
 }
 
 void stp_info_kinds(struct stp_report *report)
@@ -99,7 +99,7 @@ void stp_info_kinds(struct stp_report *report)
     stp_report_list(report, "kinds");
     for (int i = 0; i < stp_n_kinds; i++)
         info_kind(report, stp_kinds[i]);
-    stp_report_end(report);
+    stp_report_end_group(report);
     if (alone) stp_kinds_stop();
 }
 
@@ -265,9 +265,9 @@ static void spaces_print_texts(struct stp_report *report, const struct spaces_ki
         snprintf(title, sizeof(title), "%s%s", report->json ? "" : "PE ", pes.text);
         stp_report_item(report, "pes", title);
         stp_report_prose(report, key, kind->answers[pe].text);
-        stp_report_end(report);
+        stp_report_end_group(report);
     }
-    stp_report_end(report);
+    stp_report_end_group(report);
     free(done);
 }
 
@@ -305,7 +305,7 @@ static void spaces_print_row(struct stp_report *report, const struct spaces_kind
         spaces_ranges(&to, want);
         stp_report_prose(report, pshmemx_space_path_name((shmemx_space_path_t)path), to.text);
     }
-    stp_report_end(report);
+    stp_report_end_group(report);
 }
 
 /* PEs from which the same paths lead to the same PEs share an item. */
@@ -325,7 +325,7 @@ static void spaces_print_paths(struct stp_report *report, const struct spaces_ki
         spaces_ranges(&pes, want);
         spaces_print_row(report, kind, from, pes.text, want);
     }
-    stp_report_end(report);
+    stp_report_end_group(report);
     free(done);
 }
 
@@ -359,7 +359,7 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
         stp_info_attributes_print(report, &kind->attributes, kind->lacking);
         spaces_print_paths(report, kind);
     }
-    stp_report_end(report);
+    stp_report_end_group(report);
 }
 
 void stp_info_spaces(struct stp_report *report)
@@ -382,5 +382,5 @@ void stp_info_spaces(struct stp_report *report)
         free(kind.paths);
         free(kind.answers);
     }
-    if (stp_rt.pe == 0) stp_report_end(report);
+    if (stp_rt.pe == 0) stp_report_end_group(report);
 }

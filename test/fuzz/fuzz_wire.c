@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "pmi/wire.h"
+#include "pmi/pmi1_pmi2_framing.h"
 
 #include <errno.h>
 #include <sys/socket.h>

@@ -242,7 +242,7 @@ static const struct bench rows[] = {
 };
 BENCH_LIST(bench_list_sample, rows);
 """)
-    copy.change("bench/portable/benches/lists.c", r"X\(alltoall\)", f"X(alltoall) X({NAME})")
+    copy.change("bench/portable/benches/all_benches.c", r"X\(alltoall\)", f"X(alltoall) X({NAME})")
     copy.change("bench/CMakeLists.txt", r"^    portable/benches/signal\.c$",
                 f"    portable/benches/{NAME}.c\n    portable/benches/signal.c")
 

@@ -100,10 +100,10 @@ TEST(found_by_who_uses_it)
     ck_assert(!stp_ofi_on_device(memory + NBYTES));
     stp_ofi.regions[REGION] =
         (struct stp_ofi_region){.mr = &inner, .base = memory + 10, .nbytes = 10, .device = true};
-    stp_ofi_local_regions_list(REGION);
+    stp_ofi_local_mr_index_add(REGION);
     ck_assert_ptr_eq(stp_ofi_local_mr_region(memory + 15), &stp_ofi.regions[REGION]);
     ck_assert(stp_ofi_on_device(memory + 30));
-    stp_ofi_local_regions_unlist(REGION);
+    stp_ofi_local_mr_index_remove(REGION);
     stp_ofi_set_current_local_mr(-1);
     stp_ofi_user_buffers_close();
     ck_assert_int_eq(n_closed, 1);

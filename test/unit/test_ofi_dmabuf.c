@@ -69,12 +69,12 @@ uint32_t fi_version(void)
     return version;
 }
 
-void stp_ofi_local_regions_list(unsigned number)
+void stp_ofi_local_mr_index_add(unsigned number)
 {
     ck_assert_uint_eq(number, NUMBER);
 }
 
-void stp_ofi_local_regions_unlist(unsigned number)
+void stp_ofi_local_mr_index_remove(unsigned number)
 {
     ck_assert_uint_eq(number, NUMBER);
 }

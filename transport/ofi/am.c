@@ -205,7 +205,7 @@ static void take_pong_locked(const struct stp_ofi_am_header *pong)
         stp_ofi.core->fatal("fabric", "pe %d: a message was lost: the connection broke", pong->pe);
 }
 
-void stp_ofi_die_if_message_lost(void)
+void stp_ofi_ping_for_lost_messages(void)
 {
     struct stp_ofi_am_header ping = stp_ofi_am_header(STP_OFI_AM_PING, 0);
     int pes[LOOKS], n;

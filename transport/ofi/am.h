@@ -86,7 +86,7 @@ ssize_t stp_ofi_message_post(struct stp_ofi_req *req);
  * A wait lasts: end the job when a message was lost with a connection. Providers do not tell of
  * what they had sent. Called every second or so; takes a second round to be sure.
  */
-void stp_ofi_die_if_message_lost(void);
+void stp_ofi_ping_for_lost_messages(void);
 
 /* The caller is about to wait for answers that targets may hold back: ask for them. */
 void stp_ofi_request_acks(void);

@@ -44,7 +44,7 @@ void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out);
 
 /* All liveness sockets are known: the last bytes of each PE's entry in stp_ofi.world. */
 void stp_ofi_liveness_set_known(void);
-void stp_ofi_liveness_close_sockets(void);
+void stp_ofi_liveness_close_own_sockets(void);
 
 /* How PE pe's liveness socket is reached; family NONE: it has none, or is not known yet. */
 struct stp_ofi_liveness_addr stp_ofi_liveness_addr_of(int pe);

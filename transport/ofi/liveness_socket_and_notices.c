@@ -279,7 +279,7 @@ void stp_ofi_liveness_set_known(void)
     __atomic_store_n(&life.connected, true, __ATOMIC_RELEASE);
 }
 
-void stp_ofi_liveness_close_sockets(void)
+void stp_ofi_liveness_close_own_sockets(void)
 {
     close_fd(&life.listen_fd);
     close_fd(&life.notice_fd);

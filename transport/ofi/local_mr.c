@@ -72,7 +72,7 @@ static void list_publish_locked(void)
     __atomic_store_n(&stp_ofi.n_listed, list.n + list.n_buffers, __ATOMIC_RELAXED);
 }
 
-void stp_ofi_local_regions_list(unsigned number)
+void stp_ofi_local_mr_index_add(unsigned number)
 {
     unsigned at;
 
@@ -86,7 +86,7 @@ void stp_ofi_local_regions_list(unsigned number)
     pthread_rwlock_unlock(&list.lock);
 }
 
-void stp_ofi_local_regions_unlist(unsigned number)
+void stp_ofi_local_mr_index_remove(unsigned number)
 {
     unsigned at = 0;
 

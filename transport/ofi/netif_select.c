@@ -137,7 +137,7 @@ const char *stp_ofi_netif_unreachable(const struct fi_info *info, const struct s
     return network->refused[0] != '\0' ? network->refused : NULL;
 }
 
-int stp_ofi_netif_rank(const struct fi_info *info, const struct stp_core *core)
+int stp_ofi_netif_place_in_job_order(const struct fi_info *info, const struct stp_core *core)
 {
     bool internet;
     const struct stp_network *network = network_of(info, core, &internet);

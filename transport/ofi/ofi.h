@@ -247,7 +247,7 @@ bool stp_ofi_netif_named(const struct fi_info *info, const struct stp_env *env);
 const char *stp_ofi_netif_unreachable(const struct fi_info *info, const struct stp_core *core);
 
 /* Place of its interface in the order that all hosts of the job share, 0 is best; at most 16. */
-int stp_ofi_netif_rank(const struct fi_info *info, const struct stp_core *core);
+int stp_ofi_netif_place_in_job_order(const struct fi_info *info, const struct stp_core *core);
 
 /* -EINVAL, logged with what there is, when SHMEM_OFI_INTERFACE names none of the infos. */
 int stp_ofi_netif_check(const struct fi_info *infos, const struct stp_core *core);
@@ -406,8 +406,8 @@ void stp_ofi_die_if_region_gone(const struct stp_ofi_req *req);
 
 /* Buffers of this PE (local_mr.c). */
 
-void stp_ofi_local_regions_list(unsigned number);
-void stp_ofi_local_regions_unlist(unsigned number);
+void stp_ofi_local_mr_index_add(unsigned number);
+void stp_ofi_local_mr_index_remove(unsigned number);
 const struct stp_ofi_region *stp_ofi_local_mr_find(const void *local);
 
 /* As transport.h says, and close what is left of them at the end. */
@@ -567,10 +567,11 @@ bool stp_ofi_cqdata_pack(const struct stp_target *word, uint64_t value, enum stp
 void stp_ofi_cqdata_locked(uint64_t data);
 
 /* A request for one fragment of a local buffer, ready to post but for what it counts on. */
-struct stp_ofi_req *stp_ofi_fragment(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
-                                     const struct stp_target *target,
-                                     const struct stp_ofi_fragments *fragments, const void *local,
-                                     size_t nbytes);
+struct stp_ofi_req *stp_ofi_fragment_req_prepare(struct stp_ofi_endpoint *endpoint,
+                                                 enum stp_ofi_kind kind,
+                                                 const struct stp_target *target,
+                                                 const struct stp_ofi_fragments *fragments,
+                                                 const void *local, size_t nbytes);
 
 /*
  * Put or get nbytes in fragments counted on *pending, which the caller has raised by their number.

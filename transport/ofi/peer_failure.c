@@ -503,7 +503,7 @@ void stp_ofi_failure_fds(struct pollfd fds[STP_OFI_FAILURE_FDS])
 void stp_ofi_failure_close(void)
 {
     links_free();
-    stp_ofi_liveness_close_sockets();
+    stp_ofi_liveness_close_own_sockets();
     health.gone_ns = 0;
     stp_ofi_fd_exhaustion_reset();
     stp_ofi_amo_loss_reset();
@@ -521,7 +521,7 @@ void stp_ofi_wait_stalled(struct stp_ofi_wait *wait)
     } else if (now - wait->since_ns > (is_finishing() ? FINISH_NS : STALL_NS)) {
         wait->since_ns = now;
         suspect_targets();
-        stp_ofi_die_if_message_lost();
+        stp_ofi_ping_for_lost_messages();
         stp_ofi_amo_loss_check(wait->endpoint);
         stp_ofi_failure_poll();
     }

@@ -117,7 +117,7 @@ static void judge(struct stp_ofi_choice *choice, const struct stp_core *core)
  */
 static int cost_of(const struct fi_info *info, const struct stp_core *core)
 {
-    return (stp_ofi_rank_of(info) * 32 + stp_ofi_netif_rank(info, core)) * 4 +
+    return (stp_ofi_rank_of(info) * 32 + stp_ofi_netif_place_in_job_order(info, core)) * 4 +
            (reach_of(info) == REACH_HOST ? 2 : 0) + (info->addr_format == FI_SOCKADDR_IN6 ? 1 : 0);
 }
 

@@ -58,7 +58,7 @@ static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nb
     for (size_t at = 0; at < nbytes && rc == 0; at += fragments.size) {
         size_t n = nbytes - at < fragments.size ? nbytes - at : fragments.size;
         struct stp_ofi_req *req =
-            stp_ofi_fragment(ONE_ENDPOINT, kind, &target, &fragments, local + at, n);
+            stp_ofi_fragment_req_prepare(ONE_ENDPOINT, kind, &target, &fragments, local + at, n);
         unsigned pending = 1;
 
         req->has_word = word != NULL;

@@ -59,7 +59,7 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
      * in stp_ofi_local_part().
      */
     __atomic_store_n(&region->mr, mr, __ATOMIC_RELEASE);
-    if (region->device || stp_ofi.mr_local) stp_ofi_local_regions_list(number);
+    if (region->device || stp_ofi.mr_local) stp_ofi_local_mr_index_add(number);
     *mine = stp_ofi_mr_describe(mr, base);
     return 0;
 }
@@ -76,7 +76,7 @@ void stp_ofi_region_remove(unsigned number)
     struct stp_ofi_region *region = &stp_ofi.regions[number];
     struct fid_mr *mr = region->mr;
 
-    if (region->listed) stp_ofi_local_regions_unlist(number);
+    if (region->listed) stp_ofi_local_mr_index_remove(number);
     /* Pairs with the acquire loads that stp_ofi_region_add() names. */
     __atomic_store_n(&region->mr, NULL, __ATOMIC_RELEASE);
     if (mr != NULL) fi_close(&mr->fid);

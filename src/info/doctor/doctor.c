@@ -72,7 +72,7 @@ static void doctor_check(struct stp_report *report, const struct stp_check *chec
     stp_report_prose(report, "why", check->why);
     if (check->todo[0] != '\0' || report->json)
         stp_report_prose(report, "do", check->todo[0] != '\0' ? check->todo : NULL);
-    stp_report_end(report);
+    stp_report_end_group(report);
 }
 
 static void doctor_verdict(struct stp_report *report, const struct stp_doctor *doctor)
@@ -107,7 +107,7 @@ void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor
     for (size_t i = 0; i < doctor->n_checks; i++)
         if (all || doctor->checks[i].health >= STP_CHECK_WARNING)
             doctor_check(report, &doctor->checks[i]);
-    stp_report_end(report);
+    stp_report_end_group(report);
     if (!all)
         stp_report_textf(report, "not_shown", "%zu ok, %zu note%s (oshinfo --doctor --verbose)",
                          doctor_count(doctor, STP_CHECK_OK), notes, notes == 1 ? "" : "s");

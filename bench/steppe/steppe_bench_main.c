@@ -4,7 +4,7 @@
  * beside measuring, and the benches that other implementations cannot run.
  */
 #include "portable/harness.h"
-#include "raw_ofi_load.h"
+#include "raw_ofi_module_load.h"
 #include "spaces.h"
 
 #include <dlfcn.h>

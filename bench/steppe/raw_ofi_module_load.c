@@ -2,7 +2,7 @@
 /*
  * Loads the raw libfabric module and carries the cards of all PEs to all PEs.
  */
-#include "raw_ofi_load.h"
+#include "raw_ofi_module_load.h"
 
 #include "raw_cuda_driver.h"
 #include "portable/raw_ofi.h"

@@ -4,7 +4,7 @@
  * descriptor and the reply buffer; knows no command of the protocol.
  * Design: docs/design/launch.md.
  */
-#include "pmi/wire.h"
+#include "pmi/pmi1_pmi2_framing.h"
 
 #include "pmi/pmi.h"
 

@@ -2,12 +2,12 @@
 /*
  * The raw side over libfabric: members raw_load and raw_unload of struct bench_extras.
  */
-#ifndef STEPPE_BENCH_RAW_OFI_LOAD_H
-#define STEPPE_BENCH_RAW_OFI_LOAD_H
+#ifndef STEPPE_BENCH_RAW_OFI_MODULE_LOAD_H
+#define STEPPE_BENCH_RAW_OFI_MODULE_LOAD_H
 
 #include "portable/harness.h"
 
 int bench_raw_ofi_load(struct bench_run *run, struct bench_machine *machine);
 void bench_raw_ofi_unload(struct bench_run *run);
 
-#endif /* STEPPE_BENCH_RAW_OFI_LOAD_H */
+#endif /* STEPPE_BENCH_RAW_OFI_MODULE_LOAD_H */

@@ -4,8 +4,8 @@
  * (PMI-1, and the greeting of both) and messages behind a six-character length (PMI-2).
  * Also reads the key=value fields of both. Logs nothing: the caller knows what it asked.
  */
-#ifndef STP_PMI_WIRE_H
-#define STP_PMI_WIRE_H
+#ifndef STP_PMI1_PMI2_FRAMING_H
+#define STP_PMI1_PMI2_FRAMING_H
 
 #include "base/base.h"
 
@@ -64,4 +64,4 @@ int stp_wire_number(const char *text, char separator, const char *name, int *num
 /* A whole string as a decimal int, nothing around it. Returns 0 or -EPROTO. */
 int stp_wire_parse_int(const char *text, int *number);
 
-#endif /* STP_PMI_WIRE_H */
+#endif /* STP_PMI1_PMI2_FRAMING_H */
