@@ -267,9 +267,9 @@ static void runtime_print_banner(void)
 static void runtime_start(void)
 {
     static const struct stp_fabric_callbacks calls = {stp_stage_server_wake_if_asked,
-                                                      stp_peer_note_closing_or_end_job,
-                                                      stp_hang_fabric, stp_kinds_dmabuf};
-    static const struct stp_wait_hooks hooks = {stp_peer_check, stp_hang_show};
+                                                      stp_peer_on_closing_or_job_end,
+                                                      stp_hang_on_fabric_stall, stp_kinds_dmabuf};
+    static const struct stp_wait_hooks hooks = {stp_peer_check, stp_hang_publish_wait};
     struct stp_pe_info pe_info = {0};
     const void *bcast;
     size_t nbytes;

@@ -28,7 +28,7 @@ FABRIC = [
     ["liveness_socket_and_notices"],
     ["address"], ["region_mr"], ["tcp_socket_sleep", "packed", "write_cqdata", "local_mr", "dev_shm_check"],
     ["queued_op_region_check"],
-    ["request", "lost_op_detect", "post_and_cq_poll", "am", "am_ack_delay", "batch", "die_if_amo_lost", "peer_failure", "progress"], ["ofi_atomic"],
+    ["request", "lost_op_by_order", "post_and_cq_poll", "am", "am_ack_delay", "batch", "die_if_amo_lost", "peer_failure", "progress"], ["ofi_atomic"],
     ["cuda_forbid"], ["domain_endpoint"], ["endpoint_sharing"], ["ofi_context"], ["ofi_rma"], ["ofi_signal"], ["region"], ["provider_self_test"],
     ["open"]]
 CIRCLE_MAX = 9

@@ -254,8 +254,8 @@ void bench_disturbance_end(const struct bench_machine *machine,
  * Prepare memory, binding, paths and the raw side; collective. Returns 0, or -errno on all PEs
  * alike after PE 0 has said why.
  */
-int bench_setup(struct bench_run *run, const struct bench_options *options, size_t nbytes,
-                bool with_source, struct bench_machine *machine);
+int bench_place_bind_and_allocate(struct bench_run *run, const struct bench_options *options,
+                                  size_t nbytes, bool with_source, struct bench_machine *machine);
 void bench_teardown(struct bench_run *run, struct bench_machine *machine);
 
 /* Each step is collective; worst status of all PEs. */

@@ -127,8 +127,8 @@ static size_t memory_of(struct session *s)
 
 static int run_cycle(struct session *s, enum bench_cycle cycle)
 {
-    int status = bench_setup(&s->run, &s->options, memory_of(s), bench_plan_wants_source(&s->plan),
-                             &s->machine);
+    int status = bench_place_bind_and_allocate(&s->run, &s->options, memory_of(s),
+                                               bench_plan_wants_source(&s->plan), &s->machine);
 
     if (status == 0) {
         if (cycle == BENCH_SINGLE && s->extras->describe_gpu != NULL &&

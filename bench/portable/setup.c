@@ -42,8 +42,8 @@ static int set_raw(struct bench_run *run, const struct bench_options *options,
     return status;
 }
 
-int bench_setup(struct bench_run *run, const struct bench_options *options, size_t nbytes,
-                bool with_source, struct bench_machine *machine)
+int bench_place_bind_and_allocate(struct bench_run *run, const struct bench_options *options,
+                                  size_t nbytes, bool with_source, struct bench_machine *machine)
 {
     int status;
 

@@ -7,7 +7,7 @@
 #define STP_CUDA_H
 
 #include "cuda_api.h"
-#include "spaces/cuda/pinned_host.h"
+#include "spaces/cuda/pinned_host_and_kernel_gpu.h"
 #include "spaces/space_registry.h"
 #include "spaces/cuda/streams.h"
 
@@ -62,7 +62,7 @@ static inline CUdeviceptr stp_cuda_address(const void *ptr)
 /* ---- driver_and_contexts.c: finding the driver and the devices ------------------------------- */
 
 bool stp_cuda_probe_library(void); /* the rows of the kind's table, see there */
-void stp_cuda_set_missing(int leader);
+void stp_cuda_set_driver_not_found(int leader);
 void stp_cuda_start(void);
 void stp_cuda_stop(void);
 

@@ -240,7 +240,7 @@ bool stp_cuda_probe_library(void)
     return !stp_cuda.missing;
 }
 
-void stp_cuda_set_missing(int leader)
+void stp_cuda_set_driver_not_found(int leader)
 {
     snprintf(stp_cuda.why, sizeof(stp_cuda.why),
              STP_CUDA_LIBRARY " was not found, or cannot be loaded, by PE %d of this host", leader);

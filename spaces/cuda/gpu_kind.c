@@ -327,7 +327,7 @@ static void gpu_unregister_private(const struct stp_allocation *allocation)
 
 static const struct stp_device_ops gpu_device = {
     .look = stp_cuda_probe_library,
-    .missing = stp_cuda_set_missing,
+    .missing = stp_cuda_set_driver_not_found,
     .start = stp_cuda_start,
     .detach = stp_cuda_peer_detach,
     .reach = stp_cuda_peer_reach,

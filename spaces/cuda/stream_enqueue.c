@@ -103,7 +103,7 @@ int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *w
     return -EINVAL;
 }
 
-int stp_stream_enter(const struct stp_stream *stream, char *why)
+int stp_stream_context_push(const struct stp_stream *stream, char *why)
 {
     struct cuda_device *device = &stp_cuda.devices[stream->device];
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -129,7 +129,7 @@ int stp_stream_enter(const struct stp_stream *stream, char *why)
     return -EINVAL;
 }
 
-void stp_stream_leave(void)
+void stp_stream_context_pop(void)
 {
     stp_cuda_leave();
 }

@@ -30,8 +30,8 @@ int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *w
  * Around the calls below, on one thread: the context is current, and the stream is not being
  * captured. 0; -EINVAL with the reason, -EIO, logged.
  */
-int stp_stream_enter(const struct stp_stream *stream, char *why);
-void stp_stream_leave(void);
+int stp_stream_context_push(const struct stp_stream *stream, char *why);
+void stp_stream_context_pop(void);
 
 /*
  * At the end of the stream: copy between places that stp_stream_reaches() names, set a word that

@@ -41,7 +41,7 @@ int stp_fam_temporary(const char *directory);
 /* As stp_size_exact(), for figures that nobody counts: fractions of a large unit are cut. */
 const char *stp_fam_about(size_t nbytes, char text[STP_SIZE_TEXT]);
 
-/* ---- durable (flush.c) ---------------------------------------------------- */
+/* ---- durable (make_durable.c) ---------------------------------------------------- */
 
 /*
  * What is stored in [addr, addr + nbytes) survives a power failure from now on. dax: the mapping

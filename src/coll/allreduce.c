@@ -258,7 +258,8 @@ static void tree_leaders(const struct stp_coll_reduction *r, void *dest, size_t 
 const struct stp_coll_algorithm stp_coll_reduce_tree = {.name = "tree",
                                                         .what = STP_COLL_REDUCE,
                                                         .reduce_leaders = tree_leaders,
-                                                        .reduce_cell = stp_coll_tree_reduce_cell};
+                                                        .reduce_cell =
+                                                            stp_coll_leader_tree_reduce_small};
 
 void stp_coll_reduce_node(const struct stp_coll_reduction *r, void *dest, const void *source,
                           size_t nreduce)

@@ -156,7 +156,8 @@ static void doubling_reduce_cell(const struct stp_coll_reduction *r, void *acc, 
     reduce_cell(r, acc, nreduce, doubling_run);
 }
 
-void stp_coll_tree_reduce_cell(const struct stp_coll_reduction *r, void *acc, size_t nreduce)
+void stp_coll_leader_tree_reduce_small(const struct stp_coll_reduction *r, void *acc,
+                                       size_t nreduce)
 {
     reduce_cell(r, acc, nreduce, doubling_tree);
 }

@@ -143,7 +143,8 @@ void stp_coll_reduce_node(const struct stp_coll_reduction *r, void *dest, const 
                           size_t nreduce);
 
 /* Reduce by a tree, in the order of doubling, what fits the cells; leaders alone. */
-void stp_coll_tree_reduce_cell(const struct stp_coll_reduction *r, void *acc, size_t nreduce);
+void stp_coll_leader_tree_reduce_small(const struct stp_coll_reduction *r, void *acc,
+                                       size_t nreduce);
 
 /* Bytes that reduce_cell() can take at once, a multiple of 16; 0 < it <= COLL_SMALL. */
 size_t stp_coll_recdbl_cell_bytes(const struct stp_team *team);
@@ -285,8 +286,8 @@ static inline void stp_coll_post_node(struct stp_team *team, uint64_t *there, ui
  * and large enough; fatal otherwise. Those outside the window are always large enough, of a team of
  * one, too (ends).
  */
-void stp_coll_check_slow(struct stp_team *team, const void *dest, const void *source,
-                         size_t dest_bytes, size_t source_bytes, const char *fn);
+void stp_coll_check_same_space_slow(struct stp_team *team, const void *dest, const void *source,
+                                    size_t dest_bytes, size_t source_bytes, const char *fn);
 
 static inline void stp_coll_check_ends(const void *dest, const void *source, size_t nbytes,
                                        const char *fn)
@@ -300,7 +301,7 @@ static inline void stp_coll_check(struct stp_team *team, const void *dest, const
                                   size_t dest_bytes, size_t source_bytes, const char *fn)
 {
     if (STP_UNLIKELY(stp_rt.check))
-        stp_coll_check_slow(team, dest, source, dest_bytes, source_bytes, fn);
+        stp_coll_check_same_space_slow(team, dest, source, dest_bytes, source_bytes, fn);
     if (STP_LIKELY(!stp_any_outside())) return;
     stp_check_end(dest, dest_bytes, fn, "dest");
     stp_check_end(source, source_bytes, fn, "source");

@@ -4,7 +4,7 @@
  * of memory that oshrun has open, which they reach by /proc; when the launcher has ended, addr2line
  * is asked. What the PEs print goes its own way. Design: docs/design/launch.md.
  */
-#include "oshrun_main.h"
+#include "oshrun_internal.h"
 
 #include "base/oshrun_inspect.h"
 

@@ -7,7 +7,7 @@
  */
 #include "find_pes.h"
 
-#include "oshrun_main.h"
+#include "oshrun_internal.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -10,10 +10,10 @@
 #include "base/wait_state_page.h"
 
 /* Of struct stp_wait_hooks. */
-void stp_hang_show(const struct stp_wait_subject *subject);
+void stp_hang_publish_wait(const struct stp_wait_subject *subject);
 
 /* A wait of the fabric in which nothing completes: as struct stp_core has it. */
-void stp_hang_fabric(unsigned looks, int pe);
+void stp_hang_on_fabric_stall(unsigned looks, int pe);
 
 /* The collective, the team and the PE ahead, from the word that is waited for (hang_coll.c). */
 void stp_hang_note_coll(const uint64_t *word, struct stp_wait_state *note);

@@ -91,7 +91,7 @@ static void show_fabric(struct stp_wait_state *note)
              routine != NULL ? routine : "a call");
 }
 
-void stp_hang_show(const struct stp_wait_subject *subject)
+void stp_hang_publish_wait(const struct stp_wait_subject *subject)
 {
     struct stp_wait_state note = {.before = subject->pe};
 
@@ -112,7 +112,7 @@ void stp_hang_show(const struct stp_wait_subject *subject)
     stp_wait_state_publish(&note, stp_hang_report);
 }
 
-void stp_hang_fabric(unsigned looks, int pe)
+void stp_hang_on_fabric_stall(unsigned looks, int pe)
 {
     const struct stp_wait wait = {.turns = looks * STP_WAIT_TURNS};
 

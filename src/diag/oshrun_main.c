@@ -8,7 +8,7 @@
  * usage: job LAUNCHER [ARGUMENTS]
  *        job --status [PID]
  */
-#include "oshrun_main.h"
+#include "oshrun_internal.h"
 
 #include <errno.h>
 #include <limits.h>

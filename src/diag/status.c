@@ -3,7 +3,7 @@
  * What the PEs of a running job do, by what they show to their node, in words.
  * Design: docs/design/hang.md.
  */
-#include "oshrun_main.h"
+#include "oshrun_internal.h"
 #include "find_pes.h"
 
 #include <dirent.h>

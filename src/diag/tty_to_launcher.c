@@ -3,7 +3,7 @@
  * The terminal of a job: who has it, and what is typed, which is carried to the launcher.
  * Design: docs/design/launch.md.
  */
-#include "oshrun_main.h"
+#include "oshrun_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

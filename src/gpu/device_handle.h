@@ -6,7 +6,7 @@
 #ifndef STP_DEVICE_HANDLE_H
 #define STP_DEVICE_HANDLE_H
 
-#include "spaces/cuda/pinned_host.h"
+#include "spaces/cuda/pinned_host_and_kernel_gpu.h"
 #include "spaces/space_registry.h"
 
 #include <shmemx_device.h>

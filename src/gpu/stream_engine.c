@@ -6,7 +6,7 @@
  */
 #include "stream_engine.h"
 
-#include "spaces/cuda/pinned_host.h"
+#include "spaces/cuda/pinned_host_and_kernel_gpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -369,13 +369,13 @@ struct stream_slot *stp_stream_lock_slot(void *handle, int device, const char *f
     slot->n_calls++;
     pthread_mutex_unlock(&streams.lock);
     pthread_mutex_lock(&slot->lock);
-    if (stp_stream_enter(&stream, why) != 0) stream_refuse(handle, fn, why);
+    if (stp_stream_context_push(&stream, why) != 0) stream_refuse(handle, fn, why);
     return slot;
 }
 
 void stp_stream_unlock_slot(struct stream_slot *slot)
 {
-    stp_stream_leave();
+    stp_stream_context_pop();
     pthread_mutex_unlock(&slot->lock);
     pthread_mutex_lock(&streams.lock);
     slot->n_calls--;

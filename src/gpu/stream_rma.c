@@ -5,7 +5,7 @@
  */
 #include "stream_engine.h"
 
-#include "spaces/cuda/pinned_host.h"
+#include "spaces/cuda/pinned_host_and_kernel_gpu.h"
 
 /* ---- where things are ------------------------------------------------------------------ */
 

@@ -116,7 +116,7 @@ bool stp_fragment_next(struct stp_fragments *fragments, struct stp_fragment *fra
  * that this thread issues until release; -1: it cannot be.
  */
 int stp_device_mr_make_current(const struct stp_kind *kind, const void *ptr, size_t nbytes);
-void stp_device_mr_release_local(int number); /* -1 is fine */
+void stp_device_mr_end_current(int number); /* -1 is fine */
 void stp_device_mr_fini(void);
 
 /* ---- private pages (cma.c) --------------------------------------------- */

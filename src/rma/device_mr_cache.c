@@ -118,7 +118,7 @@ int stp_device_mr_make_current(const struct stp_kind *kind, const void *ptr, siz
     return number;
 }
 
-void stp_device_mr_release_local(int number)
+void stp_device_mr_end_current(int number)
 {
     if (STP_LIKELY(number < 0)) return;
     stp_rt.fabric.set_current_local_mr(-1);

@@ -5,7 +5,7 @@
  */
 #include "stage_mailbox.h"
 
-#include "spaces/cuda/pinned_host.h"
+#include "spaces/cuda/pinned_host_and_kernel_gpu.h"
 
 #include <shmemx_device_machine.h>
 

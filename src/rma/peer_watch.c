@@ -280,7 +280,7 @@ _Noreturn static void end_with(int status)
     _exit(status);
 }
 
-void stp_peer_note_closing_or_end_job(const struct stp_notice *notice)
+void stp_peer_on_closing_or_job_end(const struct stp_notice *notice)
 {
     static bool ending;
 

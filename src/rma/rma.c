@@ -160,7 +160,7 @@ static void rma_put_fabric(struct stp_ctx *ctx, const struct stp_kind *from,
         stp_rt.fabric.put(ctx->fabric, &row, source + i * rows->source_pitch, rows->width,
                           end == STP_COPY_NONE);
     }
-    stp_device_mr_release_local(held);
+    stp_device_mr_end_current(held);
 }
 
 static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
@@ -176,14 +176,14 @@ static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
     }
     if (rows->n == 1 && end == STP_COPY_REMOTE) {
         fabric->get(ctx->fabric, source, dest, rows->width, false);
-        stp_device_mr_release_local(held);
+        stp_device_mr_end_current(held);
         return;
     }
     for (size_t i = 0; i < rows->n; i++) {
         struct stp_target row = rma_behind(source, i * rows->source_pitch);
         fabric->get(ctx->fabric, &row, dest + i * rows->dest_pitch, rows->width, true);
     }
-    stp_device_mr_release_local(held);
+    stp_device_mr_end_current(held);
     if (end == STP_COPY_REMOTE) fabric->quiet(ctx->fabric); /* the data is here on return */
 }
 

@@ -301,12 +301,12 @@ static inline unsigned stp_cmp_outcomes(int cmp, const char *fn)
 }
 
 /* What adapters of peers wrote to device memory is visible: after a signal or a sync. */
-void stp_remote_flush_slow(void);
+void stp_show_peers_device_writes_slow(void);
 
 static inline void stp_remote_flush(void)
 {
     if (STP_UNLIKELY(__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED)))
-        stp_remote_flush_slow();
+        stp_show_peers_device_writes_slow();
 }
 
 #endif /* STP_RMA_H */

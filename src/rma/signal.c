@@ -4,7 +4,7 @@
  */
 #include "rma.h"
 
-#include "spaces/cuda/pinned_host.h"
+#include "spaces/cuda/pinned_host_and_kernel_gpu.h"
 
 #include <string.h>
 

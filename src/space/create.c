@@ -8,7 +8,7 @@
 
 #include "rma/rma.h"
 #include "team/team_lifecycle.h"
-#include "spaces/cuda/pinned_host.h"
+#include "spaces/cuda/pinned_host_and_kernel_gpu.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "coll/coll.h"
 #include "rma/rma.h"
 #include "team/team_lifecycle.h"
-#include "spaces/cuda/pinned_host.h"
+#include "spaces/cuda/pinned_host_and_kernel_gpu.h"
 
 static void destroy_warn_live(const struct stp_space *space)
 {

@@ -8,7 +8,7 @@
 
 #include "coll/coll.h"
 #include "rma/rma.h"
-#include "spaces/cuda/pinned_host.h"
+#include "spaces/cuda/pinned_host_and_kernel_gpu.h"
 
 #include <errno.h>
 #include <stdio.h>

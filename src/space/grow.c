@@ -8,7 +8,7 @@
 #include "space_lifecycle.h"
 
 #include "coll/coll.h"
-#include "spaces/cuda/pinned_host.h"
+#include "spaces/cuda/pinned_host_and_kernel_gpu.h"
 
 #include <errno.h>
 #include <stdio.h>

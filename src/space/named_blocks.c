@@ -44,7 +44,7 @@ int stp_space_restore_named_blocks(struct stp_space *space)
     return 0;
 }
 
-void stp_space_check_unnamed(struct stp_space *space, size_t offset, const char *fn)
+void stp_space_fatal_if_named(struct stp_space *space, size_t offset, const char *fn)
 {
     struct stp_named_block root;
 

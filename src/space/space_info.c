@@ -6,7 +6,7 @@
 
 #include "pshmem.h"
 #include "rma/rma.h"
-#include "spaces/cuda/pinned_host.h"
+#include "spaces/cuda/pinned_host_and_kernel_gpu.h"
 
 #include <errno.h>
 #include <stdio.h>

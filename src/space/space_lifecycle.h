@@ -57,7 +57,7 @@ int stp_space_check_host_fit(struct stp_space *space, struct stp_team *team,
 int stp_space_restore_named_blocks(struct stp_space *space);
 
 /* Fatal when the block at offset has a name: it would be handed out under it. */
-void stp_space_check_unnamed(struct stp_space *space, size_t offset, const char *fn);
+void stp_space_fatal_if_named(struct stp_space *space, size_t offset, const char *fn);
 
 /* Live blocks that have names. */
 size_t stp_space_named_blocks(const struct stp_space *space);

@@ -195,7 +195,7 @@ void stp_space_free(struct stp_space *space, void *ptr, const char *fn)
     size_t offset = memory_block(space, ptr, fn), start, nbytes;
 
     memory_check_equal(space, (int64_t)offset, 0, fn);
-    stp_space_check_unnamed(space, offset, fn);
+    stp_space_fatal_if_named(space, offset, fn);
     memory_barrier_leave(space);
     stp_heap_find(space->heap, offset, &start, &nbytes);
     stp_active_set_forget(ptr, nbytes);
@@ -219,7 +219,7 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
     int rc;
 
     memory_check_equal(space, (int64_t)offset, (int64_t)nbytes, fn);
-    stp_space_check_unnamed(space, offset, fn);
+    stp_space_fatal_if_named(space, offset, fn);
     memory_barrier_leave(space);
     stp_heap_find(space->heap, offset, &start, &old);
     stp_active_set_forget(ptr, old); /* it may shrink or move */

@@ -5,7 +5,7 @@
 #include "space_lifecycle.h"
 
 #include "pshmem.h"
-#include "spaces/cuda/pinned_host.h"
+#include "spaces/cuda/pinned_host_and_kernel_gpu.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 #include "transport/ofi/am.h"
-#include "transport/ofi/lost_op_detect.h"
+#include "transport/ofi/lost_op_by_order.h"
 
 #include <errno.h>
 #include <setjmp.h>

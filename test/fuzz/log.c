@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the code of the targets needs of base/log.c: messages are built, and not printed. */
+/*
+ * What the code of the targets needs of base/log_and_fatal.c: messages are built, and not printed.
+ */
 #include "fuzz.h"
 
 #include "base/base.h"

@@ -79,7 +79,7 @@ const struct stp_coll_algorithm stp_coll_reduce_sample = {
     .name = "sample",
     .what = STP_COLL_REDUCE,
     .reduce = sample_reduce,
-    .reduce_cell = stp_coll_tree_reduce_cell,
+    .reduce_cell = stp_coll_leader_tree_reduce_small,
 };
 """)
     copy.change("src/coll/CMakeLists.txt", r"^    scan\.c$", f"    {ALGORITHM}.c\n    scan.c")

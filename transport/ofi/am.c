@@ -10,7 +10,7 @@
 #include "am.h"
 
 #include "am_ack_delay.h"
-#include "lost_op_detect.h"
+#include "lost_op_by_order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -100,7 +100,7 @@ ssize_t stp_ofi_message_post(struct stp_ofi_req *req)
         rc = fi_inject(endpoint->ep, req->local, req->nbytes, addr);
     else
         rc = fi_send(endpoint->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
-    if (rc == 0) stp_ofi_post_seq_mark_posted(req, begun);
+    if (rc == 0) stp_ofi_post_seq_assign_number(req, begun);
     return rc;
 }
 

@@ -9,7 +9,7 @@
 #include "ofi.h"
 
 #include "failures.h"
-#include "lost_op_detect.h"
+#include "lost_op_by_order.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #define STP_OFI_H
 
 #include "base/base.h"
-#include "request.h"
+#include "request_and_endpoint.h"
 #include "transport/transport.h"
 
 #include <poll.h>
@@ -546,8 +546,8 @@ void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, const struct stp_target *dest
                        const void *source, size_t nbytes, bool nbi);
 void stp_ofi_get(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
                  size_t nbytes, bool nbi);
-void stp_ofi_store(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *value,
-                   size_t nbytes);
+void stp_ofi_store_atomic(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
+                          const void *value, size_t nbytes);
 void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
                  enum stp_dtype dtype, const void *operand, const void *compare, void *result,
                  bool nbi);

@@ -189,8 +189,8 @@ void stp_ofi_get(struct stp_fabric_ctx *ctx, const struct stp_target *source, vo
 }
 
 /* An atomic write: plain writes of 8 bytes tear on TCP (libfabric 1.17). */
-void stp_ofi_store(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *value,
-                   size_t nbytes)
+void stp_ofi_store_atomic(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
+                          const void *value, size_t nbytes)
 {
     enum stp_dtype dtype = nbytes == 8   ? STP_U64
                            : nbytes == 4 ? STP_U32

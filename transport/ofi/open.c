@@ -236,7 +236,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->ctx_destroy = stp_ofi_ctx_free;
     fabric->put = stp_ofi_put;
     fabric->get = stp_ofi_get;
-    fabric->store = stp_ofi_store;
+    fabric->store = stp_ofi_store_atomic;
     fabric->amo = stp_ofi_amo;
     fabric->put_signal = stp_ofi_put_signal;
     fabric->put_notify = stp_ofi_put_notify;

@@ -11,7 +11,7 @@
 #include "batch.h"
 #include "failures.h"
 #include "am_ack_delay.h"
-#include "lost_op_detect.h"
+#include "lost_op_by_order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ static ssize_t post_forgotten(struct stp_ofi_endpoint *endpoint, struct stp_ofi_
     uint64_t begun = stp_ofi_post_seq_begin_post(req);
     ssize_t rc = post_atomic(endpoint, req);
 
-    if (rc == 0) stp_ofi_post_seq_mark_posted(req, begun);
+    if (rc == 0) stp_ofi_post_seq_assign_number(req, begun);
     return rc;
 }
 

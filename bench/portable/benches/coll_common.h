@@ -6,7 +6,7 @@
 #ifndef STEPPE_BENCH_COLL_COMMON_H
 #define STEPPE_BENCH_COLL_COMMON_H
 
-#include "../raw_fabric_helpers.h"
+#include "../raw_fabric_flags.h"
 
 /* Writes nbytes of this member's local memory to offset dest of every member's memory. */
 void bench_fabric_put_to_all(struct bench_run *run, size_t dest, size_t nbytes);

@@ -22,8 +22,8 @@ static const char *const health_names[] = {
 
 /* ---- checks -------------------------------------------------------------- */
 
-void stp_doctor_say(struct stp_doctor *doctor, enum stp_check_severity health, const char *name,
-                    const char *why, const char *todo, const char *fmt, ...)
+void stp_doctor_add_check(struct stp_doctor *doctor, enum stp_check_severity health,
+                          const char *name, const char *why, const char *todo, const char *fmt, ...)
 {
     struct stp_check *checks = realloc(doctor->checks, (doctor->n_checks + 1) * sizeof(*checks));
     struct stp_check *check;

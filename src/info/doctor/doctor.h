@@ -45,8 +45,9 @@ struct stp_doctor {
 };
 
 /* Adds a check. todo: NULL when there is nothing to do. found: by printf. */
-void stp_doctor_say(struct stp_doctor *doctor, enum stp_check_severity health, const char *name,
-                    const char *why, const char *todo, const char *fmt, ...) STP_PRINTF(6, 7);
+void stp_doctor_add_check(struct stp_doctor *doctor, enum stp_check_severity health,
+                          const char *name, const char *why, const char *todo, const char *fmt, ...)
+    STP_PRINTF(6, 7);
 
 /* Returns true when PEs of the job that is looked at must go through the fabric. */
 bool stp_doctor_needs_fabric(const struct stp_doctor *doctor);

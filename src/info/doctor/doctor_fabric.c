@@ -90,8 +90,8 @@ static void say_provider(struct stp_doctor *doctor, const struct stp_info_offer 
              : good ? "it would serve if the one that is used did not"
                     : "jobs cannot use it as things are",
              trouble != NULL ? "; known of this version: " : "", trouble != NULL ? trouble : "");
-    stp_doctor_say(doctor, health_of(best->code), name, why, good || todo[0] == '\0' ? NULL : todo,
-                   "%s", found);
+    stp_doctor_add_check(doctor, health_of(best->code), name, why,
+                         good || todo[0] == '\0' ? NULL : todo, "%s", found);
 }
 
 /* ---- all of them ----------------------------------------------------------- */
@@ -101,15 +101,15 @@ static void say_library(struct stp_doctor *doctor)
     const struct stp_fabric_version *version = &doctor->offers.version;
     bool older = version->running < version->built;
 
-    stp_doctor_say(doctor, older ? STP_CHECK_WARNING : STP_CHECK_OK, "libfabric",
-                   "the fabric module is compiled for one version and runs with the one that the "
-                   "system loads; an older one may lack what it calls",
-                   older
-                       ? "put the newer library first: LD_LIBRARY_PATH, or build Steppe anew with "
-                         "the one that is installed"
-                       : NULL,
-                   "version %u.%u runs, the module was built with %u.%u", version->running >> 16,
-                   version->running & 0xffff, version->built >> 16, version->built & 0xffff);
+    stp_doctor_add_check(
+        doctor, older ? STP_CHECK_WARNING : STP_CHECK_OK, "libfabric",
+        "the fabric module is compiled for one version and runs with the one that the "
+        "system loads; an older one may lack what it calls",
+        older ? "put the newer library first: LD_LIBRARY_PATH, or build Steppe anew with "
+                "the one that is installed"
+              : NULL,
+        "version %u.%u runs, the module was built with %u.%u", version->running >> 16,
+        version->running & 0xffff, version->built >> 16, version->built & 0xffff);
 }
 
 /* Does one that suits the job work? */
@@ -122,22 +122,23 @@ static void say_choice(struct stp_doctor *doctor, int rc)
                               "PEs of one host share memory without it";
 
     if (rc != 0)
-        stp_doctor_say(doctor, needed || alone ? STP_CHECK_PROBLEM : STP_CHECK_WARNING, "fabric",
-                       why,
-                       "see each provider below; unset SHMEM_OFI_PROVIDER, SHMEM_OFI_FABRIC, "
-                       "SHMEM_OFI_DOMAIN and SHMEM_OFI_INTERFACE to have all of them tried",
-                       "no provider serves (%s); SHMEM_OFI_PROVIDER: %s%s%s", strerror(-rc), named,
-                       offers->error[0] != '\0' ? "; " : "", offers->error);
+        stp_doctor_add_check(doctor, needed || alone ? STP_CHECK_PROBLEM : STP_CHECK_WARNING,
+                             "fabric", why,
+                             "see each provider below; unset SHMEM_OFI_PROVIDER, SHMEM_OFI_FABRIC, "
+                             "SHMEM_OFI_DOMAIN and SHMEM_OFI_INTERFACE to have all of them tried",
+                             "no provider serves (%s); SHMEM_OFI_PROVIDER: %s%s%s", strerror(-rc),
+                             named, offers->error[0] != '\0' ? "; " : "", offers->error);
     else if (!offers->leaves_host && doctor->n_hosts == 1)
-        stp_doctor_say(doctor, STP_CHECK_WARNING, "fabric", why,
-                       "bring an interface up and give it an address: ip link set eth0 up; ip addr "
-                       "add ADDRESS/BITS dev eth0 (as root)",
-                       "%s on %s serves this host; no provider that works reaches another",
-                       offers->provider, offers->domain);
+        stp_doctor_add_check(
+            doctor, STP_CHECK_WARNING, "fabric", why,
+            "bring an interface up and give it an address: ip link set eth0 up; ip addr "
+            "add ADDRESS/BITS dev eth0 (as root)",
+            "%s on %s serves this host; no provider that works reaches another", offers->provider,
+            offers->domain);
     else
-        stp_doctor_say(doctor, STP_CHECK_OK, "fabric", why, NULL,
-                       "%s on %s is used%s; SHMEM_OFI_PROVIDER: %s", offers->provider,
-                       offers->domain, needed ? "" : " when a job needs one", named);
+        stp_doctor_add_check(doctor, STP_CHECK_OK, "fabric", why, NULL,
+                             "%s on %s is used%s; SHMEM_OFI_PROVIDER: %s", offers->provider,
+                             offers->domain, needed ? "" : " when a job needs one", named);
 }
 
 static void say_live(struct stp_doctor *doctor)
@@ -146,8 +147,8 @@ static void say_live(struct stp_doctor *doctor)
 
     snprintf(offers->provider, sizeof(offers->provider), "%s", stp_rt.fabric.provider);
     snprintf(offers->domain, sizeof(offers->domain), "%s", stp_rt.fabric.domain);
-    stp_doctor_say(doctor, STP_CHECK_OK, "fabric", "the others are not tried inside a job", NULL,
-                   "this job uses %s on %s", offers->provider, offers->domain);
+    stp_doctor_add_check(doctor, STP_CHECK_OK, "fabric", "the others are not tried inside a job",
+                         NULL, "this job uses %s on %s", offers->provider, offers->domain);
 }
 
 void stp_doctor_fabric(struct stp_doctor *doctor)
@@ -164,7 +165,7 @@ void stp_doctor_fabric(struct stp_doctor *doctor)
                                          doctor->n_networks > 0 ? doctor->networks : NULL,
                                          doctor->n_networks, why, sizeof(why));
     if (offers->version.running == 0) {
-        stp_doctor_say(
+        stp_doctor_add_check(
             doctor, stp_doctor_needs_fabric(doctor) ? STP_CHECK_PROBLEM : STP_CHECK_WARNING,
             "fabric", "jobs on several hosts need it",
             "install libfabric (Debian: libfabric1), and Steppe with its fabric module",
@@ -217,18 +218,19 @@ void stp_doctor_interfaces(struct stp_doctor *doctor)
     char networks[1400];
     bool outward = list_networks(doctor, networks, sizeof(networks));
 
-    stp_doctor_say(doctor,
-                   outward               ? STP_CHECK_OK
-                   : doctor->n_hosts > 1 ? STP_CHECK_PROBLEM
-                                         : STP_CHECK_WARNING,
-                   "interfaces",
-                   "other hosts are reached over an interface that is up and has an address; the "
-                   "loopback interface reaches this host alone",
-                   outward ? NULL
-                           : "ip link set eth0 up; ip addr add ADDRESS/BITS dev eth0 (as "
-                             "root), with your interface's name",
-                   "%s", networks);
-    stp_doctor_say(
+    stp_doctor_add_check(
+        doctor,
+        outward               ? STP_CHECK_OK
+        : doctor->n_hosts > 1 ? STP_CHECK_PROBLEM
+                              : STP_CHECK_WARNING,
+        "interfaces",
+        "other hosts are reached over an interface that is up and has an address; the "
+        "loopback interface reaches this host alone",
+        outward ? NULL
+                : "ip link set eth0 up; ip addr add ADDRESS/BITS dev eth0 (as "
+                  "root), with your interface's name",
+        "%s", networks);
+    stp_doctor_add_check(
         doctor, lost ? STP_CHECK_PROBLEM : STP_CHECK_OK, "interface choice",
         "jobs of one host need none; in jobs of several, the one whose network all hosts "
         "have is chosen, the fastest first, and SHMEM_OFI_INTERFACE overrides it",

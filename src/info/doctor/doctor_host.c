@@ -55,7 +55,7 @@ static void host_memlock(struct stp_doctor *doctor)
                                      : doctor->offers.pins || adapters > 0 ? STP_CHECK_WARNING
                                                                            : STP_CHECK_NOTE;
 
-    stp_doctor_say(
+    stp_doctor_add_check(
         doctor, health, "locked memory",
         "adapters with RDMA (verbs, efa, cxi, opx) pin the memory they are shown, the symmetric "
         "heap with it; tcp, net and shm pin nothing",
@@ -98,10 +98,11 @@ static void host_descriptors(struct stp_doctor *doctor)
     if (now < 0 || doctor->offers.fds_open < 0) {
         snprintf(todo, sizeof(todo), "ulimit -n %zu (the hard limit is %zu)",
                  hard < 65536 ? hard : (size_t)65536, hard);
-        stp_doctor_say(doctor, doctor->offers.no_fds ? STP_CHECK_PROBLEM : STP_CHECK_NOTE,
-                       "descriptors", why, doctor->offers.no_fds ? todo : NULL,
-                       "ulimit -n: %s; what a job needs could not be measured: %s", has,
-                       now < 0 ? "/proc/self/fd cannot be read" : "no provider was opened for it");
+        stp_doctor_add_check(doctor, doctor->offers.no_fds ? STP_CHECK_PROBLEM : STP_CHECK_NOTE,
+                             "descriptors", why, doctor->offers.no_fds ? todo : NULL,
+                             "ulimit -n: %s; what a job needs could not be measured: %s", has,
+                             now < 0 ? "/proc/self/fd cannot be read"
+                                     : "no provider was opened for it");
         return;
     }
     peers = fabric_peers(doctor);
@@ -119,7 +120,7 @@ static void host_descriptors(struct stp_doctor *doctor)
                ? peers + (soft - need) / (size_t)doctor->offers.fds_peer
                : peers;
     snprintf(has, sizeof(has), doctor->offers.fds_peer > 0 ? "%zu" : "no limit", most);
-    stp_doctor_say(
+    stp_doctor_add_check(
         doctor, health, "descriptors", why, health == STP_CHECK_OK ? NULL : todo,
         "ulimit -n: %zu; open now %d, an endpoint of %s %d, a peer %d; this job needs "
         "%zu, which leaves room for peers: %s%s",
@@ -156,14 +157,15 @@ static void host_threads(struct stp_doctor *doctor)
 
     snprintf(user, sizeof(user), soft == SIZE_MAX ? "unlimited" : "%zu", soft);
     snprintf(pids, sizeof(pids), group == SIZE_MAX ? "none that can be read" : "%zu", group);
-    stp_doctor_say(doctor, rc == 0 ? STP_CHECK_OK : STP_CHECK_PROBLEM, "threads",
-                   "a PE has up to three threads of the library besides the program's: fabric "
-                   "progress, the proxy thread for device memory, the watch on the launcher",
-                   rc == 0 ? NULL
-                           : "raise the limit on processes and threads: ulimit -u unlimited; in a "
-                             "container: its pids limit (docker run --pids-limit=-1)",
-                   "three threads started: %s; ulimit -u: %s; limit of the cgroup: %s",
-                   rc == 0 ? "yes" : strerror(rc), user, pids);
+    stp_doctor_add_check(
+        doctor, rc == 0 ? STP_CHECK_OK : STP_CHECK_PROBLEM, "threads",
+        "a PE has up to three threads of the library besides the program's: fabric "
+        "progress, the proxy thread for device memory, the watch on the launcher",
+        rc == 0 ? NULL
+                : "raise the limit on processes and threads: ulimit -u unlimited; in a "
+                  "container: its pids limit (docker run --pids-limit=-1)",
+        "three threads started: %s; ulimit -u: %s; limit of the cgroup: %s",
+        rc == 0 ? "yes" : strerror(rc), user, pids);
 }
 
 /* ---- the rest ---------------------------------------------------------------- */
@@ -179,18 +181,19 @@ static void host_dev_shm(struct stp_doctor *doctor)
     int error = errno;
 
     if (statvfs("/dev/shm", &fs) != 0 || !writable) {
-        stp_doctor_say(doctor, used ? STP_CHECK_WARNING : STP_CHECK_NOTE, "/dev/shm", why,
-                       "mount -t tmpfs -o mode=1777 tmpfs /dev/shm (as root)", "cannot be used: %s",
-                       strerror(writable ? errno : error));
+        stp_doctor_add_check(doctor, used ? STP_CHECK_WARNING : STP_CHECK_NOTE, "/dev/shm", why,
+                             "mount -t tmpfs -o mode=1777 tmpfs /dev/shm (as root)",
+                             "cannot be used: %s", strerror(writable ? errno : error));
         return;
     }
     stp_size_text((size_t)fs.f_bavail * fs.f_frsize, left);
     stp_size_text((size_t)fs.f_blocks * fs.f_frsize, all);
-    stp_doctor_say(doctor, fs.f_bavail > 0 ? STP_CHECK_OK : STP_CHECK_WARNING, "/dev/shm", why,
-                   fs.f_bavail > 0 ? NULL
-                                   : "remove what is left over there, or docker run "
-                                     "--shm-size, or mount -o remount,size=4g /dev/shm",
-                   "%s free of %s; provider shm is %s", left, all, used ? "used" : "not used");
+    stp_doctor_add_check(
+        doctor, fs.f_bavail > 0 ? STP_CHECK_OK : STP_CHECK_WARNING, "/dev/shm", why,
+        fs.f_bavail > 0 ? NULL
+                        : "remove what is left over there, or docker run "
+                          "--shm-size, or mount -o remount,size=4g /dev/shm",
+        "%s free of %s; provider shm is %s", left, all, used ? "used" : "not used");
 }
 
 static void host_gpu(struct stp_doctor *doctor)
@@ -206,7 +209,7 @@ static void host_gpu(struct stp_doctor *doctor)
     usable = kind->probe(&wanted, text, sizeof(text)) == 0;
     if (!doctor->live) stp_kinds_stop();
     lost = !usable && devices > 0 && stp_env.gpu;
-    stp_doctor_say(
+    stp_doctor_add_check(
         doctor, lost ? STP_CHECK_WARNING : STP_CHECK_OK, "gpu",
         "spaces of device memory need the driver's library (libcuda.so.1) and its device "
         "files; host memory needs neither",

@@ -44,7 +44,7 @@ static void say_launcher(struct stp_doctor *doctor)
     if (details.key_max > 0)
         snprintf(carries, sizeof(carries), "it carries keys of %d and values of %d characters",
                  details.key_max, details.value_max);
-    stp_doctor_say(
+    stp_doctor_add_check(
         doctor, STP_CHECK_OK, "launcher", launcher_why, NULL,
         "%s (%s): %d PE%s on %d host%s; %s; what PEs publish is split into fragments of at "
         "most %zu characters",
@@ -55,15 +55,17 @@ static void say_launcher(struct stp_doctor *doctor)
 static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_details *details)
 {
     if (strcmp(details->client, "none") == 0)
-        stp_doctor_say(doctor, STP_CHECK_PROBLEM, "launcher", launcher_why,
-                       "start with oshrun, or srun --mpi=pmi2; SHMEM_PMI=single starts jobs of one "
-                       "PE each",
-                       "there is one whose interface this library does not have: %s", details->why);
+        stp_doctor_add_check(
+            doctor, STP_CHECK_PROBLEM, "launcher", launcher_why,
+            "start with oshrun, or srun --mpi=pmi2; SHMEM_PMI=single starts jobs of one "
+            "PE each",
+            "there is one whose interface this library does not have: %s", details->why);
     else
-        stp_doctor_say(doctor, STP_CHECK_PROBLEM, "launcher", launcher_why,
-                       "start with oshrun; unset PMI_FD when it is left over from another job",
-                       "%s (%s): no session with it; the message on standard error says more",
-                       details->client, details->why);
+        stp_doctor_add_check(
+            doctor, STP_CHECK_PROBLEM, "launcher", launcher_why,
+            "start with oshrun; unset PMI_FD when it is left over from another job",
+            "%s (%s): no session with it; the message on standard error says more", details->client,
+            details->why);
 }
 
 /* ---- variables that nobody reads --------------------------------------------- */
@@ -79,11 +81,11 @@ static void say_environment(struct stp_doctor *doctor)
             used += (size_t)snprintf(found + used, sizeof(found) - used, "%s%s%s%s%s",
                                      used > 0 ? "; " : "", name, nearest[0] != '\0' ? " (is " : "",
                                      nearest, nearest[0] != '\0' ? " meant?)" : "");
-    stp_doctor_say(doctor, used > 0 ? STP_CHECK_WARNING : STP_CHECK_OK, "variables",
-                   "a variable with a wrong name has no effect",
-                   used > 0 ? "correct or unset them; oshinfo environment lists those there are"
-                            : NULL,
-                   "%s", used > 0 ? found : "none of SHMEM_ or SMA_ that nothing reads");
+    stp_doctor_add_check(
+        doctor, used > 0 ? STP_CHECK_WARNING : STP_CHECK_OK, "variables",
+        "a variable with a wrong name has no effect",
+        used > 0 ? "correct or unset them; oshinfo environment lists those there are" : NULL, "%s",
+        used > 0 ? found : "none of SHMEM_ or SMA_ that nothing reads");
 }
 
 static void count_local(struct stp_doctor *doctor)
@@ -272,21 +274,22 @@ static void say_node(struct stp_doctor *doctor, const struct job_rights *rights,
     bool bad = rights->open != 0 || peers_bad;
 
     yama_text(yama, sizeof(yama));
-    stp_doctor_say(doctor,
-                   bad && stp_env.node        ? STP_CHECK_PROBLEM
-                   : bad || rights->copy != 0 ? STP_CHECK_NOTE
-                                              : STP_CHECK_OK,
-                   "node sharing", node_why,
-                   bad ? node_todo
-                   : rights->copy != 0
-                       ? "only for jobs on the provider shm: sysctl kernel.yama.ptrace_scope=0 (as "
-                         "root); in a container: --cap-add=SYS_PTRACE"
-                       : NULL,
-                   "%sanother process opens this one's memory: %s; process_vm_readv: %s; "
-                   "kernel.yama.ptrace_scope: %s; dumpable: %d; SHMEM_NODE: %s",
-                   peers, rights->open == 0 ? "yes" : strerror(rights->open),
-                   rights->copy == 0 ? "yes" : strerror(rights->copy), yama, prctl(PR_GET_DUMPABLE),
-                   stp_env.node ? "on" : "off");
+    stp_doctor_add_check(
+        doctor,
+        bad && stp_env.node        ? STP_CHECK_PROBLEM
+        : bad || rights->copy != 0 ? STP_CHECK_NOTE
+                                   : STP_CHECK_OK,
+        "node sharing", node_why,
+        bad ? node_todo
+        : rights->copy != 0
+            ? "only for jobs on the provider shm: sysctl kernel.yama.ptrace_scope=0 (as "
+              "root); in a container: --cap-add=SYS_PTRACE"
+            : NULL,
+        "%sanother process opens this one's memory: %s; process_vm_readv: %s; "
+        "kernel.yama.ptrace_scope: %s; dumpable: %d; SHMEM_NODE: %s",
+        peers, rights->open == 0 ? "yes" : strerror(rights->open),
+        rights->copy == 0 ? "yes" : strerror(rights->copy), yama, prctl(PR_GET_DUMPABLE),
+        stp_env.node ? "on" : "off");
 }
 
 /* Lets the first PE of each host open the memory of the others. Returns false when some failed. */
@@ -317,13 +320,14 @@ void stp_doctor_node_sharing(struct stp_doctor *doctor)
     bool good = meet_peers(doctor, &peer, peers, sizeof(peers));
 
     if (peer.fd < 0)
-        stp_doctor_say(doctor, STP_CHECK_PROBLEM, "node sharing", node_why,
-                       "allow memfd_create (seccomp profile of the container), or free descriptors "
-                       "(ulimit -n)",
-                       "memory cannot be shared: memfd_create: %s", stp_errno_text(error));
+        stp_doctor_add_check(
+            doctor, STP_CHECK_PROBLEM, "node sharing", node_why,
+            "allow memfd_create (seccomp profile of the container), or free descriptors "
+            "(ulimit -n)",
+            "memory cannot be shared: memfd_create: %s", stp_errno_text(error));
     else if (!try_rights(&peer, &rights))
-        stp_doctor_say(doctor, STP_CHECK_NOTE, "node sharing", node_why, NULL,
-                       "could not be tried: no child process: %s", strerror(errno));
+        stp_doctor_add_check(doctor, STP_CHECK_NOTE, "node sharing", node_why, NULL,
+                             "could not be tried: no child process: %s", strerror(errno));
     else
         say_node(doctor, &rights, peers, !good);
     if (peer.fd >= 0) close(peer.fd);

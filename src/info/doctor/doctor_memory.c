@@ -37,7 +37,7 @@ static void memory_heaps(struct stp_doctor *doctor)
              "SHMEM_SYMMETRIC_SIZE=%zum, or fewer PEs a host, or more memory "
              "for the container or batch job",
              (most < available ? most : available) / (size_t)doctor->n_local / 2 >> 20);
-    stp_doctor_say(
+    stp_doctor_add_check(
         doctor, health, "memory",
         "heaps take memory when they are touched: past the host's or the cgroup's limit "
         "the kernel kills a PE; a heap that can never fit is refused at start",
@@ -78,17 +78,18 @@ static void memory_window(struct stp_doctor *doctor)
                  "ulimit -v unlimited, or a smaller heap: "
                  "SHMEM_SYMMETRIC_SIZE=%zum",
                  stp_env.symmetric.max / 4 >> 20);
-        stp_doctor_say(doctor, STP_CHECK_PROBLEM, "address space", why, todo,
-                       "%d x a heap of %s cannot be reserved; ulimit -v: %s", doctor->most_local,
-                       stp_size_text(stp_env.symmetric.max, s[2]), s[0]);
+        stp_doctor_add_check(doctor, STP_CHECK_PROBLEM, "address space", why, todo,
+                             "%d x a heap of %s cannot be reserved; ulimit -v: %s",
+                             doctor->most_local, stp_size_text(stp_env.symmetric.max, s[2]), s[0]);
         return;
     }
     view = stp_window_view_bytes(&layout);
-    stp_doctor_say(doctor, view > file ? STP_CHECK_PROBLEM : STP_CHECK_OK, "address space", why,
-                   view > file ? "ulimit -f unlimited, or a smaller SHMEM_WINDOW_SIZE" : NULL,
-                   "a window of %s can be reserved, and a view of %s; the view's sparse file has "
-                   "that length; ulimit -v: %s, ulimit -f: %s",
-                   stp_size_text(layout.nbytes, s[2]), stp_size_text(view, s[3]), s[0], s[1]);
+    stp_doctor_add_check(
+        doctor, view > file ? STP_CHECK_PROBLEM : STP_CHECK_OK, "address space", why,
+        view > file ? "ulimit -f unlimited, or a smaller SHMEM_WINDOW_SIZE" : NULL,
+        "a window of %s can be reserved, and a view of %s; the view's sparse file has "
+        "that length; ulimit -v: %s, ulimit -f: %s",
+        stp_size_text(layout.nbytes, s[2]), stp_size_text(view, s[3]), s[0], s[1]);
 }
 
 void stp_doctor_heap_sizes(struct stp_doctor *doctor)

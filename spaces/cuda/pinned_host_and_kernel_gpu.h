@@ -3,8 +3,8 @@
  * Host memory that GPUs reach, and GPUs that kernels of the program run on. Design:
  * docs/design/cuda.md.
  */
-#ifndef STP_PINNED_HOST_H
-#define STP_PINNED_HOST_H
+#ifndef STP_PINNED_HOST_AND_KERNEL_GPU_H
+#define STP_PINNED_HOST_AND_KERNEL_GPU_H
 
 #include "spaces/kinds.h"
 
@@ -62,4 +62,4 @@ bool stp_gpu_atomics_reach(const struct stp_space *space, int local);
 /* Are atomics of the device that this pinned host space is for atomic to CPUs? */
 bool stp_pinned_has_native_atomics(const struct stp_space *space);
 
-#endif /* STP_PINNED_HOST_H */
+#endif /* STP_PINNED_HOST_AND_KERNEL_GPU_H */

@@ -3,8 +3,8 @@
  * What is under way: requests, which carry an operation from its post to its completion, and the
  * endpoints they travel on. Design: docs/design/fabric.md.
  */
-#ifndef STP_OFI_REQUEST_H
-#define STP_OFI_REQUEST_H
+#ifndef STP_REQUEST_AND_ENDPOINT_H
+#define STP_REQUEST_AND_ENDPOINT_H
 
 #include "base/base.h"
 #include "transport/transport.h"
@@ -74,7 +74,7 @@ struct stp_ofi_req {
      * In a signal: fragments of its put still under way. In a message: what is due of it, see am.c.
      */
     unsigned parts;
-    uint64_t turn;     /* among those that may be lost, see lost_op_detect.h; 0: not posted */
+    uint64_t turn;     /* among those that may be lost, see lost_op_by_order.h; 0: not posted */
     unsigned missed;   /* questions behind it that were answered first */
     unsigned n_pieces; /* of a write: several lie in data, 0: it is one */
     bool has_word;     /* a write that takes a word along, as remote CQ data: */
@@ -250,4 +250,4 @@ void stp_ofi_endpoint_give(struct stp_ofi_endpoint *endpoint);
 
 void stp_ofi_extra_endpoints_close(void); /* all but the main one */
 
-#endif /* STP_OFI_REQUEST_H */
+#endif /* STP_REQUEST_AND_ENDPOINT_H */

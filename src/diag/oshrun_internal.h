@@ -2,8 +2,8 @@
 /*
  * What the files of oshrun's second half share. Design: docs/design/launch.md.
  */
-#ifndef STP_OSHRUN_MAIN_H
-#define STP_OSHRUN_MAIN_H
+#ifndef STP_OSHRUN_INTERNAL_H
+#define STP_OSHRUN_INTERNAL_H
 
 #include "base/base.h"
 
@@ -66,4 +66,4 @@ void launch_tty_relay_in_parent(void);
 int launch_tty_relay_prepare_poll(struct pollfd fds[2]);
 void launch_tty_relay_move_input(const struct pollfd fds[2]);
 
-#endif /* STP_OSHRUN_MAIN_H */
+#endif /* STP_OSHRUN_INTERNAL_H */

@@ -3,8 +3,8 @@
  * For the raw loops of benches on the fabric. Memory of a PE there: remote region, local region,
  * flags.
  */
-#ifndef STEPPE_BENCH_RAW_FABRIC_HELPERS_H
-#define STEPPE_BENCH_RAW_FABRIC_HELPERS_H
+#ifndef STEPPE_BENCH_RAW_FABRIC_FLAGS_H
+#define STEPPE_BENCH_RAW_FABRIC_FLAGS_H
 
 #include "bench.h"
 #include "raw_ofi.h"
@@ -42,4 +42,4 @@ static inline void bench_fabric_flush(const struct bench_run *run, int pe)
     run->fabric->wait();
 }
 
-#endif /* STEPPE_BENCH_RAW_FABRIC_HELPERS_H */
+#endif /* STEPPE_BENCH_RAW_FABRIC_FLAGS_H */

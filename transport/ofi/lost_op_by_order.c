@@ -3,7 +3,7 @@
  * Turns of operations whose loss providers do not report.
  * Design: docs/design/messages.md.
  */
-#include "lost_op_detect.h"
+#include "lost_op_by_order.h"
 
 #define BEING_POSTED ((uint64_t)1 << 63)
 #define MISSES 2 /* questions answered first before an operation counts as lost */
@@ -23,15 +23,15 @@ uint64_t stp_ofi_post_seq_next(void)
 
 uint64_t stp_ofi_post_seq_begin_post(struct stp_ofi_req *req)
 {
-    uint64_t begun = BEING_POSTED | req->uses; /* another when the request is used again */
+    uint64_t posting_token = BEING_POSTED | req->uses; /* another when the request is used again */
 
-    __atomic_store_n(&req->turn, begun, __ATOMIC_RELAXED);
-    return begun;
+    __atomic_store_n(&req->turn, posting_token, __ATOMIC_RELAXED);
+    return posting_token;
 }
 
-void stp_ofi_post_seq_mark_posted(struct stp_ofi_req *req, uint64_t begun)
+void stp_ofi_post_seq_assign_number(struct stp_ofi_req *req, uint64_t posting_token)
 {
-    __atomic_compare_exchange_n(&req->turn, &begun, stp_ofi_post_seq_next(), false,
+    __atomic_compare_exchange_n(&req->turn, &posting_token, stp_ofi_post_seq_next(), false,
                                 __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
