@@ -148,7 +148,7 @@ const struct stp_kind stp_kind_sample = {
     .devices = sample_devices,
 };
 """)
-    copy.change("spaces/CMakeLists.txt", r"^    space_lookup\.c$", f"    {NAME}.c\n    space_registry.c")
+    copy.change("spaces/CMakeLists.txt", r"^    space_registry\.c$", f"    {NAME}.c\n    space_registry.c")
     copy.write(f"test/pe/spaces/space_{NAME}.c", LICENCE + """/* A space of the kind, and the one of the environment. */
 #include "pe_test.h"
 
