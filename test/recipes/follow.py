@@ -69,16 +69,15 @@ def algorithm(copy):
     copy.write(f"src/coll/{ALGORITHM}.c", LICENCE + """/* Reductions between nodes as the tree does them. */
 #include "coll_internal.h"
 
-static void sample_reduce(const struct stp_coll_reduction *r, void *dest, const void *source,
-                          size_t nreduce)
+static void sample_leaders(const struct stp_coll_reduction *r, void *dest, size_t nreduce)
 {
-    stp_coll_reduce_tree.reduce(r, dest, source, nreduce);
+    stp_coll_reduce_tree.reduce_leaders(r, dest, nreduce);
 }
 
 const struct stp_coll_algorithm stp_coll_reduce_sample = {
     .name = "sample",
     .what = STP_COLL_REDUCE,
-    .reduce = sample_reduce,
+    .reduce_leaders = sample_leaders,
     .reduce_cell = stp_coll_leader_tree_reduce_small,
 };
 """)
