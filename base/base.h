@@ -248,8 +248,8 @@ bool stp_words_have(const char *list, const char *word);
 size_t stp_file_number(const char *path, const char *key); /* SIZE_MAX: there is none */
 
 /*
- * The state of the process or thread whose stat file of /proc that is: 'R', 'S', 'T' and so on.
- * 0: there is none. Allocates no memory.
+ * Returns the state of a process or thread, 'R', 'S', 'T' and so on, from its stat file in /proc;
+ * 0 when the file cannot be read. Allocates no memory.
  */
 char stp_stat_state(const char *path);
 
@@ -323,8 +323,8 @@ struct stp_wait_subject;
 /* What is done for waits that have lasted for a while, by any thread. */
 struct stp_wait_hooks {
     void (*look)(void); /* after peers, again and again; decides itself how often it does */
-    void (*show)(const struct stp_wait_subject
-                     *subject); /* as stp_wait_publish_subject() in wait_state_page.h */
+    /* as stp_wait_publish_subject() in wait_state_page.h */
+    void (*show)(const struct stp_wait_subject *subject);
 };
 extern const struct stp_wait_hooks *stp_wait_hook; /* NULL: nothing */
 

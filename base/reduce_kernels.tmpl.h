@@ -10,9 +10,9 @@
 #define STP_KERNEL static STP_TARGET
 
 /*
- * The next loop's iterations may run in any order; see reduce_one_type_op.tmpl.h. Clang has no
- * pragma that says just that (its own demand vector code, also where there is none): it tests at
- * run time.
+ * The iterations of the next loop may run in any order; see reduce_one_type_op.tmpl.h. Clang has
+ * no pragma for that alone (its pragmas warn about loops that cannot be vectorized), so its code
+ * checks at run time whether the arrays overlap.
  */
 #ifdef __clang__
 #define STP_INDEPENDENT
@@ -24,7 +24,7 @@
 #define STP_KERNEL_NAME(op, suffix) STP_KERNEL_JOIN(op, _, suffix)
 #define STP_KERNEL_NAME_TWO(op, suffix) STP_KERNEL_JOIN(op, _two_, suffix)
 
-/* What the types that follow have; see reduce_type.tmpl.h. */
+/* Integers have an order and bits: reduce_type.tmpl.h makes the kernels of both. */
 #define HAS_ORDER 1
 #define HAS_BITS 1
 #define CALC unsigned

@@ -75,7 +75,7 @@ static int hbm_pick(const struct stp_space_params *params)
     return -ENODEV;
 }
 
-/* The same, and the params as the kind cpu understands them. */
+/* Chooses the node as hbm_pick() and fills in the parameters with which the kind cpu uses it. */
 static int hbm_bind(const struct stp_space_params *params, struct stp_space_params *bound)
 {
     int i = hbm_pick(params);

@@ -48,7 +48,7 @@ static inline bool stp_same_bits(const unsigned char *a, const unsigned char *b,
     return memcmp(a, b, bytes) == 0 && (rest == 0 || (a[bytes] ^ b[bytes]) >> (8 - rest) == 0);
 }
 
-/* What became of a provider, for programs; texts and advice are in ofi/advice.c. */
+/* What became of a provider, for programs; texts and advice are in ofi/provider_report.c. */
 enum stp_provider_verdict {
     STP_PROVIDER_UNJUDGED, /* nothing is wrong with it so far */
     STP_PROVIDER_USED,

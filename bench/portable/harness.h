@@ -204,7 +204,7 @@ const char *bench_unit(const struct bench *bench);
 bool bench_more_is_better(const struct bench *bench);
 bool bench_by_many(const struct bench *bench); /* several PEs measure, if the row has as many */
 
-/* ---- machine_and_disturbance.c, disturbance.c ------------------------------------------------ */
+/* ---- machine_and_disturbance.c --------------------------------------------------------------- */
 
 struct bench_place {
     char host[BENCH_NAME_LEN];

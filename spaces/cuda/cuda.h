@@ -78,7 +78,7 @@ int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call
 /* The same where nothing can be done about it and nobody waits for it: a line for debugging. */
 void stp_cuda_tell(CUresult result, const char *call);
 
-/* What the driver says of a device; 0 also where it does not say it. */
+/* Returns an attribute of a device, 0 when the driver does not know it. */
 int stp_cuda_attribute(const struct cuda_device *device, CUdevice_attribute attribute);
 
 /* ---- driver_and_contexts.c: contexts --------------------------------------------------------- */

@@ -69,15 +69,16 @@ _Noreturn void stp_fatal_null(const char *fn, const char *argument) STP_COLD;
 _Noreturn void stp_fatal_overflow(const char *fn, size_t nelems, size_t size) STP_COLD;
 
 /*
- * A wrong argument of a shmemx_ routine, seen before anything is changed: says what it is; nonzero,
- * as the routine returns. struct_known: of a structure that begins with its size, which lies in
- * min_bytes..max_bytes; false, said: it was not set by the initializer of that name.
+ * For wrong arguments of shmemx_ routines, before anything is changed. stp_reject() logs that the
+ * argument is what it is not to be, and returns 1 for the routine to return. stp_struct_known()
+ * logs, and returns false, when the size at the beginning of a structure does not lie in
+ * min_bytes..max_bytes: its initializer has not set it.
  */
 int stp_reject(const char *fn, const char *argument, const char *what) STP_COLD;
 bool stp_struct_known(size_t nbytes, size_t min_bytes, size_t max_bytes, const char *argument,
                       const char *initializer, const char *fn);
 
-/* Of a structure that is written: more than this was surely not meant. */
+/* The largest size of a structure that the library fills in; those of later headers are longer. */
 #define STP_STRUCT_MAX 4096
 
 /* An argument that is looked at or written to. */

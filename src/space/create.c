@@ -453,7 +453,7 @@ static int create_do(struct create *c, const shmem_space_config_t *config, struc
     return rc;
 }
 
-/* The team whose members make the space; false, told: there is none. */
+/* Sets the team whose members make the space. Returns false, and logs it, when there is none. */
 static bool create_set_parent(struct create *c, shmem_team_t team, const char *argument)
 {
     if (stp_team_is_invalid(team)) {

@@ -5,6 +5,8 @@
  */
 #include "team_lifecycle.h"
 
+#include "coll/coll.h"
+
 #include <limits.h>
 #include <stdlib.h>
 
@@ -130,9 +132,16 @@ STP_PROFILED(shmem_team_split_2d);
 
 int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team)
 {
-    if (new_team == NULL) return stp_reject(__func__, "new_team", "a null pointer");
-    *new_team = SHMEM_TEAM_INVALID;
+    int64_t wrong = new_team == NULL;
+
+    if (wrong != 0)
+        (void)stp_reject(__func__, "new_team", "a null pointer");
+    else
+        *new_team = SHMEM_TEAM_INVALID;
     if (stp_team_is_invalid(team)) return stp_reject(__func__, "team", "SHMEM_TEAM_INVALID");
+    stp_coll_agree(stp_team_check(team, __func__), &wrong,
+                   1); /* no member waits for one that left */
+    if (wrong != 0) return 1;
     return pshmem_team_split_strided(team, 0, 1, stp_team_check(team, __func__)->n_pes, NULL, 0,
                                      new_team);
 }

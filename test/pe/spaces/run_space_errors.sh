@@ -86,6 +86,7 @@ free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE
     says nothing "shmemx_space_device_ptr: pe is -1" "shmemx_ctx_create: config->team is SHMEM_TEAM_INV" \
         "shmemx_ctx_space_quiet: ctx is SHMEM_CTX_INVALID" \
         "shmemx_team_duplicate: team is SHMEM_TEAM_INVALID" \
+        "pe $last .*shmemx_team_duplicate: new_team is a null pointer" \
         "shmemx_device_handle_create: team is SHMEM_TEAM_INVALID"
     told create      gpu "no PE has gpu memory" FAKECUDA_DEVICES=0
     told create      gpu "no PE has gpu memory" SHMEM_GPU=off

@@ -195,6 +195,8 @@ static void name_nothing(void)
     PE_CHECK(shmemx_ctx_space_quiet(SHMEM_CTX_INVALID, SHMEM_SPACE_DEFAULT) != 0, "quiet of none");
     PE_CHECK(shmemx_ctx_space_fence(SHMEM_CTX_DEFAULT, none) != 0, "fence of no space");
     PE_CHECK(shmemx_team_duplicate(SHMEM_TEAM_INVALID, &team) != 0, "a copy of no team");
+    PE_CHECK(shmemx_team_duplicate(SHMEM_TEAM_WORLD, pe_me == pe_n - 1 ? NULL : &team) != 0,
+             "a copy that one member has no place for");
     PE_CHECK(shmemx_device_handle_create(SHMEM_TEAM_INVALID, NULL, NULL) != 0, "a handle");
 }
 
