@@ -24,45 +24,45 @@
 #define STP_KERNEL_NAME(op, suffix) STP_KERNEL_JOIN(op, _, suffix)
 #define STP_KERNEL_NAME_TWO(op, suffix) STP_KERNEL_JOIN(op, _two_, suffix)
 
-/* Integers have an order and bits: reduce_type.tmpl.h makes the kernels of both. */
+/* Integers have an order and bits: reduce_all_ops_of_type.tmpl.h makes the kernels of both. */
 #define HAS_ORDER 1
 #define HAS_BITS 1
 #define CALC unsigned
 
 #define TYPE int8_t
 #define SUFFIX i8
-#include "base/reduce_type.tmpl.h"
+#include "base/reduce_all_ops_of_type.tmpl.h"
 
 #define TYPE uint8_t
 #define SUFFIX u8
-#include "base/reduce_type.tmpl.h"
+#include "base/reduce_all_ops_of_type.tmpl.h"
 
 #define TYPE int16_t
 #define SUFFIX i16
-#include "base/reduce_type.tmpl.h"
+#include "base/reduce_all_ops_of_type.tmpl.h"
 
 #define TYPE uint16_t
 #define SUFFIX u16
-#include "base/reduce_type.tmpl.h"
+#include "base/reduce_all_ops_of_type.tmpl.h"
 
 #define TYPE int32_t
 #define SUFFIX i32
-#include "base/reduce_type.tmpl.h"
+#include "base/reduce_all_ops_of_type.tmpl.h"
 
 #define TYPE uint32_t
 #define SUFFIX u32
-#include "base/reduce_type.tmpl.h"
+#include "base/reduce_all_ops_of_type.tmpl.h"
 
 #undef CALC
 #define CALC uint64_t
 
 #define TYPE int64_t
 #define SUFFIX i64
-#include "base/reduce_type.tmpl.h"
+#include "base/reduce_all_ops_of_type.tmpl.h"
 
 #define TYPE uint64_t
 #define SUFFIX u64
-#include "base/reduce_type.tmpl.h"
+#include "base/reduce_all_ops_of_type.tmpl.h"
 
 #undef CALC
 #undef HAS_BITS
@@ -71,26 +71,26 @@
 
 #define TYPE float
 #define SUFFIX f32
-#include "base/reduce_type.tmpl.h"
+#include "base/reduce_all_ops_of_type.tmpl.h"
 
 #define TYPE double
 #define SUFFIX f64
-#include "base/reduce_type.tmpl.h"
+#include "base/reduce_all_ops_of_type.tmpl.h"
 
 #define TYPE long double
 #define SUFFIX fld
-#include "base/reduce_type.tmpl.h"
+#include "base/reduce_all_ops_of_type.tmpl.h"
 
 #undef HAS_ORDER
 #define HAS_ORDER 0
 
 #define TYPE float _Complex
 #define SUFFIX c32
-#include "base/reduce_type.tmpl.h"
+#include "base/reduce_all_ops_of_type.tmpl.h"
 
 #define TYPE double _Complex
 #define SUFFIX c64
-#include "base/reduce_type.tmpl.h"
+#include "base/reduce_all_ops_of_type.tmpl.h"
 
 #define ARITH(type) [STP_SUM] = sum_##type, [STP_PROD] = prod_##type
 #define ORDERED(type) ARITH(type), [STP_MAX] = max_##type, [STP_MIN] = min_##type

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduction kernels of one element type, for one operator: included by reduce_type.tmpl.h with
+ * Reduction kernels of one element type, for one operator. reduce_all_ops_of_type.tmpl.h includes
+ * this file with
  *   TYPE            the element type
  *   NAME(op)        the name of a kernel; NAME_TWO(op): of one with two results
  *   KERNEL          what its definition begins with

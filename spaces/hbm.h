@@ -6,7 +6,7 @@
 #ifndef STP_HBM_H
 #define STP_HBM_H
 
-#include "spaces/cpu.h"
+#include "spaces/host_memory_kind.h"
 
 #define STP_HBM_NODES 64
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What machines have: NUMA nodes and devices, as the kernel tells (sysfs.c, numa_policy.c).
+ * What machines have: NUMA nodes and devices, as the kernel tells (numa_nodes.c, numa_policy.c).
  */
 #ifndef STP_MACHINE_H
 #define STP_MACHINE_H

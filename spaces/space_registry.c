@@ -4,7 +4,7 @@
  * destroyed, and the pool their structures come from. Pool memory is never unmapped: another thread
  * may still look at what it found. Design: docs/design/memory.md.
  */
-#include "spaces/ranges.h"
+#include "spaces/address_range_table.h"
 
 #include <errno.h>
 #include <stdio.h>

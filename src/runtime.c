@@ -6,7 +6,7 @@
 #include "coll/coll.h"
 #include "diag/crash.h"
 #include "diag/hang.h"
-#include "gpu/device_handle.h"
+#include "gpu/device_handle_host_side.h"
 #include "pmi/pmi.h"
 #include "pshmem.h"
 #include "rma/rma.h"

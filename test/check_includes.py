@@ -51,8 +51,8 @@ ARROWS = {
 }
 # file -> its row of ARROWS, where that is not its directory's.
 FILES = dict.fromkeys([f"src/diag/{name}" for name in (
-    "addr2line.c", "hang_rows.c", "hang_rows.h", "oshrun_internal.h", "find_pes.c", "find_pes.h", "oshrun_main.c", "status.c",
-    "tty_to_launcher.c")], "oshrun")
+    "addr2line.c", "hang_rows.c", "hang_rows.h", "oshrun_internal.h", "find_pes.c", "find_pes.h", "oshrun_launcher_parent.c", "status.c",
+    "tty_stdin_relay.c")], "oshrun")
 # <system header> prefix -> the directories that may see it.
 FOREIGN = {
     "rdma/": ["transport/ofi", "bench", "test", "test/provider", "test/unit"],

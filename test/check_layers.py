@@ -24,12 +24,12 @@ BENCH = ["portable", "portable/benches", "steppe"]
 # Files of transport/ofi; the long one is the engine, in which completions, messages and dead peers
 # come to each other.
 FABRIC = [
-    ["limit_errors", "yield", "ofi_state", "loopback_amo", "provider_table", "netif_select"], ["provider_report", "provider_select"], ["fd_exhaustion"],
+    ["rlimit_error_text", "yield", "ofi_global_state", "self_amo_by_cpu", "provider_table", "netif_select"], ["provider_report", "provider_select"], ["fd_exhaustion_detect"],
     ["liveness_socket_and_notices"],
     ["address"], ["region_mr"], ["tcp_socket_sleep", "packed", "write_cqdata", "local_mr", "dev_shm_check"],
     ["queued_op_region_check"],
-    ["request", "lost_op_by_order", "post_and_cq_poll", "am", "am_ack_delay", "batch", "die_if_amo_lost", "peer_failure", "progress"], ["ofi_atomic"],
-    ["cuda_forbid"], ["domain_endpoint"], ["endpoint_sharing"], ["ofi_context"], ["ofi_rma"], ["ofi_signal"], ["region"], ["provider_self_test"],
+    ["request", "lost_op_by_order", "post_and_cq_poll", "am", "am_ack_delay", "batch", "die_if_amo_lost", "peer_failure", "progress_thread"], ["ofi_atomic"],
+    ["forbid_provider_cuda_calls"], ["domain_endpoint"], ["endpoint_sharing"], ["ofi_quiet_and_fence"], ["ofi_rma"], ["ofi_signal"], ["region"], ["provider_self_test"],
     ["open"]]
 CIRCLE_MAX = 9
 

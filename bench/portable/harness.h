@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The inside of steppe-bench: options, the plan of rows, how a row is measured, what is written.
- * Benches see bench.h alone. Design: docs/design/bench.md.
+ * Benches see bench_definition.h alone. Design: docs/design/bench.md.
  */
 #ifndef STEPPE_BENCH_HARNESS_H
 #define STEPPE_BENCH_HARNESS_H
 
-#include "bench.h"
+#include "bench_definition.h"
 
 #include <stdio.h>
 
@@ -53,7 +53,7 @@ struct bench_options {
 int bench_parse(int argc, char **argv, struct bench_options *options, char *why, size_t len);
 void bench_usage(FILE *out);
 
-/* ---- parameter_sweep.c ---------------------------------------------------------------- */
+/* ---- parameter_value_lists.c ---------------------------------------------------------------- */
 
 void bench_values_add(struct bench_values *values, long value); /* unless it is the last one */
 
@@ -163,7 +163,7 @@ int bench_peer_of(const struct bench *bench, const struct bench_run *run, int pe
 /* Pairs of PEs are as --pairs wants them. */
 void bench_roles_set_hosts(const struct bench_run *run, const int *host_of);
 
-/* ---- block.c --------------------------------------------------------------- */
+/* ---- sample_block_protocol.c --------------------------------------------------------------- */
 
 /* The body of a side, NULL where that side cannot be measured on this path. */
 const struct bench_body *bench_body_of(const struct bench *bench, const struct bench_run *run,

@@ -3,7 +3,7 @@
  * Raw barriers, of all PEs and of the row's team: dissemination by flags; with two PEs it is one
  * flag each way. Benches use them, and the harness between samples.
  */
-#include "raw_fabric_flags.h"
+#include "raw_fabric_wait_and_flush.h"
 
 /* ---- among n PEs, every stride-th of the job, of which this is number me ---------------- */
 

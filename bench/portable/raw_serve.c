@@ -2,7 +2,7 @@
 /*
  * A PE that only serves on the raw fabric, and how it is told to stop.
  */
-#include "raw_fabric_flags.h"
+#include "raw_fabric_wait_and_flush.h"
 
 void bench_fabric_serve(struct bench_run *run, uint64_t stop)
 {

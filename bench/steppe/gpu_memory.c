@@ -5,7 +5,7 @@
  * the driver's own copies within this process.
  */
 #include "raw_cuda_driver.h"
-#include "spaces.h"
+#include "space_setup_helpers.h"
 
 /* ---- the driver ----------------------------------------------------------------------------- */
 

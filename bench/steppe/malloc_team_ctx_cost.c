@@ -2,7 +2,7 @@
 /*
  * What making things costs: symmetric memory, teams, contexts.
  */
-#include "portable/bench.h"
+#include "portable/bench_definition.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  * as the OSU benchmarks define it. Each sample measures all three; the computation is made as long
  * as the transfer just was.
  */
-#include "portable/bench.h"
+#include "portable/bench_definition.h"
 
 #include <string.h>
 

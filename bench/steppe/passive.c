@@ -4,7 +4,7 @@
  * word that ends the block by plain loads, so nothing but the library's own thread serves it. That
  * of the raw side polls: the least there can be.
  */
-#include "portable/raw_fabric_flags.h"
+#include "portable/raw_fabric_wait_and_flush.h"
 
 #include <errno.h>
 #include <stdio.h>

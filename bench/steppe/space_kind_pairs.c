@@ -4,7 +4,7 @@
  * of the first kind, what it puts to in the peer's part of one of the second. No raw side: what it
  * is depends on both (for GPUs see the device benches).
  */
-#include "spaces.h"
+#include "space_setup_helpers.h"
 
 #include <stdio.h>
 #include <string.h>

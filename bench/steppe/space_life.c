@@ -2,7 +2,7 @@
 /*
  * A space's whole life, and blocks in one.
  */
-#include "spaces.h"
+#include "space_setup_helpers.h"
 
 static int open_create(struct bench_run *run, const struct bench *bench, char *why, size_t len)
 {

@@ -4,8 +4,8 @@
  * beside measuring, and the benches that other implementations cannot run.
  */
 #include "portable/harness.h"
-#include "raw_ofi_module_load.h"
-#include "spaces.h"
+#include "raw_ofi_dlopen_and_addresses.h"
+#include "space_setup_helpers.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * iput, iget, and blocks of 8 elements by ibput, ibget: 8-byte elements, with the same stride on
  * both sides.
  */
-#include "portable/bench.h"
+#include "portable/bench_definition.h"
 
 #define WIDTH sizeof(uint64_t)
 #define BLOCK 8 /* elements of ibput and ibget */

@@ -4,7 +4,7 @@
  * context of its own, private or serialized. In a run of the library with SHMEM_THREAD_MULTIPLE,
  * PEs not bound.
  */
-#include "portable/bench.h"
+#include "portable/bench_definition.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@ which the portable part of steppe-bench is built (build_portable.py).
 
 A run is one sample, its median the value: what is settled once a run (addresses, where pages lie,
 which state the machine was in) is then part of the noise that is measured. The runs are compared by
-rank_shift: with ten of them nobody knows how the noise between runs is distributed, and two
+mann_whitney_interval: with ten of them nobody knows how the noise between runs is distributed, and two
 speeds that change from run to run are common. The price is a least number of runs, since fewer
 cannot tell any order from chance with so many rows; it is named after the first pair of runs.
 """
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 import build_portable
-import rank_shift
+import mann_whitney_interval
 from options import mirrored, run_job
 from result_file import Report, ToolError, describe, make_side, parse
 
@@ -46,7 +46,7 @@ def one_run(side, words):
 def check_runs(first, runs, family):
     """ToolError when so many runs cannot show a change in any row."""
     level = family / max(1, len(first.rows))
-    least = rank_shift.least_runs(level)
+    least = mann_whitney_interval.least_runs(level)
     if runs < least:
         raise ToolError(f"{runs} runs of each cannot tell a change from chance with "
                         f"{len(first.rows)} rows; at least --runs {least}, or fewer rows")

@@ -4,7 +4,7 @@
 Rows are matched by their identity (result_file.py). What is compared is the ratio to the raw limit,
 block by block, because the machine of two runs is hardly ever in the same state; --absolute
 compares the values themselves. Logarithms, so that twice and half are equally far. The interval of
-the change is that of rank_shift.py. Each row has a share of the 5 % for a false alarm (Bonferroni): all
+the change is that of mann_whitney_interval.py. Each row has a share of the 5 % for a false alarm (Bonferroni): all
 intervals of a file hold together with 95 %.
 
 Blocks of one run share what is settled once a run, such as where the memory lies. That part of the
@@ -14,7 +14,7 @@ import math
 import sys
 
 import ab
-import rank_shift
+import mann_whitney_interval
 import format_comparison
 from options import parser, percent, positive
 from result_file import IDENTITY, ToolError, median, read, write
@@ -108,7 +108,7 @@ def prepare(old, new, how):
 def judge(change, old, new, level, threshold):
     """Fill in what the samples say; level: chance of a false alarm for this row."""
     logs = [[math.log(value) for value in values] for values in (old, new)]
-    estimate, low, high = rank_shift.shift(logs[0], logs[1], level)
+    estimate, low, high = mann_whitney_interval.shift(logs[0], logs[1], level)
     change.old, change.new = median(old), median(new)
     change.change = math.exp(estimate) - 1
     if low is None:

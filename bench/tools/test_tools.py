@@ -24,7 +24,7 @@ sys.path.insert(0, HERE)
 
 import main  # noqa: E402
 import options  # noqa: E402
-import rank_shift  # noqa: E402
+import mann_whitney_interval  # noqa: E402
 from result_file import ToolError  # noqa: E402
 
 
@@ -105,8 +105,8 @@ class Ranks(unittest.TestCase):
             for u in range(n * m // 2 + 1):
                 below += counts.get(u, 0)
                 want.append(below / len(orders))
-            self.assertEqual(rank_shift.cumulative(n, m), want)
-        critical = max(u for u, p in enumerate(rank_shift.cumulative(10, 10)) if p <= 0.025)
+            self.assertEqual(mann_whitney_interval.cumulative(n, m), want)
+        critical = max(u for u, p in enumerate(mann_whitney_interval.cumulative(10, 10)) if p <= 0.025)
         self.assertEqual(critical, 23)
 
     def test_interval(self):
@@ -118,14 +118,14 @@ class Ranks(unittest.TestCase):
             outside = 0
             for _ in range(400):
                 old, new = ([kind() for _ in range(10)] for _ in range(2))
-                _, low, high = rank_shift.shift(old, [value + 5 for value in new], 0.05)
+                _, low, high = mann_whitney_interval.shift(old, [value + 5 for value in new], 0.05)
                 outside += not low <= 5 <= high
             self.assertTrue(7 < outside < 32, outside)  # 20 expected
 
     def test_few(self):
-        self.assertEqual(rank_shift.shift([1, 2, 3], [2, 3, 4], 0.05), (1, None, None))
-        self.assertEqual(rank_shift.least_runs(0.05), 4)
-        self.assertEqual(rank_shift.least_runs(0.05 / 100), 8)
+        self.assertEqual(mann_whitney_interval.shift([1, 2, 3], [2, 3, 4], 0.05), (1, None, None))
+        self.assertEqual(mann_whitney_interval.least_runs(0.05), 4)
+        self.assertEqual(mann_whitney_interval.least_runs(0.05 / 100), 8)
 
 
 class Compare(Folder):

@@ -9,7 +9,7 @@
 #include "cuda_api.h"
 #include "spaces/cuda/pinned_host_and_kernel_gpu.h"
 #include "spaces/space_registry.h"
-#include "spaces/cuda/streams.h"
+#include "spaces/cuda/user_stream_enqueue.h"
 
 #define CUDA_MAX_DEVICES STP_STREAM_DEVICES
 #define CUDA_TEXT 192                     /* room for a reason */

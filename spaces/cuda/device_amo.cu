@@ -6,7 +6,7 @@
  */
 #include <shmemx_device.h>
 
-#include "device_amo.h"
+#include "device_amo_kernel_body.h"
 
 extern "C" __attribute__((global)) void stp_atomic(void *word, uint64_t nbytes, uint64_t variant,
                                                    uint64_t value, uint64_t compare, uint64_t *old)

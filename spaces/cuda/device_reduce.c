@@ -6,7 +6,7 @@
  */
 #include "cuda.h"
 
-#include "device_reduce.h"
+#include "device_reduce_kernel_body.h"
 
 #include <errno.h>
 #include <stdlib.h>

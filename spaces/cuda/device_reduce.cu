@@ -6,7 +6,7 @@
  */
 #include <shmemx_device.h>
 
-#include "device_reduce.h"
+#include "device_reduce_kernel_body.h"
 
 /* Any grid and blocks of one dimension. */
 extern "C" __attribute__((global)) void stp_reduce(struct stp_reduce_job job)

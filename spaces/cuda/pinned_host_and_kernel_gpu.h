@@ -33,7 +33,7 @@ void *stp_pinned_device_ptr(struct stp_space *space, int local, size_t offset);
 int stp_pinned_device_ordinal(
     const struct stp_space *space); /* of the device that it is pinned for */
 
-/* A GPU that kernels run on (spaces/cuda/kernel_gpu.c). */
+/* A GPU that kernels run on (spaces/cuda/choose_kernel_gpu.c). */
 struct stp_gpu {
     int device;          /* its ordinal */
     bool native_atomics; /* its atomics on host memory are atomic to CPUs */

@@ -6,7 +6,7 @@
  */
 #include "cuda.h"
 
-#include "spaces/ranges.h"
+#include "spaces/address_range_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

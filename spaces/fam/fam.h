@@ -222,7 +222,7 @@ int stp_fam_punch(const struct fam_pool *pool, size_t at, size_t nbytes);
 /* Reserve file memory; file systems that cannot are believed. 0 or -errno, not logged. */
 int stp_fam_allocate(int fd, off_t at, size_t nbytes);
 
-/* ---- this PE's part of a space (part.c) ------------------------------------ */
+/* ---- this PE's part of a space (pe_part_file_or_pool.c) ------------------------------------ */
 
 struct fam_part {
     int fd;        /* the one descriptor of the space; pool.fd when there is a pool */

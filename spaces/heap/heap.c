@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The allocator of a symmetric heap: allocation, growth, and questions about blocks.
- * block_gap_tree.c finds blocks and gaps. No code here touches the managed memory. Design:
+ * live_block_treap.c finds blocks and gaps. No code here touches the managed memory. Design:
  * docs/design/heap.md.
  */
 #include "records.h"

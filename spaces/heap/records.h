@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The records behind heap.h, private to the files of this folder: one record per live block,
- * outside the managed memory, in a tree ordered by offset (block_gap_tree.c). Design:
+ * outside the managed memory, in a tree ordered by offset (live_block_treap.c). Design:
  * docs/design/heap.md.
  */
 #ifndef STP_HEAP_RECORDS_H
@@ -39,7 +39,7 @@ struct stp_heap {
     struct stp_heap_block *spare; /* an unused record for the next allocation, or NULL */
 };
 
-/* ---- block_gap_tree.c -------------------------------------------------------- */
+/* ---- live_block_treap.c -------------------------------------------------------- */
 
 /* Sets the gap of a block that is in the tree. */
 void stp_heap_live_set_gap(struct stp_heap_block *block, size_t gap);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * put and get, blocking and not, and put-with-signal, of elements as rma_api.c says. Spec 9.6, 9.8.
+ * put and get, blocking and not, and put-with-signal, of elements as rma_typed_and_sized.c says.
+ * Spec 9.6, 9.8.
  */
 
 void RMA_FN(put, )(ELEM *dest, const ELEM *source, size_t nelems, int pe)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* put and get at strides, of elements as rma_api.c says, and of blocks of them. Spec 9.6. */
+/*
+ * put and get at strides, of elements as rma_typed_and_sized.c says, and of blocks of them. Spec
+ * 9.6.
+ */
 
 void RMA_FN(iput, )(ELEM *dest, const ELEM *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
                     int pe)

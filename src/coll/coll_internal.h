@@ -357,7 +357,7 @@ bool stp_coll_slice_try_on_device(const struct stp_coll_slice *share);
 /* A reduction by way of the host; what was put is complete after a quiet of the context. */
 void stp_coll_slice_on_host(const struct stp_coll_slice *share);
 
-/* ---- active sets: active_set.c asks active_set_agree.c ---------------------------------- */
+/* ---- active sets: active_set.c asks active_set_slot_agree.c ---------------------------------- */
 
 #define ACTIVE_N_WORDS 3 /* elements of pSync in use */
 

@@ -255,7 +255,7 @@ const char *stp_space_type_name(int type);
 void stp_space_set_constant(int type, struct stp_space *space);
 void stp_space_forget_constants(void);
 
-/* ---- devices (device_describe.c) ------------------------------------------------------ */
+/* ---- devices (device_info_query.c) ------------------------------------------------------ */
 
 /*
  * What is known of device i of a kind, in a structure of this library's size: 0, or 1 when there is

@@ -4,7 +4,7 @@
  * linked into the library (libgcc_eh), so that nothing is loaded and nothing allocated in the
  * handler, as backtrace() of libc does. Design: docs/design/launch.md.
  */
-#include "backtrace_names.h"
+#include "backtrace_and_symbol_names.h"
 
 #include "base/oshrun_inspect.h"
 

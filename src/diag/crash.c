@@ -8,7 +8,7 @@
 #include "crash.h"
 
 #include "core/job_state.h"
-#include "backtrace_names.h"
+#include "backtrace_and_symbol_names.h"
 #include "spaces/space_registry.h"
 
 #include <errno.h>

@@ -15,7 +15,10 @@ void stp_hang_publish_wait(const struct stp_wait_subject *subject);
 /* A wait of the fabric in which nothing completes: as struct stp_core has it. */
 void stp_hang_on_fabric_stall(unsigned looks, int pe);
 
-/* The collective, the team and the PE ahead, from the word that is waited for (hang_coll.c). */
+/*
+ * The collective, the team and the PE ahead, from the word that is waited for
+ * (hang_collective_of_address.c).
+ */
 void stp_hang_note_coll(const uint64_t *word, struct stp_wait_state *note);
 
 /* Prints the waits of this node's PEs, unless another node reports for it (hang_report.c). */

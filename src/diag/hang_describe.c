@@ -5,7 +5,7 @@
 #include "hang.h"
 
 #include "rma/rma.h"
-#include "backtrace_names.h"
+#include "backtrace_and_symbol_names.h"
 
 #include <stdio.h>
 #include <string.h>

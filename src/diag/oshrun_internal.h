@@ -34,7 +34,7 @@ void launch_crash_frames_open(void);
 /* After its end: print lines of the source for what is there. A signal there ends that. */
 void launch_crash_frames_addr2line(int signals);
 
-/* ---- signals (oshrun_main.c) -------------------------------------------------- */
+/* ---- signals (oshrun_launcher_parent.c) -------------------------------------------------- */
 
 /* Milliseconds until stp_now_ns() has come to that time, for poll(); 0 when it has. */
 int launch_ms_until(uint64_t end_ns);
@@ -45,7 +45,7 @@ void launch_restore_signals(void);
 /* Has a signal come to that descriptor that means the end? revents: of poll(). */
 bool launch_got_end_signal(short revents);
 
-/* ---- the terminal (tty_to_launcher.c) -------------------------------------------------------- */
+/* ---- the terminal (tty_stdin_relay.c) -------------------------------------------------------- */
 
 /* Does this process have the terminal: may it read, and does Ctrl-C come here? */
 bool launch_in_front(void);

@@ -3,7 +3,7 @@
  * Names that the linker has left: of the public routine that a thread is in, and of the global of
  * the program that contains an address. Nothing is allocated. Design: docs/design/hang.md.
  */
-#include "backtrace_names.h"
+#include "backtrace_and_symbol_names.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -3,7 +3,7 @@
  * Handles by which kernels reach the PEs of a team: tables of what lies where, a barrier's words
  * and rings, all in a space of the handle's own. Design: docs/design/kernel.md.
  */
-#include "device_handle.h"
+#include "device_handle_host_side.h"
 
 #include "coll/coll.h"
 #include "rma/rma.h"

@@ -4,7 +4,7 @@
  * there are any. It polls, and naps when there was nothing for a while: a device cannot wake it.
  * Design: docs/design/kernel.md.
  */
-#include "device_handle.h"
+#include "device_handle_host_side.h"
 
 #include "rma/rma.h"
 

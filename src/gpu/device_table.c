@@ -4,7 +4,7 @@
  * stored to, by threads of the host or by a GPU, and in it an address for each PE of the team.
  * Design: docs/design/kernel.md.
  */
-#include "device_handle.h"
+#include "device_handle_host_side.h"
 
 #include "rma/rma.h"
 #include "space/space_lifecycle.h"

@@ -10,7 +10,7 @@
 
 #include "coll/coll.h"
 #include "rma/rma.h"
-#include "spaces/cuda/streams.h"
+#include "spaces/cuda/user_stream_enqueue.h"
 
 /* ---- what the typed bodies call; stream: as users name it ------------------------ */
 

@@ -13,11 +13,11 @@ void stp_info_providers(struct stp_report *report); /* info_fabric.c; loads libf
 void stp_info_launcher(struct stp_report *report);  /* info_launcher.c; loads libpmix */
 void stp_info_topology(struct stp_report *report);  /* cpu_topology.c; loads hwloc */
 
-/* The list of the kinds of memory, each with its state and devices (info_spaces.c). */
+/* The list of the kinds of memory, each with its state and devices (spaces.c). */
 void stp_info_kinds(struct stp_report *report);
 
 /*
- * Spaces of each kind (info_spaces.c). In a live job it makes them: collective over all PEs, PE 0
+ * Spaces of each kind (spaces.c). In a live job it makes them: collective over all PEs, PE 0
  * alone prints. Before init only what this process can tell.
  */
 void stp_info_spaces(struct stp_report *report);

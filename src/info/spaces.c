@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kind_attributes.h"
+#include "kind_supported_attributes.h"
 #include "coll/coll.h"
 #include "pshmem.h"
 

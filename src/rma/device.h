@@ -8,7 +8,7 @@
 #define STP_DEVICE_H
 
 #include "base/base.h"
-#include "spaces/adopted_private.h"
+#include "spaces/adopted_private_memory_kind.h"
 #include "spaces/space_registry.h"
 #include "transport/transport.h"
 
@@ -128,7 +128,7 @@ void stp_device_mr_fini(void);
 void stp_cma_copy(const struct stp_target *target, const void *buffer,
                   const struct stp_strided_copy *rows, bool put);
 
-/* ---- staging (stage.c, proxy.c) ------------------------------------------- */
+/* ---- staging (stage.c, staging_proxy_thread.c) ----------------------------- */
 
 /*
  * Transfers between a buffer of the program and memory that only its owner can touch, by way of
@@ -147,8 +147,8 @@ void stp_stage_amo_by_owner(const struct stp_target *dest, enum stp_fabric_amo o
 
 /*
  * Kernels on this device may change words of this PE's device memory: from now on its atomics are
- * atomic to theirs (owner_amo.c). Keep undoes one call. 0; -errno, not logged: a device cannot do
- * that, and all is as before. Is it so for the words of this GPU space?
+ * atomic to theirs (owner_amo_by_gpu_or_copy.c). Keep undoes one call. 0; -errno, not logged: a
+ * device cannot do that, and all is as before. Is it so for the words of this GPU space?
  */
 int stp_stage_amo_by_gpu_enable(int device);
 void stp_stage_amo_by_gpu_disable(void);

@@ -4,7 +4,7 @@
  * into fragments of which several are under way at once, and atomics on it. Design:
  * docs/design/stage.md.
  */
-#include "stage_mailbox.h"
+#include "stage_request_boxes.h"
 
 #include <stdlib.h>
 #include <string.h>

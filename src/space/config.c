@@ -3,9 +3,9 @@
  * What a program asks of a space: checked on each PE, with an error that names what is wrong, and
  * made into numbers by which the PEs compare it. Design: docs/design/spaces.md.
  */
-#include "create.h"
+#include "create_internal.h"
 
-#include "spaces/adopted_private.h"
+#include "spaces/adopted_private_memory_kind.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  * is assumed equal that was not compared, and whoever has no such memory is told from whoever made
  * a mistake. Design: docs/design/spaces.md.
  */
-#include "create.h"
+#include "create_internal.h"
 
 #include "rma/rma.h"
 #include "team/team_lifecycle.h"

@@ -30,7 +30,7 @@ static void twin_atomic(const void *address)
 #define SHMEMX_DEV_ATOMIC_AT(address) twin_atomic(address)
 #include <shmemx_device.h>
 
-#include "spaces/cuda/device_amo.h"
+#include "spaces/cuda/device_amo_kernel_body.h"
 #include "test/gpu/handle_ops.h"
 
 enum { MAX_GRID = 64 };

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fake CUDA driver, a test double and never evidence about a GPU: the host twin of the library's
- * kernel for reductions, spaces/cuda/device_reduce.cu. It has the same source, device_reduce.h
- * compiled as C, and the addresses that devices use: any other one ends the process.
+ * kernel for reductions, spaces/cuda/device_reduce.cu. It has the same source,
+ * device_reduce_kernel_body.h compiled as C, and the addresses that devices use: any other one ends
+ * the process.
  */
 #include "fake.h"
 
 #include <shmemx_device_machine.h>
 
-#include "spaces/cuda/device_reduce.h"
+#include "spaces/cuda/device_reduce_kernel_body.h"
 
 #include <string.h>
 

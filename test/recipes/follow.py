@@ -101,7 +101,7 @@ def kind(copy):
     copy.run(sys.executable, "tools/gen_api.py")
     copy.change("base/base.h", r"ROW\(FAM, fam\)", rf"ROW(FAM, fam) ROW({upper}, {NAME})")
     copy.write(f"spaces/{NAME}.c", LICENCE + """/* Host memory, as the kind cpu has it. */
-#include "spaces/cpu.h"
+#include "spaces/host_memory_kind.h"
 
 #include <stdio.h>
 
@@ -223,7 +223,7 @@ int main(void)
 
 def bench(copy):
     copy.write(f"bench/portable/benches/{NAME}.c", LICENCE + """/* Quiet, when there is nothing to complete. */
-#include "../bench.h"
+#include "../bench_definition.h"
 
 static void quiet(struct bench_run *run, uint64_t n_ops)
 {

@@ -5,7 +5,7 @@
  */
 #include "cuda_test.h"
 
-#include "spaces/ranges.h"
+#include "spaces/address_range_table.h"
 
 #include <pthread.h>
 

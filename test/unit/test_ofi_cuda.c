@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the fabric module forbids endpoints to call CUDA (transport/ofi/cuda_forbid.c), with an
- * endpoint and a version of libfabric of the test's own: here is no library that has the option.
+ * How the fabric module forbids endpoints to call CUDA
+ * (transport/ofi/forbid_provider_cuda_calls.c), with an endpoint and a version of libfabric of the
+ * test's own: here is no library that has the option.
  */
 #include "base/base.h"
 
@@ -13,7 +14,7 @@
 #define FI_OPT_CUDA_API_PERMITTED 10 /* as libfabric 1.18 has it, whatever the headers are */
 #endif
 
-#include "transport/ofi/cuda_forbid.c"
+#include "transport/ofi/forbid_provider_cuda_calls.c"
 #include "unit.h"
 
 static uint32_t version;

@@ -6,7 +6,7 @@
  */
 #include "ofi_pes.h"
 
-#include "transport/ofi/ofi.h"
+#include "transport/ofi/ofi_internal.h"
 
 #include <malloc.h>
 

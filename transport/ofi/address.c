@@ -3,9 +3,9 @@
  * Addresses: what this PE publishes, and where an endpoint's address table has the others.
  * Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
-#include "failures.h"
+#include "peer_liveness_and_fd_limits.h"
 
 #include <errno.h>
 #include <rdma/fi_cm.h>

@@ -8,7 +8,7 @@
 #ifndef STP_OFI_AM_H
 #define STP_OFI_AM_H
 
-#include "ofi.h"
+#include "ofi_internal.h"
 
 enum {
     STP_OFI_AM_AMO_REQUEST = 1,

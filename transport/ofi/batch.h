@@ -6,7 +6,7 @@
 #ifndef STP_OFI_BATCH_H
 #define STP_OFI_BATCH_H
 
-#include "ofi.h"
+#include "ofi_internal.h"
 
 /*
  * Batches (batch.c): small puts, stores, signals and updates to one PE are collected in a packed

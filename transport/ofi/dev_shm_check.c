@@ -6,9 +6,9 @@
  * (provider_select.c).
  * Design: docs/design/security.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
-#include "failures.h"
+#include "peer_liveness_and_fd_limits.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,9 +6,9 @@
  * still, and where two such reads are answered first, it is lost.
  * Design: docs/design/security.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
-#include "failures.h"
+#include "peer_liveness_and_fd_limits.h"
 #include "lost_op_by_order.h"
 
 #include <string.h>

@@ -3,11 +3,11 @@
  * Domain, address vector, and the endpoints with their completion queues; the job's addresses.
  * Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include "am.h"
 #include "batch.h"
-#include "failures.h"
+#include "peer_liveness_and_fd_limits.h"
 #include "tcp_socket_sleep.h"
 
 #include <errno.h>

@@ -5,10 +5,10 @@
  * endpoints, and everywhere else, contexts share. An endpoint stays when its contexts go, for the
  * next ones. Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include "provider_report.h"
-#include "failures.h"
+#include "peer_liveness_and_fd_limits.h"
 
 #include <errno.h>
 #include <stdlib.h>

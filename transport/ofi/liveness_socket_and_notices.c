@@ -7,9 +7,9 @@
  * a forked child, which must not pass for its parent; so is the provider's listening socket. Who
  * looks at liveness sockets: peer_failure.c. Design: docs/design/security.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
-#include "failures.h"
+#include "peer_liveness_and_fd_limits.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,7 +33,7 @@
 #define NOTICE_MAGIC 0x7374657070654e31u
 
 _Static_assert(sizeof(struct stp_ofi_liveness_addr) == STP_OFI_LIVENESS,
-               "ofi.h says how long it is");
+               "ofi_internal.h says how long it is");
 
 static struct {
     int listen_fd;

@@ -8,7 +8,7 @@
  * What cannot be registered passes through requests in fragments.
  * Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #ifndef STP_LOST_OP_BY_ORDER_H
 #define STP_LOST_OP_BY_ORDER_H
 
-#include "ofi.h"
+#include "ofi_internal.h"
 
 /* The turn of what is posted next, taken before it. */
 uint64_t stp_ofi_post_seq_next(void);

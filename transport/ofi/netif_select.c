@@ -4,7 +4,7 @@
  * library found out. Only providers with internet addresses have interfaces.
  * Design: docs/design/providers.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  * wants them.
  * Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include "am.h"
 #include "batch.h"

@@ -6,7 +6,7 @@
  * return: it may mix the CPU, atomics, and the provider, device memory, and nothing orders them.
  * Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include "batch.h"
 

@@ -6,7 +6,7 @@
  * travel with its data (write_cqdata.c).
  * Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include "batch.h"
 

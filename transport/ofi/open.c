@@ -4,11 +4,11 @@
  * each, and fills the library's table. Also keeps the process's signal handlers as they were:
  * libraries below libfabric install their own when they are loaded. Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include "provider_report.h"
 #include "batch.h"
-#include "failures.h"
+#include "peer_liveness_and_fd_limits.h"
 
 #include <errno.h>
 #include <signal.h>

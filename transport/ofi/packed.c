@@ -4,7 +4,7 @@
  * and what the library of that PE does with them. An item is a word that says what it is, and its
  * bytes up to the next multiple of eight. Design: docs/design/messages.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include "am.h"
 #include "batch.h"

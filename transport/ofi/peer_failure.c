@@ -7,7 +7,7 @@
  * finds that a PE has gone ends the job, and tells the others. All three seen with libfabric 1.17.
  * Design: docs/design/security.md and fabric.md.
  */
-#include "failures.h"
+#include "peer_liveness_and_fd_limits.h"
 
 #include "am.h"
 #include "tcp_socket_sleep.h"

@@ -5,11 +5,11 @@
  * the job with the operation and the target.
  * Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include "am.h"
 #include "batch.h"
-#include "failures.h"
+#include "peer_liveness_and_fd_limits.h"
 #include "am_ack_delay.h"
 #include "lost_op_by_order.h"
 

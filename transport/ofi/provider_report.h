@@ -5,7 +5,7 @@
 #ifndef STP_PROVIDER_REPORT_H
 #define STP_PROVIDER_REPORT_H
 
-#include "ofi.h"
+#include "ofi_internal.h"
 
 /* The reason that goes with a code; NULL where that differs from case to case. */
 const char *stp_ofi_reason(enum stp_provider_verdict code);

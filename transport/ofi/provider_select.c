@@ -5,7 +5,7 @@
  * opened, cheapest first. A provider that is named by the user is not second-guessed.
  * Design: docs/design/providers.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include "provider_report.h"
 

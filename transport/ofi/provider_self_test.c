@@ -5,10 +5,10 @@
  * is closed again, so that nothing of the trial is left.
  * Design: docs/design/providers.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include "provider_report.h"
-#include "failures.h"
+#include "peer_liveness_and_fd_limits.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * of a provider is a column here. What the rows say was seen with libfabric 1.17.
  * Design: docs/design/providers.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include <string.h>
 #include <strings.h>

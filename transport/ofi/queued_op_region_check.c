@@ -5,7 +5,7 @@
  * removed meanwhile and its number given to another one. So such an operation keeps number and
  * generation of its region, which are compared when it is posted. Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include "am.h"
 #include "batch.h"

@@ -5,7 +5,7 @@
  * addressing is by offset nothing is stored per peer.
  * Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * registration each, with a key and, on providers that need it, an address of their own. An
  * operation is aimed at one of them, so what lies across two is cut. Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

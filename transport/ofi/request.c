@@ -5,7 +5,7 @@
  * so a million outstanding operations cost no more than a few thousand.
  * Design: docs/design/fabric.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 #include <errno.h>
 #include <limits.h>

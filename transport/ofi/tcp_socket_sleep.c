@@ -9,7 +9,7 @@
  */
 #include "tcp_socket_sleep.h"
 
-#include "failures.h"
+#include "peer_liveness_and_fd_limits.h"
 
 #include <dirent.h>
 #include <errno.h>

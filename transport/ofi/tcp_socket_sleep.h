@@ -6,7 +6,7 @@
 #ifndef STP_TCP_SOCKET_SLEEP_H
 #define STP_TCP_SOCKET_SLEEP_H
 
-#include "failures.h"
+#include "peer_liveness_and_fd_limits.h"
 
 /* Where it sleeps on TCP (tcp_socket_sleep.c). */
 

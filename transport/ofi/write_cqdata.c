@@ -5,7 +5,7 @@
  * data, and the target's library updates the word. For words that only grow, so that the low bits
  * of a value do. Design: docs/design/messages.md.
  */
-#include "ofi.h"
+#include "ofi_internal.h"
 
 /* Remote CQ data, from the low bits: element of 8 bytes, region, whether it is added, value. */
 enum { INDEX_BITS = 32, NUMBER_BITS = 12, ADD_BITS = 1, VALUE_BITS = 19 };

@@ -3,7 +3,7 @@
  * One PE with all others, all with all, and with both neighbours at once: puts or gets of one size
  * to or from each, then a quiet.
  */
-#include "../bench.h"
+#include "../bench_definition.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /*
  * alltoall, and alltoalls of 8-byte elements that lie two apart, without a raw side.
  */
-#include "coll_common.h"
+#include "coll_verify_and_raw_put.h"
 
 #if BENCH_TEAMS
 

@@ -5,7 +5,7 @@
  * not back to back with one quiet a sample. Raw: the CPU's atomics on the very word that Steppe's
  * side works on; fi_atomic and fi_fetch_atomic.
  */
-#include "../raw_fabric_flags.h"
+#include "../raw_fabric_wait_and_flush.h"
 
 #define LOOP static inline __attribute__((always_inline))
 

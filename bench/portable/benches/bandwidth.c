@@ -3,7 +3,7 @@
  * Bandwidth of a window of puts or gets and a quiet: from PE 0 to its peer, both ways at once
  * (bibw), and of many pairs. Raw: memcpy; writes and reads of libfabric, then a wait for all.
  */
-#include "../raw_fabric_flags.h"
+#include "../raw_fabric_wait_and_flush.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /*
  * barrier and sync, of all PEs and of teams.
  */
-#include "../bench.h"
+#include "../bench_definition.h"
 
 static void barrier(struct bench_run *run, uint64_t n_ops)
 {

@@ -3,7 +3,7 @@
  * broadcast; the root is another member each call. The raw side, over libfabric only: the root
  * writes to every member and then sets its flag there.
  */
-#include "coll_common.h"
+#include "coll_verify_and_raw_put.h"
 
 #if BENCH_TEAMS
 

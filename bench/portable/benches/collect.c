@@ -2,7 +2,7 @@
 /*
  * collect and fcollect of equal blocks, without a raw side.
  */
-#include "coll_common.h"
+#include "coll_verify_and_raw_put.h"
 
 #if BENCH_TEAMS
 

@@ -3,7 +3,7 @@
  * An 8-byte flag to the peer and back: p and wait_until. Raw: a store and polling loads; an atomic
  * write of libfabric and polling.
  */
-#include "../raw_fabric_flags.h"
+#include "../raw_fabric_wait_and_flush.h"
 
 static void ping(struct bench_run *run, uint64_t n_ops)
 {

@@ -3,7 +3,7 @@
  * put-latency, get-latency and their nbi forms. Raw: memcpy and what quiet promises; a
  * delivery-complete write, a read, each waited for.
  */
-#include "../raw_fabric_flags.h"
+#include "../raw_fabric_wait_and_flush.h"
 
 #include <string.h>
 

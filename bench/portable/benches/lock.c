@@ -2,7 +2,7 @@
 /*
  * Locks: nobody else wants it, or all PEs at once.
  */
-#include "../bench.h"
+#include "../bench_definition.h"
 
 /* A lock whose state, while it is held, is on the peer; the first one where there is none. */
 static long *lock_of_peer(struct bench_run *run)

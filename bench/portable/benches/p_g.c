@@ -3,7 +3,7 @@
  * p back to back, one quiet a sample, and g. Raw: volatile stores and loads; fi_inject_atomic
  * writes with a fetch behind the last, fi_read.
  */
-#include "../raw_fabric_flags.h"
+#include "../raw_fabric_wait_and_flush.h"
 
 #include <string.h>
 

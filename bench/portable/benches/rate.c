@@ -3,7 +3,7 @@
  * Rates of messages back to back, one quiet a sample: of one PE, of many pairs, in a batch. Raw:
  * memcpy; writes and reads of libfabric, then a wait for all.
  */
-#include "../raw_fabric_flags.h"
+#include "../raw_fabric_wait_and_flush.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * The sum of doubles by reduce and the scans. The raw side of reduce, over libfabric only: every
  * member writes its vector to all others, and each adds them up.
  */
-#include "coll_common.h"
+#include "coll_verify_and_raw_put.h"
 
 #if BENCH_TEAMS
 

@@ -3,7 +3,7 @@
  * Data with a signal behind it: complete at the target, back to back by nbi, and there and back.
  * Raw: memcpy and a store; a write waited for, then an atomic write.
  */
-#include "../raw_fabric_flags.h"
+#include "../raw_fabric_wait_and_flush.h"
 
 #include <string.h>
 

@@ -61,7 +61,7 @@ void stp_doctor_node_sharing(
 void stp_doctor_fabric(struct stp_doctor *doctor);
 void stp_doctor_interfaces(struct stp_doctor *doctor);
 
-/* This host (doctor_host.c, doctor_memory.c). */
+/* This host (doctor_limits_devshm_gpus.c, doctor_heap_fit.c). */
 void stp_doctor_host_limits(struct stp_doctor *doctor);
 void stp_doctor_heap_sizes(struct stp_doctor *doctor);
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What benches of collectives share.
+ */
+#include "coll_verify_and_raw_put.h"
+
+#include <string.h>
+
+#if BENCH_TEAMS
+
+/* The own block by memcpy, as a careful program would. */
+void bench_fabric_put_to_all(struct bench_run *run, size_t dest, size_t nbytes)
+{
+    char *local = bench_fabric_local(run) + run->at;
+
+    for (int i = 1; i < run->team_size; i++) {
+        int number = (run->team_me + i) % run->team_size;
+
+        run->fabric->put(bench_team_pe(run, number), run->at + dest, local, nbytes);
+    }
+    memcpy(run->fabric->memory + run->at + dest, local, nbytes);
+    run->fabric->wait();
+}
+
+void bench_collective_fill(struct bench_run *run, uint64_t block)
+{
+    bench_pattern_write(run->source, run->span, 0, run->me, block);
+    memset(run->remote, 0xa5, run->span);
+}
+
+void bench_collective_check(const struct bench_run *run, const char *what, int number, size_t place,
+                            uint64_t block)
+{
+    bench_pattern_check(run, what, run->remote + (size_t)number * run->nbytes, run->nbytes, place,
+                        bench_team_pe(run, number), block);
+}
+
+#endif

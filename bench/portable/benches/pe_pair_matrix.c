@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every ordered pair of PEs, one after another while the others wait: which one is slow. Where PEs
+ * are (host, core, NUMA node, domain of the fabric) is in the heading of the JSON.
+ */
+#include "../bench_definition.h"
+
+#define EACH .group = "matrix", .shape = BENCH_EACH
+
+static const struct bench rows[] = {
+    {.name = "matrix-latency",
+     .what = "shmem_putmem of 8 bytes + shmem_quiet, from each PE to each other",
+     EACH,
+     .metric = BENCH_LATENCY,
+     .moves = BENCH_PUTS,
+     .steppe = {bench_put, NULL},
+     .node = {bench_node_put, NULL},
+     .fabric = {bench_fabric_put, NULL}},
+    {.name = "matrix-bandwidth",
+     .what = "a window of shmem_putmem_nbi of 64 KiB + shmem_quiet, from each PE to each other",
+     EACH,
+     .metric = BENCH_BANDWIDTH,
+     .nbytes = (size_t)64 << 10,
+     .windowed = true,
+     .moves = BENCH_PUTS,
+     .steppe = {bench_put_window, NULL},
+     .node = {bench_node_put_window, NULL},
+     .fabric = {bench_fabric_put_window, NULL}},
+};
+BENCH_LIST(bench_list_matrix, rows);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * For the raw loops of benches on the fabric. Memory of a PE there: remote region, local region,
+ * flags.
+ */
+#ifndef STEPPE_BENCH_RAW_FABRIC_WAIT_AND_FLUSH_H
+#define STEPPE_BENCH_RAW_FABRIC_WAIT_AND_FLUSH_H
+
+#include "bench_definition.h"
+#include "raw_ofi.h"
+
+#define BENCH_FABRIC_FLAG(run, field) (2 * (run)->region + offsetof(struct bench_flags, field))
+
+static inline const struct bench_flags *bench_fabric_flags(const struct bench_run *run)
+{
+    return (const struct bench_flags *)(run->fabric->memory + 2 * run->region);
+}
+
+static inline char *bench_fabric_local(const struct bench_run *run)
+{
+    return run->fabric->memory + run->region;
+}
+
+/* Wait for a flag that a peer stores: it arrives while this PE polls. */
+static inline void bench_fabric_wait(const struct bench_run *run, const uint64_t *flag,
+                                     uint64_t value)
+{
+    while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) < value)
+        run->fabric->poll();
+}
+
+/*
+ * Stores have no completion; the answer to a later atomic says that they were executed. Without
+ * atomics, that to a later read does, since the stores and the read take the same way.
+ */
+static inline void bench_fabric_flush(const struct bench_run *run, int pe)
+{
+    if (run->fabric->atomics)
+        run->fabric->fetch_add(pe, BENCH_FABRIC_FLAG(run, counter), 0);
+    else
+        run->fabric->get(pe, 0, bench_fabric_local(run), 1);
+    run->fabric->wait();
+}
+
+#endif /* STEPPE_BENCH_RAW_FABRIC_WAIT_AND_FLUSH_H */

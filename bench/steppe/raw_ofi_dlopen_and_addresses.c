@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Loads the raw libfabric module and carries the cards of all PEs to all PEs.
+ */
+#include "raw_ofi_dlopen_and_addresses.h"
+
+#include "raw_cuda_driver.h"
+#include "portable/raw_ofi.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <shmem.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MODULE "steppe-bench-raw-ofi.so"
+/* From the program's directory, in the build tree; where it is installed: BENCH_MODULE_DIR. */
+#define BUILD_DIR "../lib/steppe"
+
+static struct raw_ofi loaded;
+static void *handle;
+
+static void __attribute__((noreturn)) fatal(const char *text)
+{
+    fprintf(stderr, "steppe-bench: pe %d: raw libfabric: %s\n", shmem_my_pe(), text);
+    shmem_global_exit(1);
+    abort();
+}
+
+/* Looks where the module is installed, in the build tree, and beside the program. */
+static void *open_module(char *why, size_t len)
+{
+    static const char *const places[] = {BENCH_MODULE_DIR "/", BUILD_DIR "/", ""};
+    char self[PATH_MAX], path[PATH_MAX + 64];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *slash;
+
+    snprintf(path, sizeof(path), "%s", MODULE);
+    self[n > 0 ? n : 0] = '\0';
+    slash = strrchr(self, '/');
+    for (size_t i = 0; slash != NULL && i < 3; i++) {
+        snprintf(path, sizeof(path), "%.*s/%s%s", (int)(slash - self), self, places[i], MODULE);
+        if (access(path, R_OK) == 0) break;
+    }
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) snprintf(why, len, "%s", dlerror());
+    return handle;
+}
+
+/* What the library uses; what it was asked for where that is unknown. */
+static const char *known_or(const char *known, const char *variable)
+{
+    return known[0] != '\0' ? known : getenv(variable);
+}
+
+static int open_raw(const struct bench_run *run, const struct bench_machine *machine, char *why,
+                    size_t len)
+{
+    struct raw_ofi_request request = {
+        .abi = RAW_OFI_ABI,
+        .me = run->me,
+        .n_pes = run->n_pes,
+        .nbytes = 2 * run->region + sizeof(struct bench_flags),
+        .provider = known_or(machine->provider, "SHMEM_OFI_PROVIDER"),
+        .fabric = getenv("SHMEM_OFI_FABRIC"),
+        .domain = known_or(machine->domain, "SHMEM_OFI_DOMAIN"),
+        .yields = run->crowded,
+        .fatal = fatal,
+    };
+    raw_ofi_open_fn entry;
+
+    if (open_module(why, len) == NULL) return -ENOENT;
+    *(void **)&entry = dlsym(handle, RAW_OFI_ENTRY);
+    if (entry == NULL) {
+        snprintf(why, len, "the module has no %s: it is no module of steppe-bench", RAW_OFI_ENTRY);
+        return -EINVAL;
+    }
+    return entry(&request, &loaded, why, len);
+}
+
+/* Gives every PE the cards of all others. */
+static int exchange_cards(const struct bench_run *run)
+{
+    struct raw_ofi_card *cards = calloc((size_t)run->n_pes, sizeof(*cards));
+    int status;
+
+    if (cards == NULL) return -ENOMEM;
+    bench_gather(cards, &loaded.card, sizeof(loaded.card));
+    status = loaded.connect(cards);
+    free(cards);
+    return status;
+}
+
+int bench_raw_ofi_load(struct bench_run *run, struct bench_machine *machine)
+{
+    char *why = machine->raw_note;
+    size_t len = sizeof(machine->raw_note);
+    int status = open_raw(run, machine, why, len);
+    int worst = bench_worst(-status);
+
+    if (worst == 0) {
+        status = exchange_cards(run);
+        worst = bench_worst(-status);
+        if (status != 0) snprintf(why, len, "connecting the PEs: %s", strerror(-status));
+    }
+    if (worst == 0) {
+        run->fabric = &loaded;
+        return 0;
+    }
+    if (status == 0) snprintf(why, len, "another PE failed: %s", strerror(worst));
+    if (loaded.close != NULL) loaded.close();
+    memset(&loaded, 0, sizeof(loaded));
+    return -worst;
+}
+
+void bench_raw_ofi_unload(struct bench_run *run)
+{
+    raw_cuda_close();
+    run->cuda = NULL;
+    if (run->fabric == NULL) return;
+    run->fabric = NULL;
+    loaded.close();
+    memset(&loaded, 0, sizeof(loaded));
+    /* The module stays mapped: libfabric does not like to be unloaded. */
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The raw side over libfabric: members raw_load and raw_unload of struct bench_extras.
+ */
+#ifndef STEPPE_BENCH_RAW_OFI_DLOPEN_AND_ADDRESSES_H
+#define STEPPE_BENCH_RAW_OFI_DLOPEN_AND_ADDRESSES_H
+
+#include "portable/harness.h"
+
+int bench_raw_ofi_load(struct bench_run *run, struct bench_machine *machine);
+void bench_raw_ofi_unload(struct bench_run *run);
+
+#endif /* STEPPE_BENCH_RAW_OFI_DLOPEN_AND_ADDRESSES_H */

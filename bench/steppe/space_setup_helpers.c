@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Creates and destroys the spaces of benches, and finds out which kinds of memory all PEs have.
+ */
+#include "portable/harness.h"
+#include "raw_cuda_driver.h"
+#include "space_setup_helpers.h"
+
+#include <errno.h>
+#include <shmemx.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL ((size_t)64 << 10) /* bytes of a space that is only to be there */
+
+_Static_assert((int)BENCH_KIND_GPU == SHMEM_DEVICE_GPU && (int)BENCH_KIND_FAM == SHMEM_DEVICE_FAM,
+               "bench_definition.h has the kinds of shmem.h");
+
+/* ---- one space ------------------------------------------------------------------- */
+
+int bench_space_make(const struct bench_run *run, size_t nbytes, size_t alloc_bytes,
+                     struct bench_space *made, char *why, size_t len)
+{
+    shmem_space_config_t config = {
+        .device_type = (shmem_device_type_t)run->kind,
+        .size = nbytes,
+        .flags = SHMEM_SPACE_FLAG_DEFAULT,
+    };
+    bool bad;
+
+    *made = (struct bench_space){SHMEM_SPACE_INVALID, SHMEM_TEAM_INVALID, NULL};
+    if (shmem_space_create(&config, &made->space, &made->team) != 0) {
+        snprintf(why, len, "no space of kind %s and %zu bytes can be made",
+                 bench_kind_name(run->kind), nbytes);
+        return -ENODEV;
+    }
+    if (bench_worst(made->space == SHMEM_SPACE_INVALID) != 0) {
+        snprintf(why, len, "some PE has no memory of kind %s", bench_kind_name(run->kind));
+        bench_space_drop(made);
+        return -ENODEV;
+    }
+    made->memory = alloc_bytes > 0 ? shmem_space_calloc(made->space, 1, alloc_bytes) : NULL;
+    bad = alloc_bytes > 0 && made->memory == NULL;
+    if (bench_worst(bad) == 0) return 0;
+    snprintf(why, len, "a space of %zu bytes has no room for %zu", nbytes, alloc_bytes);
+    bench_space_drop(made);
+    return -ENOMEM;
+}
+
+void bench_space_drop(struct bench_space *made)
+{
+    if (made->memory != NULL) shmem_space_free(made->space, made->memory);
+    if (made->team != SHMEM_TEAM_INVALID) shmem_team_destroy(made->team);
+    if (made->space != SHMEM_SPACE_INVALID) shmem_space_destroy(made->space);
+    *made = (struct bench_space){SHMEM_SPACE_INVALID, SHMEM_TEAM_INVALID, NULL};
+}
+
+/* ---- is there such memory ----------------------------------------------------------- */
+
+/* The driver first: without a device the library need not be asked, nor complain. */
+static int check_gpu(struct bench_run *run, char *why, size_t len)
+{
+    int status = raw_cuda_load(why, len);
+
+    if (bench_worst(status != 0) == 0) return 0;
+    if (status == 0) snprintf(why, len, "another PE has no GPU");
+    (void)run;
+    return -ENODEV;
+}
+
+/* Likewise where none was set up: the library would complain. */
+static int check_fam(char *why, size_t len)
+{
+    if (bench_worst(getenv("SHMEM_FAM_PATH") == NULL) == 0) return 0;
+    snprintf(why, len, "SHMEM_FAM_PATH is not set");
+    return -ENODEV;
+}
+
+static int check_space(struct bench_run *run, char *why, size_t len)
+{
+    struct bench_space probe;
+    shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
+    int status = bench_space_make(run, SMALL, sizeof(uint64_t), &probe, why, len);
+
+    if (status != 0) return status;
+    (void)shmemx_space_query(probe.space, &info);
+    bench_space_drop(&probe);
+    if (run->kind != SHMEM_DEVICE_GPU) return 0;
+    status = raw_cuda_open(info.device, run->region, &run->cuda, why, len);
+    if (bench_worst(status != 0) == 0) return 0;
+    if (status == 0) snprintf(why, len, "another PE cannot use its GPU");
+    return -ENODEV;
+}
+
+int bench_kind_check(struct bench_run *run, char *why, size_t len)
+{
+    static struct {
+        bool asked;
+        int status;
+        char why[200];
+    } known[BENCH_N_KINDS];
+    int kind = run->kind, status = 0;
+
+    if (!known[kind].asked) {
+        known[kind].asked = true;
+        if (kind == SHMEM_DEVICE_GPU)
+            status = check_gpu(run, known[kind].why, sizeof(known[kind].why));
+        if (kind == SHMEM_DEVICE_FAM) status = check_fam(known[kind].why, sizeof(known[kind].why));
+        if (status == 0) status = check_space(run, known[kind].why, sizeof(known[kind].why));
+        known[kind].status = status;
+    }
+    if (known[kind].status != 0) snprintf(why, len, "%s", known[kind].why);
+    return known[kind].status;
+}
+
+void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine)
+{
+    char why[200];
+
+    run->kind = SHMEM_DEVICE_GPU;
+    if (bench_kind_check(run, why, sizeof(why)) != 0) return;
+    snprintf(machine->gpu, sizeof(machine->gpu), "%s", run->cuda->device);
+    snprintf(machine->driver, sizeof(machine->driver), "%s", run->cuda->driver);
+    machine->test_double = run->cuda->test_double;
+}
+
+/* ---- other memory --------------------------------------------------------------------- */
+
+void bench_use_remote(struct bench_run *run, const struct bench_space *space, char *remote)
+{
+    bool host = space == NULL || run->kind != SHMEM_DEVICE_GPU;
+
+    run->remote = remote;
+    run->remote_there = host && run->peer >= 0 ? shmem_ptr(remote, run->peer) : NULL;
+    run->space_path = NULL;
+    if (space == NULL || run->peer < 0) return;
+    run->space_path = shmemx_space_path_name(shmemx_space_path(space->space, run->peer));
+}
+
+void bench_use_heap(struct bench_run *run)
+{
+    run->local = run->host_local;
+    run->remote = run->heap_remote;
+    run->remote_there = run->peer >= 0 ? run->remote_of[run->peer] : NULL;
+    run->space_path = NULL;
+}

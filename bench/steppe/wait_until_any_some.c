@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How long it takes to wake up from wait_until_any and _some with many flags: the peer sets
+ * one of them, another each time, and waits for the answer; half of the way there and back.
+ */
+#include "portable/bench_definition.h"
+
+#include <stdio.h>
+
+#define MAX_FLAGS 4096
+
+/* Symmetric. */
+static uint64_t *flags;
+static size_t *indices;
+
+static int open_flags(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+{
+    (void)bench;
+    if (run->value > MAX_FLAGS) {
+        snprintf(why, len, "%ld flags: at most %d", run->value, MAX_FLAGS);
+        return -1;
+    }
+    flags = shmem_calloc(MAX_FLAGS, sizeof(*flags));
+    indices = shmem_calloc(MAX_FLAGS, sizeof(*indices));
+    if (bench_worst(flags == NULL || indices == NULL) != 0) {
+        snprintf(why, len, "the symmetric heap has no room for %d flags", MAX_FLAGS);
+        shmem_free(indices); /* NULL is nothing to free */
+        shmem_free(flags);
+        return -1;
+    }
+    return 0;
+}
+
+static void close_flags(struct bench_run *run)
+{
+    (void)run;
+    shmem_free(indices);
+    shmem_free(flags);
+}
+
+static size_t which(const struct bench_run *run)
+{
+    return (size_t)(run->token * 7) % (size_t)run->value;
+}
+
+static void wait_any(struct bench_run *run)
+{
+    size_t n = (size_t)run->value,
+           hit = shmem_uint64_wait_until_any(flags, n, NULL, SHMEM_CMP_NE, 0);
+
+    flags[hit] = 0;
+}
+
+static void wait_some(struct bench_run *run)
+{
+    size_t n = (size_t)run->value;
+
+    (void)shmem_uint64_wait_until_some(flags, n, indices, NULL, SHMEM_CMP_NE, 0);
+    flags[indices[0]] = 0;
+}
+
+static void turn(struct bench_run *run, uint64_t n_ops, void (*wait)(struct bench_run *),
+                 bool first)
+{
+    for (uint64_t i = 0; i < n_ops; i++) {
+        run->token++;
+        if (first) shmem_uint64_p(&flags[which(run)], 1, run->peer);
+        wait(run);
+        if (!first) shmem_uint64_p(&flags[which(run)], 1, run->peer);
+    }
+}
+
+static void ping_any(struct bench_run *run, uint64_t n_ops)
+{
+    turn(run, n_ops, wait_any, true);
+}
+
+static void pong_any(struct bench_run *run, uint64_t n_ops)
+{
+    turn(run, n_ops, wait_any, false);
+}
+
+static void ping_some(struct bench_run *run, uint64_t n_ops)
+{
+    turn(run, n_ops, wait_some, true);
+}
+
+static void pong_some(struct bench_run *run, uint64_t n_ops)
+{
+    turn(run, n_ops, wait_some, false);
+}
+
+static void values(const struct bench_run *run, const struct bench_options *options,
+                   struct bench_values *values)
+{
+    (void)run;
+    bench_stepping(options, 8, 1, 512, values);
+}
+
+static const struct bench_parameter n_flags = {"flags", NULL, values};
+
+#define WAIT(which_ones)                                                                           \
+    {                                                                                              \
+        .name = "wait-until-" #which_ones, .group = "signal",                                      \
+        .what = "shmem_uint64_wait_until_" #which_ones " over many flags, one way",                \
+        .metric = BENCH_LATENCY, .per_op = 2, .parameter = &n_flags, .open = open_flags,           \
+        .close = close_flags, .steppe = {                                                          \
+            ping_##which_ones,                                                                     \
+            pong_##which_ones                                                                      \
+        }                                                                                          \
+    }
+
+static const struct bench rows[] = {WAIT(any), WAIT(some)};
+BENCH_LIST(bench_list_wait, rows);

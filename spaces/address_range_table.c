@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sorted ranges of addresses. A version counter tells readers, who take no lock, to look again.
+ * Design: docs/design/memory.md.
+ */
+#include "spaces/address_range_table.h"
+
+static void ranges_begin_change(struct stp_ranges *ranges)
+{
+    __atomic_store_n(&ranges->version, ranges->version + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* pairs with the acquire fence of stp_ranges_find() */
+}
+
+static void ranges_end_change(struct stp_ranges *ranges)
+{
+    /* Pairs with the acquire loads in stp_ranges_find() and stp_ranges_unchanged(). */
+    __atomic_store_n(&ranges->version, ranges->version + 1, __ATOMIC_RELEASE);
+}
+
+/* Readers may look at the same time, and throw away what they saw. */
+static void ranges_set(struct stp_ranges *ranges, unsigned i, uintptr_t base, size_t nbytes,
+                       uintptr_t what)
+{
+    __atomic_store_n(&ranges->bases[i], base, __ATOMIC_RELAXED);
+    __atomic_store_n(&ranges->sizes[i], nbytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&ranges->what[i], what, __ATOMIC_RELAXED);
+}
+
+static void ranges_move(struct stp_ranges *ranges, unsigned to, unsigned from)
+{
+    ranges_set(ranges, to, ranges->bases[from], ranges->sizes[from], ranges->what[from]);
+}
+
+/* Returns the number of the range that begins there, or ranges->n if none does. */
+static unsigned ranges_index(const struct stp_ranges *ranges, const void *base)
+{
+    unsigned i = 0;
+
+    while (i < ranges->n && ranges->bases[i] != (uintptr_t)base)
+        i++;
+    return i;
+}
+
+bool stp_ranges_add(struct stp_ranges *ranges, const void *base, size_t nbytes, uintptr_t what)
+{
+    unsigned i = ranges->n;
+
+    if (i == STP_RANGES) return false;
+    ranges_begin_change(ranges);
+    for (; i > 0 && ranges->bases[i - 1] > (uintptr_t)base; i--)
+        ranges_move(ranges, i, i - 1);
+    ranges_set(ranges, i, (uintptr_t)base, nbytes, what);
+    __atomic_store_n(&ranges->n, ranges->n + 1, __ATOMIC_RELAXED);
+    ranges_end_change(ranges);
+    return true;
+}
+
+void stp_ranges_remove(struct stp_ranges *ranges, const void *base)
+{
+    unsigned i = ranges_index(ranges, base);
+
+    if (i == ranges->n) return;
+    ranges_begin_change(ranges);
+    for (; i + 1 < ranges->n; i++)
+        ranges_move(ranges, i, i + 1);
+    __atomic_store_n(&ranges->n, ranges->n - 1, __ATOMIC_RELAXED);
+    ranges_end_change(ranges);
+}
+
+void stp_ranges_resize(struct stp_ranges *ranges, const void *base, size_t nbytes)
+{
+    unsigned i = ranges_index(ranges, base);
+
+    if (i == ranges->n) return;
+    ranges_begin_change(ranges);
+    ranges_set(ranges, i, (uintptr_t)base, nbytes, ranges->what[i]);
+    ranges_end_change(ranges);
+}
+
+/* Every step is a conditional move: which way it goes cannot be predicted. */
+static struct stp_range ranges_search(const struct stp_ranges *ranges, uintptr_t addr)
+{
+    unsigned n = __atomic_load_n(&ranges->n, __ATOMIC_RELAXED);
+    const uintptr_t *at = ranges->bases;
+    struct stp_range found = {0};
+
+    if (n == 0) return found;
+    while (n > 1) {
+        unsigned half = n / 2;
+        at = __atomic_load_n(&at[half], __ATOMIC_RELAXED) <= addr ? at + half : at;
+        n -= half;
+    }
+    found.base = __atomic_load_n(at, __ATOMIC_RELAXED);
+    found.nbytes = __atomic_load_n(&ranges->sizes[at - ranges->bases], __ATOMIC_RELAXED);
+    found.what = __atomic_load_n(&ranges->what[at - ranges->bases], __ATOMIC_RELAXED);
+    return found;
+}
+
+bool stp_ranges_find(const struct stp_ranges *ranges, const void *at, struct stp_range *found)
+{
+    for (;;) {
+        /* Pairs with the release store in ranges_end_change(). */
+        unsigned version = __atomic_load_n(&ranges->version, __ATOMIC_ACQUIRE);
+
+        if (version & 1) continue; /* a few stores long */
+        *found = ranges_search(ranges, (uintptr_t)at);
+        found->version = version;
+        /* Pairs with the release fence in ranges_begin_change(): what was read comes before. */
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&ranges->version, __ATOMIC_RELAXED) == version)
+            return (uintptr_t)at - found->base < found->nbytes;
+    }
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory that the program had before it became a space: what may become one, and the kind of
+ * private pages, which no other process maps. Its owner's loads and stores work on it, peers of the
+ * node ask the kernel to copy, and words are the owner's process's. Memory with a descriptor is the
+ * business of own_file.c. Design: docs/design/memory.md.
+ */
+#include "spaces/adopted_private_memory_kind.h"
+#include "spaces/data_segment_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+unsigned stp_private_n;
+
+/* ---- may it become a space? ----------------------------------------------------------------- */
+
+/* What is mapped in a range, as far as it was looked at. */
+struct private_check_mapping {
+    uintptr_t at, end;
+    uint64_t file_at; /* where at is in the file, with a descriptor */
+    struct stat st;
+    bool shared;  /* it has to be a mapping of that file */
+    char why[96]; /* "": good so far */
+};
+
+static bool private_check_mapping(const struct stp_mapping *mapping, void *arg)
+{
+    struct private_check_mapping *look = arg;
+    uint64_t at = mapping->at + (look->at - mapping->start);
+
+    if (mapping->end <= look->at) return true;
+    if (mapping->start > look->at)
+        snprintf(look->why, sizeof(look->why), "nothing is mapped at %#lx",
+                 (unsigned long)look->at);
+    else if ((mapping->prot & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
+        snprintf(look->why, sizeof(look->why), "%#lx cannot be read and written",
+                 (unsigned long)look->at);
+    else if (look->shared && (!mapping->shared || at != look->file_at ||
+                              (mapping->dev == look->st.st_dev && mapping->ino != look->st.st_ino)))
+        snprintf(look->why, sizeof(look->why),
+                 "at %#lx is no shared mapping of the descriptor from byte %llu on",
+                 (unsigned long)look->at, (unsigned long long)look->file_at);
+    look->file_at += mapping->end - look->at;
+    look->at = mapping->end;
+    return look->why[0] == '\0' && look->at < look->end;
+}
+
+static int pages_refuse(const struct stp_space_params *params, const char *why)
+{
+    stp_error("buffer %p of %zu bytes cannot become a space: %s", params->buffer, params->nbytes,
+              why);
+    return -EINVAL;
+}
+
+/* What was mapped before is not looked for where the kernel does not tell. */
+static int pages_check_mapped(const struct stp_space_params *params)
+{
+    struct private_check_mapping look = {.at = (uintptr_t)params->buffer,
+                                         .end = (uintptr_t)params->buffer + params->nbytes,
+                                         .file_at = params->adopt->at,
+                                         .shared = params->adopt->fd >= 0};
+    char why[160];
+
+    if (look.shared && fstat(params->adopt->fd, &look.st) != 0) {
+        snprintf(why, sizeof(why), "descriptor %d: %s", params->adopt->fd, strerror(errno));
+        return pages_refuse(params, why);
+    }
+    if (!stp_proc_maps_foreach(private_check_mapping, &look)) return 0;
+    if (look.why[0] == '\0' && look.at < look.end)
+        snprintf(look.why, sizeof(look.why), "nothing is mapped at %#lx", (unsigned long)look.at);
+    return look.why[0] != '\0' ? pages_refuse(params, look.why) : 0;
+}
+
+int stp_private_check_buffer(const struct stp_space_params *params)
+{
+    size_t align = params->adopt->heap ? STP_HEAP_ALIGN : sizeof(uint64_t), offset;
+    uintptr_t base = (uintptr_t)params->buffer;
+    char why[160], whose[96];
+    int local;
+
+    if (base == 0) return pages_refuse(params, "it is a null pointer");
+    if (base % align != 0) {
+        snprintf(why, sizeof(why), "its address is no multiple of %zu%s", align,
+                 params->adopt->heap ? ", which malloc from it needs" : "");
+        return pages_refuse(params, why);
+    }
+    if (base + params->nbytes < base) return pages_refuse(params, "it ends beyond all memory");
+    if (stp_space_lookup_overlap(params->buffer, params->nbytes, whose, sizeof(whose))) {
+        snprintf(why, sizeof(why), "it overlaps %s", whose);
+        return pages_refuse(params, why);
+    }
+    if (stp_window_locate(params->buffer, &offset, &local))
+        return pages_refuse(params, "it is the library's own memory");
+    return pages_check_mapped(params);
+}
+
+bool stp_private_gone(const struct stp_space *space)
+{
+    struct private_check_mapping look = {.at = (uintptr_t)space->base,
+                                         .end = (uintptr_t)space->base + space->nbytes};
+
+    if (!stp_proc_maps_foreach(private_check_mapping, &look)) return false;
+    return look.why[0] != '\0' || look.at < look.end;
+}
+
+/* ---- private pages: what peers know ---------------------------------------------------------- */
+
+/*
+ * The process that the kernel copies to and from. Its number may mean another process in another
+ * container, so the owner's secret lies at an address that peers read first.
+ */
+struct pages_share {
+    int32_t pid; /* 0: the kernel does not copy there */
+    uint64_t proof;
+    uint64_t secret[2];
+    uint64_t base;
+};
+_Static_assert(sizeof(struct pages_share) <= STP_PART_EXPORT_BYTES, "fits what PEs exchange");
+
+/* space->own */
+struct pages_own {
+    uint64_t secret[2];
+    struct pages_share peers[]; /* by local index */
+};
+
+/* secret is drawn, and stays where it is while others may ask. */
+static struct pages_share pages_mine(void *base, uint64_t secret[2])
+{
+    struct pages_share mine = {
+        .pid = getpid(), .proof = (uintptr_t)secret, .base = (uintptr_t)base};
+
+    if (getrandom(secret, 2 * sizeof(*secret), GRND_NONBLOCK) != (ssize_t)(2 * sizeof(*secret)))
+        secret[0] = stp_now_ns();
+    memcpy(mine.secret, secret, sizeof(mine.secret));
+    return mine;
+}
+
+/*
+ * Is it the process that was meant? 0 or -errno, not logged: kernels refuse where the process may
+ * not be traced.
+ */
+static int pages_prove(const struct pages_share *peer)
+{
+    uint64_t found[2];
+    struct iovec here = {found, sizeof(found)};
+    struct iovec there = {(void *)(uintptr_t)peer->proof, sizeof(found)};
+    ssize_t n = process_vm_readv(peer->pid, &here, 1, &there, 1, 0);
+
+    if (n < 0) return -errno;
+    if (n != (ssize_t)sizeof(found)) return -EFAULT;
+    return memcmp(found, peer->secret, sizeof(found)) == 0 ? 0 : -ESRCH;
+}
+
+static int pages_create(struct stp_space *space, const struct stp_space_params *params,
+                        struct stp_part_export *share)
+{
+    int n;
+    struct pages_own *own =
+        stp_kind_alloc_with_peers("a space", sizeof(*own), sizeof(own->peers[0]), &n);
+    struct pages_share mine;
+
+    if (own == NULL) return -ENOMEM;
+    mine = pages_mine(params->buffer, own->secret);
+    memcpy(share->bytes, &mine, sizeof(mine));
+    share->valid = 1;
+    space->own = own;
+    space->base = params->buffer;
+    /*
+     * Nothing acquires the count: an operation learns an address of the space after this
+     * addition.
+     */
+    __atomic_fetch_add(&stp_private_n, 1, __ATOMIC_RELEASE);
+    return 0;
+}
+
+static void pages_destroy(struct stp_space *space)
+{
+    if (space->own == NULL) return;
+    free(space->own);
+    space->own = NULL;
+    __atomic_fetch_sub(&stp_private_n, 1, __ATOMIC_RELAXED);
+}
+
+/* A refusal is none of the space: the owner's proxy thread copies then. */
+static int pages_attach(struct stp_space *space, int local, const struct stp_part_export *share)
+{
+    struct pages_share *peer = &((struct pages_own *)space->own)->peers[local];
+    int rc = 0;
+
+    memcpy(peer, share->bytes, sizeof(*peer));
+    if (local == stp_window_local()) return 0;
+    if (share->valid) rc = pages_prove(peer);
+    if (share->valid && rc == 0) return 0;
+    stp_debug("space %u: the kernel does not copy to and from process %d: %s", space->number,
+              (int)peer->pid, stp_errno_text(-rc));
+    peer->pid = 0;
+    return 0;
+}
+
+bool stp_private_peer(const struct stp_space *space, int local, pid_t *pid, uintptr_t *base)
+{
+    const struct pages_share *peer = &((struct pages_own *)space->own)->peers[local];
+
+    *pid = peer->pid;
+    *base = peer->base;
+    return peer->pid != 0;
+}
+
+bool stp_private_contains(const void *ptr)
+{
+    size_t offset;
+    const struct stp_space *space = stp_space_lookup(ptr, &offset);
+
+    return space != NULL && stp_space_is_private(space);
+}
+
+/* ---- private pages: the rest of the row ---------------------------------------------- */
+
+static int pages_probe(const struct stp_space_params *params, char *why, size_t len)
+{
+    (void)params;
+    snprintf(why, len, "memory of the program");
+    return 0;
+}
+
+static bool pages_describe(int i, char *text, size_t len)
+{
+    snprintf(text, len, "memory of the program");
+    return i == 0;
+}
+
+const struct stp_kind stp_kind_private = {
+    .name = "private",
+    .device_type = 0, /* SHMEM_DEVICE_CPU */
+    .owner_only = true,
+    .probe = pages_probe,
+    .admit = stp_private_check_buffer,
+    .create = pages_create,
+    .attach = pages_attach,
+    .destroy = pages_destroy,
+    .describe = pages_describe,
+};

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Host DRAM: a range of the window, committed on touch.
+ */
+#include "spaces/host_memory_kind.h"
+#include "spaces/adopted_private_memory_kind.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const struct stp_kind stp_kind_cpu;
+
+static int cpu_probe(const struct stp_space_params *params, char *why, size_t len)
+{
+    (void)params;
+    snprintf(why, len, "host memory");
+    return 0;
+}
+
+/* The kernel hands out shared memory until it runs dry, so we refuse what cannot be. */
+int stp_cpu_fits(const struct stp_space_params *params, const char *kind)
+{
+    size_t nbytes = params->nbytes;
+    size_t total = stp_meminfo("MemTotal:");
+    size_t group = stp_cgroup_memory();
+
+    if (nbytes > total) {
+        stp_error("a %s space of %zu bytes a PE exceeds this host's memory of %zu bytes", kind,
+                  nbytes, total);
+        return -ENOMEM;
+    }
+    if (nbytes > group) {
+        stp_error("a %s space of %zu bytes a PE exceeds the cgroup limit of %zu bytes (memory.max)",
+                  kind, nbytes, group);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static int cpu_admit(const struct stp_space_params *params)
+{
+    if (params->adopt != NULL) return stp_private_check_buffer(params); /* it is there already */
+    if (stp_numa_check(params) != 0) return -ENODEV;
+    return stp_cpu_fits(params, "cpu");
+}
+
+/*
+ * May the part have so much? What it gets by growing is wanted now, so it is compared with what the
+ * host has left, too; at creation nobody knows how much of a space will be touched, and when.
+ */
+static int cpu_admit_growth(const struct stp_space *space, size_t nbytes, char *why, size_t len)
+{
+    size_t total = stp_meminfo("MemTotal:"), left = stp_meminfo("MemAvailable:");
+    size_t swap = stp_meminfo("SwapFree:"), group = stp_cgroup_memory();
+    size_t more = nbytes - space->nbytes;
+
+    if (swap < SIZE_MAX - left) left += swap;
+    if (nbytes > total)
+        snprintf(why, len, "this host has %zu bytes of memory", total);
+    else if (nbytes > group)
+        snprintf(why, len, "the cgroup limit is %zu bytes (memory.max)", group);
+    else if (more > left)
+        snprintf(why, len, "%zu bytes of memory are left on this host", left);
+    else
+        return 0;
+    return -ENOMEM;
+}
+
+int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *why, size_t len)
+{
+    int rc = cpu_admit_growth(space, new_nbytes, why, len);
+
+    if (rc != 0) return rc;
+    if (space->page_bytes != 0)
+        rc = stp_huge_pages_grow(space, new_nbytes);
+    else if (space->shm_attach != NULL)
+        rc = stp_own_file_grow(space, new_nbytes);
+    else
+        rc = stp_window_grow(space->offset, new_nbytes);
+    if (rc == 0) {
+        if (space->page_bytes == 0)
+            stp_numa_extend(space, space->base + space->nbytes, new_nbytes - space->nbytes);
+        return 0;
+    }
+    snprintf(why, len, "%s%s", stp_errno_text(-rc),
+             rc == -ENOMEM ? " (see vm.max_map_count and vm.nr_hugepages)" : "");
+    return rc;
+}
+
+void stp_cpu_undo_grow(struct stp_space *space)
+{
+    if (space->placed && space->page_bytes == 0) /* of the file, which the window keeps */
+        stp_numa_reset_policy(space->base + space->nbytes, space->max_bytes - space->nbytes);
+    if (space->page_bytes != 0)
+        stp_huge_pages_undo_grow(space);
+    else if (space->shm_attach != NULL)
+        stp_own_file_undo_grow(space, space->nbytes);
+    else
+        stp_window_undo_grow(space->offset, space->nbytes);
+}
+
+int stp_cpu_create(struct stp_space *space, const struct stp_space_params *params,
+                   struct stp_part_export *share)
+{
+    bool outside = space->offset == SIZE_MAX;
+    int rc;
+
+    if (params->adopt != NULL) return stp_own_file_share_buffer(space, params, share);
+    if (params->page_bytes != 0) return stp_huge_pages_create(space, params, share);
+    rc = outside ? stp_own_file_create_memory(space, share)
+                 : stp_window_commit(space->offset, space->nbytes, space->max_bytes);
+    if (rc != 0) return rc;
+    if (!outside) space->base = stp_window_at(space->offset);
+    space->placed = stp_numa_apply(params, space->base, space->nbytes, &space->numa_node);
+    space->numa = space->placed ? params->numa : STP_NUMA_DEFAULT;
+    space->device = -1;
+    share->valid = 1; /* the node's file is everybody's */
+    return 0;
+}
+
+int stp_cpu_attach(struct stp_space *space, int local, const struct stp_part_export *share)
+{
+    if (space->shm_attach != NULL) return stp_own_file_peer(space, local, share);
+    return stp_window_add_peer_range(space->offset, local);
+}
+
+void stp_cpu_destroy(struct stp_space *space)
+{
+    if (space->page_bytes != 0) {
+        stp_huge_pages_destroy(space);
+        return;
+    }
+    if (space->placed) stp_numa_reset_policy(space->base, space->nbytes);
+    if (space->shm_attach != NULL)
+        stp_own_file_destroy(space);
+    else
+        stp_window_release(space->offset, space->nbytes);
+}
+
+static bool cpu_describe(int i, char *text, size_t len)
+{
+    size_t total = stp_meminfo("MemTotal:");
+
+    if (i != 0) return false;
+    if (total == SIZE_MAX)
+        snprintf(text, len, "host memory, size unknown");
+    else
+        snprintf(text, len, "host memory, %zu MiB", total >> 20);
+    return true;
+}
+
+const struct stp_kind stp_kind_cpu = {
+    .name = "cpu",
+    .device_type = 0, /* SHMEM_DEVICE_CPU */
+    .host = true,
+    .in_window = true,
+    .traits = STP_HAS(STP_TRAIT_GROWS) | STP_HAS(STP_TRAIT_PAGES) | STP_HAS(STP_TRAIT_NODE) |
+              STP_HAS(STP_TRAIT_POLICY) | STP_HAS(STP_TRAIT_PINNED) | STP_HAS(STP_TRAIT_ADOPTS),
+    .probe = cpu_probe,
+    .admit = cpu_admit,
+    .create = stp_cpu_create,
+    .grow = stp_cpu_grow,
+    .shrink = stp_cpu_undo_grow,
+    .attach = stp_cpu_attach,
+    .destroy = stp_cpu_destroy,
+    .describe = cpu_describe,
+    .devices = stp_numa_count_devices,
+};

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds out which collective of which team a wait for a word of an area belongs to, from the
+ * address of the word alone: no collective says it in advance. Design: docs/design/hang.md.
+ */
+#include "coll/coll_internal.h"
+#include "hang.h"
+#include "backtrace_and_symbol_names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Writes which collective of the team waits for the word at this offset: "sync 12", "the end". */
+static void what_text(const struct stp_team *team, size_t at, char *text, size_t len)
+{
+    unsigned long long count = team->sync_epoch;
+    const char *what = "sync";
+
+    if (at - offsetof(struct stp_team_sync_area, close) < sizeof(team->area->close) ||
+        at - offsetof(struct stp_team_sync_area, close_across) < sizeof(team->area->close_across)) {
+        snprintf(text, len, "the end");
+        return;
+    }
+    if (at >= offsetof(struct stp_team_sync_area, cells) ||
+        at - offsetof(struct stp_team_sync_area, node) < sizeof(team->area->node)) {
+        what = "collective";
+        count = team->sequence;
+    }
+    if (count != 0)
+        snprintf(text, len, "%s %llu", what, count);
+    else
+        snprintf(text, len, "%s", what);
+}
+
+/* Writes who the members are: "the world", "the team of pes 0-6 by 2". */
+static void team_text(const struct stp_team *team, char *text, size_t len)
+{
+    const char *what = team->active_set ? "the active set" : "the team";
+    int first = stp_team_pe(team, 0), last = stp_team_pe(team, team->n_pes - 1);
+
+    if (team == stp_team_world)
+        snprintf(text, len, "the world");
+    else if (team->table != NULL)
+        snprintf(text, len, "%s of %d pes from %d to %d", what, team->n_pes, first, last);
+    else if (team->stride != 1)
+        snprintf(text, len, "%s of pes %d-%d by %d", what, first, last, team->stride);
+    else
+        snprintf(text, len, "%s of pes %d-%d", what, first, last);
+}
+
+/* The team of a word, and where in its area it is; NULL: it is not known. */
+static const struct stp_team *team_of(const uint64_t *word, size_t *at)
+{
+    const struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
+    size_t offset, slot;
+    int local;
+
+    if (internal == NULL || !stp_window_locate(word, &offset, &local) ||
+        !stp_coll_slot_at(offset - internal->offset, &slot, at))
+        return NULL;
+    return stp_coll_team_at(slot);
+}
+
+/*
+ * Returns the leader whose word a leader waits for, or -1 when it is not known. *round: in which
+ * round; in round 0 not all PEs of that leader's node have come.
+ */
+static int word_from(const struct stp_team *team, size_t at, size_t *round)
+{
+    const struct stp_team_hierarchy *plan = &team->plan;
+    size_t across = at - offsetof(struct stp_team_sync_area, across);
+    size_t closing = at - offsetof(struct stp_team_sync_area, close_across);
+    int back;
+
+    *round = COLL_ROUNDS;
+    if (across < sizeof(team->area->across))
+        *round = across % sizeof(team->area->across[0]) / sizeof(uint64_t);
+    else if (closing < sizeof(team->area->close_across))
+        *round = closing / sizeof(uint64_t);
+    if (*round >= COLL_ROUNDS) return -1;
+    back = (1 << *round) % plan->n_groups;
+    return plan->leaders[(plan->group + plan->n_groups - back) % plan->n_groups];
+}
+
+void stp_hang_note_coll(const uint64_t *word, struct stp_wait_state *note)
+{
+    static __thread const char *routine; /* the stack is walked once a wait */
+    char what[32] = "a collective", members[80] = "";
+    size_t at, round;
+    const struct stp_team *team = team_of(word, &at);
+
+    if (stp_wait_is_new()) routine = stp_symbol_routine();
+    if (team != NULL) {
+        what_text(team, at, what, sizeof(what));
+        team_text(team, members, sizeof(members));
+        note->before = word_from(team, at, &round);
+        note->everywhere = team == stp_team_world && round != 0;
+        note->team_n_pes = team->n_pes;
+        note->team_start = team->start;
+        note->team_stride = team->table == NULL ? team->stride : 0;
+    }
+    snprintf(note->text, sizeof(note->text), "%s%s%s%s%s", routine != NULL ? routine : "",
+             routine != NULL ? ", " : "", what, members[0] != '\0' ? " of " : "", members);
+}

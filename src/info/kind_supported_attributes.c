@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which attributes spaces of a kind may have here (shmemx_space_attr_t), and which the kind knows
+ * and this machine lacks what they take.
+ */
+#include "kind_supported_attributes.h"
+
+#include <string.h>
+
+#include "info.h"
+
+/* By trait: the field of the structure; what stands for one where there is none. */
+static const char *const attribute_names[STP_N_TRAITS] = {
+    [STP_TRAIT_GROWS] = "max_size", [STP_TRAIT_PAGES] = "page_size",
+    [STP_TRAIT_NODE] = "numa_node", [STP_TRAIT_POLICY] = "numa_policy",
+    [STP_TRAIT_PINNED] = "pinned",  [STP_TRAIT_NAME] = "name",
+    [STP_TRAIT_ADOPTS] = "buffer",
+};
+
+void stp_info_attributes_look(const struct stp_kind *kind, struct stp_info_attributes *found)
+{
+    *found = (struct stp_info_attributes){0};
+    for (unsigned trait = 0; trait < STP_N_TRAITS; trait++) {
+        char why[STP_INFO_WHY];
+
+        if ((kind->traits & STP_HAS(trait)) == 0) continue;
+        if (stp_kinds_trait_is_possible((enum stp_trait)trait, why, sizeof(why))) {
+            found->has |= STP_HAS(trait);
+        } else if (found->lacks == 0) {
+            found->lacks = STP_HAS(trait);
+            snprintf(found->why, sizeof(found->why), "%s", why);
+        }
+    }
+}
+
+void stp_info_attributes_print(struct stp_report *report, const struct stp_info_attributes *found,
+                               int pe)
+{
+    stp_report_words(report, "attributes", attribute_names, STP_N_TRAITS, found->has);
+    if (found->lacks == 0) return;
+    stp_report_list(report, "not_here");
+    stp_report_item(report, "attribute", attribute_names[__builtin_ctz(found->lacks)]);
+    if (pe >= 0) stp_report_number(report, "pe", pe);
+    stp_report_prose(report, "why", found->why);
+    stp_report_end_group(report);
+    stp_report_end_group(report);
+}
+
+const char *stp_info_atomics_name(shmemx_space_atomics_t atomics)
+{
+    static const char *const names[] = {
+        [SHMEMX_ATOMICS_HOST] = "host",
+        [SHMEMX_ATOMICS_NATIVE] = "native",
+        [SHMEMX_ATOMICS_OWNER] = "owner",
+        [SHMEMX_ATOMICS_DEVICE] = "device",
+    };
+
+    return (unsigned)atomics < STP_COUNT(names) ? names[atomics] : NULL;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Atomics on words of this PE's own part that only this PE may change: of device memory and of
+ * private pages. Design: docs/design/stage.md.
+ */
+#include "stage_request_boxes.h"
+
+#include "spaces/cuda/pinned_host_and_kernel_gpu.h"
+
+#include <shmemx_device_machine.h>
+
+#include <errno.h>
+#include <string.h>
+
+static struct {
+    pthread_mutex_t lock; /* one atomic at a time, and who does them */
+} words = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- by the device ------------------------------------------------------------------------ */
+
+int stp_stage_amo_by_gpu_enable(int device)
+{
+    int rc;
+
+    pthread_mutex_lock(&words.lock); /* what is under way was begun without kernels, and ends so */
+    rc = stp_gpu_amo_acquire(device);
+    pthread_mutex_unlock(&words.lock);
+    return rc;
+}
+
+void stp_stage_amo_by_gpu_disable(void)
+{
+    pthread_mutex_lock(&words.lock);
+    stp_gpu_amo_release();
+    pthread_mutex_unlock(&words.lock);
+}
+
+bool stp_stage_amo_by_gpu_enabled(const struct stp_space *space)
+{
+    bool shared;
+
+    pthread_mutex_lock(&words.lock);
+    shared = stp_gpu_amo_enabled(space);
+    pthread_mutex_unlock(&words.lock);
+    return shared;
+}
+
+/* An operand of 4 or 8 bytes, NULL: 0. */
+static uint64_t words_value(const void *operand, size_t nbytes)
+{
+    uint32_t small = 0;
+    uint64_t value = 0;
+
+    if (operand != NULL) memcpy(nbytes == sizeof(small) ? (void *)&small : &value, operand, nbytes);
+    return nbytes == sizeof(small) ? small : value;
+}
+
+/* False: kernels do not change the words, so this PE's threads do them. */
+static bool words_by_device(struct stp_space *space, size_t offset, size_t nbytes,
+                            enum stp_fabric_amo op, const void *operand, const void *compare,
+                            void *result, const char *fn)
+{
+    static const uint32_t variants[] = {
+        [STP_AMO_FETCH] = SHMEMX_DEV_AMO_FETCH, [STP_AMO_SET] = SHMEMX_DEV_AMO_SET,
+        [STP_AMO_SWAP] = SHMEMX_DEV_AMO_SWAP,   [STP_AMO_CSWAP] = SHMEMX_DEV_AMO_CSWAP,
+        [STP_AMO_ADD] = SHMEMX_DEV_AMO_ADD,     [STP_AMO_AND] = SHMEMX_DEV_AMO_AND,
+        [STP_AMO_OR] = SHMEMX_DEV_AMO_OR,       [STP_AMO_XOR] = SHMEMX_DEV_AMO_XOR,
+    };
+    struct stp_word_op word = {(uint32_t)nbytes, variants[op], words_value(operand, nbytes),
+                               words_value(compare, nbytes)};
+    uint32_t small;
+    uint64_t old;
+    int rc = space->kind->device->atomic(space, offset, &word, &old);
+
+    if (rc == -ENOTSUP) return false;
+    if (rc != 0)
+        stp_fatal(fn, "an atomic on %s memory of space %u failed (message above)",
+                  space->kind->name, space->number);
+    small = (uint32_t)old;
+    if (result != NULL) memcpy(result, nbytes == sizeof(small) ? (void *)&small : &old, nbytes);
+    return true;
+}
+
+/* ---- by this PE's threads ------------------------------------------------------------------ */
+
+/* SHMEM_CHECK=1: what was read is still there, before something else is written. */
+static void words_check(struct stp_ctx *ctx, const struct stp_space *space, const char *word,
+                        size_t nbytes, uint64_t before, const char *fn)
+{
+    uint64_t again = 0;
+
+    stp_copy(ctx, space->kind, &again, word, nbytes, STP_COPY_REMOTE, fn);
+    if (again != before)
+        stp_fatal(fn,
+                  "%p in space %u (%s) was changed while an atomic on it was under way, by a "
+                  "kernel, a stream or a put: kernels may change words beside atomics of PEs while "
+                  "there is a handle for them (shmemx_device_handle_create)",
+                  (const void *)word, space->number, space->kind->name);
+}
+
+static void words_by_copies(struct stp_ctx *ctx, const struct stp_space *space, char *word,
+                            size_t nbytes, enum stp_fabric_amo op, const void *operand,
+                            const void *compare, void *result, const char *fn)
+{
+    uint64_t value = 0, before;
+
+    stp_copy(ctx, space->kind, &value, word, nbytes, STP_COPY_REMOTE, fn);
+    before = value;
+    stp_amo_apply(&value, nbytes, op, operand, compare, result);
+    if (value == before) return;
+    if (STP_UNLIKELY(stp_rt.check)) words_check(ctx, space, word, nbytes, before, fn);
+    stp_copy(ctx, space->kind, word, &value, nbytes, STP_COPY_REMOTE, fn);
+}
+
+void stp_stage_amo_here(struct stp_ctx *ctx, struct stp_space *space, size_t offset,
+                        enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
+                        const void *compare, void *result, const char *fn)
+{
+    size_t nbytes = stp_dtype_size(dtype);
+    char *word = space->base + offset;
+
+    if (space->kind->device == NULL) { /* as the owner's own threads do, and what they wait for */
+        /* Pairs with the acquire of a thread that waits for the word. */
+        __atomic_thread_fence(__ATOMIC_RELEASE);
+        stp_amo_apply(word, nbytes, op, operand, compare, result);
+        return;
+    }
+    pthread_mutex_lock(&words.lock);
+    if (!words_by_device(space, offset, nbytes, op, operand, compare, result, fn))
+        words_by_copies(ctx, space, word, nbytes, op, operand, compare, result, fn);
+    pthread_mutex_unlock(&words.lock);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Staging, the owner's side: a thread that serves requests for this PE's device memory in the
+ * order of their tickets. It runs only in PEs that have a device space, or one of private
+ * memory, with others, and sleeps while there is nothing to do. Design: docs/design/stage.md.
+ */
+#include "stage_request_boxes.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROXY_FN "proxy thread"
+#define PROXY_LOOKS 50 /* with a yield between, before it goes to sleep */
+
+static struct {
+    pthread_mutex_t lock; /* start and stop */
+    pthread_t thread;
+    bool running;
+    bool stop;
+    bool left; /* the thread has seen stop */
+} proxy = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- serving -------------------------------------------------------------------------- */
+
+static struct stp_space *proxy_space(const struct stage_request *request)
+{
+    struct stp_space *space = stp_space_at(request->number);
+
+    if (space == NULL || space->host)
+        stp_fatal(PROXY_FN, "PE %d asks for memory of space %u, which is no device space here",
+                  request->pe, request->number);
+    return space;
+}
+
+/* Tell the origin that it is done, with nbytes for its reply when there are any. */
+static void proxy_answer(const struct stage_request *request, const char *data, size_t nbytes)
+{
+    struct stage_reply *reply = &stp_stage_mailbox()->replies[request->reply];
+    struct stage_reply *there = stp_ptr(reply, request->pe);
+
+    if (there != NULL) /* Pairs with the acquire load in flight_wait(). */
+        __atomic_store_n(&there->done, request->turn, __ATOMIC_RELEASE);
+    else
+        stp_put_signal(&stp_ctx_proxy, stp_stage_reply_memory(request->reply), data, nbytes,
+                       &reply->done, request->turn, SHMEM_SIGNAL_SET, false, request->pe, PROXY_FN);
+}
+
+static void proxy_put(const struct stage_request *request, const char *data)
+{
+    struct stp_space *space = proxy_space(request);
+    struct stp_strided_copy rows = {request->width, request->n, request->pitch, request->width};
+
+    stp_copy_rows(&stp_ctx_proxy, space->kind, space->base + request->offset, data, &rows,
+                  STP_COPY_REMOTE, PROXY_FN);
+    proxy_answer(request, NULL, 0);
+}
+
+/* On the node straight into the origin's reply, else by way of the request's own slot. */
+static void proxy_get(const struct stage_request *request, char *data)
+{
+    struct stp_space *space = proxy_space(request);
+    struct stp_strided_copy rows = {request->width, request->n, request->width, request->pitch};
+    char *landing = stp_ptr(stp_stage_reply_memory(request->reply), request->pe);
+
+    stp_copy_rows(&stp_ctx_proxy, space->kind, landing != NULL ? landing : data,
+                  space->base + request->offset, &rows, STP_COPY_REMOTE, PROXY_FN);
+    proxy_answer(request, data, request->width * request->n);
+}
+
+static void proxy_amo(const struct stage_request *request)
+{
+    struct stage_reply *reply = &stp_stage_mailbox()->replies[request->reply];
+    struct stage_reply *there = stp_ptr(reply, request->pe);
+    enum stp_fabric_amo op = (enum stp_fabric_amo)request->amo;
+    uint64_t value = 0;
+
+    stp_stage_amo_here(&stp_ctx_proxy, proxy_space(request), request->offset, op,
+                       (enum stp_dtype)request->dtype,
+                       op == STP_AMO_FETCH ? NULL : &request->operand,
+                       op == STP_AMO_CSWAP ? &request->compare : NULL, &value, PROXY_FN);
+    if (there != NULL) {
+        there->value = value;
+        /* Pairs with the acquire load in flight_wait(). */
+        __atomic_store_n(&there->done, request->turn, __ATOMIC_RELEASE);
+        return;
+    }
+    stp_put_signal(&stp_ctx_proxy, &reply->value, &value, sizeof(value), &reply->done,
+                   request->turn, SHMEM_SIGNAL_SET, false, request->pe, PROXY_FN);
+}
+
+static void proxy_serve(unsigned slot)
+{
+    char *memory = stp_stage_slot_memory(slot);
+    struct stage_request request;
+
+    memcpy(&request, memory, sizeof(request));
+    switch (request.op) {
+    case STAGE_PUT:
+        proxy_put(&request, memory + STAGE_HEAD);
+        break;
+    case STAGE_GET:
+        proxy_get(&request, memory + STAGE_HEAD);
+        break;
+    case STAGE_AMO:
+        proxy_amo(&request);
+        break;
+    default:
+        stp_fatal(PROXY_FN, "PE %d sent a request of unknown kind %u", request.pe, request.op);
+    }
+}
+
+/* ---- the thread ------------------------------------------------------------------------ */
+
+static bool proxy_has_work(struct stage_mailbox *box)
+{
+    uint64_t next = __atomic_load_n(&box->served, __ATOMIC_RELAXED);
+
+    /* Pairs with the release store in stage_send() of the PE that filled the slot. */
+    return __atomic_load_n(&box->slots[next % STAGE_SLOTS].ready, __ATOMIC_ACQUIRE) == next + 1;
+}
+
+static void proxy_sleep(struct stage_mailbox *box)
+{
+    /* Pairs with the addition in stp_stage_ring(); the kernel compares the value. */
+    uint32_t seen = __atomic_load_n(&box->rings, __ATOMIC_SEQ_CST);
+
+    /* Pairs with the fence of stp_stage_ring(). */
+    __atomic_store_n(&box->sleeping, 1, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    /*
+     * Pairs with the stores in stp_stage_server_stop() and stp_stage_server_abandon(), which ring
+     * after them.
+     */
+    if (!proxy_has_work(box) && !__atomic_load_n(&proxy.stop, __ATOMIC_SEQ_CST))
+        (void)stp_sleep_on(&box->rings, seen);
+    __atomic_store_n(&box->sleeping, 0, __ATOMIC_SEQ_CST);
+    stp_process_exit_if_program_over();
+}
+
+static void *proxy_main(void *arg)
+{
+    struct stage_mailbox *box = stp_stage_mailbox();
+    int idle = 0;
+
+    (void)arg;
+    while (!__atomic_load_n(&proxy.stop, __ATOMIC_RELAXED)) {
+        if (proxy_has_work(box)) {
+            uint64_t next = box->served;
+            proxy_serve((unsigned)(next % STAGE_SLOTS));
+            /* Pairs with the acquire load in stage_served(): the slot has been read. */
+            __atomic_store_n(&box->served, next + 1, __ATOMIC_RELEASE);
+            idle = 0;
+        } else if (idle++ < PROXY_LOOKS) {
+            stp_yield_and_watch_peers(0);
+        } else {
+            proxy_sleep(box);
+        }
+    }
+    /* Pairs with the loads in stp_stage_server_abandon(). */
+    __atomic_store_n(&proxy.left, true, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+void stp_stage_server_wake_if_asked(void)
+{
+    struct stage_mailbox *box;
+
+    /* Pairs with the store in stp_stage_server_start(). */
+    if (!__atomic_load_n(&proxy.running, __ATOMIC_ACQUIRE)) return;
+    box = stp_stage_mailbox();
+    if (proxy_has_work(box)) stp_stage_ring(box);
+}
+
+/* What the proxy thread copies from and to: quick for devices while it serves. */
+static void proxy_pin(bool on)
+{
+    size_t nbytes = stp_stage_slot_bytes() * (STAGE_SLOTS + STAGE_REPLIES);
+    char *memory = stp_stage_slot_memory(0);
+
+    if (on)
+        stp_kinds_pin(memory, nbytes);
+    else
+        stp_kinds_unpin(memory, nbytes);
+}
+
+void stp_stage_server_start(void)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&proxy.lock);
+    if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) {
+        /* Pairs with nothing, as does the next store: the thread is started below. */
+        __atomic_store_n(&proxy.stop, false, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&proxy.left, false, __ATOMIC_SEQ_CST);
+        rc = stp_thread_start(&proxy.thread, "steppe-proxy", proxy_main);
+        if (rc == 0) {
+            proxy_pin(true);
+            /* Pairs with the loads in stp_stage_server_wake_if_asked(), _stop() and _abandon(). */
+            __atomic_store_n(&proxy.running, true, __ATOMIC_SEQ_CST);
+        }
+    }
+    pthread_mutex_unlock(&proxy.lock);
+    if (rc != 0) stp_fatal(PROXY_FN, "no thread to serve device memory: %s", strerror(-rc));
+}
+
+void stp_stage_server_stop(void)
+{
+    struct stage_mailbox *box;
+
+    /* Pairs with the stores in stp_stage_server_start() and below. */
+    if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) return;
+    box = stp_stage_mailbox();
+    /* Pairs with the loads in proxy_main() and proxy_sleep(). */
+    __atomic_store_n(&proxy.stop, true, __ATOMIC_SEQ_CST);
+    stp_stage_ring(box);
+    pthread_join(proxy.thread, NULL);
+    proxy_pin(false);
+    __atomic_store_n(&proxy.running, false, __ATOMIC_SEQ_CST);
+}
+
+#define PROXY_HALT_MS 100
+
+bool stp_stage_server_abandon(void)
+{
+    /* Pairs with the stores in stp_stage_server_start() and stp_stage_server_stop(). */
+    if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) return true;
+    /* Pairs with the loads in proxy_main() and proxy_sleep(). */
+    __atomic_store_n(&proxy.stop, true, __ATOMIC_SEQ_CST);
+    stp_stage_ring(stp_stage_mailbox());
+    /* Pairs with the store in proxy_main(), as does the load below. */
+    for (int ms = 0; ms < PROXY_HALT_MS && !__atomic_load_n(&proxy.left, __ATOMIC_SEQ_CST); ms++)
+        usleep(1000);
+    /* else it waits for a peer that may be gone */
+    return __atomic_load_n(&proxy.left, __ATOMIC_SEQ_CST);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Contexts and the waits for what was issued on them: all of it (quiet), what must stay before
+ * later operations (fence), what goes to some PEs (quiet_pes) or to a region (region_drain).
+ * Design: docs/design/fabric.md.
+ */
+#include "ofi_internal.h"
+
+#include "am.h"
+#include "batch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FEW_PES 8      /* looked through in a row */
+#define GROUP 128      /* requests looked for at once */
+#define LEAST_TURNS 64 /* of a wait before it urges */
+
+static void lock_with_progress(struct stp_ofi_endpoint *endpoint, pthread_mutex_t *lock)
+{
+    struct stp_ofi_wait wait = {.endpoint = endpoint};
+
+    while (pthread_mutex_trylock(lock) != 0)
+        stp_ofi_wait_step(&wait);
+    stp_ofi_wait_end(&wait);
+}
+
+static bool is_done(struct stp_fabric_ctx *ctx)
+{
+    /* Both loads pair with the subtraction in finish_locked(). */
+    return __atomic_load_n(&ctx->pending[0], __ATOMIC_ACQUIRE) == 0 &&
+           __atomic_load_n(&ctx->pending[1], __ATOMIC_ACQUIRE) == 0;
+}
+
+/* Its targets hold the answers back, and what else they might do first is up to the program. */
+static void ask_for_answers(struct stp_fabric_ctx *ctx)
+{
+    stp_ofi_drain(&stp_ofi.main);
+    if (!is_done(ctx)) stp_ofi_request_acks();
+}
+
+void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
+{
+    unsigned phase;
+
+    if (is_done(ctx)) return;
+    lock_with_progress(ctx->endpoint, &ctx->quiet);
+    phase = __atomic_load_n(&ctx->phase, __ATOMIC_RELAXED);
+    /* Stragglers that read the phase before the last turn and counted after it. */
+    stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[(phase + 1) & 1]);
+    __atomic_store_n(&ctx->phase, phase + 1, __ATOMIC_RELAXED);
+    /* Now, not before: whoever collects from here on counts in the new phase. */
+    stp_ofi_batch_flush(ctx);
+    if (ctx->allow_delayed_ack) ask_for_answers(ctx);
+    stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[phase & 1]);
+    /* Other threads may have sent more meanwhile: then fences go on waiting. */
+    if (!stp_ofi.core->thread_multiple) __atomic_store_n(&ctx->messages, false, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&ctx->quiet);
+}
+
+static bool is_used(const struct stp_ofi_pool *pool)
+{
+    return __atomic_load_n(&pool->n_taken, __ATOMIC_RELAXED) != 0;
+}
+
+/* Is there a message, or something collected, that is not answered yet; on any context? */
+static bool has_messages(const struct stp_fabric_ctx *ctx)
+{
+    const struct stp_ofi_pool *pools = stp_ofi.main.pools;
+
+    return is_used(&pools[STP_OFI_MESSAGED]) || is_used(&pools[STP_OFI_PACKED_POOL]) ||
+           is_used(&ctx->endpoint->pools[STP_OFI_JOINED]);
+}
+
+void stp_ofi_fence(struct stp_fabric_ctx *ctx)
+{
+    /*
+     * The target's library takes messages in order, but its provider does not wait for it. The
+     * flag tells without a look at what all contexts share.
+     */
+    if (!stp_ofi_in_order(ctx) ||
+        (__atomic_load_n(&ctx->messages, __ATOMIC_RELAXED) && has_messages(ctx)))
+        stp_ofi_quiet(ctx);
+}
+
+/* ---- some PEs ---------------------------------------------------------------- */
+
+struct wanted {
+    struct stp_fabric_ctx *ctx;
+    const int *pes;
+    size_t n_pes;
+    unsigned char *bits; /* by PE, NULL: pes are few */
+};
+
+static bool is_listed(const struct wanted *wanted, int pe)
+{
+    if (wanted->bits != NULL) return wanted->bits[pe / 8] >> pe % 8 & 1;
+    for (size_t i = 0; i < wanted->n_pes; i++)
+        if (wanted->pes[i] == pe) return true;
+    return false;
+}
+
+/* Is it an operation of the context to one of the PEs? */
+static bool is_wanted(const struct stp_ofi_req *req, const void *arg)
+{
+    const struct wanted *wanted = arg;
+    const unsigned *on = stp_ofi_counts_on(req), *first = wanted->ctx->pending;
+
+    return (on == first || on == first + 1) && is_listed(wanted, req->pe);
+}
+
+/* Which requests are waited for. */
+struct filter {
+    bool (*wanted)(const struct stp_ofi_req *req, const void *arg);
+    const void *arg;
+    void (*urge)(void); /* NULL, or sends what is collected and asks for answers held back */
+};
+
+/* Is the request, in the use that was seen, still what it was? Peers that go are done with. */
+static bool is_under_way(const struct stp_ofi_seen *seen, const struct filter *filter)
+{
+    struct stp_ofi_req *req = seen->req;
+    bool same;
+
+    pthread_mutex_lock(&req->pool->lock);
+    same = req->uses == seen->uses && filter->wanted(req, filter->arg);
+    pthread_mutex_unlock(&req->pool->lock);
+    return same;
+}
+
+static void wait_seen(const struct stp_ofi_seen *seen, const struct filter *filter,
+                      struct stp_ofi_wait *wait)
+{
+    /* Urge at turns that are powers of two, so that a slow peer is not flooded. */
+    for (unsigned turns = 1; is_under_way(seen, filter); turns++) {
+        stp_ofi_wait_step(wait);
+        if (filter->urge != NULL && turns >= LEAST_TURNS && (turns & (turns - 1)) == 0)
+            filter->urge();
+    }
+}
+
+/* In groups: what other threads post meanwhile is waited for once for each group at most. */
+static void wait_pool(struct stp_ofi_pool *pool, const struct filter *filter)
+{
+    struct stp_ofi_cursor cursor = {.slab = NULL};
+    struct stp_ofi_seen seen[GROUP];
+    unsigned n;
+
+    while ((n = stp_ofi_req_collect(pool, &cursor, filter->wanted, filter->arg, seen, GROUP)) > 0) {
+        struct stp_ofi_wait wait = {.endpoint = pool->endpoint};
+
+        for (unsigned i = 0; i < n; i++)
+            wait_seen(&seen[i], filter, &wait);
+        stp_ofi_wait_end(&wait);
+    }
+}
+
+/* False: no memory for a set of so many. */
+static bool list_pes(struct wanted *wanted)
+{
+    if (wanted->n_pes <= FEW_PES) return true;
+    wanted->bits = calloc(((size_t)stp_ofi.core->n_pes + 7) / 8, 1);
+    if (wanted->bits == NULL) return false;
+    for (size_t i = 0; i < wanted->n_pes; i++)
+        wanted->bits[wanted->pes[i] / 8] |= (unsigned char)(1u << wanted->pes[i] % 8);
+    return true;
+}
+
+/*
+ * A request counts on its context until it is done, and knows its PE; a signal that waits for its
+ * data is one as well. So nothing is kept for this when operations are posted.
+ */
+void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
+{
+    struct wanted wanted = {.ctx = ctx, .pes = pes, .n_pes = n_pes};
+    struct filter filter = {.wanted = is_wanted, .arg = &wanted};
+
+    if (is_done(ctx)) return;
+    if (!list_pes(&wanted)) {
+        stp_ofi_quiet(ctx);
+        return;
+    }
+    for (size_t i = 0; i < n_pes; i++)
+        stp_ofi_batch_flush_pe(ctx, pes[i]);
+    for (int i = 0; i < STP_OFI_N_POOLS; i++) {
+        wait_pool(&ctx->endpoint->pools[i], &filter);
+        if (ctx->endpoint != &stp_ofi.main) wait_pool(&stp_ofi.main.pools[i], &filter);
+    }
+    free(wanted.bits);
+}
+
+/* ---- a region ---------------------------------------------------------------- */
+
+/*
+ * Is it an operation on the region, or can that not be told? Another thread may be filling a packed
+ * message or a write of several pieces, so each of them is waited for.
+ */
+static bool may_name(const struct stp_ofi_req *req, const void *arg)
+{
+    const unsigned *on = stp_ofi_counts_on(req), *number = arg;
+
+    if (on == NULL || on == &stp_ofi.abandoned) return false;
+    switch (req->pool->index) {
+    case STP_OFI_ANSWERED:
+        return false;
+    case STP_OFI_JOINED:
+    case STP_OFI_PACKED_POOL:
+        return true;
+    default:
+        return req->place.number == *number;
+    }
+}
+
+static void urge_batches(void)
+{
+    stp_ofi_batch_flush_aged(true, false);
+    if (is_used(&stp_ofi.main.pools[STP_OFI_PACKED_POOL]) && !stp_ofi_has_retry())
+        stp_ofi_request_acks();
+}
+
+void stp_ofi_region_drain(unsigned number)
+{
+    struct filter filter = {.wanted = may_name, .arg = &number, .urge = urge_batches};
+    unsigned n = stp_ofi_n_endpoints();
+
+    stp_ofi_batch_flush_aged(true, true);
+    urge_batches();
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned k = 0; k < STP_OFI_N_POOLS; k++)
+            wait_pool(&stp_ofi_endpoint_at(i)->pools[k], &filter);
+}
+
+/* ---- contexts ---------------------------------------------------------------- */
+
+int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx)
+{
+    struct stp_fabric_ctx *made = aligned_alloc(STP_CACHE_LINE, sizeof(*made));
+
+    if (made == NULL) return -ENOMEM;
+    *made = (struct stp_fabric_ctx){.endpoint = stp_ofi_endpoint_own_or_shared(alone)};
+    pthread_mutex_init(&made->quiet, NULL);
+    *ctx = made;
+    return 0;
+}
+
+void stp_ofi_ctx_free(struct stp_fabric_ctx *ctx)
+{
+    if (ctx == NULL) return;
+    stp_ofi_batch_free(ctx);
+    stp_ofi_endpoint_give(ctx->endpoint);
+    pthread_mutex_destroy(&ctx->quiet);
+    free(ctx);
+}
+
+void stp_ofi_allows_delayed_ack(struct stp_fabric_ctx *ctx)
+{
+    ctx->allow_delayed_ack = true;
+}
+
+void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops)
+{
+    struct stp_ofi_batch *made = batch ? stp_ofi_batch_prepare(ctx, total_ops) : NULL;
+    bool was_in_order = stp_ofi_in_order(ctx);
+
+    /* Fences before did not wait: what they parted from batches has to be over. */
+    if (was_in_order && !stp_ofi_in_order(ctx)) stp_ofi_quiet(ctx);
+    stp_ofi_batch_switch(ctx, made, total_ops);
+}
