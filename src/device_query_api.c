@@ -3,6 +3,7 @@
  * Which devices a PE could make spaces on: shmemx_device_count() and shmemx_device_describe(), in a
  * job and without one. What a device is, its kind knows. Design: docs/design/spaces.md.
  */
+#include "core/device_info_query.h"
 #include "init_finalize_lock.h"
 #include "space/space_lifecycle.h"
 

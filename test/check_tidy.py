@@ -32,7 +32,7 @@ ALLOWED = {
     ("boot.c", "analyzer-core.uninitialized.Assign"): FILLED,
     ("boot.c", "analyzer-optin.portability.UnixAPI"): "there is at least one PE",
     ("ip_network_choice.c", "analyzer-core.CallAndMessage"): "each host has a first PE",
-    ("team_sync_area.c", "analyzer-core.CallAndMessage"): FILLED,
+    ("team_hierarchy.c", "analyzer-core.CallAndMessage"): FILLED,
     ("lock.c", "analyzer-core.NullDereference"): "the caller has found it",
     ("rma.c", "analyzer-core.DivideZero"): "a fragment has a row",
     ("scan.c", "branch-clone"): "three ways, the first and the last for different reasons",

@@ -112,7 +112,7 @@ struct stp_notice {
     int status; /* ENDED: what the job ends with */
     enum stp_pe_exit
         how;        /* CLOSING: the PE will take part in no collective over the world behind */
-    uint64_t syncs; /* these: counts of a team (core/job_state.h) */
+    uint64_t syncs; /* these: counts of a team (core/team_and_space_handles.h) */
     uint64_t cells;
     uint64_t round; /* a later one is the same news again */
 };

@@ -6,6 +6,7 @@
  */
 #include "boot_internal.h"
 
+#include "core/team_and_space_handles.h"
 #include "pmi/pmi.h"
 
 #include <stdio.h>

@@ -6,7 +6,8 @@
 #ifndef STP_COLL_H
 #define STP_COLL_H
 
-#include "core/job_state.h"
+#include "core/argument_errors.h"
+#include "core/team_and_space_handles.h"
 
 /* ---- collectives; they return 0 ------------------------------------ */
 

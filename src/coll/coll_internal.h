@@ -101,6 +101,10 @@ void stp_coll_node_sync(struct stp_team *team);
 bool stp_coll_arrive_last_or_wait(struct stp_team *team, struct stp_coll_cell *cell,
                                   uint64_t sequence, struct stp_coll_cell **first);
 
+/* The members by node, in team->plan. 0, or -ENOMEM, after which it is freed too. */
+int stp_coll_hierarchy_make(struct stp_team *team);
+void stp_coll_hierarchy_free(struct stp_team *team);
+
 /* Group of a rank of the team. */
 int stp_coll_group_of(const struct stp_team *team, int rank);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plans and areas: what a team looks like from here, and its share of the internal space.
+ * A team's share of the internal space: its slot, its area of sync words and cells there, and its
+ * chunks. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
@@ -8,10 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLL_YIELDS 32 /* looks with a yield between before going to sleep */
-#define COLL_LOOKS 4   /* the same where other nodes are waited for, by system calls */
-#define N_CHUNKS 64    /* slots with a chunk, */
-#define CHUNKS_PART 8  /* which take no more than this part of all areas */
+#define N_CHUNKS 64   /* slots with a chunk, */
+#define CHUNKS_PART 8 /* which take no more than this part of all areas */
 #define COLL_RAISE (STP_FABRIC_WORD_GROWS / 2)
 #define AREA_STRIDE (((sizeof(struct stp_team_sync_area) + 4095) / 4096) * 4096)
 
@@ -120,100 +119,12 @@ bool stp_coll_slots_freed_since(unsigned *seen)
     return moved;
 }
 
-int stp_coll_group_of(const struct stp_team *team, int rank)
-{
-    int node = stp_node_of(stp_team_pe(team, rank));
-    int group = 0;
-
-    if (team->plan.n_groups == 1) return 0;
-    while (stp_node_of(team->plan.leaders[group]) != node)
-        group++;
-    return group;
-}
-
-/* Walk the members once: first member of each node, and all members of mine. */
-static void plan_fill(struct stp_team *team, int *group_of_node)
-{
-    struct stp_team_hierarchy *plan = &team->plan;
-    int mine = stp_node_of(stp_rt.pe);
-
-    for (int rank = 0; rank < team->n_pes; rank++) {
-        int pe = stp_team_pe(team, rank);
-        int node = stp_node_of(pe);
-        if (group_of_node[node] < 0) {
-            group_of_node[node] = plan->n_groups;
-            plan->leaders[plan->n_groups++] = pe;
-        }
-        if (node != mine) continue;
-        if (pe == stp_rt.pe) plan->local = plan->n_local;
-        plan->local_ranks[plan->n_local] = rank;
-        plan->local_pes[plan->n_local++] = pe;
-    }
-    plan->group = group_of_node[mine];
-}
-
-/*
- * Ranks by group, each group's ascending. first[group + 1] counts the group's members, then says
- * where the next of them goes, and so in the end where the next group begins.
- */
-static void plan_sort(struct stp_team *team, const int *group_of_node)
-{
-    struct stp_team_hierarchy *plan = &team->plan;
-    int before = 0;
-
-    memset(plan->first, 0, ((size_t)plan->n_groups + 1) * sizeof(*plan->first));
-    for (int rank = 0; rank < team->n_pes; rank++)
-        plan->first[group_of_node[stp_node_of(stp_team_pe(team, rank))] + 1]++;
-    for (int group = 0; group < plan->n_groups; group++) {
-        int n = plan->first[group + 1];
-
-        if (n > plan->most_local) plan->most_local = n;
-        plan->first[group + 1] = before;
-        before += n;
-    }
-    for (int rank = 0; rank < team->n_pes; rank++) {
-        int group = group_of_node[stp_node_of(stp_team_pe(team, rank))];
-
-        plan->order[plan->first[group + 1]++] = rank;
-    }
-}
-
-static int plan_make(struct stp_team *team)
-{
-    struct stp_team_hierarchy *plan = &team->plan;
-    size_t n_nodes = (size_t)stp_rt.n_nodes, n_pes = (size_t)team->n_pes;
-    size_t n_leaders = n_nodes < n_pes ? n_nodes : n_pes;
-    int *group_of_node = malloc(n_nodes * sizeof(*group_of_node));
-    bool sorted = n_nodes > 1 && n_pes <= COLL_CHUNK / sizeof(uint64_t);
-
-    if (sorted) {
-        plan->order = malloc(n_pes * sizeof(*plan->order));
-        plan->first = malloc((n_leaders + 1) * sizeof(*plan->first));
-    }
-    plan->leaders = malloc(n_leaders * sizeof(*plan->leaders));
-    plan->local_pes = malloc(n_pes * sizeof(*plan->local_pes));
-    plan->local_ranks = malloc(n_pes * sizeof(*plan->local_ranks));
-    if (group_of_node == NULL || plan->leaders == NULL || plan->local_pes == NULL ||
-        plan->local_ranks == NULL || (sorted && (plan->order == NULL || plan->first == NULL))) {
-        free(group_of_node);
-        return -ENOMEM;
-    }
-    memset(group_of_node, -1, n_nodes * sizeof(*group_of_node));
-    plan_fill(team, group_of_node);
-    if (sorted) plan_sort(team, group_of_node);
-    free(group_of_node);
-    plan->flat = plan->n_local <= stp_rt.host_cores && plan->n_local <= 1 << COLL_FLAT_ROUNDS;
-    plan->sleeps =
-        !plan->flat || (plan->n_groups > 1 && stp_rt.has_fabric && stp_rt.fabric.needs_syscalls);
-    return 0;
-}
-
 int stp_coll_attach(struct stp_team *team, size_t slot)
 {
     struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
 
     memset(&team->plan, 0, sizeof(team->plan));
-    if (plan_make(team) != 0) {
+    if (stp_coll_hierarchy_make(team) != 0) {
         stp_coll_detach(team);
         return -ENOMEM;
     }
@@ -253,14 +164,9 @@ void stp_coll_detach(struct stp_team *team)
     if (team->slot < slots.n_slots) /* active sets have a team of the same slot meanwhile */
         __atomic_compare_exchange_n(&slots.teams[team->slot], &here, NULL, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
-    free(team->plan.leaders);
-    free(team->plan.local_pes);
-    free(team->plan.local_ranks);
-    free(team->plan.order);
-    free(team->plan.first);
+    stp_coll_hierarchy_free(team);
     free(team->scratch);
     team->scratch = NULL;
-    memset(&team->plan, 0, sizeof(team->plan));
 }
 
 /*
@@ -290,100 +196,4 @@ struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequen
     }
     *sequence = n + 1; /* never the zero of a fresh area */
     return &team->area->cells[n % COLL_RING];
-}
-
-/* ---- posting and waiting ------------------------------------------------------- */
-
-static bool coll_reached(const uint64_t *word, uint64_t value)
-{
-    /*
-     * Pairs with the release stores in stp_coll_post(), stp_coll_post_node() and
-     * stp_ofi_cqdata_locked().
-     */
-    return __atomic_load_n(word, __ATOMIC_ACQUIRE) >= value;
-}
-
-/* Without its proxy thread a PE must serve the fabric itself and may not sleep. */
-static bool coll_may_sleep(void)
-{
-    return !stp_rt.has_fabric || stp_env.ofi_progress_thread;
-}
-
-void stp_coll_show_wait(const uint64_t *word)
-{
-    stp_wait_publish_subject(
-        &(struct stp_wait_subject){.kind = STP_WAIT_COLL, .addr = word, .pe = -1});
-}
-
-/* Out of line, so that a word that is there costs a load and a compare. */
-void stp_coll_wait_slow(const uint64_t *word, uint64_t value)
-{
-    struct stp_wait wait = {0};
-
-    do {
-        if (STP_UNLIKELY(stp_wait_idle_once(&wait))) stp_coll_show_wait(word);
-    } while (!coll_reached(word, value));
-    stp_wait_end(&wait);
-}
-
-void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64_t value)
-{
-    struct stp_coll_doorbell *doorbell = team->doorbell;
-    bool far = team->plan.n_groups > 1 && stp_rt.has_fabric && stp_rt.fabric.needs_syscalls;
-    int patience = far ? COLL_LOOKS : stp_wait_spin + COLL_YIELDS;
-    struct stp_wait wait = {0};
-
-    if (coll_reached(word, value)) return;
-    for (int i = 0; i < patience; i++) {
-        if (coll_reached(word, value)) break;
-        if (STP_UNLIKELY(stp_wait_idle_once(&wait))) stp_coll_show_wait(word);
-        if (far) stp_yield_and_watch_peers(wait.turns);
-    }
-    while (!coll_reached(word, value)) {
-        uint32_t seen;
-        if (!coll_may_sleep()) {
-            if (STP_UNLIKELY(stp_wait_idle_once(&wait))) stp_coll_show_wait(word);
-            continue;
-        }
-        if (stp_wait_show_due(&wait)) stp_coll_show_wait(word);
-        /*
-         * Pairs with the fence in stp_coll_wake_slow(): this PE sees the word or the ringer sees
-         * this PE.
-         */
-        __atomic_fetch_add(&doorbell->sleepers, 1, __ATOMIC_SEQ_CST);
-        seen = __atomic_load_n(&doorbell->rings, __ATOMIC_SEQ_CST);
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        if (!coll_reached(word, value)) stp_wait_sleep(&doorbell->rings, seen);
-        __atomic_fetch_sub(&doorbell->sleepers, 1, __ATOMIC_RELAXED);
-    }
-    stp_wait_end(&wait);
-}
-
-void stp_coll_wake_slow(struct stp_team *team)
-{
-    struct stp_coll_doorbell *doorbell = team->doorbell;
-
-    /*
-     * Pairs with the fence in stp_coll_wait_node_slow(), between sleepers and the look at the
-     * word.
-     */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&doorbell->sleepers, __ATOMIC_RELAXED) == 0) return;
-    /* Pairs with the load of rings in stp_coll_wait_node_slow(), which the kernel compares. */
-    __atomic_fetch_add(&doorbell->rings, 1, __ATOMIC_SEQ_CST);
-    stp_wake(&doorbell->rings, INT_MAX);
-}
-
-void stp_coll_post(uint64_t *word, uint64_t value, int pe)
-{
-    uint64_t *there = stp_ptr(word, pe);
-
-    if (STP_LIKELY(there != NULL))
-        /*
-         * Pairs with the acquire loads in stp_coll_wait(), coll_reached() and
-         * stp_coll_wait_far().
-         */
-        __atomic_store_n(there, value, __ATOMIC_RELEASE);
-    else
-        stp_coll_post_far(word, value, pe);
 }

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What the whole library reads of the job, and errors that any routine may make.
- */
+/* What is said of wrong arguments that any routine may get. */
+#include "argument_errors.h"
+
 #include "job_state.h"
-
-struct stp_runtime stp_rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-void stp_check_live(const char *fn)
-{
-    if (STP_UNLIKELY(stp_references() == 0))
-        stp_fatal(fn, "called before shmem_init or after shmem_finalize");
-}
 
 _Noreturn void stp_fatal_ctx(const char *fn)
 {

@@ -2,6 +2,8 @@
 /*
  * What is known of a device, as programs and reports are told. Design: docs/design/spaces.md.
  */
+#include "device_info_query.h"
+
 #include "job_state.h"
 
 #include <stdio.h>

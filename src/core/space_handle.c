@@ -3,7 +3,7 @@
  * What the handle of a space means, and what names it has. Nothing here communicates.
  * Design: docs/design/spaces.md.
  */
-#include "job_state.h"
+#include "team_and_space_handles.h"
 
 #include <string.h>
 

@@ -3,7 +3,9 @@
  * Team structures: where they are kept, what a handle means, who is a member. Nothing here
  * communicates. Design: docs/design/teams.md.
  */
-#include "job_state.h"
+#include "team_and_space_handles.h"
+
+#include "argument_errors.h"
 
 #include <stdlib.h>
 #include <string.h>

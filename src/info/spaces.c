@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/device_info_query.h"
 #include "kind_supported_attributes.h"
 #include "coll/coll.h"
 #include "pshmem.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies that the CPU may not do itself: queues of contexts, bounce buffers, and words of device
- * memory. The kind's ops touch the memory; here is only who calls them. Design:
- * docs/design/kinds.md.
+ * Copies to and from device memory, which the CPU may not do itself: the queues of contexts, the
+ * pieces of a copy of rows, and loads of single words. The kind's ops touch the memory; here is
+ * only who calls them. Design: docs/design/kinds.md.
  */
 #include "rma.h"
 
@@ -56,11 +56,6 @@ void stp_copy_open(struct stp_ctx *ctx, const char *fn)
     if (!stp_win.devices) return;
     for (int id = 0; id < stp_n_kinds; id++)
         if (stp_kinds[id]->device != NULL) (void)copy_queue_make(ctx, id, fn);
-}
-
-void stp_bounce_preallocate(void)
-{
-    stp_bounce_give(stp_bounce_wait_take());
 }
 
 void stp_copy_flush(struct stp_ctx *ctx)
@@ -221,66 +216,4 @@ void stp_load_slow(void *value, const void *word, size_t nbytes)
 void stp_show_peers_device_writes_slow(void)
 {
     stp_kinds_flush_remote();
-}
-
-/* ---- bounce buffers ---------------------------------------------------------------------- */
-
-static struct {
-    pthread_mutex_t lock; /* guards which buffers are in use, and making them */
-    char *memory;         /* of all of them, made and pinned at the first use */
-    unsigned used;        /* one bit a buffer */
-} bounce = {.lock = PTHREAD_MUTEX_INITIALIZER};
-_Static_assert(STP_BOUNCE_BUFFERS < 32, "a bit a buffer");
-
-static void bounce_make_locked(void)
-{
-    size_t nbytes = STP_BOUNCE_BYTES * STP_BOUNCE_BUFFERS;
-
-    bounce.memory = aligned_alloc(4096, nbytes);
-    if (bounce.memory == NULL)
-        stp_fatal("copy", "no memory for bounce buffers of %zu bytes", nbytes);
-    stp_kinds_pin(bounce.memory, nbytes);
-}
-
-char *stp_bounce_try(void)
-{
-    char *buffer = NULL;
-    unsigned all = (1u << STP_BOUNCE_BUFFERS) - 1;
-
-    pthread_mutex_lock(&bounce.lock);
-    if (bounce.memory == NULL) bounce_make_locked();
-    if (bounce.used != all) {
-        int i = __builtin_ctz(~bounce.used);
-        bounce.used |= 1u << i;
-        buffer = bounce.memory + (size_t)i * STP_BOUNCE_BYTES;
-    }
-    pthread_mutex_unlock(&bounce.lock);
-    return buffer;
-}
-
-char *stp_bounce_wait_take(void)
-{
-    struct stp_wait wait = {0};
-    char *buffer;
-
-    while ((buffer = stp_bounce_try()) == NULL)
-        stp_wait_idle_once(&wait);
-    return buffer;
-}
-
-void stp_bounce_give(char *buffer)
-{
-    size_t i = (size_t)(buffer - bounce.memory) / STP_BOUNCE_BYTES;
-
-    pthread_mutex_lock(&bounce.lock);
-    bounce.used &= ~(1u << i);
-    pthread_mutex_unlock(&bounce.lock);
-}
-
-void stp_bounce_fini(void)
-{
-    if (bounce.memory == NULL) return;
-    stp_kinds_unpin(bounce.memory, STP_BOUNCE_BYTES * STP_BOUNCE_BUFFERS);
-    free(bounce.memory);
-    bounce.memory = NULL;
 }

@@ -9,7 +9,8 @@
 
 #include "base/wait_state_page.h"
 #include "boot/boot.h"
-#include "core/job_state.h"
+#include "core/argument_errors.h"
+#include "core/team_and_space_handles.h"
 #include "device.h"
 #include "peer_watch.h"
 

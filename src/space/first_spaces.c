@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces on this PE: handles, memory and registration, the first spaces at start, and what the
- * environment says about spaces. How PEs agree on a new one is in create.c.
- * Design: docs/design/spaces.md.
+ * The spaces that are there at start: the internal one, the data segment, the default heap and
+ * those that the environment asks for; and the end of all spaces. Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 
@@ -16,141 +15,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define SPACE_PAGE 4096
 #define SPACE_WHY 256                   /* room for a reason */
 #define SPACE_DUMPED ((size_t)16 << 20) /* of the internal space: most programs use no more */
-
-/* ---- local halves ---------------------------------------------------------------- */
-
-/*
- * Make [base, base + nbytes) the region of the space. Hosts always take part in the fabric;
- * devices where the provider reaches them.
- */
-static int space_register(struct stp_space *space, void *base, size_t nbytes,
-                          struct stp_fabric_region *mine)
-{
-    const struct stp_device_ops *device = space->kind != NULL ? space->kind->device : NULL;
-    bool entered;
-    int rc;
-
-    *mine = (struct stp_fabric_region){0};
-    if (!stp_rt.has_fabric) return 0;
-    entered = device != NULL && device->enter(space);
-    rc = stp_rt.fabric.region_add(space->number, base, nbytes,
-                                  device != NULL ? STP_MEMORY_CUDA : STP_MEMORY_HOST, space->device,
-                                  mine);
-    if (entered) device->leave();
-    if (device != NULL && rc == -EOPNOTSUPP) return 0;       /* staged then */
-    if (rc != 0 && !space->host && device == NULL) return 0; /* and so are private pages */
-    if (rc != 0) return rc;
-    space->key = mine->key;
-    space->registered = true;
-    return 0;
-}
-
-static void space_unregister(struct stp_space *space)
-{
-    /* at finalize the fabric has gone first, and the regions with it */
-    if (space->registered && stp_rt.has_fabric) stp_rt.fabric.region_remove(space->number);
-    space->registered = false;
-}
-
-/* SHMEM_SYMMETRIC_SIZE=0: the default space has a page, of which malloc gives nothing. */
-static bool space_has_no_heap(const struct stp_space *space)
-{
-    return space->number == STP_SPACE_HEAP && stp_env.symmetric.max == 0;
-}
-
-/* What is one block has it from the start: the heap may end behind the memory then. */
-static int space_make_heap(struct stp_space *space)
-{
-    size_t more = space->whole ? STP_HEAP_ALIGN - 1 : 0, offset;
-    int rc = stp_heap_create(space_has_no_heap(space) ? 0 : space->nbytes + more, &space->heap);
-
-    if (rc != 0 || !space->whole) return rc;
-    rc = stp_heap_alloc(space->heap, space->nbytes, 0, &offset);
-    if (rc == 0) return 0;
-    stp_heap_destroy(space->heap);
-    space->heap = NULL;
-    return rc;
-}
-
-int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
-                   struct stp_part_export *share, struct stp_fabric_region *mine)
-{
-    int rc = stp_space_register_by_number(space); /* names the fabric region: before there is one */
-
-    *share = (struct stp_part_export){.pe = stp_rt.pe};
-    *mine = (struct stp_fabric_region){0};
-    if (rc != 0) return rc;
-    rc = space->kind->create(space, params, share);
-    if (rc != 0) goto err_claim;
-    if (with_heap) {
-        rc = space_make_heap(space);
-        if (rc != 0) goto err_kind;
-        rc = stp_space_restore_named_blocks(space);
-        if (rc != 0) goto err_heap;
-    }
-    rc = space_register(space, space->base, space->nbytes, mine);
-    if (rc != 0) goto err_heap;
-    stp_space_lookup_insert(space);
-    return 0;
-
-err_heap:
-    stp_heap_destroy(space->heap);
-    space->heap = NULL;
-err_kind:
-    space->kind->destroy(space);
-err_claim:
-    stp_space_unregister_number(space);
-    return rc;
-}
-
-void stp_space_shut(struct stp_space *space)
-{
-    stp_space_lookup_remove(space);
-    space_unregister(space);
-    stp_heap_destroy(space->heap);
-    space->heap = NULL;
-    stp_pinned_unregister_space(space);
-    if (space->kind != NULL) space->kind->destroy(space);
-    stp_space_unregister_number(space);
-}
-
-struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes)
-{
-    struct stp_space *space = stp_space_struct_alloc();
-
-    if (space == NULL) return NULL;
-    space->kind = kind;
-    space->host = kind == NULL || kind->host;
-    space->device = -1;
-    space->offset = SIZE_MAX;
-    space->nbytes = (nbytes + SPACE_PAGE - 1) & ~(size_t)(SPACE_PAGE - 1);
-    if (space->nbytes == 0) space->nbytes = SPACE_PAGE;
-    space->max_bytes = space->nbytes;
-    space->n_extents = 1;
-    return space;
-}
-
-void stp_space_set_max(struct stp_space *space, size_t max_bytes)
-{
-    max_bytes = (max_bytes + SPACE_PAGE - 1) & ~(size_t)(SPACE_PAGE - 1);
-    if (max_bytes <= space->nbytes) return;
-    space->max_bytes = max_bytes;
-    space->may_grow = true;
-}
-
-uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world)
-{
-    uint64_t caps = SHMEM_SPACE_CAP_RMA | SHMEM_SPACE_CAP_COLLECTIVES | SHMEM_SPACE_CAP_ATOMICS;
-
-    if (space->kind->device == NULL) caps |= SHMEM_SPACE_CAP_DIRECT_ACCESS;
-    if (world) caps |= SHMEM_SPACE_CAP_WORLD_ACCESS;
-    return ident ? caps | SHMEM_SPACE_CAP_IDENT_ADDR : caps;
-}
-
-/* ---- the first spaces --------------------------------------------------------------- */
 
 /* Where a space of the window may lie at start, when every PE's records are still the same. */
 static void space_find_first(struct stp_space *space, bool with_heap)
@@ -221,7 +87,7 @@ static void space_init_data(struct stp_fabric_region *mine)
     (void)stp_space_register_by_number(first); /* nobody else is there yet */
     if (stp_rt.has_fabric) in_one = stp_data_segment_alias_whole();
     if ((stp_rt.has_fabric && in_one == NULL) ||
-        space_register(first, in_one, stp_data_segment.nbytes, mine) != 0)
+        stp_space_register_memory(first, in_one, stp_data_segment.nbytes, mine) != 0)
         stp_fatal("shmem_init", "cannot register globals and statics with the fabric");
     stp_space_lookup_insert(first);
     for (unsigned i = 1; i < stp_data_segment.n_parts; i++) {
@@ -334,35 +200,6 @@ static void space_measure_heap(struct stp_space *heap)
     heap->caps = stp_space_caps(heap, facts[1] == -facts[2], true);
 }
 
-struct stp_fabric_region *stp_space_gather_regions_if_used(struct stp_space *space,
-                                                           const struct stp_fabric_region *mine,
-                                                           const char *fn)
-{
-    const struct stp_team *team = space->team;
-    struct stp_fabric_region *all, *by_pe;
-
-    if (!stp_rt.fabric.peer_table) return NULL;
-    all = malloc((size_t)team->n_pes * sizeof(*all));
-    by_pe = calloc((size_t)stp_rt.n_pes, sizeof(*by_pe));
-    if (all == NULL || by_pe == NULL) stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
-    stp_coll_gather(space->team, all, mine, sizeof(*all));
-    for (int rank = 0; rank < team->n_pes; rank++)
-        by_pe[stp_team_pe(team, rank)] = all[rank];
-    free(all);
-    return by_pe;
-}
-
-int stp_space_pin_peers(struct stp_space *space, size_t from, size_t to, char *why, size_t len)
-{
-    const struct stp_team_hierarchy *plan = &space->team->plan;
-    int rc = 0;
-
-    for (int i = 0; i < plan->n_local && rc == 0; i++)
-        if (plan->local_pes[i] != stp_rt.pe)
-            rc = stp_pinned_register(space, stp_local_of(plan->local_pes[i]), from, to, why, len);
-    return rc;
-}
-
 /*
  * SHMEM_PIN_HEAP, which is equal on all PEs: where one PE cannot pin its heap, none does, and the
  * program goes on without.
@@ -373,7 +210,7 @@ static void space_pin_heap(struct stp_space *heap)
     char why[SPACE_WHY] = "";
     int64_t failed;
 
-    if (!stp_env.pin_heap || !heap->host || space_has_no_heap(heap)) return;
+    if (!stp_env.pin_heap || !heap->host || stp_space_has_no_heap(heap)) return;
     failed = stp_pinned_register_space(heap, &params) != 0;
     stp_coll_agree(stp_team_world, &failed, 1);
     if (failed == 0) {

@@ -6,7 +6,8 @@
 #define STP_SPACE_LIFECYCLE_H
 
 #include "boot/boot.h"
-#include "core/job_state.h"
+#include "core/argument_errors.h"
+#include "core/team_and_space_handles.h"
 
 /*
  * The internal, data and default spaces; the last two are registered with the fabric too.
@@ -44,6 +45,19 @@ int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct
 int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
                    struct stp_part_export *share, struct stp_fabric_region *mine);
 void stp_space_shut(struct stp_space *space);
+
+/*
+ * Make [base, base + nbytes) the region of the space. Hosts always take part in the fabric;
+ * devices where the provider reaches them. 0 or -errno.
+ */
+int stp_space_register_memory(struct stp_space *space, void *base, size_t nbytes,
+                              struct stp_fabric_region *mine);
+
+/* SHMEM_SYMMETRIC_SIZE=0: the default space has a page, of which malloc gives nothing. */
+static inline bool stp_space_has_no_heap(const struct stp_space *space)
+{
+    return space->number == STP_SPACE_HEAP && stp_env.symmetric.max == 0;
+}
 
 /*
  * Do the parts of the members that share this host fit it together, where one alone does? Before

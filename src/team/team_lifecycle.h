@@ -5,7 +5,8 @@
 #ifndef STP_TEAM_LIFECYCLE_H
 #define STP_TEAM_LIFECYCLE_H
 
-#include "core/job_state.h"
+#include "core/argument_errors.h"
+#include "core/team_and_space_handles.h"
 
 void stp_team_init(void);
 

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Posting to the sync words of a team's area, and waiting for them: by looks, by yields, asleep.
+ * Design: docs/design/collectives.md.
+ */
+#include "coll_internal.h"
+
+#define COLL_YIELDS 32 /* looks with a yield between before going to sleep */
+#define COLL_LOOKS 4   /* the same where other nodes are waited for, by system calls */
+
+static bool coll_reached(const uint64_t *word, uint64_t value)
+{
+    /*
+     * Pairs with the release stores in stp_coll_post(), stp_coll_post_node() and
+     * stp_ofi_cqdata_locked().
+     */
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE) >= value;
+}
+
+/* Without its proxy thread a PE must serve the fabric itself and may not sleep. */
+static bool coll_may_sleep(void)
+{
+    return !stp_rt.has_fabric || stp_env.ofi_progress_thread;
+}
+
+void stp_coll_show_wait(const uint64_t *word)
+{
+    stp_wait_publish_subject(
+        &(struct stp_wait_subject){.kind = STP_WAIT_COLL, .addr = word, .pe = -1});
+}
+
+/* Out of line, so that a word that is there costs a load and a compare. */
+void stp_coll_wait_slow(const uint64_t *word, uint64_t value)
+{
+    struct stp_wait wait = {0};
+
+    do {
+        if (STP_UNLIKELY(stp_wait_idle_once(&wait))) stp_coll_show_wait(word);
+    } while (!coll_reached(word, value));
+    stp_wait_end(&wait);
+}
+
+void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64_t value)
+{
+    struct stp_coll_doorbell *doorbell = team->doorbell;
+    bool far = team->plan.n_groups > 1 && stp_rt.has_fabric && stp_rt.fabric.needs_syscalls;
+    int patience = far ? COLL_LOOKS : stp_wait_spin + COLL_YIELDS;
+    struct stp_wait wait = {0};
+
+    if (coll_reached(word, value)) return;
+    for (int i = 0; i < patience; i++) {
+        if (coll_reached(word, value)) break;
+        if (STP_UNLIKELY(stp_wait_idle_once(&wait))) stp_coll_show_wait(word);
+        if (far) stp_yield_and_watch_peers(wait.turns);
+    }
+    while (!coll_reached(word, value)) {
+        uint32_t seen;
+        if (!coll_may_sleep()) {
+            if (STP_UNLIKELY(stp_wait_idle_once(&wait))) stp_coll_show_wait(word);
+            continue;
+        }
+        if (stp_wait_show_due(&wait)) stp_coll_show_wait(word);
+        /*
+         * Pairs with the fence in stp_coll_wake_slow(): this PE sees the word or the ringer sees
+         * this PE.
+         */
+        __atomic_fetch_add(&doorbell->sleepers, 1, __ATOMIC_SEQ_CST);
+        seen = __atomic_load_n(&doorbell->rings, __ATOMIC_SEQ_CST);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        if (!coll_reached(word, value)) stp_wait_sleep(&doorbell->rings, seen);
+        __atomic_fetch_sub(&doorbell->sleepers, 1, __ATOMIC_RELAXED);
+    }
+    stp_wait_end(&wait);
+}
+
+void stp_coll_wake_slow(struct stp_team *team)
+{
+    struct stp_coll_doorbell *doorbell = team->doorbell;
+
+    /*
+     * Pairs with the fence in stp_coll_wait_node_slow(), between sleepers and the look at the
+     * word.
+     */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&doorbell->sleepers, __ATOMIC_RELAXED) == 0) return;
+    /* Pairs with the load of rings in stp_coll_wait_node_slow(), which the kernel compares. */
+    __atomic_fetch_add(&doorbell->rings, 1, __ATOMIC_SEQ_CST);
+    stp_wake(&doorbell->rings, INT_MAX);
+}
+
+void stp_coll_post(uint64_t *word, uint64_t value, int pe)
+{
+    uint64_t *there = stp_ptr(word, pe);
+
+    if (STP_LIKELY(there != NULL))
+        /*
+         * Pairs with the acquire loads in stp_coll_wait(), coll_reached() and
+         * stp_coll_wait_far().
+         */
+        __atomic_store_n(there, value, __ATOMIC_RELEASE);
+    else
+        stp_coll_post_far(word, value, pe);
+}

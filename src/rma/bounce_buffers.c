@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Host buffers that copies between device memory and the fabric go through. All are pinned at the
+ * first use. Design: docs/design/kinds.md.
+ */
+#include "rma.h"
+
+#include <stdlib.h>
+
+static struct {
+    pthread_mutex_t lock; /* guards which buffers are in use, and making them */
+    char *memory;         /* of all of them, made and pinned at the first use */
+    unsigned used;        /* one bit a buffer */
+} bounce = {.lock = PTHREAD_MUTEX_INITIALIZER};
+_Static_assert(STP_BOUNCE_BUFFERS < 32, "a bit a buffer");
+
+static void bounce_make_locked(void)
+{
+    size_t nbytes = STP_BOUNCE_BYTES * STP_BOUNCE_BUFFERS;
+
+    bounce.memory = aligned_alloc(4096, nbytes);
+    if (bounce.memory == NULL)
+        stp_fatal("copy", "no memory for bounce buffers of %zu bytes", nbytes);
+    stp_kinds_pin(bounce.memory, nbytes);
+}
+
+char *stp_bounce_try(void)
+{
+    char *buffer = NULL;
+    unsigned all = (1u << STP_BOUNCE_BUFFERS) - 1;
+
+    pthread_mutex_lock(&bounce.lock);
+    if (bounce.memory == NULL) bounce_make_locked();
+    if (bounce.used != all) {
+        int i = __builtin_ctz(~bounce.used);
+        bounce.used |= 1u << i;
+        buffer = bounce.memory + (size_t)i * STP_BOUNCE_BYTES;
+    }
+    pthread_mutex_unlock(&bounce.lock);
+    return buffer;
+}
+
+char *stp_bounce_wait_take(void)
+{
+    struct stp_wait wait = {0};
+    char *buffer;
+
+    while ((buffer = stp_bounce_try()) == NULL)
+        stp_wait_idle_once(&wait);
+    return buffer;
+}
+
+void stp_bounce_give(char *buffer)
+{
+    size_t i = (size_t)(buffer - bounce.memory) / STP_BOUNCE_BYTES;
+
+    pthread_mutex_lock(&bounce.lock);
+    bounce.used &= ~(1u << i);
+    pthread_mutex_unlock(&bounce.lock);
+}
+
+void stp_bounce_fini(void)
+{
+    if (bounce.memory == NULL) return;
+    stp_kinds_unpin(bounce.memory, STP_BOUNCE_BYTES * STP_BOUNCE_BUFFERS);
+    free(bounce.memory);
+    bounce.memory = NULL;
+}
+
+void stp_bounce_preallocate(void)
+{
+    stp_bounce_give(stp_bounce_wait_take());
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * This PE's part of a space: its memory, heap and registration with the fabric, pinning it, and the
+ * end of all this. How PEs agree on a new space is in create.c. Design: docs/design/spaces.md.
+ */
+#include "space_lifecycle.h"
+
+#include "coll/coll.h"
+#include "spaces/cuda/pinned_host_and_kernel_gpu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define SPACE_PAGE 4096
+
+int stp_space_register_memory(struct stp_space *space, void *base, size_t nbytes,
+                              struct stp_fabric_region *mine)
+{
+    const struct stp_device_ops *device = space->kind != NULL ? space->kind->device : NULL;
+    bool entered;
+    int rc;
+
+    *mine = (struct stp_fabric_region){0};
+    if (!stp_rt.has_fabric) return 0;
+    entered = device != NULL && device->enter(space);
+    rc = stp_rt.fabric.region_add(space->number, base, nbytes,
+                                  device != NULL ? STP_MEMORY_CUDA : STP_MEMORY_HOST, space->device,
+                                  mine);
+    if (entered) device->leave();
+    if (device != NULL && rc == -EOPNOTSUPP) return 0;       /* staged then */
+    if (rc != 0 && !space->host && device == NULL) return 0; /* and so are private pages */
+    if (rc != 0) return rc;
+    space->key = mine->key;
+    space->registered = true;
+    return 0;
+}
+
+static void space_unregister(struct stp_space *space)
+{
+    /* at finalize the fabric has gone first, and the regions with it */
+    if (space->registered && stp_rt.has_fabric) stp_rt.fabric.region_remove(space->number);
+    space->registered = false;
+}
+
+/* What is one block has it from the start: the heap may end behind the memory then. */
+static int space_make_heap(struct stp_space *space)
+{
+    size_t more = space->whole ? STP_HEAP_ALIGN - 1 : 0, offset;
+    int rc = stp_heap_create(stp_space_has_no_heap(space) ? 0 : space->nbytes + more, &space->heap);
+
+    if (rc != 0 || !space->whole) return rc;
+    rc = stp_heap_alloc(space->heap, space->nbytes, 0, &offset);
+    if (rc == 0) return 0;
+    stp_heap_destroy(space->heap);
+    space->heap = NULL;
+    return rc;
+}
+
+int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
+                   struct stp_part_export *share, struct stp_fabric_region *mine)
+{
+    int rc = stp_space_register_by_number(space); /* names the fabric region: before there is one */
+
+    *share = (struct stp_part_export){.pe = stp_rt.pe};
+    *mine = (struct stp_fabric_region){0};
+    if (rc != 0) return rc;
+    rc = space->kind->create(space, params, share);
+    if (rc != 0) goto err_claim;
+    if (with_heap) {
+        rc = space_make_heap(space);
+        if (rc != 0) goto err_kind;
+        rc = stp_space_restore_named_blocks(space);
+        if (rc != 0) goto err_heap;
+    }
+    rc = stp_space_register_memory(space, space->base, space->nbytes, mine);
+    if (rc != 0) goto err_heap;
+    stp_space_lookup_insert(space);
+    return 0;
+
+err_heap:
+    stp_heap_destroy(space->heap);
+    space->heap = NULL;
+err_kind:
+    space->kind->destroy(space);
+err_claim:
+    stp_space_unregister_number(space);
+    return rc;
+}
+
+void stp_space_shut(struct stp_space *space)
+{
+    stp_space_lookup_remove(space);
+    space_unregister(space);
+    stp_heap_destroy(space->heap);
+    space->heap = NULL;
+    stp_pinned_unregister_space(space);
+    if (space->kind != NULL) space->kind->destroy(space);
+    stp_space_unregister_number(space);
+}
+
+struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes)
+{
+    struct stp_space *space = stp_space_struct_alloc();
+
+    if (space == NULL) return NULL;
+    space->kind = kind;
+    space->host = kind == NULL || kind->host;
+    space->device = -1;
+    space->offset = SIZE_MAX;
+    space->nbytes = (nbytes + SPACE_PAGE - 1) & ~(size_t)(SPACE_PAGE - 1);
+    if (space->nbytes == 0) space->nbytes = SPACE_PAGE;
+    space->max_bytes = space->nbytes;
+    space->n_extents = 1;
+    return space;
+}
+
+void stp_space_set_max(struct stp_space *space, size_t max_bytes)
+{
+    max_bytes = (max_bytes + SPACE_PAGE - 1) & ~(size_t)(SPACE_PAGE - 1);
+    if (max_bytes <= space->nbytes) return;
+    space->max_bytes = max_bytes;
+    space->may_grow = true;
+}
+
+uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world)
+{
+    uint64_t caps = SHMEM_SPACE_CAP_RMA | SHMEM_SPACE_CAP_COLLECTIVES | SHMEM_SPACE_CAP_ATOMICS;
+
+    if (space->kind->device == NULL) caps |= SHMEM_SPACE_CAP_DIRECT_ACCESS;
+    if (world) caps |= SHMEM_SPACE_CAP_WORLD_ACCESS;
+    return ident ? caps | SHMEM_SPACE_CAP_IDENT_ADDR : caps;
+}
+
+struct stp_fabric_region *stp_space_gather_regions_if_used(struct stp_space *space,
+                                                           const struct stp_fabric_region *mine,
+                                                           const char *fn)
+{
+    const struct stp_team *team = space->team;
+    struct stp_fabric_region *all, *by_pe;
+
+    if (!stp_rt.fabric.peer_table) return NULL;
+    all = malloc((size_t)team->n_pes * sizeof(*all));
+    by_pe = calloc((size_t)stp_rt.n_pes, sizeof(*by_pe));
+    if (all == NULL || by_pe == NULL) stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
+    stp_coll_gather(space->team, all, mine, sizeof(*all));
+    for (int rank = 0; rank < team->n_pes; rank++)
+        by_pe[stp_team_pe(team, rank)] = all[rank];
+    free(all);
+    return by_pe;
+}
+
+int stp_space_pin_peers(struct stp_space *space, size_t from, size_t to, char *why, size_t len)
+{
+    const struct stp_team_hierarchy *plan = &space->team->plan;
+    int rc = 0;
+
+    for (int i = 0; i < plan->n_local && rc == 0; i++)
+        if (plan->local_pes[i] != stp_rt.pe)
+            rc = stp_pinned_register(space, stp_local_of(plan->local_pes[i]), from, to, why, len);
+    return rc;
+}
