@@ -367,7 +367,7 @@ static inline void stp_wait_step(struct stp_wait *wait)
     }
 }
 
-/* ---- threads of the library (own_threads_and_exit.c) ------------------------------------ */
+/* ---- threads of the library (own_threads_and_last_exit.c) ------------------------------------ */
 
 /*
  * Start so a thread of the library's own, which takes no signals but faults. name: at most 15

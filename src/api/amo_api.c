@@ -13,7 +13,7 @@
 #include "api/gen/types_amo_real.h"
 #undef TEMPLATE
 
-#define TEMPLATE "api/amo_ext.tmpl.h"
+#define TEMPLATE "api/amo_helpers_fetch_set_swap.tmpl.h"
 #include "api/gen/types_amo_ext.h"
 #undef TEMPLATE
 

@@ -19,7 +19,7 @@ struct stp_ctx;
 /* How data between this PE and PE pe's part of a space travels. */
 enum stp_access_path stp_access_path_to(struct stp_space *space, int pe, enum stp_use use);
 
-/* ---- device memory (copy.c) ----------------------------------------------- */
+/* ---- device memory (device_memory_copy.c) ------------------------------ */
 
 /* The kind outside the window that a buffer of the program belongs to, NULL for host memory. */
 static inline const struct stp_kind *stp_device_of(const void *ptr)

@@ -12,7 +12,7 @@
 #include "core/argument_errors.h"
 #include "core/team_and_space_handles.h"
 #include "device.h"
-#include "peer_watch.h"
+#include "peer_liveness_and_job_end.h"
 
 /* ---- where an object is (locate.c) ----------------------------------------- */
 

@@ -3,8 +3,8 @@
  * Looking after the other PEs: who has gone, who has come to the end, and telling them.
  * Design: docs/design/security.md.
  */
-#ifndef STP_PEER_WATCH_H
-#define STP_PEER_WATCH_H
+#ifndef STP_PEER_LIVENESS_AND_JOB_END_H
+#define STP_PEER_LIVENESS_AND_JOB_END_H
 
 #include "boot/boot.h"
 
@@ -40,4 +40,4 @@ void stp_peer_tell_job_end(int status);
 void stp_peer_on_closing_or_job_end(
     const struct stp_notice *notice); /* as struct stp_core has it */
 
-#endif /* STP_PEER_WATCH_H */
+#endif /* STP_PEER_LIVENESS_AND_JOB_END_H */

@@ -50,8 +50,8 @@ STP_API_INLINE void STP_LOCAL(amo_post)(struct stp_ctx *ctx, enum stp_fabric_amo
     if (STP_LIKELY(there != NULL))
         STP_LOCAL(amo_apply)(there, op, operand, 0, __ATOMIC_RELAXED);
     else
-        STP_LOCAL(amo_post_slow)(ctx, op, NULL, dest, operand, 0,
-                                 stp_api_pe_miss(ctx, world_pe, fn), fn);
+        STP_LOCAL(amo_post_slow)
+        (ctx, op, NULL, dest, operand, 0, stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
 
 STP_API_INLINE void STP_LOCAL(amo_nbi)(struct stp_ctx *ctx, enum stp_fabric_amo op, TYPE *fetch,
@@ -64,14 +64,14 @@ STP_API_INLINE void STP_LOCAL(amo_nbi)(struct stp_ctx *ctx, enum stp_fabric_amo 
     if (STP_LIKELY(there != NULL))
         *fetch = STP_LOCAL(amo_apply)(there, op, operand, compare, __ATOMIC_ACQUIRE);
     else
-        STP_LOCAL(amo_post_slow)(ctx, op, fetch, dest, operand, compare,
-                                 stp_api_pe_miss(ctx, world_pe, fn), fn);
+        STP_LOCAL(amo_post_slow)
+        (ctx, op, fetch, dest, operand, compare, stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
 
 TYPE STP_FN(atomic_fetch)(const TYPE *source, int pe)
 {
-    return STP_LOCAL(amo_fetch)(&stp_ctx_default, STP_AMO_FETCH, (TYPE *)source, 0, 0,
-                                pe, __func__);
+    return STP_LOCAL(amo_fetch)(&stp_ctx_default, STP_AMO_FETCH, (TYPE *)source, 0, 0, pe,
+                                __func__);
 }
 
 TYPE STP_CTX_FN(atomic_fetch)(shmem_ctx_t ctx, const TYPE *source, int pe)
@@ -111,8 +111,8 @@ void STP_FN(atomic_fetch_nbi)(TYPE *fetch, const TYPE *source, int pe)
 
 void STP_CTX_FN(atomic_fetch_nbi)(shmem_ctx_t ctx, TYPE *fetch, const TYPE *source, int pe)
 {
-    STP_LOCAL(amo_nbi)(stp_ctx_check(ctx, __func__), STP_AMO_FETCH, fetch, (TYPE *)source, 0, 0, pe,
-                       __func__);
+    STP_LOCAL(amo_nbi)
+    (stp_ctx_check(ctx, __func__), STP_AMO_FETCH, fetch, (TYPE *)source, 0, 0, pe, __func__);
 }
 STP_PUBLISH(atomic_fetch_nbi);
 
@@ -123,7 +123,7 @@ void STP_FN(atomic_swap_nbi)(TYPE *fetch, TYPE *dest, TYPE value, int pe)
 
 void STP_CTX_FN(atomic_swap_nbi)(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, int pe)
 {
-    STP_LOCAL(amo_nbi)(stp_ctx_check(ctx, __func__), STP_AMO_SWAP, fetch, dest, value, 0, pe,
-                       __func__);
+    STP_LOCAL(amo_nbi)
+    (stp_ctx_check(ctx, __func__), STP_AMO_SWAP, fetch, dest, value, 0, pe, __func__);
 }
 STP_PUBLISH(atomic_swap_nbi);
