@@ -6,8 +6,8 @@
  * PE writes its rows to its part of a named space of fabric-attached memory: to the one of two
  * slots that the name "now" does not stand for. When all slots are durable, the name is moved,
  * which happens on all PEs or on none. A job that finds the name reads the rows from whatever parts
- * they are in. If it has more PEs than the space has parts, attr.reshape gives it new ones: the old
- * are read, the first checkpoint goes to the new, and the release lets the old ones go.
+ * they are in. If it has more PEs than the space has parts, SHMEMX_SPACE_RESHAPE gives it new ones:
+ * the old are read, the first checkpoint goes to the new, and a commit lets the old ones go.
  *
  *     export SHMEM_FAM_PATH=/mnt/pmem          (a directory, a file or a DAX device)
  *     oshcc checkpoint.c -o checkpoint
@@ -123,8 +123,7 @@ static void open_space(struct plate *plate, int keep)
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
 
     attr.name = NAME;
-    attr.keep = keep;
-    attr.reshape = 1;
+    attr.flags = SHMEMX_SPACE_RESHAPE | (keep ? SHMEMX_SPACE_KEEP : 0);
     need(shmemx_space_create_attr(&config, &attr, &plate->space, &plate->team) == 0,
          "no space for checkpoints: is SHMEM_FAM_PATH set?");
     need(shmem_team_is_valid(plate->team) && shmem_team_n_pes(plate->team) == n_pes,

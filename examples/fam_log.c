@@ -67,7 +67,7 @@ static int open_log(struct log *log, int keep)
     shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
 
     attr.name = NAME;
-    attr.keep = keep;
+    attr.flags = keep ? SHMEMX_SPACE_KEEP : 0;
     if (shmemx_space_create_attr(&config, &attr, &log->space, &log->team) != 0) {
         if (log->me == 0)
             fprintf(stderr, "fam_log: the log cannot be opened: see the message above. It needs "

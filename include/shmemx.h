@@ -101,6 +101,11 @@ typedef enum {
     SHMEMX_NUMA_FIRST_TOUCH  /* the node of the thread that touches a page first */
 } shmemx_space_numa_t;
 
+/* Flags of shmemx_space_attr_t; shmemx_space_info_t tells which a space has. */
+#define SHMEMX_SPACE_KEEP 1    /* FAM, with a name: the space and its contents outlive the job */
+#define SHMEMX_SPACE_PINNED 2  /* CPU, HBM: resident, GPUs reach it: shmemx_space_device_ptr() */
+#define SHMEMX_SPACE_RESHAPE 4 /* FAM, with a name: more PEs than it has parts get new ones */
+
 /*
  * What shmemx_space_create_attr() adds to a config. Start with SHMEMX_SPACE_ATTR_INITIALIZER, so
  * that fields of later versions keep their defaults.
@@ -109,22 +114,20 @@ typedef struct {
     size_t struct_size;  /* of this structure */
     shmem_team_t parent; /* the space is made by, and on, members of this team */
     int device; /* GPU, or pinned: ordinal of the device; -1: the library chooses; may differ */
+    int flags;  /* SHMEMX_SPACE_KEEP, _PINNED and _RESHAPE, combined by |; 0: none */
     const char *name;         /* FAM: a space that other jobs find under this name; NULL: unnamed */
-    int keep;                 /* FAM: nonzero: a named space and its contents outlive the job */
     void *buffer;             /* GPU: use config->size bytes of the caller's here; NULL: allocate */
     shmemx_space_open_t open; /* FAM, with a name */
     shmemx_space_numa_t numa_policy; /* CPU; HBM: default or bind; may differ per PE */
-    int numa_node; /* CPU with SHMEMX_NUMA_BIND, HBM: this one; -1: that of this PE */
-    int pinned;    /* CPU, HBM: nonzero: resident, GPUs reach it, see shmemx_space_device_ptr() */
-    int reshape;   /* FAM, with a name: nonzero: more PEs than it has parts get a new generation */
+    int numa_node;    /* CPU with SHMEMX_NUMA_BIND, HBM: this one; -1: that of this PE */
     size_t page_size; /* CPU, HBM: bytes of a page: 4096, 2 MiB, 1 GiB; 0: the system's */
     size_t max_size;  /* CPU, HBM: what it may grow to when malloc finds no room; 0: never */
 } shmemx_space_attr_t;
 
 #define SHMEMX_SPACE_ATTR_INITIALIZER                                                              \
     {                                                                                              \
-        sizeof(shmemx_space_attr_t), SHMEM_TEAM_WORLD, -1, NULL, 0, NULL, SHMEMX_SPACE_EITHER,     \
-            SHMEMX_NUMA_DEFAULT, -1, 0, 0, 0, 0                                                    \
+        sizeof(shmemx_space_attr_t), SHMEM_TEAM_WORLD, -1, 0, NULL, NULL, SHMEMX_SPACE_EITHER,     \
+            SHMEMX_NUMA_DEFAULT, -1, 0, 0                                                          \
     }
 
 /*
@@ -136,12 +139,11 @@ int shmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
 
 /*
  * shmem_space_create() with attributes (NULL: none). Collective over attr->parent alone, whose
- * members pass equal configs, names, keep, open, pinned, reshape, page_size and max_size; the
- * others may differ. A name may hold 63 letters, digits, dots, dashes and underscores. Member i of
- * the parent owns part i of a named space, which keeps the number of parts and the size that it was
- * made with: fewer PEs may open it, more are refused, unless they reshape it, and so is another
- * size. Jobs of different numbers of PEs use it one after the other. Returns 0; nonzero on all
- * members of the parent.
+ * members pass equal configs, flags, names, open, page_size and max_size; the others may differ. A
+ * name may hold 63 letters, digits, dots, dashes and underscores. Member i of the parent owns part
+ * i of a named space, which keeps the number of parts and the size that it was made with: fewer PEs
+ * may open it, more are refused, unless they reshape it, and so is another size. Jobs of different
+ * numbers of PEs use it one after the other. Returns 0; nonzero on all members of the parent.
  */
 int shmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                              shmem_space_t *space, shmem_team_t *team);
@@ -163,9 +165,9 @@ const char *shmemx_space_path_name(shmemx_space_path_t path); /* "load/store" an
 /*
  * What a kernel on this PE's GPU calls the object at addr in PE pe's part of the space (number in
  * the world; addr: this PE's address of it): for GPU spaces where this PE's copies reach that part,
- * for host spaces with attr.pinned, or SHMEM_PIN_HEAP for the default one, and PEs of this node.
- * NULL where there is no such pointer: another node, memory that is not pinned or not in the space,
- * no member. Local. Not run on a device yet.
+ * for host spaces with SHMEMX_SPACE_PINNED, or SHMEM_PIN_HEAP for the default one, and PEs of this
+ * node. NULL where there is no such pointer: another node, memory that is not pinned or not in the
+ * space, no member. Local. Not run on a device yet.
  */
 void *shmemx_space_device_ptr(shmem_space_t space, const void *addr, int pe);
 
@@ -202,12 +204,14 @@ typedef struct {
     size_t page_size;                /* of attr->page_size, what this PE got; 0: not asked */
     size_t max_size;                 /* nbytes, or what it may grow to */
     shmemx_space_atomics_t atomics;  /* on words of this PE's part, now; 0: this library is older */
+    int flags;                       /* of attr; and _PINNED of the heap with SHMEM_PIN_HEAP */
+    int in_use;                      /* shmemx_space_stat(): some job has it open; else 1 */
 } shmemx_space_info_t;
 
 #define SHMEMX_SPACE_INFO_INITIALIZER                                                              \
     {                                                                                              \
         sizeof(shmemx_space_info_t), SHMEM_DEVICE_CPU, -1, 0, 0, 0, 0, 0, NULL, 0, "", "", 0, 0,   \
-            SHMEMX_NUMA_DEFAULT, -1, 0, 0, SHMEMX_ATOMICS_HOST                                     \
+            SHMEMX_NUMA_DEFAULT, -1, 0, 0, SHMEMX_ATOMICS_HOST, 0, 0                               \
     }
 
 /* As shmemx_space_attr_init(). struct_size: up to kind at least. Local, any time. */
@@ -217,24 +221,16 @@ int shmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size);
 int shmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
 
 /*
- * What a name stands for in SHMEM_FAM_PATH, without opening it. Fields as far as struct_size goes,
- * as of shmemx_space_query(). Local. 0; ENOENT when there is no such space; another number, with a
- * message, when it cannot be told.
+ * What a name stands for in SHMEM_FAM_PATH, without opening it: device_type, kind, nbytes of a
+ * part, n_parts, found, in_use, and SHMEMX_SPACE_KEEP in flags, if it stays when nobody uses it;
+ * the other fields as the initializer has them. Local. 0; ENOENT when there is no such space;
+ * another number, with a message, when it cannot be told.
  */
-typedef struct {
-    size_t struct_size; /* of this structure */
-    size_t nbytes;      /* a part */
-    int n_parts;        /* one a member */
-    int keep;           /* it stays when nobody uses it */
-    int in_use;         /* some job has it open */
-} shmemx_space_stat_t;
+int shmemx_space_stat(const char *name, shmemx_space_info_t *info);
 
-#define SHMEMX_SPACE_STAT_INITIALIZER                                                              \
-    {                                                                                              \
-        sizeof(shmemx_space_stat_t), 0, 0, 0, 0                                                    \
-    }
-
-int shmemx_space_stat(const char *name, shmemx_space_stat_t *stat);
+/* Names of an earlier interface for the structure. */
+typedef shmemx_space_info_t shmemx_space_stat_t;
+#define SHMEMX_SPACE_STAT_INITIALIZER SHMEMX_SPACE_INFO_INITIALIZER
 
 /*
  * As shmem_align() and shmem_realloc(), in a space. Collective over its team. NULL on all members
@@ -378,7 +374,7 @@ int pshmemx_space_root_set(shmem_space_t space, const char *name, const void *ad
 int pshmemx_space_root_get(shmem_space_t space, const char *name, void **addr, size_t *nbytes);
 int pshmemx_space_part(shmem_space_t space, int index, const void **base);
 int pshmemx_space_part_release(shmem_space_t space);
-int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat);
+int pshmemx_space_stat(const char *name, shmemx_space_info_t *info);
 int pshmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
 int pshmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int flags, int fd,
                             size_t offset, shmem_space_t *space);

@@ -75,6 +75,7 @@ struct stp_capacity_request {
 
 /* What a name stands for, without opening it. */
 struct stp_named {
+    const struct stp_kind *kind;
     size_t nbytes; /* a part */
     unsigned n_parts;
     bool keep, in_use;

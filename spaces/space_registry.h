@@ -34,6 +34,7 @@ struct stp_space {
     void *own;                   /* the kind's: what create and attach remember */
     struct stp_heap *heap;       /* NULL: nothing is allocated from it */
     uint64_t caps;               /* SHMEM_SPACE_CAP_...; set last at create */
+    int attr_flags;              /* SHMEMX_SPACE_..., as the program passed them */
     uint64_t key;                /* fabric registration key, for tables */
     bool registered;             /* this PE's part is a fabric region */
     bool on_fabric;              /* and so are all members': peers reach them directly */

@@ -51,22 +51,20 @@ FIELD(shmemx_device_options_t, by_ring, 16, 4);
 FIELD(shmemx_device_options_t, kind, 20, 4);
 FIELD(shmemx_device_options_t, device, 24, 4);
 
-STRUCT(shmemx_space_attr_t, 88);
+STRUCT(shmemx_space_attr_t, 72);
 FIELD(shmemx_space_attr_t, struct_size, 0, 8);
 FIELD(shmemx_space_attr_t, parent, 8, 8);
 FIELD(shmemx_space_attr_t, device, 16, 4);
+FIELD(shmemx_space_attr_t, flags, 20, 4);
 FIELD(shmemx_space_attr_t, name, 24, 8);
-FIELD(shmemx_space_attr_t, keep, 32, 4);
-FIELD(shmemx_space_attr_t, buffer, 40, 8);
-FIELD(shmemx_space_attr_t, open, 48, 4);
-FIELD(shmemx_space_attr_t, numa_policy, 52, 4);
-FIELD(shmemx_space_attr_t, numa_node, 56, 4);
-FIELD(shmemx_space_attr_t, pinned, 60, 4);
-FIELD(shmemx_space_attr_t, reshape, 64, 4);
-FIELD(shmemx_space_attr_t, page_size, 72, 8);
-FIELD(shmemx_space_attr_t, max_size, 80, 8);
+FIELD(shmemx_space_attr_t, buffer, 32, 8);
+FIELD(shmemx_space_attr_t, open, 40, 4);
+FIELD(shmemx_space_attr_t, numa_policy, 44, 4);
+FIELD(shmemx_space_attr_t, numa_node, 48, 4);
+FIELD(shmemx_space_attr_t, page_size, 56, 8);
+FIELD(shmemx_space_attr_t, max_size, 64, 8);
 
-STRUCT(shmemx_space_info_t, 320);
+STRUCT(shmemx_space_info_t, 328);
 FIELD(shmemx_space_info_t, struct_size, 0, 8);
 FIELD(shmemx_space_info_t, device_type, 8, 4);
 FIELD(shmemx_space_info_t, device, 12, 4);
@@ -86,13 +84,8 @@ FIELD(shmemx_space_info_t, numa_node, 292, 4);
 FIELD(shmemx_space_info_t, page_size, 296, 8);
 FIELD(shmemx_space_info_t, max_size, 304, 8);
 FIELD(shmemx_space_info_t, atomics, 312, 4);
-
-STRUCT(shmemx_space_stat_t, 32);
-FIELD(shmemx_space_stat_t, struct_size, 0, 8);
-FIELD(shmemx_space_stat_t, nbytes, 8, 8);
-FIELD(shmemx_space_stat_t, n_parts, 16, 4);
-FIELD(shmemx_space_stat_t, keep, 20, 4);
-FIELD(shmemx_space_stat_t, in_use, 24, 4);
+FIELD(shmemx_space_info_t, flags, 316, 4);
+FIELD(shmemx_space_info_t, in_use, 320, 4);
 
 #define VALUES(what, ...) _Static_assert(__VA_ARGS__, "a constant for " what " has another value")
 
@@ -114,6 +107,8 @@ VALUES("devices", SHMEM_DEVICE_CPU == 0 && SHMEM_DEVICE_GPU == 1 && SHMEM_DEVICE
                       SHMEM_DEVICE_FAM == 3 && SHMEM_SPACE_FLAG_DEFAULT == 0);
 VALUES("opening a space",
        SHMEMX_SPACE_EITHER == 0 && SHMEMX_SPACE_CREATE == 1 && SHMEMX_SPACE_OPEN == 2);
+VALUES("flags of a space",
+       SHMEMX_SPACE_KEEP == 1 && SHMEMX_SPACE_PINNED == 2 && SHMEMX_SPACE_RESHAPE == 4);
 VALUES("NUMA nodes", SHMEMX_NUMA_DEFAULT == 0 && SHMEMX_NUMA_BIND == 1 &&
                          SHMEMX_NUMA_INTERLEAVE == 2 && SHMEMX_NUMA_FIRST_TOUCH == 3);
 VALUES("paths", SHMEMX_PATH_NONE == 0 && SHMEMX_PATH_LOAD_STORE == 1 && SHMEMX_PATH_DEVICE == 2 &&

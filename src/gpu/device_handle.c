@@ -119,7 +119,7 @@ static char *words_make(struct stp_device_handle *handle, shmem_team_t team, siz
     char *words;
 
     attr.parent = team;
-    attr.pinned = handle->on_gpu;
+    attr.flags = handle->on_gpu ? SHMEMX_SPACE_PINNED : 0;
     attr.device = handle->on_gpu ? handle->gpu.device : -1;
     if (stp_space_make(&config, &attr, false, &handle->words, &user_team, fn) != 0) return NULL;
     pshmem_team_destroy(stp_team_handle(user_team));

@@ -33,10 +33,8 @@ void stp_create_numbers(const shmem_space_config_t *config, const struct create 
     numbers[CONFIG_SIZE] = (int64_t)(config->size & INT64_MAX);
     numbers[CONFIG_FLAGS] = adopt != NULL ? adopt->flags : config->flags;
     numbers[CONFIG_NAME] = create_hash(c->params.name);
-    numbers[CONFIG_KEEP] = c->params.keep;
+    numbers[CONFIG_ATTR_FLAGS] = c->flags;
     numbers[CONFIG_OPEN] = c->params.open;
-    numbers[CONFIG_PINNED] = c->params.pinned;
-    numbers[CONFIG_RESHAPE] = c->params.reshape;
     numbers[CONFIG_PAGES] = (int64_t)(c->params.page_bytes & INT64_MAX);
     numbers[CONFIG_MAX] = (int64_t)(c->params.max_bytes & INT64_MAX);
     numbers[CONFIG_FD] = adopt != NULL && adopt->fd >= 0;
@@ -101,14 +99,14 @@ static bool create_has(const struct create *c, enum stp_trait trait)
     return (c->kind->traits & STP_HAS(trait)) != 0;
 }
 
-/* An attribute was set: has the kind what it takes? */
-static int create_check_trait(const struct create *c, enum stp_trait trait, const char *attribute)
+/* An attribute was set, as is_set says: has the kind what it takes? */
+static int create_check_trait(const struct create *c, enum stp_trait trait, const char *is_set)
 {
     char kinds[CREATE_WHY];
 
     if (create_has(c, trait)) return 0;
-    stp_error("%s: attr->%s is set, and spaces of kind %s do not take it: only those of %s do",
-              c->fn, attribute, c->kind->name, create_kinds_with(STP_HAS(trait), kinds));
+    stp_error("%s: %s, and spaces of kind %s do not take it: only those of %s do", c->fn, is_set,
+              c->kind->name, create_kinds_with(STP_HAS(trait), kinds));
     return -EINVAL;
 }
 
@@ -131,7 +129,8 @@ static int create_check_max(const struct create *c)
                   c->fn, max);
         return -EINVAL;
     }
-    if (c->params.buffer == NULL) return create_check_trait(c, STP_TRAIT_GROWS, "max_size");
+    if (c->params.buffer == NULL)
+        return create_check_trait(c, STP_TRAIT_GROWS, "attr->max_size is set");
     stp_error("%s: attr->max_size is set, and a buffer of the program has the size it has", c->fn);
     return -EINVAL;
 }
@@ -160,7 +159,7 @@ static int create_check_numa(const struct create *c)
     }
     return c->params.numa == STP_NUMA_DEFAULT
                ? 0
-               : create_check_trait(c, STP_TRAIT_NODE, "numa_policy");
+               : create_check_trait(c, STP_TRAIT_NODE, "attr->numa_policy is set");
 }
 
 /* What only spaces with a name have a use for. */
@@ -172,14 +171,17 @@ static int create_check_name(const struct create *c)
                   c->fn, (int)c->params.open);
         return -EINVAL;
     }
-    if (c->params.name != NULL) return create_check_trait(c, STP_TRAIT_NAME, "name");
+    if (c->params.name != NULL) return create_check_trait(c, STP_TRAIT_NAME, "attr->name is set");
     if (c->params.keep)
-        stp_error("%s: attr->keep is set without attr->name: nobody could find the space again",
-                  c->fn);
+        stp_error(
+            "%s: attr->flags has SHMEMX_SPACE_KEEP, and attr->name is NULL: nobody could find "
+            "the space again",
+            c->fn);
     else if (c->params.open != STP_OPEN_EITHER)
         stp_error("%s: attr->open is set without attr->name: nothing could be there", c->fn);
     else if (c->params.reshape)
-        stp_error("%s: attr->reshape is set without attr->name: there is nothing to reshape",
+        stp_error("%s: attr->flags has SHMEMX_SPACE_RESHAPE, and attr->name is NULL: there is "
+                  "nothing to reshape",
                   c->fn);
     else
         return 0;
@@ -193,7 +195,7 @@ static int create_check_pages(const struct create *c)
     if (nbytes == 0) return 0;
     if (nbytes == STP_PAGES_HUGE || nbytes == STP_PAGES_GIANT ||
         nbytes == (size_t)sysconf(_SC_PAGESIZE))
-        return create_check_trait(c, STP_TRAIT_PAGES, "page_size");
+        return create_check_trait(c, STP_TRAIT_PAGES, "attr->page_size is set");
     stp_error("%s: attr->page_size is %zu: 0, %ld, %zu and %zu are what it can be", c->fn, nbytes,
               sysconf(_SC_PAGESIZE), STP_PAGES_HUGE, STP_PAGES_GIANT);
     return -EINVAL;
@@ -240,13 +242,28 @@ static int create_check_device(const struct create *c)
     return -EINVAL;
 }
 
+static int create_check_flags(const struct create *c)
+{
+    int unknown = c->flags & ~(SHMEMX_SPACE_KEEP | SHMEMX_SPACE_PINNED | SHMEMX_SPACE_RESHAPE);
+
+    if (unknown != 0) {
+        stp_error("%s: attr->flags %#x are unknown: SHMEMX_SPACE_KEEP (%d), _PINNED (%d) and "
+                  "_RESHAPE (%d) are what they can have",
+                  c->fn, (unsigned)unknown, SHMEMX_SPACE_KEEP, SHMEMX_SPACE_PINNED,
+                  SHMEMX_SPACE_RESHAPE);
+        return -EINVAL;
+    }
+    if ((c->flags & SHMEMX_SPACE_PINNED) == 0) return 0;
+    return create_check_trait(c, STP_TRAIT_PINNED, "attr->flags has SHMEMX_SPACE_PINNED");
+}
+
 /* Attributes that the kind cannot honour are errors, not hints. */
 static int create_check_params(const struct create *c)
 {
-    int rc = create_check_name(c);
+    int rc = create_check_flags(c);
 
+    if (rc == 0) rc = create_check_name(c);
     if (rc == 0) rc = create_check_pages(c);
-    if (rc == 0 && c->params.pinned) rc = create_check_trait(c, STP_TRAIT_PINNED, "pinned");
     if (rc == 0) rc = create_check_device(c);
     if (rc == 0) rc = create_check_buffer(c);
     if (rc == 0) rc = create_check_numa(c);
@@ -277,6 +294,7 @@ int stp_create_check_and_prepare(struct create *c, const shmem_space_config_t *c
     c->space->adopted = c->params.adopt != NULL;
     c->space->whole = c->params.adopt != NULL && !c->params.adopt->heap;
     stp_space_set_max(c->space, c->params.max_bytes);
+    c->space->attr_flags = c->flags;
     c->params.nbytes = c->space->nbytes;
     c->params.max_bytes = c->space->max_bytes;
     return c->access ? c->kind->admit(&c->params) : 0;

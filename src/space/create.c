@@ -24,8 +24,7 @@ static const char *create_argument(const struct create *c, int i)
     static const char *const create[CONFIG_N] = {
         [CONFIG_TYPE] = "config->device_type", [CONFIG_SIZE] = "config->size",
         [CONFIG_FLAGS] = "config->flags",      [CONFIG_NAME] = "attr->name",
-        [CONFIG_KEEP] = "attr->keep",          [CONFIG_OPEN] = "attr->open",
-        [CONFIG_PINNED] = "attr->pinned",      [CONFIG_RESHAPE] = "attr->reshape",
+        [CONFIG_ATTR_FLAGS] = "attr->flags",   [CONFIG_OPEN] = "attr->open",
         [CONFIG_PAGES] = "attr->page_size",    [CONFIG_MAX] = "attr->max_size",
     };
     static const char *const adopt[CONFIG_N] = {
@@ -481,15 +480,16 @@ static void create_read_attr(struct create *c, const shmemx_space_attr_t *given,
     }
     memcpy(&attr, given, given->struct_size); /* a program of an older header has fewer fields */
     *parent = attr.parent;
+    c->flags = attr.flags;
+    c->params.keep = (attr.flags & SHMEMX_SPACE_KEEP) != 0;
+    c->params.pinned = (attr.flags & SHMEMX_SPACE_PINNED) != 0;
+    c->params.reshape = (attr.flags & SHMEMX_SPACE_RESHAPE) != 0;
     c->params.device = attr.device;
     c->params.name = attr.name;
-    c->params.keep = attr.keep != 0;
     c->params.buffer = attr.buffer;
     c->params.open = (enum stp_open)attr.open;
     c->params.numa = (enum stp_numa)attr.numa_policy;
     c->params.numa_node = attr.numa_node;
-    c->params.pinned = attr.pinned != 0;
-    c->params.reshape = attr.reshape != 0;
     c->params.page_bytes = attr.page_size;
     c->params.max_bytes = attr.max_size;
 }

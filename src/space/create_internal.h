@@ -16,6 +16,7 @@
 struct create {
     const char *fn;
     const struct stp_kind *kind; /* NULL: unknown */
+    int flags;                   /* attr->flags */
     struct stp_space_params params;
     struct stp_team *parent;
     bool wrong;           /* an argument is, which was said */
@@ -38,10 +39,8 @@ enum {
     CONFIG_SIZE,
     CONFIG_FLAGS,
     CONFIG_NAME,
-    CONFIG_KEEP,
+    CONFIG_ATTR_FLAGS,
     CONFIG_OPEN,
-    CONFIG_PINNED,
-    CONFIG_RESHAPE,
     CONFIG_PAGES,
     CONFIG_MAX,
     CONFIG_FD, /* of memory of the program: is there one? */

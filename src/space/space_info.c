@@ -90,6 +90,8 @@ static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
         .numa_node = space->placed ? space->numa_node : -1,
         .page_size = space->page_bytes,
         .atomics = info_atomics(space),
+        .flags = space->attr_flags | (space->pinned != NULL ? SHMEMX_SPACE_PINNED : 0),
+        .in_use = 1,
     };
     snprintf(info->kind, sizeof(info->kind), "%s", space->kind->name);
     if (!space->kind->describe(space->device > 0 ? space->device : 0, info->where,
@@ -158,33 +160,39 @@ static int info_stat_named(const char *name, struct stp_named *named)
     int rc = -ENOENT;
 
     for (int i = 0; i < stp_n_kinds && rc == -ENOENT; i++)
-        if (stp_kinds[i]->store != NULL) rc = stp_kinds[i]->store->stat(name, named);
+        if (stp_kinds[i]->store != NULL) {
+            rc = stp_kinds[i]->store->stat(name, named);
+            named->kind = stp_kinds[i];
+        }
     return rc;
 }
 
-int pshmemx_space_stat(const char *name, shmemx_space_stat_t *stat)
+int pshmemx_space_stat(const char *name, shmemx_space_info_t *info)
 {
-    shmemx_space_stat_t full = {0};
+    shmemx_space_info_t full = SHMEMX_SPACE_INFO_INITIALIZER;
     struct stp_named named;
     size_t nbytes;
     int rc;
 
     stp_check_live(__func__);
-    if (name == NULL || stat == NULL) {
-        (void)stp_reject(__func__, name == NULL ? "name" : "stat", "a null pointer");
+    if (name == NULL || info == NULL) {
+        (void)stp_reject(__func__, name == NULL ? "name" : "info", "a null pointer");
         return EINVAL;
     }
-    nbytes = stat->struct_size;
-    if (!stp_struct_known(nbytes, sizeof(nbytes), STP_STRUCT_MAX, "stat", "SPACE_STAT", __func__))
+    nbytes = info->struct_size;
+    if (!stp_struct_known(nbytes, INFO_BYTES_MIN, STP_STRUCT_MAX, "info", "SPACE_INFO", __func__))
         return EINVAL;
     rc = info_stat_named(name, &named);
     if (rc != 0) return -rc;
     full.struct_size = nbytes;
+    full.device_type = (shmem_device_type_t)named.kind->device_type;
     full.nbytes = named.nbytes;
+    full.found = 1;
     full.n_parts = (int)named.n_parts;
-    full.keep = named.keep;
+    full.flags = named.keep ? SHMEMX_SPACE_KEEP : 0;
     full.in_use = named.in_use;
-    stp_struct_copy_versioned(stat, nbytes, &full, sizeof(full));
+    snprintf(full.kind, sizeof(full.kind), "%s", named.kind->name);
+    stp_struct_copy_versioned(info, nbytes, &full, sizeof(full));
     return 0;
 }
 STP_PROFILED(shmemx_space_stat);

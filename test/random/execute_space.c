@@ -104,10 +104,10 @@ static void do_create(struct rnd *r, const struct rnd_op *op)
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
     shmem_team_t *team = &r->teams[op->arg2].handle;
 
-    attr.pinned = space->memory == RND_PINNED;
+    attr.flags = space->memory == RND_PINNED ? SHMEMX_SPACE_PINNED : 0;
     attr.max_size = space->max_size;
     rnd_must(r, op,
-             attr.pinned || attr.max_size > 0
+             attr.flags != 0 || attr.max_size > 0
                  ? shmemx_space_create_attr(&config, &attr, &space->handle, team)
                  : shmem_space_create(&config, &space->handle, team));
     rnd_check_team(r, op, op->arg2);

@@ -149,7 +149,7 @@ static shmem_space_t make_space(shmem_device_type_t kind, shmem_team_t *its_team
     shmem_space_t made;
 
     attr.parent = team;
-    attr.pinned = kind == SHMEM_DEVICE_CPU;
+    attr.flags = kind == SHMEM_DEVICE_CPU ? SHMEMX_SPACE_PINNED : 0;
     PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &made, its_team) == 0, "a space");
     return made;
 }
@@ -178,7 +178,7 @@ static shmem_space_t growing_space(shmem_team_t *its_team)
     shmem_space_t made;
 
     attr.parent = team;
-    attr.pinned = 1;
+    attr.flags = SHMEMX_SPACE_PINNED;
     attr.max_size = 100 << 20;
     PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &made, its_team) == 0, "a growing space");
     return made;

@@ -33,7 +33,7 @@ for pe in 0 "$last"; do
     line="^steppe: pe $pe .*shmemx?_space_create.*: "
     good type     "${line}config->device_type is 0 on PE 0 and 3 on $same"    "${fam[@]}"
     good size     "${line}config->size is 1048576 on PE 0 and 1048577 on $same"
-    good keep     "${line}attr->keep is 0 on PE 0 and 1 on $same"             "${fam[@]}"
+    good keep     "${line}attr->flags is 0 on PE 0 and 1 on $same"            "${fam[@]}"
 done
 line="^steppe: pe $last .*shmemx?_space_create.*: "
 good type     "${line}config->device_type is 0 on PE 0 and 3 on $same"

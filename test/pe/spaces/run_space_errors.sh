@@ -107,8 +107,10 @@ free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE
     told with_name   fam "\"a/b\" is no name" -- a/b
     told with_name   fam "\".hidden\" is no name" -- .hidden
     told with_name   fam "\"\" is no name" -- ""
-    told keep        fam "attr->keep is set without attr->name"
-    told reshaped    fam "attr->reshape is set without attr->name"
+    told bad_attr_flags cpu "attr->flags 0x48 are unknown: SHMEMX_SPACE_KEEP \(1\), _PINNED \(2\) and _RESHAPE \(4\)"
+    told pinned      gpu "attr->flags has SHMEMX_SPACE_PINNED, and spaces of kind gpu do not take it"
+    told keep        fam "attr->flags has SHMEMX_SPACE_KEEP, and attr->name is NULL"
+    told reshaped    fam "attr->flags has SHMEMX_SPACE_RESHAPE, and attr->name is NULL"
     told in_buffer   cpu "attr->buffer is set, and spaces of kind cpu"
     told in_buffer   fam "attr->buffer is set, and spaces of kind fam"
     told in_buffer   gpu "buffer 0x[0-9a-f]+ is no device memory"

@@ -46,7 +46,7 @@ static void differ_keep(bool odd)
 {
     config.device_type = SHMEM_DEVICE_FAM;
     attr.name = "that";
-    attr.keep = odd;
+    attr.flags = odd ? SHMEMX_SPACE_KEEP : 0;
 }
 
 static void differ_max(bool odd)

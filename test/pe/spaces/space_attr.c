@@ -148,9 +148,9 @@ static void check_refused(void)
     attr.name = "x";
     refuse(SHMEM_DEVICE_CPU, &attr, "a name for CPU memory");
     attr.name = NULL;
-    attr.keep = 1;
+    attr.flags = SHMEMX_SPACE_KEEP;
     refuse(SHMEM_DEVICE_FAM, &attr, "keep without a name");
-    attr.keep = 0;
+    attr.flags = 0;
     attr.buffer = buffer;
     refuse(SHMEM_DEVICE_CPU, &attr, "a buffer for CPU memory");
 }

@@ -216,7 +216,7 @@ int main(void)
         return pe_test_end();
     }
     config.device_type = SHMEM_DEVICE_CPU;
-    attr.pinned = 1;
+    attr.flags = SHMEMX_SPACE_PINNED;
     PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &pinned, &pinned_team) == 0, "not pinned");
     mine = memory;
     there = shmem_space_malloc(space, N);

@@ -140,6 +140,24 @@ static void create_bad_flags(void)
     refused(&config, NULL);
 }
 
+static void create_bad_attr_flags(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.flags = 0x48;
+    refused(&config, &attr);
+}
+
+static void create_pinned(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.flags = SHMEMX_SPACE_PINNED;
+    refused(&config, &attr);
+}
+
 static void create_null_config(void)
 {
     refused(NULL, NULL);
@@ -159,7 +177,7 @@ static void create_keep(void)
     shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
 
-    attr.keep = 1;
+    attr.flags = SHMEMX_SPACE_KEEP;
     refused(&config, &attr);
 }
 
@@ -168,7 +186,7 @@ static void create_reshaped(void)
     shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
 
-    attr.reshape = 1;
+    attr.flags = SHMEMX_SPACE_RESHAPE;
     refused(&config, &attr);
 }
 
@@ -208,7 +226,7 @@ static void create_named(void)
     struct pe_space named = {.kind = &pe_kinds[PE_FAM]};
 
     attr.name = "shape";
-    attr.keep = 1;
+    attr.flags = SHMEMX_SPACE_KEEP;
     if (getenv("EXPECT_REFUSED") != NULL) {
         refused(&config, &attr);
         return;
@@ -231,6 +249,8 @@ static const struct mistake mistakes[] = {
     {"bad_device", create_bad_device, TOLD_WITHOUT},
     {"too_large", create_too_large, TOLD_WITHOUT},
     {"bad_flags", create_bad_flags, TOLD_WITHOUT},
+    {"bad_attr_flags", create_bad_attr_flags, TOLD_WITHOUT},
+    {"pinned", create_pinned, TOLD_WITHOUT},
     {"unset_size", create_unset_size, TOLD_WITHOUT},
     {"no_parent", create_no_parent, TOLD_WITHOUT},
     {"null_config", create_null_config, TOLD_WITHOUT},

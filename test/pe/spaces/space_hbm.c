@@ -130,7 +130,7 @@ static void check_refusals(void)
     attr.numa_policy = SHMEMX_NUMA_INTERLEAVE;
     refuse(PE_MIB, &attr, "a policy of its own");
     attr.numa_policy = SHMEMX_NUMA_DEFAULT;
-    attr.pinned = 1;
+    attr.flags = SHMEMX_SPACE_PINNED;
     refuse(PE_MIB, &attr, "pinned, without a GPU");
 }
 
@@ -222,7 +222,7 @@ static void check_some_pinned(bool member, bool refused)
     shmem_space_t space;
     shmem_team_t team;
 
-    attr.pinned = 1;
+    attr.flags = SHMEMX_SPACE_PINNED;
     if (refused) {
         refuse(PE_MIB, &attr, "pinned, which the driver refuses");
         return;

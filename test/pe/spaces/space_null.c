@@ -72,7 +72,7 @@ static int stat_name(void)
     return shmemx_space_stat(NULL, &stat);
 }
 
-static int stat_stat(void)
+static int stat_info(void)
 {
     return shmemx_space_stat("name", NULL);
 }
@@ -160,7 +160,7 @@ static const struct call {
     {"shmem_team_get_space:space", team_get_space},
     {"shmemx_space_query:info", query},
     {"shmemx_space_stat:name", stat_name},
-    {"shmemx_space_stat:stat", stat_stat},
+    {"shmemx_space_stat:info", stat_info},
     {"shmemx_space_part:base", part},
     {"shmemx_space_root_get:name", root_get_name},
     {"shmemx_space_root_get:addr", root_get_addr},

@@ -23,7 +23,7 @@ static int try_open(shmemx_space_open_t open, int keep, shmem_space_t *space, sh
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
 
     attr.name = name;
-    attr.keep = keep;
+    attr.flags = keep ? SHMEMX_SPACE_KEEP : 0;
     attr.open = open;
     return shmemx_space_create_attr(&config, &attr, space, team);
 }
@@ -58,13 +58,13 @@ static void check_refused(shmemx_space_open_t open)
 
 static void check_stat(int there, int keep, int in_use)
 {
-    shmemx_space_stat_t stat = SHMEMX_SPACE_STAT_INITIALIZER;
+    shmemx_space_info_t stat = SHMEMX_SPACE_INFO_INITIALIZER;
 
     shmem_barrier_all();
     PE_CHECK_EQ(shmemx_space_stat(name, &stat), there ? 0 : ENOENT);
     PE_CHECK_EQ(stat.nbytes, there ? BYTES : 0);
     PE_CHECK_EQ(stat.n_parts, there ? pe_n : 0);
-    PE_CHECK_EQ(stat.keep, keep);
+    PE_CHECK_EQ(stat.flags, keep ? SHMEMX_SPACE_KEEP : 0);
     PE_CHECK_EQ(stat.in_use, in_use);
     PE_CHECK_EQ(stat.struct_size, sizeof(stat));
     shmem_barrier_all();

@@ -108,7 +108,7 @@ static void check_pinned(void)
     long *block;
 
     if (!pe_kind_exists(PE_GPU)) return;
-    attr.pinned = 1;
+    attr.flags = SHMEMX_SPACE_PINNED;
     PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &s.space, &s.team) == 0, "not pinned");
     s.rank = shmem_team_my_pe(s.team);
     s.n = shmem_team_n_pes(s.team);

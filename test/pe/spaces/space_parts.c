@@ -20,7 +20,7 @@ static int try_open(shmem_team_t parent, int keep, shmem_space_t *space, shmem_t
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
 
     attr.name = name;
-    attr.keep = keep;
+    attr.flags = keep ? SHMEMX_SPACE_KEEP : 0;
     attr.parent = parent;
     return shmemx_space_create_attr(&config, &attr, space, team);
 }

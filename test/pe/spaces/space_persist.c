@@ -32,7 +32,7 @@ static shmem_space_t create(shmem_device_type_t type, const char *name, size_t n
     shmem_space_t space = SHMEM_SPACE_INVALID;
 
     attr.name = name;
-    attr.keep = name != NULL;
+    attr.flags = name != NULL ? SHMEMX_SPACE_KEEP : 0;
     PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, team) == 0, "no space");
     PE_REQUIRE(space != SHMEM_SPACE_INVALID, "not a member");
     return space;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host memory that devices reach: spaces with attr.pinned and the default heap. Streams write words
- * of this PE and of its node's peers by the pointers that shmemx_space_device_ptr() gives; the
- * driver has one registration of each part, and of each piece by which it grows. Argument: works;
- * without: the driver, or a PE, refuses it; later: it refuses the piece of a growth. With "hbm"
- * behind it the spaces are of that kind (test/topology/here.xml).
+ * Host memory that devices reach: spaces with SHMEMX_SPACE_PINNED and the default heap. Streams
+ * write words of this PE and of its node's peers by the pointers that shmemx_space_device_ptr()
+ * gives; the driver has one registration of each part, and of each piece by which it grows.
+ * Argument: works; without: the driver, or a PE, refuses it; later: it refuses the piece of a
+ * growth. With "hbm" behind it the spaces are of that kind (test/topology/here.xml).
  */
 #include "pe_gpu.h"
 
@@ -35,7 +35,7 @@ static int create(size_t size, shmem_device_type_t kind, shmem_space_t *space, s
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
     shmem_space_config_t config = pe_kind_config(kind, size);
 
-    attr.pinned = 1;
+    attr.flags = SHMEMX_SPACE_PINNED;
     *space = SHMEM_SPACE_DEFAULT;
     return shmemx_space_create_attr(&config, &attr, space, team);
 }
@@ -108,7 +108,7 @@ static void check_growing(void)
     shmem_team_t team;
     char *first, *block;
 
-    attr.pinned = 1;
+    attr.flags = SHMEMX_SPACE_PINNED;
     attr.max_size = 200 * PE_MIB;
     PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "not made");
     first = shmem_space_malloc(space, PE_MIB / 2);
@@ -162,7 +162,7 @@ static void check_pieces(void)
     shmem_team_t team, device_team;
 
     if (!pe_gpu_space(8 * PE_MIB, &device, &device_team)) return;
-    attr.pinned = 1;
+    attr.flags = SHMEMX_SPACE_PINNED;
     attr.max_size = 200 * PE_MIB;
     PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "not made");
     first = shmem_space_malloc(space, 1000);
@@ -252,7 +252,7 @@ static void check_later(void)
     shmem_team_t team;
     char *block, *small;
 
-    attr.pinned = 1;
+    attr.flags = SHMEMX_SPACE_PINNED;
     attr.max_size = 200 * PE_MIB;
     PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "not made");
     small = shmem_space_malloc(space, PE_MIB);

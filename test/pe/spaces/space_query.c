@@ -96,7 +96,7 @@ static void check_defaults(void)
     shmemx_space_attr_init(&attr.attr, sizeof(attr));
     PE_CHECK_EQ(attr.attr.struct_size, sizeof(attr));
     PE_CHECK(attr.attr.name == NULL && attr.attr.buffer == NULL, "a name or a buffer");
-    PE_CHECK_EQ(attr.attr.keep, attr_whole.keep);
+    PE_CHECK_EQ(attr.attr.flags, attr_whole.flags);
     PE_CHECK_EQ(attr.attr.open, attr_whole.open);
     for (size_t i = sizeof(attr.attr); i < sizeof(attr); i++)
         PE_CHECK_EQ(attr.bytes[i], 0);

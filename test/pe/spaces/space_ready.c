@@ -108,7 +108,7 @@ static void check_pinned(bool again)
     shmem_space_config_t config = pe_kind_config(SHMEM_DEVICE_CPU, 4 * PE_MIB);
     long before[N_MAKERS], after[N_MAKERS], sum = 0;
 
-    attr.pinned = 1;
+    attr.flags = SHMEMX_SPACE_PINNED;
     PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "not pinned");
     word = shmem_space_calloc(space, 1, sizeof(*word));
     count(before);

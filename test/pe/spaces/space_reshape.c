@@ -29,9 +29,8 @@ static int try_open(shmem_team_t parent, int keep, int reshape, struct opened *o
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
 
     attr.name = name;
-    attr.keep = keep;
+    attr.flags = (keep ? SHMEMX_SPACE_KEEP : 0) | (reshape ? SHMEMX_SPACE_RESHAPE : 0);
     attr.parent = parent;
-    attr.reshape = reshape;
     o->info = (shmemx_space_info_t)SHMEMX_SPACE_INFO_INITIALIZER;
     if (shmemx_space_create_attr(&config, &attr, &o->space, &o->team) != 0) return 1;
     PE_CHECK_EQ(shmemx_space_query(o->space, &o->info), 0);
@@ -116,11 +115,11 @@ static void expect_few(long times, int refused)
 
 static void expect_stat(int n_parts)
 {
-    shmemx_space_stat_t stat = SHMEMX_SPACE_STAT_INITIALIZER;
+    shmemx_space_info_t stat = SHMEMX_SPACE_INFO_INITIALIZER;
 
     PE_CHECK_EQ(shmemx_space_stat(name, &stat), 0);
     PE_CHECK_EQ(stat.n_parts, n_parts);
-    PE_CHECK_EQ(stat.keep, 1);
+    PE_CHECK_EQ(stat.flags, SHMEMX_SPACE_KEEP);
 }
 
 /*

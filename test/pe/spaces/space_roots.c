@@ -31,7 +31,7 @@ static struct opened open_it(int keep)
     struct opened o;
 
     attr.name = name;
-    attr.keep = keep;
+    attr.flags = keep ? SHMEMX_SPACE_KEEP : 0;
     PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &o.space, &o.team) == 0, "no space");
     return o;
 }

@@ -55,7 +55,7 @@ static void begin(void)
         shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
         shmem_space_config_t config = pe_kind_config(kinds[i], 4 * PE_MIB);
 
-        attr.pinned = i == 1;
+        attr.flags = i == 1 ? SHMEMX_SPACE_PINNED : 0;
         attr.device = i == 0 ? 0 : -1;
         PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &spaces[i], &teams[i]) == 0, "space %d",
                    i);
