@@ -72,7 +72,7 @@ void stp_deadline_end(void);
  * Flushes stdout, stderr, then all streams, for a process that is about to end. When that takes
  * longer than 2 s, late() is called as by stp_deadline(). Context: anywhere, a signal handler too.
  */
-void stp_flush(void (*late)(void));
+void stp_flush_stdio_before_exit(void (*late)(void));
 
 /*
  * strerror(), but for a limit that users can raise (descriptors, size of files) it names the limit

@@ -74,7 +74,7 @@ static void flush_stream(FILE *stream)
     }
 }
 
-void stp_flush(void (*late)(void))
+void stp_flush_stdio_before_exit(void (*late)(void))
 {
     stp_deadline(FLUSH_S, late);
     flush_stream(stdout);

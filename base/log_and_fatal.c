@@ -262,7 +262,7 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     va_end(args);
     if (first == 0) stp_deadline(FATAL_LINE_S, fatal_late);
     line_write(&line);
-    if (first == 0 && is_pe) stp_flush(fatal_late);
+    if (first == 0 && is_pe) stp_flush_stdio_before_exit(fatal_late);
     if (first == 0) stp_deadline_end();
     if (first != 0 && first != tid) fatal_wait();
     fatal_end(exit); /* a thread that comes back from within its own flush, too */

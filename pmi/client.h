@@ -107,8 +107,8 @@ int stp_map_parse(struct stp_pmi_map *map, const char *text, int size);
 int stp_map_one(struct stp_pmi_map *map, int size);
 
 /* From the host names that the launcher tells. Returns 0, -ENOENT (it tells none), or -errno. */
-int stp_map_told(struct stp_pmi_map *map, const struct stp_pmi_client *client,
-                 struct stp_pmi_session *session);
+int stp_map_from_launcher_hosts(struct stp_pmi_map *map, const struct stp_pmi_client *client,
+                                struct stp_pmi_session *session);
 
 /* Collective: exchange host names over the key-value space. Returns 0 or -errno, logged. */
 int stp_map_exchange(struct stp_pmi_map *map, const struct stp_pmi_client *client,

@@ -183,8 +183,8 @@ static int map_told_of(const struct stp_pmi_client *client, struct stp_pmi_sessi
     return -ENOENT;
 }
 
-int stp_map_told(struct stp_pmi_map *map, const struct stp_pmi_client *client,
-                 struct stp_pmi_session *session)
+int stp_map_from_launcher_hosts(struct stp_pmi_map *map, const struct stp_pmi_client *client,
+                                struct stp_pmi_session *session)
 {
     return client->host ? map_from_hosts(map, client, session, map_told_of) : -ENOENT;
 }

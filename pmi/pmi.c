@@ -353,7 +353,7 @@ static int pmi_map_without_vector(void)
     int n_local;
     int rc;
 
-    rc = stp_map_told(&pmi.map, pmi.client, &pmi.session);
+    rc = stp_map_from_launcher_hosts(&pmi.map, pmi.client, &pmi.session);
     if (rc != -ENOENT) return rc;
     if (stp_pmi_env_int("MPI_LOCALNRANKS", 1, &n_local) == 0 && n_local == pmi.session.size)
         return stp_map_one(&pmi.map, pmi.session.size);

@@ -214,7 +214,7 @@ bool stp_private_peer(const struct stp_space *space, int local, pid_t *pid, uint
     return peer->pid != 0;
 }
 
-bool stp_private_contains(const void *ptr)
+bool stp_adopted_private_contains(const void *ptr)
 {
     size_t offset;
     const struct stp_space *space = stp_space_lookup(ptr, &offset);

@@ -19,7 +19,7 @@ bool stp_private_gone(const struct stp_space *space);
  * begins there; false: it does not. Is ptr in a space of such?
  */
 bool stp_private_peer(const struct stp_space *space, int local, pid_t *pid, uintptr_t *base);
-bool stp_private_contains(const void *ptr);
+bool stp_adopted_private_contains(const void *ptr);
 
 extern unsigned stp_private_n; /* such spaces there are */
 

@@ -314,7 +314,7 @@ __attribute__((constructor)) static void segment_init(void)
 /* Where the segment of a local PE has its place in the view. */
 static char *segment_in_view(int local)
 {
-    return stp_window_part(local) + stp_window_capacity();
+    return stp_window_part(local) + stp_window_bytes_for_spaces();
 }
 
 /* Between the parts the view stays untouchable: an overrun is a fault. */

@@ -109,8 +109,9 @@ static void guard_explain(const void *addr, size_t offset, int local, int signo,
     snprintf(access, sizeof(access), "%s%saccess to %p", routine != NULL ? routine : "",
              routine != NULL ? ": " : "", addr);
     if (local >= 0) snprintf(whose, sizeof(whose), "PE %d of this node", local);
-    if (local >= 0 && offset >= stp_window_capacity()) {
-        guard_explain_globals(access, offset - stp_window_capacity(), whose, what, text, len);
+    if (local >= 0 && offset >= stp_window_bytes_for_spaces()) {
+        guard_explain_globals(access, offset - stp_window_bytes_for_spaces(), whose, what, text,
+                              len);
         return;
     }
     if (space != NULL && offset < space->offset + stp_space_nbytes(space))

@@ -114,7 +114,7 @@ static int hbm_admit(const struct stp_space_params *params)
                   bound.nbytes, bound.numa_node, left);
         return -ENOMEM;
     }
-    return stp_cpu_fits(&bound, "hbm");
+    return stp_cpu_check_fits_ram_and_cgroup(&bound, "hbm");
 }
 
 static void hbm_claim(const struct stp_space_params *params, struct stp_capacity_request *mine)

@@ -21,7 +21,7 @@ static int cpu_probe(const struct stp_space_params *params, char *why, size_t le
 }
 
 /* The kernel hands out shared memory until it runs dry, so we refuse what cannot be. */
-int stp_cpu_fits(const struct stp_space_params *params, const char *kind)
+int stp_cpu_check_fits_ram_and_cgroup(const struct stp_space_params *params, const char *kind)
 {
     size_t nbytes = params->nbytes;
     size_t total = stp_meminfo("MemTotal:");
@@ -44,7 +44,7 @@ static int cpu_admit(const struct stp_space_params *params)
 {
     if (params->adopt != NULL) return stp_private_check_buffer(params); /* it is there already */
     if (stp_numa_check(params) != 0) return -ENODEV;
-    return stp_cpu_fits(params, "cpu");
+    return stp_cpu_check_fits_ram_and_cgroup(params, "cpu");
 }
 
 /*

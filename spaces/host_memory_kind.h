@@ -17,6 +17,6 @@ int stp_cpu_attach(struct stp_space *space, int local, const struct stp_part_exp
 void stp_cpu_destroy(struct stp_space *space);
 
 /* Do they fit this host's memory, and the limit of its cgroup? 0 or -ENOMEM, logged. */
-int stp_cpu_fits(const struct stp_space_params *params, const char *kind);
+int stp_cpu_check_fits_ram_and_cgroup(const struct stp_space_params *params, const char *kind);
 
 #endif /* STP_HOST_MEMORY_KIND_H */

@@ -81,8 +81,8 @@ static int pages_map(struct stp_space *space, struct pages *pages, size_t unit, 
     pages->map_bytes = pages_whole(pages, space->nbytes);
     rc = stp_file_resize(fd, pages->map_bytes);
     if (rc == 0)
-        rc = stp_own_file_create(space, fd, 0, pages_whole(pages, space->max_bytes),
-                                 pages->map_bytes, 0, share);
+        rc = stp_own_file_map_own_part(space, fd, 0, pages_whole(pages, space->max_bytes),
+                                       pages->map_bytes, 0, share);
     if (rc == 0)
         pages->fd = fd;
     else

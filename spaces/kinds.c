@@ -35,7 +35,7 @@ uint32_t stp_kinds_without_driver(void)
     return missing;
 }
 
-void stp_kinds_set_without_driver(uint32_t kinds, int leader)
+void stp_kinds_mark_driver_missing(uint32_t kinds, int leader)
 {
     for (int i = 0; i < stp_n_kinds; i++)
         if (kinds >> i & 1) stp_kinds[i]->device->missing(leader);

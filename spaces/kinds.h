@@ -143,8 +143,8 @@ void stp_huge_pages_destroy(struct stp_space *space);
  * -errno, not logged. memory: of a file made for it; logged. path: a name that leads to the file of
  * peers, too, where /proc is refused; it stays while the space lives.
  */
-int stp_own_file_create(struct stp_space *space, int fd, off_t at, size_t map_bytes,
-                        size_t open_bytes, int extra, struct stp_part_export *share);
+int stp_own_file_map_own_part(struct stp_space *space, int fd, off_t at, size_t map_bytes,
+                              size_t open_bytes, int extra, struct stp_part_export *share);
 int stp_own_file_create_memory(struct stp_space *space, struct stp_part_export *share);
 void stp_own_file_set_path(struct stp_space *space, const char *path);
 
@@ -417,7 +417,7 @@ const struct stp_kind *stp_kind_find(int device_type);
  * starts them; told to the others before they do.
  */
 uint32_t stp_kinds_without_driver(void);
-void stp_kinds_set_without_driver(uint32_t kinds, int leader);
+void stp_kinds_mark_driver_missing(uint32_t kinds, int leader);
 
 /* Look what this machine has; undo. */
 void stp_kinds_find_devices(void);

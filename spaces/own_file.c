@@ -150,8 +150,8 @@ static void outside_use(struct stp_space *space, struct stp_own_file *outside)
     __atomic_fetch_add(&stp_own_file_n, 1, __ATOMIC_RELEASE);
 }
 
-int stp_own_file_create(struct stp_space *space, int fd, off_t at, size_t map_bytes,
-                        size_t open_bytes, int extra, struct stp_part_export *share)
+int stp_own_file_map_own_part(struct stp_space *space, int fd, off_t at, size_t map_bytes,
+                              size_t open_bytes, int extra, struct stp_part_export *share)
 {
     struct stp_own_file *outside = outside_new(fd, false);
     int rc;
@@ -177,7 +177,8 @@ int stp_own_file_create_memory(struct stp_space *space, struct stp_part_export *
     int fd = stp_memory_file("steppe-space");
     int rc = fd < 0 ? fd : stp_file_resize(fd, space->nbytes);
 
-    if (rc == 0) rc = stp_own_file_create(space, fd, 0, space->max_bytes, space->nbytes, 0, share);
+    if (rc == 0)
+        rc = stp_own_file_map_own_part(space, fd, 0, space->max_bytes, space->nbytes, 0, share);
     if (rc == 0) {
         space->shm_attach->own_fd = true;
         return 0;

@@ -192,7 +192,7 @@ size_t stp_window_reserved_bytes(void)
     return window.nbytes;
 }
 
-size_t stp_window_capacity(void)
+size_t stp_window_bytes_for_spaces(void)
 {
     return window.capacity;
 }

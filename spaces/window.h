@@ -155,7 +155,7 @@ size_t stp_cgroup_cores(void);
 
 /* Bytes of a window; those of them that spaces may use, the rest being for peers' data segments. */
 size_t stp_window_reserved_bytes(void);
-size_t stp_window_capacity(void);
+size_t stp_window_bytes_for_spaces(void);
 
 #define STP_WINDOW_ALIGN ((size_t)1 << 30) /* of its base: what aligned offsets can promise */
 #define STP_RANGE_ALIGN ((size_t)2 << 20)  /* of every range */

@@ -14,9 +14,9 @@
 static bool devices_begin(void)
 {
     if (stp_references() > 0) return false;
-    stp_runtime_lock();
+    stp_init_finalize_lock();
     if (stp_references() > 0) { /* another thread has started the library */
-        stp_runtime_unlock();
+        stp_init_finalize_unlock();
         return false;
     }
     (void)stp_env_load();
@@ -28,7 +28,7 @@ static void devices_end(bool looks)
 {
     if (!looks) return;
     stp_kinds_stop();
-    stp_runtime_unlock();
+    stp_init_finalize_unlock();
 }
 
 int pshmemx_device_count(shmem_device_type_t type)

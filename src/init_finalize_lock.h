@@ -6,7 +6,7 @@
 #define STP_INIT_FINALIZE_LOCK_H
 
 /* No init and no finalize, of any thread, between the two. Not from within either. */
-void stp_runtime_lock(void);
-void stp_runtime_unlock(void);
+void stp_init_finalize_lock(void);
+void stp_init_finalize_unlock(void);
 
 #endif /* STP_INIT_FINALIZE_LOCK_H */

@@ -27,12 +27,12 @@ static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* init an
 static struct stp_alive_fd runtime_witness = {.fd = -1};
 static pid_t runtime_pid; /* of the process that is the PE; a forked child is not a PE */
 
-void stp_runtime_lock(void)
+void stp_init_finalize_lock(void)
 {
     pthread_mutex_lock(&runtime_lifecycle);
 }
 
-void stp_runtime_unlock(void)
+void stp_init_finalize_unlock(void)
 {
     pthread_mutex_unlock(&runtime_lifecycle);
 }
@@ -75,7 +75,7 @@ static _Noreturn void runtime_end_now(void)
  */
 static _Noreturn void runtime_flush_and_end(void)
 {
-    stp_flush(runtime_end_now);
+    stp_flush_stdio_before_exit(runtime_end_now);
     runtime_end_now();
 }
 
@@ -89,7 +89,7 @@ static void runtime_exit_late(void)
 /* The library's threads that use the fabric and devices have come to an end. */
 static bool runtime_halt(void)
 {
-    bool proxy = stp_stage_server_abandon();
+    bool proxy = stp_stage_server_try_stop_on_abort();
 
     return stp_device_handles_try_stop() && proxy;
 }
@@ -101,7 +101,7 @@ static bool runtime_halt(void)
 static _Noreturn void runtime_end_beside_threads(void)
 {
     if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt()) stp_fabric_close();
-    stp_flush(runtime_exit_late);
+    stp_flush_stdio_before_exit(runtime_exit_late);
     _exit(EXIT_SUCCESS);
 }
 
@@ -266,9 +266,9 @@ static void runtime_print_banner(void)
 
 static void runtime_start(void)
 {
-    static const struct stp_fabric_callbacks calls = {stp_stage_server_wake_if_asked,
-                                                      stp_peer_on_closing_or_job_end,
-                                                      stp_hang_on_fabric_stall, stp_kinds_dmabuf};
+    static const struct stp_fabric_callbacks calls = {
+        stp_stage_server_wake_if_asked, stp_peer_relay_closing_or_job_end,
+        stp_hang_publish_fabric_wait_if_due, stp_kinds_dmabuf};
     static const struct stp_wait_hooks hooks = {stp_peer_check, stp_hang_publish_wait};
     struct stp_pe_info pe_info = {0};
     const void *bcast;
@@ -291,7 +291,7 @@ static void runtime_start(void)
     stp_kinds_find_devices(); /* buffers of the program may be device memory from now on */
     stp_fabric_module_open(&calls);
     stp_window_set_fabric(stp_rt.has_fabric);
-    stp_space_make_first(&pe_info, stp_stream_on_space_change);
+    stp_space_make_internal_data_heap(&pe_info, stp_stream_on_space_change);
     runtime_fill_pe_info(&pe_info);
     bcast = stp_coll_table_read(&nbytes);
     stp_boot_exchange(&pe_info, bcast, nbytes);
@@ -348,7 +348,7 @@ static void runtime_stop(enum stp_pe_exit how)
     stp_ctx_internal_quiet();
     stp_coll_sync(stp_team_world); /* everyone's work is complete */
     stp_stage_server_stop();
-    stp_ctx_close_internal_queues();
+    stp_ctx_close_internal_copy_queues();
     stp_space_detach_all();
     runtime_last_words();
     stp_locks_forget();

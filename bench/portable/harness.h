@@ -172,7 +172,7 @@ const struct bench_body *bench_body_of(const struct bench *bench, const struct b
 /* PE 0: n_batches samples of a side after n_warm unrecorded ones, by all that measure. */
 void bench_block_lead(const struct bench *bench, struct bench_run *run, enum bench_side side,
                       uint64_t n_ops, int n_warm, int n_batches);
-void bench_block_end(struct bench_run *run);
+void bench_row_tell_followers_over(struct bench_run *run);
 
 /* All others: do as PE 0 says until it says that the row is over. */
 void bench_block_follow(const struct bench *bench, struct bench_run *run);

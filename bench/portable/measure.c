@@ -248,7 +248,7 @@ static void lead(struct measure *m, struct bench_result *result)
 {
     begin(m, result);
     sample_sides(m, result);
-    bench_block_end(m->run);
+    bench_row_tell_followers_over(m->run);
     result->n_samples = m->side[BENCH_STEPPE].n;
     for (int k = 0; k < m->n_sides; k++) {
         struct side *side = &m->side[m->sides[k]];

@@ -198,7 +198,7 @@ void bench_block_lead(const struct bench *bench, struct bench_run *run, enum ben
     wait_for(run, &run->shared->acks.value, run->n_acks);
 }
 
-void bench_block_end(struct bench_run *run)
+void bench_row_tell_followers_over(struct bench_run *run)
 {
     static const struct bench_command over = {.last = 1};
 

@@ -153,7 +153,7 @@ void stp_cuda_find_brk_start(void);
  * 0, no longer; the context is current. sync_memops_set: of memory of the program's; the value that
  * it returns is for sync_memops_restore, 0: there is nothing to restore.
  */
-void stp_cuda_memops_set(const void *base, unsigned on);
+void stp_cuda_set_sync_memops(const void *base, unsigned on);
 unsigned long long stp_cuda_sync_memops_set(const void *base);
 void stp_cuda_sync_memops_restore(const void *base, unsigned long long id);
 

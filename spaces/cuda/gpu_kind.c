@@ -165,7 +165,7 @@ static int gpu_fill(struct stp_space *space, const struct stp_space_params *para
     if (params->buffer == NULL) {
         rc = gpu_allocate(space, part);
         if (rc != 0) return rc;
-        stp_cuda_memops_set(space->base, 1);
+        stp_cuda_set_sync_memops(space->base, 1);
     } else {
         space->base = params->buffer;
         part->memops = stp_cuda_sync_memops_set(space->base);

@@ -17,7 +17,7 @@ struct memops {
 
 static struct memops *memops_list; /* under stp_cuda.lock */
 
-void stp_cuda_memops_set(const void *base, unsigned on)
+void stp_cuda_set_sync_memops(const void *base, unsigned on)
 {
     stp_cuda_tell(stp_cuda.api.pointer_set_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
                                                      stp_cuda_address(base)),
@@ -70,7 +70,7 @@ unsigned long long stp_cuda_sync_memops_set(const void *base)
         memops->n_spaces++;
         borrowed = id;
     }
-    stp_cuda_memops_set(base, 1);
+    stp_cuda_set_sync_memops(base, 1);
     pthread_mutex_unlock(&stp_cuda.lock);
     return borrowed;
 }
@@ -84,7 +84,8 @@ void stp_cuda_sync_memops_restore(const void *base, unsigned long long id)
     if (*at != NULL && --(*at)->n_spaces == 0) {
         gone = *at;
         *at = gone->next;
-        if (memops_id(base) == id) stp_cuda_memops_set(base, 0); /* the program may have freed it */
+        if (memops_id(base) == id)
+            stp_cuda_set_sync_memops(base, 0); /* the program may have freed it */
     }
     pthread_mutex_unlock(&stp_cuda.lock);
     free(gone);

@@ -76,10 +76,11 @@ static int fam_map(struct stp_space *space, struct stp_part_export *share)
     struct fam_own *own = space->own;
     const struct fam_part *part = &own->part;
     size_t nbytes = own->map_bytes;
-    int rc = stp_own_file_create(space, part->fd, part->at, nbytes, nbytes, MAP_SYNC, share);
+    int rc = stp_own_file_map_own_part(space, part->fd, part->at, nbytes, nbytes, MAP_SYNC, share);
 
     own->dax = rc == 0 || (part->pooled && part->pool.device);
-    if (rc != 0) rc = stp_own_file_create(space, part->fd, part->at, nbytes, nbytes, 0, share);
+    if (rc != 0)
+        rc = stp_own_file_map_own_part(space, part->fd, part->at, nbytes, nbytes, 0, share);
     if (rc == 0) stp_own_file_set_path(space, part->path);
     return rc;
 }
@@ -166,7 +167,7 @@ static int fam_settle(struct stp_space *space)
 
 static int fam_release(struct stp_space *space)
 {
-    return stp_fam_part_take_name(&((struct fam_own *)space->own)->part);
+    return stp_fam_part_replace_generation(&((struct fam_own *)space->own)->part);
 }
 
 static void fam_drop(struct stp_space *space)

@@ -119,8 +119,8 @@ struct fam_pool {
  * Begin to use fd as a pool: take its lock. path, where: for messages, kept. 0 or -errno, logged.
  * From here on stp_fam_pool_close() is the end, also after failures.
  */
-int stp_fam_pool_init_and_lock(struct fam_pool *pool, int fd, const char *path, const char *where,
-                               bool device);
+int stp_fam_pool_lock_file(struct fam_pool *pool, int fd, const char *path, const char *where,
+                           bool device);
 
 /* Map the superblock; the file or device holds nbytes. 0 or -errno, logged. */
 int stp_fam_pool_map_superblock_locked(struct fam_pool *pool, size_t nbytes);
@@ -256,7 +256,7 @@ int stp_fam_part_open(struct fam_part *part, const struct fam_backing *place,
 bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, off_t *at);
 
 /* The generation that this part is of takes over the name: 0 or -errno, logged. Then drop: */
-int stp_fam_part_take_name(struct fam_part *part);
+int stp_fam_part_replace_generation(struct fam_part *part);
 
 /* The older generation is read no more: its last user gives its memory back. */
 void stp_fam_part_free_previous(struct fam_part *part);

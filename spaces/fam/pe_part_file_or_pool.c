@@ -91,8 +91,8 @@ static int part_open_pool(struct fam_pool *pool, const struct fam_backing *backi
     int rc, fd = part_open_path(backing->path, 0);
 
     if (fd < 0) return fd;
-    rc = stp_fam_pool_init_and_lock(pool, fd, backing->path, backing->path,
-                                    backing->type == FAM_DEVICE);
+    rc =
+        stp_fam_pool_lock_file(pool, fd, backing->path, backing->path, backing->type == FAM_DEVICE);
     if (rc == 0 && backing->type == FAM_FILE && fstat(fd, &st) == 0) nbytes = (size_t)st.st_size;
     if (rc == 0) rc = stp_fam_pool_map_superblock_locked(pool, nbytes);
     if (rc == 0) rc = stp_fam_pool_prepare_locked(pool);
@@ -114,7 +114,7 @@ static int part_lock_file(struct fam_pool *pool, const char *path, const char *w
     for (int i = 0; i < PART_TRIES; i++) {
         int rc, fd = part_open_path(path, flags | O_NOFOLLOW);
         if (fd < 0) return fd;
-        rc = stp_fam_pool_init_and_lock(pool, fd, path, where, false);
+        rc = stp_fam_pool_lock_file(pool, fd, path, where, false);
         if (rc == 0 && fstat(fd, &st) != 0) rc = -errno;
         if (rc == 0 && !S_ISREG(st.st_mode)) {
             stp_error("fam: %s is no regular file", path);
@@ -370,7 +370,7 @@ static void part_leave_locked(struct fam_part *part, bool used)
         stp_fam_free_locked(&part->pool, part->index);
 }
 
-int stp_fam_part_take_name(struct fam_part *part)
+int stp_fam_part_replace_generation(struct fam_part *part)
 {
     int rc = stp_fam_pool_lock(&part->pool);
 

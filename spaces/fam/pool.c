@@ -99,8 +99,8 @@ static int pool_too_small(const struct fam_pool *pool, size_t nbytes, size_t nee
     return -ENOSPC;
 }
 
-int stp_fam_pool_init_and_lock(struct fam_pool *pool, int fd, const char *path, const char *where,
-                               bool device)
+int stp_fam_pool_lock_file(struct fam_pool *pool, int fd, const char *path, const char *where,
+                           bool device)
 {
     *pool = (struct fam_pool){
         .fd = fd, .path = path, .where = where, .device = device, .patience_ms = PATIENCE_POOL_MS};

@@ -75,7 +75,7 @@ int stp_boot_n_local(void)
     return stp_boot.n_local;
 }
 
-void stp_boot_set_ended(int status)
+void stp_boot_publish_job_ended(int status)
 {
     int none = 0;
 
@@ -90,7 +90,7 @@ void stp_boot_set_ended(int status)
 
 bool stp_boot_ended(int *status)
 {
-    /* Pairs with the compare-and-swap in stp_boot_set_ended(). */
+    /* Pairs with the compare-and-swap in stp_boot_publish_job_ended(). */
     int ended =
         stp_boot.area != NULL ? __atomic_load_n(&stp_boot.area->ended, __ATOMIC_SEQ_CST) : 0;
 
@@ -220,7 +220,7 @@ uint64_t *stp_boot_hang_reported(void)
     return &stp_boot.area->hang_reported;
 }
 
-void stp_boot_write_layout_trailer(void)
+void stp_boot_write_trailer_for_oshrun(void)
 {
     struct stp_node_file_trailer *mark =
         (void *)((char *)stp_boot.area + stp_boot.layout.area_bytes);
@@ -298,7 +298,7 @@ static int boot_lead_node(struct boot_node_info *node_info)
     stp_boot.area->nonce = node_info->nonce;
     stp_boot.area->n_local = stp_boot.n_local;
     stp_boot.area->missing = stp_kinds_without_driver();
-    stp_boot_write_layout_trailer(); /* again when the job has a name */
+    stp_boot_write_trailer_for_oshrun(); /* again when the job has a name */
     return fd;
 }
 
@@ -459,10 +459,10 @@ void stp_boot_join_job_open_window(void)
                     stp_rt.pe, stp_rt.n_pes, stp_boot.n_hosts, stp_boot.area->networks);
         }
     }
-    if (stp_boot.local == 0) stp_boot_write_layout_trailer();
+    if (stp_boot.local == 0) stp_boot_write_trailer_for_oshrun();
     stp_boot_node_barrier();
     if (stp_boot.local != 0)
-        stp_kinds_set_without_driver(stp_boot.area->missing, stp_boot.first_pe);
+        stp_kinds_mark_driver_missing(stp_boot.area->missing, stp_boot.first_pe);
     stp_rt.job_key = stp_boot.area->job_key;
     stp_rt.job_token = stp_boot.area->job_token;
     if (stp_window_reserve(&stp_boot.layout, fd, stp_boot.local) != 0)

@@ -107,7 +107,7 @@ int stp_boot_n_local(void);
  * Tell the node that the job ends with status, and ask whether somebody has; *status is set then.
  * Usable at any time.
  */
-void stp_boot_set_ended(int status);
+void stp_boot_publish_job_ended(int status);
 bool stp_boot_ended(int *status);
 
 /* Tell the node that this PE is closing, after these collectives; from exchange to detach. */

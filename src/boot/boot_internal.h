@@ -92,7 +92,7 @@ static inline size_t stp_boot_world_bytes(void)
 size_t stp_boot_wait_pages_offset(void);
 
 /* The leader of a node says at the end of its file what the area has for others to read. */
-void stp_boot_write_layout_trailer(void);
+void stp_boot_write_trailer_for_oshrun(void);
 
 /* Publish under what and the number of this PE. Fatal on error. */
 void stp_boot_publish(const char *what, int pe, const void *data, size_t nbytes);

@@ -118,8 +118,9 @@ static void check_same_space(struct stp_team *team, const void *addr, size_t nby
               (long long)mine);
 }
 
-void stp_coll_check_same_space_slow(struct stp_team *team, const void *dest, const void *source,
-                                    size_t dest_bytes, size_t source_bytes, const char *fn)
+void stp_coll_check_buffers_across_pes_slow(struct stp_team *team, const void *dest,
+                                            const void *source, size_t dest_bytes,
+                                            size_t source_bytes, const char *fn)
 {
     check_same_space(team, dest, dest_bytes, fn, "dest");
     check_same_space(team, source, source_bytes, fn, "source");

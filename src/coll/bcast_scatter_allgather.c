@@ -64,7 +64,7 @@ static void scatter_send(const struct stp_coll_bcast *s)
 /* That of the others: on return all is in dest. */
 static void scatter_receive(const struct stp_coll_bcast *s)
 {
-    int n = s->team->plan.n_groups, me = stp_coll_bcast_vgroup(s);
+    int n = s->team->plan.n_groups, me = stp_coll_bcast_group_from_root(s);
     size_t at, nbytes, n_others = 0;
 
     /* The root begins when all are here: who has a piece of it may write to all. */

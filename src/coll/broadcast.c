@@ -16,7 +16,7 @@ int stp_coll_bcast_leader(const struct stp_coll_bcast *b, int vg)
     return vg == 0 ? b->root_pe : plan->leaders[(vg + b->root_group) % plan->n_groups];
 }
 
-int stp_coll_bcast_vgroup(const struct stp_coll_bcast *b)
+int stp_coll_bcast_group_from_root(const struct stp_coll_bcast *b)
 {
     const struct stp_team_hierarchy *plan = &b->team->plan;
 
@@ -26,7 +26,7 @@ int stp_coll_bcast_vgroup(const struct stp_coll_bcast *b)
 /* The first leader below is so many places further on; half as many the next. Nobody below: 0. */
 static int bcast_first_below(const struct stp_coll_bcast *b)
 {
-    int vg = stp_coll_bcast_vgroup(b), mask = 1;
+    int vg = stp_coll_bcast_group_from_root(b), mask = 1;
 
     while (mask < b->team->plan.n_groups && !(vg & mask))
         mask <<= 1;
@@ -36,7 +36,7 @@ static int bcast_first_below(const struct stp_coll_bcast *b)
 /* Leaders only: tell those below what is small, the biggest subtree first. */
 static void bcast_down(const struct stp_coll_bcast *b, void *data)
 {
-    int vg = stp_coll_bcast_vgroup(b);
+    int vg = stp_coll_bcast_group_from_root(b);
 
     for (int mask = bcast_first_below(b); mask > 0; mask >>= 1)
         if (vg + mask < b->team->plan.n_groups)
@@ -92,14 +92,14 @@ static uint64_t *bcast_here(const struct stp_coll_bcast *b, int mask)
 /* Leaders but the root's, where dest will be written: my dest is free now. */
 static void bcast_say_here(const struct stp_coll_bcast *b)
 {
-    int vg = stp_coll_bcast_vgroup(b), mask = vg & -vg;
+    int vg = stp_coll_bcast_group_from_root(b), mask = vg & -vg;
 
     stp_coll_post(bcast_here(b, mask), b->sequence, stp_coll_bcast_leader(b, vg - mask));
 }
 
 static void bcast_tree(const struct stp_coll_bcast *b)
 {
-    int vg = stp_coll_bcast_vgroup(b);
+    int vg = stp_coll_bcast_group_from_root(b);
 
     if (vg != 0) {
         if (b->team->active_set) bcast_say_here(b);

@@ -220,7 +220,7 @@ struct stp_coll_bcast {
  * The place of my group, counted from the root's; and the world number of the leader of the group
  * at a place, which is the root at place 0.
  */
-int stp_coll_bcast_vgroup(const struct stp_coll_bcast *b);
+int stp_coll_bcast_group_from_root(const struct stp_coll_bcast *b);
 int stp_coll_bcast_leader(const struct stp_coll_bcast *b, int vg);
 
 /*
@@ -242,7 +242,9 @@ void stp_coll_wait_slow(const uint64_t *word, uint64_t value);
 
 static inline void stp_coll_wait(const uint64_t *word, uint64_t value)
 {
-    /* Pairs with the release stores in stp_coll_post() and stp_ofi_cqdata_locked(). */
+    /*
+     * Pairs with the release stores in stp_coll_post() and stp_ofi_cqdata_apply_to_word_locked().
+     */
     if (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) stp_coll_wait_slow(word, value);
 }
 
@@ -290,8 +292,9 @@ static inline void stp_coll_post_node(struct stp_team *team, uint64_t *there, ui
  * and large enough; fatal otherwise. Those outside the window are always large enough, of a team of
  * one, too (ends).
  */
-void stp_coll_check_same_space_slow(struct stp_team *team, const void *dest, const void *source,
-                                    size_t dest_bytes, size_t source_bytes, const char *fn);
+void stp_coll_check_buffers_across_pes_slow(struct stp_team *team, const void *dest,
+                                            const void *source, size_t dest_bytes,
+                                            size_t source_bytes, const char *fn);
 
 static inline void stp_coll_check_ends(const void *dest, const void *source, size_t nbytes,
                                        const char *fn)
@@ -305,7 +308,7 @@ static inline void stp_coll_check(struct stp_team *team, const void *dest, const
                                   size_t dest_bytes, size_t source_bytes, const char *fn)
 {
     if (STP_UNLIKELY(stp_rt.check))
-        stp_coll_check_same_space_slow(team, dest, source, dest_bytes, source_bytes, fn);
+        stp_coll_check_buffers_across_pes_slow(team, dest, source, dest_bytes, source_bytes, fn);
     if (STP_LIKELY(!stp_any_outside())) return;
     stp_check_end(dest, dest_bytes, fn, "dest");
     stp_check_end(source, source_bytes, fn, "source");

@@ -81,7 +81,8 @@ static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64
     for (;;) {
         if (STP_LIKELY(stp_rt.has_fabric)) stp_rt.fabric.progress();
         /*
-         * Both loads pair with the release stores in stp_coll_post() and stp_ofi_cqdata_locked().
+         * Both loads pair with the release stores in stp_coll_post() and
+         * stp_ofi_cqdata_apply_to_word_locked().
          */
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
         stp_yield_and_watch_peers(wait.turns);

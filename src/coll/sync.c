@@ -125,7 +125,10 @@ static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
 
         stp_coll_post(came, word, to);
         stp_coll_wait_far(came, 1);
-        /* Pairs with the release stores in stp_coll_post() and stp_ofi_cqdata_locked(). */
+        /*
+         * Pairs with the release stores in stp_coll_post() and
+         * stp_ofi_cqdata_apply_to_word_locked().
+         */
         if (__atomic_load_n(came, __ATOMIC_ACQUIRE) >= *least) continue;
         *least = __atomic_load_n(came, __ATOMIC_ACQUIRE);
         whose = from;

@@ -12,7 +12,7 @@ static bool coll_reached(const uint64_t *word, uint64_t value)
 {
     /*
      * Pairs with the release stores in stp_coll_post(), stp_coll_post_node() and
-     * stp_ofi_cqdata_locked().
+     * stp_ofi_cqdata_apply_to_word_locked().
      */
     return __atomic_load_n(word, __ATOMIC_ACQUIRE) >= value;
 }

@@ -74,14 +74,14 @@ void stp_space_use(struct stp_space *space, int n)
     pthread_mutex_unlock(&stp_rt.lock);
 }
 
-void stp_space_allow_implicit_use(struct stp_space *space)
+void stp_space_allow_use_without_handle(struct stp_space *space)
 {
     pthread_mutex_lock(&stp_rt.lock);
     space->offered = true;
     pthread_mutex_unlock(&stp_rt.lock);
 }
 
-int stp_space_withdraw_if_unused(struct stp_space *space)
+int stp_space_end_use_without_handle_if_unused(struct stp_space *space)
 {
     int n_users;
 

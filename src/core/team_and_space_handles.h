@@ -153,8 +153,8 @@ void stp_space_use(struct stp_space *space, int n);
  * Who has no handle of a space may use it while the program has one: offer, with all its ranges,
  * and withdraw, unless somebody uses it. How many do.
  */
-void stp_space_allow_implicit_use(struct stp_space *space);
-int stp_space_withdraw_if_unused(struct stp_space *space);
+void stp_space_allow_use_without_handle(struct stp_space *space);
+int stp_space_end_use_without_handle_if_unused(struct stp_space *space);
 
 /* The live space behind a handle; fatal, naming fn and the argument, when it is none. */
 struct stp_space *stp_space_check(shmem_space_t handle, const char *fn, const char *argument);

@@ -13,7 +13,7 @@
 void stp_hang_publish_wait(const struct stp_wait_subject *subject);
 
 /* A wait of the fabric in which nothing completes: as struct stp_core has it. */
-void stp_hang_on_fabric_stall(unsigned looks, int pe);
+void stp_hang_publish_fabric_wait_if_due(unsigned looks, int pe);
 
 /*
  * The collective, the team and the PE ahead, from the word that is waited for

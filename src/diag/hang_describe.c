@@ -112,7 +112,7 @@ void stp_hang_publish_wait(const struct stp_wait_subject *subject)
     stp_wait_state_publish(&note, stp_hang_report);
 }
 
-void stp_hang_on_fabric_stall(unsigned looks, int pe)
+void stp_hang_publish_fabric_wait_if_due(unsigned looks, int pe)
 {
     const struct stp_wait wait = {.turns = looks * STP_WAIT_TURNS};
 

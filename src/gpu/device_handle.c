@@ -133,7 +133,7 @@ static char *words_make(struct stp_device_handle *handle, shmem_team_t team, siz
 
 /* ---- making and ending ---------------------------------------------------------------------- */
 
-void stp_device_handle_free_records(struct stp_device_handle *handle)
+void stp_device_handle_free_host_records(struct stp_device_handle *handle)
 {
     free(handle->used);
     free(handle->bases);
@@ -157,7 +157,7 @@ static struct stp_device_handle *handle_new(const struct stp_team *team,
     handle->served = calloc(n_rings, sizeof(*handle->served));
     if (handle->used == NULL || handle->bases == NULL || handle->pes == NULL ||
         handle->served == NULL) {
-        stp_device_handle_free_records(handle);
+        stp_device_handle_free_host_records(handle);
         return NULL;
     }
     for (int i = 0; i < team->n_pes; i++)
@@ -255,7 +255,7 @@ static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t
     if (failed != 0) stp_error("%s: no memory for a handle", stp_public_name(fn));
     if (handle != NULL && failed == 0) words = words_make(handle, team_handle, layout.nbytes, fn);
     if (words == NULL) { /* on all members */
-        if (handle != NULL) stp_device_handle_free_records(handle);
+        if (handle != NULL) stp_device_handle_free_host_records(handle);
         return NULL;
     }
     handle_share(handle, team);
@@ -269,7 +269,7 @@ static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t
     handle_keep(handle);
     stp_space_free(handle->words, words, fn);
     (void)pshmem_space_destroy(stp_space_handle(handle->words));
-    stp_device_handle_free_records(handle);
+    stp_device_handle_free_host_records(handle);
     return NULL;
 }
 
@@ -319,7 +319,7 @@ int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
     stp_space_free(words, memory, __func__); /* with a sync of the members: all have ended it */
     handle_keep(record);
     (void)pshmem_space_destroy(stp_space_handle(words));
-    stp_device_handle_free_records(record);
+    stp_device_handle_free_host_records(record);
     memset(handle, 0, sizeof(*handle));
     return 0;
 }

@@ -31,7 +31,7 @@ struct stp_device_handle {
 };
 
 /* What the host keeps of a handle, whose words and context have gone, or go (device_handle.c). */
-void stp_device_handle_free_records(struct stp_device_handle *handle);
+void stp_device_handle_free_host_records(struct stp_device_handle *handle);
 
 /* ---- what lies where (device_table.c) --------------------------------------------- */
 

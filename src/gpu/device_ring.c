@@ -327,7 +327,7 @@ void stp_device_handles_stop_and_free(void)
         struct stp_device_handle *handle = ring.first;
 
         ring.first = handle->next;
-        stp_device_handle_free_records(handle);
+        stp_device_handle_free_host_records(handle);
     }
     pthread_mutex_unlock(&ring.lock);
     pthread_mutex_unlock(&ring.life);

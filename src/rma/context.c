@@ -91,7 +91,7 @@ void stp_ctx_internal_quiet(void)
 }
 
 /* Every proxy thread has stopped: no copy is under way any more. */
-void stp_ctx_close_internal_queues(void)
+void stp_ctx_close_internal_copy_queues(void)
 {
     for (size_t i = 0; i < STP_COUNT(ctx_internal); i++)
         stp_copy_close(ctx_internal[i]);

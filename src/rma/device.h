@@ -34,7 +34,7 @@ static inline const struct stp_kind *stp_device_of(const void *ptr)
 static inline bool stp_on_device(const void *dest, const void *source)
 {
     if (STP_UNLIKELY(__atomic_load_n(&stp_private_n, __ATOMIC_RELAXED) != 0) &&
-        (stp_private_contains(dest) || stp_private_contains(source)))
+        (stp_adopted_private_contains(dest) || stp_adopted_private_contains(source)))
         return true;
     return STP_UNLIKELY(stp_win.devices) &&
            (stp_device_kind_of(dest) != NULL || stp_device_kind_of(source) != NULL);
@@ -115,7 +115,7 @@ bool stp_fragment_next(struct stp_fragments *fragments, struct stp_fragment *fra
  * Have the allocation of private memory of the kind registered with the fabric, for the operations
  * that this thread issues until release; -1: it cannot be.
  */
-int stp_device_mr_make_current(const struct stp_kind *kind, const void *ptr, size_t nbytes);
+int stp_device_mr_acquire_for_thread(const struct stp_kind *kind, const void *ptr, size_t nbytes);
 void stp_device_mr_end_current(int number); /* -1 is fine */
 void stp_device_mr_fini(void);
 
@@ -166,7 +166,7 @@ void stp_stage_server_stop(void);
  * In a job that is being aborted: has the proxy thread left, after a short wait? Then nobody
  * serves.
  */
-bool stp_stage_server_abandon(void);
+bool stp_stage_server_try_stop_on_abort(void);
 
 /*
  * Look whether requests came through the fabric; wakes the proxy thread. Never blocks. Any thread.

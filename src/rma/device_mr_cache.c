@@ -93,7 +93,7 @@ static int buffer_make_locked(const struct stp_kind *kind, const struct stp_allo
     return number;
 }
 
-int stp_device_mr_make_current(const struct stp_kind *kind, const void *ptr, size_t nbytes)
+int stp_device_mr_acquire_for_thread(const struct stp_kind *kind, const void *ptr, size_t nbytes)
 {
     struct stp_allocation wanted;
     int number = -1;

@@ -274,13 +274,13 @@ _Noreturn static void end_with(int status)
     struct timespec grace = {.tv_sec = GRACE_S};
 
     end_status = status;
-    stp_flush(end_late);
+    stp_flush_stdio_before_exit(end_late);
     while (nanosleep(&grace, &grace) != 0 && errno == EINTR)
         continue;
     _exit(status);
 }
 
-void stp_peer_on_closing_or_job_end(const struct stp_notice *notice)
+void stp_peer_relay_closing_or_job_end(const struct stp_notice *notice)
 {
     static bool ending;
 
@@ -290,7 +290,7 @@ void stp_peer_on_closing_or_job_end(const struct stp_notice *notice)
                /* Pairs with the same call of other threads: one of them reports. */
                !__atomic_exchange_n(&ending, true, __ATOMIC_SEQ_CST)) {
         stp_debug("the job ends with status %d: pe %d has said so", notice->status, notice->pe);
-        stp_boot_set_ended(notice->status);
+        stp_boot_publish_job_ended(notice->status);
         stp_rt.fabric.tell(notice);
         end_with(notice->status);
     }
@@ -303,7 +303,7 @@ void stp_peer_tell_job_end(int status)
     if (status != 0 && (status & 0xff) == 0) status = 1; /* all that a shell can see */
     status &= 0xff;
     notice.status = status;
-    stp_boot_set_ended(status);
+    stp_boot_publish_job_ended(status);
     if (stp_rt.has_fabric) stp_rt.fabric.tell(&notice);
 }
 

@@ -37,7 +37,7 @@ void stp_peer_meet_at_job_end(enum stp_pe_exit how, stp_watch_meet_fn *meet);
 
 /* Tell all PEs that the job ends with status. From anywhere, signal handlers too. */
 void stp_peer_tell_job_end(int status);
-void stp_peer_on_closing_or_job_end(
+void stp_peer_relay_closing_or_job_end(
     const struct stp_notice *notice); /* as struct stp_core has it */
 
 #endif /* STP_PEER_LIVENESS_AND_JOB_END_H */

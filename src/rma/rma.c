@@ -31,7 +31,7 @@ static bool rma_fabric_reaches(const struct stp_kind *kind, const void *buffer,
     if (STP_LIKELY(kind == NULL)) return true;
     space = stp_space_lookup(buffer, &offset);
     if (space != NULL && space->registered) return true;
-    if (rows->n == 1) *held = stp_device_mr_make_current(kind, buffer, rows->width);
+    if (rows->n == 1) *held = stp_device_mr_acquire_for_thread(kind, buffer, rows->width);
     return *held >= 0;
 }
 

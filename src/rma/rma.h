@@ -95,7 +95,7 @@ void stp_ctx_close_stream(void);
 void stp_ctx_init(void);
 void stp_ctx_close_default(void);
 void stp_ctx_internal_quiet(void);
-void stp_ctx_close_internal_queues(void);
+void stp_ctx_close_internal_copy_queues(void);
 void stp_ctx_internal_fini(void);
 
 /* Destroy the shareable contexts of a team that is going away. */
@@ -302,12 +302,12 @@ static inline unsigned stp_cmp_outcomes(int cmp, const char *fn)
 }
 
 /* What adapters of peers wrote to device memory is visible: after a signal or a sync. */
-void stp_show_peers_device_writes_slow(void);
+void stp_flush_rdma_writes_to_device_slow(void);
 
 static inline void stp_remote_flush(void)
 {
     if (STP_UNLIKELY(__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED)))
-        stp_show_peers_device_writes_slow();
+        stp_flush_rdma_writes_to_device_slow();
 }
 
 #endif /* STP_RMA_H */

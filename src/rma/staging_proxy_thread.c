@@ -129,8 +129,8 @@ static void proxy_sleep(struct stage_mailbox *box)
     __atomic_store_n(&box->sleeping, 1, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     /*
-     * Pairs with the stores in stp_stage_server_stop() and stp_stage_server_abandon(), which ring
-     * after them.
+     * Pairs with the stores in stp_stage_server_stop() and stp_stage_server_try_stop_on_abort(),
+     * which ring after them.
      */
     if (!proxy_has_work(box) && !__atomic_load_n(&proxy.stop, __ATOMIC_SEQ_CST))
         (void)stp_sleep_on(&box->rings, seen);
@@ -157,7 +157,7 @@ static void *proxy_main(void *arg)
             proxy_sleep(box);
         }
     }
-    /* Pairs with the loads in stp_stage_server_abandon(). */
+    /* Pairs with the loads in stp_stage_server_try_stop_on_abort(). */
     __atomic_store_n(&proxy.left, true, __ATOMIC_SEQ_CST);
     return NULL;
 }
@@ -221,7 +221,7 @@ void stp_stage_server_stop(void)
 
 #define PROXY_HALT_MS 100
 
-bool stp_stage_server_abandon(void)
+bool stp_stage_server_try_stop_on_abort(void)
 {
     /* Pairs with the stores in stp_stage_server_start() and stp_stage_server_stop(). */
     if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) return true;

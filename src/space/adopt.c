@@ -21,7 +21,7 @@ int pshmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int fl
         *space = SHMEM_SPACE_INVALID;
     stp_kind_begin();
     if (stp_space_adopt(team, addr, nbytes, &adopt, space == NULL, &made, __func__) != 0) return 1;
-    stp_space_allow_implicit_use(made);
+    stp_space_allow_use_without_handle(made);
     *space = stp_space_handle(made);
     return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Creating spaces: every PE checks (config.c), then all agree, so that all return the same. Nothing
- * is assumed equal that was not compared, and whoever has no such memory is told from whoever made
- * a mistake. Design: docs/design/spaces.md.
+ * Creating spaces: every PE checks (create_argument_check.c), then all agree, so that all return
+ * the same. Nothing is assumed equal that was not compared, and whoever has no such memory is told
+ * from whoever made a mistake. Design: docs/design/spaces.md.
  */
 #include "create_internal.h"
 
@@ -536,7 +536,7 @@ static int create_public(const shmem_space_config_t *config, const shmemx_space_
     if (team != NULL) *team = SHMEM_TEAM_INVALID;
     if (stp_space_make(config, attr, wrong, &made, &made_team, fn) != 0) return 1;
     if (made == NULL) return 0;
-    stp_space_allow_implicit_use(made);
+    stp_space_allow_use_without_handle(made);
     *space = stp_space_handle(made);
     *team = stp_team_handle(made_team);
     if (stp_env.spaces_table && stp_rt.pe == 0) pshmemx_space_print(2);

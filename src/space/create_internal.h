@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One creation of a space on its way: what config.c checks on this PE, and create.c agrees on with
- * the others.
+ * One creation of a space on its way: what create_argument_check.c checks on this PE, and create.c
+ * agrees on with the others.
  */
 #ifndef STP_SPACE_CREATE_INTERNAL_H
 #define STP_SPACE_CREATE_INTERNAL_H

@@ -71,11 +71,11 @@ int pshmem_space_destroy(shmem_space_t handle)
                                                 : "a space made by SHMEM_ENABLE_<KIND>");
         return 1;
     }
-    facts[0] = here = stp_space_withdraw_if_unused(space);
+    facts[0] = here = stp_space_end_use_without_handle_if_unused(space);
     facts[1] = destroy_look_gone(space);
     stp_coll_agree(space->team, facts, 2);
     if (facts[0] != 0) {
-        stp_space_allow_implicit_use(space);
+        stp_space_allow_use_without_handle(space);
         if (here > 0)
             stp_error("shmem_space_destroy: %d teams, contexts and handles of kernels hold space "
                       "%u: destroy them first",

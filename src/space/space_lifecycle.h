@@ -13,8 +13,8 @@
  * The internal, data and default spaces; the last two are registered with the fabric too.
  * on_change is called for each space that has been made (by 1) or is about to be destroyed (-1).
  */
-void stp_space_make_first(struct stp_pe_info *pe_info,
-                          void (*on_change)(const struct stp_space *space, int by));
+void stp_space_make_internal_data_heap(struct stp_pe_info *pe_info,
+                                       void (*on_change)(const struct stp_space *space, int by));
 void stp_space_notify_change(const struct stp_space *space, int by); /* calls it */
 void stp_space_attach(void);            /* peers' parts of the default space; after the exchange */
 void stp_space_finish_heap_setup(void); /* once the world team stands */

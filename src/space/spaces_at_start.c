@@ -46,7 +46,7 @@ static struct stp_space_params space_params(size_t nbytes)
 
 static void space_init_internal(struct stp_fabric_region *mine)
 {
-    size_t nbytes = stp_coll_lay_out_internal(stp_window_capacity());
+    size_t nbytes = stp_coll_lay_out_internal(stp_window_bytes_for_spaces());
     struct stp_space_params params = space_params(nbytes);
     struct stp_space *space = stp_space_prepare(stp_kind_find(SHMEM_DEVICE_CPU), nbytes);
     struct stp_part_export share;
@@ -69,7 +69,7 @@ static struct stp_space *space_prepare_part(const struct stp_data_segment_part *
     space->number = STP_SPACE_DATA;
     space->base = part->base;
     space->at = part->at;
-    stp_space_allow_implicit_use(space);
+    stp_space_allow_use_without_handle(space);
     return space;
 }
 
@@ -152,8 +152,8 @@ static void space_init_heap(struct stp_pe_info *pe_info)
 
 static void (*space_on_change)(const struct stp_space *space, int by);
 
-void stp_space_make_first(struct stp_pe_info *pe_info,
-                          void (*on_change)(const struct stp_space *space, int by))
+void stp_space_make_internal_data_heap(struct stp_pe_info *pe_info,
+                                       void (*on_change)(const struct stp_space *space, int by))
 {
     space_on_change = on_change;
     space_init_internal(&pe_info->regions[STP_SPACE_INTERNAL]);
@@ -246,7 +246,7 @@ void stp_space_finish_heap_setup(void)
     space_admit_heap(heap);
     space_measure_heap(heap);
     space_pin_heap(heap);
-    stp_space_allow_implicit_use(heap);
+    stp_space_allow_use_without_handle(heap);
     stp_space_notify_change(heap, 1);
     if (heap->host) return;
     if (heap->on_fabric) __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
@@ -293,7 +293,7 @@ void stp_space_create_env(void)
                       "(SHMEM_%s_SYMMETRIC_SIZE) cannot be made",
                       stp_space_type_name(type), config.size, stp_space_type_name(type));
         if (space == NULL) continue;
-        stp_space_allow_implicit_use(space);
+        stp_space_allow_use_without_handle(space);
         space->permanent = true;
         team->predefined = true;
         team->handle = (shmem_team_t)((uintptr_t)SHMEM_TEAM_CPU + (uintptr_t)type);

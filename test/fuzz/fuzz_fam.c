@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
     FUZZ_CHECK(fd >= 0 && ftruncate(fd, (off_t)(params.n_units * FAM_ALIGN)) == 0);
     if (params.n_units > 0 && nbytes > 0)
         FUZZ_CHECK(pwrite(fd, data, nbytes, 0) == (ssize_t)nbytes);
-    FUZZ_CHECK(stp_fam_pool_init_and_lock(&pool, fd, "pool", "pool", params.choices & DEVICE) == 0);
+    FUZZ_CHECK(stp_fam_pool_lock_file(&pool, fd, "pool", "pool", params.choices & DEVICE) == 0);
     rc = stp_fam_pool_map_superblock_locked(&pool, params.n_units * FAM_ALIGN);
     if (rc == 0) rc = stp_fam_pool_prepare_locked(&pool);
     FUZZ_CHECK(rc == 0 || rc == -EINVAL || rc == -EUCLEAN || rc == -ENOSPC);

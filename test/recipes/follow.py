@@ -116,7 +116,7 @@ static int sample_probe(const struct stp_space_params *params, char *why, size_t
 
 static int sample_admit(const struct stp_space_params *params)
 {
-    return stp_cpu_fits(params, "sample");
+    return stp_cpu_check_fits_ram_and_cgroup(params, "sample");
 }
 
 static bool sample_describe(int i, char *text, size_t len)

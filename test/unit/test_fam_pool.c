@@ -358,10 +358,10 @@ TEST(locked_for_ever)
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)FAM_ALIGN, .l_len = 0};
     int fd = open(path, O_RDWR | O_CLOEXEC);
 
-    ck_assert_int_eq(stp_fam_pool_init_and_lock(&one, fd, path, path, false), 0);
+    ck_assert_int_eq(stp_fam_pool_lock_file(&one, fd, path, path, false), 0);
     stp_fam_pool_unlock(&one);
     fd = open(path, O_RDWR | O_CLOEXEC);
-    ck_assert_int_eq(stp_fam_pool_init_and_lock(&two, fd, path, path, false), 0);
+    ck_assert_int_eq(stp_fam_pool_lock_file(&two, fd, path, path, false), 0);
     ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &parts), 0);
     one.patience_ms = 20;
     capture_begin(&said);

@@ -449,7 +449,7 @@ static void flush_late(void)
     pthread_barrier_init(&ready, NULL, 2);
     pthread_create(&thread, NULL, hold_stdout, &ready);
     pthread_barrier_wait(&ready);
-    stp_flush(late);
+    stp_flush_stdio_before_exit(late);
     _exit(1);
 }
 

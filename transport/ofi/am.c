@@ -83,7 +83,7 @@ struct stp_ofi_req *stp_ofi_amo_message_prepare(const struct stp_target *dest,
     return req;
 }
 
-ssize_t stp_ofi_message_post(struct stp_ofi_req *req)
+ssize_t stp_ofi_am_try_send(struct stp_ofi_req *req)
 {
     struct stp_ofi_endpoint *endpoint = req->pool->endpoint;
     fi_addr_t addr = stp_ofi_addr(endpoint, req->pe);
@@ -393,7 +393,7 @@ void stp_ofi_inbox_unregister(void)
         fi_cancel(&stp_ofi.main.ep->fid, &box_at(i)->work.fi);
     /* A provider that does not give them back loses them with the endpoint. */
     for (int i = 0; i < CANCEL_POLLS && inbox_is_used(); i++)
-        stp_ofi_drain(&stp_ofi.main);
+        stp_ofi_poll_cq_once(&stp_ofi.main);
     fi_close(&am.mr->fid);
     am.mr = NULL;
 }

@@ -80,7 +80,7 @@ struct stp_ofi_req *stp_ofi_amo_message_prepare(const struct stp_target *dest,
                                                 enum stp_fabric_amo op, size_t size,
                                                 const void *operand, const void *compare,
                                                 void *result);
-ssize_t stp_ofi_message_post(struct stp_ofi_req *req);
+ssize_t stp_ofi_am_try_send(struct stp_ofi_req *req);
 
 /*
  * A wait lasts: end the job when a message was lost with a connection. Providers do not tell of

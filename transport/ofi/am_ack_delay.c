@@ -61,7 +61,7 @@ static bool ack_is_due(uint32_t due, uint32_t now)
     return (int32_t)(now - due) >= 0;
 }
 
-bool stp_ofi_ack_due(void)
+bool stp_ofi_delayed_ack_timed_out(void)
 {
     return stp_ofi_ack_any() &&
            ack_is_due(__atomic_load_n(&acks.due, __ATOMIC_RELAXED), drains_now());

@@ -21,7 +21,7 @@ bool stp_ofi_ack_any(void);
 bool stp_ofi_ack_urgent(void);
 
 /* Has one been delayed for as long as it may be? */
-bool stp_ofi_ack_due(void);
+bool stp_ofi_delayed_ack_timed_out(void);
 
 /* Which to send, by drains until they are due. */
 enum stp_ofi_ack_send {

@@ -275,8 +275,8 @@ static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx);
 
 static void batch_drain_for(const struct stp_fabric_ctx *ctx)
 {
-    stp_ofi_drain(&stp_ofi.main);
-    if (ctx->endpoint != &stp_ofi.main) stp_ofi_drain(ctx->endpoint);
+    stp_ofi_poll_cq_once(&stp_ofi.main);
+    if (ctx->endpoint != &stp_ofi.main) stp_ofi_poll_cq_once(ctx->endpoint);
 }
 
 static struct stp_ofi_req *spare_for(struct stp_fabric_ctx *ctx, const struct load *load)
@@ -488,7 +488,8 @@ struct stp_ofi_batch *stp_ofi_batch_prepare(struct stp_fabric_ctx *ctx, size_t t
     return wanted ? batch_of(ctx) : NULL;
 }
 
-void stp_ofi_batch_switch(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch, size_t total_ops)
+void stp_ofi_batch_start_or_stop(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch,
+                                 size_t total_ops)
 {
     if (batch != NULL) {
         pthread_mutex_lock(&batch->lock);

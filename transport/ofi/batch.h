@@ -88,8 +88,8 @@ void stp_ofi_batch_flush_aged(bool all, bool may_block);
  * it, or, with NULL, nothing.
  */
 struct stp_ofi_batch *stp_ofi_batch_prepare(struct stp_fabric_ctx *ctx, size_t total_ops);
-void stp_ofi_batch_switch(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch,
-                          size_t total_ops);
+void stp_ofi_batch_start_or_stop(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch,
+                                 size_t total_ops);
 void stp_ofi_batch_free(struct stp_fabric_ctx *ctx);
 
 #endif /* STP_OFI_BATCH_H */

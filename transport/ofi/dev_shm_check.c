@@ -25,7 +25,7 @@
 static int check_directory(void)
 {
     for (int pe = 0; pe < stp_ofi.core->n_pes; pe++) {
-        if (stp_ofi_shm_of(pe) == stp_ofi_shm_here()) continue;
+        if (stp_ofi_dev_shm_id_of_pe(pe) == stp_ofi_shm_here()) continue;
         stp_ofi.core->log(STP_LOG_ERROR,
                           "fabric: pe %d has another " DIRECTORY " than this pe, and shm keeps its "
                           "files there: let them share it (containers: --ipc=host), or set "
@@ -75,7 +75,7 @@ static void check_room(void)
     close(fd);
 }
 
-int stp_ofi_shm_check(void)
+int stp_ofi_shm_check_same_dev_shm(void)
 {
     int rc = check_directory();
 

@@ -220,7 +220,7 @@ static int open_with(const struct stp_core *core, struct fi_info *info, const ch
     stp_ofi.wait_fd = -1;
     settle(core);
     rc = open_all(why);
-    if (rc != 0) stp_ofi_domain_endpoint_close();
+    if (rc != 0) stp_ofi_close_endpoint_domain_fabric();
     return rc;
 }
 
@@ -276,7 +276,7 @@ int stp_ofi_domain_endpoint_open(const struct stp_core *core, const struct fi_in
     return rc;
 }
 
-void stp_ofi_domain_endpoint_close(void)
+void stp_ofi_close_endpoint_domain_fabric(void)
 {
     stp_ofi_failure_close();
     stp_ofi_endpoint_close(&stp_ofi.main);
@@ -312,7 +312,8 @@ int stp_ofi_connect(const void *addrs)
     stp_ofi.spin = choose_spin(core, crowded);
     if (crowded) stp_yield_turns = STP_YIELD_CROWDED;
     stp_ofi.world = addrs;
-    if (stp_ofi_is(stp_ofi.info, STP_OFI_SHM) && (rc = stp_ofi_shm_check()) != 0) return rc;
+    if (stp_ofi_is(stp_ofi.info, STP_OFI_SHM) && (rc = stp_ofi_shm_check_same_dev_shm()) != 0)
+        return rc;
     if (stp_ofi.by_sockets)
         stp_ofi_socket_sleep_set_peers(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
     rc = stp_ofi_endpoint_connect(&stp_ofi.main);

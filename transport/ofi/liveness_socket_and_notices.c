@@ -145,7 +145,7 @@ bool stp_ofi_speaks_ip(void)
 /* The progress thread asks, and who ends the job: as soon as the sockets are open. */
 static bool is_connected(void)
 {
-    /* Pairs with the release store in stp_ofi_liveness_set_known(). */
+    /* Pairs with the release store in stp_ofi_liveness_set_addrs_known(). */
     return __atomic_load_n(&life.connected, __ATOMIC_ACQUIRE);
 }
 
@@ -264,7 +264,7 @@ void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out)
     memcpy(mine_out, &line, sizeof(line));
 }
 
-uint64_t stp_ofi_shm_of(int pe)
+uint64_t stp_ofi_dev_shm_id_of_pe(int pe)
 {
     struct stp_ofi_liveness_addr line = published_by(pe);
     uint64_t there;
@@ -273,7 +273,7 @@ uint64_t stp_ofi_shm_of(int pe)
     return there;
 }
 
-void stp_ofi_liveness_set_known(void)
+void stp_ofi_liveness_set_addrs_known(void)
 {
     /* Pairs with the acquire in is_connected(): who sees it sees the addresses. */
     __atomic_store_n(&life.connected, true, __ATOMIC_RELEASE);

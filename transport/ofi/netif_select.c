@@ -168,7 +168,7 @@ static void list_interfaces(char *text, size_t size)
     freeifaddrs(all);
 }
 
-int stp_ofi_netif_check(const struct fi_info *infos, const struct stp_core *core)
+int stp_ofi_netif_check_env_matches(const struct fi_info *infos, const struct stp_core *core)
 {
     char text[512];
 

@@ -250,7 +250,7 @@ const char *stp_ofi_netif_unreachable(const struct fi_info *info, const struct s
 int stp_ofi_netif_place_in_job_order(const struct fi_info *info, const struct stp_core *core);
 
 /* -EINVAL, logged with what there is, when SHMEM_OFI_INTERFACE names none of the infos. */
-int stp_ofi_netif_check(const struct fi_info *infos, const struct stp_core *core);
+int stp_ofi_netif_check_env_matches(const struct fi_info *infos, const struct stp_core *core);
 
 /* Endpoints (domain_endpoint.c). */
 
@@ -260,7 +260,7 @@ int stp_ofi_netif_check(const struct fi_info *infos, const struct stp_core *core
  */
 int stp_ofi_domain_endpoint_open(const struct stp_core *core, const struct fi_info *info,
                                  const char **why);
-void stp_ofi_domain_endpoint_close(void);
+void stp_ofi_close_endpoint_domain_fabric(void);
 int stp_ofi_make_published_address(unsigned char *addr, size_t *addr_len);
 int stp_ofi_connect(const void *addrs);
 
@@ -491,7 +491,7 @@ void stp_ofi_post_or_defer_locked(struct stp_ofi_endpoint *endpoint, struct stp_
 void stp_ofi_message_part_done_locked(struct stp_ofi_req *req);
 
 /* Read completions, serve peers; returns how many, 0 also when another thread is at it. */
-int stp_ofi_drain(struct stp_ofi_endpoint *endpoint);
+int stp_ofi_poll_cq_once(struct stp_ofi_endpoint *endpoint);
 
 /* Drain every endpoint with something to do. */
 int stp_ofi_poll_all_queues(void);
@@ -564,14 +564,14 @@ void stp_ofi_put_notify(struct stp_fabric_ctx *ctx, const struct stp_target *des
  */
 bool stp_ofi_cqdata_pack(const struct stp_target *word, uint64_t value, enum stp_fabric_amo op,
                          uint64_t *data);
-void stp_ofi_cqdata_locked(uint64_t data);
+void stp_ofi_cqdata_apply_to_word_locked(uint64_t data);
 
 /* A request for one fragment of a local buffer, ready to post but for what it counts on. */
-struct stp_ofi_req *stp_ofi_fragment_req_prepare(struct stp_ofi_endpoint *endpoint,
-                                                 enum stp_ofi_kind kind,
-                                                 const struct stp_target *target,
-                                                 const struct stp_ofi_fragments *fragments,
-                                                 const void *local, size_t nbytes);
+struct stp_ofi_req *stp_ofi_req_prepare_one_fragment(struct stp_ofi_endpoint *endpoint,
+                                                     enum stp_ofi_kind kind,
+                                                     const struct stp_target *target,
+                                                     const struct stp_ofi_fragments *fragments,
+                                                     const void *local, size_t nbytes);
 
 /*
  * Put or get nbytes in fragments counted on *pending, which the caller has raised by their number.

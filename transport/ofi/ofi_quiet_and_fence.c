@@ -35,7 +35,7 @@ static bool is_done(struct stp_fabric_ctx *ctx)
 /* Its targets hold the answers back, and what else they might do first is up to the program. */
 static void ask_for_answers(struct stp_fabric_ctx *ctx)
 {
-    stp_ofi_drain(&stp_ofi.main);
+    stp_ofi_poll_cq_once(&stp_ofi.main);
     if (!is_done(ctx)) stp_ofi_request_acks();
 }
 
@@ -264,5 +264,5 @@ void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops)
 
     /* Fences before did not wait: what they parted from batches has to be over. */
     if (was_in_order && !stp_ofi_in_order(ctx)) stp_ofi_quiet(ctx);
-    stp_ofi_batch_switch(ctx, made, total_ops);
+    stp_ofi_batch_start_or_stop(ctx, made, total_ops);
 }

@@ -29,11 +29,11 @@ static struct stp_ofi_req *fragment_copied(struct stp_ofi_endpoint *endpoint,
     return req;
 }
 
-struct stp_ofi_req *stp_ofi_fragment_req_prepare(struct stp_ofi_endpoint *endpoint,
-                                                 enum stp_ofi_kind kind,
-                                                 const struct stp_target *target,
-                                                 const struct stp_ofi_fragments *fragments,
-                                                 const void *local, size_t nbytes)
+struct stp_ofi_req *stp_ofi_req_prepare_one_fragment(struct stp_ofi_endpoint *endpoint,
+                                                     enum stp_ofi_kind kind,
+                                                     const struct stp_target *target,
+                                                     const struct stp_ofi_fragments *fragments,
+                                                     const void *local, size_t nbytes)
 {
     struct stp_ofi_req *req;
 
@@ -67,7 +67,7 @@ void stp_ofi_post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind
             size_t left = stp_ofi_extent_left(more, at.offset);
             if (left < n) n = left;
         }
-        req = stp_ofi_fragment_req_prepare(endpoint, kind, &at, fragments, from, n);
+        req = stp_ofi_req_prepare_one_fragment(endpoint, kind, &at, fragments, from, n);
         stp_ofi_count_on(req, pending);
         req->then = then;
         stp_ofi_post_until_accepted(req);
@@ -108,7 +108,7 @@ static void put_whole(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
 {
     struct stp_ofi_fragments one = {.size = nbytes, .n = 1, .copied = copied};
     struct stp_ofi_req *req =
-        stp_ofi_fragment_req_prepare(ctx->endpoint, STP_OFI_WRITE, dest, &one, source, nbytes);
+        stp_ofi_req_prepare_one_fragment(ctx->endpoint, STP_OFI_WRITE, dest, &one, source, nbytes);
 
     req->batch = batch;
     stp_ofi_count_on_ctx(req, ctx);

@@ -106,7 +106,8 @@ void stp_ofi_put_notify(struct stp_fabric_ctx *ctx, const struct stp_target *des
         return;
     }
     one = stp_ofi_cut(STP_OFI_WRITE, dest, source, nbytes);
-    req = stp_ofi_fragment_req_prepare(ctx->endpoint, STP_OFI_WRITE, dest, &one, source, nbytes);
+    req =
+        stp_ofi_req_prepare_one_fragment(ctx->endpoint, STP_OFI_WRITE, dest, &one, source, nbytes);
     req->has_word = true;
     req->word = data;
     stp_ofi_count_on_ctx(req, ctx);

@@ -87,7 +87,7 @@ static void report(const struct stp_core *core, const struct stp_ofi_choice *cho
         core->log(STP_LOG_DEBUG, "fabric: %s on %s: %s (%s)", provider_of(choice),
                   domain_of(choice), i == used ? "used" : "not used", choice->refused);
     }
-    if (core->report != NULL) stp_ofi_report_absent_providers(core, choices, n);
+    if (core->report != NULL) stp_ofi_report_providers_without_info(core, choices, n);
 }
 
 static const char *or_any(const char *name)
@@ -202,7 +202,7 @@ static void close_all(void)
     stp_ofi_user_buffers_close();
     stp_ofi_region_remove_all();
     stp_ofi_extra_endpoints_close();
-    stp_ofi_domain_endpoint_close();
+    stp_ofi_close_endpoint_domain_fabric();
     pthread_mutex_destroy(&stp_ofi.endpoints_lock);
 }
 

@@ -476,7 +476,7 @@ void stp_ofi_failure_connect(void)
         health.links[i] = (struct link){.state = LINK_FREE, .fd = -1};
     if (!atfork) atfork = pthread_atfork(NULL, NULL, links_free) == 0;
     if (n_pes > 1) {
-        stp_ofi_liveness_set_known();
+        stp_ofi_liveness_set_addrs_known();
         health.links[0] = (struct link){.state = LINK_WAITING, .pe = next, .fd = -1};
         link_start(&health.links[0]);
         await_first_locked(&health.links[0]);

@@ -28,10 +28,10 @@ struct stp_ofi_liveness_addr {
 /* PEs of one host publish there which directory of shm they see. */
 #define STP_OFI_SHM_DIRECTORY "/dev/shm"
 uint64_t stp_ofi_shm_here(void);
-uint64_t stp_ofi_shm_of(int pe);
+uint64_t stp_ofi_dev_shm_id_of_pe(int pe);
 
 /* All addresses are known: can this PE reach the others by shm? 0, or logged; so is little room. */
-int stp_ofi_shm_check(void);
+int stp_ofi_shm_check_same_dev_shm(void);
 
 /* Nothing could be opened: log why shm may be missing, if that is so. */
 void stp_ofi_shm_explain_failure(const struct stp_core *core);
@@ -43,7 +43,7 @@ void stp_ofi_shm_explain_failure(const struct stp_core *core);
 void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out);
 
 /* All liveness sockets are known: the last bytes of each PE's entry in stp_ofi.world. */
-void stp_ofi_liveness_set_known(void);
+void stp_ofi_liveness_set_addrs_known(void);
 void stp_ofi_liveness_close_own_sockets(void);
 
 /* How PE pe's liveness socket is reached; family NONE: it has none, or is not known yet. */

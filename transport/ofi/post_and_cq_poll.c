@@ -118,7 +118,7 @@ ssize_t stp_ofi_post_once(struct stp_ofi_req *req)
 
     if (STP_UNLIKELY(req->n_pieces > 0)) return post_pieces(endpoint, req);
     if (req->work.kind <= STP_OFI_READ) return post_rma(endpoint, req);
-    if (STP_UNLIKELY(req->work.kind > STP_OFI_COMPARE)) return stp_ofi_message_post(req);
+    if (STP_UNLIKELY(req->work.kind > STP_OFI_COMPARE)) return stp_ofi_am_try_send(req);
     return STP_UNLIKELY(stp_ofi.may_lose_amo) ? post_forgotten(endpoint, req)
                                               : post_atomic(endpoint, req);
 }
@@ -322,7 +322,7 @@ static void complete_locked(struct stp_ofi_endpoint *endpoint,
         struct stp_ofi_work *work = entries[i].op_context;
 
         if (STP_UNLIKELY((entries[i].flags & FI_REMOTE_CQ_DATA) != 0))
-            stp_ofi_cqdata_locked(entries[i].data); /* no operation of this PE's */
+            stp_ofi_cqdata_apply_to_word_locked(entries[i].data); /* no operation of this PE's */
         else if (STP_LIKELY(work->kind < STP_OFI_MESSAGE || work->kind == STP_OFI_ANSWER))
             finish_locked(endpoint, &list, (struct stp_ofi_req *)work);
         else if (work->kind != STP_OFI_INBOX)
@@ -373,7 +373,7 @@ void stp_ofi_set_job_ending(void)
         stp_ofi_ack_flush(STP_OFI_ACK_ALL); /* or a drain by another thread does */
 }
 
-int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
+int stp_ofi_poll_cq_once(struct stp_ofi_endpoint *endpoint)
 {
     struct fi_cq_data_entry entries[BATCH];
     bool again, ack_due;
@@ -384,7 +384,7 @@ int stp_ofi_drain(struct stp_ofi_endpoint *endpoint)
     __atomic_store_n(&endpoint->draining, true, __ATOMIC_RELAXED);
     /* libfabric 1.17: TCP takes an old EAGAIN for the reason of an end of file, never closes. */
     errno = 0;
-    ack_due = endpoint == &stp_ofi.main && stp_ofi_ack_due();
+    ack_due = endpoint == &stp_ofi.main && stp_ofi_delayed_ack_timed_out();
     n = fi_cq_read(endpoint->cq, entries, BATCH);
     if (n > 0)
         complete_locked(endpoint, entries, n);
@@ -410,10 +410,11 @@ int stp_ofi_poll_all_queues(void)
 {
     /* Pairs with the release store in take_locked(). */
     unsigned n_endpoints = __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_ACQUIRE);
-    int n = stp_ofi_drain(&stp_ofi.main);
+    int n = stp_ofi_poll_cq_once(&stp_ofi.main);
 
     for (unsigned i = 0; STP_UNLIKELY(i < n_endpoints); i++)
-        if (stp_ofi_endpoint_busy(stp_ofi.endpoints[i])) n += stp_ofi_drain(stp_ofi.endpoints[i]);
+        if (stp_ofi_endpoint_busy(stp_ofi.endpoints[i]))
+            n += stp_ofi_poll_cq_once(stp_ofi.endpoints[i]);
     return n;
 }
 
@@ -438,8 +439,8 @@ void stp_ofi_post_until_accepted(struct stp_ofi_req *req)
     if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_progress_wake();
     /* A flood reads its completions as it goes: the same few requests stay in the cache. */
     if ((mark_activity(endpoint) & (POSTS_A_DRAIN - 1)) != 0) return;
-    stp_ofi_drain(endpoint);
-    if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_drain(&stp_ofi.main);
+    stp_ofi_poll_cq_once(endpoint);
+    if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_poll_cq_once(&stp_ofi.main);
 }
 
 /* ---- waiting ------------------------------------------------------------ */
@@ -462,7 +463,7 @@ void stp_ofi_progress(void)
  */
 static int wait_drain(const struct stp_ofi_wait *wait)
 {
-    int n = stp_ofi_drain(wait->endpoint);
+    int n = stp_ofi_poll_cq_once(wait->endpoint);
 
     if (STP_UNLIKELY(__atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_RELAXED) > 0) &&
         (wait->polls & (POLLS_A_SERVE - 1)) == 0)

@@ -145,8 +145,8 @@ static bool offered(const struct stp_ofi_choice *choices, int n, const char *pro
     return false;
 }
 
-void stp_ofi_report_absent_providers(const struct stp_core *core,
-                                     const struct stp_ofi_choice *choices, int n)
+void stp_ofi_report_providers_without_info(const struct stp_core *core,
+                                           const struct stp_ofi_choice *choices, int n)
 {
     struct fi_info *all = NULL;
 

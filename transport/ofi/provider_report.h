@@ -14,8 +14,8 @@ const char *stp_ofi_reason(enum stp_provider_verdict code);
 void stp_ofi_report_candidate(const struct stp_core *core, const struct stp_ofi_choice *choice);
 
 /* And the providers of which nothing is offered at all. */
-void stp_ofi_report_absent_providers(const struct stp_core *core,
-                                     const struct stp_ofi_choice *choices, int n);
+void stp_ofi_report_providers_without_info(const struct stp_core *core,
+                                           const struct stp_ofi_choice *choices, int n);
 
 /* Those at the end of the last self-test; -1: not counted, for want of a report. */
 extern int stp_ofi_probe_fds;

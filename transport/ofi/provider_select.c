@@ -200,7 +200,7 @@ int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all,
         core->log(STP_LOG_ERROR, "fabric: libfabric lists no providers: %s", fi_strerror(-rc));
         return rc;
     }
-    rc = stp_ofi_netif_check(infos, core);
+    rc = stp_ofi_netif_check_env_matches(infos, core);
     if (rc != 0) {
         fi_freeinfo(infos);
         return rc;

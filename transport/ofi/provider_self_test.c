@@ -35,14 +35,14 @@ static int run(struct stp_ofi_req *req, unsigned *pending)
 
     while ((rc = stp_ofi_post_once(req)) == -FI_EAGAIN && stp_now_ns() < end) {
         if (is_short(begin)) return -EMFILE;
-        stp_ofi_drain(ONE_ENDPOINT);
+        stp_ofi_poll_cq_once(ONE_ENDPOINT);
     }
     if (rc != 0) return rc == -FI_EAGAIN ? -FI_ETIMEDOUT : (int)rc;
     /* Pairs with the subtraction in finish_locked(). */
     while (__atomic_load_n(pending, __ATOMIC_ACQUIRE) != 0) {
         if (stp_now_ns() > end) return -FI_ETIMEDOUT;
         if (is_short(begin)) return -EMFILE;
-        if (stp_ofi_drain(ONE_ENDPOINT) == 0) stp_yield_or_sleep(0);
+        if (stp_ofi_poll_cq_once(ONE_ENDPOINT) == 0) stp_yield_or_sleep(0);
     }
     return -stp_ofi.failure;
 }
@@ -57,8 +57,8 @@ static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nb
 
     for (size_t at = 0; at < nbytes && rc == 0; at += fragments.size) {
         size_t n = nbytes - at < fragments.size ? nbytes - at : fragments.size;
-        struct stp_ofi_req *req =
-            stp_ofi_fragment_req_prepare(ONE_ENDPOINT, kind, &target, &fragments, local + at, n);
+        struct stp_ofi_req *req = stp_ofi_req_prepare_one_fragment(ONE_ENDPOINT, kind, &target,
+                                                                   &fragments, local + at, n);
         unsigned pending = 1;
 
         req->has_word = word != NULL;
@@ -122,7 +122,7 @@ static int try_word(uint64_t *region, size_t at, uint64_t *local, const char **w
     *why = "lost the remote CQ data of a put to itself";
     while (*word != 7) {
         if (stp_now_ns() - begin > LIMIT_NS) return -FI_ETIMEDOUT;
-        if (stp_ofi_drain(ONE_ENDPOINT) == 0) stp_yield_or_sleep(0);
+        if (stp_ofi_poll_cq_once(ONE_ENDPOINT) == 0) stp_yield_or_sleep(0);
     }
     return 0;
 }
@@ -191,7 +191,7 @@ int stp_ofi_provider_self_test(const char **why)
     stp_ofi_probe_fds = stp_ofi.core->report != NULL ? stp_count_fds() : -1;
     stp_ofi_ctx_free(ctx);
     stp_ofi_region_remove(REGION);
-    stp_ofi_domain_endpoint_close();
+    stp_ofi_close_endpoint_domain_fabric();
     free(memory);
     return rc;
 }

@@ -36,7 +36,7 @@ static uint64_t flag_grown(uint64_t now, uint64_t low)
     return now + ((low - now) & VALUE_MASK);
 }
 
-void stp_ofi_cqdata_locked(uint64_t data)
+void stp_ofi_cqdata_apply_to_word_locked(uint64_t data)
 {
     unsigned number = (unsigned)(data >> NUMBER_AT & ((1u << NUMBER_BITS) - 1));
     size_t offset = (size_t)(data & UINT32_MAX) * sizeof(uint64_t);

@@ -44,7 +44,7 @@ void stp_doctor_add_check(struct stp_doctor *doctor, enum stp_check_severity hea
     va_end(args);
 }
 
-bool stp_doctor_needs_fabric(const struct stp_doctor *doctor)
+bool stp_doctor_job_needs_fabric(const struct stp_doctor *doctor)
 {
     return doctor->n_hosts > 1 || (doctor->n_pes > 1 && !stp_env.node);
 }

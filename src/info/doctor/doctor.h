@@ -50,7 +50,7 @@ void stp_doctor_add_check(struct stp_doctor *doctor, enum stp_check_severity hea
     STP_PRINTF(6, 7);
 
 /* Returns true when PEs of the job that is looked at must go through the fabric. */
-bool stp_doctor_needs_fabric(const struct stp_doctor *doctor);
+bool stp_doctor_job_needs_fabric(const struct stp_doctor *doctor);
 
 /* Launcher and fellow PEs (doctor_launcher_and_node.c). */
 void stp_doctor_join_job(struct stp_doctor *doctor); /* who are we; collective */

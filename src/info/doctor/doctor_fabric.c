@@ -116,7 +116,7 @@ static void say_library(struct stp_doctor *doctor)
 static void say_choice(struct stp_doctor *doctor, int rc)
 {
     const struct stp_info_offers *offers = &doctor->offers;
-    bool needed = stp_doctor_needs_fabric(doctor), alone = !doctor->has_job;
+    bool needed = stp_doctor_job_needs_fabric(doctor), alone = !doctor->has_job;
     const char *named = stp_env.ofi_provider != NULL ? stp_env.ofi_provider : "any";
     static const char why[] = "jobs on several hosts, and all jobs with SHMEM_NODE=off, need one; "
                               "PEs of one host share memory without it";
@@ -166,7 +166,7 @@ void stp_doctor_fabric(struct stp_doctor *doctor)
                                          doctor->n_networks, why, sizeof(why));
     if (offers->version.running == 0) {
         stp_doctor_add_check(
-            doctor, stp_doctor_needs_fabric(doctor) ? STP_CHECK_PROBLEM : STP_CHECK_WARNING,
+            doctor, stp_doctor_job_needs_fabric(doctor) ? STP_CHECK_PROBLEM : STP_CHECK_WARNING,
             "fabric", "jobs on several hosts need it",
             "install libfabric (Debian: libfabric1), and Steppe with its fabric module",
             "the fabric module cannot be loaded: %s", why[0] != '\0' ? why : strerror(-rc));
