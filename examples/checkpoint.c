@@ -215,7 +215,7 @@ static void restore(struct plate *plate)
     shmem_barrier_all(); /* all have read what they need */
     if (info.n_parts == n_pes) return;
     save(plate);
-    need(shmemx_space_part_release(plate->space) == 0, "the old parts stay");
+    need(shmemx_space_reshape_commit(plate->space) == 0, "the old parts stay");
 }
 
 static void close_space(struct plate *plate)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Steppe's extensions to OpenSHMEM: names begin with shmemx_, each has a pshmemx_ twin.
+ * Steppe's extensions to OpenSHMEM: names begin with shmemx_, each has a pshmemx_ twin. What is for
+ * streams and for fabric-attached memory alone is in shmemx_stream.h and shmemx_fam.h, which this
+ * header includes; what kernels call is in shmemx_device.h, which a program includes itself.
  *
  * Errors: a wrong argument that can be seen before anything is changed makes a routine return
  * nonzero (or NULL, or SHMEMX_PATH_NONE), a collective one on all its members, with a line that
@@ -83,6 +85,9 @@ typedef struct {
  */
 int shmemx_device_count(shmem_device_type_t kind);
 int shmemx_device_describe(shmem_device_type_t kind, int i, shmemx_device_info_t *info);
+
+/* As shmemx_space_attr_init(). Local, any time. */
+int shmemx_device_info_init(shmemx_device_info_t *info, size_t struct_size);
 
 /* ---- spaces: what the proposal leaves to implementations ------------------ */
 
@@ -221,61 +226,11 @@ int shmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size);
 int shmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
 
 /*
- * What a name stands for in SHMEM_FAM_PATH, without opening it: device_type, kind, nbytes of a
- * part, n_parts, found, in_use, and SHMEMX_SPACE_KEEP in flags, if it stays when nobody uses it;
- * the other fields as the initializer has them. Local. 0; ENOENT when there is no such space;
- * another number, with a message, when it cannot be told.
- */
-int shmemx_space_stat(const char *name, shmemx_space_info_t *info);
-
-/* Names of an earlier interface for the structure. */
-typedef shmemx_space_info_t shmemx_space_stat_t;
-#define SHMEMX_SPACE_STAT_INITIALIZER SHMEMX_SPACE_INFO_INITIALIZER
-
-/*
  * As shmem_align() and shmem_realloc(), in a space. Collective over its team. NULL on all members
  * for an alignment that is no power of two. A null ptr is a malloc, size 0 a free.
  */
 void *shmemx_space_align(shmem_space_t space, size_t alignment, size_t size);
 void *shmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
-
-/*
- * Make what this PE's part of a FAM space holds in [addr, addr + nbytes) durable: on return it
- * survives the end of the job and a failure of power. Local. Bytes that other PEs put there are
- * meant too when they have arrived: their quiet, and a sync, come before. Returns 0; nonzero for
- * SHMEM_SPACE_INVALID, for bytes that do not lie in this PE's part, for memory that does not
- * outlive jobs (any but FAM), and when the system cannot write it.
- */
-int shmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
-
-/*
- * Part index of a named space, 0 to n_parts - 1 of shmemx_space_query(), to read: also a part that
- * no member of this job owns. It is mapped until the space is destroyed. Local. 0; nonzero, with a
- * message that names the part, where this host has no such part.
- */
-int shmemx_space_part(shmem_space_t space, int index, const void **base);
-
-/*
- * What a reshaped space needed of its old parts is in the new ones. While attr->reshape gives a
- * named space more parts, the new ones being zero with the named blocks at their places, n_parts
- * and shmemx_space_part() are those of the old ones, and a job that ends or is killed leaves these
- * alone. The release makes the new parts durable, gives them the name, at one moment, and the old
- * ones go; pointers to them end. Collective over the space; nothing happens to one that is not
- * being reshaped. Returns 0; nonzero on all members.
- */
-int shmemx_space_part_release(shmem_space_t space);
-
-/*
- * Blocks of a named space that later jobs find by a name of 1 to 63 bytes, 85 at most. set:
- * collective over the members of the space, each with its address of the same bytes of one
- * allocated block; replaces what the name stood for; addr NULL or nbytes 0: forgets it. On return
- * the name, not the contents, is durable, and a job that is killed leaves the old or the new
- * meaning. A block that has a name is allocated when the space is opened again, and an error to
- * free or resize: forget its name before that. get: local. 0; nonzero, on all members for set, when
- * it cannot be done or there is no such name.
- */
-int shmemx_space_root_set(shmem_space_t space, const char *name, const void *addr, size_t nbytes);
-int shmemx_space_root_get(shmem_space_t space, const char *name, void **addr, size_t *nbytes);
 
 /*
  * Make memory that the program has a space: nbytes at addr on each PE of team. Collective over
@@ -342,6 +297,9 @@ typedef struct {
         sizeof(shmemx_device_options_t), 8, 64, 0, SHMEM_DEVICE_CPU, -1                            \
     }
 
+/* As shmemx_space_attr_init(). Local, any time. */
+int shmemx_device_options_init(shmemx_device_options_t *options, size_t struct_size);
+
 /*
  * A handle by which code that does not call the library, kernels on a GPU or host threads that play
  * the blocks of a grid, reaches the memory of the team's PEs: shmemx_device.h, which has to be
@@ -359,6 +317,7 @@ const char *pshmemx_version(void);
 int pshmemx_info_print(int fd, const char *section, int json);
 int pshmemx_device_count(shmem_device_type_t kind);
 int pshmemx_device_describe(shmem_device_type_t kind, int i, shmemx_device_info_t *info);
+int pshmemx_device_info_init(shmemx_device_info_t *info, size_t struct_size);
 int pshmemx_space_print(int fd);
 int pshmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                               shmem_space_t *space, shmem_team_t *team);
@@ -370,18 +329,13 @@ const char *pshmemx_space_path_name(shmemx_space_path_t path);
 int pshmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
 void *pshmemx_space_align(shmem_space_t space, size_t alignment, size_t size);
 void *pshmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
-int pshmemx_space_root_set(shmem_space_t space, const char *name, const void *addr, size_t nbytes);
-int pshmemx_space_root_get(shmem_space_t space, const char *name, void **addr, size_t *nbytes);
-int pshmemx_space_part(shmem_space_t space, int index, const void **base);
-int pshmemx_space_part_release(shmem_space_t space);
-int pshmemx_space_stat(const char *name, shmemx_space_info_t *info);
-int pshmemx_space_persist(shmem_space_t space, const void *addr, size_t nbytes);
 int pshmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int flags, int fd,
                             size_t offset, shmem_space_t *space);
 int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ctx_t *ctx);
 int pshmemx_ctx_space_quiet(shmem_ctx_t ctx, shmem_space_t space);
 int pshmemx_ctx_space_fence(shmem_ctx_t ctx, shmem_space_t space);
 int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team);
+int pshmemx_device_options_init(shmemx_device_options_t *options, size_t struct_size);
 int pshmemx_device_handle_create(shmem_team_t team, const shmemx_device_options_t *options,
                                  shmemx_device_handle_t *handle);
 int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle);
@@ -392,5 +346,7 @@ int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle);
 #if defined(__GNUC__) && !defined(SHMEM_IMPL_PLAIN)
 #pragma GCC visibility pop
 #endif
+
+#include <shmemx_fam.h>
 
 #endif /* SHMEMX_H */

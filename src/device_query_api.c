@@ -4,6 +4,7 @@
  * job and without one. What a device is, its kind knows. Design: docs/design/spaces.md.
  */
 #include "core/device_info_query.h"
+#include "core/versioned_struct.h"
 #include "init_finalize_lock.h"
 #include "space/space_lifecycle.h"
 

@@ -455,8 +455,10 @@ def faults(routines, pages):
         n = sum(routine in page.routines for page in pages) + (routine.name in hand)
         if n != 1:
             out.append(f"{routine.name} is on {n} pages")
-    with open(os.path.join(ROOT, "include", "shmemx.h"), encoding="utf-8") as f:
-        extensions = {gen_api.function_name(p) for p in gen_api.declarations(f.read())}
+    extensions = set()
+    for header in ("shmemx.h", "shmemx_fam.h"):
+        with open(os.path.join(ROOT, "include", header), encoding="utf-8") as f:
+            extensions |= {gen_api.function_name(p) for p in gen_api.declarations(f.read())}
     return out + [f"{name} is on no page" for name in sorted(extensions - hand)
                   if not name.startswith("p")]
 

@@ -246,9 +246,10 @@ static void fam_destroy(struct stp_space *space)
 
     if (own == NULL) return;
     if (used && fam_reshaping(space))
-        stp_warn("fam: a space in %s goes with its new parts: shmemx_space_part_release() was not "
-                 "called, and the name stands for the old ones",
-                 own->part.path);
+        stp_warn(
+            "fam: a space in %s goes with its new parts: shmemx_space_reshape_commit() was not "
+            "called, and the name stands for the old ones",
+            own->part.path);
     if (used && own->part.keep) {
         int rc = stp_fam_flush(space->base, own->map_bytes, own->dax);
         if (rc != 0) stp_warn("fam: what was written to the space may be lost: %s", strerror(-rc));

@@ -37,12 +37,3 @@ int stp_reject(const char *fn, const char *argument, const char *what)
     stp_error("%s: %s is %s", stp_public_name(fn), argument, what);
     return 1;
 }
-
-bool stp_struct_known(size_t nbytes, size_t min_bytes, size_t max_bytes, const char *argument,
-                      const char *initializer, const char *fn)
-{
-    if (nbytes >= min_bytes && nbytes <= max_bytes) return true;
-    stp_error("%s: %s->struct_size is %zu: begin with SHMEMX_%s_INITIALIZER", stp_public_name(fn),
-              argument, nbytes, initializer);
-    return false;
-}

@@ -14,17 +14,10 @@ _Noreturn void stp_fatal_null(const char *fn, const char *argument) STP_COLD;
 _Noreturn void stp_fatal_overflow(const char *fn, size_t nelems, size_t size) STP_COLD;
 
 /*
- * For wrong arguments of shmemx_ routines, before anything is changed. stp_reject() logs that the
- * argument is what it is not to be, and returns 1 for the routine to return. stp_struct_known()
- * logs, and returns false, when the size at the beginning of a structure does not lie in
- * min_bytes..max_bytes: its initializer has not set it.
+ * For a wrong argument of a shmemx_ routine, before anything is changed: logs that the argument is
+ * what it is not to be, and returns 1 for the routine to return.
  */
 int stp_reject(const char *fn, const char *argument, const char *what) STP_COLD;
-bool stp_struct_known(size_t nbytes, size_t min_bytes, size_t max_bytes, const char *argument,
-                      const char *initializer, const char *fn);
-
-/* The largest size of a structure that the library fills in; those of later headers are longer. */
-#define STP_STRUCT_MAX 4096
 
 /* An argument that is looked at or written to. */
 static inline void stp_check_given(const void *pointer, const char *fn, const char *argument)

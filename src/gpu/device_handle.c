@@ -6,6 +6,7 @@
 #include "device_handle_host_side.h"
 
 #include "coll/coll.h"
+#include "core/versioned_struct.h"
 #include "rma/rma.h"
 #include "space/space_lifecycle.h"
 #include "team/team_lifecycle.h"

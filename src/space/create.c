@@ -6,6 +6,7 @@
  */
 #include "create_internal.h"
 
+#include "core/versioned_struct.h"
 #include "rma/rma.h"
 #include "team/team_lifecycle.h"
 #include "spaces/cuda/pinned_host_and_kernel_gpu.h"

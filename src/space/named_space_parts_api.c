@@ -37,7 +37,7 @@ static bool parts_agree(struct stp_space *space, int rc)
  * The old parts go only after the name stands for the new ones on every host, and it does so only
  * after all of these are durable: who is killed leaves one of them whole.
  */
-int pshmemx_space_part_release(shmem_space_t handle)
+int pshmemx_space_reshape_commit(shmem_space_t handle)
 {
     struct stp_space *space;
     const struct stp_store_ops *store;
@@ -55,4 +55,4 @@ int pshmemx_space_part_release(shmem_space_t handle)
     store->drop(space);
     return 0;
 }
-STP_PROFILED(shmemx_space_part_release);
+STP_PROFILED(shmemx_space_reshape_commit);

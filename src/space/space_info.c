@@ -4,6 +4,7 @@
  */
 #include "space_lifecycle.h"
 
+#include "core/versioned_struct.h"
 #include "pshmem.h"
 #include "rma/rma.h"
 #include "spaces/cuda/pinned_host_and_kernel_gpu.h"
@@ -55,8 +56,6 @@ STP_PROFILED(shmemx_space_path_name);
 /* ---- facts --------------------------------------------------------------------------- */
 
 /* The least that a caller's structure holds: the numbers. */
-enum { INFO_BYTES_MIN = offsetof(shmemx_space_info_t, kind) };
-
 static shmemx_space_atomics_t info_atomics(const struct stp_space *space)
 {
     if (space->kind->device == NULL)
@@ -99,44 +98,6 @@ static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
         info->where[0] = '\0';
 }
 
-void stp_struct_copy_versioned(void *to, size_t nbytes, const void *full, size_t full_bytes)
-{
-    memcpy(to, full, nbytes < full_bytes ? nbytes : full_bytes);
-    if (nbytes > full_bytes) memset((char *)to + full_bytes, 0, nbytes - full_bytes);
-}
-
-/* The defaults, full, in as much of a structure as the program has. */
-static int info_init(void *mine, const void *full, size_t full_bytes, size_t min_bytes,
-                     size_t nbytes, const char *argument, const char *fn)
-{
-    if (mine == NULL) return stp_reject(fn, argument, "a null pointer");
-    if (nbytes < min_bytes || nbytes > STP_STRUCT_MAX) {
-        stp_error("%s: struct_size is %zu: pass the size of your structure (%zu)",
-                  stp_public_name(fn), nbytes, full_bytes);
-        return 1;
-    }
-    stp_struct_copy_versioned(mine, nbytes, full, full_bytes);
-    return 0;
-}
-
-int pshmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size)
-{
-    shmemx_space_attr_t full = SHMEMX_SPACE_ATTR_INITIALIZER;
-
-    full.struct_size = struct_size;
-    return info_init(attr, &full, sizeof(full), sizeof(struct_size), struct_size, "attr", __func__);
-}
-STP_PROFILED(shmemx_space_attr_init);
-
-int pshmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size)
-{
-    shmemx_space_info_t full = SHMEMX_SPACE_INFO_INITIALIZER;
-
-    full.struct_size = struct_size;
-    return info_init(info, &full, sizeof(full), INFO_BYTES_MIN, struct_size, "info", __func__);
-}
-STP_PROFILED(shmemx_space_info_init);
-
 int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
 {
     size_t nbytes;
@@ -144,7 +105,8 @@ int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
 
     if (info == NULL) return stp_reject(__func__, "info", "a null pointer");
     nbytes = info->struct_size;
-    if (!stp_struct_known(nbytes, INFO_BYTES_MIN, STP_STRUCT_MAX, "info", "SPACE_INFO", __func__))
+    if (!stp_struct_known(nbytes, STP_SPACE_INFO_MIN, STP_STRUCT_MAX, "info", "SPACE_INFO",
+                          __func__))
         return 1;
     if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", "SHMEM_SPACE_INVALID");
     full.struct_size = nbytes;
@@ -180,7 +142,8 @@ int pshmemx_space_stat(const char *name, shmemx_space_info_t *info)
         return EINVAL;
     }
     nbytes = info->struct_size;
-    if (!stp_struct_known(nbytes, INFO_BYTES_MIN, STP_STRUCT_MAX, "info", "SPACE_INFO", __func__))
+    if (!stp_struct_known(nbytes, STP_SPACE_INFO_MIN, STP_STRUCT_MAX, "info", "SPACE_INFO",
+                          __func__))
         return EINVAL;
     rc = info_stat_named(name, &named);
     if (rc != 0) return -rc;

@@ -111,12 +111,6 @@ int stp_space_grow(struct stp_space *space, size_t need, const char *fn);
  */
 uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world);
 
-/*
- * Of a structure of the program as much as both know (space_info.c): a program of an older header
- * has fewer fields, one of a newer header more, which become zero.
- */
-void stp_struct_copy_versioned(void *to, size_t nbytes, const void *full, size_t full_bytes);
-
 /* Collective allocation in a space, as spaces and heap routines share it. fn for messages. */
 void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,
                       const char *fn);

@@ -4,7 +4,7 @@
 
 usage: gen_profiling.py FOLDER
 
-Writes into FOLDER, a routine's number being its place in shmem.h, then shmemx.h, then shmemx_stream.h:
+Writes into FOLDER, a routine's number being its place in shmem.h, then shmemx.h, shmemx_fam.h and shmemx_stream.h:
     names.h     CALLS_N and the list of names
     tool.c      defines each shmem_X: counts, then calls pshmem_X; valid C++ too
     every.c     calls each shmem_X, one to three times, and counts what it does
@@ -72,6 +72,8 @@ STATEMENTS = {
     "shmem_get_space": "@(dest, &space)",
     "shmem_team_get_space": "@(SHMEM_TEAM_WORLD, &space)",
     "shmemx_space_attr_init": "shmemx_space_attr_t attr; @(&attr, sizeof(attr))",
+    "shmemx_device_info_init": "shmemx_device_info_t info; @(&info, sizeof(info))",
+    "shmemx_device_options_init": "shmemx_device_options_t options; @(&options, sizeof(options))",
     "shmemx_space_info_init": "shmemx_space_info_t info; @(&info, sizeof(info))",
     "shmemx_device_handle_create": "shmemx_device_handle_t kernels; "
                                    "@(SHMEM_TEAM_WORLD, NULL, &kernels); "
@@ -96,13 +98,13 @@ STATEMENTS = {
     "shmem_team_create_ctx": "@(SHMEM_TEAM_WORLD, 0, &ctx); pshmem_ctx_destroy(ctx)",
     "shmemx_ctx_space_quiet": "@(SHMEM_CTX_DEFAULT, SHMEM_SPACE_DEFAULT)",
     "shmemx_ctx_space_fence": "@(SHMEM_CTX_DEFAULT, SHMEM_SPACE_DEFAULT)",
-    "shmemx_space_stat": "shmemx_space_stat_t stat = SHMEMX_SPACE_STAT_INITIALIZER;"
+    "shmemx_space_stat": "shmemx_space_info_t stat = SHMEMX_SPACE_INFO_INITIALIZER;"
                          " @(\"none\", &stat)",
     "shmemx_space_root_set": "@(SHMEM_SPACE_INVALID, \"none\", NULL, 0)",
     "shmemx_space_root_get": "@(SHMEM_SPACE_INVALID, \"none\", (void **)local, (size_t *)local)",
     "shmemx_space_part": "@(SHMEM_SPACE_INVALID, 0, (const void **)local)",
     "shmemx_space_device_ptr": "@(SHMEM_SPACE_INVALID, NULL, 0)",
-    "shmemx_space_part_release": "@(SHMEM_SPACE_INVALID)",
+    "shmemx_space_reshape_commit": "@(SHMEM_SPACE_INVALID)",
     "shmemx_space_persist": "@(SHMEM_SPACE_INVALID, NULL, 0)",
     "shmemx_signal_wait_until_on_stream": "@(word, SHMEM_CMP_GE, 0, NULL)",
     "shmemx_ctx_create": "@(0, &ctx_config, &ctx); pshmem_ctx_destroy(ctx)",
@@ -148,7 +150,7 @@ BUFFERS = ("dest", "source", "zeros", "ones", "local", "work")
 
 def routines():
     protos = []
-    for header in ("shmem.h", "shmemx.h", "shmemx_stream.h"):
+    for header in ("shmem.h", "shmemx.h", "shmemx_fam.h", "shmemx_stream.h"):
         with open(os.path.join(ROOT, "include", header), encoding="utf-8") as f:
             text = re.sub(r"typedef (?:struct|enum) \{.*?\} \w+;", "", f.read(), flags=re.S)
             protos += gen_api.declarations(text)

@@ -80,7 +80,7 @@ free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE
     told no_parent  cpu "shmemx_space_create_attr: attr->parent is SHMEM_TEAM_INVALID"
     told nothing cpu "shmemx_space_path: pe is $np: PEs are 0 to $last"
     for wrong in space_path:space space_query:space space_align:space space_persist:space \
-        space_root_set:space space_part_release:space ctx_space_fence:space; do
+        space_root_set:space space_reshape_commit:space ctx_space_fence:space; do
         says nothing "shmemx_${wrong%:*}: ${wrong#*:} is SHMEM_SPACE_INVALID"
     done
     says nothing "shmemx_space_device_ptr: pe is -1" "shmemx_ctx_create: config->team is SHMEM_TEAM_INV" \

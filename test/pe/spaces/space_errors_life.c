@@ -190,7 +190,7 @@ static void name_nothing(void)
     PE_CHECK(shmemx_space_align(none, 64, 8) == NULL, "a block in no space");
     PE_CHECK(shmemx_space_persist(none, block, 8) != 0, "bytes of no space are durable");
     PE_CHECK(shmemx_space_root_set(none, "name", block, 8) != 0, "a name in no space");
-    PE_CHECK(shmemx_space_part_release(none) != 0, "no space was reshaped");
+    PE_CHECK(shmemx_space_reshape_commit(none) != 0, "no space was reshaped");
     PE_CHECK(shmemx_ctx_create(0, &config, &ctx) != 0, "a context of no team");
     PE_CHECK(shmemx_ctx_space_quiet(SHMEM_CTX_INVALID, SHMEM_SPACE_DEFAULT) != 0, "quiet of none");
     PE_CHECK(shmemx_ctx_space_fence(SHMEM_CTX_DEFAULT, none) != 0, "fence of no space");

@@ -102,6 +102,16 @@ static int attr_init(void)
     return shmemx_space_attr_init(NULL, sizeof(shmemx_space_attr_t));
 }
 
+static int device_info_init(void)
+{
+    return shmemx_device_info_init(NULL, sizeof(shmemx_device_info_t));
+}
+
+static int options_init(void)
+{
+    return shmemx_device_options_init(NULL, sizeof(shmemx_device_options_t));
+}
+
 static int info_init(void)
 {
     return shmemx_space_info_init(NULL, sizeof(shmemx_space_info_t));
@@ -166,6 +176,8 @@ static const struct call {
     {"shmemx_space_root_get:addr", root_get_addr},
     {"shmemx_space_root_get:nbytes", root_get_nbytes},
     {"shmemx_space_attr_init:attr", attr_init},
+    {"shmemx_device_info_init:info", device_info_init},
+    {"shmemx_device_options_init:options", options_init},
     {"shmemx_space_info_init:info", info_init},
     {"shmemx_ctx_create:config", ctx_config},
     {"shmemx_ctx_create:ctx", ctx_ctx},

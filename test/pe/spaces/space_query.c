@@ -109,6 +109,28 @@ static void check_defaults(void)
     expect_bytes(&info, sizeof(info.info), sizeof(info), CANARY);
 }
 
+/* The structures of devices likewise: whole, shorter, and of a size that none has. */
+static void check_device_defaults(void)
+{
+    static const shmemx_device_options_t whole_options = SHMEMX_DEVICE_OPTIONS_INITIALIZER;
+    shmemx_device_options_t options;
+    shmemx_device_info_t info;
+
+    memset(&options, CANARY, sizeof(options));
+    PE_CHECK_EQ(shmemx_device_options_init(&options, sizeof(options)), 0);
+    PE_CHECK_EQ(options.n_rings, whole_options.n_rings);
+    PE_CHECK_EQ(options.n_slots, whole_options.n_slots);
+    PE_CHECK_EQ(options.kind, whole_options.kind);
+    PE_CHECK_EQ(options.device, -1);
+    memset(&info, CANARY, sizeof(info));
+    PE_CHECK_EQ(shmemx_device_info_init(&info, offsetof(shmemx_device_info_t, nbytes)), 0);
+    PE_CHECK_EQ(info.struct_size, offsetof(shmemx_device_info_t, nbytes));
+    PE_CHECK_EQ(info.device, -1);
+    PE_CHECK_EQ(*(unsigned char *)&info.nbytes, CANARY);
+    PE_CHECK(shmemx_device_options_init(&options, 4) != 0, "options of 4 bytes");
+    PE_CHECK(shmemx_device_info_init(&info, 0) != 0, "a structure of no bytes");
+}
+
 /* Made from the defaults that the library has set. */
 static void check_made(void)
 {
@@ -128,6 +150,7 @@ int main(void)
     struct pe_space s;
 
     check_defaults();
+    check_device_defaults();
     pe_test_begin();
     check_made();
     PE_CHECK_EQ(whole.struct_size, sizeof(whole));

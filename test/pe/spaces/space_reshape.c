@@ -94,7 +94,7 @@ static void make_by_few(void)
     words = shmem_space_malloc(o.space, WORDS * sizeof(long));
     PE_REQUIRE(gap != NULL && words != NULL, "no room");
     PE_CHECK_EQ(shmemx_space_root_set(o.space, "words", words, WORDS * sizeof(long)), 0);
-    PE_CHECK_EQ(shmemx_space_part_release(o.space), 0); /* of a space that is as it was made */
+    PE_CHECK_EQ(shmemx_space_reshape_commit(o.space), 0); /* of a space that is as it was made */
     fill(&o, shmem_team_my_pe(few), 1);
     shmem_team_sync(few);
     expect_parts(&o, FEW, 1);
@@ -115,7 +115,7 @@ static void expect_few(long times, int refused)
 
 static void expect_stat(int n_parts)
 {
-    shmemx_space_info_t stat = SHMEMX_SPACE_INFO_INITIALIZER;
+    shmemx_space_stat_t stat = SHMEMX_SPACE_STAT_INITIALIZER; /* names of info and its own */
 
     PE_CHECK_EQ(shmemx_space_stat(name, &stat), 0);
     PE_CHECK_EQ(stat.n_parts, n_parts);
@@ -175,13 +175,13 @@ static void check_released(void)
     PE_CHECK_EQ(words_of(&o)[0], 0); /* nothing of the one before, that was not released */
     expect_parts(&o, FEW, 1);
     fill(&o, pe_me, 2);
-    PE_CHECK_EQ(shmemx_space_part_release(o.space), 0);
+    PE_CHECK_EQ(shmemx_space_reshape_commit(o.space), 0);
     PE_CHECK_EQ(shmemx_space_query(o.space, &o.info), 0);
     expect_parts(&o, pe_n, 2);
     expect_stat(pe_n);
     expect_few(2, 1);
     shmem_barrier_all();
-    PE_CHECK_EQ(shmemx_space_part_release(o.space), 0);
+    PE_CHECK_EQ(shmemx_space_reshape_commit(o.space), 0);
     close_it(&o);
 
     /* Who returns from a destroy finds the name let go of by all: nothing stands between. */
@@ -216,7 +216,8 @@ int main(void)
     check_unreleased(0);
     check_unreleased(1);
     check_released();
-    PE_CHECK_EQ(shmemx_space_part_release(SHMEM_SPACE_INVALID), 1);
+    PE_CHECK_EQ(shmemx_space_reshape_commit(SHMEM_SPACE_INVALID), 1);
+    PE_CHECK_EQ(shmemx_space_part_release(SHMEM_SPACE_INVALID), 1); /* its first name */
     if (few != SHMEM_TEAM_INVALID) shmem_team_destroy(few);
     return pe_test_end();
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shmemx_..._init(): the defaults of public structures, for languages that have no initializers.
+ * Design: docs/abi.md.
+ */
+#include "core/argument_errors.h"
+#include "core/job_state.h"
+#include "core/versioned_struct.h"
+#include "pshmem.h"
+
+/* The defaults, full, in as much of a structure as the program has. */
+static int struct_init(void *mine, const void *full, size_t full_bytes, size_t min_bytes,
+                       size_t nbytes, const char *argument, const char *fn)
+{
+    if (mine == NULL) return stp_reject(fn, argument, "a null pointer");
+    if (nbytes < min_bytes || nbytes > STP_STRUCT_MAX) {
+        stp_error("%s: struct_size is %zu: pass the size of your structure (%zu)",
+                  stp_public_name(fn), nbytes, full_bytes);
+        return 1;
+    }
+    stp_struct_copy_versioned(mine, nbytes, full, full_bytes);
+    return 0;
+}
+
+#define STRUCT_INIT(NAME, TYPE, PARAMETER, INITIALIZER, MIN_BYTES)                                 \
+    int p##NAME(TYPE *PARAMETER, size_t struct_size)                                               \
+    {                                                                                              \
+        TYPE full = INITIALIZER;                                                                   \
+                                                                                                   \
+        full.struct_size = struct_size;                                                            \
+        return struct_init(PARAMETER, &full, sizeof(full), MIN_BYTES, struct_size, #PARAMETER,     \
+                           __func__);                                                              \
+    }                                                                                              \
+    STP_PROFILED(NAME)
+
+STRUCT_INIT(shmemx_space_attr_init, shmemx_space_attr_t, attr, SHMEMX_SPACE_ATTR_INITIALIZER,
+            sizeof(size_t));
+STRUCT_INIT(shmemx_space_info_init, shmemx_space_info_t, info, SHMEMX_SPACE_INFO_INITIALIZER,
+            STP_SPACE_INFO_MIN);
+STRUCT_INIT(shmemx_device_info_init, shmemx_device_info_t, info, SHMEMX_DEVICE_INFO_INITIALIZER,
+            sizeof(size_t));
+STRUCT_INIT(shmemx_device_options_init, shmemx_device_options_t, options,
+            SHMEMX_DEVICE_OPTIONS_INITIALIZER, sizeof(size_t));
