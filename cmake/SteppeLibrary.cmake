@@ -17,8 +17,8 @@ add_library(steppe SHARED $<TARGET_OBJECTS:steppe_core>)
 add_library(Steppe::steppe ALIAS steppe)
 steppe_link_counted(steppe PRIVATE)
 set_target_properties(steppe PROPERTIES
-    VERSION ${PROJECT_VERSION}
-    SOVERSION 0
+    VERSION 1.${PROJECT_VERSION}
+    SOVERSION 1
     LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/libsteppe.map)
 target_include_directories(steppe INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>

@@ -134,7 +134,7 @@ apt install openmpi-bin libopenmpi-dev
 files >"$top/open"
 apt install $ours
 use "after Open MPI"
-apt purge steppe-bin libsteppe-dev libsteppe0
+apt purge steppe-bin libsteppe-dev libsteppe1
 apt autoremove
 files | comm -13 "$top/open" - >"$top/left"
 [ ! -s "$top/left" ] || fail "left behind: $(head -5 "$top/left")"
