@@ -5,6 +5,8 @@
  */
 #include <shmem.h>
 #include <shmemx.h>
+#include <shmemx_device.h>
+#include <shmemx_inline.h>
 #include <stddef.h>
 
 #define STRUCT(type, nbytes) _Static_assert(sizeof(type) == (nbytes), #type " has another size")
@@ -86,6 +88,70 @@ FIELD(shmemx_space_info_t, max_size, 304, 8);
 FIELD(shmemx_space_info_t, atomics, 312, 4);
 FIELD(shmemx_space_info_t, flags, 316, 4);
 FIELD(shmemx_space_info_t, in_use, 320, 4);
+
+/* Compiled into programs with --inline, and into kernels. */
+STRUCT(struct shmemx_view_v1, 56);
+FIELD(struct shmemx_view_v1, base, 0, 8);
+FIELD(struct shmemx_view_v1, top, 8, 8);
+FIELD(struct shmemx_view_v1, amo_top, 16, 8);
+FIELD(struct shmemx_view_v1, view, 24, 8);
+FIELD(struct shmemx_view_v1, stride, 32, 8);
+FIELD(struct shmemx_view_v1, first_pe, 40, 4);
+FIELD(struct shmemx_view_v1, n_local, 44, 4);
+FIELD(struct shmemx_view_v1, n_plain, 48, 4);
+FIELD(struct shmemx_view_v1, ordered, 52, 4);
+
+STRUCT(struct shmemx_device_handle, 72);
+FIELD(struct shmemx_device_handle, version, 0, 4);
+FIELD(struct shmemx_device_handle, nbytes, 4, 4);
+FIELD(struct shmemx_device_handle, my_pe, 8, 4);
+FIELD(struct shmemx_device_handle, n_pes, 12, 4);
+FIELD(struct shmemx_device_handle, n_spaces, 16, 4);
+FIELD(struct shmemx_device_handle, n_rings, 20, 4);
+FIELD(struct shmemx_device_handle, n_slots, 24, 4);
+FIELD(struct shmemx_device_handle, spaces, 32, 8);
+FIELD(struct shmemx_device_handle, rings, 40, 8);
+FIELD(struct shmemx_device_handle, slots, 48, 8);
+FIELD(struct shmemx_device_handle, sync, 56, 8);
+FIELD(struct shmemx_device_handle, owner, 64, 8);
+
+STRUCT(struct stp_dev_space, 32);
+FIELD(struct stp_dev_space, base, 0, 8);
+FIELD(struct stp_dev_space, nbytes, 8, 8);
+FIELD(struct stp_dev_space, parts, 16, 8);
+FIELD(struct stp_dev_space, atomic, 24, 8);
+
+STRUCT(struct stp_dev_ring, 128);
+FIELD(struct stp_dev_ring, tickets, 0, 8);
+FIELD(struct stp_dev_ring, pad, 8, 56);
+FIELD(struct stp_dev_ring, completed, 64, 8);
+FIELD(struct stp_dev_ring, host_pad, 72, 56);
+
+STRUCT(struct stp_dev_sync, 264);
+FIELD(struct stp_dev_sync, words, 0, 256);
+FIELD(struct stp_dev_sync, epoch, 256, 8);
+
+STRUCT(struct stp_dev_slot, 128);
+FIELD(struct stp_dev_slot, turn, 0, 8);
+FIELD(struct stp_dev_slot, ready, 8, 8);
+FIELD(struct stp_dev_slot, done, 16, 8);
+FIELD(struct stp_dev_slot, result, 24, 8);
+FIELD(struct stp_dev_slot, request, 32, 72);
+FIELD(struct stp_dev_slot, pad, 104, 24);
+
+STRUCT(struct stp_dev_request, 72);
+FIELD(struct stp_dev_request, op, 0, 4);
+FIELD(struct stp_dev_request, variant, 4, 4);
+FIELD(struct stp_dev_request, space, 8, 4);
+FIELD(struct stp_dev_request, signal_space, 12, 4);
+FIELD(struct stp_dev_request, pe, 16, 4);
+FIELD(struct stp_dev_request, waits, 20, 4);
+FIELD(struct stp_dev_request, offset, 24, 8);
+FIELD(struct stp_dev_request, signal_offset, 32, 8);
+FIELD(struct stp_dev_request, local, 40, 8);
+FIELD(struct stp_dev_request, nbytes, 48, 8);
+FIELD(struct stp_dev_request, value, 56, 8);
+FIELD(struct stp_dev_request, compare, 64, 8);
 
 #define VALUES(what, ...) _Static_assert(__VA_ARGS__, "a constant for " what " has another value")
 
