@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which cores a process may run on, and how long waits spin on them.
+ * Determines the cores on which a process may run, and how long waits spin on them.
  * Design: docs/design/base.md.
  */
 #include "base/base.h"
@@ -8,8 +8,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-#define SPIN_NS 2000   /* a flag between two cores takes a tenth */
-#define SPIN_CROWDED 2 /* polls, where the one that is waited for may need this core */
+#define SPIN_NS 2000   /* spin time; a flag between two cores takes a tenth of this time */
+#define SPIN_CROWDED 2 /* polls if PEs share cores, because the awaited PE may need this core */
 
 _Static_assert(STP_CORES_MAX == 8 * sizeof(cpu_set_t), "a set holds what the system's does");
 
@@ -21,7 +21,7 @@ void stp_cores_mine(struct stp_cores *cores)
 
     *cores = (struct stp_cores){{0}};
     CPU_ZERO(&set);
-    known = sched_getaffinity(0, sizeof(set), &set) == 0; /* not where there are more than 1024 */
+    known = sched_getaffinity(0, sizeof(set), &set) == 0; /* fails with more than 1024 cores */
     for (int i = 0; i < STP_CORES_MAX; i++)
         if (known ? CPU_ISSET(i, &set) : i < online) cores->bits[i / 64] |= (uint64_t)1 << (i % 64);
 }
@@ -41,7 +41,7 @@ int stp_cores_count(const struct stp_cores *cores)
     return n;
 }
 
-/* The least of some tries: another process may have the core meanwhile. */
+/* Returns the least of three times of n pauses, because other processes may lengthen one. */
 static uint64_t cores_relax_ns(int n)
 {
     uint64_t least = UINT64_MAX;
@@ -57,7 +57,7 @@ static uint64_t cores_relax_ns(int n)
     return least;
 }
 
-/* How many turns last so long; a turn lasts from 4 ns to 140 ns, by the processor. */
+/* Returns the number of pauses that take ns; a pause takes 4 ns to 140 ns, by the processor. */
 static int cores_relaxes(uint64_t ns)
 {
     enum { TURNS = 64 };
@@ -68,8 +68,8 @@ static int cores_relaxes(uint64_t ns)
 }
 
 /*
- * With a core each: long enough to cover a flag between two cores many times over, short enough
- * for what nobody has counted, another process on the core of this PE or of the one it waits for.
+ * If each PE has a core, a spin covers the transfer of a flag between two cores many times over.
+ * The spin is still short if an unknown other process uses the core of this PE or of its peer.
  */
 void stp_wait_choose(int polls, bool enough_cores)
 {

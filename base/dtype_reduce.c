@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Element types and reductions of them, by the kernels for this processor. Which pairs of operator
- * and type are valid is said once, by the table of kernels. Design: docs/design/base.md.
+ * Element types and their reductions, computed by the kernels for this processor. Only the table of
+ * kernels defines which pairs of operator and type are valid. Design: docs/design/base.md.
  */
 #include "base/base.h"
 

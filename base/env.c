@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every environment variable of Steppe, in one table: the parser, oshinfo and the manual
- * read it. A wrong value is an error, never a silent default. Design: docs/design/base.md.
+ * Defines every environment variable of Steppe in one table, read by the parser, oshinfo and the
+ * manual. A wrong value is an error, never a silent default. Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -121,7 +121,7 @@ const struct stp_env_row stp_env_table[] = {
 
 const size_t stp_env_n_rows = STP_COUNT(stp_env_table);
 
-/* ASCII only: what the user's locale calls lower case must not matter. */
+/* Converts only ASCII letters, because the result must not depend on the user's locale. */
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -136,7 +136,7 @@ static bool same_word(const char *a, const char *b)
     return *a == '\0' && *b == '\0';
 }
 
-/* Index of text in a NULL-terminated list, or -1. */
+/* Returns the index of text in a NULL-terminated list, or -1 if text is absent. */
 static int word_find(const char *const *words, const char *text)
 {
     for (int i = 0; words[i]; i++) {
@@ -167,9 +167,9 @@ static int parse_int(const char *text, long least, int *value)
     return 0;
 }
 
-#define SIZE_TEXT 64 /* of the first of two sizes */
+#define SIZE_TEXT 64 /* size of the buffer for the first of two sizes */
 
-/* A size, or two with a colon between, the second one no less. */
+/* Parses one size, or two sizes separated by a colon; the second must not be smaller. */
 static int parse_growth(const char *text, struct stp_env_growth *value)
 {
     const char *colon = strchr(text, ':');
@@ -201,7 +201,7 @@ static int parse_choice(const char *const *words, const char *text, int *value)
     return 0;
 }
 
-/* Kept as a copy: the program may change its environment later. An empty string means unset. */
+/* Stores a copy, because the program may change its environment later. "" counts as unset. */
 static int parse_string(const char *text, const char **value)
 {
     char *copy = NULL;
@@ -215,7 +215,7 @@ static int parse_string(const char *text, const char **value)
     return 0;
 }
 
-/* Set the value of a row from text; NULL: the variable is not set and has no default. */
+/* Sets the value of a row from text; NULL means an unset variable without a default. */
 static int row_parse(const struct stp_env_row *row, const char *text)
 {
     void *value = (char *)&stp_env + row->offset;
@@ -242,7 +242,7 @@ static int row_parse(const struct stp_env_row *row, const char *text)
     return -EINVAL;
 }
 
-/* What a row accepts, for the message about a value that it does not. */
+/* Returns the description of the values that a row accepts, for an error message. */
 static const char *row_expects(const struct stp_env_row *row, char *buf, size_t len)
 {
     size_t used = 0;
@@ -273,7 +273,7 @@ static const char *row_expects(const struct stp_env_row *row, char *buf, size_t 
     return "any text";
 }
 
-/* The environment's word on a row and the name it goes by there; NULL when it has none. */
+/* Returns the text of the row's variable, or NULL if unset. Sets *name to the name or the alias. */
 static const char *row_getenv(const struct stp_env_row *row, const char **name)
 {
     const char *text = getenv(row->name);
@@ -317,12 +317,12 @@ int stp_env_load(void)
 
 /* ---- names that nobody reads ------------------------------------------------------- */
 
-#define NAME_MOST 40 /* longer ones are near to nothing */
+#define NAME_MOST 40 /* longest name that is compared with known names */
 
-/* Read by the commands alone: oshcc, oshc++. */
+/* Variables that only the commands oshcc and oshc++ read. */
 static const char *const command_names[] = {"SHMEM_CC", "SHMEM_CXX", NULL};
 
-/* Letters to put in, take out or change until a is b. */
+/* Returns the number of letters to insert, delete or change in order to turn a into b. */
 static unsigned name_distance(const char *a, size_t a_len, const char *b)
 {
     unsigned row[NAME_MOST + 1];
@@ -346,7 +346,9 @@ static unsigned name_distance(const char *a, size_t a_len, const char *b)
     return row[b_len];
 }
 
-/* The known name that is nearest, with its distance: 0 is the name itself. */
+/*
+ * Returns the nearest known name. Sets *distance to the edit distance, 0 if name itself is known.
+ */
 static const char *name_nearest(const char *name, size_t len, unsigned *distance)
 {
     const char *nearest = "";

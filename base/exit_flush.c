@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The output in the streams of a process that ends by a fatal error. A flush may meet a full pipe,
- * a lock that is never given back, or code that a signal interrupted, so an alarm ends the process
- * when the flush takes too long. Design: docs/design/base.md.
+ * Flushes the output streams of a process that is about to end. A flush can meet a full pipe, a
+ * lock that is never released, or code that a signal interrupted. An alarm therefore ends the
+ * process if the flush takes too long. Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -11,25 +11,25 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long all streams together may take. */
+/* Seconds after which the flush of all streams is given up. */
 #define FLUSH_S 2
 
-/* How often, and how many milliseconds apart, a lock is asked for that a printing thread has. */
+/* Number of attempts, and milliseconds between two attempts, to lock a stream of another thread. */
 #define LOCK_TRIES 100
 #define LOCK_PAUSE_MS 2
 
-#define EARLY_NS UINT64_C(10000000) /* an alarm may come as much too early, by another clock */
+#define EARLY_NS UINT64_C(10000000) /* time by which an alarm, on another clock, may be early */
 
 static struct {
-    uint64_t due_ns; /* UINT64_MAX: never */
+    uint64_t due_ns; /* time of the deadline, or UINT64_MAX for none */
     void (*late)(void);
 } deadline;
 
-/* An alarm that the program has set may come first. */
+/* Handles SIGALRM. An alarm of the program may come before the deadline, so a new alarm is set. */
 static void deadline_alarm(int signo)
 {
     (void)signo;
-    /* Pairs with the stores in stp_deadline() and stp_deadline_end(). */
+    /* Pairs with the release stores in stp_deadline() and stp_deadline_end(). */
     if (stp_now_ns() >= __atomic_load_n(&deadline.due_ns, __ATOMIC_ACQUIRE))
         deadline.late();
     else
@@ -43,7 +43,7 @@ void stp_deadline(unsigned seconds, void (*late)(void))
     sigset_t set;
 
     deadline.late = late;
-    /* Pairs with the load in deadline_alarm(), which calls late() afterwards. */
+    /* Pairs with the acquire load in deadline_alarm(), which then reads deadline.late. */
     __atomic_store_n(&deadline.due_ns, due_ns, __ATOMIC_RELEASE);
     sigaction(SIGALRM, &action, NULL);
     sigemptyset(&set);
@@ -54,12 +54,12 @@ void stp_deadline(unsigned seconds, void (*late)(void))
 
 void stp_deadline_end(void)
 {
-    /* Pairs with the load in deadline_alarm(). */
+    /* Pairs with the acquire load in deadline_alarm(). */
     __atomic_store_n(&deadline.due_ns, UINT64_MAX, __ATOMIC_RELEASE);
     alarm(0);
 }
 
-/* A thread that prints gives the lock back in no time; one that sits on it keeps it. */
+/* Retries for a thread that prints and soon unlocks; gives up on a thread that keeps the lock. */
 static void flush_stream(FILE *stream)
 {
     const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000L};

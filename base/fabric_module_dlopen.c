@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the fabric module beside the library and loads it: for init, which uses it, and for the
- * reports, which ask it what it would use.
+ * Finds the fabric module next to the library and loads it. Initialization uses the module; the
+ * reports ask the module which fabric it would use.
  */
 #include "fabric_module_dlopen.h"
 
@@ -19,7 +19,7 @@
 #define MODULE_FILE "steppe/ofi.so"
 #define MODULE_ENTRY "stp_ofi_open"
 
-/* The module behind the first len bytes of prefix and a separator. False when it is not there. */
+/* Joins prefix, separator and MODULE_FILE to path. Returns false if no such file exists. */
 static bool module_in(const char *prefix, int len, const char *separator, char *path,
                       size_t path_len)
 {
@@ -28,17 +28,17 @@ static bool module_in(const char *prefix, int len, const char *separator, char *
     return n >= 0 && (size_t)n < path_len && access(path, F_OK) == 0;
 }
 
-/* Is this the executable? Its headers are what the kernel says of the program. */
+/* Returns true if self is the executable, whose program headers are at AT_PHDR. */
 static bool module_in_program(const Dl_info *self)
 {
     uintptr_t headers = (uintptr_t)getauxval(AT_PHDR), base = (uintptr_t)self->dli_fbase;
 
-    return headers - base < 4096; /* they stand behind the ELF header */
+    return headers - base < 4096; /* the program headers follow the ELF header */
 }
 
 /*
- * In the folders where the program finds its libraries: it has the library from libsteppe.a. musl
- * does not tell them.
+ * Searches the folders in which the program finds its libraries, because a program with libsteppe.a
+ * contains the library itself. musl does not report these folders.
  */
 #ifdef __GLIBC__
 static bool module_in_run_path(char *path, size_t path_len)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages to people: one line, one write, and the end of the job on a fatal error.
- * A line is built on the stack and handed to the kernel at once, so lines of several
- * threads and of several PEs behind one pipe do not mix. Design: docs/design/base.md.
+ * Prints messages, and ends the job after a fatal error. Each message is built on the stack and
+ * written by one write(), so that the lines of several threads and of PEs that share a pipe do not
+ * mix. Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -17,33 +17,33 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Below PIPE_BUF, so that a write to a pipe is atomic, and small enough for a signal stack. */
+/* Less than PIPE_BUF, because a write to a pipe must be atomic; small enough for a signal stack. */
 #define LINE_MAX_BYTES 2048
 
-/* How long a thread that fails second leaves the first to end the job. */
+/* Seconds for which a thread that fails later waits for the first thread to end the job. */
 #define FATAL_GRACE_S 10
 
-/* How long a line waits for a full, non-blocking standard error before it is dropped. */
+/* Milliseconds after which a line is dropped if standard error is full and non-blocking. */
 #define WRITE_GRACE_MS 1000
 
-/* The same for the line of a fatal error, also where the write blocks. */
+/* Seconds after which the line of a fatal error is given up, even if the write blocks. */
 #define FATAL_LINE_S 5
 
-#define PE_UNKNOWN INT_MIN /* stp_log_identify() was not called yet */
+#define PE_UNKNOWN INT_MIN /* value of pe before the first stp_log_identify() */
 
 int stp_log_level = STP_LOG_WARN;
 
 static struct {
     int pe;
-    int pid;        /* of the process that is the PE; a forked child is not a PE */
-    int fatal_tid;  /* thread that reports the fatal error, 0 while there is none */
-    int ending_tid; /* thread that ends the job after that, 0 while nobody does */
+    int pid;        /* process that is the PE; a forked child is not a PE */
+    int fatal_tid;  /* thread that reports the fatal error, or 0 */
+    int ending_tid; /* thread that then ends the job, or 0 */
     void (*end_job)(int);
     pthread_once_t host_once;
     char host[256];
 } log_state = {.pe = PE_UNKNOWN, .host_once = PTHREAD_ONCE_INIT};
 
-/* One line under construction; room for the newline is kept back. */
+/* A line under construction; one byte of text is reserved for the newline. */
 struct line {
     size_t len;
     bool cut;
@@ -87,7 +87,7 @@ static void line_begin(struct line *line)
         line_add(line, "steppe: ");
 }
 
-/* Replace what would break the line or steer a terminal; values from outside end up in it. */
+/* Replaces control characters of outside values, which could break lines or steer a terminal. */
 static void line_clean(struct line *line)
 {
     while (line->len > 0 && line->text[line->len - 1] == '\n')
@@ -102,7 +102,7 @@ static void line_clean(struct line *line)
     }
 }
 
-/* Mark a cut line with dots, without leaving half of a UTF-8 character before them. */
+/* Ends a cut line with dots, without leaving half of a UTF-8 character before the dots. */
 static void line_mark_cut(struct line *line)
 {
     size_t len = line->len - 3;
@@ -154,7 +154,7 @@ const char *stp_hostname(void)
 
 void stp_log_identify(int pe, int level)
 {
-    /* Now, so that a signal handler that logs later finds the name ready. */
+    /* Reads the host name now, so that a signal handler can log later. */
     (void)stp_hostname();
     __atomic_store_n(&log_state.pe, pe < 0 ? -1 : pe, __ATOMIC_RELAXED);
     /* Pairs with the load in stp_fatal(). */
@@ -188,9 +188,9 @@ const char *stp_public_name(const char *routine)
 }
 
 /*
- * Returns 0 for the first thread that fails, which ends the job, and the number of that thread for
- * the others. Nothing may end the thread on its way: a pipe without a reader would, by SIGPIPE, and
- * a thread that cancels it.
+ * Returns 0 to the first thread that fails, which ends the job, and the ID of that thread to the
+ * others. Blocks SIGPIPE and SIGXFSZ and disables cancellation, because neither a pipe without a
+ * reader nor another thread may end the calling thread.
  */
 static int fatal_enter(int tid)
 {
@@ -202,13 +202,13 @@ static int fatal_enter(int tid)
     sigaddset(&set, SIGXFSZ);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    /* Pairs with the same call of other threads: the first of them ends the process. */
+    /* Pairs with the same exchange in other threads; the first thread ends the process. */
     __atomic_compare_exchange_n(&log_state.fatal_tid, &first, tid, false, __ATOMIC_SEQ_CST,
                                 __ATOMIC_SEQ_CST);
     return first;
 }
 
-/* Gives another thread the time to end the job. */
+/* Gives another thread time to end the job, and then ends the process. */
 static _Noreturn void fatal_wait(void)
 {
     struct timespec grace = {.tv_sec = FATAL_GRACE_S};
@@ -219,15 +219,15 @@ static _Noreturn void fatal_wait(void)
 }
 
 /*
- * Ends the job by the hook, or the process by otherwise() when there is no hook. A thread that
- * comes back from its hook, because that failed or a signal hit it, leaves at once.
+ * Ends the job by the hook, or the process by otherwise() if no hook is set. A thread that comes
+ * back from its hook, after a failure or a signal in the hook, ends the process at once.
  */
 static _Noreturn void fatal_end(void (*otherwise)(int))
 {
     int tid = (int)syscall(SYS_gettid), first = 0;
     void (*end_job)(int);
 
-    /* Pairs with the same call of other threads: the first of them ends the job. */
+    /* Pairs with the same exchange in other threads; the first thread ends the job. */
     if (__atomic_compare_exchange_n(&log_state.ending_tid, &first, tid, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST)) {
         /* Pairs with the store in stp_fatal_hook(). */
@@ -238,7 +238,7 @@ static _Noreturn void fatal_end(void (*otherwise)(int))
     _exit(EXIT_FAILURE);
 }
 
-/* The line or the flush takes too long. No exit handler may run: it could meet the same lock. */
+/* Ends the job at the deadline without exit handlers, because a handler could need a held lock. */
 static void fatal_late(void)
 {
     fatal_end(_exit);
@@ -249,10 +249,11 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     struct line line;
     va_list args;
     int tid = (int)syscall(SYS_gettid);
-    /* Pairs with the stores in stp_log_identify() and stp_fatal_hook(). */
-    bool is_pe =
-        getpid() ==
-        __atomic_load_n(&log_state.pid, __ATOMIC_SEQ_CST); /* a child's buffers are its parent's */
+    /*
+     * Only the PE flushes, because a child's buffers hold output of its parent. Pairs with the
+     * stores in stp_log_identify() and stp_fatal_hook().
+     */
+    bool is_pe = getpid() == __atomic_load_n(&log_state.pid, __ATOMIC_SEQ_CST);
     int first = fatal_enter(tid);
 
     line_begin(&line);
@@ -265,12 +266,12 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     if (first == 0 && is_pe) stp_flush_stdio_before_exit(fatal_late);
     if (first == 0) stp_deadline_end();
     if (first != 0 && first != tid) fatal_wait();
-    fatal_end(exit); /* a thread that comes back from within its own flush, too */
+    fatal_end(exit); /* also called for an error during this thread's flush */
 }
 
 void stp_fatal_hook(void (*end_job)(int status))
 {
-    /* Both pair with the loads in stp_fatal(). */
+    /* The stores pair with the loads in fatal_end() and stp_fatal(). */
     __atomic_store_n(&log_state.end_job, end_job, __ATOMIC_SEQ_CST);
     __atomic_store_n(&log_state.pid, getpid(), __ATOMIC_SEQ_CST);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads of the library's own. They take no signals but faults, and none of them keeps a process
- * alive: when the program's threads have all ended by pthread_exit, main's among them, the
- * process ends as it would without the library. Design: docs/design/base.md.
+ * Threads of the library. These threads take no signals except faults and do not keep a process
+ * alive. When all threads of the program, including main, have ended by pthread_exit(), the process
+ * ends as it would without the library. Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 /*
- * What libfabric and drivers take below ours, and our messages, many times over; little enough for
- * programs that lock all their memory.
+ * Stack size, many times the need of libfabric, drivers and messages, but small enough for programs
+ * that lock all their memory.
  */
 #define THREAD_STACK ((size_t)1 << 20)
 
@@ -25,23 +25,23 @@
 #define TID_STARTING (-1)
 
 struct own_thread {
-    int tid; /* 0: the place is free */
+    int tid; /* thread ID, or 0 if the place is free */
     void *(*main)(void *);
     const char *name;
 };
 
 static struct {
     struct own_thread own[THREADS_MAX];
-    pthread_mutex_t lock; /* guards the mask */
+    pthread_mutex_t lock; /* guards mask and has_mask */
     bool has_mask;
-    sigset_t mask; /* of the program when the first thread was started */
+    sigset_t mask; /* signal mask of the program when the first thread started */
     bool leaving;
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
- * pthread_create() with a stack that suffices for all that the library does, whatever the program
- * has made the default (pthread_setattr_default_np, ulimit -s). Returns 0 or a positive error
- * number.
+ * Calls pthread_create() with a stack size that suffices for all code of the library, because the
+ * program may have changed the default (pthread_setattr_default_np, ulimit -s). Returns 0 or a
+ * positive error number.
  */
 static int create(pthread_t *thread, void *(*main)(void *arg), void *arg)
 {
@@ -80,7 +80,7 @@ static void *own_main(void *arg)
     return NULL;
 }
 
-/* Signals are for the program's threads, but for faults, which stay where they arise. */
+/* Blocks all signals except faults, which stay with the thread that raises them. */
 static void block_signals(sigset_t *old)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
@@ -122,7 +122,7 @@ static bool is_own(int tid)
     return false;
 }
 
-/* Main has called pthread_exit: it stays as a zombie while there are others. */
+/* Returns true if main has called pthread_exit(), which leaves a zombie while other threads run. */
 static bool main_ended(void)
 {
     char path[64];
@@ -139,7 +139,7 @@ int stp_thread_count_program(void)
 
     if (dir == NULL) return -1;
     while ((entry = readdir(dir)) != NULL) {
-        int tid = atoi(entry->d_name); /* "." and "..": 0 */
+        int tid = atoi(entry->d_name); /* 0 for "." and ".." */
 
         if (tid > 0 && !is_own(tid) && (tid != pid || !main_ended())) n++;
     }
@@ -147,7 +147,7 @@ int stp_thread_count_program(void)
     return n;
 }
 
-/* What the C library does when the last thread of a program ends, by a thread that may do it. */
+/* Runs in a new thread and ends the process as the C library does after a program's last thread. */
 static void *leave_main(void *arg)
 {
     (void)arg;
@@ -160,10 +160,10 @@ void stp_process_exit_if_program_over(void)
     pthread_t thread;
 
     if (!main_ended() || stp_thread_count_program() != 0) return;
-    /* Pairs with the same call of other threads: one of them starts leave_main(). */
+    /* Pairs with the same exchange in other threads; only one thread starts leave_main(). */
     if (__atomic_exchange_n(&threads.leaving, true, __ATOMIC_SEQ_CST)) return;
     if (pthread_create(&thread, NULL, leave_main, NULL) == 0)
         pthread_detach(thread);
     else
-        __atomic_store_n(&threads.leaving, false, __ATOMIC_SEQ_CST); /* at the next look */
+        __atomic_store_n(&threads.leaving, false, __ATOMIC_SEQ_CST); /* the next call tries again */
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduction kernels of one element type: included by reduce_kernels.tmpl.h once a type with
+ * Reduction kernels of one element type. reduce_kernels.tmpl.h includes this file once for each
+ * type, after it has defined
  *   TYPE        the element type
- *   SUFFIX      what the names of its kernels end in
- * both undefined again at the end, and, for several types one after the other,
- *   CALC        the type to compute sums and products in: unsigned for integers, so they wrap
- *   HAS_ORDER   1 when the type has min and max
- *   HAS_BITS    1 when the type has and, or, xor
+ *   SUFFIX      the suffix of the names of the kernels
+ * This file undefines these two macros. The following macros stay defined for several types:
+ *   CALC        the type to compute sums and products in: unsigned for integers, so that they wrap
+ *   HAS_ORDER   1 if the type has min and max
+ *   HAS_BITS    1 if the type has and, or, xor
  */
 
 #define NAME(op) STP_KERNEL_NAME(op, SUFFIX)
@@ -41,7 +42,7 @@
 #include "base/reduce_one_type_op.tmpl.h"
 #endif
 
-/* Where gcc 12 may use multiply-adds it makes complex products of them, whatever -ffp-contract. */
+/* Complex products get no STP_TARGET, because gcc 12 contracts them despite -ffp-contract=off. */
 #if !HAS_ORDER
 #undef KERNEL
 #define KERNEL static

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The reduction kernels: a table of them for each level of vector instructions that the processor
- * may have. An empty entry is what makes a pair of operator and type invalid. All levels give the
- * same bits. Design: docs/design/base.md.
+ * Tables of the reduction kernels, one for each level of vector instructions that the processor may
+ * have. An empty entry marks a pair of operator and type as invalid. All levels give the same bits.
+ * Design: docs/design/base.md.
  */
 #ifndef STP_REDUCE_KERNELS_H
 #define STP_REDUCE_KERNELS_H

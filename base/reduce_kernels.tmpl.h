@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The reduction kernels of all element types for one level of vector instructions, and their table:
- * included once by a file that defines
- *   STP_KERNELS   the table's name
- *   STP_TARGET    what the compiler may use, as an attribute of functions; may be empty
+ * The reduction kernels of all element types for one level of vector instructions, and their table.
+ * The file of a level includes this template once after it has defined
+ *   STP_KERNELS   the name of the table
+ *   STP_TARGET    the attribute for the functions that allows the instructions; may be empty
  */
 #include "base/reduce_kernels.h"
 
 #define STP_KERNEL static STP_TARGET
 
 /*
- * The iterations of the next loop may run in any order; see reduce_one_type_op.tmpl.h. Clang has
- * no pragma for that alone (its pragmas warn about loops that cannot be vectorized), so its code
+ * States that the iterations of the next loop may run in any order; see reduce_one_type_op.tmpl.h.
+ * Clang has no such pragma without warnings about loops that cannot be vectorized, so code of clang
  * checks at run time whether the arrays overlap.
  */
 #ifdef __clang__
@@ -24,7 +24,7 @@
 #define STP_KERNEL_NAME(op, suffix) STP_KERNEL_JOIN(op, _, suffix)
 #define STP_KERNEL_NAME_TWO(op, suffix) STP_KERNEL_JOIN(op, _two_, suffix)
 
-/* Integers have an order and bits: reduce_all_ops_of_type.tmpl.h makes the kernels of both. */
+/* Integers have an order and bits, so reduce_all_ops_of_type.tmpl.h makes all kernels for them. */
 #define HAS_ORDER 1
 #define HAS_BITS 1
 #define CALC unsigned

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduction kernels of one element type, for one operator. reduce_all_ops_of_type.tmpl.h includes
- * this file with
+ * Reduction kernels of one element type for one operator. reduce_all_ops_of_type.tmpl.h includes
+ * this file after it has defined
  *   TYPE            the element type
- *   NAME(op)        the name of a kernel; NAME_TWO(op): of one with two results
- *   KERNEL          what its definition begins with
- *   OP              the operator's
- *   RESULT(x, y)    its result, of type TYPE
- * the last two undefined again at the end. STP_INDEPENDENT says that no iteration needs another's
- * result, which holds for equal arrays as well as for disjoint ones; restrict would not.
+ *   NAME(op)        the name of the kernel with one result; NAME_TWO(op): with two results
+ *   KERNEL          the storage class and attributes of a kernel
+ *   OP              the operator
+ *   RESULT(x, y)    the result of the operator, of type TYPE
+ * This file undefines OP and RESULT. STP_INDEPENDENT states that no iteration needs the result of
+ * another iteration. This holds for equal arrays and for disjoint arrays; restrict would exclude
+ * equal arrays.
  */
 
-/* inout = inout op in */
+/* Computes inout[i] = inout[i] op in[i]. */
 KERNEL void NAME(OP)(void *inout, const void *in, size_t nelems)
 {
     TYPE *a = inout;
@@ -22,7 +23,7 @@ KERNEL void NAME(OP)(void *inout, const void *in, size_t nelems)
         a[i] = RESULT(a[i], b[i]);
 }
 
-/* to = also = x op y, in one pass over all four. */
+/* Computes to[i] = also[i] = x[i] op y[i] in one pass over all four arrays. */
 KERNEL void NAME_TWO(OP)(void *to, void *also, const void *x, const void *y, size_t nelems)
 {
     TYPE *c = to, *d = also;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Errors in words that say what to do: the limits that users can raise are named; and a limit that
- * the kernel enforces by a signal becomes an error. Also part of the fabric module, which has a
- * copy of its own.
+ * Error texts that name the limits which users can raise, and functions that turn a limit that the
+ * kernel enforces by a signal into an error. The fabric module has its own copy of this file.
  * Design: docs/design/base.md.
  */
 #include "base/base.h"
@@ -29,12 +28,12 @@ int stp_count_fds(void)
     DIR *dir = opendir("/proc/self/fd");
     int n = 0;
 
-    /* No descriptor is left to read the directory with: all are in use. */
+    /* EMFILE means that all descriptors are in use, so that none is left for the directory. */
     if (dir == NULL) return errno == EMFILE ? (int)stp_limit(RLIMIT_NOFILE, NULL) : -1;
     while (readdir(dir) != NULL)
         n++;
     closedir(dir);
-    return n - 3; /* "." and "..", and the directory's own */
+    return n - 3; /* without ".", ".." and the descriptor of dir */
 }
 
 const char *stp_errno_text(int error)
@@ -74,7 +73,7 @@ void stp_sigxfsz_unblock(const struct stp_sigxfsz *growth)
 
     sigemptyset(&mine);
     sigaddset(&mine, SIGXFSZ);
-    /* The kernel sends it to the thread, so it is here by now. */
+    /* The kernel sends SIGXFSZ to the failing thread, so the signal is already pending here. */
     if (!growth->pending) sigtimedwait(&mine, NULL, &at_once);
     pthread_sigmask(SIG_SETMASK, &growth->before, NULL);
     errno = error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes as text, lists of words and of PEs, what small files say, and hashes. */
+/* Formats sizes and PE lists, searches word lists, reads small files, and computes hashes. */
 #include "base/base.h"
 
 #include <fcntl.h>
@@ -69,7 +69,7 @@ char stp_stat_state(const char *path)
     if (fd < 0) return '\0';
     if (read(fd, text, sizeof(text) - 1) < 0) text[0] = '\0';
     close(fd);
-    state = strrchr(text, ')'); /* behind the name, which may have any characters */
+    state = strrchr(text, ')'); /* the name before ")" may have any characters */
     return state != NULL && state[1] == ' ' ? state[2] : '\0';
 }
 

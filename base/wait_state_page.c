@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long waits last, the page in which a PE shows them, and who of the node is to report them.
- * Allocates no memory, because a thread that hangs may hold the lock of the heap.
- * Design: docs/design/hang.md.
+ * Measures how long waits last, shows them in the page of this PE, and selects the PE of the node
+ * that reports them. This file allocates no memory, because a thread that hangs may hold the lock
+ * of the heap. Design: docs/design/hang.md.
  */
 #include "base/wait_state_page.h"
 
@@ -13,27 +13,27 @@
 
 static struct {
     bool on;
-    int n_inside; /* threads that are at the pages of the node */
+    int n_inside; /* threads that access the pages of the node */
     struct stp_wait_state_page *page;
-    uint64_t *reported; /* by a PE of the node, when */
-    uint64_t limit_ns;  /* of waiting, until it is told; 0: it is shown alone */
-    uint64_t show_ns;   /* until it is shown */
-    uint64_t most_ns;   /* that a turn may last; beyond, the process was stopped */
+    uint64_t *reported; /* time of the last report by a PE of the node */
+    uint64_t limit_ns;  /* waiting time before a report; 0: no reports */
+    uint64_t show_ns;   /* waiting time before a wait is shown */
+    uint64_t most_ns;   /* longest time that counts for one turn, in case the process was stopped */
 } timed;
 
-/* The wait that this thread is in, if it has lasted. */
+/* State of the wait of this thread after the first check of the clock. */
 static __thread struct {
     uint64_t seen_ns, waited_ns, shown_ns, first_shown_ns;
-    int note; /* of this PE's page, plus 1; 0: none */
+    int note; /* index in the notes of the page, plus 1; 0: no note */
     bool reported;
 } mine;
 
-/* Opens the pages of the node for this thread, until leave(); false when they are not there. */
+/* Opens the pages of the node for this thread until leave(). Returns false if there are none. */
 static bool enter(void)
 {
     /*
-     * Pairs with stp_wait_state_stop(), which clears on and then reads n_inside: one side sees the
-     * other.
+     * Pairs with stp_wait_state_stop(), which clears on and then reads n_inside, so that one of the
+     * two functions sees the change of the other.
      */
     __atomic_fetch_add(&timed.n_inside, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&timed.on, __ATOMIC_SEQ_CST)) return true;
@@ -58,7 +58,7 @@ void stp_wait_end_slow(void)
     leave();
 }
 
-/* Has this wait lasted for SHMEM_HANG_REPORT seconds, and not been reported yet? */
+/* Returns true if this wait has lasted for SHMEM_HANG_REPORT seconds and was not yet reported. */
 static bool report_is_due(void)
 {
     return timed.limit_ns != 0 && !mine.reported && mine.waited_ns >= timed.limit_ns;
@@ -70,7 +70,7 @@ bool stp_wait_check_clock(const struct stp_wait *wait)
 
     if (!__atomic_load_n(&timed.on, __ATOMIC_RELAXED)) return false;
     now = stp_now_ns();
-    if (wait->turns < 2 * STP_WAIT_TURNS) { /* its first look */
+    if (wait->turns < 2 * STP_WAIT_TURNS) { /* the first check of this wait */
         stp_wait_end_slow();
         mine.seen_ns = now;
         return false;
@@ -93,22 +93,19 @@ bool stp_wait_show_due(struct stp_wait *wait)
 static bool note_take(struct stp_wait_state_page *page)
 {
     for (int i = 0; mine.note == 0 && i < STP_WAIT_STATES; i++)
-        /*
-         * Pairs with the release store in stp_wait_end_slow(), by the thread that had the note
-         * before.
-         */
+        /* Pairs with the release store in stp_wait_end_slow() by the previous owner of the note. */
         if (__atomic_exchange_n(&page->notes[i].taken, 1, __ATOMIC_ACQ_REL) == 0) mine.note = i + 1;
     return mine.note != 0;
 }
 
-/* Processes that read it compare the version before and after. */
+/* Writes the note of this thread. A reader compares the version before and after its copy. */
 static void note_write(struct stp_wait_state_page *page, const struct stp_wait_state *note)
 {
     uint32_t *version = &page->notes[mine.note - 1].version;
     uint32_t before = *version;
 
     __atomic_store_n(version, before + 1, __ATOMIC_RELAXED);
-    /* Pairs with the acquire fence in note_read(): the version is odd before the note changes. */
+    /* Pairs with the acquire fence in note_read(). The version is odd before the note changes. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     page->notes[mine.note - 1].note = *note;
     /* Pairs with the acquire load of version in note_read(). */
@@ -117,10 +114,10 @@ static void note_write(struct stp_wait_state_page *page, const struct stp_wait_s
 
 /* ---- the report ------------------------------------------------------------------------ */
 
-/* Returns true for the first PE of the node that asks after this wait was shown. */
+/* Returns true to the first PE of the node that claims a report after this wait was shown. */
 static bool report_claim(uint64_t now)
 {
-    /* Pairs with the compare-and-swap below, by another PE of the node: one of them prints. */
+    /* Pairs with the compare-and-swap below in another PE of the node. Only one PE prints. */
     uint64_t last = __atomic_load_n(timed.reported, __ATOMIC_ACQUIRE);
 
     if (last > mine.first_shown_ns) return false;
@@ -168,7 +165,7 @@ void stp_wait_state_start(struct stp_wait_state_page *page, uint64_t *reported)
 
 void stp_wait_state_stop(void)
 {
-    /* Pairs with enter(), which counts itself in n_inside and then reads on. */
+    /* Pairs with enter(), which increments n_inside and then reads on. */
     __atomic_store_n(&timed.on, false, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&timed.n_inside, __ATOMIC_SEQ_CST) != 0)
         stp_yield_and_watch_peers(0);
