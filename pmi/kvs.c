@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The key-value space: bytes of any value and number under a name, carried as hexadecimal text
- * in fragments of what the launcher takes. The first fragment begins with the total length, so
- * readers need not agree with the writer on the size of a fragment.
+ * The key-value space. A name has any number of arbitrary bytes, which are stored as hexadecimal
+ * text in fragments of the size that the launcher accepts. The first fragment begins with the total
+ * length, so that readers need not know the writer's fragment size.
  * Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HEADER_CHARS 16 /* the length, a 64-bit number in hexadecimal */
+#define HEADER_CHARS 16 /* characters of the length, a 64-bit number in hexadecimal */
 
 static void kvs_key(char *key, const char *name, size_t fragment)
 {
@@ -37,7 +37,7 @@ static int kvs_nibble(char c)
     return -1;
 }
 
-/* Two characters a byte, nbytes of them. Returns 0 or -EPROTO. */
+/* Decodes nbytes bytes, two characters each. Returns 0 or -EPROTO. */
 static int kvs_decode(const char *text, unsigned char *bytes, size_t nbytes)
 {
     for (size_t i = 0; i < nbytes; i++) {
@@ -82,7 +82,7 @@ static int kvs_bad(const char *name, size_t fragment, const char *what)
     return -EPROTO;
 }
 
-/* The length in front of the first fragment. */
+/* Reads the length at the start of the first fragment. Returns 0, or -EPROTO after logging. */
 static int kvs_length(const char *name, const char *value, uint64_t *length)
 {
     unsigned char bytes[HEADER_CHARS / 2];
@@ -95,7 +95,7 @@ static int kvs_length(const char *name, const char *value, uint64_t *length)
     return 0;
 }
 
-/* Read the hexadecimal text of one fragment behind at; *done grows by its bytes. */
+/* Decodes one fragment to bytes + *done and advances *done. Returns 0, or -EPROTO after logging. */
 static int kvs_add(const char *name, size_t fragment, const char *text, unsigned char *bytes,
                    size_t length, size_t *done)
 {

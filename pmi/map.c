@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which node a rank is on. The launcher's mapping vector is kept as the few blocks it is
- * made of, nothing per rank; the table by rank exists only where no vector was given and
- * host names had to be exchanged. Design: docs/design/launch.md.
+ * Maps ranks to nodes. The launcher's mapping vector is kept as its few blocks, without data per
+ * rank. The table by rank exists only if the launcher gives no usable vector and the map is made
+ * from host names. Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number without sign, and the character behind it. */
+/* Reads an unsigned number followed by behind. Returns the text after behind, or NULL. */
 static const char *map_number(const char *text, char behind, int *number)
 {
     long long value = 0;
@@ -25,7 +25,7 @@ static const char *map_number(const char *text, char behind, int *number)
     return *text == behind ? text + 1 : NULL;
 }
 
-/* "(node,n_nodes,per_node)"; NULL when it is not one. */
+/* Reads "(node,n_nodes,per_node)". Returns the text after the block, or NULL if malformed. */
 static const char *map_block(const char *text, struct stp_map_block *block)
 {
     if (*text != '(') return NULL;
@@ -36,7 +36,7 @@ static const char *map_block(const char *text, struct stp_map_block *block)
     return text;
 }
 
-/* Append block, cut to what is left of the job. */
+/* Appends block, cut to the remaining ranks of the job. Returns 0 or -EPROTO. */
 static int map_add(struct stp_pmi_map *map, struct stp_map_block block, int size)
 {
     int left = size - map->period;
@@ -62,11 +62,11 @@ static int map_by_node(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-/* Renumber the nodes without holes: a node that no rank is on does not count. */
+/* Renumbers the nodes without holes, because a node without ranks does not count. */
 static int map_compact(struct stp_pmi_map *map)
 {
     struct stp_map_block **sorted = malloc(map->n_blocks * sizeof(struct stp_map_block *));
-    int top = 0; /* one above the highest node seen */
+    int top = 0; /* highest node seen so far, plus 1 */
     int holes = 0;
 
     if (!sorted) return -ENOMEM;
@@ -121,12 +121,12 @@ int stp_map_one(struct stp_pmi_map *map, int size)
     return stp_map_parse(map, text, size);
 }
 
-/* The number of name in the list of distinct names, which grows by it when it is new. */
+/* Returns the index of name in the list, to which a new name is appended, or -ENOMEM. */
 static int map_number_of_host(char ***names, int *n_names, const char *name)
 {
     char **grown;
 
-    for (int i = *n_names - 1; i >= 0; i--) /* neighbours in rank mostly share a host */
+    for (int i = *n_names - 1; i >= 0; i--) /* adjacent ranks mostly share a host */
         if (strcmp((*names)[i], name) == 0) return i;
     grown = realloc(*names, ((size_t)*n_names + 1) * sizeof(char *));
     if (!grown) return -ENOMEM;
@@ -136,11 +136,11 @@ static int map_number_of_host(char ***names, int *n_names, const char *name)
     return (*n_names)++;
 }
 
-/* Where the name of a rank's host comes from. */
+/* Function that copies the host name of a rank. */
 typedef int (*map_source)(const struct stp_pmi_client *client, struct stp_pmi_session *session,
                           int rank, char *name, size_t capacity);
 
-/* The table, from a host name for each rank. */
+/* Makes the table from the host name of each rank. Returns 0 or -errno. */
 static int map_from_hosts(struct stp_pmi_map *map, const struct stp_pmi_client *client,
                           struct stp_pmi_session *session, map_source host_of)
 {
@@ -165,8 +165,9 @@ static int map_from_hosts(struct stp_pmi_map *map, const struct stp_pmi_client *
 }
 
 /*
- * Whether the launcher tells host names at all is asked of a rank that may be elsewhere: some
- * tell a process about itself alone. All must come to the same answer: an exchange is collective.
+ * Copies the launcher's host name of a rank. Returns -ENOENT if the launcher has no host name
+ * except that of this process, and logs an error if it has the names of only some ranks. This
+ * distinction matters because the exchange after -ENOENT is collective.
  */
 static int map_told_of(const struct stp_pmi_client *client, struct stp_pmi_session *session,
                        int rank, char *name, size_t capacity)

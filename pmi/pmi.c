@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The launch of this process: chooses the client, greets the launcher, keeps the one
- * session of the process from the first init to its end, and ends the job on request.
+ * Handles the launch of this process: chooses the client, greets the launcher, keeps the only
+ * session of the process from the first init until the process ends, and ends the job on request.
  * Design: docs/design/launch.md.
  */
 #include "pmi/pmi.h"
@@ -19,15 +19,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DRAIN_MS 200   /* how long an abort waits for its output to be picked up, */
-#define LINGER_MS 2000 /* and for the launcher to end this process */
+#define DRAIN_MS 200   /* longest wait of an abort for its output to be read */
+#define LINGER_MS 2000 /* longest wait of an abort for the launcher to end this process */
 
 static struct {
     bool tried;
-    int rc; /* of the one attempt to open */
+    int rc; /* result of the only attempt to open the session */
     pid_t pid;
-    bool aborts;                         /* soon: the launcher is not told that all is well */
-    const struct stp_pmi_client *client; /* NULL until the greeting succeeded */
+    bool aborts;                         /* true before an abort, so that finalize is not sent */
+    const struct stp_pmi_client *client; /* client of the open session, or NULL */
     struct stp_pmi_info info;
     struct stp_pmi_map map;
     struct stp_pmi_session session;
@@ -85,9 +85,9 @@ int stp_pmi_ask(struct stp_pmi_session *session, enum stp_wire_framing framing, 
         strcmp(answer, expected) != 0)
         return stp_pmi_malformed(session, command, "another answer was expected");
     rc = stp_wire_number(session->wire.text, separator, "rc", &result);
-    if (rc == -ENOENT && line) rc = 0; /* answers without one are good news in PMI-1 */
+    if (rc == -ENOENT && line) rc = 0; /* in PMI-1 a reply without rc means success */
     if (rc == 0 && result == 0) return 0;
-    /* Any refusal of such a get means absent: launchers differ in the number. */
+    /* A PMI-1 get that fails means an absent key, because launchers use different error numbers. */
     if (strcmp(answer, "get_result") == 0) return -ENOENT;
     return stp_pmi_malformed(session, command, "the launcher refuses");
 }
@@ -113,13 +113,13 @@ static int single_open(struct stp_pmi_session *session)
     return 0;
 }
 
-/* The client of a process without a launcher: nobody reads what it puts, or waits in its fence. */
+/* Client without a launcher, which needs no put or fence because no other process takes part. */
 static const struct stp_pmi_client single_client = {.name = "single", .open = single_open};
 
-/* Launchers that start several processes without a PMI_FD, by what they leave behind. */
+/* Launchers that start several processes without a PMI_FD, and the variables that identify each. */
 static const struct {
     const char *rank;
-    const char *size; /* NULL when the launcher tells its processes the rank only */
+    const char *size; /* NULL if the launcher sets only the rank */
     const char *name;
     const char *advice;
 } foreign_launchers[] = {
@@ -138,9 +138,9 @@ static const struct {
 };
 
 /*
- * Did srun start this process? In a batch script, and in the shell that salloc starts as a step of
- * the kind "interactive", the variables of Slurm tell of the allocation; what is started there
- * without srun is one process. Slurm numbers such steps from the top: SLURM_BATCH_SCRIPT is -5.
+ * Returns true if srun started this process. In a batch script, and in the shell that salloc starts
+ * as an "interactive" step, Slurm's variables describe the allocation, and a program that starts
+ * there without srun is one process. Such steps have the highest numbers: SLURM_BATCH_SCRIPT is -5.
  */
 static bool pmi_in_slurm_step(void)
 {
@@ -148,13 +148,13 @@ static bool pmi_in_slurm_step(void)
     unsigned long step;
     char *end;
 
-    if (text == NULL) text = getenv("SLURM_STEPID"); /* its old name */
+    if (text == NULL) text = getenv("SLURM_STEPID"); /* old name of the variable */
     if (text == NULL) return false;
     step = strtoul(text, &end, 10);
     return end != text && *end == '\0' && step < 0xfffffff0UL;
 }
 
-/* The launcher we cannot speak with that has started more than one process; -1: none. */
+/* Returns the unsupported launcher that has started more than one process, or -1. Sets *rank. */
 static int pmi_find_foreign(int *rank)
 {
     for (size_t i = 0; i < STP_COUNT(foreign_launchers); i++) {
@@ -169,7 +169,7 @@ static int pmi_find_foreign(int *rank)
     return -1;
 }
 
-/* Take over the socket the launcher left us. Returns 0 or -errno, logged. */
+/* Takes over the socket of the launcher. Returns 0, or -errno after logging the reason. */
 static int pmi_connect(struct stp_pmi_session *session, const char *text)
 {
     int fd;
@@ -194,8 +194,8 @@ static int pmi_connect(struct stp_pmi_session *session, const char *text)
 }
 
 /*
- * Propose a version. Sets *agreed to what the launcher answers, and *refused when it says it
- * will not have what was proposed. Returns 0 or -errno, logged.
+ * Proposes a version to the launcher. Sets *agreed to the version in the reply, and *refused if the
+ * reply refuses the proposal. Returns 0, or -errno after logging the reason.
  */
 static int pmi_propose(struct stp_pmi_session *session, int version, int *agreed, bool *refused)
 {
@@ -221,9 +221,9 @@ static int pmi_propose(struct stp_pmi_session *session, int version, int *agreed
 }
 
 /*
- * Which version to ask for. Slurm's plugin, known by PMI_JOBID, is at home in PMI-2. All others
- * on a PMI_FD are in PMI-1: its barrier waits, its abort keeps the status, its gets stay on the
- * node, and hydra's front end survives an abort while other PEs are still asking.
+ * Returns the version to propose first. Slurm's plugin, which sets PMI_JOBID, is made for PMI-2.
+ * Other launchers with a PMI_FD get PMI-1, because its barrier waits, its abort keeps the status,
+ * its gets stay on the node, and hydra's front end survives an abort while other PEs send requests.
  */
 static int pmi_first_version(void)
 {
@@ -233,8 +233,9 @@ static int pmi_first_version(void)
 }
 
 /*
- * Agree on a version. A launcher that names another one than was proposed is taken at its word,
- * without a second init: Slurm takes none. One that just refuses is asked for the other.
+ * Agrees on a version with the launcher. If the launcher replies with another version than
+ * proposed, the version of the launcher is used without a second init, because Slurm accepts only
+ * one init. If the launcher only refuses, the other version is proposed.
  */
 static int pmi_greet(struct stp_pmi_session *session, const struct stp_pmi_client **client)
 {
@@ -256,9 +257,10 @@ static int pmi_greet(struct stp_pmi_session *session, const struct stp_pmi_clien
 }
 
 /*
- * Jobs in jobs leave the variables of both. A PMIx launcher closes the descriptors that its
- * processes would inherit, hydra and Slurm do not touch PMIx's variables: so a PMI_FD that is
- * still the launcher's socket is the inner one, and one that is not is left over.
+ * Returns true if PMIx is the launcher. A job inside another job has the variables of two
+ * launchers. PMIx launchers close the descriptors that processes would inherit, but hydra and Slurm
+ * keep the PMIx variables. A PMI_FD that still is a launcher's socket therefore belongs to the
+ * inner job; any other PMI_FD is left over.
  */
 static bool pmi_wants_pmix(const char *fd)
 {
@@ -270,7 +272,7 @@ static bool pmi_wants_pmix(const char *fd)
     return stp_pmix_load() == 0;
 }
 
-/* SHMEM_PMI=pmix: nothing else will do. */
+/* Returns the PMIx client for SHMEM_PMI=pmix, or NULL with the reason in why. */
 static const struct stp_pmi_client *pmi_demand_pmix(char *why, size_t capacity)
 {
     if (!getenv("PMIX_NAMESPACE"))
@@ -288,9 +290,9 @@ static const struct stp_pmi_client *pmi_demand_pmix(char *why, size_t capacity)
 }
 
 /*
- * Chooses the client by the environment and says in why what decides. Returns NULL, with the error
- * in why, when there is a launcher that this library cannot speak with. With a PMI_FD the greeting
- * may still change the version.
+ * Chooses the client by the environment and writes the deciding variable to why. Returns NULL, with
+ * the error in why, if the launcher is not supported. With a PMI_FD the greeting may still change
+ * the version.
  */
 static const struct stp_pmi_client *pmi_choose(char *why, size_t capacity)
 {
@@ -316,7 +318,7 @@ static const struct stp_pmi_client *pmi_choose(char *why, size_t capacity)
     return NULL;
 }
 
-/* Chooses the client and greets a launcher of PMI-1 or PMI-2. Returns 0 or -errno, logged. */
+/* Chooses the client and greets a PMI launcher. Returns 0, or -errno after logging the reason. */
 static int pmi_reach(struct stp_pmi_session *session, const struct stp_pmi_client **client)
 {
     char why[STP_PMI_WHY_MAX];
@@ -347,7 +349,7 @@ void stp_pmi_describe_client(struct stp_pmi_details *details)
 
 /* ---- nodes --------------------------------------------------------------- */
 
-/* No usable vector: the launcher's count of local ranks may do, else host names decide. */
+/* Makes the map without a vector: from the launcher's host names, local count, or an exchange. */
 static int pmi_map_without_vector(void)
 {
     int n_local;
@@ -360,7 +362,7 @@ static int pmi_map_without_vector(void)
     return stp_map_exchange(&pmi.map, pmi.client, &pmi.session);
 }
 
-/* All ranks see the same vector, so all take the same way through here. */
+/* Makes the map. All ranks see the same vector and therefore take the same path. */
 static int pmi_make_map(void)
 {
     static char text[STP_WIRE_TEXT_MAX];
@@ -382,7 +384,7 @@ static int pmi_make_map(void)
 
 /* ---- life of the session ------------------------------------------------- */
 
-/* Hydra calls a process that leaves without finalize a bad termination. */
+/* Sends finalize, because hydra treats an exit without finalize as a bad termination. */
 static void pmi_at_exit(void)
 {
     if (!pmi.client || pmi.pid != getpid() || pmi.aborts) return;
@@ -495,7 +497,7 @@ bool stp_pmi_hung_up(void)
 
 /* ---- abort --------------------------------------------------------------- */
 
-/* Wait until nothing is left in the pipe behind fd, or the time is up. */
+/* Waits until the pipe of fd is empty or the deadline has passed. */
 static void pmi_drain(int fd, uint64_t deadline)
 {
     const struct timespec pause = {.tv_nsec = 50000};
@@ -508,10 +510,11 @@ static void pmi_drain(int fd, uint64_t deadline)
 }
 
 /*
- * Stay until the launcher kills us, hangs up, or the time is up. Hydra tells the node's proxy to
- * clean up when it hears of an abort, and dies of SIGPIPE, our last words unprinted, when the
- * proxy has ended by then because all its processes had. With PMIx there is nothing to stay for:
- * the library has waited for the launcher, and Open MPI's mpirun waits a second for our end.
+ * Waits until the launcher kills this process or closes the connection, at most LINGER_MS. On an
+ * abort hydra asks the node's proxy to clean up. If the proxy has already ended, because all its
+ * processes have, hydra dies of SIGPIPE before it prints the last output. PMIx needs no such wait,
+ * because libpmix has waited for the launcher and Open MPI's mpirun waits a second for this process
+ * to end.
  */
 static void pmi_linger(int fd)
 {
@@ -533,13 +536,13 @@ bool stp_pmi_keeps_status(void)
 
 _Noreturn void stp_pmi_abort(int status, const char *message)
 {
-    int code = status & 0xff; /* all that a shell can see */
+    int code = status & 0xff; /* the bits that a shell can see */
 
     if (status != 0 && code == 0) code = 1;
     if (pmi.client && pmi.pid == getpid()) {
         uint64_t deadline = stp_now_ns() + DRAIN_MS * 1000000ull;
 
-        /* A launcher that kills may forget what it has not read yet: our last words. */
+        /* Drains first, because a launcher that kills this process may drop unread output. */
         pmi_drain(STDERR_FILENO, deadline);
         pmi_drain(STDOUT_FILENO, deadline);
         if (pmi.client->abort) pmi.client->abort(&pmi.session, code, message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The PMI-1 client: one line for each question and answer, fields parted by blanks, the
- * barrier is what makes puts visible. Rank and size come from the environment.
+ * The PMI-1 client. Requests and replies are lines whose fields are separated by blanks. A barrier
+ * makes puts visible. Rank and size come from the environment.
  * Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
@@ -23,7 +23,7 @@ static int pmi1_limits(struct stp_pmi_session *session)
         return stp_pmi_malformed(session, "maxes", "a limit is missing or is no number");
     session->told_key_max = key_max;
     session->told_value_max = value_max;
-    /* The limits count the terminating zero, as implementations understand them. */
+    /* The limits include the terminating zero, as PMI implementations understand the limits. */
     if (key_max < STP_PMI_KEY_MAX || value_max <= STP_PMI_VALUE_MIN)
         return stp_pmi_malformed(session, "maxes", "keys or values are too short for use");
     session->value_max = value_max > STP_PMI_VALUE_MAX ? STP_PMI_VALUE_MAX : (size_t)value_max - 1;
@@ -60,7 +60,7 @@ static int pmi1_fence(struct stp_pmi_session *session)
     return stp_pmi_ask(session, STP_WIRE_LINE, "barrier_out", STP_WIRE_FOREVER, "cmd=barrier_in");
 }
 
-/* One space for all ranks. */
+/* Copies the value of key. All ranks share one space, so rank is ignored. */
 static int pmi1_get(struct stp_pmi_session *session, int rank, const char *key, char *value,
                     size_t capacity)
 {
@@ -81,13 +81,13 @@ static int pmi1_mapping(struct stp_pmi_session *session, char *text, size_t capa
 static void pmi1_finalize(struct stp_pmi_session *session)
 {
     (void)stp_wire_send(&session->wire, STP_WIRE_LINE, "cmd=finalize");
-    /* The launcher fails when it cannot deliver the answer: stay until it is here. */
+    /* Wait for the reply, because the launcher fails if it cannot deliver the reply. */
     (void)stp_wire_recv_line(&session->wire, STP_PMI_FINALIZE_MS);
 }
 
 static void pmi1_abort(struct stp_pmi_session *session, int status, const char *message)
 {
-    (void)message; /* the line has no room for it */
+    (void)message; /* the command has no field for a message */
     (void)stp_wire_send(&session->wire, STP_WIRE_LINE, "cmd=abort exitcode=%d", status);
 }
 

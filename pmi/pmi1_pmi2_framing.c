@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bounded line and message exchange on the launcher's socket. Owns the duplicate of the
- * descriptor and the reply buffer; knows no command of the protocol.
- * Design: docs/design/launch.md.
+ * Exchanges lines and messages with the launcher over its socket, with bounded size and time. This
+ * file owns the duplicate of the descriptor and the reply buffer and knows no command of the
+ * protocol. Design: docs/design/launch.md.
  */
 #include "pmi/pmi1_pmi2_framing.h"
 
@@ -22,7 +22,7 @@
 #define LENGTH_CHARS 6
 #define NS_PER_MS INT64_C(1000000)
 #define STEP_MS 1000
-#define IDLE_MS 250 /* between two calls of wire_idle */
+#define IDLE_MS 250 /* milliseconds between two calls of wire_idle */
 
 int stp_wire_open(struct stp_wire *wire, int fd)
 {
@@ -48,7 +48,7 @@ bool stp_wire_is_pair(int fd)
     socklen_t len = sizeof(peer);
 
     if (fd < 0 || getpeername(fd, (struct sockaddr *)&peer, &len) < 0) return false;
-    return peer.sun_family == AF_UNIX && len == sizeof(peer.sun_family); /* without a name */
+    return peer.sun_family == AF_UNIX && len == sizeof(peer.sun_family); /* the peer has no name */
 }
 
 static void (*wire_idle)(void);
@@ -59,9 +59,9 @@ void stp_pmi_set_idle(void (*idle)(void))
 }
 
 /*
- * Wait until fd is ready or *left nanoseconds of waiting are used up (below 0: no limit). One
- * step never counts for more than its length: a virtual machine that was frozen, or a stopped
- * job, is not a launcher that does not answer.
+ * Waits until fd is ready or *left nanoseconds of waiting are used up; a negative *left means no
+ * limit. A step counts for at most its planned length, because a frozen virtual machine or a
+ * stopped job must not look like a launcher that does not reply.
  */
 static int wire_wait(int fd, short events, int64_t *left)
 {
@@ -92,7 +92,7 @@ static int64_t wire_time(int timeout_ms)
     return timeout_ms < 0 ? -1 : timeout_ms * NS_PER_MS;
 }
 
-/* Some bytes, at least one and at most capacity. */
+/* Reads at least one byte and at most capacity bytes. Returns 0, -EIO or -ETIMEDOUT. */
 static int wire_read(struct stp_wire *wire, char *bytes, size_t capacity, int flags, int64_t *left,
                      size_t *n_read)
 {
@@ -172,8 +172,8 @@ int stp_wire_send(struct stp_wire *wire, enum stp_wire_framing framing, const ch
 }
 
 /*
- * Look before taking: bytes up to the newline are consumed, those behind it stay with the
- * kernel for whoever shares the socket, or to be found out as a violation by the next reply.
+ * Peeks before reading in order to consume only the bytes up to the newline. Later bytes stay in
+ * the kernel for another user of the socket, or the next reply reports them as a violation.
  */
 int stp_wire_recv_line(struct stp_wire *wire, int timeout_ms)
 {
@@ -199,7 +199,7 @@ int stp_wire_recv_line(struct stp_wire *wire, int timeout_ms)
     return -EPROTO;
 }
 
-/* Servers pad the length with blanks on either side. */
+/* Parses a length, which servers pad with blanks on either side. Returns 0 or -EPROTO. */
 static int wire_parse_length(const char *digits, size_t *length)
 {
     size_t value = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The PMI-2 client: messages behind a length, fields ended by semicolons. Hides what
- * launchers do differently: fences that do not wait, and an abort that is not known.
+ * The PMI-2 client. A length precedes each message, and semicolons end its fields. This file hides
+ * differences between launchers: fences that do not wait, and an abort that hydra does not know.
  * Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define SEMICOLON ';'
-#define NOBODYS_KEY "stp::nobody" /* never put; asked for to wait */
+#define NOBODYS_KEY "stp::nobody" /* key that no process puts, for gets that only wait */
 
 static int pmi2_open(struct stp_pmi_session *session)
 {
@@ -42,7 +42,7 @@ static int pmi2_put(struct stp_pmi_session *session, const char *key, const char
                        "cmd=kvs-put;key=%s;value=%s;", key, value);
 }
 
-/* The value in an answer that says found=TRUE. */
+/* Copies the value of a reply. Returns -ENOENT, not logged, unless the reply has found=TRUE. */
 static int pmi2_found(struct stp_pmi_session *session, const char *command, char *value,
                       size_t capacity)
 {
@@ -57,11 +57,11 @@ static int pmi2_found(struct stp_pmi_session *session, const char *command, char
     return 0;
 }
 
-/* One space for all ranks. */
+/* Copies the value of key. All ranks share one space, so rank is ignored. */
 static int pmi2_get(struct stp_pmi_session *session, int rank, const char *key, char *value,
                     size_t capacity)
 {
-    /* No limit of time: the launcher may hold the answer until others have come to the fence. */
+    /* No timeout, because the launcher may hold the reply until others have come to the fence. */
     int rc = stp_pmi_ask(session, STP_WIRE_MESSAGE, "kvs-get", STP_WIRE_FOREVER,
                          "cmd=kvs-get;jobid=%s;srcid=-1;key=%s;", session->job, key);
 
@@ -70,12 +70,12 @@ static int pmi2_get(struct stp_pmi_session *session, int rank, const char *key, 
 }
 
 /*
- * Hydra answers a fence at once and makes the reader wait instead: a get for a key not there
- * is held until all processes have fenced as often as this one. It looks at held gets only
- * when its count of fences is a multiple of the processes, so a process that runs ahead to
- * its next fence could leave them held for ever. Waiting here for a key that nobody puts
- * makes each fence a barrier: nobody runs ahead, and a get never waits. Elsewhere it costs
- * one short question.
+ * Hydra replies to a fence at once and makes the reader wait instead. It holds a get for an absent
+ * key until all processes have fenced as often as the reader. Hydra checks held gets only when its
+ * count of fences is a multiple of the number of processes, so a process that runs ahead to its
+ * next fence could leave the gets held forever. A get here for a key that no process puts makes
+ * each fence a barrier, so that no process runs ahead and no later get waits. With other launchers
+ * the get costs one short request.
  */
 static int pmi2_fence(struct stp_pmi_session *session)
 {
@@ -99,11 +99,11 @@ static int pmi2_mapping(struct stp_pmi_session *session, char *text, size_t capa
 static void pmi2_finalize(struct stp_pmi_session *session)
 {
     (void)stp_wire_send(&session->wire, STP_WIRE_MESSAGE, "cmd=finalize;");
-    /* The launcher fails when it cannot deliver the answer: stay until it is here. */
+    /* Wait for the reply, because the launcher fails if it cannot deliver the reply. */
     (void)stp_wire_recv_message(&session->wire, STP_PMI_FINALIZE_MS);
 }
 
-/* What the wire gives a meaning to must not be in a text. */
+/* Copies text and replaces the characters that have a meaning in the protocol. */
 static void pmi2_plain_text(const char *text, char *plain, size_t capacity)
 {
     size_t i;
@@ -117,10 +117,10 @@ static void pmi2_plain_text(const char *text, char *plain, size_t capacity)
 }
 
 /*
- * PMI-2 aborts with a text and no status, and hydra does not know even that one: it dies of
- * it, with complaints and status 255. Hydra tells the two framings apart request by request,
- * so it gets the line of PMI-1, which keeps the status. Slurm, known by PMI_JOBID, reads
- * messages only, and ends the step.
+ * A PMI-2 abort has a text and no status, and hydra does not even know the command and dies with
+ * error messages and status 255. Hydra detects the framing of each request, so hydra gets the abort
+ * line of PMI-1, which keeps the status. Slurm, which sets PMI_JOBID, reads only messages and ends
+ * the step.
  */
 static void pmi2_abort(struct stp_pmi_session *session, int status, const char *message)
 {

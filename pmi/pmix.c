@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The PMIx client: the launcher's own library, found at run time, does the talking. Each rank
- * puts into a space of its own, a fence collects them all, a get names the rank. Everything the
- * library hands out is checked. Design: docs/design/launch.md.
+ * The PMIx client, which uses the launcher's own library, found at run time. Each rank puts into
+ * its own space, a fence collects all spaces, and a get names the rank. Everything that the library
+ * returns is checked. Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
 #include "pmi/pmix_api.h"
@@ -15,11 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ABORT_S 3 /* how long the library may take to hand an abort on */
+#define ABORT_S 3 /* seconds that the library may take to forward an abort */
 
 static struct {
     bool tried;
-    char missing[256]; /* why there is no library; empty: there is one */
+    char missing[256]; /* reason why libpmix cannot be used, or "" */
     struct stp_pmix_api api;
     struct stp_pmix_proc self;
 } pmix;
@@ -43,7 +43,7 @@ static void pmix_load_from(void *library)
 #undef LOAD
 }
 
-/* Never closed: the library has threads. */
+/* Loads libpmix and keeps it open, because the library has threads. */
 int stp_pmix_load(void)
 {
     void *library;
@@ -64,7 +64,7 @@ const char *stp_pmix_missing(void)
     return pmix.missing;
 }
 
-/* Log that call did not do what it should. */
+/* Logs that call has failed. Returns -EIO. */
 static int pmix_complain(const char *call, const char *key, int rc)
 {
     const char *text = pmix.api.error_string ? pmix.api.error_string(rc) : NULL;
@@ -74,7 +74,7 @@ static int pmix_complain(const char *call, const char *key, int rc)
     return -EIO;
 }
 
-/* Log what is wrong with what the launcher tells about key. */
+/* Logs an error in the launcher's value of key. Returns -EPROTO. */
 static int pmix_malformed(const char *key, const char *what)
 {
     stp_error("pmi: PMIx's value of %s is unusable: %s", key, what);
@@ -91,7 +91,7 @@ static void pmix_set_true(struct stp_pmix_info *info, const char *attribute)
     info->value.data.flag = true;
 }
 
-/* The library's own way where it has one: it allocated. Types not asked for may hold more. */
+/* Frees a value, if possible by libpmix, because unexpected types may own more memory. */
 static void pmix_free(struct stp_pmix_value *value)
 {
     if (pmix.api.value_free) {
@@ -106,9 +106,9 @@ static void pmix_free(struct stp_pmix_value *value)
 }
 
 /*
- * What rank has put, or the launcher tells of it, under key. Never waits for a key that may not
- * come: what the launcher tells is here since init, what ranks put the server has since the fence.
- * Returns 0, -ENOENT (not logged), or -errno.
+ * Gets the value that rank has put under key or that the launcher gives for rank. Never waits for
+ * an absent key, because values of the launcher are available since init, and the server has the
+ * values of ranks since the fence. Returns 0, -ENOENT (not logged), or -errno after logging.
  */
 static int pmix_ask(uint32_t rank, const char *key, struct stp_pmix_value **value)
 {
@@ -162,7 +162,7 @@ static int pmix_ask_size(int *size)
 
 /* ---- the session --------------------------------------------------------- */
 
-/* A library that finds no server may make this process a job of its own. */
+/* Checks namespace and rank, because a library without a server may make a job of its own. */
 static int pmix_check_self(void)
 {
     const char *nspace = getenv("PMIX_NAMESPACE");
@@ -222,7 +222,7 @@ static int pmix_fence(struct stp_pmi_session *session)
     (void)session;
     if (rc != STP_PMIX_SUCCESS) return pmix_complain("PMIx_Commit", "", rc);
     pmix_set_true(&collect, STP_PMIX_COLLECT_DATA);
-    rc = pmix.api.fence(NULL, 0, &collect, 1); /* NULL: all of the job */
+    rc = pmix.api.fence(NULL, 0, &collect, 1); /* NULL: all processes of the job */
     return rc == STP_PMIX_SUCCESS ? 0 : pmix_complain("PMIx_Fence", "", rc);
 }
 
@@ -245,9 +245,9 @@ static size_t pmix_count_peers(const char *list)
 }
 
 /*
- * PMIx tells who is here: all of us, mostly. Slurm has the vector of PMI-2 as well. Numbers of
- * nodes would do for the rest, but Open MPI 4 tells each process only its own; host names it tells
- * all.
+ * Makes a vector of one node if all ranks are local, which is the usual case; otherwise copies the
+ * vector of PMI-2, which Slurm also has. Node numbers cannot replace the vector, because Open MPI 4
+ * gives a process only the node number of its own node, but the host names of all ranks.
  */
 static int pmix_mapping(struct stp_pmi_session *session, char *text, size_t capacity)
 {
@@ -280,8 +280,9 @@ static void pmix_abort_now(void)
 }
 
 /*
- * The library takes locks and memory, which a process that aborts out of a signal handler may
- * hold for ever: the process ends then, which the launcher takes for a failure of the job.
+ * Asks the library to abort the job. The library takes locks and memory, which a process that
+ * aborts in a signal handler may hold forever. The process therefore ends after ABORT_S seconds,
+ * which the launcher treats as a failure of the job.
  */
 static void pmix_abort(struct stp_pmi_session *session, int status, const char *message)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What this project uses of the PMIx standard's C interface, declared by hand: the library is
- * opened with dlopen() at run time, so that nothing of PMIx is needed to build. Binary compatible
- * with libpmix.so.2, which is every OpenPMIx from 2 to 5; names are our own, so that a test can
- * compare them with the real header. Arrays of info are passed one element long only: the size
- * of what follows a value is not relied on.
+ * Declares by hand the part of the PMIx C interface that this project uses. dlopen() opens the
+ * library at run time, so that the build needs no part of PMIx. The declarations are binary
+ * compatible with libpmix.so.2, which is every OpenPMIx from 2 to 5. The names are our own, so that
+ * a test can compare the declarations with the real header. Arrays of info have only one element,
+ * because the code does not rely on the size of an element.
  */
 #ifndef STP_PMIX_API_H
 #define STP_PMIX_API_H
@@ -15,13 +15,13 @@
 
 #define STP_PMIX_LIBRARY "libpmix.so.2"
 
-#define STP_PMIX_NSPACE_MAX 255 /* characters, as of a key, without the end */
+#define STP_PMIX_NSPACE_MAX 255 /* longest namespace in characters, without the zero byte */
 #define STP_PMIX_KEY_MAX 511
 
 #define STP_PMIX_SUCCESS 0
 #define STP_PMIX_ERR_NOT_FOUND (-46)
 
-#define STP_PMIX_GLOBAL 3 /* scope of a put: local and remote ranks */
+#define STP_PMIX_GLOBAL 3 /* scope of a put for local and remote ranks */
 #define STP_PMIX_RANK_WILDCARD (UINT32_MAX - 1)
 
 /* Types of values. */
@@ -62,7 +62,7 @@ struct stp_pmix_info {
     struct stp_pmix_value value;
 };
 
-/* Each function once: name here, symbol, result, parameters. The last three may be missing. */
+/* Each function with its name here, symbol, result and parameters. The second list is optional. */
 #define STP_PMIX_FUNCTIONS(F)                                                                      \
     F(init, PMIx_Init, int, (struct stp_pmix_proc * self, struct stp_pmix_info * info, size_t n))  \
     F(finalize, PMIx_Finalize, int, (const struct stp_pmix_info *info, size_t n))                  \
