@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sorted ranges of addresses. A version counter tells readers, who take no lock, to look again.
- * Design: docs/design/memory.md.
+ * A sorted table of address ranges. Readers take no lock and search again when the version counter
+ * shows that a writer has changed the table. Design: docs/design/memory.md.
  */
 #include "spaces/address_range_table.h"
 
 static void ranges_begin_change(struct stp_ranges *ranges)
 {
     __atomic_store_n(&ranges->version, ranges->version + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* pairs with the acquire fence of stp_ranges_find() */
+    /* Pairs with the acquire fence in stp_ranges_find(). */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
 static void ranges_end_change(struct stp_ranges *ranges)
@@ -17,7 +18,7 @@ static void ranges_end_change(struct stp_ranges *ranges)
     __atomic_store_n(&ranges->version, ranges->version + 1, __ATOMIC_RELEASE);
 }
 
-/* Readers may look at the same time, and throw away what they saw. */
+/* Stores one entry. Readers may read it meanwhile; the version makes them discard the result. */
 static void ranges_set(struct stp_ranges *ranges, unsigned i, uintptr_t base, size_t nbytes,
                        uintptr_t what)
 {
@@ -31,7 +32,7 @@ static void ranges_move(struct stp_ranges *ranges, unsigned to, unsigned from)
     ranges_set(ranges, to, ranges->bases[from], ranges->sizes[from], ranges->what[from]);
 }
 
-/* Returns the number of the range that begins there, or ranges->n if none does. */
+/* Returns the index of the range that begins at base, or ranges->n if there is no such range. */
 static unsigned ranges_index(const struct stp_ranges *ranges, const void *base)
 {
     unsigned i = 0;
@@ -77,7 +78,7 @@ void stp_ranges_resize(struct stp_ranges *ranges, const void *base, size_t nbyte
     ranges_end_change(ranges);
 }
 
-/* Every step is a conditional move: which way it goes cannot be predicted. */
+/* Searches with conditional moves instead of branches, which could not be predicted. */
 static struct stp_range ranges_search(const struct stp_ranges *ranges, uintptr_t addr)
 {
     unsigned n = __atomic_load_n(&ranges->n, __ATOMIC_RELAXED);
@@ -102,10 +103,11 @@ bool stp_ranges_find(const struct stp_ranges *ranges, const void *at, struct stp
         /* Pairs with the release store in ranges_end_change(). */
         unsigned version = __atomic_load_n(&ranges->version, __ATOMIC_ACQUIRE);
 
-        if (version & 1) continue; /* a few stores long */
+        /* A writer keeps the version odd for a few stores only. */
+        if (version & 1) continue;
         *found = ranges_search(ranges, (uintptr_t)at);
         found->version = version;
-        /* Pairs with the release fence in ranges_begin_change(): what was read comes before. */
+        /* Reads the range before version. Pairs with the release fence in ranges_begin_change(). */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (__atomic_load_n(&ranges->version, __ATOMIC_RELAXED) == version)
             return (uintptr_t)at - found->base < found->nbytes;

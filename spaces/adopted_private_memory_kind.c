@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that the program had before it became a space: what may become one, and the kind of
- * private pages, which no other process maps. Its owner's loads and stores work on it, peers of the
- * node ask the kernel to copy, and words are the owner's process's. Memory with a descriptor is the
- * business of own_file.c. Design: docs/design/memory.md.
+ * The kind of spaces that consist of private memory of the program. This file checks whether a
+ * buffer can become a space. No other process can map private pages. The owner loads and stores
+ * them, PEs of the node copy through the kernel, and the owner's process performs the atomics.
+ * own_file.c serves buffers that have a file descriptor. Design: docs/design/memory.md.
  */
 #include "spaces/adopted_private_memory_kind.h"
 #include "spaces/data_segment_private.h"
@@ -22,13 +22,13 @@ unsigned stp_private_n;
 
 /* ---- may it become a space? ----------------------------------------------------------------- */
 
-/* What is mapped in a range, as far as it was looked at. */
+/* Progress of a check of the mappings in a range, in ascending order. */
 struct private_check_mapping {
     uintptr_t at, end;
-    uint64_t file_at; /* where at is in the file, with a descriptor */
+    uint64_t file_at; /* offset of address at in the file, if the buffer has a descriptor */
     struct stat st;
-    bool shared;  /* it has to be a mapping of that file */
-    char why[96]; /* "": good so far */
+    bool shared;  /* whether the range must be a shared mapping of the file in st */
+    char why[96]; /* reason for a refusal; empty while no problem was found */
 };
 
 static bool private_check_mapping(const struct stp_mapping *mapping, void *arg)
@@ -60,7 +60,7 @@ static int pages_refuse(const struct stp_space_params *params, const char *why)
     return -EINVAL;
 }
 
-/* What was mapped before is not looked for where the kernel does not tell. */
+/* Accepts any buffer if the kernel does not report the mappings of this process. */
 static int pages_check_mapped(const struct stp_space_params *params)
 {
     struct private_check_mapping look = {.at = (uintptr_t)params->buffer,
@@ -114,24 +114,24 @@ bool stp_private_gone(const struct stp_space *space)
 /* ---- private pages: what peers know ---------------------------------------------------------- */
 
 /*
- * The process that the kernel copies to and from. Its number may mean another process in another
- * container, so the owner's secret lies at an address that peers read first.
+ * Identity of the process that the kernel copies to and from. In another container the same PID may
+ * denote another process. Peers therefore first read a secret at an address of the owner.
  */
 struct pages_share {
-    int32_t pid; /* 0: the kernel does not copy there */
+    int32_t pid; /* PID of the owner; 0 if the kernel refuses to copy */
     uint64_t proof;
     uint64_t secret[2];
     uint64_t base;
 };
 _Static_assert(sizeof(struct pages_share) <= STP_PART_EXPORT_BYTES, "fits what PEs exchange");
 
-/* space->own */
+/* The type of space->own for this kind. */
 struct pages_own {
     uint64_t secret[2];
-    struct pages_share peers[]; /* by local index */
+    struct pages_share peers[]; /* indexed by local PE */
 };
 
-/* secret is drawn, and stays where it is while others may ask. */
+/* Draws a secret, which must stay at its address while peers may read it. */
 static struct pages_share pages_mine(void *base, uint64_t secret[2])
 {
     struct pages_share mine = {
@@ -144,8 +144,8 @@ static struct pages_share pages_mine(void *base, uint64_t secret[2])
 }
 
 /*
- * Is it the process that was meant? 0 or -errno, not logged: kernels refuse where the process may
- * not be traced.
+ * Checks that the process with the PID is the owner. Returns 0, or -errno without logging, because
+ * kernels refuse the read if the process may not be traced.
  */
 static int pages_prove(const struct pages_share *peer)
 {
@@ -174,8 +174,8 @@ static int pages_create(struct stp_space *space, const struct stp_space_params *
     space->own = own;
     space->base = params->buffer;
     /*
-     * Nothing acquires the count: an operation learns an address of the space after this
-     * addition.
+     * No acquire load pairs with this addition, because an operation can only get an address of the
+     * space after the addition.
      */
     __atomic_fetch_add(&stp_private_n, 1, __ATOMIC_RELEASE);
     return 0;
@@ -189,7 +189,7 @@ static void pages_destroy(struct stp_space *space)
     __atomic_fetch_sub(&stp_private_n, 1, __ATOMIC_RELAXED);
 }
 
-/* A refusal is none of the space: the owner's proxy thread copies then. */
+/* Returns 0 also if the kernel refuses to copy, because the owner's proxy thread then copies. */
 static int pages_attach(struct stp_space *space, int local, const struct stp_part_export *share)
 {
     struct pages_share *peer = &((struct pages_own *)space->own)->peers[local];

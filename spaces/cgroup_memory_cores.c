@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the control groups around this process allow it to use. Memory of the window is charged to
- * them when it is touched, and past the limit the kernel kills instead of refusing; time on cores
- * is charged, too, and past the limit nobody runs until the next period.
- * Design: docs/design/memory.md, base.md.
+ * Limits of the control groups of this process. Memory of the window is charged when it is touched,
+ * and the kernel kills a process that exceeds the limit. CPU time is charged, too: after the quota
+ * is used, no thread of the group runs until the next period. Design: docs/design/memory.md,
+ * base.md.
  */
 #include "spaces/space_registry.h"
 
@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How version 1 says that there is no limit; pages may be larger than 4 KiB. */
+/* Smallest value by which version 1 reports "no limit"; it depends on the page size. */
 #define NO_LIMIT ((size_t)LLONG_MAX / 65536 * 65536)
 
-/* The limit that a group's directory tells; SIZE_MAX: none. */
+/* Returns the limit in the directory of a group, or SIZE_MAX if the group has no limit. */
 typedef size_t cgroup_read_fn(const char *dir);
 
 static size_t cgroup_number(const char *dir, const char *file)
@@ -24,7 +24,7 @@ static size_t cgroup_number(const char *dir, const char *file)
     char *name;
 
     if (asprintf(&name, "%s/%s", dir, file) < 0) return SIZE_MAX;
-    number = stp_file_number(name, ""); /* "max" is no number */
+    number = stp_file_number(name, ""); /* returns SIZE_MAX for "max" */
     free(name);
     return number;
 }
@@ -41,14 +41,14 @@ static size_t cgroup_memory_v1(const char *dir)
     return limit < NO_LIMIT ? limit : SIZE_MAX;
 }
 
-/* Whole cores: what is left of another one is no core to spin on. */
+/* Returns the number of whole cores, at least 1. A fraction of a core is useless for spinning. */
 static size_t cgroup_whole(size_t quota, size_t period)
 {
     if (quota == SIZE_MAX || period == SIZE_MAX || period == 0) return SIZE_MAX;
     return quota / period > 0 ? quota / period : 1;
 }
 
-/* "200000 100000": of each so many microseconds, those that the group may run in all. */
+/* Parses cpu.max, for example "200000 100000": the quota and the period in microseconds. */
 static size_t cgroup_cpu_max(const char *dir)
 {
     unsigned long long quota, period;
@@ -65,7 +65,7 @@ static size_t cgroup_cpu_max(const char *dir)
     return cores;
 }
 
-/* A quota of -1, which is no number, means none. */
+/* A quota of -1, which does not parse as a number, means that there is no limit. */
 static size_t cgroup_cpu_v1(const char *dir)
 {
     return cgroup_whole(cgroup_number(dir, "cpu.cfs_quota_us"),
@@ -73,8 +73,8 @@ static size_t cgroup_cpu_v1(const char *dir)
 }
 
 /*
- * The least limit of the group and those around it; path is cut on the way up. In a container the
- * path may be the host's: then only the root is found, which is the container's.
+ * Returns the least limit of the group and its ancestors; cuts path on the way up. In a container,
+ * path may be the host's. Then only the root exists, which is the container's group.
  */
 static size_t cgroup_least(char *path, const char *root, cgroup_read_fn *read)
 {
@@ -94,12 +94,13 @@ static size_t cgroup_least(char *path, const char *root, cgroup_read_fn *read)
     }
 }
 
-/* The least limit around this process, of version 2 or of a controller of version 1. */
+/* Returns the least limit around this process, from version 2 and a controller of version 1. */
 static size_t cgroup_limit(const char *controller, cgroup_read_fn *read, cgroup_read_fn *read_v1)
 {
     FILE *file = fopen("/proc/self/cgroup", "re");
     size_t least = SIZE_MAX, room = 0;
-    char *line = NULL; /* not on the stack: threads that make spaces have small ones */
+    /* The line is on the heap because threads that create spaces can have small stacks. */
+    char *line = NULL;
     char root[64];
 
     if (file == NULL) return SIZE_MAX;
@@ -111,7 +112,8 @@ static size_t cgroup_limit(const char *controller, cgroup_read_fn *read, cgroup_
         size_t limit;
 
         if (group == NULL) continue;
-        *group++ = '\0'; /* "4:cpu,cpuacct:/path": of version 1 with the names of controllers */
+        /* A line of version 1 names its controllers, for example "4:cpu,cpuacct:/path". */
+        *group++ = '\0';
         if (!v2 && !stp_words_have(names, controller)) continue;
         group[strcspn(group, "\n")] = '\0';
         limit =

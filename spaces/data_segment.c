@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The data segment: globals and statics of the executable, moved in place onto a memfd
- * before main, so that peers of the node load and store them too. Forks are the business of
- * data_segment_fork.c. Design: docs/design/memory.md.
+ * Moves the data segment (globals and statics of the executable) in place onto a memfd before
+ * main(), so that other PEs of the node can load and store it. data_segment_fork.c handles forks.
+ * Design: docs/design/memory.md.
  */
 #include "spaces/data_segment_private.h"
 
@@ -17,7 +17,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SEGMENT_MAX_LOCAL 4096 /* peers whose segments one PE can have mapped */
+/* Maximum number of local PEs whose segments one PE can map. */
+#define SEGMENT_MAX_LOCAL 4096
 
 _Static_assert(STP_SEGMENT_PARTS == 64, "a message says so");
 
@@ -25,28 +26,29 @@ struct stp_data_segment stp_data_segment = {.fd = -1, .why_not = "no writable se
 
 static struct {
     size_t page;
-    pthread_mutex_t lock; /* guards mapping of peers */
-    /* where the segment of each local peer is mapped; set once, read without the lock */
+    pthread_mutex_t lock; /* guards the mapping of peers' segments */
+    /* Address of each local PE's segment in this process. Set once; read without the lock. */
     char *peers[SEGMENT_MAX_LOCAL];
 } segment = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- finding it ----------------------------------------------------------- */
 
-/* Neighbouring pages of a part that are mapped alike. */
+/* Adjacent pages of a part that have the same protection and backing. */
 struct segment_piece {
     char *base;
     size_t nbytes;
     size_t at;
     int prot;
-    bool from_file; /* not present in memory says nothing: the file holds the value */
+    /* Whether the file holds the value of a page that is not present in memory. */
+    bool from_file;
 };
 
-/* What the executable says of itself, and what is mapped there. */
+/* The writable segments of the executable and the pieces that are mapped there. */
 struct segment_plan {
-    uintptr_t bias; /* where it was loaded, to where it was linked for */
+    uintptr_t bias; /* load address minus link address */
     struct {
         uintptr_t start, end;
-    } loads[STP_SEGMENT_PARTS]; /* writable, ascending */
+    } loads[STP_SEGMENT_PARTS]; /* writable segments, ascending */
     unsigned n_loads;
     struct segment_piece pieces[STP_SEGMENT_PARTS];
     unsigned n_pieces;
@@ -60,7 +62,7 @@ static void segment_add_load(struct segment_plan *plan, uintptr_t start, uintptr
 
     start &= mask;
     end = (end + segment.page - 1) & mask;
-    if (start < before) start = before; /* two may share a page */
+    if (start < before) start = before; /* two segments can share a page */
     if (start >= end) return;
     plan->too_many = plan->too_many || plan->n_loads == STP_SEGMENT_PARTS;
     if (plan->too_many) return;
@@ -68,9 +70,7 @@ static void segment_add_load(struct segment_plan *plan, uintptr_t start, uintptr
     plan->loads[plan->n_loads++].end = end;
 }
 
-/*
- * The executable comes first in the list. Layout: all program headers and notes (build id).
- */
+/* Visits the executable only, which is first in the list. The layout hash includes the build ID. */
 static int segment_find_loads(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct segment_plan *plan = arg;
@@ -100,8 +100,8 @@ static void segment_add_piece(struct segment_plan *plan, const struct segment_pi
 }
 
 /*
- * What is not writable now (RELRO, pages that were protected before) stays as it is, and private;
- * so does what the program has shared with somebody itself.
+ * Skips mappings that are not writable now (RELRO, pages that were already protected) and mappings
+ * that the program itself shares. The skipped mappings stay as they are.
  */
 static bool segment_find_pieces(const struct stp_mapping *mapping, void *arg)
 {
@@ -122,7 +122,7 @@ static bool segment_find_pieces(const struct stp_mapping *mapping, void *arg)
     return true;
 }
 
-/* Parts are pieces without a hole between them. A page between parts lets overruns trap. */
+/* Joins adjacent pieces into parts. An unused page between two parts lets overruns trap. */
 static void segment_lay_out(struct segment_plan *plan)
 {
     struct stp_data_segment_part *part = NULL;
@@ -158,9 +158,7 @@ static const char *segment_find(struct segment_plan *plan)
 
 /* ---- moving it ------------------------------------------------------------ */
 
-/*
- * Copy a page. A raw loop: a sanitizer's memcpy would trap on the red zones between globals.
- */
+/* Copies a page by a plain loop, because a sanitizer's memcpy would trap on its red zones. */
 __attribute__((no_sanitize("address", "thread", "undefined"))) static void segment_copy_page(
     char *to, const char *from, size_t page)
 {
@@ -176,8 +174,8 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static void segme
 }
 
 /*
- * Which pages of the bss hold something: gigabytes must not be read page by page. Fills present
- * with one entry a page; false when the kernel does not tell.
+ * Fills present with one entry per page, 0 for a page of the bss that was never touched. This
+ * avoids reading gigabytes. Returns false if the kernel does not report the pages.
  */
 static bool segment_pages_present(int pagemap, const char *first, uint64_t *present, size_t n)
 {
@@ -229,7 +227,7 @@ static const char *segment_create_file(int *fd)
     return rc == 0 ? NULL : "cannot size its memfd";
 }
 
-/* Before anything is moved: may shared memory be executed here, where the program's may? */
+/* Checks that the system allows executable shared memory if the piece is executable. */
 static const char *segment_try(const struct segment_piece *piece, int fd)
 {
     void *got;
@@ -241,7 +239,7 @@ static const char *segment_try(const struct segment_piece *piece, int fd)
     return NULL;
 }
 
-/* Put the memfd in the place of the private pages, with the same protections. */
+/* Maps the memfd over the private pages, with the same protection. */
 static const char *segment_map_in_place(const struct segment_plan *plan, int fd)
 {
     for (unsigned i = 0; i < plan->n_pieces; i++) {
@@ -257,7 +255,7 @@ static const char *segment_map_in_place(const struct segment_plan *plan, int fd)
     return NULL;
 }
 
-/* Nothing may write the segment meanwhile. */
+/* Moves the pieces to a memfd. No other thread may write the segment during the call. */
 static const char *segment_share(const struct segment_plan *plan)
 {
     const char *why;
@@ -289,8 +287,8 @@ err:
 }
 
 /*
- * Before main and before any other thread: see the task count. Private memory is one region of the
- * fabric at most: of several parts the first one.
+ * Runs before main(). The segment stays private if the process has other threads. Of private parts
+ * only the first is used, because private memory is one region of the fabric.
  */
 __attribute__((constructor)) static void segment_init(void)
 {
@@ -311,13 +309,13 @@ __attribute__((constructor)) static void segment_init(void)
 
 /* ---- peers ----------------------------------------------------------------- */
 
-/* Where the segment of a local PE has its place in the view. */
+/* Returns the address in the view that is reserved for the segment of a local PE. */
 static char *segment_in_view(int local)
 {
     return stp_window_part(local) + stp_window_bytes_for_spaces();
 }
 
-/* Between the parts the view stays untouchable: an overrun is a fault. */
+/* Leaves the pages between parts inaccessible, so that an overrun faults. */
 static bool segment_map_parts(char *place, int fd)
 {
     for (unsigned i = 0; i < stp_data_segment.n_parts; i++) {
@@ -372,7 +370,7 @@ void *stp_data_segment_reach(int local, pid_t pid, int fd, size_t offset)
     char *part;
 
     if (local >= SEGMENT_MAX_LOCAL) return NULL;
-    /* Pairs with the release store below, by another thread. */
+    /* Pairs with the release store below in another thread. */
     part = __atomic_load_n(&segment.peers[local], __ATOMIC_ACQUIRE);
     if (STP_UNLIKELY(part == NULL)) {
         pthread_mutex_lock(&segment.lock);

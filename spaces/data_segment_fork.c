@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fork handlers that give a child its own copy of the data segment, as of the moment of the
- * fork, with the protections that the pages have by then. Design: docs/design/memory.md.
+ * The fork handlers that give a child process its own copy of the data segment. The copy has the
+ * contents and the page protections of the moment of the fork. Design: docs/design/memory.md.
  */
 #include "spaces/data_segment_private.h"
 
@@ -11,32 +11,36 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FORK_TABLE ((size_t)16 << 10) /* bytes at first; it grows */
+/* Initial size of the table of pieces in bytes; the table grows on demand. */
+#define FORK_TABLE ((size_t)16 << 10)
 
-/* Neighbouring pages of the segment that are mapped alike. */
+/* Adjacent pages of the segment that have the same protection. */
 struct fork_piece {
     char *base;
     size_t nbytes;
-    size_t at; /* in the memfd */
+    size_t at; /* offset in the memfd */
     int prot;
 };
 
 /*
- * In memory of its own, which parent and child do not share: where the library is linked into the
- * executable, its variables lie in the segment.
+ * State of the fork handlers, in private memory of its own. If the library is linked into the
+ * executable, the library's variables are in the segment, which parent and child share.
  */
 static struct fork_state {
-    pthread_mutex_t lock;      /* held from the prepare handler to the parent's or child's */
-    char *copy;                /* between the prepare and the parent or child handler */
-    struct fork_piece *pieces; /* likewise; no malloc: its locks may be another thread's by now */
+    /* Held from the prepare handler until the parent or child handler. */
+    pthread_mutex_t lock;
+    /* Copy of the segment, which exists between the prepare and the parent or child handler. */
+    char *copy;
+    /* Table with the lifetime of copy; not from malloc, whose locks another thread may hold. */
+    struct fork_piece *pieces;
     size_t n_pieces;
     size_t table_bytes;
     struct stat file;
 } * forking;
 
 /*
- * What the memfd holds, whoever wrote it; pages that the program has made unreadable, too. The
- * descriptor's position is ours alone, since peers open the file anew.
+ * Copies the data of the memfd, including pages that the program has made unreadable. Changing the
+ * file position is safe, because peers open the file with descriptors of their own.
  */
 static bool fork_copy_data(char *to)
 {
@@ -71,7 +75,7 @@ static void fork_add_piece(const struct fork_piece *piece)
     forking->pieces[forking->n_pieces++] = *piece;
 }
 
-/* Where the program has mapped something else over its globals, that is what the child gets. */
+/* Records what is left of the segment; the child keeps other mappings that the program made. */
 static bool fork_add_mapping(const struct stp_mapping *mapping, void *arg)
 {
     const struct stp_data_segment_part *last =
@@ -121,15 +125,15 @@ static void fork_prepare(void)
 
 static void fork_end(void)
 {
-    munmap(forking->copy,
-           stp_data_segment.nbytes); /* in a child: what is left between the pieces */
+    /* In a child, the copy now has only the ranges between the pieces. */
+    munmap(forking->copy, stp_data_segment.nbytes);
     munmap(forking->pieces, forking->table_bytes);
     forking->copy = NULL;
     forking->pieces = NULL;
     pthread_mutex_unlock(&forking->lock);
 }
 
-/* A MAP_PRIVATE mapping of the same file would still show the parent's later writes. */
+/* Moves private pages, because MAP_PRIVATE of the memfd would show later writes of the parent. */
 static void fork_child(void)
 {
     for (size_t i = 0; i < forking->n_pieces; i++) {

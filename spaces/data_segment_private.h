@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the files of the data segment share: pieces of it, as they are mapped, and the fork
+ * Declarations that the files of the data segment share: the mappings of this process and the fork
  * handlers. Design: docs/design/memory.md.
  */
 #ifndef STP_DATA_SEGMENT_PRIVATE_H
@@ -15,19 +15,19 @@ struct stp_mapping {
     int prot;     /* PROT_... */
     bool shared;  /* MAP_SHARED */
     uint64_t at;  /* offset of start in the file */
-    uint64_t dev; /* and which file: 0 and 0 for none */
+    uint64_t dev; /* device of the file; 0 without a file, as ino */
     uint64_t ino;
 };
 
 /*
- * Call each for every mapping of this process, ascending, until it returns false. It must not
- * change what is mapped. Returns false when the kernel does not tell.
+ * Calls each() for every mapping of this process, in ascending order, until each() returns false.
+ * each() must not change mappings. Returns false if the kernel does not report the mappings.
  */
 bool stp_proc_maps_foreach(bool (*each)(const struct stp_mapping *mapping, void *arg), void *arg);
 
 /* ---- fork (data_segment_fork.c) ------------------------------------------------ */
 
-/* From now on children get a copy of the segment of their own. False: no memory for that. */
+/* Gives children their own copy of the segment from now on. Returns false without memory. */
 bool stp_data_segment_copy_on_fork(void);
 
 #endif /* STP_DATA_SEGMENT_PRIVATE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Explains faults in symmetric memory: which PE's part, which space, which offset; and those that a
- * wrong pointer argument causes in a routine of the library. The handler is in src/diag/crash.c.
+ * Explains faults in symmetric memory (PE, space and offset) and faults that a wrong pointer
+ * argument causes in a routine of the library. The signal handler is in src/diag/crash.c.
  */
 #include "spaces/space_registry.h"
 
@@ -11,9 +11,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-static char guard_here; /* an address of the library */
+static char guard_here; /* any address of the library, for dladdr() */
 
-/* The space whose range holds a window offset, or the one below the hole. */
+/* Returns the space whose range holds a window offset, or the nearest space below it. */
 static const struct stp_space *guard_space_below(size_t offset)
 {
     const struct stp_space *best = NULL;
@@ -21,13 +21,13 @@ static const struct stp_space *guard_space_below(size_t offset)
     for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++) {
         const struct stp_space *space = stp_space_at(n);
         if (space == NULL || n == STP_SPACE_DATA || space->offset > offset)
-            continue; /* also SIZE_MAX */
+            continue; /* offset is SIZE_MAX outside the window */
         if (best == NULL || space->offset > best->offset) best = space;
     }
     return best;
 }
 
-/* Behind what spaces may use is the place of the globals of a peer. */
+/* Explains an access to the globals of a peer, whose place is after the memory for spaces. */
 static void guard_explain_globals(const char *access, size_t at, const char *whose,
                                   const char *what, char *text, size_t len)
 {
@@ -45,7 +45,7 @@ static void guard_explain_globals(const char *access, size_t at, const char *who
                  (void *)(below->base + below->nbytes));
 }
 
-/* Where the fault happened, and the stack then; NULL where we cannot tell. */
+/* Returns the program counter and sets the stack pointer; both NULL on other architectures. */
 static const void *guard_code(const ucontext_t *at, const void *const **stack)
 {
 #if defined(__x86_64__)
@@ -61,7 +61,7 @@ static const void *guard_code(const ucontext_t *at, const void *const **stack)
 #endif
 }
 
-/* Is the code this library's? Sets *routine to its public name, NULL: it has none. */
+/* Returns whether code belongs to this library, and sets *routine to its public name or NULL. */
 static bool guard_in_library(const void *code, const char **routine)
 {
     Dl_info there, here;
@@ -71,11 +71,12 @@ static bool guard_in_library(const void *code, const char **routine)
     return there.dli_fbase == here.dli_fbase;
 }
 
-#define GUARD_WORDS 64 /* of the stack, in which a return to the public routine is looked for */
+/* Number of stack words that are searched for a return address in a public routine. */
+#define GUARD_WORDS 64
 
 /*
- * The public routine in which it happened; NULL when that was not in the library. It looks at
- * frames that are not its own, which AddressSanitizer takes for a mistake.
+ * Returns the public routine in which the fault happened, or NULL outside the library. It reads
+ * stack frames of other functions, which AddressSanitizer would report.
  */
 __attribute__((no_sanitize("address"))) static const char *guard_routine(const ucontext_t *at)
 {
@@ -84,7 +85,7 @@ __attribute__((no_sanitize("address"))) static const char *guard_routine(const u
     const char *routine;
 
     if (code == NULL) return NULL;
-    /* what copies for it, memcpy, has its return on top of the stack */
+    /* memcpy, called by the library, has its return address on top of the stack */
     if (!guard_in_library(code, &routine) && !guard_in_library(stack[0], &routine)) return NULL;
     for (int i = 0; routine == NULL && i < GUARD_WORDS; i++)
         if (!guard_in_library(stack[i], &routine)) routine = NULL;
@@ -93,14 +94,15 @@ __attribute__((no_sanitize("address"))) static const char *guard_routine(const u
 }
 
 /*
- * snprintf is not async-signal-safe by the letter; glibc's is for integers, and we are dying.
- * routine: of the library, in which it happened, or NULL.
+ * Explains a fault in the window or the view. routine is the public routine of the library in which
+ * the fault happened, or NULL. snprintf is not async-signal-safe by POSIX, but glibc's snprintf is
+ * for integers, and this process is about to end.
  */
 static void guard_explain(const void *addr, size_t offset, int local, int signo,
                           const char *routine, char *text, size_t len)
 {
     const struct stp_space *space = guard_space_below(offset);
-    /* another thread may be reusing the structure of a space that is gone */
+    /* Another thread may be reusing the structure of a destroyed space. */
     const struct stp_kind *kind = space != NULL ? space->kind : NULL;
     const char *name = kind != NULL ? kind->name : "gone";
     const char *what = signo == SIGBUS ? "no memory left behind it" : "not mapped here";
@@ -144,7 +146,7 @@ static void guard_explain_argument(const void *addr, const char *routine, char *
              routine, addr);
 }
 
-/* What a space outside the window keeps for its growth, here and in the parts of peers. */
+/* Explains an access to the growth room of a space outside the window, here or in a peer's part. */
 static bool guard_explain_kept(const void *addr, const char *routine, char *text, size_t len)
 {
     char whose[48] = "this PE";
@@ -168,7 +170,7 @@ static bool guard_explain_kept(const void *addr, const char *routine, char *text
     return false;
 }
 
-/* Memory of spaces outside the window, as far as it is this PE's own. */
+/* Explains an access to a live or destroyed space of this PE that is outside the window. */
 static bool guard_explain_own(const siginfo_t *info, const char *routine, char *text, size_t len)
 {
     size_t offset;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * High-bandwidth memory of the host: what the kind cpu does, bound to a NUMA node that has it.
- * Design: docs/design/kinds.md.
+ * The kind of spaces in high-bandwidth memory of the host. Its spaces are host memory that is bound
+ * to a NUMA node with such memory. Design: docs/design/kinds.md.
  */
 #include "spaces/hbm.h"
 
@@ -12,12 +12,11 @@
 extern const struct stp_kind stp_kind_hbm;
 
 static struct {
-    pthread_mutex_t
-        lock; /* guards the rest; held while hwloc looks at the host for the first time */
+    pthread_mutex_t lock; /* guards found; held while hwloc examines the host */
     struct stp_hbm *found;
 } hbm = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What hwloc said, when it was first asked since the kind started. NULL: no memory. */
+/* Returns the nodes that hwloc reported to the first call, or NULL if there is no memory. */
 static const struct stp_hbm *hbm_read_once(void)
 {
     const struct stp_hbm *found;
@@ -57,7 +56,7 @@ static int hbm_probe(const struct stp_space_params *params, char *why, size_t le
     return 0;
 }
 
-/* Which node: an index, or -ENODEV, logged. */
+/* Returns the index of the node for a space, or -ENODEV after logging. */
 static int hbm_pick(const struct stp_space_params *params)
 {
     const struct stp_hbm *found = hbm_read_once();
@@ -75,7 +74,7 @@ static int hbm_pick(const struct stp_space_params *params)
     return -ENODEV;
 }
 
-/* Chooses the node as hbm_pick() and fills in the parameters with which the kind cpu uses it. */
+/* Chooses a node as hbm_pick() does and sets *bound, the parameters for the kind cpu. */
 static int hbm_bind(const struct stp_space_params *params, struct stp_space_params *bound)
 {
     int i = hbm_pick(params);
@@ -96,8 +95,8 @@ static size_t hbm_free(int node)
 }
 
 /*
- * Pages that a full node should give end the job, and none come from elsewhere. So what is free now
- * is what there is to have, though it is taken when it is touched.
+ * Checks the size against the free memory of the node, because a page that a full node cannot
+ * provide later, when the page is touched, ends the job.
  */
 static int hbm_admit(const struct stp_space_params *params)
 {
@@ -163,7 +162,7 @@ static int hbm_devices(int i, struct stp_device *device)
     if (device == NULL || i < 0 || i >= found->n) return found->n;
     node = &found->nodes[i];
     stp_numa_describe(node->number, device);
-    device->nbytes = node->nbytes; /* also where hwloc was told of another host */
+    device->nbytes = node->nbytes; /* correct also if hwloc describes another host */
     snprintf(device->name, sizeof(device->name), "%s, NUMA node %d", node->what, node->number);
     snprintf(device->why_not, sizeof(device->why_not), "%s", found->why_not);
     if (found->why_not[0] != '\0') device->free = SIZE_MAX;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which NUMA nodes have high-bandwidth memory: hwloc knows, from firmware and from machines that
- * its authors had. Loaded when somebody asks for such memory, not before: its look at a host takes
- * longer than all of init. Design: docs/design/kinds.md.
+ * Finds NUMA nodes with high-bandwidth memory through hwloc, which knows them from firmware and
+ * from its own tables. hwloc is loaded only when a program asks for such memory, because it takes
+ * longer than the rest of initialization. Design: docs/design/kinds.md.
  */
 #include "spaces/hbm.h"
 
@@ -16,14 +16,15 @@
 #include "spaces/hwloc_load.h"
 #endif
 
-#if defined(HWLOC_API_VERSION) && HWLOC_API_VERSION >= 0x00020300 /* it has memory attributes */
+/* hwloc 2.3 added memory attributes. */
+#if defined(HWLOC_API_VERSION) && HWLOC_API_VERSION >= 0x00020300
 
-/* A look at a topology. */
+/* A topology that hwloc has loaded. */
 struct look {
     struct hwloc_calls calls;
     hwloc_topology_t topology;
     int depth;
-    unsigned n; /* NUMA nodes */
+    unsigned n; /* number of NUMA nodes */
 };
 
 static hwloc_obj_t look_node(const struct look *look, unsigned i)
@@ -31,12 +32,12 @@ static hwloc_obj_t look_node(const struct look *look, unsigned i)
     return look->calls.hwloc_get_obj_by_depth(look->topology, look->depth, i);
 }
 
-/* 0 or -1. The topology is the process's view of this host, unless HWLOC_XMLFILE says otherwise. */
+/* Returns 0 or -1. The topology is this host as the process sees it unless HWLOC_XMLFILE is set. */
 static int look_load(struct look *look)
 {
     if (look->calls.hwloc_topology_init(&look->topology) != 0) return -1;
 #if HWLOC_API_VERSION >= 0x00020500
-    /* else it runs on each CPU in turn to ask that about its caches */
+    /* Without this flag hwloc runs on each CPU in turn to query its caches. */
     (void)look->calls.hwloc_topology_set_flags(look->topology,
                                                HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
 #endif
@@ -49,7 +50,7 @@ static int look_load(struct look *look)
     return -1;
 }
 
-/* In MiB/s from one CPU's place; 0: unknown. */
+/* Returns the bandwidth of a node from one CPU in MiB/s, or 0 if it is unknown. */
 static uint64_t look_bandwidth(const struct look *look, hwloc_obj_t node, int cpu)
 {
     hwloc_bitmap_t cpus = look->calls.hwloc_bitmap_alloc();
@@ -65,7 +66,7 @@ static uint64_t look_bandwidth(const struct look *look, hwloc_obj_t node, int cp
     return value;
 }
 
-/* The usual memory beside a CPU: that of the lowest number, since firmware numbers it first. */
+/* Returns the local node of a CPU with the lowest number, because firmware numbers DRAM first. */
 static hwloc_obj_t look_usual(const struct look *look, int cpu)
 {
     hwloc_obj_t usual = NULL;
@@ -73,7 +74,7 @@ static hwloc_obj_t look_usual(const struct look *look, int cpu)
     for (unsigned i = 0; i < look->n; i++) {
         hwloc_obj_t node = look_node(look, i);
         if (node->cpuset == NULL ||
-            look->calls.hwloc_bitmap_next(node->cpuset, cpu - 1) != cpu) /* it is not beside it */
+            look->calls.hwloc_bitmap_next(node->cpuset, cpu - 1) != cpu) /* not local to the CPU */
             continue;
         if (usual == NULL || node->os_index < usual->os_index) usual = node;
     }
@@ -81,8 +82,8 @@ static hwloc_obj_t look_usual(const struct look *look, int cpu)
 }
 
 /*
- * Memory that has a name is what it is called. Else it has to be twice as quick as the usual memory
- * of its own CPUs: hwloc itself takes no less for high bandwidth.
+ * Returns whether a node has high bandwidth, by its name if it has one. A node without a name must
+ * be twice as fast as the usual memory of its CPUs, which is the criterion of hwloc, too.
  */
 static bool look_is_hbm(const struct look *look, hwloc_obj_t node)
 {
@@ -92,7 +93,7 @@ static bool look_is_hbm(const struct look *look, hwloc_obj_t node)
 
     if (name != NULL && (strcasecmp(name, "MCDRAM") == 0 || strcasecmp(name, "HBM") == 0))
         return true;
-    if (name != NULL && strcasecmp(name, "SPM") != 0) return false; /* DRAM, NVM, of a GPU, ... */
+    if (name != NULL && strcasecmp(name, "SPM") != 0) return false; /* DRAM, NVM or GPU memory */
     cpu = node->cpuset != NULL ? look->calls.hwloc_bitmap_next(node->cpuset, -1) : -1;
     usual = cpu >= 0 ? look_usual(look, cpu) : NULL;
     if (usual == NULL || usual == node) return false;
@@ -163,7 +164,7 @@ void stp_hbm_read(struct stp_hbm *hbm)
 
 #endif
 
-/* The less the nearer. */
+/* Returns the distance of a node from these CPUs, 0 if it is local to one of them. */
 static int hbm_distance(const struct stp_hbm_node *node, const struct stp_numbers *cpus)
 {
     int distance;

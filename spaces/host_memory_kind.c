@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host DRAM: a range of the window, committed on touch.
+ * The kind of host memory: ranges of the window whose pages are allocated when touched.
  */
 #include "spaces/host_memory_kind.h"
 #include "spaces/adopted_private_memory_kind.h"
@@ -20,7 +20,7 @@ static int cpu_probe(const struct stp_space_params *params, char *why, size_t le
     return 0;
 }
 
-/* The kernel hands out shared memory until it runs dry, so we refuse what cannot be. */
+/* Refuses impossible sizes here, because the kernel reserves shared memory without a check. */
 int stp_cpu_check_fits_ram_and_cgroup(const struct stp_space_params *params, const char *kind)
 {
     size_t nbytes = params->nbytes;
@@ -42,14 +42,14 @@ int stp_cpu_check_fits_ram_and_cgroup(const struct stp_space_params *params, con
 
 static int cpu_admit(const struct stp_space_params *params)
 {
-    if (params->adopt != NULL) return stp_private_check_buffer(params); /* it is there already */
+    if (params->adopt != NULL) return stp_private_check_buffer(params); /* exists already */
     if (stp_numa_check(params) != 0) return -ENODEV;
     return stp_cpu_check_fits_ram_and_cgroup(params, "cpu");
 }
 
 /*
- * May the part have so much? What it gets by growing is wanted now, so it is compared with what the
- * host has left, too; at creation nobody knows how much of a space will be touched, and when.
+ * Checks whether the part can grow to nbytes. Growth is for memory that will be used at once, so it
+ * is also compared with free memory. At creation, later use of a space is unknown.
  */
 static int cpu_admit_growth(const struct stp_space *space, size_t nbytes, char *why, size_t len)
 {
@@ -92,7 +92,8 @@ int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *why, size_t l
 
 void stp_cpu_undo_grow(struct stp_space *space)
 {
-    if (space->placed && space->page_bytes == 0) /* of the file, which the window keeps */
+    /* The policy belongs to the file, which the window keeps. */
+    if (space->placed && space->page_bytes == 0)
         stp_numa_reset_policy(space->base + space->nbytes, space->max_bytes - space->nbytes);
     if (space->page_bytes != 0)
         stp_huge_pages_undo_grow(space);
@@ -117,7 +118,7 @@ int stp_cpu_create(struct stp_space *space, const struct stp_space_params *param
     space->placed = stp_numa_apply(params, space->base, space->nbytes, &space->numa_node);
     space->numa = space->placed ? params->numa : STP_NUMA_DEFAULT;
     space->device = -1;
-    share->valid = 1; /* the node's file is everybody's */
+    share->valid = 1; /* all PEs of the node have the node's file */
     return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host memory in pages of a size that the program chose: each PE's part is a file of its own, since
- * advice and huge pages belong to files and mappings, and so lies outside the window. The page size
- * that it got is read from the kernel. Design: docs/design/memory.md.
+ * Host memory with a page size that the program chose. Advice and huge pages are properties of
+ * files and mappings, so each PE's part is a file of its own outside the window. The real page size
+ * is read from the kernel. Design: docs/design/memory.md.
  */
 #include "spaces/space_registry.h"
 
@@ -19,16 +19,16 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* space->own */
+/* The type of space->own. */
 struct pages {
     int fd;
-    size_t unit; /* of the file and its mappings: whole ones of it */
+    size_t unit; /* granularity of the file and its mappings */
     size_t map_bytes;
-    bool reserved;     /* pages that an administrator reserved */
-    size_t page_bytes; /* that were asked for */
+    bool reserved;     /* whether the pages come from the pool of reserved pages */
+    size_t page_bytes; /* page size that the program requested */
 };
 
-/* In kB, a field of the mapping that addr lies in; 0: it has none. */
+/* Returns a field, in kB, of the mapping that holds addr, or 0 if there is no such field. */
 static size_t pages_smaps(const void *addr, const char *field)
 {
     FILE *smaps = fopen("/proc/self/smaps", "re");
@@ -52,8 +52,8 @@ static size_t pages_smaps(const void *addr, const char *field)
 }
 
 /*
- * What the pages of the range are. Those of a file of huge pages are so from the start; of another
- * file it shows when one was touched.
+ * Returns the page size of the range. A file on hugetlbfs has huge pages from the start. For
+ * another file a page must be touched before the kernel reports its size.
  */
 static size_t pages_measure(const char *base)
 {
@@ -70,7 +70,7 @@ static size_t pages_whole(const struct pages *pages, size_t nbytes)
     return (nbytes + pages->unit - 1) & ~(pages->unit - 1);
 }
 
-/* This PE's part. 0 or -errno, not logged; nothing is kept then. */
+/* Creates and maps this PE's part. Returns 0, or -errno without logging and without effect. */
 static int pages_map(struct stp_space *space, struct pages *pages, size_t unit, unsigned flags,
                      struct stp_part_export *share)
 {
@@ -104,19 +104,19 @@ static void pages_place(struct stp_space *space, size_t nbytes,
 }
 
 /*
- * Take the pages of a piece now: one that is missing later would be a SIGBUS. Kernels before 5.14
- * take them from any node. 0 or -errno, not logged.
+ * Allocates the pages of a piece now, because a missing page would later cause SIGBUS. Kernels
+ * before 5.14 allocate from any node. Returns 0, or -errno without logging.
  */
 static int pages_take(const struct stp_space *space, const struct pages *pages, size_t from,
                       size_t to)
 {
     if (madvise(space->base + from, to - from, MADV_POPULATE_WRITE) == 0) return 0;
-    if (errno == EFAULT) return -ENOMEM; /* so it says that there are none */
+    if (errno == EFAULT) return -ENOMEM; /* the kernel's error if no page is free */
     if (errno != EINVAL) return -errno;
     return fallocate(pages->fd, 0, (off_t)from, (off_t)(to - from)) == 0 ? 0 : -errno;
 }
 
-/* Pages that an administrator reserved, of the nodes that were asked for. */
+/* Maps pages that an administrator reserved, on the requested NUMA nodes. */
 static int pages_reserved(struct stp_space *space, struct pages *pages,
                           const struct stp_space_params *params, size_t unit,
                           struct stp_part_export *share)
@@ -132,7 +132,7 @@ static int pages_reserved(struct stp_space *space, struct pages *pages,
     return rc;
 }
 
-/* The usual memory, with advice. */
+/* Maps ordinary shared memory and advises the kernel on huge pages. */
 static int pages_advised(struct stp_space *space, struct pages *pages,
                          const struct stp_space_params *params, struct stp_part_export *share)
 {
@@ -146,8 +146,8 @@ static int pages_advised(struct stp_space *space, struct pages *pages,
 }
 
 /*
- * The best there is: reserved pages of the size that was asked for, else smaller ones, else advice.
- * *refused: what became of the first. 0 or -errno, not logged.
+ * Maps the best available pages: reserved pages of the requested size, else of 2 MiB, else advised
+ * pages. Sets *refused to the first result. Returns 0, or -errno without logging.
  */
 static int pages_best(struct stp_space *space, struct pages *pages,
                       const struct stp_space_params *params, struct stp_part_export *share,
@@ -190,7 +190,7 @@ int stp_huge_pages_create(struct stp_space *space, const struct stp_space_params
     if (rc != 0) {
         stp_error("cannot map %zu bytes of memory: %s", space->nbytes, stp_errno_text(-rc));
         free(pages);
-        return rc == -EEXIST ? -EINVAL : rc; /* EEXIST means that another thread was quicker */
+        return rc == -EEXIST ? -EINVAL : rc; /* EEXIST means that another thread won a race */
     }
     space->own = pages;
     space->device = -1;
@@ -201,7 +201,7 @@ int stp_huge_pages_create(struct stp_space *space, const struct stp_space_params
 
 /* ---- growth ---------------------------------------------------------------------------------- */
 
-/* The piece of this PE's own part, placed, and taken or advised as the rest is. */
+/* Sets the NUMA policy of a new piece of this PE's part, then allocates or advises its pages. */
 static int pages_settle(struct stp_space *space, const struct pages *pages, size_t to)
 {
     size_t from = pages->map_bytes;
@@ -244,7 +244,7 @@ void stp_huge_pages_undo_grow(struct stp_space *space)
     if (pages->map_bytes != had) pages_shrink_to(space, pages, had);
 }
 
-/* Policy and advice go with the mapping. */
+/* Unmapping also removes the NUMA policy and the advice. */
 void stp_huge_pages_destroy(struct stp_space *space)
 {
     struct pages *pages = space->own;

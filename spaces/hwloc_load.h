@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hwloc, opened at run time by who asks for it: programs that ask for nothing of the sort never pay
- * for it. To be included where there is <hwloc.h>.
+ * Loads hwloc at run time when it is needed, so that other programs do not pay for it. Include this
+ * header only if <hwloc.h> is available.
  */
 #ifndef STP_HWLOC_LOAD_H
 #define STP_HWLOC_LOAD_H
@@ -34,14 +34,14 @@
     X(hwloc_bitmap_only)                                                                           \
     HWLOC_ATTRIBUTES(X)
 
-/* The functions of hwloc that we call, under their own names. */
+/* Pointers to the functions of hwloc that this library calls. */
 struct hwloc_calls {
 #define FIELD(name) __typeof__(name) *name;
     HWLOC_FUNCTIONS(FIELD)
 #undef FIELD
 };
 
-/* False: there is no such library, or one that is too old. It stays open. */
+/* Loads hwloc, which stays loaded. Returns false if hwloc does not exist or is too old. */
 static inline bool hwloc_open(struct hwloc_calls *calls)
 {
     void *handle = dlopen(HWLOC_LIBRARY, RTLD_NOW | RTLD_LOCAL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kinds of memory: one row of operations each, and what spaces share to reach each other. Design:
- * docs/design/kinds.md.
+ * Kinds of memory: a row of operations for each kind, and the records by which PEs reach each
+ * other's parts of a space. Design: docs/design/kinds.md.
  */
 #ifndef STP_KINDS_H
 #define STP_KINDS_H
@@ -10,121 +10,121 @@
 #include "window.h"
 
 /*
- * What a space may be asked for besides its size. A row has the bits of those that its kind knows;
- * whether a machine has what they take is for the kind to tell (can).
+ * Attributes of a space besides its size. A row has the bits of the attributes that its kind
+ * supports; stp_kinds_trait_is_possible() says whether this machine supports them.
  */
 enum stp_trait {
-    STP_TRAIT_GROWS,  /* a size that it may grow to */
-    STP_TRAIT_PAGES,  /* a size of its pages */
-    STP_TRAIT_NODE,   /* the NUMA node that its pages come from */
-    STP_TRAIT_POLICY, /* a NUMA policy other than to be bound to a node */
-    STP_TRAIT_PINNED, /* GPUs reach it */
-    STP_TRAIT_NAME,   /* a name, by which other jobs find what it holds */
-    STP_TRAIT_ADOPTS, /* memory of the program to be made of */
+    STP_TRAIT_GROWS,  /* maximum size, up to which a space can grow */
+    STP_TRAIT_PAGES,  /* page size */
+    STP_TRAIT_NODE,   /* NUMA node of the pages */
+    STP_TRAIT_POLICY, /* NUMA policy other than binding to a node */
+    STP_TRAIT_PINNED, /* access by GPUs */
+    STP_TRAIT_NAME,   /* name by which other jobs find the contents */
+    STP_TRAIT_ADOPTS, /* adoption of existing memory of the program */
     STP_N_TRAITS
 };
 #define STP_HAS(trait) (1u << (trait))
 
 struct stp_space;
-struct stp_team; /* only kept for those above */
+struct stp_team; /* stored here, defined in upper layers */
 
-/* What a name is to stand for; as the public constants. */
+/* Ways to open a name, with the values of the public constants. */
 enum stp_open { STP_OPEN_EITHER, STP_OPEN_CREATE, STP_OPEN_FOUND, STP_N_OPENS };
 
-/* Where pages come from; as the public constants. */
+/* NUMA policies, with the values of the public constants. */
 enum stp_numa { STP_NUMA_DEFAULT, STP_NUMA_BIND, STP_NUMA_INTERLEAVE, STP_NUMA_TOUCH, STP_N_NUMAS };
 
-/* Memory of the program's that becomes a space. */
+/* Memory of the program that becomes a space. */
 struct stp_adopt {
-    int fd; /* that is mapped there, shared, from byte at on; -1: private memory */
+    int fd; /* file mapped there with MAP_SHARED; -1 for private memory */
     uint64_t at;
-    int flags; /* as the program passed them */
-    bool heap; /* malloc serves from it */
+    int flags; /* flags that the program passed */
+    bool heap; /* whether malloc takes memory from the buffer */
 };
 
-/* What is asked of a kind when a space is made: the config and what the attributes add. */
+/* Parameters for the creation of a space, from its config and attributes. */
 struct stp_space_params {
-    size_t nbytes;    /* a PE */
-    size_t max_bytes; /* that it may grow to; nbytes: it does not */
-    int device;       /* ordinal, -1: the kind chooses */
-    const char *name; /* of a space that other jobs can open; NULL: nobody else's */
-    bool keep;        /* a named space outlives the job */
-    void *buffer;     /* adopt this memory of the caller's instead of allocating; or NULL */
-    int pe;           /* this PE's number in the team that makes the space, */
-    int n_pes;        /* of so many */
+    size_t nbytes;    /* size per PE */
+    size_t max_bytes; /* size up to which the space can grow; nbytes if it cannot */
+    int device;       /* ordinal of the device; -1 if the kind chooses */
+    const char *name; /* name for other jobs; NULL for a space without a name */
+    bool keep;        /* whether a named space outlives the job */
+    void *buffer;     /* memory of the caller to adopt, or NULL to allocate memory */
+    int pe;           /* number of this PE in the creating team */
+    int n_pes;        /* number of PEs in the creating team */
     enum stp_open open;
     enum stp_numa numa;
-    int numa_node;       /* for STP_NUMA_BIND; -1: this PE's */
-    const char *numa_by; /* who says so, where it is the kind and not the program; else NULL */
-    bool pinned;         /* host memory that GPUs reach */
-    uint64_t token;      /* of this creation: the same on all PEs, and no other one has it */
-    bool reshape;        /* a named space of fewer parts than n_pes gets a new generation */
-    size_t page_bytes;   /* host memory: of its pages; 0: what the system gives */
-    const struct stp_adopt *adopt; /* the buffer is no new memory; NULL: no more than that */
+    int numa_node;       /* node for STP_NUMA_BIND; -1 for the node of this PE */
+    const char *numa_by; /* kind that set the policy, for messages; NULL for the program */
+    bool pinned;         /* whether GPUs access this host memory */
+    uint64_t token;      /* unique number of this creation, equal on all PEs */
+    bool reshape;        /* whether a named space with fewer parts gets a new generation */
+    size_t page_bytes;   /* page size of host memory; 0 for the system's default */
+    const struct stp_adopt *adopt; /* details of an adopted buffer, or NULL */
 };
 
 /*
- * A place of a host that parts of several PEs take memory of, and what it had left when this PE
- * asked: each member says so before any makes its part.
+ * A place of a host whose memory parts of several PEs share, and its free memory when this PE
+ * asked. Members exchange these requests before they create their parts.
  */
 struct stp_capacity_request {
     int32_t pe, host;
-    int32_t place; /* the kind's number of it */
-    uint64_t left; /* bytes */
+    int32_t place; /* number that the kind gives to the place */
+    uint64_t left; /* free bytes */
 };
 
-/* What a name stands for, without opening it. */
+/* Properties of a named space that is not open. */
 struct stp_named {
     const struct stp_kind *kind;
-    size_t nbytes; /* a part */
+    size_t nbytes; /* bytes per part */
     unsigned n_parts;
     bool keep, in_use;
 };
 
-/* A block that a named space keeps a name for; offsets are the same in every part. */
+/* A named block of a named space. Offsets are equal in all parts. */
 #define STP_BLOCK_NAME 64
 struct stp_named_block {
     char name[STP_BLOCK_NAME];
-    uint64_t offset, nbytes;     /* what the name stands for */
-    uint64_t block, block_bytes; /* what was allocated around it */
+    uint64_t offset, nbytes;     /* range that has the name */
+    uint64_t block, block_bytes; /* allocated block around the range */
 };
 
 /*
- * Allocates zeroed records of a space: nbytes, and so many more for each PE of this node, *n of
- * them. NULL: no memory, logged with what the space is.
+ * Allocates zeroed records of a space: nbytes bytes, and each bytes for each of the *n PEs of this
+ * node. Returns NULL after logging if there is no memory; what names the space in the message.
  */
 void *stp_kind_alloc_with_peers(const char *what, size_t nbytes, size_t each, int *n);
 
-/* Is there the NUMA node that is asked for? 0, or -ENODEV, logged. */
+/* Checks that the requested NUMA node exists. Returns 0, or -ENODEV after logging. */
 int stp_numa_check(const struct stp_space_params *params);
 
 /*
- * Where the pages of a range of the window come from, before they are touched. Where the kernel
- * refuses it, they come from anywhere, and a line says so. The policy is the file's, so it is
- * forgotten before another space may have the range. apply: was there anything to forget? Sets
- * *bound to the node that pages are bound to, -1: to none.
+ * stp_numa_apply() sets the NUMA policy of a range of host memory before its pages are touched. It
+ * returns whether it set a policy, and sets *bound to the node to which pages are bound, or -1. If
+ * the kernel refuses, a warning is logged and pages come from any node. The file keeps the policy,
+ * so stp_numa_reset_policy() must remove it before another space uses the range.
  */
 bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes, int *bound);
 void stp_numa_reset_policy(void *base, size_t nbytes);
 
-/* The same for a piece by which a space that has a policy grows. */
+/* Applies the NUMA policy of the space, if it has one, to a piece by which the space grows. */
 void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes);
 
 /*
- * What a PE tells the others of its node about its part of a space, so that they can reach it:
- * a descriptor, an IPC handle. The kind knows what the bytes mean.
+ * Data by which the other PEs of the node reach this PE's part of a space, for example a file
+ * descriptor or an IPC handle. Only the kind interprets the bytes.
  */
 #define STP_PART_EXPORT_BYTES 112
 struct stp_part_export {
     int32_t pe;
-    int32_t valid; /* 0: this PE has nothing to share, and says so */
+    int32_t valid; /* 0 if this PE shares nothing */
     unsigned char bytes[STP_PART_EXPORT_BYTES];
 };
 
 /*
- * The operations of a kind's row for a space whose program chose the page size (huge_pages.c). It
- * lies outside the window and is attached like all spaces there. When the system cannot give that
- * size, a warning is logged; space->page_bytes is the size that the system gave.
+ * Operations of a kind's row for a space with a page size that the program chose (huge_pages.c).
+ * The space is outside the window and attached like all such spaces. If the system cannot provide
+ * the size, a warning is logged. space->page_bytes is the real page size.
  */
 #define STP_PAGES_HUGE ((size_t)2 << 20)
 #define STP_PAGES_GIANT ((size_t)1 << 30)
@@ -137,11 +137,11 @@ void stp_huge_pages_destroy(struct stp_space *space);
 /* ---- host memory outside the window (own_file.c) ---- */
 
 /*
- * This PE's part of a space that has no range of the window: map_bytes of file fd from position at,
- * mapped where there is room, untouchable from open_bytes on. extra: flags of mmap besides
- * MAP_SHARED, here and for peers. fd stays the caller's, and open while the space lives. 0 or
- * -errno, not logged. memory: of a file made for it; logged. path: a name that leads to the file of
- * peers, too, where /proc is refused; it stays while the space lives.
+ * stp_own_file_map_own_part() maps this PE's part of a space outside the window: map_bytes of fd
+ * from position at, inaccessible from open_bytes on. extra has mmap flags for this PE and its
+ * peers. The caller keeps fd open while the space lives. Returns 0, or -errno without logging.
+ * stp_own_file_create_memory() maps a new file and logs a failure. stp_own_file_set_path() sets a
+ * path by which peers open the file if /proc is refused; the path must live as long as the space.
  */
 int stp_own_file_map_own_part(struct stp_space *space, int fd, off_t at, size_t map_bytes,
                               size_t open_bytes, int extra, struct stp_part_export *share);
@@ -149,9 +149,9 @@ int stp_own_file_create_memory(struct stp_space *space, struct stp_part_export *
 void stp_own_file_set_path(struct stp_space *space, const char *path);
 
 /*
- * As the ops of a kind's row, for spaces with space->shm_attach; destroy also without. grow,
- * shrink: as many bytes of the parts may be touched then, whole pages of the file. grow: 0 or
- * -errno, not logged.
+ * Operations of a kind's row for spaces with space->shm_attach; stp_own_file_destroy() also accepts
+ * spaces without it. The grow functions set the accessible size of the parts, in whole pages of the
+ * file. stp_own_file_grow() returns 0, or -errno without logging.
  */
 int stp_own_file_grow(struct stp_space *space, size_t new_nbytes);
 void stp_own_file_undo_grow(struct stp_space *space, size_t kept_nbytes);
@@ -160,41 +160,41 @@ void *stp_own_file_map_peer(const struct stp_space *space, int local);
 void stp_own_file_unmap_peers(struct stp_space *space);
 void stp_own_file_destroy(struct stp_space *space);
 
-/* Of memory that the program has mapped, as params say: peers map it, too. 0 or -errno, logged. */
+/* Shares memory that the program has mapped, so that peers map it. Returns 0 or -errno, logged. */
 int stp_own_file_share_buffer(struct stp_space *space, const struct stp_space_params *params,
                               struct stp_part_export *share);
 
 /*
- * Is addr in a part of the space that is mapped here, or in what is kept for its growth? Sets
- * local, -1 for this PE's own, and offset. Also from a signal handler.
+ * Returns whether addr is in a mapped part of the space or in its growth room. Sets *local (-1 for
+ * this PE's part) and *offset. A signal handler may call this function.
  */
 bool stp_own_file_holds(const struct stp_space *space, const void *addr, int *local,
                         size_t *offset);
 
-extern unsigned stp_own_file_n; /* such spaces there are */
+extern unsigned stp_own_file_n; /* number of spaces with shm_attach */
 
-/* How far a copy must be when the call returns. */
+/* State that a copy must have reached when the call returns. */
 enum stp_copy_completion {
-    STP_COPY_NONE,   /* source and dest may be in use until flush */
-    STP_COPY_LOCAL,  /* source may be reused; dest is written by flush */
+    STP_COPY_NONE,   /* source and dest can be in use until flush */
+    STP_COPY_LOCAL,  /* source can be reused; dest is written at flush */
     STP_COPY_REMOTE, /* dest is written */
 };
 
-/* Rows of a strided copy: n rows of width bytes, so many bytes from row to row. */
+/* A strided copy of n rows of width bytes. A pitch is the distance between rows in bytes. */
 struct stp_strided_copy {
     size_t width, n, dest_pitch, source_pitch;
 };
 
-/* An atomic on a word of 4 or 8 bytes. variant: an SHMEMX_DEV_AMO_ of shmemx_device_machine.h. */
+/* An atomic on a word of nbytes (4 or 8). variant is an SHMEMX_DEV_AMO_ constant. */
 struct stp_word_op {
     uint32_t nbytes, variant;
     uint64_t value, compare;
 };
 
-/* What a part gets of the n: all, those up to it, or those before it, which are 0 for the first. */
+/* The sources that destination i combines: all, 0 to i, or 0 to i-1 (none for the first). */
 enum stp_reduce_span { STP_SPAN_ALL, STP_SPAN_INCLUSIVE, STP_SPAN_EXCLUSIVE };
 
-/* Elements of n parts, in that order, to n parts; each reached from here. */
+/* One reduction: reads elements of n source parts in this order and writes n destination parts. */
 #define STP_REDUCTION_PARTS 64
 struct stp_reduction {
     enum stp_op op;
@@ -203,128 +203,129 @@ struct stp_reduction {
     size_t nelems;
     int n;
     const void *sources[STP_REDUCTION_PARTS];
-    void *dests[STP_REDUCTION_PARTS]; /* they may be the sources */
+    void *dests[STP_REDUCTION_PARTS]; /* may be equal to the sources */
 };
 
-/* Copies of one context by one kind: they run in order, and are complete after flush. */
+/* Copies of one context by one kind. They run in order and are complete after flush. */
 struct stp_queue;
 
-/* Private memory of a device as the program allocated it. */
+/* Private memory of a device, as the program allocated it. */
 struct stp_allocation {
     void *base;
     size_t nbytes;
-    unsigned long long id; /* that no other allocation of this process has, ever */
+    unsigned long long id; /* ID that no other allocation of this process ever has */
     int device;
-    unsigned long long sync_memops; /* the kind's: what is to be taken back */
+    unsigned long long sync_memops; /* state of the kind, for unregister_private() */
 };
 
 /*
- * What a kind does whose memory the CPU may not touch; only these operations touch it. Any of them
- * but look, missing and start may be called from any thread.
+ * Operations of a kind whose memory the CPU must not access. Any thread may call them, except look,
+ * missing and start.
  */
 struct stp_device_ops {
     /*
-     * Is there a driver, as far as this PE may look? Where there is none, the search takes a
-     * hundred system calls, so the leader of a node looks, and the others are told of it before
-     * their start by missing.
+     * look() returns whether this PE finds the driver. A search without a driver takes a hundred
+     * system calls, so only the leader of a node calls look(). If it finds no driver, the other PEs
+     * call missing() before start().
      */
     bool (*look)(void);
     void (*missing)(int leader);
-    /* Look what devices this machine has, without taking any; probe reports what it lacks. */
+    /* Finds the devices of this machine without using any. probe() reports a failure. */
     void (*start)(void);
-    /* Let go of the parts of peers; before any of them destroys its own. */
+    /* Unmaps the parts of peers; called before any peer destroys its part. */
     void (*detach)(struct stp_space *space);
     /*
-     * Where the part of the member with local index local can be copied to and from by this PE;
-     * opened on first use. NULL when the system refuses: then its owner's proxy thread must do it.
+     * Returns the address by which this PE copies to and from the part of a local PE; opens the
+     * part on first use. Returns NULL if the system refuses; the owner's proxy thread then copies.
      */
     void *(*reach)(struct stp_space *space, int local);
-    /* Is ptr memory of this kind, symmetric or private? Quick no for the usual host memory. */
+    /* Returns whether ptr is memory of this kind, symmetric or private; fast for host memory. */
     bool (*owns)(const void *ptr);
     int (*queue_create)(struct stp_queue **queue);
-    void (*queue_destroy)(struct stp_queue *queue); /* after flush; NULL is fine */
+    void (*queue_destroy)(struct stp_queue *queue); /* after flush; accepts NULL */
     /*
-     * Copy between memory of this kind and anything that it or the host can reach here; at least
-     * one side is this kind's. 0, or -errno after logging what the driver said.
+     * Copies between memory of this kind, on at least one side, and any memory that the kind or the
+     * host can access here. Returns 0, or -errno after logging the driver's error.
      */
     int (*copy)(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
                 enum stp_copy_completion end);
     int (*copy_rows)(struct stp_queue *queue, void *dest, const void *source,
                      const struct stp_strided_copy *rows, enum stp_copy_completion end);
-    int (*flush)(
-        struct stp_queue *queue); /* everything in the queue is done. 0 or -errno, logged */
-    /* Set bytes of this PE's part to zero, done on return. 0 or -errno, logged. */
+    /* Completes all work in the queue. Returns 0, or -errno after logging. */
+    int (*flush)(struct stp_queue *queue);
+    /* Zeroes bytes of this PE's part before it returns. Returns 0, or -errno after logging. */
     int (*zero)(struct stp_queue *queue, struct stp_space *space, size_t offset, size_t nbytes);
-    /* Set a word that devices reach, behind the copies to near that are in the queue. */
+    /* Sets a word, which devices can access, after the queued copies to near. */
     int (*set_word)(struct stp_queue *queue, const void *near, void *word, uint64_t value);
     /*
-     * Do an atomic on a word of this PE's part by what the memory is on, one at a time; old gets
-     * what was there. 0; -ENOTSUP: nothing but this PE's threads changes the words, which do it
-     * themselves; -errno, logged.
+     * Performs an atomic on a word of this PE's part by the device; sets *old to the old value. One
+     * caller at a time. Returns 0; -ENOTSUP if the caller must perform it, because only threads of
+     * this PE change the words; or -errno after logging.
      */
     int (*atomic)(struct stp_space *space, size_t offset, const struct stp_word_op *op,
                   uint64_t *old);
     /*
-     * Reduce by what the memory is on, in the order and with the bits of stp_op_reduce() but for
-     * which NaN it is; done on return. 0; -ENOTSUP: it cannot, and nothing was written; -errno,
-     * logged.
+     * Performs a reduction on the device, with the order and the result of stp_op_reduce() except
+     * the choice of a NaN. Returns 0 when done, -ENOTSUP if the device cannot and nothing was
+     * written, or -errno after logging.
      */
     int (*reduce)(struct stp_queue *queue, const struct stp_reduction *reduction);
     /*
-     * Around what others do with the memory of a space by a library that the kind's driver is known
-     * to: its context is current. enter: false, when there is none to leave.
+     * Makes the driver's context of a space current while another library, which uses the driver,
+     * works on its memory. enter() returns false if there is nothing to leave.
      */
     bool (*enter)(const struct stp_space *space);
     void (*leave)(void);
-    /* Could a host space be pinned for devices of this kind? Else why not. */
+    /* Returns whether host spaces can be pinned for devices of this kind; if not, sets why. */
     bool (*can_pin)(char *why, size_t len);
-    /* Host memory that copies will use much: make it quick for them. Best effort; undo. */
+    /* Pins host memory to speed up frequent copies, or unpins it. Failures are ignored. */
     void (*pin)(void *host, size_t nbytes);
     void (*unpin)(void *host, size_t nbytes);
-    /* A peer's adapter wrote to this PE's memory: make it visible to what the kind runs. */
+    /* Makes writes of peers' adapters to this PE's memory visible to devices of this kind. */
     void (*flush_remote)(void);
     /*
-     * A descriptor of memory of a space, between enter and leave, that an adapter can register from
-     * *offset on; the caller closes it. -1: the driver has none.
+     * Returns a file descriptor by which an adapter can register memory of a space, from *offset
+     * on; the caller closes it. Called between enter and leave. Returns -1 if the driver has none.
      */
     int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
     /*
-     * The allocation that private memory of this kind is in, where adapters can be given all of it
-     * until the program frees it. false: it is of a space, or cannot. Asks the driver nothing that
-     * owns has not asked in this operation.
+     * Finds the allocation that holds private memory of this kind, if adapters can register all of
+     * it until the program frees it. Returns false if they cannot, or if a space holds ptr. Reuses
+     * the result that owns() got from the driver in this operation.
      */
     bool (*allocation)(const void *ptr, struct stp_allocation *allocation);
     /*
-     * Have it registered by add, with number, for adapters to read and write; 0, or what add or
-     * the driver said, and nothing is changed. unregister_private: no longer, if it is still there.
+     * Registers the allocation through add() with this number. Returns 0, or the error of add() or
+     * of the driver without effect. unregister_private() undoes it if the allocation still exists.
      */
     int (*register_private)(struct stp_allocation *allocation, unsigned number,
                             int (*add)(unsigned number, void *base, size_t nbytes, int device));
     void (*unregister_private)(const struct stp_allocation *allocation);
 };
 
-/* What a kind does whose memory can outlive the job. Any thread. */
+/* Operations of a kind whose memory can outlive the job. Any thread may call them. */
 struct stp_store_ops {
-    /* Bytes of this PE's part survive a power failure from now on. 0 or -errno, not logged. */
+    /* Makes bytes of this PE's part survive power failures. Returns 0, or -errno, not logged. */
     int (*persist)(struct stp_space *space, size_t offset, size_t nbytes);
-    /* The i-th block with a name; false: there are no more. */
+    /* Gets the i-th named block. Returns false if there are fewer. */
     bool (*named_block_at)(const struct stp_space *space, unsigned i, struct stp_named_block *root);
     /*
-     * Name a block, durable on return; nbytes 0: forget the name. All members do it: who comes
-     * after the first finds it done. 0 or -errno, logged.
+     * Names a block durably, or forgets the name if nbytes is 0. All members call this; only the
+     * first call for a part has an effect. Returns 0, or -errno after logging.
      */
     int (*named_block_set)(struct stp_space *space, const struct stp_named_block *root);
-    /* What a name stands for: 0, -ENOENT when it is for nothing, not logged, or -errno, logged. */
+    /* Looks up a name. Returns 0, -ENOENT if it is unknown (not logged), or -errno, logged. */
     int (*stat)(const char *name, struct stp_named *named);
     /*
-     * Part i of a space, less than n_parts, to read, until the space is destroyed, or, of an old
-     * generation, it is released. 0 or -errno, logged.
+     * Sets *base to part i < n_parts, readable until the space is destroyed or, if the part is of
+     * an old generation, until drop(). Returns 0, or -errno after logging.
      */
     int (*part)(struct stp_space *space, unsigned i, const void **base);
     /*
-     * Is this a new generation whose parts are filled, beside one that its name stands for still?
-     * The three steps of its release, each after all members did the one before: what this PE's
-     * part holds is durable; the name stands for it; the old one goes. 0 or -errno, logged.
+     * reshaping() returns whether this is a new generation and the name still denotes the old one.
+     * The other operations release it in steps; all members finish a step before any begins the
+     * next. settle() makes this PE's part durable, release() moves the name, and drop() frees the
+     * old generation. settle() and release() return 0, or -errno after logging.
      */
     bool (*reshaping)(const struct stp_space *space);
     int (*settle)(struct stp_space *space);
@@ -333,108 +334,110 @@ struct stp_store_ops {
 };
 
 /*
- * One row per kind of memory. An operation that may be NULL says so. Anything but stop and probe
- * may be called from any thread.
+ * A row per kind of memory. Only operations whose comment mentions NULL may be NULL. Any thread may
+ * call an operation, except stop and probe.
  */
 struct stp_kind {
-    const char *name; /* "gpu" */
-    int device_type;  /* SHMEM_DEVICE_... */
-    bool host;        /* CPUs load and store it: this PE's part, and those of its node */
-    bool in_window;   /* its spaces lie in the window where that has room; host memory alone */
-    bool owner_only;  /* nobody but the owner's loads and stores, and the kernel, reaches a part */
-    unsigned traits;  /* bits of enum stp_trait */
-    const char *numa_by; /* what messages call the kind that binds pages to nodes itself, or NULL */
-    const struct stp_device_ops *device; /* NULL: a member's loads and stores work on its part */
-    const struct stp_store_ops *store;   /* NULL: the memory goes with the job */
+    const char *name;    /* "gpu" */
+    int device_type;     /* SHMEM_DEVICE_... */
+    bool host;           /* whether CPUs of the node load and store the parts */
+    bool in_window;      /* whether spaces use the window while it has room; host only */
+    bool owner_only;     /* whether only the owner and the kernel access a part */
+    unsigned traits;     /* bits of enum stp_trait */
+    const char *numa_by; /* kind in messages about NUMA policies, if it sets them; or NULL */
+    const struct stp_device_ops *device; /* NULL if the CPU can access the parts */
+    const struct stp_store_ops *store;   /* NULL if the memory ends with the job */
 
-    /* Undo what was looked for, by start of the device or by any op; NULL: nothing. */
+    /* Undoes the device's start() and whatever other operations set up. Can be NULL. */
     void (*stop)(void);
     /*
-     * Returns 0 when this PE has access to such memory, else -errno. why: a text for the user in
-     * both cases, what was found or the reason.
+     * Returns 0 if this PE has access to such memory, else -errno. Sets why to a text for the user
+     * in both cases: the memory found or the reason for the failure.
      */
     int (*probe)(const struct stp_space_params *params, char *why, size_t len);
-    /* Can this PE provide what is wished? 0 or -errno, logged. */
+    /* Checks whether this PE can create the part. Returns 0, or -errno after logging. */
     int (*admit)(const struct stp_space_params *params);
     /*
-     * NULL: parts ask for memory one by one. The place that this PE's part takes memory of. Then,
-     * with the n claims of all members of this host in the order of their team: can it provide for
-     * all that take of it? What growth needs of them is kept in the space. 0 or -errno, logged by
-     * the first of those alone.
+     * claim() sets the place from which this PE's part takes memory. admit_all() gets the n claims
+     * of the members on this host, in team order, and checks that the place can serve its claims.
+     * It stores data for growth in the space. Returns 0 or -errno; only the first PE of the claims
+     * logs. Both are NULL if parts need no common check.
      */
     void (*claim)(const struct stp_space_params *params, struct stp_capacity_request *mine);
     int (*admit_all)(struct stp_space *space, const struct stp_capacity_request *claims, int n,
                      const struct stp_capacity_request *mine);
     /*
-     * Memory for this PE's part: sets base (for kinds in the window: at its offset, and own part
-     * only), device, and what peers of the node need. 0 or -errno, logged; nothing kept then.
+     * Creates this PE's part: sets base (in the window: at the offset, own part only), device and
+     * the data for peers. Returns 0, or -errno after logging and without effect.
      */
     int (*create)(struct stp_space *space, const struct stp_space_params *params,
                   struct stp_part_export *share);
     /*
-     * NULL without STP_TRAIT_GROWS. This PE's part gets more memory, nbytes in all and at most
-     * space->max_bytes, and this PE's ways to the parts of members of the node reach as far: as yet
-     * nobody uses it, and space->nbytes is what it was. 0, or -errno with the reason as text;
-     * nothing changed then. shrink undoes it while space->nbytes is what it was.
+     * grow() extends this PE's part to nbytes <= space->max_bytes, and its mappings of the parts of
+     * local members. space->nbytes stays, and nobody uses the new memory yet. Returns 0, or -errno
+     * without effect and with the reason in why. shrink() undoes grow() while space->nbytes is
+     * unchanged. Both are NULL without STP_TRAIT_GROWS.
      */
     int (*grow)(struct stp_space *space, size_t nbytes, char *why, size_t len);
     void (*shrink)(struct stp_space *space);
     /*
-     * A member of this node, with local index local, shared its part. Kinds in the window map it
-     * into the view, the others remember it. Called for this PE's own index too. 0 or -errno,
-     * logged.
+     * Attaches the part of the local member with index local, which can be this PE. Kinds in the
+     * window map the part into the view; others store the data. Returns 0, or -errno after logging.
      */
     int (*attach)(struct stp_space *space, int local, const struct stp_part_export *share);
-    /* Undo create and what is left of attach; every member is through with the space. */
+    /* Undoes create() and attach() after all members have finished with the space. */
     void (*destroy)(struct stp_space *space);
     /*
-     * One line about device i of this kind as this PE sees it: name, memory. Returns false when
-     * there is no such device.
+     * Describes device i, as this PE sees it, in one line: name and memory. Returns false if there
+     * is no such device.
      */
     bool (*describe)(int i, char *text, size_t len);
     /*
-     * How many devices this PE sees; device, unless NULL, gets what is known of device i, when it
-     * is one of them. Between start and stop; never makes a context. NULL in a kind that no
-     * constant names: nobody asks for its devices.
+     * Returns the number of devices that this PE sees. Sets *device, unless device is NULL, if
+     * device i exists. Called between start and stop; creates no context. NULL in a kind without a
+     * public constant, because no program can query its devices.
      */
     int (*devices)(int i, struct stp_device *device);
 };
 
 #define STP_KINDS_MAX 8
 
-/* The kinds that have been registered, in that order. */
+/* The registered kinds, in the order of registration. */
 extern const struct stp_kind *stp_kinds[STP_KINDS_MAX];
 extern int stp_n_kinds;
 
-/* Before anything else here, and in the same order on all PEs: they tell each other numbers. */
+/*
+ * Registers a kind, before other calls and in equal order on all PEs, which exchange the numbers.
+ */
 void stp_kind_register(const struct stp_kind *kind);
 
-/* The kind of a SHMEM_DEVICE_ constant, NULL when this build has none. */
+/* Returns the kind of a SHMEM_DEVICE_ constant, or NULL if this build does not have the kind. */
 const struct stp_kind *stp_kind_find(int device_type);
 
 /*
- * Which kinds, a bit each by their number, have no driver on this node: the leader looks, before it
- * starts them; told to the others before they do.
+ * stp_kinds_without_driver() returns a bit for each kind, by number, without a driver. Only the
+ * leader of a node calls it. The other PEs pass the bits to stp_kinds_mark_driver_missing() before
+ * start.
  */
 uint32_t stp_kinds_without_driver(void);
 void stp_kinds_mark_driver_missing(uint32_t kinds, int leader);
 
-/* Look what this machine has; undo. */
+/* stp_kinds_find_devices() starts the kinds with devices; stp_kinds_stop() stops all kinds. */
 void stp_kinds_find_devices(void);
 void stp_kinds_stop(void);
 
 /*
- * The kind outside the window that ptr is memory of, NULL for host memory. For the slow path:
- * stp_win.devices says whether anything but host memory can be met at all.
+ * Returns the device kind that owns ptr, or NULL for host memory. The slow path calls this only if
+ * stp_win.devices is set, because otherwise there is only host memory.
  */
 const struct stp_kind *stp_device_kind_of(const void *ptr);
 
-/* As dmabuf of the kind that base is memory of; -1 also where it is host memory. */
+/* Calls dmabuf() of the kind that owns base. Returns -1 for host memory. */
 int stp_kinds_dmabuf(void *base, size_t nbytes, size_t *offset);
 
 /*
- * An operation of this thread begins: what a driver says of an address is good until the next one,
- * since the program may free memory in between.
+ * Number of the current operation of this thread. What the driver reports about an address is
+ * reused within one operation only, because the program can free memory between operations.
  */
 extern __thread unsigned stp_kind_operation __attribute__((tls_model("initial-exec")));
 
@@ -443,29 +446,29 @@ static inline void stp_kind_begin(void)
     stp_kind_operation++;
 }
 
-/* Has this PE what a trait of a row takes? Else why not. */
+/* Returns whether this PE can provide a trait of a row; if not, sets why. */
 bool stp_kinds_trait_is_possible(enum stp_trait trait, char *why, size_t len);
 
-/* Copy n rows of host memory at once. One row of 1, 2, 4 or 8 bytes: as stp_store_whole(). */
+/* Copies n rows of host memory. A single aligned row of 1, 2, 4 or 8 bytes is one store. */
 void stp_copy_host(void *dest, const void *source, const struct stp_strided_copy *rows);
 
-/* One store where nbytes is 1, 2, 4 or 8: who reads it sees the old value or the new one. */
+/* Stores 1, 2, 4 or 8 bytes at once, so that readers see the old or the new value. */
 void stp_store_whole(void *there, const void *value, size_t nbytes);
 
-/* pin, unpin and flush_remote of all kinds that have devices. */
+/* These functions call pin(), unpin() and flush_remote() of all kinds with devices. */
 void stp_kinds_pin(void *host, size_t nbytes);
 void stp_kinds_unpin(void *host, size_t nbytes);
 void stp_kinds_flush_remote(void);
 
 /*
- * Where this PE reaches the part of the member with local index local, for copies of the kind where
- * it has devices; mapped on first use. NULL: refused. Detach lets go of the parts of peers, before
- * any of them destroys its own.
+ * stp_kind_reach() returns the address by which this PE, or the copies of the kind, access the part
+ * of a local member; maps the part on first use. Returns NULL if refused. stp_kind_detach() unmaps
+ * the parts of peers before any peer destroys its part.
  */
 void *stp_kind_reach(struct stp_space *space, int local);
 void stp_kind_detach(struct stp_space *space);
 
 #define STP_SPACE_MAGIC 0x53505445u
-#define STP_SPACE_NUMBERS 4096 /* numbers name fabric regions: a contract with the module */
+#define STP_SPACE_NUMBERS 4096 /* number of fabric regions, agreed with the fabric module */
 
 #endif /* STP_KINDS_H */

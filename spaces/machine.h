@@ -1,59 +1,59 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What machines have: NUMA nodes and devices, as the kernel tells (numa_nodes.c, numa_policy.c).
+ * NUMA nodes, CPUs and devices of this machine, as the kernel reports them (numa_nodes.c).
  */
 #ifndef STP_MACHINE_H
 #define STP_MACHINE_H
 
 #include "base/base.h"
 
-/* Below it the kernel tells of devices; "/sys" but in tests. */
+/* The directory in which the kernel reports devices; "/sys" except in tests. */
 extern const char *stp_sysfs;
 
-/* The first line of a file below it, or what fits of a longer file; "" when there is none. */
+/* Reads the first len - 1 bytes of a file below stp_sysfs; empty if the file does not exist. */
 const char *stp_sysfs_read_or_empty(char *line, size_t len, const char *path);
 
-/* CPUs, or NUMA nodes: numbers as the kernel's lists have them. */
+/* A set of CPUs or NUMA nodes, by the numbers in the kernel's lists. */
 #define STP_NUMBERS 8192
 #define STP_WORD_BITS (8 * sizeof(unsigned long))
 struct stp_numbers {
-    unsigned long words[STP_NUMBERS / STP_WORD_BITS]; /* as system calls take them */
+    unsigned long words[STP_NUMBERS / STP_WORD_BITS]; /* in the format of system calls */
 };
 
 void stp_sysfs_list(struct stp_numbers *set, const char *path);
-void stp_numbers_add(struct stp_numbers *set, int i); /* below STP_NUMBERS */
+void stp_numbers_add(struct stp_numbers *set, int i); /* i < STP_NUMBERS */
 bool stp_numbers_have(const struct stp_numbers *set, int i);
 bool stp_numbers_meet(const struct stp_numbers *a, const struct stp_numbers *b);
-void stp_numbers_own_cpus(struct stp_numbers *set); /* that this process may run on */
+void stp_numbers_own_cpus(struct stp_numbers *set); /* CPUs on which this process may run */
 
 /*
- * As firmware tells: from a NUMA node to the nearest one with a CPU of the set, and between two;
- * -1: unknown.
+ * These functions return the firmware's distance from a NUMA node to the nearest node with a CPU of
+ * the set, or to another node; -1 if it is unknown.
  */
-#define STP_DISTANCE_LOCAL 10 /* a node's from itself */
+#define STP_DISTANCE_LOCAL 10 /* distance of a node from itself */
 int stp_numa_distance(int node, const struct stp_numbers *cpus);
 int stp_numa_between(int node, int other);
 
-/* A device, as far as it is known; before it is looked at, it is STP_DEVICE_UNKNOWN. */
+/* The known properties of a device. The initial value is STP_DEVICE_UNKNOWN. */
 #define STP_DEVICE_PAGES 8
 struct stp_device {
     char name[96], bus[32];
-    char why_not[128];   /* spaces cannot be made there; "": they can */
-    size_t nbytes, free; /* SIZE_MAX: unknown */
-    int numa, distance;  /* its node, and how far from this PE; -1: unknown */
+    char why_not[128];   /* reason why the device cannot hold spaces, or "" */
+    size_t nbytes, free; /* SIZE_MAX if unknown */
+    int numa, distance;  /* NUMA node and its distance from this PE, or -1 */
     int n_pages;
-    size_t pages[STP_DEVICE_PAGES]; /* sizes, ascending */
+    size_t pages[STP_DEVICE_PAGES]; /* page sizes, ascending */
 };
 #define STP_DEVICE_UNKNOWN                                                                         \
     ((struct stp_device){.nbytes = SIZE_MAX, .free = SIZE_MAX, .numa = -1, .distance = -1})
 
-/* A field of /proc/meminfo, "MemTotal:", in bytes; SIZE_MAX: unknown. */
+/* Returns a field of /proc/meminfo ("MemTotal:") in bytes, or SIZE_MAX if it is unknown. */
 size_t stp_meminfo(const char *field);
 
-/* Host memory: a device is a NUMA node that has some. As devices of a kind's row. */
+/* Implements devices() of a kind's row: each NUMA node with memory is a device. */
 int stp_numa_count_devices(int i, struct stp_device *device);
 
-/* What is known of the memory of one node; where it lies, and its page sizes. */
+/* Sets the memory, the distance and the page sizes of a NUMA node. */
 void stp_numa_describe(int node, struct stp_device *device);
 
 #endif /* STP_MACHINE_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the kernel tells in sysfs about NUMA nodes, CPUs and how far things are from each other; and
- * the NUMA nodes that have memory, as the devices of host memory. hwloc would take longer to start
- * than all of this, and tells no free bytes.
+ * NUMA nodes, CPUs and distances, read from sysfs, and the NUMA nodes with memory as the devices of
+ * host memory. hwloc is not used because it takes longer to start and reports no free memory.
  */
 #include "spaces/space_registry.h"
 
@@ -15,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SYSFS_LINE 4096 /* bytes of a line with a number for each of so many CPUs */
+/* Buffer size for files of sysfs, which can have a number for each CPU. */
+#define SYSFS_LINE 4096
 
 const char *stp_sysfs = "/sys";
 
@@ -37,7 +37,7 @@ const char *stp_sysfs_read_or_empty(char *line, size_t len, const char *path)
     return line;
 }
 
-/* A long one, on the heap, since threads have small stacks; NULL: no memory. */
+/* Reads a long file to the heap, because thread stacks are small. Returns NULL without memory. */
 static char *sysfs_long_line(const char *path)
 {
     char *line = malloc(SYSFS_LINE);
@@ -51,7 +51,7 @@ void stp_numbers_add(struct stp_numbers *set, int i)
     set->words[(size_t)i / STP_WORD_BITS] |= 1ul << (size_t)i % STP_WORD_BITS;
 }
 
-/* "0-3,8,10-11" */
+/* Parses a list of numbers, for example "0-3,8,10-11". */
 static void numbers_parse(struct stp_numbers *set, const char *at)
 {
     char *end;
@@ -101,7 +101,7 @@ void stp_numbers_own_cpus(struct stp_numbers *set)
 
 /* ---- distances -------------------------------------------------------------------------- */
 
-/* Has the node a CPU of the set? */
+/* Returns whether the node has a CPU of the set. */
 static bool node_has_cpu(int node, const struct stp_numbers *cpus)
 {
     struct stp_numbers there;
@@ -113,8 +113,8 @@ static bool node_has_cpu(int node, const struct stp_numbers *cpus)
 }
 
 /*
- * The least distance of a node to those that are one node (to), or have a CPU of the set. The
- * kernel's line has one number for each node that is online.
+ * Returns the least distance of a node to node to or, if cpus is not NULL, to a node with a CPU of
+ * the set; -1 if it is unknown. The kernel's line has one number per online node.
  */
 static int node_distance(int node, int to, const struct stp_numbers *cpus)
 {
@@ -159,7 +159,7 @@ static int page_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The base page, and what the kernel can keep in pools of hugetlbfs. */
+/* Sets the page sizes: the base page and the sizes for which the kernel has hugetlbfs pools. */
 static void node_pages(struct stp_device *device)
 {
     char path[256];
@@ -178,7 +178,7 @@ static void node_pages(struct stp_device *device)
     qsort(device->pages, (size_t)device->n_pages, sizeof(device->pages[0]), page_compare);
 }
 
-/* "Node 0 MemFree:   1234 kB" in bytes; 0 where there is no such line. */
+/* Parses "Node 0 MemFree: 1234 kB". Returns bytes, or 0 if there is no such line. */
 static size_t node_bytes(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
@@ -187,7 +187,7 @@ static size_t node_bytes(const char *text, const char *key)
     return at != NULL && sscanf(at + strlen(key), ": %zu", &kib) == 1 ? kib * 1024 : 0;
 }
 
-/* What the kernel would give: what is free, and what it keeps of files. */
+/* Sets the size and the free memory of a node. The page cache of files counts as free. */
 static void node_memory(int node, struct stp_device *device)
 {
     char path[96], *text;
@@ -211,7 +211,7 @@ size_t stp_meminfo(const char *field)
     return kib < SIZE_MAX / 1024 ? kib * 1024 : SIZE_MAX;
 }
 
-/* Of a kernel that knows no nodes, or hides them. */
+/* Describes the host as one device, for a kernel that reports no nodes. */
 static void host_memory(struct stp_device *device)
 {
     device->nbytes = stp_meminfo("MemTotal:");
@@ -220,7 +220,7 @@ static void host_memory(struct stp_device *device)
     device->distance = STP_DISTANCE_LOCAL;
 }
 
-/* The i-th node with memory, -1 when there are fewer; *n becomes how many there are. */
+/* Returns the i-th node with memory, or -1. Sets *n to the number of such nodes. */
 static int node_find(int i, int *n)
 {
     struct stp_numbers nodes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From which NUMA nodes the pages of a range of host memory come. By system calls: libnuma would be
- * a library more. Design: docs/design/memory.md.
+ * NUMA policies for ranges of host memory. The file makes the system calls itself, because libnuma
+ * would be one more dependency. Design: docs/design/memory.md.
  */
 #include "spaces/space_registry.h"
 
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Nodes with memory that this process may use. Seccomp refuses it in some containers. */
+/* Gets the nodes on which this process may allocate; seccomp forbids this in some containers. */
 static int numa_allowed(struct stp_numbers *set)
 {
     int mode;
@@ -24,7 +24,7 @@ static int numa_allowed(struct stp_numbers *set)
                : -errno;
 }
 
-/* Where this process runs now, -1: unknown. */
+/* Returns the node on which this thread runs, or -1 if it is unknown. */
 static int numa_own(void)
 {
     unsigned cpu, node;
@@ -40,7 +40,7 @@ static bool numa_exists(int node)
     return access(path, F_OK) == 0 || access("/sys/devices/system/node", F_OK) != 0;
 }
 
-/* Who chose the node. */
+/* Returns the setting that chose the node, for messages. */
 static const char *numa_who(const struct stp_space_params *params)
 {
     return params->numa_by != NULL ? params->numa_by : "attr->numa_node";

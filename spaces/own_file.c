@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host memory outside the window: a space with mappings of its own, of this PE's part and, from
- * their first use on, of its peers' on this node. For what the window has no room for, and for
- * memory that the program had before. Design: docs/design/memory.md.
+ * Host memory outside the window, for spaces that do not fit the window and for memory that the
+ * program had before. Each space has its own mapping of this PE's part and, from first use, of the
+ * parts of local peers. Design: docs/design/memory.md.
  */
 #include "spaces/space_registry.h"
 
@@ -17,10 +17,10 @@
 
 unsigned stp_own_file_n;
 
-/* The bytes of a share that names a piece of a file, and proof that what is opened is that file. */
+/* A piece of a file, shared by descriptor; dev and ino prove that a peer opened the same file. */
 struct file_share {
-    int32_t pid, fd; /* an open descriptor of a process */
-    uint64_t at;     /* where the part begins */
+    int32_t pid, fd; /* process and its open descriptor */
+    uint64_t at;     /* offset of the part in the file */
     uint64_t dev, ino;
 };
 _Static_assert(sizeof(struct file_share) <= STP_PART_EXPORT_BYTES, "fits what PEs exchange");
@@ -28,21 +28,21 @@ _Static_assert(sizeof(struct file_share) <= STP_PART_EXPORT_BYTES, "fits what PE
 struct outside_peer {
     struct file_share share;
     bool known;
-    char *part; /* where it is mapped here; NULL: not yet */
+    char *part; /* address in this process; NULL if not mapped yet */
 };
 
-/* space->shm_attach */
+/* The type of space->shm_attach. */
 struct stp_own_file {
-    int fd;               /* open while the space lives: peers open it through this process */
-    bool own_fd;          /* to be closed here */
-    bool mapped;          /* the part was mapped here, and goes with the space */
-    int extra;            /* flags of its mappings */
-    const char *path;     /* that may lead to the files of peers, or NULL */
-    size_t map_bytes;     /* of the part, with what is kept for its growth */
-    pthread_mutex_t lock; /* of who maps a peer's part, or changes the next */
-    size_t open_bytes;    /* of the part: as much may be touched */
+    int fd;               /* descriptor that peers open through /proc while the space lives */
+    bool own_fd;          /* whether fd is closed on destruction */
+    bool mapped;          /* whether the library mapped the part and must unmap it */
+    int extra;            /* additional mmap flags */
+    const char *path;     /* path that can lead to the files of peers, or NULL */
+    size_t map_bytes;     /* size of the part with its growth room */
+    pthread_mutex_t lock; /* guards peers[].part and open_bytes */
+    size_t open_bytes;    /* accessible size of the part */
     int n_peers;
-    struct outside_peer peers[]; /* by local index */
+    struct outside_peer peers[]; /* indexed by local PE */
 };
 
 /* ---- shares of files ---------------------------------------------------------------------- */
@@ -60,7 +60,7 @@ static int share_fill(int fd, uint64_t at, struct stp_part_export *share)
     return 0;
 }
 
-/* A descriptor, or -errno, not logged. otherwise: a name that may lead there, or NULL. */
+/* Opens a shared file by /proc or by path otherwise. Returns a descriptor or -errno, not logged. */
 static int share_open(const struct file_share *share, const char *otherwise)
 {
     char path[64];
@@ -78,16 +78,16 @@ static int share_open(const struct file_share *share, const char *otherwise)
 
 /* ---- mappings --------------------------------------------------------------------------- */
 
-/* Whole large pages: no other mapping shares one with a part. */
+/* Rounds up to whole large pages, so that no other mapping shares a large page with a part. */
 static size_t outside_whole(size_t nbytes)
 {
     return (nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
 }
 
 /*
- * Maps a file at an address that is a multiple of STP_RANGE_ALIGN, or of STP_WINDOW_ALIGN when the
- * file is as large as that: offsets in it are promised to be aligned so. The large page behind the
- * mapping is reserved without access, so that an access past the end traps.
+ * Maps a file at a multiple of STP_RANGE_ALIGN, or of STP_WINDOW_ALIGN if the file is that large,
+ * because spaces promise aligned offsets. Reserves an inaccessible large page after the mapping, so
+ * that an access past the end traps.
  */
 static char *outside_map(size_t nbytes, size_t open_bytes, int fd, off_t at, int extra)
 {
@@ -144,8 +144,8 @@ static void outside_use(struct stp_space *space, struct stp_own_file *outside)
 {
     space->shm_attach = outside;
     /*
-     * Nothing acquires the count: an operation learns an address of the space after this
-     * addition.
+     * No acquire load pairs with this addition, because an operation can only get an address of the
+     * space after the addition.
      */
     __atomic_fetch_add(&stp_own_file_n, 1, __ATOMIC_RELEASE);
 }
@@ -236,7 +236,7 @@ static void outside_tell(const struct file_share *share, int local, int rc)
               (int)share->fd, (int)share->pid, stp_errno_text(-rc));
 }
 
-/* Now, while all can still agree that it does not work; mapped when it is first needed. */
+/* Opens the file once, while all PEs can still agree on a failure. Mapping waits for first use. */
 int stp_own_file_peer(struct stp_space *space, int local, const struct stp_part_export *share)
 {
     struct outside_peer *peer = &space->shm_attach->peers[local];
@@ -258,13 +258,13 @@ int stp_own_file_peer(struct stp_space *space, int local, const struct stp_part_
 static char *outside_map_peer(const struct stp_own_file *outside, const struct outside_peer *peer,
                               int local)
 {
-    size_t into = peer->share.at % STP_RANGE_ALIGN; /* of adopted memory: anywhere */
+    size_t into = peer->share.at % STP_RANGE_ALIGN; /* can be anywhere in adopted memory */
     bool grows = outside->open_bytes < outside->map_bytes;
     int fd = share_open(&peer->share, outside->path), rc = fd;
     char *base = NULL;
 
     if (fd >= 0) {
-        /* whole large pages, which hugetlbfs wants; pages behind the end of a file do no harm */
+        /* hugetlbfs needs whole large pages; pages past the end of a file do no harm */
         base = outside_map(outside_whole(outside->map_bytes + into),
                            grows ? outside->open_bytes : SIZE_MAX, fd,
                            (off_t)(peer->share.at - into), outside->extra);
@@ -286,7 +286,7 @@ void *stp_own_file_map_peer(const struct stp_space *space, int local)
     char *part;
 
     if (local == stp_window_local()) return space->base;
-    /* Pairs with the release store below, by another thread. */
+    /* Pairs with the release store below in another thread. */
     part = __atomic_load_n(&peer->part, __ATOMIC_ACQUIRE);
     if (STP_LIKELY(part != NULL) || !peer->known) return part;
     pthread_mutex_lock(&outside->lock);
@@ -299,7 +299,7 @@ void *stp_own_file_map_peer(const struct stp_space *space, int local)
 
 /* ---- growth ------------------------------------------------------------------------------- */
 
-/* From byte from on, in all parts that are mapped here. */
+/* Protects bytes from..to of all parts mapped here. With PROT_NONE, goes on after a failure. */
 static int outside_protect_locked(const struct stp_space *space, size_t from, size_t to, int prot)
 {
     const struct stp_own_file *outside = space->shm_attach;

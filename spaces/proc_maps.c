@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is mapped in this process, as the kernel tells it. Used before main and around fork: no
- * malloc, no stdio. Design: docs/design/memory.md.
+ * Reads the mappings of this process from the kernel. It uses neither malloc nor stdio streams,
+ * because it runs before main() and around fork(). Design: docs/design/memory.md.
  */
 #include "spaces/data_segment_private.h"
 
@@ -12,7 +12,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define MAPS_LINE 128 /* what comes before the name fits; the name is of no use here */
+/* Holds all fields of a line before the name, which is not needed. */
+#define MAPS_LINE 128
 
 struct maps_reader {
     int fd;

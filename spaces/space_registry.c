@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The registry: which space an address belongs to, spaces by number and by handle, which were
- * destroyed, and the pool their structures come from. Pool memory is never unmapped: another thread
- * may still look at what it found. Design: docs/design/memory.md.
+ * The registry of spaces: lookup by address, number and handle, a record of destroyed spaces, and
+ * the pool of structures. The pool is never unmapped, because another thread can still read a
+ * structure that it found. Design: docs/design/memory.md.
  */
 #include "spaces/address_range_table.h"
 
@@ -14,16 +14,17 @@
 #define POOL_CHUNK 64
 
 /*
- * A handle: the tag, which makes it no address of any process, generation, number. Programs only
- * compare handles and pass them back.
+ * A handle consists of a tag, which no address of a process has, the generation and the number.
+ * Programs only compare handles and pass them back.
  */
 #define HANDLE_TAG ((uintptr_t)0x5350 << 48)
-#define HANDLE_GENERATION 12 /* from this bit on */
+#define HANDLE_GENERATION 12 /* lowest bit of the generation */
 #define HANDLE_GENERATIONS (((uint64_t)1 << 36) - 1)
 _Static_assert(STP_SPACE_NUMBERS == 1 << HANDLE_GENERATION, "a number fits below the generation");
 _Static_assert(sizeof(uintptr_t) == 8, "a generation fits a handle");
 
-#define REGISTRY_GONE 256 /* destroyed spaces that are remembered, for messages */
+/* Number of destroyed spaces that the registry remembers for messages. */
+#define REGISTRY_GONE 256
 
 struct gone_range {
     uintptr_t base;
@@ -40,12 +41,12 @@ struct pool_chunk {
 static struct {
     struct stp_space *by_number[STP_SPACE_NUMBERS];
     struct stp_ranges ranges;
-    pthread_mutex_t lock;                  /* of whoever changes any of this */
-    unsigned n_attempts;                   /* that may still give back what they take */
-    unsigned n_given;                      /* numbers given back, ever, and with them places */
-    uint64_t n_made;                       /* structures handed out, ever: the last generation */
-    struct gone_range gone[REGISTRY_GONE]; /* a ring */
-    unsigned n_gone;                       /* ever */
+    pthread_mutex_t lock;                  /* guards all writes to this structure */
+    unsigned n_attempts;                   /* number of attempts in progress to create a space */
+    unsigned n_given;                      /* number of releases of numbers and places */
+    uint64_t n_made;                       /* number of structures allocated; the last generation */
+    struct gone_range gone[REGISTRY_GONE]; /* ring of destroyed spaces */
+    unsigned n_gone;                       /* total number of destroyed spaces */
     struct pool_chunk *chunks;
     struct stp_space *free;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -114,13 +115,14 @@ void stp_space_lookup_insert(struct stp_space *space)
     pthread_mutex_unlock(&registry.lock);
 }
 
-/* What a signal handler, or another thread, reads meanwhile is a message's words alone. */
+/* Records a space. Concurrent readers can get a mixed entry, which affects only a message. */
 static void registry_remember_locked(const struct stp_space *space)
 {
     struct gone_range *gone = &registry.gone[registry.n_gone % REGISTRY_GONE];
 
     __atomic_store_n(&gone->nbytes, 0, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* pairs with that of stp_space_lookup_destroyed() */
+    /* Pairs with the acquire fence in stp_space_lookup_destroyed(). */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
     __atomic_store_n(&gone->base, (uintptr_t)space->base, __ATOMIC_RELAXED);
     __atomic_store_n(&gone->number, space->number, __ATOMIC_RELAXED);
     __atomic_store_n(&gone->kind, space->kind->name, __ATOMIC_RELAXED);
@@ -175,7 +177,7 @@ bool stp_space_with_locked(unsigned number, void (*look)(const struct stp_space 
 
 struct stp_space *stp_space_lookup(const void *addr, size_t *offset)
 {
-    /* addresses come in runs: the last find of a thread is good until a space comes or goes */
+    /* Reuses this thread's last result, because accesses often hit one space repeatedly. */
     static __thread struct stp_range last __attribute__((tls_model("initial-exec")));
     struct stp_range found;
 
@@ -226,7 +228,7 @@ struct stp_space *stp_space_of_handle(const void *handle, bool *destroyed)
 
 bool stp_space_lookup_destroyed(const void *addr, char *text, size_t len)
 {
-    /* Pairs with the release store in registry_remember_locked(), as does the load of nbytes. */
+    /* This load and the load of nbytes pair with the stores in registry_remember_locked(). */
     unsigned n = __atomic_load_n(&registry.n_gone, __ATOMIC_ACQUIRE);
 
     for (unsigned i = n; i > 0 && n - i < REGISTRY_GONE; i--) {
@@ -238,8 +240,10 @@ bool stp_space_lookup_destroyed(const void *addr, char *text, size_t len)
         const char *kind = __atomic_load_n(&gone->kind, __ATOMIC_RELAXED);
 
         if ((uintptr_t)addr - base >= nbytes) continue;
-        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was read, before the second look */
-        if (__atomic_load_n(&gone->nbytes, __ATOMIC_RELAXED) != nbytes) continue; /* overwritten */
+        /* Reads the entry before nbytes. Pairs with the fence in registry_remember_locked(). */
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        /* The entry was overwritten meanwhile. */
+        if (__atomic_load_n(&gone->nbytes, __ATOMIC_RELAXED) != nbytes) continue;
         snprintf(text, len, "space %u (%s, %zu bytes), which was destroyed", number, kind, nbytes);
         return true;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Symmetric memory of this PE: spaces and the registry (address -> space), on the window and its
- * view (window.h) and the kinds of memory (kinds.h). Local mechanism only: agreement between PEs is
- * the business of src/space. Design: docs/design/memory.md.
+ * The spaces of this PE and the registry, which maps addresses to spaces. They build on the window
+ * (window.h) and the kinds of memory (kinds.h). This layer is local; src/space makes the PEs agree.
+ * Design: docs/design/memory.md.
  */
 #ifndef STP_SPACE_REGISTRY_H
 #define STP_SPACE_REGISTRY_H
@@ -11,146 +11,154 @@
 #include "kinds.h"
 #include "spaces/heap/heap.h"
 
-/* Fixed numbers. */
+/* The space numbers that are fixed. */
 enum { STP_SPACE_INTERNAL, STP_SPACE_DATA, STP_SPACE_HEAP, STP_SPACE_FIRST_USER };
 
 struct stp_space {
     uint32_t magic;              /* STP_SPACE_MAGIC while live */
-    unsigned number;             /* job-wide among those who share the space */
-    uint64_t generation;         /* no other structure had it, nor this one before */
-    const struct stp_kind *kind; /* NULL: the data segment */
-    bool host;                   /* CPUs load and store it: the data segment, kinds in the window */
-    size_t nbytes;               /* of memory, a PE; where it grows, see stp_space_nbytes() */
-    size_t max_bytes;            /* nbytes, or what it may grow to */
-    unsigned n_extents; /* pieces of its memory: the first, and those that it has grown by */
-    bool may_grow;      /* it was made to */
-    bool told_grow;     /* it was said why this PE's part did not */
-    char *base;         /* this PE's part */
-    size_t at;          /* where that begins in the fabric region; 0 but in the data segment */
-    struct stp_space *next_part; /* of the data segment: one structure each, the same number */
-    size_t offset;               /* in the window; SIZE_MAX outside it */
-    size_t base_align;           /* what every member's base is aligned to */
-    int device;                  /* of the kind, -1 when it knows none */
-    void *own;                   /* the kind's: what create and attach remember */
-    struct stp_heap *heap;       /* NULL: nothing is allocated from it */
-    uint64_t caps;               /* SHMEM_SPACE_CAP_...; set last at create */
-    int attr_flags;              /* SHMEMX_SPACE_..., as the program passed them */
-    uint64_t key;                /* fabric registration key, for tables */
-    bool registered;             /* this PE's part is a fabric region */
-    bool on_fabric;              /* and so are all members': peers reach them directly */
-    bool permanent;              /* lives as long as the program */
-    bool found;                  /* its name stood for a space before, here; later: everywhere */
-    unsigned n_parts;            /* of a space with a name, those of earlier jobs too; else 0 */
-    uint64_t roots;              /* hash of the named blocks that it was opened with */
-    bool placed;                 /* its range has a NUMA policy of its own: */
-    enum stp_numa numa;          /* this one, */
-    int numa_node;               /* bound to this node, or -1 */
-    int n_beside;                /* members of this host whose parts are, with it; 0: not counted */
-    size_t page_bytes;           /* of pages that were asked for, as they are; 0: not asked */
-    struct stp_pinned *pinned;   /* host memory that GPUs reach: what of it; else NULL */
-    bool told_full;              /* it was said that something did not fit */
-    void *handle;                /* what users compare when it is a constant, else NULL */
-    struct stp_team *team;       /* private: serves the collective calls */
-    struct stp_team *user_team;  /* the one create returned, NULL once destroyed */
-    int n_users;  /* live teams that descend from it, contexts bound to it, handles; stp_rt.lock */
-    bool offered; /* not on its way in or out, nor the library's own: stp_rt.lock */
+    unsigned number;             /* number, equal on all members */
+    uint64_t generation;         /* unique number, which no other space has or had */
+    const struct stp_kind *kind; /* kind of memory; NULL for the data segment */
+    bool host;                   /* whether CPUs can load and store the parts on their node */
+    size_t nbytes;               /* bytes per PE; stp_space_nbytes() if the space can grow */
+    size_t max_bytes;            /* size up to which the space can grow, or nbytes */
+    unsigned n_extents;          /* number of pieces of memory: the first, and one per growth */
+    bool may_grow;               /* whether the space was created with room to grow */
+    bool told_grow;              /* whether a failure to grow was reported */
+    char *base;                  /* address of this PE's part */
+    size_t at;                   /* offset of base in the fabric region, 0 except in globals */
+    struct stp_space *next_part; /* next part of the data segment, with an equal number */
+    size_t offset;               /* offset in the window, or SIZE_MAX outside it */
+    size_t base_align;           /* alignment of the base on every member */
+    int device;                  /* ordinal of the device, or -1 */
+    void *own;                   /* data of the kind's create() and attach() */
+    struct stp_heap *heap;       /* allocator of the space, or NULL without one */
+    uint64_t caps;               /* SHMEM_SPACE_CAP_ bits; set last at creation */
+    int attr_flags;              /* SHMEMX_SPACE_ flags that the program passed */
+    uint64_t key;                /* fabric registration key, for display */
+    bool registered;             /* whether this PE's part is a fabric region */
+    bool on_fabric;              /* whether all parts are fabric regions, for direct access */
+    bool permanent;              /* whether the space lives as long as the program */
+    bool found;                  /* whether the space existed before; finally, on all members */
+    unsigned n_parts;            /* number of parts of a named space, of all jobs; else 0 */
+    uint64_t roots;              /* hash of the named blocks at opening */
+    bool placed;                 /* whether numa is the NUMA policy of the range */
+    enum stp_numa numa;          /* NUMA policy of the range */
+    int numa_node;               /* node to which the range is bound, or -1 */
+    int n_beside;                /* members of this host with parts on numa_node, or 0 */
+    size_t page_bytes;           /* real page size if the program chose a size, else 0 */
+    struct stp_pinned *pinned;   /* state of host memory that is pinned for GPUs, or NULL */
+    bool told_full;              /* whether a lack of room was reported */
+    void *handle;                /* constant that denotes the space, or NULL */
+    struct stp_team *team;       /* internal team for the collective calls */
+    struct stp_team *user_team;  /* team that create returned; NULL after its destruction */
+    /* Number of derived teams, bound contexts and handles. Guarded by stp_rt.lock. */
+    int n_users;
+    /*
+     * Whether threads may use the space, which is complete and not internal. Guarded by
+     * stp_rt.lock.
+     */
+    bool offered;
     struct stp_space *next_free;
-    bool whole;                      /* of the program's: one block, that is not freed */
-    bool adopted;                    /* of the program's, which may have unmapped it */
-    struct stp_own_file *shm_attach; /* mappings of host memory outside the window, else NULL */
+    bool whole;                      /* whether an adopted buffer is one permanent block */
+    bool adopted;                    /* whether the memory was adopted; the program can unmap it */
+    struct stp_own_file *shm_attach; /* mappings of host memory outside the window, or NULL */
 };
 
-/* Private pages: the owner's loads and stores work, and nobody else's. */
+/* Returns whether only the owner's loads and stores, and the kernel, access the pages. */
 static inline bool stp_space_is_private(const struct stp_space *space)
 {
     return space->kind != NULL && space->kind->owner_only;
 }
 
-/* Another thread may be growing it: who has an object in what is new got its address after. */
+/* Returns the size. Concurrent growth is harmless, because new addresses become known later. */
 static inline size_t stp_space_nbytes(const struct stp_space *space)
 {
     return __atomic_load_n(&space->nbytes, __ATOMIC_RELAXED);
 }
 
 /*
- * Take the number of a space that is being made: 0, or -EEXIST when another thread was quicker.
- * Give it back, when nothing of the space is left.
+ * stp_space_register_by_number() takes the number of a new space. It returns 0, or -EEXIST if
+ * another thread has taken it. The other function releases the number of a space that is gone.
  */
 int stp_space_register_by_number(struct stp_space *space);
 void stp_space_unregister_number(struct stp_space *space);
 
 /*
- * Around an attempt of a thread to make a space, at the end of which it keeps its number and its
- * place in the window or has given them back.
+ * These functions enclose each attempt to create a space. At the end of an attempt the thread keeps
+ * the number and the place in the window, or has released them.
  */
 void stp_space_n_attempts_inc(void);
 void stp_space_n_attempts_dec(void);
 
 /*
- * Whether room that was not there may be there now, or may come: some was given back since the call
- * that set *seen, or attempts are under way.
+ * Returns whether a search for room can succeed on retry, because room was released since the call
+ * that set *seen, or because attempts are in progress.
  */
 bool stp_space_room_freed_since(unsigned *seen);
 
-/* Between the two: its addresses are found from now on, and no longer. Leaving again is nothing. */
+/*
+ * stp_space_lookup_insert() adds a registered space to the address lookup.
+ * stp_space_lookup_remove() removes the space; a repeated removal does nothing.
+ */
 void stp_space_lookup_insert(struct stp_space *space);
 void stp_space_lookup_remove(struct stp_space *space);
 
-/* All members have grown their parts: nbytes of it are found from now on. */
+/* Makes the lookup find nbytes of the space, after all members have grown their parts. */
 void stp_space_lookup_resize(struct stp_space *space, size_t nbytes);
 
-/* Lowest number >= from (and >= STP_SPACE_FIRST_USER) that is free here; SIZE_MAX: none. */
+/* Returns the lowest free user number >= from on this PE, or SIZE_MAX if there is none. */
 size_t stp_space_number_find(size_t from);
 
 /*
- * The space that holds addr, with its offset there; NULL when it is in none. Any thread. The last
- * one found on this thread costs two compares, another one a search of the sorted ranges.
+ * Returns the space that holds addr and sets *offset, or returns NULL. Any thread may call this
+ * function. A repeated hit in one space costs two compares; other lookups are binary searches.
  */
 struct stp_space *stp_space_lookup(const void *addr, size_t *offset);
 
 /*
- * The space that keeps addr for its growth and has not got there, with its offset; NULL: none does.
- * For messages: it looks at one after the other, as they are now.
+ * Returns the space that keeps addr as room for its growth and sets *offset, or returns NULL. For
+ * messages only, because it examines all spaces.
  */
 const struct stp_space *stp_space_lookup_growth_room(const void *addr, size_t *offset);
 
-/* Is any of these bytes in a space? Which one, as text: "space 5 (cpu, 4096 bytes at 0x...)". */
+/* Returns whether a space has any of the bytes; text: "space 5 (cpu, 4096 bytes at 0x...)". */
 bool stp_space_lookup_overlap(const void *base, size_t nbytes, char *text, size_t len);
 
-/* By number; NULL when there is none. It may be on its way in or out. */
+/* Returns the space with this number, or NULL. The space can be incomplete or about to go. */
 struct stp_space *stp_space_at(unsigned number);
 
 /*
- * Look at a space that another thread may be about to destroy: true when one of this number is
- * entered, and look was called with it. It is not left meanwhile: the registry's lock is held, and
- * only the lock of a heap and stp_rt.lock may be taken under it.
+ * Calls look() with the space of this number, if the lookup has it, and returns whether it did. The
+ * space stays in the lookup meanwhile, because the lock of the registry is held. Only a heap's lock
+ * and stp_rt.lock may be taken in look().
  */
 bool stp_space_with_locked(unsigned number, void (*look)(const struct stp_space *space, void *arg),
                            void *arg);
 
 /*
- * Handles of spaces: number and generation, so that one of a destroyed space never means the next
- * one made. The live space behind any value; NULL when there is none, and then *destroyed says
- * whether there was.
+ * Handles of spaces contain a generation, so that the handle of a destroyed space never denotes a
+ * later space. stp_space_of_handle() accepts any value. It returns the live space, or NULL with
+ * *destroyed set to whether the handle denotes a destroyed space.
  */
 void *stp_space_encode_handle(const struct stp_space *space);
 struct stp_space *stp_space_of_handle(const void *handle, bool *destroyed);
 
 /*
- * The last space that was destroyed here and had addr, of those that are remembered, as text:
- * "space 5 (cpu, 1048576 bytes), which was destroyed". False: none. Also from a signal handler.
+ * Describes the last destroyed space that held addr: "space 5 (cpu, 1048576 bytes), which was
+ * destroyed". Returns false if none is remembered. A signal handler may call this function.
  */
 bool stp_space_lookup_destroyed(const void *addr, char *text, size_t len);
 
-/* Allocate and give back the structure. */
+/* stp_space_struct_alloc() returns a zeroed structure with a new generation, or NULL. */
 struct stp_space *stp_space_struct_alloc(void);
 void stp_space_struct_free(struct stp_space *space);
 
 /* ---- guards -------------------------------------------------------------- */
 
 /*
- * Text about a fault (SIGSEGV, SIGBUS) inside the window or the view, or in a routine of the
- * library; false when it was in neither. context: what a signal handler gets.
+ * Explains a fault (SIGSEGV, SIGBUS) in the window, the view or a routine of the library. context
+ * is the argument of a signal handler. Returns false for other faults.
  */
 bool stp_fault_explain(const siginfo_t *info, const void *context, char *text, size_t len);
 

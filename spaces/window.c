@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The window and the view: address space reserved once over one sparse memfd per node, in
- * which spaces come and go by mprotect and PUNCH_HOLE. Design: docs/design/memory.md.
+ * The window and the view: address space that is reserved once over one sparse memfd per node.
+ * Spaces come and go by mprotect() and hole punching. Design: docs/design/memory.md.
  */
 #include "base/oshrun_inspect.h"
 #include "spaces/window_private.h"
@@ -21,28 +21,28 @@
 
 #define RANGE_GUARD ((size_t)64 << 10)
 
-/* So often parts are asked for before all of them are opened, for each part of the node. */
+/* Number of requests for parts, per part of the node, after which all parts are opened. */
 #define PATIENCE 16
 
 struct window_range {
     size_t offset, nbytes;
-    size_t reserved;   /* nbytes, or more: what it may grow to */
-    uint64_t *members; /* a bit for each local PE that has a part of it */
+    size_t reserved;   /* size up to which the range can grow, or nbytes */
+    uint64_t *members; /* bit set of the local PEs that have a part of the range */
 };
 
 static struct {
-    size_t nbytes;        /* of the window */
-    size_t capacity;      /* part of it that spaces may use */
-    int local;            /* this PE's part */
-    bool no_fabric;       /* said so */
-    int fd;               /* duplicate of the node's file, for PUNCH_HOLE */
-    unsigned patience;    /* asked as often for open parts, all are opened; 0: never */
-    unsigned asked;       /* so often, roughly */
-    bool leaving;         /* the window is about to go: nothing is guarded again */
-    pthread_mutex_t lock; /* guards the rest */
-    bool *open;           /* by local PE: its part is; read without the lock */
+    size_t nbytes;        /* size of the window */
+    size_t capacity;      /* bytes of the window for spaces */
+    int local;            /* local index of this PE */
+    bool no_fabric;       /* whether init reported that there is no fabric */
+    int fd;               /* duplicate of the node's file, for hole punching */
+    unsigned patience;    /* requests for open parts until all are opened; 0 for never */
+    unsigned asked;       /* approximate number of requests for open parts */
+    bool leaving;         /* whether finalize skips the protection of released ranges */
+    pthread_mutex_t lock; /* guards the fields below */
+    bool *open;           /* whether each part of the view is open; read without the lock */
     int n_open;
-    struct window_range *ranges; /* in use, by offset */
+    struct window_range *ranges; /* ranges in use, by offset */
     size_t n_ranges, max_ranges;
 } window = {.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -52,7 +52,7 @@ int stp_memory_file(const char *name)
 {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
 
-    if (fd < 0 && errno == EINVAL) fd = memfd_create(name, MFD_CLOEXEC); /* before Linux 6.3 */
+    if (fd < 0 && errno == EINVAL) fd = memfd_create(name, MFD_CLOEXEC); /* Linux before 6.3 */
     return fd >= 0 ? fd : -errno;
 }
 
@@ -106,14 +106,14 @@ int stp_window_reserve(const struct stp_window_layout *layout, int fd, int local
     mine = stp_window_map_somewhere(layout->base, nbytes, fd, at);
     if (mine == NULL) goto err_fd;
     /*
-     * Where there is room, aligned for large pages and DAX devices, and skewed against the window,
-     * which is the part of this PE that its program uses.
+     * Align the view for large pages and DAX devices if there is room. Skew it against the window,
+     * in which the program uses this PE's part.
      */
     view = stp_window_reserve_aligned(STP_WINDOW_SKEW, view_bytes, fd, 0);
     if (view == NULL) view = stp_window_reserve_at(0, view_bytes, fd, 0);
     if (view == NULL) goto err_mine;
     madvise(view, view_bytes, MADV_DONTDUMP);
-    madvise(mine, nbytes, MADV_DONTDUMP); /* but for what spaces have of it */
+    madvise(mine, nbytes, MADV_DONTDUMP); /* except what spaces commit */
 
     window.nbytes = nbytes;
     window.capacity = nbytes - room;
@@ -213,7 +213,7 @@ bool stp_window_locate(const void *addr, size_t *offset, int *local)
     return true;
 }
 
-/* Where the part of a local PE begins in the node's file. */
+/* Returns the position in the node's file of an offset in the part of a local PE. */
 static off_t window_file_at(int local, size_t offset)
 {
     return (off_t)((size_t)local * stp_win.stride + offset);
@@ -285,7 +285,7 @@ static int window_remember_locked(size_t offset, size_t nbytes, size_t reserved)
     return 0;
 }
 
-/* The range that begins there, NULL when there is none. */
+/* Returns the range that begins at offset, or NULL. */
 static struct window_range *window_range_locked(size_t offset)
 {
     for (size_t i = 0; i < window.n_ranges; i++)
@@ -303,8 +303,8 @@ static void window_forget_locked(struct window_range *range)
 }
 
 /*
- * stp_ptr_inline() may be running in other threads: it sees the old top or the new one. Release: it
- * lets them touch what has just been opened.
+ * stp_ptr_inline() in other threads sees the old or the new top. The release store orders the
+ * opening of the memory before the new top.
  */
 static void window_update_top_locked(void)
 {
@@ -316,7 +316,7 @@ static void window_update_top_locked(void)
     }
     top = window.n_open == stp_win.n_view ? end : 0;
     __atomic_store_n(&stp_win.end, end, __ATOMIC_RELAXED);
-    /* Nothing acquires these two: an operation learns an address in a new range after its limit. */
+    /* Nothing pairs with these stores, because addresses in a new range become known later. */
     __atomic_store_n(&stp_win.top, top, __ATOMIC_RELEASE);
     __atomic_store_n(&stp_win.amo_top, stp_win.cpu_atomics ? top : 0, __ATOMIC_RELEASE);
 }
@@ -329,7 +329,7 @@ void stp_window_set_cpu_atomics(bool right)
     pthread_mutex_unlock(&window.lock);
 }
 
-/* Give the pages of this PE's part back. */
+/* Frees the pages of this PE's part. */
 static void window_punch_locked(size_t offset, size_t nbytes)
 {
     off_t at = window_file_at(window.local, offset);
@@ -347,8 +347,8 @@ int stp_window_local(void)
 /* ---- parts of the view ------------------------------------------------------------------- */
 
 /*
- * Protects bytes from..to of a range in all its mappings that are open. Returns 0 or -errno. Goes
- * on after a refusal where prot is PROT_NONE.
+ * Protects bytes from..to of a range in all open mappings. Returns 0 or -errno. With PROT_NONE,
+ * goes on after a failure.
  */
 static int window_protect_locked(const struct window_range *range, size_t from, size_t to, int prot)
 {
@@ -393,7 +393,7 @@ int stp_window_add_peer_range(size_t offset, int local)
     return rc;
 }
 
-/* All of what spaces have in the part. */
+/* Makes all ranges of the part accessible in the view. */
 static int window_open_part_locked(int local)
 {
     int rc = 0;
@@ -404,7 +404,7 @@ static int window_open_part_locked(int local)
         if (window_is_member(range, local)) rc = window_show_part(range, local);
     }
     if (rc != 0) return rc;
-    /* Pairs with the acquire of stp_window_open_peer(). */
+    /* Pairs with the acquire load in stp_window_open_peer(). */
     __atomic_store_n(&window.open[local], true, __ATOMIC_RELEASE);
     window.n_open++;
     window_update_top_locked();
@@ -412,8 +412,8 @@ static int window_open_part_locked(int local)
 }
 
 /*
- * A program that goes on asking for parts is better off with all of them, since it hits then, than
- * one that only starts, or talks to few.
+ * Opens all parts, so that stp_ptr_inline() hits. This pays only for programs that keep using
+ * parts, not for those that just start or communicate with few PEs.
  */
 static STP_COLD int window_open_all(void)
 {
@@ -445,7 +445,7 @@ int stp_window_open_peer(int local)
 
 /* ---- ranges ------------------------------------------------------------------------------ */
 
-/* Make a taken range usable in the window, and in this PE's part of the view if that is open. */
+/* Makes a new range accessible in the window, and in this PE's part of the view if that is open. */
 static int window_open_own_locked(const struct window_range *range)
 {
     int rc = window_allow(stp_window_at(range->offset), range->nbytes, "window");
@@ -518,7 +518,7 @@ void stp_window_release(size_t offset, size_t nbytes)
     range = window_range_locked(offset);
     assert(range != NULL && range->nbytes == nbytes);
     if (!window.leaving) (void)window_protect_locked(range, 0, nbytes, PROT_NONE);
-    /* before another thread may take the range and write to it */
+    /* Punch first, because another thread can take a forgotten range and write to it. */
     window_punch_locked(offset, nbytes);
     window_forget_locked(range);
     window_update_top_locked();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The window of this PE, the view through which the parts of node-local peers are reached by
- * arithmetic, and the data segment of the executable. Design: docs/design/memory.md.
+ * The window of this PE, the view, in which this PE finds the parts of local PEs by arithmetic, and
+ * the data segment of the executable. Design: docs/design/memory.md.
  */
 #ifndef STP_WINDOW_H
 #define STP_WINDOW_H
@@ -13,30 +13,30 @@
 /* ---- window and view ---------------------------------------------------- */
 
 /*
- * Everything stp_ptr_inline() reads, in one cache line. window.c alone writes it: in init and
- * finalize, and (top, amo_top, end) when spaces come and go and when the last part opens. Up to
- * ordered it is what programs see that inline (include/shmemx_inline.h, struct shmemx_view_v1):
- * there it may not change any more.
+ * All data that stp_ptr_inline() reads, in one cache line. Only window.c writes it: in init and
+ * finalize, and (top, amo_top, end) when spaces come and go or the last part opens. The fields up
+ * to ordered must not change, because programs inline them (struct shmemx_view_v1 in
+ * include/shmemx_inline.h).
  */
 struct stp_window {
-    uintptr_t base;   /* of this PE's window */
-    size_t top;       /* end when all parts of the view are open, else 0 */
-    size_t amo_top;   /* as top for CPU atomics; 0 when atomics must go through the fabric */
-    char *view;       /* where the parts of all node-local PEs are mapped, by local number */
-    size_t stride;    /* from part to part in the view: the window size and STP_WINDOW_SKEW */
-    int first_pe;     /* world number of local 0 when local PEs are contiguous */
-    int n_local;      /* PEs reachable by load and store; 0 when they are not contiguous */
-    int n_plain;      /* n_local, or 0 while buffers of the program may be device memory */
-    int ordered;      /* no traffic but loads and stores: a fence of the CPU is all of a fence */
-    int n_view;       /* PEs on this node, contiguous or not */
-    bool cpu_atomics; /* atomics of CPUs are right; else all go through the fabric, amo_top is 0 */
-    bool devices;     /* memory that the CPU may not touch can be met: check before touching */
-    size_t end;       /* offsets from here on belong to no space; for the slow half */
+    uintptr_t base;   /* address of this PE's window */
+    size_t top;       /* limit of offsets: end if all parts of the view are open, else 0 */
+    size_t amo_top;   /* limit for CPU atomics: top, or 0 if atomics use the fabric */
+    char *view;       /* address of the mapped parts of all local PEs */
+    size_t stride;    /* distance between parts in the view: window size + STP_WINDOW_SKEW */
+    int first_pe;     /* world number of local PE 0 if local PEs are contiguous */
+    int n_local;      /* number of PEs for loads and stores; 0 if not contiguous */
+    int n_plain;      /* n_local, or 0 if user buffers can be device memory */
+    int ordered;      /* whether a CPU fence orders all traffic (no fabric, no devices) */
+    int n_view;       /* number of PEs on this node, contiguous or not */
+    bool cpu_atomics; /* whether CPUs perform atomics; if not, the fabric does (amo_top 0) */
+    bool devices;     /* whether buffers can be memory that the CPU must not access */
+    size_t end;       /* first offset after all spaces; for the slow path */
 } STP_ALIGNED_LINE;
 
 extern struct stp_window stp_win;
 
-/* Other threads may make or destroy spaces: the old top does as well as the new one. */
+/* Returns top. If spaces come or go meanwhile, the old value is as good as the new one. */
 static inline size_t stp_window_top(void)
 {
     return __atomic_load_n(&stp_win.top, __ATOMIC_RELAXED);
@@ -53,29 +53,29 @@ static inline size_t stp_window_end(void)
 }
 
 /*
- * What lies between the parts, so that the same object of two PEs is not at addresses whose low
- * bits are equal: first-level caches that guess the way from those bits lose half their speed then
- * (AMD). A multiple of 2 MiB, as large pages ask for; an odd one, so that 128 parts, and the window
- * itself, all differ in the bits below 256 MiB; and one that arrays hardly lie apart by.
+ * Gap between parts, so that the copies of an object on two PEs differ in the low address bits.
+ * First-level caches that predict the way from these bits (AMD) are half as fast otherwise. The gap
+ * is a multiple of 2 MiB for large pages. The multiple is odd, so that 128 parts and the window
+ * differ in the bits below 256 MiB. Arrays rarely have this distance.
  */
 #define STP_WINDOW_SKEW ((size_t)37 << 21)
 
-/* Where this PE maps the part of the PE with local index local. */
+/* Returns the address at which this PE maps the part of a local PE. */
 static inline char *stp_window_part(int local)
 {
     return stp_win.view + (size_t)(unsigned)local * stp_win.stride;
 }
 
-/* What the address of a peer's object is asked for. */
+/* The intended use of a peer's address. */
 enum stp_use {
-    STP_USE_ACCESS, /* loads and stores by this CPU */
-    STP_USE_COPY,   /* copies to or from a buffer of the program, which may be device memory */
-    STP_USE_ATOMIC, /* atomics by this CPU, which a job may have to send through the fabric */
+    STP_USE_ACCESS, /* load or store by this CPU */
+    STP_USE_COPY,   /* copy with a buffer of the program, which can be device memory */
+    STP_USE_ATOMIC, /* atomic by this CPU, for which a job may need the fabric */
 };
 
 /*
- * Where this PE maps PE pe's copy of the host symmetric object at addr, found by window arithmetic;
- * NULL when the slow half must decide. use: a constant. pe: world number, in range.
+ * Returns the address at which this PE maps PE pe's copy of a host symmetric object, or NULL if the
+ * slow path must decide. use is a constant; pe is a valid world number.
  */
 static inline __attribute__((always_inline)) void *stp_ptr_inline(const void *addr, int pe,
                                                                   enum stp_use use)
@@ -87,124 +87,123 @@ static inline __attribute__((always_inline)) void *stp_ptr_inline(const void *ad
 
     if (STP_LIKELY(offset < top && local < n)) {
         char *there = stp_window_part((int)local) + offset;
-        if (there == NULL) __builtin_unreachable(); /* callers need not compare it */
+        if (there == NULL) __builtin_unreachable(); /* saves callers the comparison */
         return there;
     }
     return NULL;
 }
 
-/* How the leader of a node lays out the node's file; equal on all PEs of the node. */
+/* Layout of the node's file, which the leader chooses for all PEs of the node. */
 struct stp_window_layout {
-    size_t nbytes;     /* of a window, and of a PE's part: a power of two */
-    uintptr_t base;    /* where windows should be mapped; 0: wherever it fits */
-    int n_local;       /* parts */
-    size_t area_bytes; /* the node's own area behind the last part */
+    size_t nbytes;     /* size of a window and of a part; a power of two */
+    uintptr_t base;    /* preferred address of windows, or 0 for any */
+    int n_local;       /* number of parts */
+    size_t area_bytes; /* size of the node's own area after the last part */
 };
 
 /*
- * Choose size and base for n_local PEs with heaps of heap_bytes: the largest window up to what
- * wanted asks for (0: automatic) whose reservation succeeds here. 0 or -ENOMEM, logged.
+ * Chooses size and base for n_local PEs with heaps of heap_bytes: the largest window, up to wanted
+ * if it is not 0, that can be reserved. Returns 0, or -ENOMEM after logging.
  */
 int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
                       struct stp_window_layout *layout);
 
 /*
- * Makes a file of shared memory that has no name elsewhere and that nobody executes. Returns its
- * descriptor or -errno.
+ * Creates a memfd, not executable where the kernel supports that. Returns its descriptor or -errno.
  */
 int stp_memory_file(const char *name);
 
-/* Create the node's sparse file. Returns a descriptor or -errno, logged. */
+/* Creates the node's sparse file. Returns a descriptor, or -errno after logging. */
 int stp_window_create_file(const struct stp_window_layout *layout);
 
 /*
- * Reserve this PE's window (part local of the file) and the view of all parts. Everything is
- * PROT_NONE until stp_window_commit(). fd stays the caller's. 0 or -errno, logged.
+ * Reserves this PE's window (part local of the file) and the view of all parts, without access
+ * until stp_window_commit(). The caller keeps fd. Returns 0, or -errno after logging.
  */
 int stp_window_reserve(const struct stp_window_layout *layout, int fd, int local);
 void stp_window_close(void);
 
 /*
- * What stp_ptr_inline() may take for granted, until the window is closed: n_local PEs of this node
- * have world numbers from first_pe on; whether CPU atomics are right (at first they are); whether
- * memory that the CPU may not touch can be met (this one may be called without a window).
+ * These functions set the assumptions of stp_ptr_inline() until the window is closed: n_local PEs
+ * have world numbers from first_pe on, CPU atomics are correct (the default), and memory that the
+ * CPU must not access can occur. The last function may be called without a window.
  */
 void stp_window_set_peers(int first_pe, int n_local);
 void stp_window_set_cpu_atomics(bool right);
 void stp_window_set_devices(bool met);
 
-/* Is there a fabric? Until it is said that there is none, the window takes it that there is. */
+/* Sets whether there is a fabric. The default is that there is one. */
 void stp_window_set_fabric(bool used);
 
 /*
- * Is addr in this PE's window or in its view of the parts? Sets offset, and local to the local
- * index of the part, -1 for the window.
+ * Returns whether addr is in this PE's window or view. Sets *offset, and *local to the local index
+ * of the part, or -1 for the window.
  */
 bool stp_window_locate(const void *addr, size_t *offset, int *local);
 
-/* Bytes of the node's file before its area: the length of a view. */
+/* Returns the size of a view, which is the offset of the node's area in the file. */
 size_t stp_window_view_bytes(const struct stp_window_layout *layout);
 
-/* Map the node's area of the file. NULL on failure, logged. */
+/* Maps the node's area of the file. Returns NULL after logging a failure. */
 void *stp_window_map_node_area(const struct stp_window_layout *layout, int fd);
 
-/* The least memory limit of the control groups around this process; SIZE_MAX: there is none. */
+/* Returns the least memory limit of this process's control groups, or SIZE_MAX without a limit. */
 size_t stp_cgroup_memory(void);
-/* The same of cores, in whole ones and one at least. */
+/* Returns the least CPU limit in whole cores, at least 1, or SIZE_MAX without a limit. */
 size_t stp_cgroup_cores(void);
 
-/* Bytes of a window; those of them that spaces may use, the rest being for peers' data segments. */
+/* stp_window_bytes_for_spaces() excludes the room for peers' data segments in a window. */
 size_t stp_window_reserved_bytes(void);
 size_t stp_window_bytes_for_spaces(void);
 
-#define STP_WINDOW_ALIGN ((size_t)1 << 30) /* of its base: what aligned offsets can promise */
-#define STP_RANGE_ALIGN ((size_t)2 << 20)  /* of every range */
+#define STP_WINDOW_ALIGN ((size_t)1 << 30) /* alignment of windows; maximum base_align of spaces */
+#define STP_RANGE_ALIGN ((size_t)2 << 20)  /* alignment of every range */
 
 /*
- * The lowest offset >= from where nbytes and their guards are free on this PE, SIZE_MAX when
- * there is none. align: a multiple of STP_RANGE_ALIGN.
+ * Returns the lowest offset >= from at which nbytes with guards are free on this PE, or SIZE_MAX.
+ * align is a multiple of STP_RANGE_ALIGN.
  */
 size_t stp_window_find(size_t nbytes, size_t align, size_t from);
 
 /*
- * Take [offset, offset + reserved), and make nbytes of this PE's own part usable in the window; the
- * rest is untouchable, and kept for growth. 0 or -errno, logged; -EEXIST, not logged, when another
- * thread was quicker to take it.
+ * Takes [offset, offset + reserved) and makes nbytes of this PE's own part accessible in the
+ * window. The rest is kept for growth. Returns 0, -EEXIST without logging if another thread has
+ * taken the range, or -errno after logging.
  */
 int stp_window_commit(size_t offset, size_t nbytes, size_t reserved);
 
 /*
- * The range at offset has nbytes from now on, more than it had, within what was reserved: usable in
- * the window, and in the parts of members where they are open or will be. 0 or -errno, not logged;
- * nothing changed then. Shrink undoes it: nbytes are what it had, and nobody has used the rest.
+ * stp_window_grow() extends a range within its reservation to nbytes, in the window and in the
+ * parts of members. Returns 0, or -errno without logging and without effect. stp_window_undo_grow()
+ * restores the old size, kept_nbytes, if nobody has used the new memory.
  */
 int stp_window_grow(size_t offset, size_t nbytes);
 void stp_window_undo_grow(size_t offset, size_t kept_nbytes);
 
 /*
- * The PE with local index local has a part of the range at offset too: usable in the view as soon
- * as its part is open. 0 or -errno, logged.
+ * Adds the part of a local PE to the range at offset. The range is accessible in the view when the
+ * part is open. Returns 0, or -errno after logging.
  */
 int stp_window_add_peer_range(size_t offset, int local);
 
 /*
- * Open the part of a local PE, this one's too: all that was shown of it may be touched in the view
- * from now on, as what will be shown. To be called before stp_window_part() is used; quick when it
- * is open. Who does it often gets all parts, and stp_ptr_inline() hits. 0 or -errno, logged. Any
- * thread.
+ * Opens the part of a local PE, which can be this PE: its present and future ranges become
+ * accessible in the view. Required before stp_window_part() is used; fast if the part is open.
+ * After many calls all parts are opened, so that stp_ptr_inline() hits. Returns 0, or -errno after
+ * logging. Any thread may call this function.
  */
 int stp_window_open_peer(int local);
 
-/* This PE's local index. */
+/* Returns this PE's local index. */
 int stp_window_local(void);
 
-/* Undo all of the above: guards again, the node's file behind them, pages given back. */
+/* Releases a range: protects it, frees its pages and forgets it. */
 void stp_window_release(size_t offset, size_t nbytes);
 
-/* The window goes soon: what is released until then only gives its pages back. */
+/* Makes later releases skip the protection, because the window is about to be closed. */
 void stp_window_stop_reprotecting(void);
 
-/* This PE's address of a window offset. */
+/* Returns this PE's address of a window offset. */
 static inline char *stp_window_at(size_t offset)
 {
     return (char *)(stp_win.base + offset);
@@ -212,35 +211,38 @@ static inline char *stp_window_at(size_t offset)
 
 /* ---- data segment ------------------------------------------------------- */
 
-#define STP_SEGMENT_PARTS 64 /* an executable has one or two; linker scripts can make more */
+/* Maximum number of parts. An executable has one or two; linker scripts can make more. */
+#define STP_SEGMENT_PARTS 64
 
-/* Writable pages of the executable without a hole. */
+/* Writable pages of the executable without a gap. */
 struct stp_data_segment_part {
-    char *base;    /* first byte, page aligned */
-    size_t nbytes; /* whole pages */
-    size_t at;     /* offset in the segment, which has a page that nothing is in between parts */
+    char *base;    /* first byte, aligned to a page */
+    size_t nbytes; /* size in whole pages */
+    size_t at;     /* offset in the segment, in which unused pages separate parts */
 };
 
 /*
- * The globals and statics of the executable, moved to shared memory in place before main.
- * Valid from the library's constructor on; never written afterwards.
+ * The globals and statics of the executable, which a constructor of the library moves to shared
+ * memory in place before main(). The structure does not change after that.
  */
 struct stp_data_segment {
-    struct stp_data_segment_part parts[STP_SEGMENT_PARTS]; /* ascending; the first one is at 0 */
-    unsigned n_parts;                                      /* 0: no writable memory found */
-    size_t nbytes;       /* from the first part to the end of the last */
-    int fd;              /* memfd behind it, -1 when it is not shared */
-    const char *why_not; /* why it is not shared, NULL when it is */
-    uint64_t layout;     /* hash of the executable's layout: equal executables, equal value */
-    uint64_t shape;      /* hash of the parts, relative to where the executable was loaded */
+    /* parts in ascending order; the first part has offset 0 */
+    struct stp_data_segment_part parts[STP_SEGMENT_PARTS];
+    /* number of parts; 0 without writable memory */
+    unsigned n_parts;
+    size_t nbytes;       /* bytes from the first part's start to the last part's end */
+    int fd;              /* memfd of the segment, or -1 if it is private */
+    const char *why_not; /* reason why it is private, or NULL if it is shared */
+    uint64_t layout;     /* hash of the executable's layout; equal for equal executables */
+    uint64_t shape;      /* hash of the parts relative to the load address */
 };
 
 extern struct stp_data_segment stp_data_segment;
 
-/* The part that addr lies in, NULL when it is in none. */
+/* Returns the part that holds addr, or NULL. */
 const struct stp_data_segment_part *stp_data_segment_part_slow(const void *addr) STP_COLD;
 
-/* Offset of addr in the segment: true when it lies inside. */
+/* Sets *offset to the offset of addr in the segment. Returns whether addr is in the segment. */
 static inline bool stp_data_segment_offset(const void *addr, size_t *offset)
 {
     const struct stp_data_segment_part *part;
@@ -254,24 +256,24 @@ static inline bool stp_data_segment_offset(const void *addr, size_t *offset)
 }
 
 /*
- * Where offset of the segment of local peer is mapped here; mapped on first use through
- * /proc/pid/fd. NULL, logged once, when the peer's segment cannot be mapped. Any thread.
+ * Returns the address of offset in the segment of a local peer, mapped on first use through
+ * /proc/pid/fd. Returns NULL after logging if that fails. Any thread may call this function.
  */
 void *stp_data_segment_reach(int local, pid_t pid, int fd, size_t offset);
-void stp_data_segment_reset_peer_maps(void); /* at finalize, before the view goes away */
+void stp_data_segment_reset_peer_maps(void); /* called in finalize before the view is unmapped */
 
 /*
- * The whole segment of this PE as one piece of memory, for the fabric; mapped once more when it has
- * several parts, until the view goes away. NULL on failure, logged.
+ * Returns the whole segment of this PE as one range, for the fabric. A segment with several parts
+ * is mapped again, until the view is unmapped. Returns NULL after logging a failure.
  */
 char *stp_data_segment_alias_whole(void);
 
-/* The ranges of the parts as text: "0x1000..0x3000, 0x8000..0x9000". */
+/* Formats the ranges of the parts: "0x1000..0x3000, 0x8000..0x9000". */
 const char *stp_data_segment_format(char *text, size_t len);
 
 /*
- * What is loaded at an address that is not symmetric: which library or the executable, and what
- * would be right, as text. False when it belongs to neither.
+ * Describes the library or executable that holds an address that is not symmetric, and the remedy.
+ * Returns false if there is none.
  */
 bool stp_describe_loaded_object_addr(const void *addr, char *text, size_t len);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How large windows are and where they lie, before there is one. Design: docs/design/memory.md.
+ * Chooses size and address of windows before they are created. Design: docs/design/memory.md.
  */
 #include "spaces/window_private.h"
 
@@ -8,20 +8,20 @@
 #include <sys/mman.h>
 
 /*
- * More than hosts have of memory: a space fits. Not from what this host has, since windows are
- * equal on all hosts of a job.
+ * The default exceeds the memory of hosts, so that every space fits. It does not depend on this
+ * host's memory, because all hosts of a job have windows of equal size.
  */
 #define WINDOW_DEFAULT ((size_t)4 << 40)
-#define WINDOW_LESS ((size_t)64 << 30)  /* where that cannot be reserved */
-#define WINDOW_MODEST ((size_t)4 << 30) /* where less than the default must do */
-#define WINDOW_MIN ((size_t)64 << 20)   /* below it nothing useful fits */
-/* All parts of a node, up to 4096: a quarter of what user space has, and what lies between them. */
+#define WINDOW_LESS ((size_t)64 << 30)  /* first fallback from the default */
+#define WINDOW_MODEST ((size_t)4 << 30) /* second fallback, unless the heap needs more */
+#define WINDOW_MIN ((size_t)64 << 20)   /* minimum useful size */
+/* Maximum size of a view of 4096 parts: a quarter of the user address space, and the gaps. */
 #define VIEW_MAX (((size_t)1 << 45) + 4096 * STP_WINDOW_SKEW)
 
 /*
- * Bases tried in turn. Large windows: in the middle, above the shadow memory of the address
- * sanitizer and below executables. Others: high, far from where the kernel puts libraries, stacks
- * and the brk heap, and from the shadow memory of the thread sanitizer, too.
+ * Base addresses, tried in order. Large windows go between the shadow memory of AddressSanitizer
+ * and executables. Other windows go high, away from libraries, stacks, the brk heap and the shadow
+ * memory of ThreadSanitizer.
  */
 static const uintptr_t large_bases[] = {0x200000000000u, 0x280000000000u, 0x300000000000u};
 static const uintptr_t window_bases[] = {0x7e9000000000u, 0x7e1000000000u, 0x7d9000000000u};
@@ -35,7 +35,7 @@ void *stp_window_reserve_at(uintptr_t base, size_t nbytes, int fd, off_t at)
     if (base != 0) flags |= MAP_FIXED_NOREPLACE;
     got = mmap((void *)base, nbytes, PROT_NONE, flags, fd, at);
     if (got == MAP_FAILED) return NULL;
-    if (base != 0 && (uintptr_t)got != base) { /* a kernel before 4.17 ignores the flag */
+    if (base != 0 && (uintptr_t)got != base) { /* Linux before 4.17 ignores the flag */
         munmap(got, nbytes);
         return NULL;
     }
@@ -74,8 +74,8 @@ size_t stp_window_view_bytes(const struct stp_window_layout *layout)
 }
 
 /*
- * Would a window and a view of this layout fit into the address space? Sets the base to a hint. The
- * window comes first: the kernel may put a large view right over the known bases.
+ * Returns whether the address space has room for a window and a view, and sets the base as a hint.
+ * The window is mapped first, because the kernel could put a large view over the known bases.
  */
 static bool window_fits(struct stp_window_layout *layout)
 {
@@ -96,7 +96,7 @@ size_t stp_window_data_segment_bytes(void)
     return (stp_data_segment.nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
 }
 
-/* The least power of two that is not below nbytes; 2^63 at most. */
+/* Returns the least power of two >= nbytes, but at most 2^63. */
 static size_t window_power_up(size_t nbytes)
 {
     size_t power = 1;
@@ -106,14 +106,14 @@ static size_t window_power_up(size_t nbytes)
     return power;
 }
 
-/* What to try when nbytes could not be reserved. */
+/* Returns the next size to try after nbytes could not be reserved. */
 static size_t window_less(size_t nbytes, size_t wanted, size_t modest)
 {
     size_t less = modest > WINDOW_LESS ? modest : WINDOW_LESS;
 
     if (wanted != 0) return nbytes / 2;
     if (nbytes > less) return less;
-    /* Tight or instrumented (valgrind pays for every byte reserved): be modest at once. */
+    /* Go to the modest size at once, because valgrind pays for each reserved byte. */
     return nbytes > modest ? modest : nbytes / 2;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The allocator of a symmetric heap: allocation, growth, and questions about blocks.
- * live_block_treap.c finds blocks and gaps. No code here touches the managed memory. Design:
- * docs/design/heap.md.
+ * The allocator of a symmetric heap: allocation, growth and queries. live_block_treap.c finds
+ * blocks and gaps. The code never touches the managed memory. Design: docs/design/heap.md.
  */
 #include "records.h"
 
@@ -11,14 +10,14 @@
 
 /* ---- the heap ----------------------------------------------------------- */
 
-/* Makes what threads remember of the records worthless. */
+/* Invalidates the blocks that threads remember from their last lookup. */
 static void changed_locked(struct stp_heap *heap)
 {
     static uint64_t last;
 
     /*
-     * The store pairs with the acquire load in stp_heap_find(). The addition pairs with itself on
-     * other heaps: no state is used twice.
+     * The store pairs with the acquire load in stp_heap_find(). The addition pairs with the
+     * additions for other heaps, so that no two states are equal.
      */
     __atomic_store_n(&heap->state, __atomic_fetch_add(&last, 1, __ATOMIC_SEQ_CST) + 1,
                      __ATOMIC_RELEASE);
@@ -37,7 +36,7 @@ int stp_heap_create(size_t size, struct stp_heap **heap)
     return 0;
 }
 
-/* Removes a block from the tree. Its bytes and its gap go to the block before. */
+/* Removes a block from the tree. The preceding block gets its bytes and its gap. */
 static void remove_locked(struct stp_heap *heap, struct stp_heap_block *block)
 {
     struct stp_heap_block *before = stp_heap_live_before(block);
@@ -66,7 +65,7 @@ void stp_heap_destroy(struct stp_heap *heap)
 
 /* ---- allocation --------------------------------------------------------- */
 
-/* Makes sure that there is a spare record. Returns 0 or -ENOMEM. */
+/* Makes sure that a spare record exists. Returns 0 or -ENOMEM. */
 static int ready_locked(struct stp_heap *heap)
 {
     if (!heap->spare) heap->spare = malloc(sizeof(*heap->spare));
@@ -88,7 +87,7 @@ static void set_gap(struct stp_heap *heap, struct stp_heap_block *block, size_t 
     if (block != heap->last) stp_heap_live_set_gap(block, gap);
 }
 
-/* Makes a block from the spare record, at offset in the gap of the block before. */
+/* Inserts the spare record as a block at offset, in the gap of the preceding block. */
 static void block_take_locked(struct stp_heap *heap, struct stp_heap_block *before, size_t offset,
                               size_t asked)
 {
@@ -99,7 +98,8 @@ static void block_take_locked(struct stp_heap *heap, struct stp_heap_block *befo
     *block = (struct stp_heap_block){.offset = offset, .asked = asked};
     stp_heap_live_insert(&heap->root, before, block);
     if (before == heap->last) heap->last = block;
-    set_gap(heap, block, end - stp_heap_end(block)); /* first, because it stops at the larger gap */
+    /* Set this gap first, because the update of the tree stops at the larger gap. */
+    set_gap(heap, block, end - stp_heap_end(block));
     set_gap(heap, before, offset - stp_heap_end(before));
     heap->used += stp_heap_round(asked);
     heap->n_blocks++;
@@ -199,7 +199,7 @@ static int resize_locked(struct stp_heap *heap, size_t offset, size_t nbytes)
     size = stp_heap_round(nbytes);
     room = stp_heap_round(block->asked) + stp_heap_gap(heap, block);
     if (size > room) return -ENOMEM;
-    heap->used += size - stp_heap_round(block->asked); /* wraps as intended when it shrinks */
+    heap->used += size - stp_heap_round(block->asked); /* wraps as intended on shrinking */
     block->asked = nbytes;
     set_gap(heap, block, room - size);
     changed_locked(heap);
@@ -233,7 +233,7 @@ int stp_heap_grow(struct stp_heap *heap, size_t size)
     return rc;
 }
 
-/* Returns the end of nbytes from start on, or SIZE_MAX if there are no such addresses. */
+/* Returns the end of nbytes bytes from start, or SIZE_MAX on overflow. */
 static size_t end_of(size_t start, size_t nbytes)
 {
     if (nbytes > SIZE_MAX - STP_HEAP_ALIGN || start > SIZE_MAX - STP_HEAP_ALIGN - nbytes)
@@ -276,7 +276,7 @@ size_t stp_heap_size_to_extend_block(struct stp_heap *heap, size_t offset, size_
 
 /* ---- questions ---------------------------------------------------------- */
 
-/* The last block that a thread found; valid while the records are in the state that it names. */
+/* The last block that a thread found. It is valid while the state of the heap equals state. */
 struct last_find {
     uint64_t state;
     size_t start;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Live blocks ordered by offset, in a treap: a binary search tree that is also a heap by a
- * priority that is as good as random, which keeps the tree shallow. The priority is a hash of the
- * offset, so equal heaps have equal trees on all PEs. Each node knows the largest gap in each of
- * its subtrees, so the first gap that is large enough is found by one descent.
+ * Live blocks in a treap: a binary search tree by offset that is also a heap by a pseudorandom
+ * priority, which keeps the tree shallow. The priority is a hash of the offset, so that equal heaps
+ * have equal trees on all PEs. Each node stores the largest gap of each of its subtrees, so that
+ * one descent finds the first gap that is large enough.
  */
 #include "records.h"
 
-/* Returns the priority of a block. The hash is one-to-one. */
+/* Returns the priority of a block. The hash is a bijection, so that priorities are unique. */
 static uint64_t priority(const struct stp_heap_block *block)
 {
     uint64_t h = block->offset;
@@ -20,7 +20,7 @@ static uint64_t priority(const struct stp_heap_block *block)
     return h;
 }
 
-/* Returns the side of its parent on which block is. */
+/* Returns the side on which block is below its parent. */
 static int side_of(const struct stp_heap_block *block)
 {
     return block->parent->child[1] == block;
@@ -51,7 +51,7 @@ static void link_child(struct stp_heap_block **root, struct stp_heap_block *pare
     parent->child_gap[side] = child ? stp_heap_live_largest_gap(child) : 0;
 }
 
-/* Puts block in the place of its parent, which becomes its child; the order stays. */
+/* Exchanges block and its parent, which becomes a child of block. The order by offset stays. */
 static void rotate_up(struct stp_heap_block **root, struct stp_heap_block *block)
 {
     struct stp_heap_block *parent = block->parent;
@@ -119,7 +119,7 @@ struct stp_heap_block *stp_heap_live_floor(struct stp_heap_block *root, size_t o
     return floor;
 }
 
-/* Returns the first block with a gap of nbytes or more, or NULL. */
+/* Returns the first block whose gap has at least nbytes, or NULL. */
 static struct stp_heap_block *first_gap(struct stp_heap_block *root, size_t nbytes)
 {
     while (root) {
@@ -142,7 +142,7 @@ static bool gap_has_room(const struct stp_heap *heap, const struct stp_heap_bloc
     return skip <= gap && gap - skip >= nbytes;
 }
 
-/* Looks at each gap of nbytes or more in the tree below root, until one has room. */
+/* Returns the first block below root whose gap has room, or NULL. Skips gaps below nbytes. */
 static struct stp_heap_block *search_all(const struct stp_heap *heap, struct stp_heap_block *root,
                                          size_t nbytes, size_t align)
 {
