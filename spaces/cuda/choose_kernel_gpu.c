@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GPUs as those see them that hand something to kernels: which one, and what it can do with host
- * memory. Design: docs/design/kernel.md.
+ * This file chooses the GPU for the program's kernels that use device handles, and reads the GPU's
+ * attributes for host memory. Design: docs/design/kernel.md.
  */
 #include "cuda.h"
 

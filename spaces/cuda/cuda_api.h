@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the library uses of the CUDA driver API, declared by hand: the driver is opened with
- * dlopen() at run time, so that one build runs with and without a GPU and needs no CUDA to build.
- * Types and constants carry the driver's names and are binary compatible with it (64-bit Linux);
- * functions are listed once, by the versioned symbols that libcuda.so.1 exports. Never include it
- * together with the driver's own header. What only programs and tests use is in
- * test/fakecuda/more.h.
+ * This header declares the part of the CUDA driver API that the library uses. The library opens the
+ * driver with dlopen() at run time, so that one build runs with and without a GPU and needs no
+ * CUDA. Types and constants have the driver's names and are binary compatible with it on 64-bit
+ * Linux. The list of functions has the versioned symbols that libcuda.so.1 exports. Never include
+ * this header together with the driver's own. test/fakecuda/more.h declares functions for programs
+ * and tests.
  */
 #ifndef STP_CUDA_API_H
 #define STP_CUDA_API_H
@@ -33,7 +33,7 @@ typedef enum {
     CUDA_ERROR_NO_DEVICE = 100,
     CUDA_ERROR_INVALID_CONTEXT = 201,
     CUDA_ERROR_ECC_UNCORRECTABLE = 214,
-    CUDA_ERROR_ILLEGAL_ADDRESS = 700, /* the first of those that end a context for good */
+    CUDA_ERROR_ILLEGAL_ADDRESS = 700, /* error that ends the context for good */
     CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
     CUDA_ERROR_LAUNCH_FAILED = 719,
     CUDA_ERROR_NOT_SUPPORTED = 801,
@@ -41,8 +41,8 @@ typedef enum {
 } CUresult;
 
 typedef enum {
-    CU_DEVICE_ATTRIBUTE_MAX_PITCH = 11,    /* bytes, of 2D copies */
-    CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20, /* a CUcomputemode */
+    CU_DEVICE_ATTRIBUTE_MAX_PITCH = 11,    /* largest pitch of 2D copies, in bytes */
+    CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20, /* value of type CUcomputemode */
     CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
     CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED = 86,
     CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM = 91,
@@ -54,7 +54,7 @@ typedef enum { CU_COMPUTEMODE_PROHIBITED = 2 } CUcomputemode;
 
 typedef enum { CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3 } CUdevice_P2PAttribute;
 
-/* What the driver says of an address; the comment gives the type of *data. */
+/* Attributes of an address. Each comment gives the type of *data. */
 typedef enum {
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,                 /* unsigned int, a CUmemorytype */
     CU_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6,                 /* unsigned int, may be set */
@@ -69,11 +69,11 @@ typedef enum {
 typedef enum {
     CU_MEMORYTYPE_HOST = 1,
     CU_MEMORYTYPE_DEVICE = 2,
-    CU_MEMORYTYPE_UNIFIED = 4 /* the driver looks the address up */
+    CU_MEMORYTYPE_UNIFIED = 4 /* address whose memory type the driver finds out */
 } CUmemorytype;
 
 typedef enum {
-    CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1 /* the handle is an int: a descriptor */
+    CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1 /* handle that is an int, a file descriptor */
 } CUmemRangeHandleType;
 
 typedef enum {
@@ -84,12 +84,12 @@ typedef enum { CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER = 100 } CUflushGPUDirect
 
 typedef enum { CU_STREAM_CAPTURE_STATUS_NONE = 0 } CUstreamCaptureStatus;
 
-/* Flags, each for the argument of the function that its name names. */
+/* Flags. Each name contains the name of the function that takes the flag. */
 enum {
     CU_STREAM_NON_BLOCKING = 0x1,
-    CU_STREAM_WAIT_VALUE_GEQ = 0x0, /* cyclic: the difference is not negative */
+    CU_STREAM_WAIT_VALUE_GEQ = 0x0, /* cyclic comparison: signed difference >= 0 */
     CU_STREAM_WAIT_VALUE_EQ = 0x1,
-    CU_STREAM_WRITE_VALUE_DEFAULT = 0x0, /* what came before in the stream is visible before it */
+    CU_STREAM_WRITE_VALUE_DEFAULT = 0x0, /* visible after all earlier work in the stream */
     CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 0x1,
     CU_MEMHOSTALLOC_PORTABLE = 0x01,
     CU_MEMHOSTALLOC_DEVICEMAP = 0x02,
@@ -109,7 +109,7 @@ typedef struct {
     char reserved[CU_IPC_HANDLE_SIZE];
 } CUipcMemHandle;
 
-/* Height rows of WidthInBytes bytes; UNIFIED takes the address from srcDevice and dstDevice. */
+/* Copy of Height rows of WidthInBytes bytes. UNIFIED uses srcDevice and dstDevice as addresses. */
 typedef struct {
     size_t srcXInBytes;
     size_t srcY;
@@ -135,9 +135,9 @@ _Static_assert(sizeof(CUuuid) == 16 && sizeof(CUipcMemHandle) == 64, "passed as 
 _Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
 
 /*
- * Every function that the library calls: X(member, symbol, required, arguments). All return
- * CUresult. The member names the function in struct stp_cuda_api. A driver without a required
- * function counts as absent; an optional one may be NULL there. All functions for memory, copies
+ * List of the functions that the library calls: X(member, symbol, required, arguments). All return
+ * CUresult. The member is the function's name in struct stp_cuda_api. A driver without a required
+ * function counts as missing; an optional function may be NULL. All functions for memory, copies
  * and streams except pointer_* need a current context.
  */
 #define STP_CUDA_FUNCTIONS(X)                                                                      \
@@ -224,7 +224,7 @@ _Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,      \
        CUstream stream, void **params, void **extra))
 
-/* The functions, found by dlsym() under their symbols. */
+/* Functions of the driver, found with dlsym() by their symbols. */
 struct stp_cuda_api {
 #define STP_CUDA_MEMBER(member, symbol, required, arguments) CUresult(*member) arguments;
     STP_CUDA_FUNCTIONS(STP_CUDA_MEMBER)

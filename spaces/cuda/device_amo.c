@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics on device memory while kernels do some, too: by a kernel of one thread, which is atomic
- * to theirs. All that it takes is made when a handle of kernels is. Design: docs/design/cuda.md.
+ * This file performs atomics on device memory that kernels change at the same time. A kernel of one
+ * thread does it, because its atomics are atomic to those of other kernels. The kernel's module and
+ * stream are created together with a device handle. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -9,26 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text of device_amo.cu. */
+/* PTX of device_amo.cu. */
 static const char atomic_ptx[] =
 #include "device_amo_ptx.inc"
     ;
 
-/* What a device has while words of its memory are shared with kernels. */
+/* State of a device while kernels may change words of its memory. */
 struct cuda_atomics {
     CUmodule module;
     CUfunction function;
     CUstream stream;
-    void *old; /* a word in pinned host memory */
+    void *old; /* result word in pinned host memory */
     CUdeviceptr old_there;
 };
 
-/* Users, of all devices; guarded by the caller, as is cuda_device.atomics. */
+/* Number of users over all devices. The caller's lock guards this and cuda_device.atomics. */
 static int n_sharers;
 
 /* ---- one launch ------------------------------------------------------------------------- */
 
-/* The context is current. */
+/* Launches the kernel for one word and waits for the result. The context is current. */
 static int word_launch(struct cuda_device *device, CUdeviceptr word, const struct stp_word_op *op,
                        uint64_t *old)
 {
@@ -64,7 +65,7 @@ int stp_cuda_word(struct stp_space *space, size_t offset, const struct stp_word_
 
 /* ---- what it takes ------------------------------------------------------------------------ */
 
-/* The context is current. */
+/* Destroys the objects in atomics. The context is current. */
 static void atomics_undo(struct cuda_device *device)
 {
     const struct stp_cuda_api *api = &stp_cuda.api;
@@ -78,8 +79,8 @@ static void atomics_undo(struct cuda_device *device)
 }
 
 /*
- * The context is current. A first launch is part of it: a driver that loads kernels when they are
- * launched first may wait for others, which may run on and on by then.
+ * Creates the objects and launches the kernel once. A driver that loads kernels at their first
+ * launch may then wait for other kernels, which may never end. The context is current.
  */
 static CUresult atomics_fill(struct cuda_device *device, const char **call)
 {
@@ -182,7 +183,7 @@ void stp_gpu_amo_release(void)
 
 void stp_cuda_device_amo_stop(void)
 {
-    n_sharers = 1; /* handles that nobody destroyed */
+    n_sharers = 1; /* device handles that were not destroyed do not count */
     stp_gpu_amo_release();
 }
 
@@ -193,7 +194,7 @@ bool stp_gpu_amo_enabled(const struct stp_space *space)
     return part->device->atomics != NULL;
 }
 
-/* Are atomics of a device on another one's memory atomic to that one's own? */
+/* Returns whether atomics of device on memory of the device other are atomic to other's own. */
 static bool word_between(const struct cuda_device *device, const CUuuid *other)
 {
     int can = 0;
@@ -209,7 +210,7 @@ static bool word_between(const struct cuda_device *device, const CUuuid *other)
                        at->handle) == CUDA_SUCCESS &&
                    can != 0;
     }
-    return false; /* hidden from this process */
+    return false; /* the device is not visible to this process */
 }
 
 bool stp_gpu_atomics_reach(const struct stp_space *space, int local)

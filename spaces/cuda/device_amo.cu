@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel by which a PE does atomics of hosts on words of its device while kernels change them,
- * too. CUDA without its headers; test/gpu/make_ptx.sh makes device_amo_ptx.inc of it, which the library
- * has in it and the driver compiles for its device.
+ * This kernel performs atomics of hosts on words of device memory while other kernels change these
+ * words. It is CUDA without the CUDA headers. test/gpu/make_ptx.sh compiles it to
+ * device_amo_ptx.inc, which is part of the library and which the driver compiles for its device.
  */
 #include <shmemx_device.h>
 

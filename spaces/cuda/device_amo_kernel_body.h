@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the kernel of device_amo.cu does, for the device and for its host twin on test/fakecuda;
- * shmemx_device.h has to be included. One thread.
+ * This header is the body of the kernel in device_amo.cu and of its host twin in test/fakecuda. The
+ * including file includes shmemx_device.h first. The kernel has one thread.
  */
 #ifndef STP_DEVICE_AMO_KERNEL_BODY_H
 #define STP_DEVICE_AMO_KERNEL_BODY_H
 
 /*
- * An atomic of the system on a word, behind what was done to the device before. variant: an
- * SHMEMX_DEV_AMO_..., 0: none, to have the kernel loaded. old gets what was there.
+ * Performs an atomic of system scope on a word, ordered after earlier writes to the device. variant
+ * is an SHMEMX_DEV_AMO_ constant, or 0 to only load the kernel. Sets *old to the previous value.
  */
 SHMEMX_DEV void stp_word_atomic(void *word, uint64_t nbytes, uint64_t variant, uint64_t value,
                                 uint64_t compare, uint64_t *old)

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies to, from and between GPUs, in rows or in one piece, and how far they are when the call
- * returns. Design: docs/design/cuda.md.
+ * This file copies to, from and between GPUs, in one piece or in rows, and waits as long as the
+ * requested completion requires. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define COPY_PAGE 4096 /* registrations begin at multiples of it */
+#define COPY_PAGE 4096 /* unit at which registrations of host memory begin, in bytes */
 
-/* One copy: both ends, what they are, and its shape. */
+/* One copy: addresses and locations of both ends, and its shape. */
 struct job {
     char *dest;
     const char *source;
-    struct cuda_location dest_location, source_location; /* no device: host memory */
+    struct cuda_location dest_location, source_location; /* host memory if device is NULL */
     struct stp_strided_copy rows;
     enum stp_copy_completion end;
 };
 
 /*
- * The device whose context does it: a peer's memory is open in one context only; else the device
- * that is written to works.
+ * Returns the device whose context performs the copy. The destination's device does it, unless only
+ * the source is memory of a peer, because such memory is open in one context only.
  */
 static struct cuda_device *copy_device(const struct job *job)
 {
@@ -44,7 +44,7 @@ static CUresult copy_call(enum cuda_direction direction, CUdeviceptr dest, CUdev
     return api->memcpy_any_async(dest, source, nbytes, stream);
 }
 
-/* The bytes up to the page in the middle of nbytes at address; 0: no page begins in them. */
+/* Returns the bytes before the middle page boundary of the range, or 0 if there is none. */
 static size_t copy_half(CUdeviceptr address, size_t nbytes)
 {
     size_t first = COPY_PAGE - address % COPY_PAGE;
@@ -54,9 +54,9 @@ static size_t copy_half(CUdeviceptr address, size_t nbytes)
 }
 
 /*
- * The driver takes no copy of host memory of two registrations (a pinned space that has grown, or
- * what the program has registered). It goes in halves then, at pages of either end, where these
- * begin.
+ * The driver refuses a copy of host memory in two registrations (a pinned space that has grown, or
+ * memory that the program registered). This function then copies in halves, split at a page of
+ * either end, because registrations begin at pages.
  */
 CUresult stp_cuda_issue(enum cuda_direction direction, CUdeviceptr dest, CUdeviceptr source,
                         size_t nbytes, CUstream stream)
@@ -72,7 +72,7 @@ CUresult stp_cuda_issue(enum cuda_direction direction, CUdeviceptr dest, CUdevic
     return stp_cuda_issue(direction, dest + half, source + half, nbytes - half, stream);
 }
 
-/* The direction is told where it is known: then host memory need not be known to the driver. */
+/* Passes the direction if it is known, because host memory need not be registered then. */
 static int copy_piece(const struct job *job, struct cuda_stream *stream, size_t dest_at,
                       size_t source_at, size_t nbytes)
 {
@@ -132,7 +132,7 @@ static bool copy_pitches_fit(const struct job *job, const struct cuda_device *de
            rows->dest_pitch <= device->max_pitch && rows->source_pitch <= device->max_pitch;
 }
 
-/* Inside a device the driver may refuse pitches that it did not choose itself. */
+/* Copies all rows. Within a device the driver may refuse pitches that it did not choose itself. */
 static int copy_shape(const struct job *job, struct cuda_stream *stream)
 {
     const struct stp_strided_copy *rows = &job->rows;
@@ -151,8 +151,8 @@ static int copy_shape(const struct job *job, struct cuda_stream *stream)
 /* ---- how far --------------------------------------------------------------------------- */
 
 /*
- * A small host source is copied aside: true when it may be reused at once. There is no such
- * promise for memory that the driver does not know, nor for device memory.
+ * Copies a small host source to pinned memory and returns true if the caller may reuse the source
+ * at once. The driver does not promise this for unregistered memory or for device memory.
  */
 static bool copy_aside(struct job *job, struct cuda_stream *stream)
 {
@@ -171,13 +171,13 @@ static bool copy_aside(struct job *job, struct cuda_stream *stream)
     return true;
 }
 
-/* The stream's context is current. */
+/* Starts the copy, and waits if required. The stream's context is current. */
 static int copy_run_locked(struct stp_queue *queue, struct cuda_stream *stream, struct job *job)
 {
     bool aside = copy_aside(job, stream);
     int rc;
 
-    stream->dirty = true; /* some rows may be under way even after an error */
+    stream->dirty = true; /* some rows may be in progress even after an error */
     rc = copy_shape(job, stream);
     if (rc != 0 || job->end == STP_COPY_REMOTE || (job->end == STP_COPY_LOCAL && !aside)) {
         int waited = stp_cuda_stream_wait(stream);
@@ -224,7 +224,7 @@ int stp_cuda_copy(struct stp_queue *queue, void *dest, const void *source, size_
     return dest == source ? 0 : stp_cuda_copy_rows(queue, dest, source, &one, end);
 }
 
-/* The context is current, or not where the driver has no such call: then the host does it. */
+/* Sets the word by the stream, or by the host if the driver is too old. The context is current. */
 static int word_set_locked(struct stp_queue *queue, struct cuda_stream *stream, void *word,
                            uint64_t value)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The devices as programs may ask for them, without a context of ours: what start found, and how
- * many bytes are free now, by a context that is up anyway or by NVML where it loads. Design:
- * docs/design/cuda.md.
+ * This file describes the devices to programs, without creating a context. stp_cuda_start() has
+ * read names and sizes. The free bytes come from a context that exists already, or from NVML if it
+ * can be loaded. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 
-/* What we use of NVML (nvml.h): a part of the driver, with an interface that stays. */
+/* Part of NVML (nvml.h) that is used here. NVML belongs to the driver, and its ABI is stable. */
 #define NVML_LIBRARY "libnvidia-ml.so.1"
 typedef struct nvml_device *nvml_device_t;
 struct nvml_memory {
@@ -35,7 +35,7 @@ static bool nvml_find(void *library, const char *symbol, void *function)
     return *at != NULL;
 }
 
-/* It stays open, as the driver does. Threads that load it at once load the same. */
+/* Loads NVML, which stays loaded, as the driver does. Several threads may call this at once. */
 static bool nvml_load(struct nvml *nvml)
 {
     void *library = dlopen(NVML_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -50,8 +50,9 @@ static bool nvml_load(struct nvml *nvml)
 }
 
 /*
- * An instance of a partitioned GPU has the bus of the whole: NVML would tell what that has. The
- * driver counts a little less than NVML, so equal is not asked for.
+ * Returns whether NVML's numbers are those of this device. An instance of a partitioned GPU has the
+ * bus address of the whole GPU, for which NVML would answer. Totals may differ slightly, because
+ * the driver counts a little less than NVML.
  */
 static bool nvml_means(const struct cuda_device *device, const struct nvml_memory *memory)
 {
@@ -73,7 +74,7 @@ static size_t look_nvml(const struct cuda_device *device)
     return free;
 }
 
-/* By a context that is up, ours or the program's: to hold it makes none. */
+/* Returns the free bytes, or SIZE_MAX if no context exists, neither ours nor the program's. */
 static size_t look_context(struct cuda_device *device)
 {
     size_t free = SIZE_MAX, total;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions and scans by a kernel, which reads the parts where they lie and writes the result to
- * where it is to be: this PE's part and those of peers that are mapped here. All that it takes is
- * made when the first of those is. Design: docs/design/cuda.md.
+ * This file performs reductions and scans by a kernel, which reads and writes the parts in place:
+ * this PE's part and peers' parts that are mapped here. The kernel is loaded when the first part of
+ * a peer is mapped. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -11,10 +11,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define REDUCE_THREADS 256 /* of a block */
-#define REDUCE_BLOCKS 64   /* at most; each thread takes further elements after these */
+#define REDUCE_THREADS 256 /* threads of a block */
+#define REDUCE_BLOCKS 64   /* most blocks of a launch; a thread may take several elements */
 
-/* The text of device_reduce.cu. */
+/* PTX of device_reduce.cu. */
 static const char reduce_ptx[] =
 #include "device_reduce_ptx.inc"
     ;
@@ -36,11 +36,11 @@ _Static_assert((int)STP_REDUCE_ALL == STP_SPAN_ALL && (int)STP_REDUCE_UPTO == ST
                "and spans");
 
 struct cuda_reducer {
-    CUmodule module; /* NULL: the driver refused it and is not asked again */
+    CUmodule module; /* module, or NULL after the driver refused it once */
     CUfunction function;
 };
 
-/* Guards cuda_device.reducer; what it points to changes no more. Before stp_cuda.lock. */
+/* Guards cuda_device.reducer, whose target never changes. Taken before stp_cuda.lock. */
 static pthread_mutex_t reduce_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- what it takes ------------------------------------------------------------------------ */
@@ -57,7 +57,7 @@ static CUresult reduce_launch(const struct cuda_reducer *reducer, CUstream strea
                                       1, 0, stream, params, NULL);
 }
 
-/* Nothing is reduced: a driver may load a kernel when it is launched first, and wait for others. */
+/* Launches an empty job, because a driver may load a kernel at first launch and wait for others. */
 static CUresult reduce_launch_first(const struct cuda_reducer *reducer, const char **call)
 {
     const struct stp_cuda_api *api = &stp_cuda.api;
@@ -78,7 +78,7 @@ static CUresult reduce_launch_first(const struct cuda_reducer *reducer, const ch
     return result;
 }
 
-/* The context is current. */
+/* Loads the kernel and launches it once. The context is current. */
 static CUresult reduce_fill(struct cuda_reducer *reducer, const char **call)
 {
     const struct stp_cuda_api *api = &stp_cuda.api;
@@ -126,7 +126,7 @@ static void reduce_make_locked(struct cuda_device *device)
     device->reducer = reducer;
 }
 
-/* NULL: none that works. */
+/* Returns the device's kernel, loading it if necessary, or NULL if the device has none. */
 static const struct cuda_reducer *reduce_get(struct cuda_device *device)
 {
     const struct cuda_reducer *reducer;
@@ -164,8 +164,8 @@ void stp_cuda_reduce_unload(struct cuda_device *device)
 /* ---- one reduction ------------------------------------------------------------------------ */
 
 /*
- * The device whose context reaches all parts, NULL: there is none. Addresses that are no multiple
- * of an element are for the host, which takes them: on a device they are a fault.
+ * Returns the device whose context reaches all parts, or NULL. Returns NULL also for addresses that
+ * are no multiple of the element size, because a device faults at them and the host does not.
  */
 static struct cuda_device *reduce_device(const struct stp_reduction *reduction)
 {
@@ -200,7 +200,7 @@ static int reduce_run(struct stp_queue *queue, const struct cuda_reducer *reduce
     return rc;
 }
 
-/* The kernel, with what it is launched with; NULL: none is for it. */
+/* Fills in the arguments of the kernel. Returns the kernel, or NULL if it cannot be used. */
 static const struct cuda_reducer *reduce_plan(const struct stp_reduction *reduction,
                                               struct cuda_device *device,
                                               struct stp_reduce_job *job)

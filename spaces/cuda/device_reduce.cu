@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel by which a PE reduces its share of vectors on its device. CUDA without its headers;
- * test/gpu/make_ptx.sh makes device_reduce_ptx.inc of it, which the library has in it and the driver
- * compiles for its device.
+ * With this kernel a PE reduces its share of vectors on its device. It is CUDA without the CUDA
+ * headers. test/gpu/make_ptx.sh compiles it to device_reduce_ptx.inc, which is part of the library
+ * and which the driver compiles for its device.
  */
 #include <shmemx_device.h>
 
 #include "device_reduce_kernel_body.h"
 
-/* Any grid and blocks of one dimension. */
+/* Works with any grid and blocks of one dimension. */
 extern "C" __attribute__((global)) void stp_reduce(struct stp_reduce_job job)
 {
     uint64_t n_threads = stp_dev_ntid_x();

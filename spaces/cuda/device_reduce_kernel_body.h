@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The source of the kernel in device_reduce.cu and of its host twin in test/fakecuda; both include
- * shmemx_device_machine.h first. Other files get the arguments of the kernel alone. It reduces in
- * the order of the host's loops (base/reduce_all_ops_of_type.tmpl.h), so that the results have the
- * same bits.
+ * This header is the source of the kernel in device_reduce.cu and of its host twin in
+ * test/fakecuda, which include shmemx_device_machine.h first. Other files get only the kernel's
+ * arguments. The kernel reduces in the order of the host's loops
+ * (base/reduce_all_ops_of_type.tmpl.h), so that the results have the same bits.
  */
 #ifndef STP_DEVICE_REDUCE_KERNEL_BODY_H
 #define STP_DEVICE_REDUCE_KERNEL_BODY_H
 
-#define STP_REDUCE_MOST 64 /* members: 1 KiB of parameters, which may have 4 */
+#define STP_REDUCE_MOST 64 /* most members; their addresses take 1 KiB of 4 KiB of parameters */
 
-/* As enum stp_op and enum stp_dtype, which kernels do not see. */
+/* Copies of enum stp_op and enum stp_dtype, which kernels cannot include. */
 enum {
     STP_REDUCE_AND,
     STP_REDUCE_OR,
@@ -33,14 +33,14 @@ enum {
     STP_REDUCE_F64
 };
 
-/* As enum stp_reduce_span. */
+/* Copy of enum stp_reduce_span. */
 enum { STP_REDUCE_ALL, STP_REDUCE_UPTO, STP_REDUCE_BEFORE };
 
-/* Elements of all members, in rank order, to all of them. dests may be sources. */
+/* Reduction of the elements of all members, in rank order. dests may be equal to sources. */
 struct stp_reduce_job {
     uint64_t nelems;
     uint32_t op, type;
-    uint32_t n; /* members */
+    uint32_t n; /* number of members */
     uint32_t span;
     const void *sources[STP_REDUCE_MOST];
     void *dests[STP_REDUCE_MOST];
@@ -58,8 +58,8 @@ struct stp_reduce_job {
 #define STP_REDUCE_NO_BITS(TYPE)
 
 /*
- * By one thread, an element is read from all before it is written to any; or, for what each gets
- * of those up to it or before it, from each before it is written there.
+ * In a reduction, a thread reads an element from all members before it writes any result. In a
+ * scan, it reads a member's element before it writes that member's result. So both work in place.
  */
 #define STP_REDUCE_TYPE(SUFFIX, TYPE, CALC, BITS)                                                  \
     SHMEMX_DEV TYPE stp_reduce_two_##SUFFIX(uint32_t op, TYPE x, TYPE y)                           \
@@ -122,7 +122,7 @@ STP_REDUCE_TYPE(u64, uint64_t, uint64_t, STP_REDUCE_BITS)
 STP_REDUCE_TYPE(f32, float, float, STP_REDUCE_NO_BITS)
 STP_REDUCE_TYPE(f64, double, double, STP_REDUCE_NO_BITS)
 
-/* The elements of one thread of step: first, first + step, ... */
+/* Processes the elements of one of step threads: first, first + step, and so on. */
 SHMEMX_DEV void stp_reduce_elements(const struct stp_reduce_job *job, uint64_t first, uint64_t step)
 {
     switch (job->type) {

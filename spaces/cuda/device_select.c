@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which GPU a PE uses: the one that is asked for, else one of those nearest to the CPUs that this
- * process may run on, the PEs of the node taking turns. And what is said of devices. Design:
+ * This file chooses the GPU of a PE: the requested GPU, or one of those nearest to the CPUs of this
+ * process, where the PEs of a node take turns. It also describes devices. Design:
  * docs/design/cuda.md.
  */
 #include "cuda.h"
@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define CHOOSE_FAR 1000 /* farther than any distance that firmware tells */
+#define CHOOSE_FAR 1000 /* distance of an unknown device, larger than any from firmware */
 
 /* ---- locality -------------------------------------------------------------------------- */
 
@@ -56,7 +56,7 @@ int stp_cuda_nearest(void)
 
 /* ---- choice ------------------------------------------------------------------------------ */
 
-/* A device by number, as somebody asked for it. */
+/* Chooses a device by ordinal. An error text begins with who, for example "device is". */
 static int choose_number(int ordinal, const char *who, struct cuda_device **device, char *text,
                          size_t len)
 {
@@ -70,7 +70,7 @@ static int choose_number(int ordinal, const char *who, struct cuda_device **devi
     return -EINVAL;
 }
 
-/* An adopted buffer decides by itself. */
+/* Chooses the device that holds the adopted buffer. */
 static int choose_by_buffer(const struct stp_space_params *params, struct cuda_device **device,
                             char *text, size_t len)
 {
@@ -94,7 +94,7 @@ static int choose_by_buffer(const struct stp_space_params *params, struct cuda_d
     return 0;
 }
 
-/* "gpu 0: NAME, 80 GiB" */
+/* Writes "gpu 0: NAME, 80 GiB" to text. */
 static void choose_name(const struct cuda_device *device, char *text, size_t len)
 {
     char size[STP_SIZE_TEXT];

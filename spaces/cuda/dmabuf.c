@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GPU memory as a descriptor (dma-buf), by which adapters register it without a kernel module of
- * their own between. Design: docs/design/cuda.md.
+ * This file exports GPU memory as a dma-buf descriptor, with which adapters register the memory
+ * without a kernel module of their own. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
 #include <unistd.h>
 
-/* The driver takes whole pages, as the host's are; memory of small spaces may begin within one. */
+/* Exports whole host pages, as the driver requires. A small space may begin within a page. */
 int stp_cuda_dmabuf(void *base, size_t nbytes, size_t *offset)
 {
     CUdeviceptr page = (CUdeviceptr)sysconf(_SC_PAGESIZE), at = (CUdeviceptr)(uintptr_t)base;

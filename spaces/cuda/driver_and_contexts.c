@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The CUDA driver: opened at run time, asked what devices there are, and the primary contexts of
- * those, which are held only while something of ours lives in them. Design: docs/design/cuda.md.
+ * This file opens the CUDA driver at run time, finds its devices, and holds their primary contexts
+ * only while objects of the library are in them. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -18,7 +18,7 @@ const char *stp_cuda_text(CUresult result, char *text, size_t len)
 {
     const char *name = NULL, *words = NULL;
 
-    /* both give NULL for what this driver does not know */
+    /* Both calls set NULL for an error that this driver does not know. */
     (void)stp_cuda.api.error_name(result, &name);
     (void)stp_cuda.api.error_string(result, &words);
     snprintf(text, len, "%s (%d): %s", name != NULL ? name : "error", (int)result,
@@ -26,25 +26,25 @@ const char *stp_cuda_text(CUresult result, char *text, size_t len)
     return text;
 }
 
-/* Errors after which the driver answers to nothing in the context any more. */
+/* Returns whether the context is unusable after this error. */
 static bool driver_is_lost(CUresult result)
 {
     switch ((int)result) {
     case CUDA_ERROR_DEINITIALIZED:
     case CUDA_ERROR_ECC_UNCORRECTABLE:
-    case 220: /* NVLink */
+    case 220: /* NVLink error */
     case 226: /* contained memory error */
     case CUDA_ERROR_ILLEGAL_ADDRESS:
-    case 702: /* a kernel that ran too long */
+    case 702: /* timeout of a kernel */
     case CUDA_ERROR_CONTEXT_IS_DESTROYED:
-    case 710: /* an assertion in a kernel */
-    case 714: /* hardware stack, instruction, alignment, address space, program counter */
+    case 710: /* assertion in a kernel */
+    case 714: /* 714 to 718: stack, instruction, alignment, address space, program counter */
     case 715:
     case 716:
     case 717:
     case 718:
     case CUDA_ERROR_LAUNCH_FAILED:
-    case 810: /* the MPS server ended us */
+    case 810: /* termination by the MPS server */
     case CUDA_ERROR_UNKNOWN:
         return true;
     default:
@@ -59,11 +59,11 @@ int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call
 
     if (STP_LIKELY(result == CUDA_SUCCESS)) return 0;
     /*
-     * Pairs with the load in stream_drain(), and with the same call of other threads: one
-     * reports.
+     * Pairs with the load in stream_drain() and with this exchange in other threads, so that only
+     * one thread reports the loss.
      */
     if (fatal && __atomic_exchange_n(&device->lost, true, __ATOMIC_SEQ_CST))
-        return -EIO; /* told before */
+        return -EIO; /* already reported */
     stp_error("gpu %d: %s: %s%s", device->ordinal, call, stp_cuda_text(result, text, sizeof(text)),
               fatal ? "; this PE cannot use the device any more" : "");
     return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EIO;
@@ -96,13 +96,13 @@ static bool driver_load(void)
     return false;
 }
 
-/* Every function of the list; false, with the reason, when a required one is missing. */
+/* Resolves all functions. Returns false, with the reason in why, if a required one is missing. */
 static bool driver_resolve(void)
 {
     static const struct {
         const char *symbol;
         bool required;
-        size_t offset; /* of the member */
+        size_t offset; /* offset of the member in struct stp_cuda_api */
     } functions[] = {
 #define DRIVER_FUNCTION(member, symbol, required, arguments)                                       \
     {#symbol, required, offsetof(struct stp_cuda_api, member)},
@@ -135,7 +135,7 @@ static bool driver_says(CUresult result)
 
 /* ---- devices ---------------------------------------------------------------------------- */
 
-/* The driver and sysfs differ in the number of digits and in case. */
+/* Sets bus in the format of sysfs, whose case and number of digits differ from the driver's. */
 static void device_spell_bus(struct cuda_device *device, const char *bus)
 {
     unsigned domain, number, slot, function = 0;
@@ -155,7 +155,7 @@ int stp_cuda_attribute(const struct cuda_device *device, CUdevice_attribute attr
     return value;
 }
 
-/* Some devices order what adapters write by themselves. */
+/* Returns whether adapter writes have to be flushed. Some devices order them without a flush. */
 static bool device_needs_flush(const struct cuda_device *device)
 {
     int can = stp_cuda_attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
@@ -171,7 +171,7 @@ static CUresult device_uuid(struct cuda_device *device)
 
     if (api->device_uuid != NULL) return api->device_uuid(&device->uuid, device->handle);
     if (api->device_uuid_v1 != NULL) return api->device_uuid_v1(&device->uuid, device->handle);
-    return CUDA_SUCCESS; /* zeros: it is for people to read */
+    return CUDA_SUCCESS; /* the UUID stays zero */
 }
 
 static CUresult device_ask(struct cuda_device *device)
@@ -210,7 +210,7 @@ static void device_discover(struct cuda_device *device, int ordinal)
         snprintf(device->why_not, sizeof(device->why_not), "it has no unified addressing");
 }
 
-/* All devices; true when at least one can be used. */
+/* Finds all devices. Returns true if at least one can be used. */
 static bool driver_discover(void)
 {
     int n = 0, n_usable = 0;
@@ -232,7 +232,7 @@ static bool driver_discover(void)
 
 /* ---- start and stop -------------------------------------------------------------------- */
 
-/* A leader that may not look has found nothing missing. */
+/* With SHMEM_GPU off the leader does not search, and therefore reports no missing library. */
 bool stp_cuda_probe_library(void)
 {
     if (!stp_env.gpu) return true;
@@ -267,7 +267,7 @@ void stp_cuda_start(void)
                  stp_cuda.n_devices - 1);
 }
 
-/* Spaces and queues are gone by now; what they forgot must not keep the contexts. */
+/* Runs after spaces and queues were destroyed. References left over must not keep contexts. */
 void stp_cuda_stop(void)
 {
     stp_cuda_device_amo_stop();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GPU memory through the CUDA driver: the kind's row, and the life of this PE's part of a space.
- * Design: docs/design/cuda.md.
+ * This file implements the GPU kind with the CUDA driver: the kind's operations, and the creation
+ * and destruction of this PE's part of a space. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define GPU_ALIGN 64 /* of a buffer that becomes a space: what allocations of every space have */
+#define GPU_ALIGN 64 /* alignment of an adopted buffer, as of allocations in every space */
 
 extern const struct stp_kind stp_kind_gpu;
 
 /* ---- admission ----------------------------------------------------------------------- */
 
-/* Wrong parameters are for admit to refuse, loudly: without access a PE just stays outside. */
+/* Ignores wrong parameters, which admit reports. A PE without a GPU just does not take part. */
 static int gpu_probe(const struct stp_space_params *params, char *why, size_t len)
 {
     struct cuda_device *device;
@@ -33,7 +33,7 @@ static int gpu_too_large(const struct cuda_device *device, size_t nbytes, size_t
     return -ENOMEM;
 }
 
-/* Whether the buffer lies in one allocation with enough behind it. The context is current. */
+/* Checks that the buffer's allocation holds nbytes from the buffer on. The context is current. */
 static int gpu_admit_range(struct cuda_device *device, const struct stp_space_params *params)
 {
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)params->buffer, start = 0;
@@ -71,7 +71,7 @@ static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_p
     return rc;
 }
 
-/* The context is current. */
+/* Checks that nbytes are free. Returns 0, or -errno, logged. The context is current. */
 static int gpu_admit_free(struct cuda_device *device, size_t nbytes)
 {
     size_t free = 0, total = 0;
@@ -82,8 +82,8 @@ static int gpu_admit_free(struct cuda_device *device, size_t nbytes)
 }
 
 /*
- * To make a context costs more than the look it is for, so free memory is looked at when somebody
- * has one up; else create finds out, which it must be ready for anyway: others allocate too.
+ * Checks the free memory only if a context exists, because creating one costs more than the check.
+ * Otherwise create finds out. It must handle this anyway, because other processes allocate, too.
  */
 static int gpu_admit_size(struct cuda_device *device, size_t nbytes)
 {
@@ -117,9 +117,10 @@ static int gpu_admit(const struct stp_space_params *params)
 /* ---- creation ---------------------------------------------------------------------------- */
 
 /*
- * Offsets are aligned, not addresses, so that a space can promise what every member's base has. The
- * driver gives 512 bytes; the base goes up to the next large page within an allocation that is so
- * much longer. Where that does not fit, the memory without it does.
+ * Aligns the base, because heaps align offsets, so that a space's alignment is the smallest of all
+ * members' bases. The driver aligns to 512 bytes. If necessary, the function allocates almost a
+ * large page more and begins at the next large page, or keeps the driver's alignment if that does
+ * not fit.
  */
 static CUresult gpu_allocate_aligned(size_t nbytes, CUdeviceptr *allocated, CUdeviceptr *base)
 {
@@ -155,7 +156,7 @@ static int gpu_allocate(struct stp_space *space, struct cuda_part *part)
     return stp_cuda_check(device, result, "cuMemAlloc");
 }
 
-/* The context is current. */
+/* Allocates or adopts the part and fills in share. The context is current. */
 static int gpu_fill(struct stp_space *space, const struct stp_space_params *params,
                     struct stp_part_export *share)
 {
@@ -175,8 +176,9 @@ static int gpu_fill(struct stp_space *space, const struct stp_space_params *para
 }
 
 /*
- * Over what a device gets with its first space and loses with its last one, so that a thread that
- * destroys that does not take it from one that makes another. Taken before all other locks here.
+ * This lock is held while a device gets objects with its first space or loses them with its last,
+ * so that a thread does not free objects of another thread's new space. It is taken before all
+ * other locks here.
  */
 static pthread_mutex_t gpu_ends_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -271,7 +273,7 @@ static void gpu_destroy(struct stp_space *space)
     free(part);
     gpu_end(device);
     stp_cuda_context_unref(device);
-    stp_cuda_pin_refresh(); /* another device may be up */
+    stp_cuda_pin_refresh(); /* another device may have a context */
 }
 
 /* ---- the rest of the row ------------------------------------------------------------------ */
@@ -293,7 +295,7 @@ static int gpu_zero(struct stp_queue *queue, struct stp_space *space, size_t off
     return rc;
 }
 
-/* Libraries for adapters ask the driver about memory that they register. */
+/* Makes the context current for registration, because adapter libraries query the driver. */
 static bool gpu_enter(const struct stp_space *space)
 {
     const struct cuda_part *part = space->own;

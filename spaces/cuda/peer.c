@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GPU memory of the other PEs of the node: exported as an IPC handle and opened when the space is
- * made. A refusal is no error: the owner's proxy thread copies then. Design: docs/design/cuda.md.
+ * This file shares GPU memory between the PEs of a node. Parts are exported as IPC handles and
+ * opened when the space is created. A refusal is no error, because the owner's proxy thread then
+ * copies. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* What stp_part_export.bytes holds. */
+/* Content of stp_part_export.bytes. */
 struct peer_export {
-    CUipcMemHandle handle; /* the allocation in which the part lies */
-    CUuuid uuid;           /* the device */
-    uint64_t offset;       /* of the part in the allocation */
-    uint64_t nbytes;       /* of the part */
+    CUipcMemHandle handle; /* handle of the allocation that holds the part */
+    CUuuid uuid;           /* UUID of the device */
+    uint64_t offset;       /* offset of the part in the allocation */
+    uint64_t nbytes;       /* size of the part */
 };
 _Static_assert(sizeof(struct peer_export) <= STP_PART_EXPORT_BYTES, "a share carries it");
 
 /* ---- the owner ----------------------------------------------------------------------- */
 
-/* Memory that cuMemCreate made has no IPC handle, and the driver says so. */
+/* Gets the IPC handle of the part. The driver refuses memory from cuMemCreate, which has none. */
 static CUresult peer_make_export(const struct stp_space *space, struct peer_export *export,
                                  const char **call)
 {
@@ -53,7 +54,7 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export 
                  space->number);
         return;
     }
-    memset(&export, 0, sizeof(export)); /* all of it goes to the others */
+    memset(&export, 0, sizeof(export)); /* the padding goes to peers, too */
     export.uuid = part->device->uuid;
     export.nbytes = space->nbytes;
     result = peer_make_export(space, &export, &call);
@@ -69,7 +70,7 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export 
 
 /* ---- the others ------------------------------------------------------------------------- */
 
-/* Returns false after a warning. */
+/* Maps a peer's part. Returns false if that fails; a refusal by the driver is logged as info. */
 static bool peer_open(const struct stp_space *space, struct cuda_peer *peer,
                       const struct peer_export *export, int pe)
 {
@@ -122,7 +123,7 @@ void *stp_cuda_peer_reach(struct stp_space *space, int local)
     return local >= 0 && local < part->n_peers ? part->peers[local].there : NULL;
 }
 
-/* Copies that nobody waited for must not run into memory that is gone. */
+/* Waits for copies in progress first, because they must not access unmapped memory. */
 void stp_cuda_peer_detach(struct stp_space *space)
 {
     struct cuda_part *part = space->own;

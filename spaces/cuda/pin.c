@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host memory that copies use much is registered with the driver while some context is up; and
- * writes of adapters are flushed to the devices. Best effort, both. Design: docs/design/cuda.md.
+ * This file registers frequently used host memory with the driver while any context exists, and
+ * flushes writes of adapters to the devices. Both are best effort. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -11,11 +11,11 @@ struct pin {
     struct pin *next;
     void *host;
     size_t nbytes;
-    struct cuda_device *device; /* whose context it is registered in, and held by; or NULL */
+    struct cuda_device *device; /* device with the registration, whose context is held, or NULL */
 };
 
 static struct {
-    pthread_mutex_t lock; /* before stp_cuda.lock */
+    pthread_mutex_t lock; /* taken before stp_cuda.lock */
     struct pin *first;
 } pins = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host spaces whose memory devices reach: this PE's part and its view of the parts of the node's
- * peers are registered with the driver, and so is each piece by which they grow. Design:
+ * This file makes host spaces reachable for devices. It registers with the driver this PE's part,
+ * the mappings of the parts of the node's peers, and each piece by which these parts grow. Design:
  * docs/design/cuda.md.
  */
 #include "cuda.h"
@@ -10,20 +10,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One registration: a part as it was when the space was made, or a piece by which it grew. */
+/* One registration: a part in its initial size, or a piece by which the part grew. */
 struct mapped_piece {
     struct mapped_piece *next;
     char *host;
-    int local;     /* local index of the PE whose part it is */
-    size_t offset; /* in the part */
+    int local;     /* local index of the PE that owns the part */
+    size_t offset; /* offset of the piece in the part */
 };
 
 struct stp_pinned {
-    struct cuda_device *device; /* a reference is held: its context keeps the registrations */
+    struct cuda_device *device; /* device whose held context has the registrations */
     struct mapped_piece *pieces;
 };
 
-/* Returns the address of a part in this process, which maps it now if need be; NULL: refused. */
+/* Returns the address of a part, mapping it if necessary, or NULL if that is refused. */
 static char *mapped_part(struct stp_space *space, int local)
 {
     if (local == stp_window_local()) return space->base;
@@ -84,7 +84,7 @@ int stp_pinned_register_space(struct stp_space *space, const struct stp_space_pa
     return rc;
 }
 
-/* The context is current. */
+/* Registers and records a piece. Returns 0, or -errno with the reason. The context is current. */
 static int mapped_register(struct stp_pinned *mapped, const struct mapped_piece *piece,
                            size_t nbytes, char *why, size_t len)
 {
@@ -127,7 +127,7 @@ int stp_pinned_register(struct stp_space *space, int local, size_t from, size_t 
     return rc;
 }
 
-/* Unregisters pieces from an offset on: of all parts, or only of the parts of peers. */
+/* Unregisters the pieces from an offset on, of all parts or, without own, of peers' parts only. */
 static void mapped_unregister(struct stp_pinned *mapped, bool own, size_t from)
 {
     struct mapped_piece **at = &mapped->pieces, *piece;

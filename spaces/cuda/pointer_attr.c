@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an address is: host memory or whose device memory. Asked for both buffers of every copy
- * while there are devices, so the usual host memory is told without the driver. Design:
- * docs/design/cuda.md.
+ * This file finds out whether an address is host memory or memory of a device. Every copy asks for
+ * its two buffers while there are devices, so common host memory is recognized without the driver.
+ * Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 static struct {
-    struct stp_ranges ranges; /* what: twice the ordinal, and one more when it is a peer's */
-    pthread_mutex_t lock;     /* of whoever changes them */
-    uintptr_t brk_start;      /* of the brk heap; UINTPTR_MAX: unknown */
+    struct stp_ranges ranges; /* known ranges, with what = 2 * ordinal, plus 1 for a peer's */
+    pthread_mutex_t lock;     /* lock of threads that change ranges */
+    uintptr_t brk_start;      /* start of the brk heap, or UINTPTR_MAX if unknown */
     bool complained;
 } owns = {.lock = PTHREAD_MUTEX_INITIALIZER, .brk_start = UINTPTR_MAX};
 
-/* What does not fit is asked of the driver. */
+/* Records a range. If the table is full, the driver is queried for the range instead. */
 void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_device *device,
                         bool peer)
 {
@@ -48,8 +48,8 @@ static bool owns_is_symmetric_host(uintptr_t at)
 }
 
 /*
- * The frames of our callers on this thread's stack. A fiber runs on a stack that we know nothing
- * of: what lies between it and the thread's end may be anything.
+ * Returns whether the address is in a caller's frame on this thread's stack. Returns false on the
+ * stack of a fiber, because the memory between that stack and the thread's stack may be anything.
  */
 static bool owns_is_stack(uintptr_t at)
 {
@@ -79,7 +79,7 @@ static bool owns_is_brk(uintptr_t at)
     return at >= owns.brk_start && at < (uintptr_t)sbrk(0);
 }
 
-/* Field 47 of /proc/self/stat; the second one is a name that may hold anything but ends last. */
+/* Returns field 47 of /proc/self/stat. Field 2 is a name with any bytes, up to the last ')'. */
 static uintptr_t owns_find_brk(void)
 {
     FILE *file = fopen("/proc/self/stat", "re");
@@ -105,8 +105,8 @@ void stp_cuda_find_brk_start(void)
 /* ---- the driver ----------------------------------------------------------------------------- */
 
 /*
- * The driver knows nothing of the usual host memory, and says so with an error. The exchange pairs
- * with the same call of other threads, so that one of them reports, and with the store in
+ * Queries an attribute. The driver returns an error for common host memory. The exchange pairs with
+ * this exchange in other threads, so that one thread reports, and with the store in
  * stp_cuda_find_brk_start().
  */
 static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
@@ -122,14 +122,14 @@ static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
     return false;
 }
 
-/* What the driver said of an address. */
+/* Answer of the driver about an address. */
 struct owns_answer {
     uintptr_t at;
-    unsigned operation; /* of this thread, in which it was asked */
-    unsigned type;      /* a CUmemorytype, 0: it does not know it */
+    unsigned operation; /* operation of this thread that queried the driver */
+    unsigned type;      /* CUmemorytype, or 0 if the driver does not know the address */
     unsigned managed;
     int ordinal;
-    int whole; /* of cuMemAlloc: [base, base + nbytes) is its one allocation */
+    int whole; /* true for cuMemAlloc, whose allocation is [base, base + nbytes) */
     CUdeviceptr base;
     size_t nbytes;
     unsigned long long id;
@@ -137,7 +137,7 @@ struct owns_answer {
 
 static __thread struct owns_answer owns_last __attribute__((tls_model("initial-exec")));
 
-/* One after the other, where the driver does not answer all at once. */
+/* Queries one attribute after the other, for a driver that does not return all at once. */
 static void owns_ask_each(struct owns_answer *answer, const void *ptr)
 {
     if (!owns_ask(&answer->type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr)) answer->type = 0;
@@ -146,7 +146,7 @@ static void owns_ask_each(struct owns_answer *answer, const void *ptr)
     if (!owns_ask(&answer->ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ptr)) answer->ordinal = -1;
 }
 
-/* Asked once an operation: its later steps want to know the same again. */
+/* Queries the driver once per operation, because later steps need the same answer. */
 static const struct owns_answer *owns_ask_all(const void *ptr)
 {
     CUpointer_attribute attributes[] = {
@@ -168,7 +168,7 @@ static const struct owns_answer *owns_ask_all(const void *ptr)
     return answer;
 }
 
-/* Managed memory is the host's to us: CPUs may touch it. */
+/* Returns host memory for managed memory, because CPUs may access it. */
 static struct cuda_location owns_ask_location(const void *ptr)
 {
     const struct owns_answer *answer = owns_ask_all(ptr);
@@ -192,7 +192,7 @@ struct cuda_location stp_cuda_location(const void *ptr)
     return owns_ask_location(ptr);
 }
 
-/* What only looks like memory that nobody pinned costs a detour, no more. */
+/* A wrong false is harmless, because the copy then only takes a slower path. */
 bool stp_stream_reaches(const void *ptr)
 {
     uintptr_t at = (uintptr_t)ptr;
@@ -208,8 +208,8 @@ bool stp_cuda_is_device_ptr(const void *ptr)
 }
 
 /*
- * Not memory by handles, whose range is that of addresses, mapped or not, nor memory of pools,
- * which no adapter is given.
+ * Excludes memory mapped from handles, whose range is reserved addresses, mapped or not, and memory
+ * of pools, which is not given to adapters.
  */
 bool stp_cuda_find_registrable(const void *ptr, struct stp_allocation *allocation)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queues of copies: a stream of its own on each device that a context copies with, and pinned
- * memory for small sources. Design: docs/design/cuda.md.
+ * This file implements queues of copies. A queue has a stream of its own on each device that its
+ * context copies with, and pinned memory for small sources. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -15,7 +15,7 @@ _Static_assert(QUEUE_ARENA % CUDA_SMALL == 0 && QUEUE_ARENA >= 4 * CUDA_SMALL, "
 
 /* Locks are taken in this order: queues, queue, stp_cuda.lock. */
 static struct {
-    pthread_mutex_t lock; /* guards the list of all queues */
+    pthread_mutex_t lock; /* guard of the list of all queues */
     struct stp_queue *first;
 } queues = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -49,7 +49,7 @@ int stp_cuda_stream_wait(struct cuda_stream *stream)
                           "cuStreamSynchronize");
 }
 
-/* Wait for a stream of which it is not known that its context is current. */
+/* Waits for a stream whose context may not be current. Returns 0, or -errno, logged. */
 static int stream_drain(struct cuda_stream *stream)
 {
     int rc;
@@ -63,7 +63,7 @@ static int stream_drain(struct cuda_stream *stream)
     return rc;
 }
 
-/* On a lost device nothing can be given back but the context, which takes the rest along. */
+/* Ends a stream. On a lost device only the context can be freed, which frees the rest, too. */
 static void queue_stream_end(struct cuda_stream *stream)
 {
     (void)stream_drain(stream);
@@ -87,7 +87,7 @@ static struct cuda_stream *stream_add_locked(struct stp_queue *queue, struct cud
     return stream;
 }
 
-/* Work on other devices is done before, so that the queue stays in order. NULL: logged. */
+/* Finishes work on other devices first, to keep the queue in order. Returns NULL after logging. */
 static struct cuda_stream *stream_get_locked(struct stp_queue *queue, struct cuda_device *device)
 {
     struct cuda_stream *found = NULL;
@@ -119,7 +119,7 @@ void stp_cuda_queue_unlock(struct stp_queue *queue)
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* The context is current. */
+/* Allocates the arena. The context is current. */
 static bool stream_make_arena(struct cuda_stream *stream)
 {
     void *arena = NULL;
@@ -160,7 +160,7 @@ void stp_cuda_streams_drain(struct cuda_device *device, bool end)
     pthread_mutex_unlock(&queues.lock);
 }
 
-/* What cannot be made now is tried again by the copy that needs it. */
+/* Creates the stream and its arena. After a failure the copy that needs them tries again. */
 static void queue_stream_prepare_locked(struct stp_queue *queue, struct cuda_device *device)
 {
     struct cuda_stream *stream = queue->streams;
@@ -196,7 +196,7 @@ bool stp_cuda_has_spaces(const struct cuda_device *device)
     return has;
 }
 
-/* It is in the list: a space that is made meanwhile finds it there, or is found here. */
+/* Runs when the queue is in the list, so that a new space finds it there or is found here. */
 static void queue_prepare(struct stp_queue *queue)
 {
     for (int i = 0; i < stp_cuda.n_devices; i++) {
@@ -254,7 +254,7 @@ int stp_cuda_queue_flush(struct stp_queue *queue)
         int one = stream_drain(stream);
         if (rc == 0) rc = one;
     }
-    /* not before: another thread that flushes its own copies may be looking at it */
+    /* The flag is cleared last, because another thread that flushes its own copies may read it. */
     if (rc == 0) __atomic_store_n(&queue->dirty, false, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&queue->lock);
     return rc;

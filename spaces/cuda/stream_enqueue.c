@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program's own streams: which context they are in, and what is put into them. Design:
+ * This file finds the context of the program's own streams and enqueues work on them. Design:
  * docs/design/streams.md.
  */
 #include "cuda.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Handles up to here are default streams of whatever context is current. */
+/* Highest handle that means a default stream of the current context. */
 #define STREAM_DEFAULTS ((uintptr_t)2)
 
 #define STREAM_TOO_OLD "the driver is too old for operations on streams"
@@ -28,11 +28,11 @@ static bool stream_functions(void)
 
 static bool stream_is_held(int device)
 {
-    /* Pairs with the exchange in stream_hold(): the context of the device can be read. */
+    /* Pairs with the exchange in stream_hold(), so that the device's ctx can be read. */
     return __atomic_load_n(&held[device], __ATOMIC_ACQUIRE);
 }
 
-/* With a reference that was just taken, or once more. */
+/* Keeps a reference that was just taken, or drops it if one is held already. */
 static void stream_hold(int device)
 {
     /* Pairs with the load in stream_is_held(). */
@@ -54,7 +54,7 @@ static int stream_find_default(int device, struct stp_stream *stream, char *why)
     return rc;
 }
 
-/* Is the context the primary one of the device? It is held then. */
+/* Returns whether ctx is the primary context of device i, and holds it then. */
 static bool stream_is_of(int i, CUcontext ctx)
 {
     struct cuda_device *device = &stp_cuda.devices[i];
@@ -199,7 +199,7 @@ void stp_stream_words_free(int ordinal, void *words)
         stp_cuda_tell(stp_cuda.api.mem_free_host(words), "cuMemFreeHost");
         stp_cuda_leave();
     }
-    /* who had pinned spaces alone shall not keep the context either */
+    /* Pins must not keep the context of a device that has no spaces. */
     stp_cuda_pin_drop_if_no_spaces(device);
     stp_cuda_context_unref(device);
 }

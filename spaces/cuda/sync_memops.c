@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: what adapters and the program's own calls do to memory of a
- * space is done when they say so. It is a property of a whole allocation, so one of the program's
- * gets back what it had when the last space in it goes. Design: docs/design/cuda.md.
+ * This file sets CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, so that operations of adapters and of the
+ * program on memory of a space are complete when they report it. The attribute belongs to an
+ * allocation. An allocation of the program gets its old value back with its last space. Design:
+ * docs/design/cuda.md.
  */
 #include "cuda.h"
 
 #include <stdlib.h>
 
-/* An allocation of the program's that had it off. */
+/* Allocation of the program whose attribute was off. */
 struct memops {
     struct memops *next;
-    unsigned long long id; /* that no other allocation has, ever */
+    unsigned long long id; /* id that no other allocation ever has */
     int n_spaces;
 };
 
-static struct memops *memops_list; /* under stp_cuda.lock */
+static struct memops *memops_list; /* guarded by stp_cuda.lock */
 
 void stp_cuda_set_sync_memops(const void *base, unsigned on)
 {
@@ -24,7 +25,7 @@ void stp_cuda_set_sync_memops(const void *base, unsigned on)
                   "cuPointerSetAttribute");
 }
 
-/* 0: there is no such allocation. */
+/* Returns the id of the allocation, or 0 if there is none. */
 static unsigned long long memops_id(const void *base)
 {
     unsigned long long id = 0;
@@ -60,7 +61,7 @@ unsigned long long stp_cuda_sync_memops_set(const void *base)
     pthread_mutex_lock(&stp_cuda.lock);
     memops = id != 0 ? *memops_find_locked(id) : NULL;
     if (memops == NULL && id != 0 && !memops_is_on(base)) {
-        memops = calloc(1, sizeof(*memops)); /* without one it stays on */
+        memops = calloc(1, sizeof(*memops)); /* without a record the attribute stays on */
         if (memops != NULL) {
             *memops = (struct memops){.next = memops_list, .id = id};
             memops_list = memops;
@@ -85,7 +86,7 @@ void stp_cuda_sync_memops_restore(const void *base, unsigned long long id)
         gone = *at;
         *at = gone->next;
         if (memops_id(base) == id)
-            stp_cuda_set_sync_memops(base, 0); /* the program may have freed it */
+            stp_cuda_set_sync_memops(base, 0); /* skipped if the program freed the memory */
     }
     pthread_mutex_unlock(&stp_cuda.lock);
     free(gone);
