@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What SHMEM_FAM_PATH names: a directory, a file, a DAX device, or nothing we can use and why.
+ * This file examines SHMEM_FAM_PATH, which should name a directory, a file or a DAX device.
  */
 #include "fam.h"
 
@@ -15,7 +15,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define SHOWN "%.72s" /* of a path: reasons are short texts, and their end matters */
+#define SHOWN "%.72s" /* format that cuts a path, so that the end of a reason fits */
 
 const char *stp_fam_about(size_t nbytes, char text[STP_SIZE_TEXT])
 {
@@ -41,7 +41,7 @@ int stp_fam_temporary(const char *directory)
     return fd;
 }
 
-/* The proof is in the mapping: only DAX files accept MAP_SYNC. */
+/* Returns whether the file is on DAX, because only such files accept a mapping with MAP_SYNC. */
 static bool backing_is_dax(int fd)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -75,7 +75,7 @@ static int backing_directory(struct fam_backing *backing, char *why, size_t len)
     return 0;
 }
 
-/* A number in a file of one line; SIZE_MAX when there is none. */
+/* Returns the number in a sysfs file of one line, or SIZE_MAX if there is none. */
 static size_t backing_number(const char *sys, unsigned major, unsigned minor, const char *what)
 {
     char path[PATH_MAX];
@@ -84,10 +84,10 @@ static size_t backing_number(const char *sys, unsigned major, unsigned minor, co
     return stp_file_number(path, "");
 }
 
-/* Other character devices have sizes too, flash for one. */
+/* Returns whether the device's subsystem is dax. Other character devices have sizes, too. */
 static bool backing_is_of_dax(const char *sys, unsigned major, unsigned minor)
 {
-    char path[PATH_MAX], target[256]; /* "../../../bus/dax": longer ones are cut, and not it */
+    char path[PATH_MAX], target[256]; /* such as "../../../bus/dax"; a longer target is not DAX */
     ssize_t len;
 
     snprintf(path, sizeof(path), "%s/%u:%u/subsystem", sys, major, minor);

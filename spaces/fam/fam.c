@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fabric-attached and persistent memory: the ops of the kind. A part is a piece of a file or
- * device, mapped outside the window. Design: docs/design/fam.md.
+ * This file implements the kind of fabric-attached and persistent memory. A part is a range of a
+ * file or device, mapped outside the window. Design: docs/design/fam.md.
  */
 #include "fam.h"
 #include "spaces/space_registry.h"
@@ -16,20 +16,20 @@
 
 extern const struct stp_kind stp_kind_fam;
 
-/* The parts of one generation, to read. */
+/* Read-only mappings of the parts of one generation. */
 struct fam_parts {
-    int index; /* of the entry */
+    int index; /* index of the entry in the pool */
     unsigned n;
-    void **maps; /* as far as they were asked for */
+    void **maps; /* mapping of each part, or NULL if it was not requested yet */
 };
 
-/* What the space keeps. */
+/* State of a space, in space->own. */
 struct fam_own {
     struct fam_part part;
-    size_t map_bytes;             /* of a part: whole pages of the device */
-    struct fam_parts parts, old;  /* old: of the generation before, until it is released */
-    const struct fam_parts *read; /* one of them; NULL without a name */
-    bool dax;                     /* this PE's part is mapped without a page cache */
+    size_t map_bytes;             /* size of a mapped part, in whole pages of the device */
+    struct fam_parts parts, old;  /* own generation, and the previous one until the release */
+    const struct fam_parts *read; /* generation to read, parts or old; NULL for a nameless space */
+    bool dax;                     /* true if this PE's part is mapped without a page cache */
 };
 
 static int fam_probe(const struct stp_space_params *params, char *why, size_t len)
@@ -40,7 +40,7 @@ static int fam_probe(const struct stp_space_params *params, char *why, size_t le
     return stp_fam_probe_path(stp_env.fam_path, &backing, why, len);
 }
 
-/* The backing, for what comes after a good probe. 0 or -ENODEV, logged. */
+/* Repeats a successful probe, to get the backing. Returns 0, or -ENODEV, logged. */
 static int fam_find_backing(struct fam_backing *backing)
 {
     char why[256];
@@ -70,7 +70,7 @@ static int fam_admit(const struct stp_space_params *params)
     return rc != 0 ? rc : stp_fam_check_fits(&backing, &shape);
 }
 
-/* Stores to DAX files are durable without a call of the file system when it agrees to MAP_SYNC. */
+/* Tries MAP_SYNC first, with which stores to DAX files are durable without a system call. */
 static int fam_map(struct stp_space *space, struct stp_part_export *share)
 {
     struct fam_own *own = space->own;
@@ -92,7 +92,7 @@ static int fam_know(const struct fam_part *part, int index, struct fam_parts *pa
     return parts->maps != NULL ? 0 : -ENOMEM;
 }
 
-/* The parts of a space with a name may be asked for: those of the old generation while it lives. */
+/* Records the readable parts of a named space, those of the old generation while it exists. */
 static int fam_know_parts(struct stp_space *space, struct fam_own *own)
 {
     int rc;
@@ -120,9 +120,9 @@ static void fam_forget(struct fam_own *own, struct fam_parts *parts)
 static int fam_part(struct stp_space *space, unsigned i, const void **base)
 {
     struct fam_own *own = space->own;
-    /* Pairs with the release store in fam_drop(), by another thread. */
+    /* Pairs with the release store in fam_drop(), in another thread. */
     const struct fam_parts *parts = __atomic_load_n(&own->read, __ATOMIC_ACQUIRE);
-    /* Pairs with the compare-and-swap below, by another thread. */
+    /* Pairs with the compare-and-swap below, in another thread. */
     void *map = __atomic_load_n(&parts->maps[i], __ATOMIC_ACQUIRE), *other = NULL;
     off_t at;
 
@@ -134,11 +134,11 @@ static int fam_part(struct stp_space *space, unsigned i, const void **base)
             return -errno;
         }
         /*
-         * Pairs with the acquire load above, and with the same call of other threads: the first
-         * map stays.
+         * Pairs with the acquire load above and with this call in other threads. The first mapping
+         * stays.
          */
         if (!__atomic_compare_exchange_n(&parts->maps[i], &other, map, false, __ATOMIC_ACQ_REL,
-                                         __ATOMIC_ACQUIRE)) { /* another thread was quicker */
+                                         __ATOMIC_ACQUIRE)) { /* another thread was first */
             munmap(map, own->map_bytes);
             map = other;
         }
@@ -181,7 +181,7 @@ static void fam_drop(struct stp_space *space)
     stp_fam_part_free_previous(&own->part);
 }
 
-/* Map this PE's part, found or made. */
+/* Maps this PE's part. On success space->own is own. Returns 0, or -errno, logged. */
 static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp_part_export *share)
 {
     int rc;
@@ -200,7 +200,7 @@ static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp
     space->own = NULL;
     stp_error("fam: cannot map %zu bytes of %s: %s", own->map_bytes, stp_env.fam_path,
               strerror(-rc));
-    return rc == -EEXIST ? -EINVAL : rc; /* EEXIST means that another thread was quicker */
+    return rc == -EEXIST ? -EINVAL : rc; /* -EEXIST would mean a lost race */
 }
 
 static int fam_create(struct stp_space *space, const struct stp_space_params *params,
@@ -242,7 +242,7 @@ static int fam_attach(struct stp_space *space, int local, const struct stp_part_
 static void fam_destroy(struct stp_space *space)
 {
     struct fam_own *own = space->own;
-    bool used = space->caps != 0; /* they are set when all members have made their parts */
+    bool used = space->caps != 0; /* caps is set after all members made their parts */
 
     if (own == NULL) return;
     if (used && fam_reshaping(space))
@@ -293,7 +293,7 @@ static bool fam_describe(int i, char *text, size_t len)
     return i == 0 && fam_probe(NULL, text, len) == 0;
 }
 
-/* One, or none: what the path names. What entries of a pool leave free is theirs to know. */
+/* Describes the path as the only device. The free bytes of a pool are not reported. */
 static int fam_devices(int i, struct stp_device *device)
 {
     struct fam_backing backing;

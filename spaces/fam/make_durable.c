@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores of this PE made durable: all of them go through stp_fam_flush(), so that a test which
- * lets nothing else survive sees what was forgotten. Design: docs/design/fam.md.
+ * This file makes stores of this PE durable. All of them go through stp_fam_flush(), so that a test
+ * that preserves only flushed bytes detects a missing flush. Design: docs/design/fam.md.
  */
 #include "fam.h"
 
@@ -12,17 +12,17 @@
 #include <emmintrin.h>
 #endif
 
-/* Writes back from the caches of all CPUs of the node: memory behind them is the medium. */
+/* Writes lines back from the caches of all CPUs of the node to memory, which is the medium. */
 static void flush_lines(uintptr_t from, uintptr_t end)
 {
 #ifdef __x86_64__
     const uintptr_t line = 64;
 
     for (uintptr_t at = from & ~(line - 1); at < end; at += line)
-        _mm_clflush((const void *)at); /* ordered among themselves, on every x86-64 */
+        _mm_clflush((const void *)at); /* every x86-64 orders these among themselves */
     _mm_mfence();
 #elif defined(__aarch64__)
-    const uintptr_t line = 16; /* the least there is: more calls, never a line left out */
+    const uintptr_t line = 16; /* smallest possible line, so that no line is left out */
 
     for (uintptr_t at = from & ~(line - 1); at < end; at += line)
         __asm__ volatile("dc cvac, %0" : : "r"(at) : "memory");
@@ -30,7 +30,7 @@ static void flush_lines(uintptr_t from, uintptr_t end)
 #else
     (void)from;
     (void)end;
-    /* Pairs with nothing: earlier stores are made before the caller goes on. */
+    /* Pairs with nothing. Earlier stores take effect before the caller continues. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }
@@ -40,7 +40,7 @@ int stp_fam_flush(const void *addr, size_t nbytes, bool dax)
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)addr;
 
     if (nbytes == 0) return 0;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* what others stored and we saw goes too */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* covers stores of others that this thread has seen */
     if (dax) {
         flush_lines(from, from + nbytes);
         return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This PE's part of a space of fabric-attached memory: in a file without a name, in the file of
- * a named space, or in the pool that a file or device holds; found or made, and left behind or
- * removed. Design: docs/design/fam.md.
+ * This file owns this PE's part of a FAM space. The part lies in a file without a name, in the file
+ * of a named space, or in the pool of a file or device. It is found or made, and it is kept or
+ * removed at the end. Design: docs/design/fam.md.
  */
 #include "fam.h"
 
@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #define PART_SUFFIX ".fam"
-#define PART_MOMENT 10  /* seconds: an empty file that is older was not made by this job */
-#define PART_TRIES 1000 /* how often others may remove the file while we open it */
+#define PART_MOMENT 10  /* age in seconds at which an empty file is not from this job */
+#define PART_TRIES 1000 /* most attempts to open a file that others remove */
 #define PART_OPEN (O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 int stp_fam_check_space_name(const char *name)
@@ -83,7 +83,7 @@ static int part_open_path(const char *path, int flags)
     return fd;
 }
 
-/* The pool of a file or device, mapped, checked and locked; closed again after failures. */
+/* Opens, locks, maps and checks the pool of a file or device. Closes it again after a failure. */
 static int part_open_pool(struct fam_pool *pool, const struct fam_backing *backing)
 {
     size_t nbytes = backing->nbytes;
@@ -103,8 +103,8 @@ static int part_open_pool(struct fam_pool *pool, const struct fam_backing *backi
 /* ---- the file of a named space ----------------------------------------------------------- */
 
 /*
- * Open or create the file and lock it. Between the two its last user may have removed it: then
- * there is a new one to be had. A file of no bytes is one that nobody has written yet.
+ * Opens or creates the file and locks it. If its last user removed the file before the lock was
+ * taken, the function tries again. A file of 0 bytes has not been written yet.
  */
 static int part_lock_file(struct fam_pool *pool, const char *path, const char *where, int flags,
                           size_t *size)
@@ -141,8 +141,8 @@ static int part_resize(struct fam_pool *pool, size_t nbytes)
 }
 
 /*
- * A file of no bytes was made a moment ago, by another PE that has not come to write it, or it was
- * truncated, and what was in it is lost.
+ * Reports an empty file. Either another PE has just made it and not written it yet, or it was
+ * truncated and its content is lost.
  */
 static int part_tell_empty(const struct fam_pool *pool, bool must_be)
 {
@@ -157,7 +157,7 @@ static int part_tell_empty(const struct fam_pool *pool, bool must_be)
     return 0;
 }
 
-/* A file has room for a new generation, here or behind what it has. */
+/* Extends the file if a new generation fits into no free piece of it. */
 static int part_grow(struct fam_pool *pool, const struct fam_shape *shape)
 {
     size_t total = stp_fam_space_bytes(shape), largest;
@@ -175,7 +175,7 @@ static int part_grow(struct fam_pool *pool, const struct fam_shape *shape)
     return rc;
 }
 
-/* The same as a pool, for a file that is as long as its one space wants it. */
+/* Opens the file of a named space, which is a pool of the size that this space needs. */
 static int part_open_file(struct fam_pool *pool, const char *path, const char *where,
                           const struct fam_shape *shape)
 {
@@ -200,7 +200,7 @@ static int part_open_file(struct fam_pool *pool, const char *path, const char *w
     if (rc == 0) rc = stp_fam_pool_map_superblock_locked(pool, fresh ? total : size);
     if (rc == 0) rc = stp_fam_pool_prepare_locked(pool);
     if (rc == 0 && pool->nbytes != total && stp_fam_is_empty_locked(pool)) {
-        rc = part_resize(pool, total); /* what a killed job left had another shape */
+        rc = part_resize(pool, total); /* a killed job left a space of another shape */
         if (rc == 0) pool->nbytes = pool->super->nbytes = total;
     }
     if (rc == 0 && stp_fam_needs_generation_locked(pool, shape)) rc = part_grow(pool, shape);
@@ -249,7 +249,7 @@ static int part_check_total(const struct fam_shape *shape)
     return -EFBIG;
 }
 
-/* What the space keeps for all of its parts. */
+/* Maps the head, which belongs to all parts of the space. */
 static int part_map_head(struct fam_part *part, const struct fam_entry *entry)
 {
     int rc = stp_fam_prepare(&part->pool, entry->offset, 2 * sizeof(*part->head), true);
@@ -290,7 +290,7 @@ int stp_fam_part_open(struct fam_part *part, const struct fam_backing *backing,
     return rc;
 }
 
-/* The name of a new file is durable with its directory. */
+/* Syncs the directory, because this makes the name of a new file durable. */
 static void part_sync_name(const struct fam_part *part)
 {
     int fd = open(part->pool.where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -308,7 +308,7 @@ bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, of
 
     *at = (off_t)(unit * FAM_ALIGN);
     /*
-     * Pairs with the release in pool_prepare_locked(): a PE that sees the bit sees cleared
+     * Pairs with the release in pool_prepare_locked(), so that a PE that sees the bit sees cleared
      * memory.
      */
     if (__atomic_load_n(&super->ready[unit / 8], __ATOMIC_ACQUIRE) >> unit % 8 & 1) return true;
@@ -336,7 +336,7 @@ void stp_fam_part_mark_made(struct fam_part *part)
     stp_fam_pool_unlock(&part->pool);
 }
 
-/* Unless something else has the name by now. */
+/* Removes the file, unless another file has the name by now. */
 static void part_unlink(const struct fam_part *part)
 {
     struct stat mine, theirs;
@@ -346,13 +346,13 @@ static void part_unlink(const struct fam_part *part)
     if (unlink(part->path) != 0) stp_warn("fam: %s stays: %s", part->path, strerror(errno));
 }
 
-/* Who leaves a living space last decides; who undoes its creation leaves what others settled. */
+/* The last user of a space decides whether it stays. A failed creation keeps a settled space. */
 static void part_leave_locked(struct fam_part *part, bool used)
 {
     struct fam_entry *entry = &part->pool.super->entries[part->index];
     bool stays = part->keep;
 
-    if (entry->flags & FAM_NEXT) { /* never released: what the name stands for stays as it is */
+    if (entry->flags & FAM_NEXT) { /* not released, so the name denotes the old generation */
         if (!stp_fam_used_locked(&part->pool, part->index))
             stp_fam_free_locked(&part->pool, part->index);
         return;
@@ -380,7 +380,7 @@ int stp_fam_part_replace_generation(struct fam_part *part)
     return 0;
 }
 
-/* Without the lock the old generation stays until somebody opens the pool. */
+/* If locking fails, the old generation stays until a process opens the pool. */
 void stp_fam_part_free_previous(struct fam_part *part)
 {
     int old = part->old;
@@ -451,7 +451,7 @@ int stp_fam_check_fits(const struct fam_backing *backing, const struct fam_shape
 
 /* ---- what is there? ------------------------------------------------------------------------- */
 
-/* The file of a named space, or the pool, locked and checked. -ENOENT is not logged. */
+/* Opens, locks and checks the file of a named space, or the pool. Does not log -ENOENT. */
 static int stat_open(struct fam_pool *pool, const struct fam_backing *backing, const char *path)
 {
     size_t size;

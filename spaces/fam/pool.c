@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A pool of fabric-attached memory: its superblock, its locks, its memory. Which spaces it holds
- * is the business of table.c. Design: docs/design/fam.md.
+ * This file owns a pool's superblock, locks and memory. table.c owns the table of the spaces in the
+ * pool. Design: docs/design/fam.md.
  */
 #include "fam.h"
 
@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 /*
- * What bytes of the pool stand for as locks; nothing is read or written there. Locks belong to
- * the open file, so that two spaces of one process are two users, and die with the process.
+ * Byte offsets that serve as locks, independently of the bytes there. Locks belong to the open
+ * file, so that two spaces of one process are two users. They end with the process.
  */
-#define LOCK_POOL 0                   /* held while the superblock changes */
-#define LOCK_ENTRIES 1                /* shared, by every user of the entry */
-#define LOCK_PARTS ((off_t)FAM_ALIGN) /* by who clears the part of that unit */
-#define PATIENCE_POOL_MS 60000        /* nobody holds the pool for long */
-#define PATIENCE_PART_FACTOR 30       /* but clearing a part takes its time */
+#define LOCK_POOL 0                   /* lock that is held while the superblock changes */
+#define LOCK_ENTRIES 1                /* first lock of entries, shared by the users of each entry */
+#define LOCK_PARTS ((off_t)FAM_ALIGN) /* first lock of parts, held while a part is cleared */
+#define PATIENCE_POOL_MS 60000        /* longest wait for the pool, which is never held for long */
+#define PATIENCE_PART_FACTOR 30       /* factor for a part, because clearing it takes long */
 
 /* ---- locks ------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static int pool_try_lock(int fd, short type, off_t at)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : -errno;
 }
 
-/* Polls: a blocking lock could wait for ever on a stopped process. */
+/* Polls for a lock, because a blocking lock could wait forever for a stopped process. */
 static int pool_lock_at(const struct fam_pool *pool, off_t at, int patience_ms)
 {
     uint64_t end = stp_now_ns() + (uint64_t)patience_ms * 1000000u;
@@ -129,15 +129,15 @@ void stp_fam_pool_close(struct fam_pool *pool)
     struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
 
     if (pool->super != NULL) munmap(pool->super, FAM_ALIGN);
-    fcntl(pool->fd, F_OFD_SETLK, &all); /* a forked child has the file open too */
+    fcntl(pool->fd, F_OFD_SETLK, &all); /* a forked child has the file open, too */
     close(pool->fd);
 }
 
 /* ---- the superblock -------------------------------------------------------------- */
 
 /*
- * Bytes of a superblock that may be a hole yet. On a full tmpfs it takes memory to look at a hole
- * through a mapping, and the fault ends the process; reading does not.
+ * Reads bytes of a superblock that may still be a hole. On a full tmpfs a load from a mapped hole
+ * needs memory, and the fault ends the process. pread() avoids this.
  */
 static int pool_peek(const struct fam_pool *pool, size_t at, void *bytes, size_t nbytes)
 {
@@ -149,8 +149,8 @@ static int pool_peek(const struct fam_pool *pool, size_t at, void *bytes, size_t
 }
 
 /*
- * Is there a pool, or nothing? What precedes the entries may be from a start that was killed: the
- * magic number is written last. 0 or -errno, logged.
+ * Sets *empty if there is no pool yet. A start that was killed may have left the fields before the
+ * entries, because the magic number is written last. Returns 0, or -errno, logged.
  */
 static int pool_read_magic(const struct fam_pool *pool, bool *empty)
 {
@@ -209,7 +209,7 @@ int stp_fam_pool_prepare_locked(struct fam_pool *pool)
     int rc = pool_read_magic(pool, &empty);
 
     if (rc != 0) return rc;
-    /* what is not there cannot be stored to; sparse copies of pools have holes */
+    /* Allocates first, because stores to a hole may fail and sparse copies of pools have holes. */
     rc = pool->device ? 0 : stp_fam_allocate(pool->fd, 0, FAM_ALIGN);
     if (rc != 0) {
         stp_error("fam: no memory for the superblock of %s: %s", pool->path, stp_errno_text(-rc));
@@ -217,7 +217,7 @@ int stp_fam_pool_prepare_locked(struct fam_pool *pool)
     }
     if (!empty && (rc = pool_check_head_locked(pool)) != 0) return rc;
     if (empty) pool_format_locked(pool);
-    pool->super->nbytes = pool->nbytes; /* a file may have grown */
+    pool->super->nbytes = pool->nbytes; /* the file may have grown */
     stp_fam_reclaim_locked(pool);
     return 0;
 }
@@ -253,7 +253,7 @@ int stp_fam_punch(const struct fam_pool *pool, size_t at, size_t nbytes)
     return rc == 0 ? 0 : -errno;
 }
 
-/* A piece at a time: large parts need not fit the address space beside the window. */
+/* Clears in pieces, because large parts may not fit in the address space beside the window. */
 static int pool_clear(const struct fam_pool *pool, size_t at, size_t nbytes)
 {
     const size_t piece = (size_t)256 << 20;
@@ -264,7 +264,7 @@ static int pool_clear(const struct fam_pool *pool, size_t at, size_t nbytes)
             mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd, (off_t)(at + done));
         if (map == MAP_FAILED) return -errno;
         memset(map, 0, len);
-        if (pool->device) stp_fam_flush(map, len, true); /* before the bit that says so can be */
+        if (pool->device) stp_fam_flush(map, len, true); /* flush before the ready bit is set */
         munmap(map, len);
     }
     return 0;
@@ -274,7 +274,7 @@ static int pool_prepare_locked(struct fam_pool *pool, size_t at, size_t nbytes, 
 {
     uint8_t *ready = &pool->super->ready[at / FAM_ALIGN / 8];
     uint8_t bit = (uint8_t)(1u << (at / FAM_ALIGN % 8));
-    /* pairs with the release below: who sees the bit sees cleared memory */
+    /* Pairs with the release below, so that a process that sees the bit sees cleared memory. */
     bool dirty = !(__atomic_load_n(ready, __ATOMIC_ACQUIRE) & bit);
     bool punched = dirty && stp_fam_punch(pool, at, nbytes) == 0;
     int rc = pool->device ? 0 : stp_fam_allocate(pool->fd, (off_t)at, nbytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The spaces that a pool of fabric-attached memory holds: found by name, placed first fit, freed
- * when their last user has left or died. All of it under the pool's lock.
+ * This file owns the table of the spaces in a pool. Spaces are found by name, placed first fit, and
+ * freed after their last user left or died. The caller holds the pool's lock.
  */
 #include "fam.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where spaces lie, by offset. */
+/* Range of the pool that a space occupies. */
 struct span {
     uint64_t from, to;
     int index;
@@ -22,7 +22,7 @@ static int span_compare(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* The spans of all valid entries, sorted; to be freed by the caller. NULL without memory. */
+/* Returns the sorted spans of all valid entries, for the caller to free, or NULL, logged. */
 static struct span *table_spans(const struct fam_pool *pool, size_t *n)
 {
     const struct fam_super *super = pool->super;
@@ -86,7 +86,7 @@ int stp_fam_table_check_locked(const struct fam_pool *pool)
 
 /* ---- finding and placing ------------------------------------------------------------- */
 
-/* next: FAM_NEXT for the one that is to follow, 0 for the one that counts. */
+/* Returns the entry of the name, or -1. next is FAM_NEXT for the next generation, else 0. */
 static int table_find(const struct fam_pool *pool, const char *name, uint32_t next)
 {
     const struct fam_entry *entries = pool->super->entries;
@@ -194,7 +194,7 @@ static int table_free_index(const struct fam_super *super)
     return i < FAM_ENTRIES ? (int)i : -1;
 }
 
-/* The head and every part are yet to be cleared. */
+/* Clears the ready bits of the head and of every part. */
 static void table_forget_ready(struct fam_super *super, const struct fam_entry *entry)
 {
     for (uint32_t i = 0; i <= entry->n_parts; i++) {
@@ -203,7 +203,7 @@ static void table_forget_ready(struct fam_super *super, const struct fam_entry *
     }
 }
 
-/* A killed process leaves a whole entry or none: valid comes last. old: what it is to follow. */
+/* Stores valid last, so that a kill leaves a whole entry or none. old may be NULL. */
 static void table_fill(struct fam_pool *pool, int index, const struct fam_shape *shape, size_t at,
                        const struct fam_entry *old)
 {
@@ -262,7 +262,7 @@ static int table_check_shape(const struct fam_pool *pool, const struct fam_entry
     return -EINVAL;
 }
 
-/* Jobs may use a space at once when they have the same parts of it. */
+/* Refuses jobs with different numbers of parts that use a space at the same time. */
 static int table_check_users(const struct fam_pool *pool, int index, const struct fam_shape *shape)
 {
     struct fam_entry *entry = &pool->super->entries[index];
@@ -277,7 +277,7 @@ static int table_check_users(const struct fam_pool *pool, int index, const struc
     return 0;
 }
 
-/* A generation of more parts beside the one that was found. */
+/* Finds or makes a generation of more parts beside the generation at *index. */
 static int table_reshape(struct fam_pool *pool, const struct fam_shape *shape, int *index,
                          bool *make)
 {
@@ -310,7 +310,7 @@ void stp_fam_publish_locked(struct fam_pool *pool, int index)
     stp_fam_superblock_persist(pool);
 }
 
-/* An entry that another PE of this creation made counts as none: they come in any order. */
+/* Treats an entry that another PE of this creation made as new, because PEs come in any order. */
 static int table_check_open(const struct fam_pool *pool, const struct fam_shape *shape,
                             const struct fam_entry *entry)
 {
@@ -320,7 +320,7 @@ static int table_check_open(const struct fam_pool *pool, const struct fam_shape 
     }
     if (shape->open == STP_OPEN_CREATE && entry != NULL && entry->token != shape->token) {
         stp_error("fam: there is a space '%s' in %s already", shape->name, pool->where);
-        return -EINVAL; /* EEXIST is the window's word for a lost race */
+        return -EINVAL; /* -EEXIST would mean a lost race in the window */
     }
     return 0;
 }
@@ -358,13 +358,13 @@ void stp_fam_free_locked(struct fam_pool *pool, int index)
 {
     struct fam_entry *entry = &pool->super->entries[index];
 
-    /* For a reader after a crash: the entry is free before its memory is given back. */
+    /* For a reader after a crash. The entry becomes free before its memory is given back. */
     __atomic_store_n(&entry->valid, 0, __ATOMIC_RELEASE);
     stp_fam_punch(pool, entry->offset,
                   stp_fam_part_at(entry, entry->n_parts) - entry->offset); /* best effort */
 }
 
-/* Does the name stand for a later generation? Not asked of each of thousands without need. */
+/* Returns whether the name denotes a later generation. latest saves most of the searches. */
 static bool table_is_past(const struct fam_pool *pool, const struct fam_entry *entry,
                           uint32_t latest)
 {
