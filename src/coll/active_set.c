@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Active sets: the first call with a set and its pSync makes a team of our own, on which the
- * members agree through pSync alone; later calls find it. Design: docs/design/active-sets.md.
+ * Active sets. The first call with a set and its pSync makes an internal team, on which the members
+ * agree through pSync alone. Later calls find that team. Design: docs/design/active-sets.md.
  */
 #include "coll_internal.h"
 
@@ -10,7 +10,7 @@
 #define ACTIVE_BUCKETS 1024
 #define ACTIVE_RECENT 4
 
-/* What members pass alike. The address of pSync differs between PEs, the place does not. */
+/* Arguments that members share. The address of pSync may differ, its symmetric object does not. */
 struct active_key {
     long *psync;
     int start, log_stride, size;
@@ -23,20 +23,20 @@ struct active {
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards the rest but for the counts that are read without it */
+    pthread_mutex_t lock; /* lock of all fields; n_sets and generation are also read unlocked */
     struct active *buckets[ACTIVE_BUCKETS];
     size_t n_sets;
-    uint64_t generation; /* grows when sets are forgotten */
+    uint64_t generation; /* number that grows when sets are forgotten */
 } active = {.lock = PTHREAD_MUTEX_INITIALIZER, .generation = 1};
 
-/* What this thread used last; good while the generation is the same. */
+/* A set that this thread used recently. The entry is valid while active.generation is unchanged. */
 struct active_recent {
     struct active_key key;
     uint64_t generation;
     struct stp_team *team;
 };
 
-/* Of what is equal on all members. */
+/* Returns a hash of the arguments that are equal on all members. */
 static uint64_t active_hash_set(const struct active_key *key)
 {
     uint64_t first = (uint64_t)(unsigned)key->start << 32 | (unsigned)key->size;
@@ -169,7 +169,7 @@ void stp_active_sets_quiet(void)
     if (__atomic_load_n(&active.n_sets, __ATOMIC_RELAXED) > 0) stp_coll_quiet();
 }
 
-/* Unhook the sets of a bucket whose pSync lies there, and give back what they hold. */
+/* Removes from a bucket the sets whose pSync lies in nbytes at base, and releases their teams. */
 static void active_forget_bucket(struct active **at, uintptr_t base, size_t nbytes)
 {
     while (*at != NULL) {

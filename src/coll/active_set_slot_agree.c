@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The first call with an active set: its members agree on a slot of the internal space through
- * pSync alone, since no team has exactly these members. Design: docs/design/active-sets.md.
+ * In the first call with an active set, its members agree on a slot of the internal space. They use
+ * pSync alone, because no team has exactly these members. Design: docs/design/active-sets.md.
  */
 #include "coll_internal.h"
 
 /*
- * What members tell each other through pSync, in a binary tree over the set: element 0 comes from
- * the parent, 1 and 2 from the children. Each has one writer, who waits for the answer before it
- * writes again. A word, from the top: 8 bits of tag, 2 of what, 10 of the number of the exchange,
- * 24 of a hash of the set, 20 of a slot.
+ * The members exchange words through pSync, in a binary tree over the set. The parent writes
+ * element 0, and the children write elements 1 and 2. Each element has one writer, which waits for
+ * the reply before it writes again. A word has, from the top, 8 bits of tag, 2 of enum word_what,
+ * 10 of the exchange number, 24 of a hash of the set, and 20 of a slot.
  */
 #define WORD_TAG 0xa5u
 #define WORD_HASH 0xffffffu
@@ -19,16 +19,16 @@
 
 enum word_what { WORD_PROPOSE, WORD_GO, WORD_YES, WORD_NO };
 
-/* The first call on its way. */
+/* State of a first call. */
 struct agreement {
     struct stp_team *team;
     long *psync;
     const char *fn;
-    uint64_t hash;     /* of the set */
-    unsigned exchange; /* how many words came down, this one included */
-    bool taken;        /* the slot below is ours, with the area in it */
+    uint64_t hash;     /* hash of the set */
+    unsigned exchange; /* number of words that came down, with the current one */
+    bool taken;        /* whether this PE holds slot, with the area in it */
     size_t slot;
-    int passes; /* over all slots, of the first member */
+    int passes; /* number of passes of the first member over all slots */
 };
 
 static uint64_t word_make(const struct agreement *a, enum word_what what, size_t slot)
@@ -44,7 +44,7 @@ static enum word_what word_what(uint64_t word)
     return (enum word_what)(word >> 54 & 3);
 }
 
-/* SIZE_MAX for none, as the functions of the slots say it. */
+/* Returns the slot in a word, or SIZE_MAX for no slot, as the functions of slots do. */
 static size_t word_slot(uint64_t word)
 {
     return (word & WORD_NO_SLOT) == WORD_NO_SLOT ? SIZE_MAX : word & WORD_NO_SLOT;
@@ -68,7 +68,7 @@ _Noreturn static void word_fatal_other_set(const struct agreement *a, int i)
               (void *)a->psync, i);
 }
 
-/* True when the word is the one of this exchange, false when it is still to come. */
+/* Returns true for a word of this exchange, false for the word before it. Any other is fatal. */
 static bool word_check(const struct agreement *a, int i, uint64_t word)
 {
     unsigned ahead = ((unsigned)(word >> 44) - a->exchange) & 1023;
@@ -78,7 +78,7 @@ static bool word_check(const struct agreement *a, int i, uint64_t word)
     if ((word >> 20 & WORD_HASH) != a->hash) word_fatal_other_set(a, i);
     if (ahead == 0) return true;
     if (ahead != 1023 || a->exchange == 1) word_fatal_element(a, i, word);
-    return false; /* the one before */
+    return false; /* word of the exchange before */
 }
 
 static uint64_t word_wait(const struct agreement *a, int i)
@@ -108,7 +108,7 @@ static void word_post(const struct agreement *a, int i, uint64_t word, int rank)
 
 /* ---- the first call ----------------------------------------------------------------- */
 
-/* Rank of child i (0 or 1), -1 when there is none. */
+/* Returns the rank of child i (0 or 1), or -1 if that child does not exist. */
 static int agree_child(const struct agreement *a, int i)
 {
     int64_t child = 2 * (int64_t)a->team->rank + 1 + i;
@@ -122,7 +122,7 @@ static void agree_tell_children(const struct agreement *a, enum word_what what, 
         if (agree_child(a, i) >= 0) word_post(a, 0, word_make(a, what, slot), agree_child(a, i));
 }
 
-/* Take the slot if it is free here, and make the area in it. */
+/* Takes the slot if it is free on this PE, and makes the area in it. */
 static void agree_take(struct agreement *a, size_t slot)
 {
     a->slot = slot;
@@ -141,8 +141,9 @@ static void agree_give_back(struct agreement *a)
 }
 
 /*
- * After the words of both children, or without them: true when the whole subtree has the slot. Else
- * *next is a slot behind it that may be free: the highest of what the members offer.
+ * Waits for the replies of the children, if there are any. Returns true if the whole subtree has
+ * the slot. Otherwise sets *next to a later slot that may be free: the highest of the members'
+ * offers.
  */
 static bool agree_gather(const struct agreement *a, size_t *next)
 {
@@ -160,14 +161,14 @@ static bool agree_gather(const struct agreement *a, size_t *next)
     return all;
 }
 
-/* Our elements are as the user gave them: nobody writes to them any more. */
+/* Restores this PE's elements of pSync, because no member writes to them any more. */
 static void agree_restore(const struct agreement *a)
 {
     for (int i = 0; i < ACTIVE_N_WORDS; i++)
         __atomic_store_n(&a->psync[i], SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);
 }
 
-/* Any member but the first. */
+/* Runs the agreement on a member other than the first. */
 static void agree_follow(struct agreement *a)
 {
     int rank = a->team->rank;
@@ -183,8 +184,8 @@ static void agree_follow(struct agreement *a)
         agree_take(a, word_slot(word));
         all = agree_gather(a, &next);
         /*
-         * The area is zero before anyone may be told so. Pairs with the acquire load in
-         * word_wait().
+         * The zeroed area must be visible before another member learns of it. Pairs with the
+         * acquire load in word_wait().
          */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         word_post(a, 1 + (rank - 1) % 2, word_make(a, all ? WORD_YES : WORD_NO, next),
@@ -193,9 +194,9 @@ static void agree_follow(struct agreement *a)
 }
 
 /*
- * The first member: take the lowest slot that is free here and not below from; after the last one
- * from the first again, where others may have given up theirs. Nobody else of this PE can propose
- * it then.
+ * The first member takes the lowest slot that is free here and not below from. After the last slot
+ * it continues at slot 0, because other sets may have given slots back. While this PE holds the
+ * slot, no other set can propose it from this PE.
  */
 static void agree_take_lowest(struct agreement *a, size_t from)
 {
@@ -211,7 +212,10 @@ static void agree_take_lowest(struct agreement *a, size_t from)
     } while (!a->taken);
 }
 
-/* Sets with other first members may have been quicker, and go on looking too: part ways. */
+/*
+ * Returns the slot at which the next search starts. Sets with other first members also search, so
+ * the step from next depends on the PE and the exchange, which separates competing sets.
+ */
 static size_t agree_look_further(const struct agreement *a, size_t next)
 {
     uint64_t chance = stp_active_set_mix((uint64_t)(unsigned)stp_rt.pe << 32 | a->exchange);
@@ -239,7 +243,7 @@ void stp_active_set_agree_slot(struct stp_team *team, long *psync, uint64_t hash
 {
     struct agreement a = {.team = team, .psync = psync, .fn = fn, .hash = hash & WORD_HASH};
 
-    /* Nobody answers before we asked; element 0 may have a word already. */
+    /* No member replies before this PE asks, but element 0 may hold the parent's word already. */
     for (int i = team->rank == 0 ? 0 : 1; i < ACTIVE_N_WORDS; i++)
         if (psync[i] != SHMEM_SYNC_VALUE) word_fatal_element(&a, i, (uint64_t)psync[i]);
     if (team->rank == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Agreement between the members of a team about numbers that only the library sees: verdicts,
- * equal arguments, free slots. And the checks of collective arguments.
+ * The members of a team agree on numbers that only the library sees: verdicts, equal arguments,
+ * free slots. This file also checks the arguments of collectives.
  */
 #include "coll_internal.h"
 
@@ -37,11 +37,11 @@ size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, v
 {
     size_t from = 0;
 
-    /* Everyone offers its lowest; when the highest of them is everyone's, it is free everywhere. */
+    /* Every member offers its lowest index. Equal offers are an index that is free everywhere. */
     for (;;) {
         size_t mine = find(from, arg);
         int64_t offer = mine > INT64_MAX ? INT64_MAX : (int64_t)mine;
-        int64_t range[2] = {offer, -offer}; /* maximum, and minimum negated */
+        int64_t range[2] = {offer, -offer}; /* maximum, and negated minimum */
 
         stp_coll_agree(team, range, 2);
         if (range[0] == INT64_MAX) return SIZE_MAX;
@@ -85,7 +85,7 @@ void stp_coll_require_node_loadable(struct stp_team *team, const void *addr, siz
             stp_fatal_global_unreachable(addr, plan->local_pes[i], fn);
 }
 
-/* The lowest rank for which it is true, the same on all members; n_pes: none. */
+/* Returns on all members the lowest rank for which is_true holds, or n_pes if there is none. */
 static int check_first(struct stp_team *team, bool is_true)
 {
     int64_t first = is_true ? -(int64_t)team->rank : -(int64_t)team->n_pes;
@@ -95,8 +95,8 @@ static int check_first(struct stp_team *team, bool is_true)
 }
 
 /*
- * All members that pass any bytes name the same space, or the first that does not is told, with
- * the first of all.
+ * Ends the job unless all members that pass any bytes name the same space. The message names the
+ * first of these members and the first one that names another space.
  */
 static void check_same_space(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,
                              const char *argument)

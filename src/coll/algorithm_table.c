@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which algorithm a collective uses between nodes: a table, by operation, provider, nodes, members
- * and bytes. What is built in stands at the end; lines of the user's file, which PE 0 reads and
- * tells the others at start, come before it. So members decide alike, whatever their environment.
- * Design: docs/design/collectives.md.
+ * Chooses the algorithm of a collective between nodes from a table, by operation, provider, nodes,
+ * members and bytes. The built-in lines stand at the end, after the lines of the user's file. PE 0
+ * alone reads that file and sends it to the other PEs at start, so that all members decide alike,
+ * whatever their environment. Design: docs/design/collectives.md.
  */
 #include "algorithm_table.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define TABLE_TEXT_MAX ((size_t)64 << 10) /* bytes of a file */
+#define TABLE_TEXT_MAX ((size_t)64 << 10) /* maximum bytes of a file */
 #define TABLE_COLUMNS 6
 
 static const char *const table_operations[STP_COLL_N_OPERATIONS] = {
@@ -28,9 +28,9 @@ static const char *const table_operations[STP_COLL_N_OPERATIONS] = {
 static const struct stp_coll_algorithm *const algorithms[] = {STP_COLL_ALGORITHMS(ALGORITHM_ROW)};
 
 /*
- * What is built in, as a user would write it. Shares pay from some bytes of each leader on; of
- * reductions by few leaders soon, since a tree has more steps there. Where an algorithm cannot do
- * what is asked the next line decides.
+ * Built-in table in the form of a user's file. Shares pay off from some bytes per leader on. With
+ * few leaders they pay off early, because a tree has more steps than shares there. If an algorithm
+ * cannot do a call, the next line that fits decides.
  */
 static const char table_text[] = "broadcast * 4     * 192k- scatter\n"
                                  "broadcast * 5     * 512k- scatter\n"
@@ -55,7 +55,7 @@ static const char table_text[] = "broadcast * 4     * 192k- scatter\n"
                                  "alltoall  * *     * *     heads\n"
                                  "alltoall  * *     * *     direct";
 
-/* That text, and the job's table; set at start, before there are teams. */
+/* The parsed built-in table and the job's table. Both are set at start, before there are teams. */
 static struct stp_coll_table table_built_in, table_user;
 
 /* ---- the decision ---------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static bool line_fits(const struct stp_coll_line *line, const struct stp_team *t
            (algorithms[line->how]->can == NULL || algorithms[line->how]->can(team, call));
 }
 
-/* NULL: none of the table's. */
+/* Returns the algorithm of the first line that fits, or NULL if no line of the table does. */
 static const struct stp_coll_algorithm *table_find(const struct stp_coll_table *table,
                                                    const struct stp_team *team,
                                                    const struct stp_coll_call *call)
@@ -92,12 +92,12 @@ const struct stp_coll_algorithm *stp_coll_choose(const struct stp_team *team,
 /* ---- text ------------------------------------------------------------------------ */
 
 struct table_place {
-    const char *provider; /* of the job, NULL: it has none */
-    char *why;            /* what is wrong, and what would be right */
+    const char *provider; /* provider of the job, or NULL */
+    char *why;            /* buffer for the error and the expected form */
     size_t size;
 };
 
-/* Number of an operation, or -1; and of the row of one of its algorithms. */
+/* Returns the number of an operation, or the row of one of its algorithms; -1 if it is unknown. */
 static int table_operation(const char *name)
 {
     for (int what = 0; what < STP_COLL_N_OPERATIONS; what++)
@@ -113,7 +113,7 @@ static int table_algorithm(int what, const char *name)
     return -1;
 }
 
-/* A number or a size, the whole of the text. */
+/* Parses the whole text as a number, or as a size if is_size is set. Returns false on failure. */
 static bool table_number(const char *text, bool is_size, uint64_t *value)
 {
     size_t nbytes;
@@ -130,7 +130,7 @@ static bool table_number(const char *text, bool is_size, uint64_t *value)
     return errno == 0 && *end == '\0' && *value <= UINT32_MAX;
 }
 
-/* "*", "4", "4-16" or "4-". */
+/* Parses "*", "4", "4-16" or "4-". Returns false if the text is none of these. */
 static bool table_range(char *text, bool is_size, uint64_t range[2])
 {
     char *dash = strchr(text, '-');
@@ -141,7 +141,7 @@ static bool table_range(char *text, bool is_size, uint64_t range[2])
     if (strcmp(text, "*") == 0) return true;
     if (dash != NULL) *dash = '\0';
     is_number = table_number(text, is_size, &range[0]);
-    if (dash != NULL) *dash = '-'; /* for the message */
+    if (dash != NULL) *dash = '-'; /* restored for the message */
     if (!is_number) return false;
     if (dash == NULL) {
         range[1] = range[0];
@@ -224,7 +224,7 @@ static int table_parse_columns(char **columns, struct stp_coll_line *line,
     return table_parse_ranges(columns, line, place);
 }
 
-/* tcp stands for tcp;ofi_rxm as well. */
+/* Returns true if the column names the job's provider. "tcp" also names "tcp;ofi_rxm". */
 static bool table_is_provider(const char *column, const char *provider)
 {
     size_t len = strlen(column);
@@ -234,7 +234,7 @@ static bool table_is_provider(const char *column, const char *provider)
            (provider[len] == '\0' || provider[len] == ';');
 }
 
-/* 1: a line of the table; 0: nothing for this job; negative: wrong, and why says what. */
+/* Returns 1 for a line of the table, 0 for a line that does not concern this job, or -EINVAL. */
 static int table_parse_line(char *text, struct stp_coll_line *line, const struct table_place *place)
 {
     char *columns[TABLE_COLUMNS + 1], *next = NULL;
@@ -252,7 +252,7 @@ static int table_parse_line(char *text, struct stp_coll_line *line, const struct
                  n > TABLE_COLUMNS ? "more than " : "", n > TABLE_COLUMNS ? TABLE_COLUMNS : n);
         return -EINVAL;
     }
-    memset(line, 0, sizeof(*line)); /* other nodes get all its bytes */
+    memset(line, 0, sizeof(*line)); /* all bytes are sent to other nodes */
     if (table_parse_columns(columns, line, place) != 0) return -EINVAL;
     return table_is_provider(columns[1], place->provider);
 }
@@ -284,7 +284,7 @@ int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *p
 
 /* ---- the user's file ------------------------------------------------------------- */
 
-/* Opened for reading, without waiting for whoever writes to a pipe; fatal when it cannot be. */
+/* Opens the file for reading, without waiting for a writer if it is a pipe. Fatal on failure. */
 static FILE *table_open(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -299,7 +299,7 @@ static FILE *table_open(const char *path)
     return file;
 }
 
-/* All of the file, with a zero behind it; fatal when it cannot be. Free it. */
+/* Returns the text of the file with a zero after it, for the caller to free. Fatal on failure. */
 static char *table_load(const char *path)
 {
     FILE *file = table_open(path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table by which collectives between nodes choose their algorithms, its text, and the choice.
- * Design: docs/design/collectives.md.
+ * Declares the table by which collectives between nodes choose their algorithms, the parser of its
+ * text, and the choice. Design: docs/design/collectives.md.
  */
 #ifndef STP_ALGORITHM_TABLE_H
 #define STP_ALGORITHM_TABLE_H
@@ -18,12 +18,12 @@ enum stp_coll_operation {
     STP_COLL_N_OPERATIONS
 };
 
-/* A collective of host memory in a team of several nodes; the same on all members. */
+/* A collective on host memory in a team of several nodes. The values are equal on all members. */
 struct stp_coll_call {
     enum stp_coll_operation what;
-    size_t bytes; /* of a vector, or of a member's block: what the table has a column for */
-    size_t all;   /* of the result */
-    bool unequal; /* members have blocks of different sizes: bytes is their mean */
+    size_t bytes; /* bytes of the vector, or of a member's block */
+    size_t all;   /* bytes of the result */
+    bool unequal; /* whether blocks differ in size; bytes is their mean then */
 };
 
 struct stp_coll_bcast;
@@ -31,34 +31,38 @@ struct stp_coll_reduction;
 struct stp_coll_gather;
 struct stp_coll_alltoall;
 
-/* An algorithm of one operation between nodes. The arguments are in coll_internal.h. */
+/* An algorithm of one operation between nodes. coll_internal.h declares the arguments. */
 struct stp_coll_algorithm {
-    const char *name; /* in the table */
+    const char *name; /* name in the table */
     enum stp_coll_operation what;
-    /* Can it do this? The same on all members. NULL: always. */
+    /* Returns whether the algorithm can do the call, alike on all members. NULL means always. */
     bool (*can)(const struct stp_team *team, const struct stp_coll_call *call);
     /*
-     * What it does: one of these, by its operation. On return dest is complete where it was called.
-     * Of a broadcast the leaders call it, with more than COLL_SMALL; it posts COLL_READY when dest
-     * may be read, and its source may be written after stp_coll_quiet().
+     * Functions of the algorithm, of which only those of its operation are set. On return dest is
+     * complete on the calling PE. Only leaders call broadcast, with more than COLL_SMALL bytes. It
+     * posts COLL_READY when dest may be read, and source may be written after stp_coll_quiet().
      */
     void (*broadcast)(const struct stp_coll_bcast *b);
     /*
-     * More than COLL_SMALL: all members call reduce; or, where that is NULL, leaders alone
-     * reduce_leaders, on a dest that has what their nodes have and gets what all have.
+     * Above COLL_SMALL all members call reduce. If reduce is NULL, only the leaders call
+     * reduce_leaders; their dest holds the node's result before the call and the final result after
+     * it.
      */
     void (*reduce)(const struct stp_coll_reduction *r, void *dest, const void *source,
                    size_t nreduce);
     void (*reduce_leaders)(const struct stp_coll_reduction *r, void *dest, size_t nreduce);
-    /* Leaders alone, up to stp_coll_recdbl_cell_bytes(); NULL: can() refuses up to COLL_SMALL. */
+    /*
+     * Only leaders call reduce_cell, up to stp_coll_recdbl_cell_bytes(). The pointer is NULL if
+     * can() refuses vectors of up to COLL_SMALL bytes.
+     */
     void (*reduce_cell)(const struct stp_coll_reduction *r, void *acc, size_t nreduce);
-    void (*gather)(const struct stp_coll_gather *g); /* of collect and fcollect */
+    void (*gather)(const struct stp_coll_gather *g); /* function of collect and fcollect */
     void (*alltoall)(const struct stp_coll_alltoall *a);
 };
 
 /*
- * The table of algorithms: stp_coll_NAME, a struct stp_coll_algorithm, stands in the algorithm's
- * file. Where the job has a table of its own, rows are told to other nodes by their number.
+ * List of the algorithms. Each is a struct stp_coll_algorithm in its own file, named stp_coll_NAME.
+ * A job with its own table sends row numbers of this list to other nodes.
  */
 #define STP_COLL_ALGORITHMS(ROW)                                                                   \
     ROW(bcast_tree)                                                                                \
@@ -78,9 +82,9 @@ struct stp_coll_algorithm {
 #define STP_COLL_DECLARE(name) extern const struct stp_coll_algorithm stp_coll_##name;
 STP_COLL_ALGORITHMS(STP_COLL_DECLARE)
 
-/* Ranges hold both their ends. */
+/* A line of the table. Each range includes its two ends. */
 struct stp_coll_line {
-    uint8_t what, how; /* an operation; a row of the table of algorithms */
+    uint8_t what, how; /* operation, and row in the list of algorithms */
     uint16_t unused;
     uint32_t nodes[2], members[2];
     uint64_t bytes[2];
@@ -98,15 +102,15 @@ struct stp_coll_table {
 _Static_assert(sizeof(struct stp_coll_table) <= STP_BOOT_BCAST_MAX, "PE 0 can tell all of it");
 
 /*
- * The lines of a text that concern the provider ("tcp;ofi_rxm"; NULL: none). Returns 0, or the
- * number of the first line that is wrong, with the reason in why. Writes into the text.
+ * Parses the lines of a text that concern the provider ("tcp;ofi_rxm", or NULL without one).
+ * Returns 0, or the number of the first wrong line, with the reason in why. Writes into the text.
  */
 int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *provider, char *why,
                          size_t size);
 
 /*
- * The algorithm of the first line that fits the call and can do it; the job's lines come before
- * those that are built in, of which one always can.
+ * Returns the algorithm of the first line that fits the call and can do it. The job's lines come
+ * before the built-in lines, and some built-in line always can.
  */
 const struct stp_coll_algorithm *stp_coll_choose(const struct stp_team *team,
                                                  const struct stp_coll_call *call);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Small blocks of all members to all members, by the leaders: each tells 2^k nodes further on what
- * it has, in round k (Bruck). What a leader has lies in its cell, its own node's blocks first, then
- * those of the node before it and so on, so that a round is one message.
- * Design: docs/design/collectives.md.
+ * Gathers small blocks of all members to all members through the leaders. In round k each leader
+ * sends the blocks that it has to the leader 2^k nodes further on (Bruck). In a leader's cell the
+ * blocks of its own node come first, then those of the node before it, and so on, so that a round
+ * is one message. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <string.h>
 
-/* Blocks of n groups, from one backwards. */
+/* Returns the number of members of n groups, counted backwards from group. */
 static size_t gather_members(const struct stp_team_hierarchy *plan, int group, int n)
 {
     int from = group - n + 1, n_pes = plan->first[plan->n_groups];
@@ -35,7 +35,7 @@ static void gather_across(struct stp_team *team, struct stp_coll_cell *cell, uin
     }
 }
 
-/* What the leader of my node has, to where it belongs. */
+/* Copies the blocks in the cell of this node's leader to their places in all. */
 static void gather_unpack(const struct stp_team *team, const struct stp_coll_cell *leader,
                           char *all, size_t nbytes, size_t skip, size_t take)
 {
@@ -80,7 +80,7 @@ static void gather_by_leaders(struct stp_team *team, void *all, const void *mine
     gather_unpack(team, leader, all, nbytes, skip, take);
 }
 
-/* Everyone writes its own cell, and after a sync reads those of all others. */
+/* Every member writes its own cell and, after a sync, reads the cells of all members. */
 static void gather_by_cells(struct stp_team *team, char *all, const void *mine, size_t nbytes,
                             size_t skip, size_t take)
 {
@@ -117,7 +117,7 @@ static void bruck_gather(const struct stp_coll_gather *g)
 const struct stp_coll_algorithm stp_coll_fcollect_bruck = {
     .name = "gather", .what = STP_COLL_FCOLLECT, .can = bruck_gather_can, .gather = bruck_gather};
 
-/* Everything that members have for each other comes to all, and each takes its part. */
+/* An alltoall gathers the data of all members on every member, which takes its own part. */
 static bool bruck_alltoall_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
     return stp_coll_gather_fits(team, call->all);

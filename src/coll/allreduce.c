@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions. On a node, small vectors are read from the members' cells and reduced by
- * everyone in rank order; large ones are split so that each member reduces its share from
- * all sources. Between nodes the leaders go on with what their nodes have: by doubling
- * (allreduce_recdbl.c), by shares (allreduce_rsag.c), or by a binomial tree, in which each reads
- * what its children have and the result comes down. One order of operations in all, so every member
- * gets the same bits. Design: docs/design/collectives.md.
+ * Reductions. On a node, every member reads small vectors from the members' cells and reduces them
+ * in rank order. Large vectors are split, and each member reduces its share from all sources.
+ * Between nodes the leaders continue with the results of their nodes: by doubling
+ * (allreduce_recdbl.c), by shares (allreduce_rsag.c), or by a binomial tree, in which each leader
+ * reads the results of its children and the final result comes down. The order of operations is
+ * always the same, so every member gets the same bits. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define REDUCE_BLOCK 8192              /* bytes reduced at a time: stays in the first-level cache */
-#define REDUCE_AHEAD ((size_t)1 << 20) /* bytes fetched from a child at once */
-#define REDUCE_ALONE ((size_t)64 << 10) /* bytes of all members that the last one reduces for all */
+#define REDUCE_BLOCK 8192               /* bytes reduced at a time, to stay in the L1 cache */
+#define REDUCE_AHEAD ((size_t)1 << 20)  /* bytes fetched from a child at once */
+#define REDUCE_ALONE ((size_t)64 << 10) /* bytes of all members that the last one reduces alone */
 
 /* ---- small ------------------------------------------------------------------ */
 
-/* More members on the only node than cores. */
+/* Returns true if the team is on one node and has more members than cores. */
 static bool reduce_is_crowded(const struct stp_coll_reduction *r)
 {
     return r->team->plan.n_groups == 1 && !r->team->plan.flat;
@@ -39,7 +39,7 @@ static void reduce_local_cells(const struct stp_coll_reduction *r, void *acc, si
     }
 }
 
-/* Whoever comes last reduces for all. */
+/* The last member to arrive reduces for all members. */
 static void reduce_small_crowded(const struct stp_coll_reduction *r, void *dest, size_t nreduce)
 {
     struct stp_coll_cell *first;
@@ -84,7 +84,7 @@ static void reduce_small(const struct stp_coll_reduction *r, void *dest, const v
     memcpy(dest, leader->out, nbytes);
 }
 
-/* With many nodes a cell has no room for what comes in all rounds: one after the other, then. */
+/* Reduces in pieces, because with many nodes a cell cannot hold a whole vector for each round. */
 static void reduce_pieces(struct stp_coll_reduction *r, char *dest, const char *source,
                           size_t nreduce)
 {
@@ -100,8 +100,8 @@ static void reduce_pieces(struct stp_coll_reduction *r, char *dest, const char *
 /* ---- large ------------------------------------------------------------------ */
 
 /*
- * REDUCE_BLOCK bytes of the team's own: its collectives come one after the other. Made by the first
- * that needs them, since most teams reduce nothing large.
+ * Returns the team's buffer of REDUCE_BLOCK bytes, which its collectives use one after the other.
+ * The first collective that needs the buffer makes it, because most teams reduce nothing large.
  */
 static unsigned char *reduce_scratch(const struct stp_coll_reduction *r)
 {
@@ -114,9 +114,10 @@ static unsigned char *reduce_scratch(const struct stp_coll_reduction *r)
 }
 
 /*
- * n elements of all local members' sources in rank order, to n_dests of them or, where there are
- * two or more, to the first two and from there to the others. With two members everything is one
- * pass; else acc, which stays in the cache, holds what comes before the last.
+ * Reduces n elements of all local members' sources in rank order into n_dests of their dests. The
+ * last step writes the first two dests at once, and the others are copied from the first. Two
+ * members need a single pass. With more, acc, which stays in the cache, holds the result of all
+ * sources except the last.
  */
 static void reduce_block(const struct stp_coll_reduction *r, char *dest, const char *source,
                          size_t n, int n_dests, unsigned char *acc)
@@ -141,9 +142,9 @@ static void reduce_block(const struct stp_coll_reduction *r, char *dest, const c
 }
 
 /*
- * Elements at to end of the vector, block by block: read every local member's source, then write
- * the result to n_dests of them, one or all. A block is read by nobody else and written only after
- * it was read from all, so source may be dest.
+ * Reduces the elements from at to end, block by block: reads every local member's source, then
+ * writes n_dests dests, one or all. No other member reads a block, and a block is written only
+ * after it was read from all sources, so source may be dest.
  */
 static void reduce_range(const struct stp_coll_reduction *r, char *dest, const char *source,
                          size_t at, size_t end, int n_dests)
@@ -158,7 +159,7 @@ static void reduce_range(const struct stp_coll_reduction *r, char *dest, const c
     }
 }
 
-/* My share of the vector, for all local members (everyone = true) or for the first. */
+/* Reduces this member's share for all local members, or for the first if everyone is false. */
 static void reduce_share(const struct stp_coll_reduction *r, char *dest, const char *source,
                          size_t nreduce, bool everyone)
 {
@@ -171,7 +172,7 @@ static void reduce_share(const struct stp_coll_reduction *r, char *dest, const c
     if (at < end) reduce_range(r, dest, source, at, end, everyone ? plan->n_local : 1);
 }
 
-/* One wait, and one member's time for all of it, instead of two waits. */
+/* Returns true if one member should reduce for all, because one wait is cheaper than two. */
 static bool reduce_pays_alone(const struct stp_coll_reduction *r, size_t nbytes)
 {
     return reduce_is_crowded(r) && nbytes <= REDUCE_ALONE / (size_t)r->team->plan.n_local;
@@ -187,7 +188,7 @@ static void reduce_large_crowded(const struct stp_coll_reduction *r, void *dest,
     stp_coll_post_node(r->team, &first->flags[COLL_DONE], r->sequence);
 }
 
-/* Through room bytes at theirs, each filled by one get that is waited for. */
+/* Reduces a child's vector into dest. Each blocking get fills at most room bytes at theirs. */
 static void reduce_fetched(const struct stp_coll_reduction *r, int child_pe, char *dest,
                            size_t nreduce, char *theirs, size_t room)
 {
@@ -200,7 +201,7 @@ static void reduce_fetched(const struct stp_coll_reduction *r, int child_pe, cha
     }
 }
 
-/* Few large gets: each may last until other processes let both sides have a core. */
+/* Uses few large gets, because each may last until other processes let both PEs have a core. */
 static void reduce_child(const struct stp_coll_reduction *r, int child_pe, char *dest,
                          size_t nreduce)
 {
@@ -214,7 +215,7 @@ static void reduce_child(const struct stp_coll_reduction *r, int child_pe, char 
     free(many);
 }
 
-/* Leaders, going up: wait for the subtree of each round and take it in; then tell the parent. */
+/* Goes up the tree: reduces the subtree of each round into dest, then notifies the parent. */
 static void reduce_up(const struct stp_coll_reduction *r, char *dest, size_t nreduce)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
@@ -231,7 +232,7 @@ static void reduce_up(const struct stp_coll_reduction *r, char *dest, size_t nre
     }
 }
 
-/* Leaders, coming down: wait for the result in mine, unless I am the root; pass it on. */
+/* Comes down the tree: waits for the result in mine, except on the root, and sends it on. */
 static void reduce_down(const struct stp_coll_reduction *r, void *mine, size_t nbytes)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
@@ -248,7 +249,7 @@ static void reduce_down(const struct stp_coll_reduction *r, void *mine, size_t n
     stp_coll_quiet();
 }
 
-/* Binomial: each leader reads what its children have, and the result comes down. */
+/* Reduces by a binomial tree. Leaders read their children's results; the final one comes down. */
 static void tree_leaders(const struct stp_coll_reduction *r, void *dest, size_t nreduce)
 {
     reduce_up(r, dest, nreduce);
@@ -271,8 +272,8 @@ void stp_coll_reduce_node(const struct stp_coll_reduction *r, void *dest, const 
 }
 
 /*
- * Leaders alone reduce, in place: the dest of each has what its node has then, and the algorithm
- * makes it what all have. The other members wait.
+ * Leaders reduce in place. The dest of each leader holds its node's result first, and the algorithm
+ * replaces it with the final result. The other members wait.
  */
 static void reduce_by_leaders(const struct stp_coll_reduction *r, void *dest, const void *source,
                               size_t nreduce)
@@ -285,11 +286,11 @@ static void reduce_by_leaders(const struct stp_coll_reduction *r, void *dest, co
         reduce_share(r, dest, source, nreduce, false);
     else if (dest != source)
         memcpy(dest, source, nbytes);
-    stp_coll_node_sync(r->team); /* the leader has what its node has */
+    stp_coll_node_sync(r->team); /* the leader has its node's result */
     if (plan->local == 0) r->how->reduce_leaders(r, dest, nreduce);
     stp_coll_node_sync(r->team); /* the leader has the result */
     if (plan->local != 0) memcpy(dest, stp_ptr(dest, plan->local_pes[0]), nbytes);
-    stp_coll_node_sync(r->team); /* and everybody has read it */
+    stp_coll_node_sync(r->team); /* all members have read the result */
 }
 
 static void reduce_large(const struct stp_coll_reduction *r, void *dest, const void *source,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions between the leaders by doubling, or by a tree in the same order: what comes in a round
- * has a place of its own at each leader, where its sum with what the leader had is made, to be sent
- * in the next. Small vectors come into the cell, larger ones into a chunk of the team. Design:
- * docs/design/collectives.md.
+ * Reductions between the leaders by doubling, or by a tree with the same order of operations. Each
+ * leader has a separate place for the data of each round. There it combines the received data with
+ * its own, and from there it sends the result in the next round. Small vectors use the cell, and
+ * larger ones a chunk of the team. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <string.h>
 
-#define DOUBLING_FAN 8 /* messages of a leader in a round, at most */
+#define DOUBLING_FAN 8 /* maximum messages of a leader in a round */
 
 static int doubling_rounds(int n_groups)
 {
@@ -30,10 +30,10 @@ size_t stp_coll_recdbl_cell_bytes(const struct stp_team *team)
 
 struct doubling {
     const struct stp_coll_reduction *r;
-    const void *acc; /* what this leader has so far */
+    const void *acc; /* result of this leader so far */
     size_t nreduce, nbytes;
-    char *pieces; /* what comes, by round, */
-    size_t piece; /* so many bytes apart */
+    char *pieces; /* buffers of the received data, by round */
+    size_t piece; /* bytes from a buffer to the next */
 };
 
 static uint64_t *doubling_flag(const struct doubling *d, int round)
@@ -52,7 +52,7 @@ static void doubling_send(const struct doubling *d, int round, int group)
                        d->r->sequence, d->r->team->plan.leaders[group]);
 }
 
-/* Take in what comes in a round: of groups above mine, or below. */
+/* Combines acc with the data of a round, which comes from groups above this one, or below it. */
 static void doubling_take(struct doubling *d, int round, bool above)
 {
     void *theirs = doubling_piece(d, round);
@@ -66,9 +66,10 @@ static void doubling_take(struct doubling *d, int round, bool above)
 }
 
 /*
- * Blocks of mask groups meet, the lower on the left: each tells its result to the other, and all
- * that are in them have that of both. The last block may be short. Then its leaders tell several of
- * the block below. In the last round all take part.
+ * In each round neighbouring blocks of mask groups exchange their results, with the lower block as
+ * the left operand, and all their leaders get the combined result. The last block may be short, and
+ * then each of its leaders sends to several leaders of the lower block. In the last round all
+ * leaders take part.
  */
 static void doubling_run(struct doubling *d)
 {
@@ -90,7 +91,7 @@ static void doubling_run(struct doubling *d)
     }
 }
 
-/* The same order of operations by a tree: up to group 0, and the result down. */
+/* Reduces in the order of doubling_run(), but by a tree: up to group 0, and the result down. */
 static void doubling_tree(struct doubling *d)
 {
     int n = d->r->team->plan.n_groups, me = d->r->team->plan.group, mask = 1, round = 0;
@@ -108,13 +109,13 @@ static void doubling_tree(struct doubling *d)
                           d->r->sequence, d->r->team->plan.leaders[me + mask]);
 }
 
-/* Messages that a leader sends in the last round, where the upper block may be short. */
+/* Returns the most messages that a leader sends in a round. A short upper block needs several. */
 static int doubling_fan(int n)
 {
     int fan = 1;
 
     for (int mask = 1; mask < n; mask <<= 1) {
-        int n_above = n % (2 * mask) - mask; /* of the last two blocks */
+        int n_above = n % (2 * mask) - mask; /* groups in the upper of the last two blocks */
 
         if (n_above > 0 && (mask + n_above - 1) / n_above > fan)
             fan = (mask + n_above - 1) / n_above;
@@ -127,7 +128,7 @@ static size_t doubling_padded(size_t nbytes)
     return (nbytes + STP_CACHE_LINE - 1) / STP_CACHE_LINE * STP_CACHE_LINE;
 }
 
-/* What fits the cells, or a chunk, with a place for each round. */
+/* Returns true if the vector fits the cells, or a chunk with a place for each round. */
 static bool doubling_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
     size_t n_places = (size_t)doubling_rounds(team->plan.n_groups) + 1;
@@ -165,8 +166,8 @@ void stp_coll_leader_tree_reduce_small(const struct stp_coll_reduction *r, void 
 /* ---- in the chunk: what this node has, what comes, by round, and so the result last -------- */
 
 /*
- * Leaders read their members' sources and keep the result in the chunk, so nobody waits for those
- * that read it.
+ * Leaders read their members' sources and keep the result in the chunk, so no leader waits until
+ * its members have read the result.
  */
 static void doubling_reduce(const struct stp_coll_reduction *r, void *dest, const void *source,
                             size_t nreduce)

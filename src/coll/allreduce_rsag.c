@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large reductions between nodes: the vector is cut into shares, each with a leader that reads it
- * from all leaders, reduces it in the order of the tree and writes the result into every leader's
- * dest. Design: docs/design/collectives.md.
+ * Large reductions between nodes. The vector is cut into shares, and each share has a leader that
+ * owns it. The owner reads the share from all leaders, reduces it in the order of the tree, and
+ * writes the result into every leader's dest. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARES_MOST 64                  /* nodes: a leader meets all others */
-#define SHARES_LEAST ((size_t)64 << 10) /* bytes of a share, where there are several */
-#define SHARES_BUFFER ((size_t)4 << 20) /* bytes held at once, of all nodes */
+/* Maximum number of nodes, because a leader exchanges data with all others. */
+#define SHARES_MOST 64
+#define SHARES_LEAST ((size_t)64 << 10) /* minimum bytes of a share, if there are several */
+#define SHARES_BUFFER ((size_t)4 << 20) /* bytes that an owner holds at once, of all nodes */
 
 static bool shares_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
@@ -23,9 +24,9 @@ struct shares {
     const struct stp_team_hierarchy *plan;
     char *dest;
     size_t nbytes;
-    size_t n_owners; /* the first leaders, each of a share */
-    size_t share;    /* bytes of each but the last */
-    size_t block;    /* that are held at once, from each node */
+    size_t n_owners; /* number of leaders that own a share */
+    size_t share;    /* bytes of each share except the last */
+    size_t block;    /* bytes of each node that an owner holds at once */
 };
 
 static size_t shares_round(size_t nbytes)
@@ -33,7 +34,7 @@ static size_t shares_round(size_t nbytes)
     return (nbytes + STP_CACHE_LINE - 1) / STP_CACHE_LINE * STP_CACHE_LINE;
 }
 
-/* Few owners of small vectors: a message costs more than the bytes in it. */
+/* Cuts the vector. A small one has few owners, because a message costs more than its bytes. */
 static void shares_cut(struct shares *s)
 {
     size_t n = (size_t)s->plan->n_groups, n_owners = s->nbytes / SHARES_LEAST;
@@ -53,7 +54,7 @@ static size_t shares_end(const struct shares *s, size_t owner)
     return end < s->nbytes ? end : s->nbytes;
 }
 
-/* Blocks of what others own. */
+/* Returns the number of blocks in the shares that other leaders own. */
 static size_t shares_blocks(const struct shares *s)
 {
     size_t n_blocks = 0;
@@ -64,7 +65,7 @@ static size_t shares_blocks(const struct shares *s)
     return n_blocks;
 }
 
-/* slots: a block of each group, in their order. The sum of all is in the first then. */
+/* Reduces slots, which holds one block of each group in group order, into the first block. */
 static void shares_combine(const struct shares *s, char *slots, size_t nbytes)
 {
     size_t n = (size_t)s->plan->n_groups;
@@ -75,7 +76,10 @@ static void shares_combine(const struct shares *s, char *slots, size_t nbytes)
                           slots + (group + mask) * nbytes, nbytes / s->r->size);
 }
 
-/* nbytes at dest of all leaders, which nobody else reads or writes. slots: on return in use. */
+/*
+ * Reduces nbytes at the dest of all leaders, which no other PE reads or writes meanwhile. slots
+ * stays in use until stp_coll_quiet().
+ */
 static void shares_block(const struct shares *s, char *dest, size_t nbytes, char *slots)
 {
     const struct stp_team_hierarchy *plan = s->plan;
@@ -95,24 +99,24 @@ static void shares_block(const struct shares *s, char *dest, size_t nbytes, char
     memcpy(dest, slots, nbytes);
 }
 
-/* The share of this leader. */
+/* Reduces the share of this leader. Returns the buffer, for the caller to free after a quiet. */
 static char *shares_own(const struct shares *s)
 {
     size_t n = (size_t)s->plan->n_groups, owner = (size_t)s->plan->group;
     size_t end = shares_end(s, owner);
-    char *slots = malloc(n * s->block); /* not one that transfers may need to go on */
+    char *slots = malloc(n * s->block); /* not a bounce buffer: transfers may need those */
 
     if (slots == NULL) stp_fatal(s->r->fn, "no memory for a buffer of %zu bytes", n * s->block);
     stp_coll_wait_count(s->r->cell, COLL_HERE, n - 1);
     for (size_t at = s->share * owner, k; at < end; at += k) {
         k = end - at < s->block ? end - at : s->block;
-        stp_coll_quiet(); /* the block before has left its slot */
+        stp_coll_quiet(); /* the previous block has been sent from its slot */
         shares_block(s, s->dest + at, k, slots);
     }
     return slots;
 }
 
-/* Of the leaders: each its share for all. Between syncs of their nodes. */
+/* The leaders reduce the shares, each its own for all, between two syncs of their nodes. */
 static void shares_leaders(const struct stp_coll_reduction *r, void *dest, size_t nreduce)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
@@ -127,7 +131,7 @@ static void shares_leaders(const struct stp_coll_reduction *r, void *dest, size_
             stp_coll_put_and_count(r->cell, COLL_HERE, NULL, NULL, 0, plan->leaders[owner], r->fn);
     }
     if ((size_t)plan->group < s.n_owners) slots = shares_own(&s);
-    /* Who wrote a block has read it before: behind all of them nobody reads here. */
+    /* Owners write a block after reading it. Once all blocks are here, no PE reads this dest. */
     stp_coll_wait_count(r->cell, COLL_CAME, shares_blocks(&s));
     stp_coll_quiet();
     free(slots);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large broadcasts between nodes: the root puts a share of the data to each other leader, which
- * puts it to the others as its pieces come. Every byte crosses each network interface once.
- * Design: docs/design/collectives.md.
+ * Large broadcasts between nodes. The root puts a share of the data to each other leader, which
+ * puts the pieces of its share to the remaining leaders as they come. Every byte crosses each
+ * network interface once. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
-#define SCATTER_MOST 64                   /* nodes: a leader meets all others */
-#define SCATTER_PIECE ((size_t)128 << 10) /* bytes of a piece, at least */
-#define SCATTER_PIECES 8                  /* of a share, at most */
+/* Maximum number of nodes, because a leader exchanges data with all others. */
+#define SCATTER_MOST 64
+#define SCATTER_PIECE ((size_t)128 << 10) /* minimum bytes of a piece */
+#define SCATTER_PIECES 8                  /* maximum number of pieces of a share */
 
 _Static_assert(SCATTER_PIECES <= COLL_ROUNDS, "each piece has a word");
 
@@ -18,7 +19,7 @@ static bool scatter_can(const struct stp_team *team, const struct stp_coll_call 
     return team->plan.n_groups <= SCATTER_MOST;
 }
 
-/* Of each place but the root's, which is 0 and whose share would be what it has already. */
+/* Returns the bytes of a share. Every place has one except 0, the root, which has all the data. */
 static size_t scatter_share(const struct stp_coll_bcast *s)
 {
     size_t n = (size_t)s->team->plan.n_groups - 1;
@@ -34,7 +35,7 @@ static size_t scatter_piece(const struct stp_coll_bcast *s)
     return nbytes > SCATTER_PIECE ? nbytes : SCATTER_PIECE;
 }
 
-/* Where a piece of the share of a place begins; returns its bytes, 0: there is none. */
+/* Finds a piece of a place's share. Returns its bytes, with the offset in *at, or 0 if none. */
 static size_t scatter_find(const struct stp_coll_bcast *s, int place, size_t piece, size_t *at)
 {
     size_t share = scatter_share(s), nbytes = scatter_piece(s);
@@ -46,7 +47,7 @@ static size_t scatter_find(const struct stp_coll_bcast *s, int place, size_t pie
     return end - *at < nbytes ? end - *at : nbytes;
 }
 
-/* The root's half. What goes to others has left its place after stp_coll_quiet(). */
+/* Sends the root's data. Its source may be reused after stp_coll_quiet(). */
 static void scatter_send(const struct stp_coll_bcast *s)
 {
     int n = s->team->plan.n_groups;
@@ -61,13 +62,13 @@ static void scatter_send(const struct stp_coll_bcast *s)
                                stp_coll_bcast_leader(s, place), s->fn);
 }
 
-/* That of the others: on return all is in dest. */
+/* Receives and forwards the data on a leader other than the root. On return dest is complete. */
 static void scatter_receive(const struct stp_coll_bcast *s)
 {
     int n = s->team->plan.n_groups, me = stp_coll_bcast_group_from_root(s);
     size_t at, nbytes, n_others = 0;
 
-    /* The root begins when all are here: who has a piece of it may write to all. */
+    /* The root begins when all leaders are here, because each leader writes its pieces to all. */
     if (s->team->active_set)
         stp_coll_put_and_count(s->cell, COLL_HERE, NULL, NULL, 0, s->root_pe, s->fn);
     for (size_t piece = 0; piece < SCATTER_PIECES; piece++) {

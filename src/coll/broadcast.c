@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcast: a binomial tree over the nodes, with the root as leader of its own node; on each
- * node the members read from the leader. Small data travels in the cells, large data goes
- * straight into dest and is read from there. Into the dest of a member of an active set only when
- * it has come to this very call: docs/design/active-sets.md.
+ * Broadcast. The leaders of the nodes form a binomial tree, in which the root is the leader of its
+ * own node. On each node the members read from the leader. Small data travels in the cells. Large
+ * data goes straight into dest and is read from there. In an active set a member's dest is written
+ * only after that member has come to this very call: docs/design/active-sets.md.
  */
 #include "coll_internal.h"
 
@@ -23,7 +23,9 @@ int stp_coll_bcast_group_from_root(const struct stp_coll_bcast *b)
     return (plan->group - b->root_group + plan->n_groups) % plan->n_groups;
 }
 
-/* The first leader below is so many places further on; half as many the next. Nobody below: 0. */
+/*
+ * Returns the distance in places to the first leader below, or 0. The next leader is half as far.
+ */
 static int bcast_first_below(const struct stp_coll_bcast *b)
 {
     int vg = stp_coll_bcast_group_from_root(b), mask = 1;
@@ -33,7 +35,7 @@ static int bcast_first_below(const struct stp_coll_bcast *b)
     return mask >> 1;
 }
 
-/* Leaders only: tell those below what is small, the biggest subtree first. */
+/* Sends small data from a leader to the leaders below, the one with the largest subtree first. */
 static void bcast_down(const struct stp_coll_bcast *b, void *data)
 {
     int vg = stp_coll_bcast_group_from_root(b);
@@ -63,11 +65,11 @@ static void bcast_small(const struct stp_coll_bcast *b)
     if (stp_rt.pe != b->root_pe || !b->team->active_set) memcpy(b->dest, from->out, b->nbytes);
 }
 
-/* The leader's readers are done: its buffer is free again. */
+/* Waits until all readers are done, so that the leader's buffer is free again. */
 static void bcast_wait_readers(const struct stp_coll_bcast *b)
 {
     stp_coll_wait_node(b->team, &b->cell->flags[COLL_ACK], (uint64_t)b->team->plan.n_local - 1);
-    /* as the cell was: acknowledgements are counted, not numbered */
+    /* The next use of the cell starts at 0, because acknowledgements are counted, not numbered. */
     __atomic_store_n(&b->cell->flags[COLL_ACK], 0, __ATOMIC_RELAXED);
 }
 
@@ -78,18 +80,18 @@ static void bcast_read_from_leader(const struct stp_coll_bcast *b)
 
     stp_coll_wait_node(b->team, &there->flags[COLL_READY], b->sequence);
     memcpy(b->dest, stp_ptr(data, b->leader), b->nbytes);
-    /* Pairs with the acquire load of the leader that waits for all acknowledgements. */
+    /* Pairs with the acquire load of the leader in bcast_wait_readers(). */
     __atomic_fetch_add(&there->flags[COLL_ACK], 1, __ATOMIC_RELEASE);
     stp_coll_wake(b->team);
 }
 
-/* The word with which the leader below, mask places further on, says that it is here. */
+/* Returns the word by which the leader mask places below reports that it is in this call. */
 static uint64_t *bcast_here(const struct stp_coll_bcast *b, int mask)
 {
     return &b->cell->flags[COLL_CHILD + __builtin_ctz((unsigned)mask)];
 }
 
-/* Leaders but the root's, where dest will be written: my dest is free now. */
+/* Reports to the leader above that this leader's dest may be written. The root does not call it. */
 static void bcast_say_here(const struct stp_coll_bcast *b)
 {
     int vg = stp_coll_bcast_group_from_root(b), mask = vg & -vg;
@@ -133,7 +135,7 @@ static void bcast_large(const struct stp_coll_bcast *b)
     if (stp_rt.pe == b->root_pe && !b->team->active_set && b->dest != b->source)
         memcpy(b->dest, b->source, b->nbytes);
     bcast_wait_readers(b);
-    stp_coll_quiet(); /* what I sent has left its place */
+    stp_coll_quiet(); /* the sent data has left its source */
 }
 
 int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,

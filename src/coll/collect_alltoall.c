@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collect, fcollect and the alltoalls. Between nodes what fits goes by the leaders
- * (allgather_bruck.c, leader_exchange.c). Else everyone writes its blocks straight into the dest of
- * every member, starting with its neighbour so that no one is hit by all at once; then quiet and
- * sync, or between nodes a count that each block brings along. Writing into a dest before its owner
- * arrives is the standard's right; of active sets nobody's memory is touched so early
- * (docs/design/active-sets.md), which costs those a sync before, or for small data nothing, since
- * it goes through the cells.
+ * Collect, fcollect and the alltoalls. Between nodes, data that fits goes through the leaders
+ * (allgather_bruck.c, leader_exchange.c). Otherwise every member writes its blocks straight into
+ * the dest of every member, starting with its neighbour so that the members do not all write to one
+ * PE at once. A quiet and a sync follow, or between nodes a count that each block brings along. The
+ * standard allows writes into a dest before its owner arrives. Active sets allow none so early
+ * (docs/design/active-sets.md). They need a sync before, except for small data, which goes through
+ * the cells.
  */
 #include "coll_internal.h"
 
@@ -14,29 +14,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks for all members, me included: that of a rank lies at source + rank * step. */
+/* Blocks for all members, this one included. The block of a rank is at source + rank * step. */
 struct collect {
     struct stp_team *team;
-    char *dest; /* on each of them */
+    char *dest; /* address on each of the members */
     const char *source;
-    size_t step, nbytes; /* 0: I have none */
+    size_t step, nbytes; /* nbytes is 0 if this member has no block */
     const char *fn;
 };
 
-/* Before other members' dests are written. */
+/* Syncs an active set before other members' dests are written. */
 static void collect_begin(struct stp_team *team)
 {
     if (STP_UNLIKELY(team->active_set)) stp_coll_sync(team);
 }
 
-/* Of what an active set moves: each member shall take its blocks from the cells of all. */
+/* Returns true if each member of an active set should take its blocks from the cells of all. */
 static bool collect_by_cells(const struct stp_team *team, const void *dest, const void *source,
                              size_t nbytes)
 {
     return STP_UNLIKELY(team->active_set) && nbytes <= COLL_SMALL && !stp_on_device(dest, source);
 }
 
-/* On one node, and of device memory, there is one way; else the table has several. */
+/* Returns the one algorithm for a single node and for device memory, else the table's choice. */
 static const struct stp_coll_algorithm *collect_choose(const struct stp_team *team,
                                                        const struct stp_coll_call *call,
                                                        bool device,
@@ -66,7 +66,10 @@ static void collect_puts(const struct collect *c)
     collect_finish(team);
 }
 
-/* To a PE of this node; false: through the fabric, since its part is not mapped here. */
+/*
+ * Stores a block on a PE of this node. Returns false if the block goes through the fabric, because
+ * that PE's part is not mapped here.
+ */
 static bool collect_store(const struct collect *c, const char *block, int pe)
 {
     char *there = c->nbytes > 0 ? stp_ptr(c->dest, pe) : NULL;
@@ -80,8 +83,8 @@ static bool collect_store(const struct collect *c, const char *block, int pe)
 }
 
 /*
- * Between nodes: a block brings its count along, and who has them all knows it, so that no sync has
- * to tell. kept: source stays as it is until the others have read it.
+ * Sends blocks between nodes. Each block brings its count along, so a member knows without a sync
+ * when it has all blocks. If kept is true, source does not change until the others have read it.
  */
 static void collect_counted(const struct collect *c, bool kept)
 {
@@ -100,10 +103,10 @@ static void collect_counted(const struct collect *c, bool kept)
     }
     stp_coll_wait_count(cell, COLL_CAME, (size_t)(team->n_pes - team->plan.n_local));
     if (quiet) stp_coll_quiet();
-    stp_coll_node_sync(team); /* the blocks of this node */
+    stp_coll_node_sync(team); /* the blocks of this node have arrived */
 }
 
-/* A copy of nbytes that stays, where the team has room for one; the same on all members. */
+/* Returns a lasting copy of nbytes, or NULL if the team has no room; alike on all members. */
 static const char *collect_keep(struct stp_team *team, const char *source, size_t nbytes)
 {
     char *chunk = nbytes <= COLL_CHUNK ? stp_coll_alternate_chunk(team) : NULL;
@@ -111,7 +114,10 @@ static const char *collect_keep(struct stp_team *team, const char *source, size_
     return chunk != NULL ? memcpy(chunk, source, nbytes) : NULL;
 }
 
-/* equal: nbytes is that of all members; device: of device memory, on all. */
+/*
+ * Writes the blocks of c. equal is true if all members have the same nbytes, and device if device
+ * memory is in use. Both arguments are the same on all members.
+ */
 static void collect_direct(struct collect *c, bool equal, bool device)
 {
     struct stp_team *team = c->team;
@@ -128,7 +134,7 @@ static void collect_direct(struct collect *c, bool equal, bool device)
     collect_counted(c, copy != NULL);
 }
 
-/* My block to its place in every dest. */
+/* Writes this member's block to its place in every dest. */
 static void gather_direct(const struct stp_coll_gather *g)
 {
     size_t rank = (size_t)g->team->rank, at = g->at != NULL ? g->at[rank] : g->nbytes * rank;
@@ -161,22 +167,23 @@ int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, siz
 
 /* ---- collect -------------------------------------------------------------------- */
 
-/* What a member tells the others: how much it has, and that itself when it fits the block. */
+/* A block by which a member reports its number of bytes, with the data itself if it fits. */
 struct collect_block {
     uint64_t nbytes;
     uint32_t whole;
-    uint32_t device; /* a member without bytes may pass no source, and cannot tell by itself */
+    /* Whether device memory is in use, which a member without bytes and source does not know. */
+    uint32_t device;
     unsigned char data[COLL_SMALL - 2 * sizeof(uint64_t)];
 };
 
 _Static_assert(sizeof(struct collect_block) == COLL_SMALL, "a block fills a cell at most");
 
 #define COLLECT_HEAD offsetof(struct collect_block, data)
-#define COLLECT_FAR (COLLECT_HEAD + 48) /* bytes of a block between nodes at most */
+#define COLLECT_FAR (COLLECT_HEAD + 48) /* maximum bytes of a block between nodes */
 
 /*
- * Bytes of each block, the same on all members: as many as leave room for those of all, or the head
- * alone.
+ * Returns the bytes of a block, the same on all members: as many as leave room for the blocks of
+ * all members, but at least the head.
  */
 static size_t collect_block_bytes(const struct stp_team *team)
 {
@@ -189,10 +196,10 @@ static size_t collect_block_bytes(const struct stp_team *team)
 /* The blocks of all members. */
 struct collect_blocks {
     size_t size;
-    bool whole;  /* all of them */
-    bool device; /* somebody's data is in device memory, or goes there */
+    bool whole;  /* whether all blocks contain their data */
+    bool device; /* whether any member's source or dest is device memory */
     char *first;
-    size_t *at; /* n_pes + 1 offsets in dest, in the same memory */
+    size_t *at; /* n_pes + 1 offsets in dest, in one allocation with first */
 };
 
 static const struct collect_block *collect_block(const struct collect_blocks *blocks, int rank)
@@ -226,7 +233,7 @@ static void collect_tell(const struct stp_coll_gather *g, struct collect_blocks 
     }
 }
 
-/* All data has come with the blocks. R44: a member without bytes may pass no dest; it gets none. */
+/* Copies the data, which came with the blocks. R44: a member without bytes may pass no dest. */
 static void collect_take(const struct stp_coll_gather *g, const struct collect_blocks *blocks)
 {
     if (STP_UNLIKELY(g->dest == NULL) && g->nbytes == 0) return;
@@ -239,8 +246,8 @@ static void collect_take(const struct stp_coll_gather *g, const struct collect_b
 }
 
 /*
- * Tell sizes, and data that fits blocks of so many bytes. When some does not, all members know all
- * offsets: as an fcollect of the mean, or direct.
+ * Exchanges sizes, and data that fits blocks of the given bytes. If some data does not fit, all
+ * members then know all offsets, and continue like an fcollect of the mean size, or directly.
  */
 static void collect_blocks(struct stp_coll_gather g, size_t block, bool direct)
 {
@@ -300,7 +307,7 @@ int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size
 
 /* ---- alltoall ------------------------------------------------------------------- */
 
-/* Each of my blocks to my place in the dest that it is for. */
+/* Writes each of this member's blocks into the dest of the member for which the block is. */
 static void alltoall_direct(const struct stp_coll_alltoall *a)
 {
     size_t nbytes = a->nelems * a->size;
@@ -332,7 +339,9 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
     return 0;
 }
 
-/* Bytes that n blocks of nelems elements at a stride span, checked for overflow. */
+/*
+ * Returns the bytes spanned by all members' blocks of nelems strided elements. Fatal on overflow.
+ */
 static size_t collect_span(const struct stp_team *team, size_t nelems, ptrdiff_t stride,
                            size_t size, const char *fn)
 {
@@ -351,7 +360,7 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
     if (nelems == 0 || size == 0) return 0;
     stp_coll_check(team, dest, source, collect_span(team, nelems, dst, size, fn),
                    collect_span(team, nelems, sst, size, fn), fn);
-    /* Elements that lie apart are one message that way, else one each. */
+    /* Strided elements of a block are one message through the chunks, else one message each. */
     if (stp_coll_leader_alltoall_can(team, nelems * size) && !stp_on_device(dest, source)) {
         stp_coll_leader_alltoall(
             &(struct stp_coll_alltoall){team, dest, source, dst, sst, size, nelems, fn, false});

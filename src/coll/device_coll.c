@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcast and reductions when dest or source is device memory, or both: data moves by the
- * library's own puts and gets, which know every kind and path, and is reduced on the host; or by
- * the device, where that reaches all of it, as are scans.
- * Design: docs/design/collectives.md.
+ * Broadcast and reductions if dest, source or both are device memory. The library's own puts and
+ * gets move the data, because they support every kind and path. The host reduces the data, or the
+ * device if it reaches all of it, also for scans. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <stdlib.h>
 
 /*
- * A binomial tree of gets, a sync a round: in round k, ranks (from the root) 2^k .. 2^(k+1) - 1
- * read what rank - 2^k has.
+ * Broadcasts by a binomial tree of gets, with a sync in each round. In round k the ranks 2^k ..
+ * 2^(k+1) - 1, counted from the root, read the data of rank - 2^k.
  */
 int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                               int root, const char *fn)
@@ -32,7 +31,7 @@ int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *sou
 
 /* ---- shares ----------------------------------------------------------------------------- */
 
-/* Elements at .. at + n: from every member in rank order, then to every member. */
+/* Reduces elements at .. at + n of every member in rank order and writes them to every member. */
 static void share_block(const struct stp_coll_slice *s, size_t at, size_t n, char *acc,
                         char *theirs)
 {
@@ -53,7 +52,7 @@ void stp_coll_slice_on_host(const struct stp_coll_slice *s)
     char *buffer;
 
     if (s->nelems == 0) return;
-    buffer = malloc(STP_BOUNCE_BYTES); /* not one that transfers may need to go on */
+    buffer = malloc(STP_BOUNCE_BYTES); /* not a bounce buffer: transfers may need those */
     if (buffer == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", STP_BOUNCE_BYTES);
     for (size_t at = 0, n; at < s->nelems; at += n) {
         n = s->nelems - at < room ? s->nelems - at : room;
@@ -62,7 +61,7 @@ void stp_coll_slice_on_host(const struct stp_coll_slice *s)
     free(buffer);
 }
 
-/* Where a device of mine may find a member's bytes, NULL: nowhere. */
+/* Returns the address at which this PE's device reaches a member's bytes, or NULL. */
 static char *share_reach(const struct stp_coll_slice *s, const void *addr, int rank,
                          const char *argument)
 {

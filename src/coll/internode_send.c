@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between nodes: words, and small data in one message with the word that tells of it; and waits for
- * words of other nodes. Design: docs/design/collectives.md.
+ * Sends words between nodes, and small data in one message with its word. Waits for words from
+ * other nodes. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <string.h>
 
-#define NET_PACKED 768 /* bytes that the fabric may collect in a message */
+#define NET_PACKED 768 /* bytes that the fabric may pack into a message */
 
-/* What leaves as one message, where the fabric packs such. */
+/* Returns true if data and word leave as one message, because the fabric packs messages. */
 static bool is_packed(const uint64_t *word, size_t nbytes, int pe)
 {
     return nbytes <= NET_PACKED && stp_ctx_small.fabric != NULL &&
@@ -17,12 +17,13 @@ static bool is_packed(const uint64_t *word, size_t nbytes, int pe)
 }
 
 /*
- * A session of one operation: the fabric packs data and word into a message, whose items the target
- * does in order, and sends it when the session ends. Without such messages the session changes
- * nothing. On a context of its own: what else collectives send shall not be collected. Without the
- * session a word would be collected behind the last one, whose answer may come only with the word
- * that is waited for next: for somebody to look whether it lies there, and for the wait to send it,
- * the queue would be read, and the answers of this PE would leave alone.
+ * Sends data and word in a session of one operation. The fabric packs both into a message, whose
+ * items the target applies in order, and sends it when the session ends. If the fabric does not
+ * pack, the session changes nothing. The context is a separate one, because other messages of
+ * collectives must not be collected. Without the session, the word would be queued after the last
+ * word, whose acknowledgement may come only with the word that this PE waits for next. The wait
+ * would first read the completion queue, and this PE's acknowledgements would leave in separate
+ * messages.
  */
 static void send_packed(void *dest, const void *source, size_t nbytes, uint64_t *word,
                         uint64_t value, int op, int pe, const char *fn)
@@ -73,7 +74,7 @@ void stp_coll_put_and_count(struct stp_coll_cell *cell, int which_count, void *d
         stp_put_notify(&stp_ctx_coll, dest, source, nbytes, word, 1, SHMEM_SIGNAL_ADD, pe, fn);
 }
 
-/* Out of line, so that a word that is there costs a load and a compare. */
+/* Waits out of line, so that a word that has arrived costs one load and one compare. */
 static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64_t value)
 {
     struct stp_wait wait = {0};

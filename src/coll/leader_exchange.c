@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks of all members to all members, by the leaders (the heads of their nodes): the members of a
- * node put what they have into their leader's chunk, the leaders tell each other, one message to
- * each, and the members take what is theirs from their leader's chunk. Nodes with n members so send
- * one message where the members would send n * n. Members lie in chunks by node, as in
- * team->plan.order.
+ * Exchanges blocks of all members through the leaders (the heads of their nodes). The members of a
+ * node copy their data into their leader's chunk, the leaders send each other one message each, and
+ * the members copy their data out of their leader's chunk. So a node sends one message where its n
+ * members would send n * n. A chunk holds the members by node, in the order of team->plan.order.
  *
- * A chunk is taken by all members, and none leaves before all have come, so that nobody writes into
- * what somebody still reads (coll_internal.h). Design: docs/design/collectives.md.
+ * All members take a chunk together, and none leaves before all have come, so no PE writes into
+ * data that another PE still reads (coll_internal.h). Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
@@ -16,10 +15,10 @@
 struct heads {
     struct stp_team *team;
     struct stp_coll_cell *cell;
-    struct stp_coll_cell *leader; /* the cell of this node's leader, */
-    char *chunk;                  /* and its chunk */
+    struct stp_coll_cell *leader; /* cell of this node's leader */
+    char *chunk;                  /* chunk of this node's leader */
     uint64_t sequence;
-    char *own; /* this PE's chunk: a leader sends from it, to the same place of others */
+    char *own; /* chunk of this PE, from which a leader sends to the chunks of others */
     const char *fn;
 };
 
@@ -35,14 +34,14 @@ static struct heads heads_begin(struct stp_team *team, const char *fn)
     return h;
 }
 
-/* Bytes from at to a place of the chunk of group, and the count with them. */
+/* Sends nbytes at offset at to offset to in the chunk of group, and adds to the count there. */
 static void heads_send(const struct heads *h, int group, size_t to, size_t at, size_t nbytes)
 {
     stp_coll_put_and_count(h->cell, COLL_CAME, h->own + to, h->own + at, nbytes,
                            h->team->plan.leaders[group], h->fn);
 }
 
-/* This PE's data is in the leader's chunk. True for a leader, once all of its node's is. */
+/* Reports that this PE's data is in the chunk. Leaders wait for all members, and return true. */
 static bool heads_arrive(const struct heads *h)
 {
     const struct stp_team_hierarchy *plan = &h->team->plan;
@@ -59,7 +58,7 @@ static bool heads_arrive(const struct heads *h)
     return true;
 }
 
-/* Until what the other nodes sent is in the leader's chunk. */
+/* Waits until the data from the other nodes is in the leader's chunk. */
 static void heads_wait(const struct heads *h)
 {
     const struct stp_team_hierarchy *plan = &h->team->plan;
@@ -79,7 +78,7 @@ static size_t gather_size(const struct stp_coll_gather *g, int rank)
     return g->at != NULL ? g->at[rank + 1] - g->at[rank] : g->nbytes;
 }
 
-/* Bytes of the members at places from..end-1 of the order. */
+/* Returns the bytes of the members at places from..end-1 of the order. */
 static size_t gather_bytes(const struct stp_coll_gather *g, int from, int end)
 {
     size_t sum = 0;
@@ -110,7 +109,7 @@ static bool heads_can(const struct stp_team *team)
     return team->plan.order != NULL && team->plan.n_groups > 1 && stp_coll_has_chunk(team);
 }
 
-/* Where each member is a leader this would be copies for nothing. */
+/* Returns false if each member is a leader, because the chunks would then only add copies. */
 static bool heads_gather_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
     return team->plan.most_local > 1 && call->all <= COLL_CHUNK && heads_can(team);
@@ -140,21 +139,21 @@ const struct stp_coll_algorithm stp_coll_fcollect_leader = {
 /* ---- a block of each to each ------------------------------------------------------------ */
 
 /*
- * A chunk has two halves: what leaves the node, by the node that it goes to, and what has come, by
- * the node that it came from. In both a row of blocks for each member that sends.
+ * A chunk has two halves. The first holds data that leaves the node, by destination node. The
+ * second holds data that has come, by source node. Each half has a row of blocks for each sender.
  */
 static int group_members(const struct stp_team_hierarchy *plan, int group)
 {
     return plan->first[group + 1] - plan->first[group];
 }
 
-/* Where what a node sends to another begins, in the former's first half. */
+/* Returns the offset, in the first half of node from, of its data for node to. */
 static size_t alltoall_out(const struct stp_team_hierarchy *plan, size_t nbytes, int from, int to)
 {
     return nbytes * (size_t)group_members(plan, from) * (size_t)plan->first[to];
 }
 
-/* And where it comes to, in the latter's second half. */
+/* Returns the offset, in the second half of node to, of the data from node from. */
 static size_t alltoall_in(const struct stp_team_hierarchy *plan, size_t nbytes, int from, int to)
 {
     return COLL_CHUNK / 2 + nbytes * (size_t)group_members(plan, to) * (size_t)plan->first[from];
@@ -168,7 +167,7 @@ bool stp_coll_leader_alltoall_can(const struct stp_team *team, size_t nbytes)
            nbytes * (size_t)team->n_pes * (size_t)plan->most_local <= COLL_CHUNK / 2;
 }
 
-/* nelems elements of size bytes, where they lie so many elements apart, from there or to there. */
+/* Copies nelems elements of size bytes that are dst elements apart in dest, sst in source. */
 static void copy_apart(char *dest, ptrdiff_t dst, const char *source, ptrdiff_t sst, size_t size,
                        size_t nelems)
 {

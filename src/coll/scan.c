@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scans: each member gets the sum of what the members up to it have (inscan), or before it
- * (exscan, zeros on the first). Small vectors on one node are read from the cells of the members
- * before; across nodes they double the distance every round, which holds for ranks in any order
- * over the nodes. Large ones are split: each member scans its share of the vector for all, which
- * a device does where it reaches all of it.
- * Design: docs/design/collectives.md.
+ * Scans. Each member gets the sum over the members up to itself (inscan), or before itself (exscan,
+ * zeros on the first). On one node a member reads small vectors from the cells of the members
+ * before it. Between nodes the distance doubles in every round, which works for ranks in any order
+ * over the nodes. Large vectors are split, and each member scans its share for all, on a device if
+ * that reaches all of it. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SCAN_NEAR ((size_t)256 << 10) /* bytes of all members' blocks: stay in the cache */
-#define SCAN_FAR ((size_t)4 << 20)    /* the same through the fabric */
-#define SCAN_BLOCK ((size_t)16384)    /* bytes taken from a member at a time, at least */
+/* Bytes of all members' blocks on one node, so that they stay in the cache. */
+#define SCAN_NEAR ((size_t)256 << 10)
+#define SCAN_FAR ((size_t)4 << 20) /* bytes of all members' blocks through the fabric */
+#define SCAN_BLOCK ((size_t)16384) /* minimum bytes taken from a member at a time */
 
 struct scan {
     struct stp_team *team;
     enum stp_dtype dtype;
-    size_t size; /* of an element */
+    size_t size; /* bytes of an element */
     bool exclusive;
     const char *fn;
 };
@@ -31,7 +31,7 @@ static void scan_add(const struct scan *s, void *sum, const void *more, size_t n
 
 /* ---- small ------------------------------------------------------------------ */
 
-/* One node: add up what the members before me have in their cells, in rank order. */
+/* Scans on one node by adding up the members' cells in rank order, up to or before this member. */
 static void scan_cells(const struct scan *s, void *dest, const void *source, size_t nbytes)
 {
     int rank = s->team->rank, n_terms = s->exclusive ? rank : rank + 1;
@@ -62,8 +62,8 @@ static int scan_rounds(int n_pes)
 }
 
 /*
- * Any nodes: in round k a rank tells the one 2^k behind it the sum of the 2^k that end with
- * itself. What came in round k stays in a piece of its own of the cell.
+ * Scans over any nodes. In round k a rank sends to the rank 2^k after it the sum of the 2^k ranks
+ * that end with itself. The data of each round stays in a separate piece of the cell.
  */
 static void scan_doubling(const struct scan *s, void *dest, const void *source, size_t nbytes)
 {
@@ -92,9 +92,9 @@ static void scan_doubling(const struct scan *s, void *dest, const void *source, 
 /* ---- large ------------------------------------------------------------------ */
 
 /*
- * nbytes at dest and source, of all members. slots has room for n_slots blocks: the sum of the
- * members so far, then as many members at a time as fit. All sources of these are read before a
- * dest of theirs is written, so source may be dest.
+ * Scans nbytes at dest and source of all members. slots has room for n_slots blocks: the sum of the
+ * members so far, then as many members' blocks as fit. All sources of these members are read before
+ * a dest of theirs is written, so source may be dest.
  */
 static void scan_block(const struct scan *s, char *dest, const char *source, size_t nbytes,
                        char *slots, int n_slots)
@@ -108,7 +108,7 @@ static void scan_block(const struct scan *s, char *dest, const char *source, siz
             stp_get_nbi(&stp_ctx_coll, slots + (size_t)(i + 1) * nbytes, source, nbytes,
                         stp_team_pe(s->team, first + i), s->fn);
         stp_coll_quiet();
-        for (int i = first == 0 ? 1 : 0; i < n; i++) /* -0.0 of the first stays what it is */
+        for (int i = first == 0 ? 1 : 0; i < n; i++) /* keeps a -0.0 of rank 0 */
             scan_add(s, slots + (size_t)(i + 1) * nbytes, slots + (size_t)i * nbytes, nbytes);
         for (int i = 0; i < n; i++)
             stp_put_nbi(&stp_ctx_coll, dest, slots + (size_t)(s->exclusive ? i : i + 1) * nbytes,
@@ -119,9 +119,9 @@ static void scan_block(const struct scan *s, char *dest, const char *source, siz
 }
 
 /*
- * Bytes of a block, of at most share bytes; sets how many fit into the buffer. Where a block is
- * waited for twice over the fabric, each wait may last until other processes let both sides have a
- * core: few large blocks then.
+ * Returns the bytes of a block, at most share, and sets how many blocks fit into the buffer. Over
+ * the fabric a PE waits for each block twice, and a wait may last until other processes let both
+ * PEs have a core. Blocks are therefore few and large there.
  */
 static size_t scan_plan(const struct stp_team *team, size_t share, int *n_slots)
 {
@@ -142,7 +142,7 @@ static void scan_on_host(const struct scan *s, char *dest, const char *source, s
     char *slots;
 
     if (nelems == 0) return;
-    slots = malloc(nbytes); /* not one that transfers may need to go on */
+    slots = malloc(nbytes); /* not a bounce buffer: transfers may need those */
     if (slots == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", nbytes);
     for (size_t at = 0, k; at < nelems; at += k) {
         k = nelems - at < room ? nelems - at : room;
@@ -167,7 +167,7 @@ static bool scan_on_device(const struct scan *s, char *dest, const char *source,
     return stp_coll_slice_try_on_device(&share);
 }
 
-/* Every member scans its share for all; nobody else reads or writes a share of any member. */
+/* Every member scans its share for all. No other member reads or writes that share. */
 static void scan_shares(const struct scan *s, char *dest, const char *source, size_t nelems)
 {
     size_t n = (size_t)s->team->n_pes;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sync: arrive on the node, meet the other nodes, release on the node. All words hold epochs
- * that only grow and have one writer, so calls may follow back to back.
+ * Sync. The members arrive on the node, meet the other nodes, and are released on the node. Words
+ * are epochs with one writer, or counts of arrivals, and only grow, so calls may follow back to
+ * back.
  */
 #include "coll_internal.h"
 
-/* Few members, a core each: everyone tells log2(n) others (dissemination). */
+/* Syncs few members that have a core each. Every member notifies log2(n) others (dissemination). */
 static void sync_flat(struct stp_team *team, uint64_t epoch)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
@@ -18,14 +19,14 @@ static void sync_flat(struct stp_team *team, uint64_t epoch)
 }
 
 /*
- * Count in at the first local member's area. True for the last to arrive. Acquire: it goes on
- * to speak for the others.
+ * Counts this member in at the first local member's area. Returns true on the last member to
+ * arrive, which acquires because it then acts for the others.
  */
 static bool sync_arrive(struct stp_coll_barrier *barrier, uint64_t epoch, int n_local)
 {
     uint64_t all = epoch * (uint64_t)n_local;
 
-    /* Each arrival releases what its PE wrote, and the last one acquires all of it. */
+    /* Each arrival releases the writes of its PE, and the last arrival acquires all of them. */
     return __atomic_add_fetch(&barrier->arrived.value, 1, __ATOMIC_ACQ_REL) == all;
 }
 
@@ -35,8 +36,9 @@ static void sync_across(struct stp_team *team, uint64_t epoch)
     uint64_t *words = team->area->across[epoch & 1];
 
     /*
-     * A word of the last sync may still be under way and must not come after one of this: they
-     * take turns. Those of the one before have come: everybody was in the last one since.
+     * A word of the last sync may still be under way and must not arrive after a word of this sync,
+     * so syncs use two sets of words in turn. The words of the sync before the last have arrived,
+     * because every member has been in the last sync since.
      */
     for (int step = 1, round = 0; step < plan->n_groups; step <<= 1, round++) {
         int to = plan->leaders[(plan->group + step) % plan->n_groups];
@@ -45,7 +47,7 @@ static void sync_across(struct stp_team *team, uint64_t epoch)
     }
 }
 
-/* Release from the last sync: nobody may be left polling the memory of who has gone on. */
+/* Releases each member in its own memory, so that no member polls memory of a PE that has left. */
 static void sync_release_each(struct stp_team *team, uint64_t epoch)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
@@ -55,8 +57,9 @@ static void sync_release_each(struct stp_team *team, uint64_t epoch)
 }
 
 /*
- * More members than cores: whoever comes last releases all, so nobody waits for a particular
- * PE to be scheduled. Between nodes the first member speaks, since the words come to its memory.
+ * Syncs more members than cores. The last to arrive releases all, so no member waits until a
+ * particular PE is scheduled. Between nodes the first member acts for its node, because the words
+ * come to its memory.
  */
 static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
 {
@@ -64,7 +67,7 @@ static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
     struct stp_coll_barrier *barrier = stp_ptr(&team->area->all, plan->local_pes[0]);
     bool last = sync_arrive(barrier, epoch, plan->n_local);
 
-    if (last && plan->n_groups > 1) stp_coll_wake(team); /* the first member waits for it */
+    if (last && plan->n_groups > 1) stp_coll_wake(team); /* the first member may sleep */
     if (plan->n_groups > 1 && plan->local == 0) {
         stp_coll_wait_node(team, &barrier->arrived.value, epoch * (uint64_t)plan->n_local);
         sync_across(team, epoch);
@@ -75,7 +78,8 @@ static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
         else
             stp_coll_post_node(team, &barrier->released.value, epoch);
     } else if (leave) {
-        stp_coll_wait(&team->area->left.value, epoch); /* not asleep on a doorbell that goes away */
+        /* This member must not sleep, because the doorbell may go away. */
+        stp_coll_wait(&team->area->left.value, epoch);
     } else {
         stp_coll_wait_node(team, &barrier->released.value, epoch);
     }
@@ -88,7 +92,7 @@ static void sync_team(struct stp_team *team, bool leave)
 
     __atomic_store_n(&team->sync_epoch, epoch, __ATOMIC_RELAXED);
     /*
-     * A barrier is a quiet, too: stores of this PE come first. Pairs with the acquire loads of
+     * A barrier is also a quiet, so stores of this PE come first. Pairs with the acquire loads of
      * the PEs that wait for the words that are posted below.
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -112,7 +116,10 @@ void stp_team_last_sync(struct stp_team *team)
     sync_team(team, true);
 }
 
-/* As sync_across(), once, with a word of each node; the smallest that came, and whose it is. */
+/*
+ * Meets the other nodes once, like sync_across(), with a word of each node. Sets *least to the
+ * smallest word that came and returns its sender, or -1 if no word is smaller than *least.
+ */
 static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
@@ -177,12 +184,12 @@ bool stp_coll_arrive_last_or_wait(struct stp_team *team, struct stp_coll_cell *c
 
     *first = stp_ptr(cell, plan->local_pes[0]);
     /*
-     * Each arrival releases what its PE wrote, and the last one acquires all of it before it
-     * reads it.
+     * Each arrival releases the writes of its PE, and the last arrival acquires all of them before
+     * it reads them.
      */
     if (__atomic_add_fetch(&(*first)->arrived.value, 1, __ATOMIC_ACQ_REL) ==
         (uint64_t)plan->n_local) {
-        /* For the cell's next use, which a sync stands before. */
+        /* The count starts at 0 in the next use of the cell, which a sync precedes. */
         __atomic_store_n(&(*first)->arrived.value, 0, __ATOMIC_RELAXED);
         return true;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a team looks like from here: its members grouped by node, the leaders of the nodes, and the
- * members of this one. Design: docs/design/collectives.md.
+ * Builds a PE's view of a team: its members grouped by node, the leaders of the nodes, and the
+ * members of this PE's node. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
@@ -20,7 +20,7 @@ int stp_coll_group_of(const struct stp_team *team, int rank)
     return group;
 }
 
-/* Walk the members once: first member of each node, and all members of mine. */
+/* Records the first member of each node and all members of this node, in one walk. */
 static void plan_fill(struct stp_team *team, int *group_of_node)
 {
     struct stp_team_hierarchy *plan = &team->plan;
@@ -42,8 +42,8 @@ static void plan_fill(struct stp_team *team, int *group_of_node)
 }
 
 /*
- * Ranks by group, each group's ascending. first[group + 1] counts the group's members, then says
- * where the next of them goes, and so in the end where the next group begins.
+ * Sorts ranks by group, ascending in each group. first[group + 1] counts the group's members, then
+ * is the place of the next one of them, and is in the end the place where the next group begins.
  */
 static void plan_sort(struct stp_team *team, const int *group_of_node)
 {

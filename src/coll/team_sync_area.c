@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A team's share of the internal space: its slot, its area of sync words and cells there, and its
+ * Manages a team's part of the internal space: its slot, its area of sync words and cells, and its
  * chunks. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
@@ -9,23 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_CHUNKS 64   /* slots with a chunk, */
-#define CHUNKS_PART 8 /* which take no more than this part of all areas */
+#define N_CHUNKS 64   /* maximum number of slots with a chunk */
+#define CHUNKS_PART 8 /* chunks take at most 1/CHUNKS_PART of the bytes */
 #define COLL_RAISE (STP_FABRIC_WORD_GROWS / 2)
 #define AREA_STRIDE (((sizeof(struct stp_team_sync_area) + 4095) / 4096) * 4096)
 
 _Static_assert(COLL_RAISE % COLL_RING == 0, "where the ring comes round");
 
 static struct {
-    pthread_mutex_t lock; /* guards which slots teams have */
-    uint64_t *used;       /* one bit a slot */
+    pthread_mutex_t lock; /* guards the assignment of slots to teams */
+    uint64_t *used;       /* bit map of slots in use */
     size_t n_slots;
-    size_t n_chunks;               /* those of the first slots lie behind the areas */
-    const struct stp_team **teams; /* by slot; read without the lock */
-    size_t offset;                 /* of the first in the internal space */
-    size_t hint;                   /* no slot below it is free */
-    unsigned n_doubtful;           /* taken by who may give it back at once */
-    unsigned n_released;           /* ever */
+    size_t n_chunks;               /* number of first slots with chunks, after the areas */
+    const struct stp_team **teams; /* teams by slot; read without the lock */
+    size_t offset;                 /* offset of the first area in the internal space */
+    size_t hint;                   /* number below which no slot is free */
+    unsigned n_doubtful;           /* number of taken slots that may be given back soon */
+    unsigned n_released;           /* number of slots ever released */
 } slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 size_t stp_coll_lay_out_internal(size_t window_capacity)
@@ -130,7 +130,7 @@ int stp_coll_attach(struct stp_team *team, size_t slot)
     }
     team->slot = slot;
     team->area = (struct stp_team_sync_area *)(internal->base + slots.offset + slot * AREA_STRIDE);
-    /* Peers may already post to the predefined teams; their memory is fresh. */
+    /* Peers may already post to the predefined teams, whose memory is fresh. */
     if (!team->predefined) memset(team->area, 0, sizeof(*team->area));
     team->doorbell = stp_ptr(&team->area->doorbell, team->plan.local_pes[0]);
     team->sync_epoch = team->node_epoch = team->sequence = team->n_chunked = 0;
@@ -157,11 +157,8 @@ void stp_coll_detach(struct stp_team *team)
 {
     const struct stp_team *here = team;
 
-    /*
-     * Pairs with the release store in stp_coll_attach(), which another team of this slot may
-     * have made.
-     */
-    if (team->slot < slots.n_slots) /* active sets have a team of the same slot meanwhile */
+    /* Pairs with the release store in stp_coll_attach(), perhaps of another team of this slot. */
+    if (team->slot < slots.n_slots) /* another team may have the slot now */
         __atomic_compare_exchange_n(&slots.teams[team->slot], &here, NULL, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
     stp_coll_hierarchy_free(team);
@@ -170,9 +167,9 @@ void stp_coll_detach(struct stp_team *team)
 }
 
 /*
- * The words that others send to this PE, as if collective n had sent all of them: what travels with
- * data are low bits, and a team may go without some words for as long as it likes. None is under
- * way, and none will be before this PE has come to the next sync.
+ * Sets the words that others send to this PE, as if collective n had sent all of them. Words that
+ * travel with data carry only low bits, and a team may go without some words for any time. No such
+ * word is under way, and none will be before this PE has come to the next sync.
  */
 static void raise_words(struct stp_team *team, uint64_t n)
 {
@@ -191,9 +188,9 @@ struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequen
     __atomic_store_n(&team->sequence, n + 1, __ATOMIC_RELAXED);
     if (n != 0 && n % COLL_RING == 0) {
         if (STP_UNLIKELY(n % COLL_RAISE == 0)) raise_words(team, n);
-        /* Every word is waited for by whom it is sent to: behind the sync none is under way. */
+        /* The receiver of a word waits for it, so no word is under way after the sync. */
         stp_coll_sync(team);
     }
-    *sequence = n + 1; /* never the zero of a fresh area */
+    *sequence = n + 1; /* never 0, the value in a fresh area */
     return &team->area->cells[n % COLL_RING];
 }
