@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives over active sets that move elements of SIZE bits. Spec 9.10.5 to 9.10.8. */
+/* Defines the active-set collectives that move elements of SIZE bits. Spec 9.10.5 to 9.10.8. */
 
 void STP_SIZED_FN(alltoall, )(void *dest, const void *source, size_t nelems, int PE_start,
                               int logPE_stride, int PE_size, long *pSync)

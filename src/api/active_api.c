@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives over active sets, deprecated since 1.5: each is the collective of the team that
- * stands behind the set and its pSync. pWrk is not used. Design: docs/design/active-sets.md.
+ * Defines the collectives over active sets, which are deprecated since OpenSHMEM 1.5. Each routine
+ * looks up the team that the library made for the set and its pSync, and runs that team's
+ * collective. pWrk is not used. Design: docs/design/active-sets.md.
  */
 #include "api/api.h"
 
-/* nreduce is an int here. */
+/* Converts nreduce, which is an int in these routines. Fatal if nreduce is negative. */
 static size_t api_nreduce(int nreduce, const char *fn)
 {
     if (STP_UNLIKELY(nreduce < 0)) stp_fatal(fn, "nreduce is %d: it is 0 or more", nreduce);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics: every type, and the names of before 1.4. Templates use the helpers of those above them.
+ * Defines the atomics of every type, also under the names of before 1.4. A template uses the
+ * helpers that the templates above it define.
  */
 #include "api/api.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics on one TYPE: the three shapes (fetching, not fetching, nonblocking) in which all of them
- * come, and the routines that float and double have too. Spec 9.7.
+ * Defines the helpers for the three forms of atomics on one TYPE (fetching, non-fetching and
+ * nonblocking), and the atomics that float and double have, too. Spec 9.7.
  */
 
-/* The out-of-line half of a fetching atomic. */
+/* Runs a fetching atomic out of line, and returns the fetched value. */
 static STP_COLD TYPE STP_LOCAL(amo_fetch_slow)(struct stp_ctx *ctx, enum stp_fabric_amo op,
                                                TYPE *dest, TYPE operand, TYPE compare, int pe,
                                                const char *fn)
@@ -16,7 +16,7 @@ static STP_COLD TYPE STP_LOCAL(amo_fetch_slow)(struct stp_ctx *ctx, enum stp_fab
     return result;
 }
 
-/* The same for the others; fetch: where a nonblocking one leaves the value, or NULL. */
+/* Runs any other atomic out of line. fetch is the buffer of a nonblocking result, or NULL. */
 static STP_COLD void STP_LOCAL(amo_post_slow)(struct stp_ctx *ctx, enum stp_fabric_amo op,
                                               TYPE *fetch, TYPE *dest, TYPE operand, TYPE compare,
                                               int pe, const char *fn)
@@ -33,8 +33,8 @@ STP_API_INLINE TYPE STP_LOCAL(amo_fetch)(struct stp_ctx *ctx, enum stp_fabric_am
 
     if (STP_LIKELY(there != NULL))
         /*
-         * Acquire, because the value is fetched: transport/cpu_amo.tmpl.h names what it pairs
-         * with.
+         * The order is acquire because the value is fetched. transport/cpu_amo.tmpl.h names the
+         * release that this acquire pairs with.
          */
         return STP_LOCAL(amo_apply)(there, op, operand, compare, __ATOMIC_ACQUIRE);
     return STP_LOCAL(amo_fetch_slow)(ctx, op, dest, operand, compare,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the typed bodies share: how a function of one type is named and published, and the checks
- * that come before the call of the one function behind it. A body is real C in a *.tmpl.h file;
- * a list in gen/ includes it once per type with NAME and TYPE defined (SIZE for sized routines).
- * Design: docs/design/api.md.
+ * Names and publishes the typed routines, and defines the checks that a routine makes before it
+ * calls the function that does the work. The body of a routine is plain C in a *.tmpl.h file. A
+ * list in gen/ includes that file once per type, with NAME and TYPE defined (SIZE for sized
+ * routines). Design: docs/design/api.md.
  */
 #ifndef STP_API_H
 #define STP_API_H
@@ -18,21 +18,21 @@
 #define STP_API_JOIN(a, b, c) STP_API_JOIN_(a, b, c)
 #define STP_API_PROFILED(name) STP_PROFILED(name)
 
-/* How names of routines begin; shmemx_ around the lists of types that the standard leaves out. */
+/* Prefix of routine names. It is shmemx_ while types that the standard leaves out are included. */
 #define STP_API_PREFIX shmem_
 
-/* The definition of shmem_NAME_op and of its context form; a helper that only this type has. */
+/* Names that define shmem_NAME_op and its context form, and the name of a helper for one type. */
 #define STP_FN(op) STP_API_JOIN(STP_API_JOIN(p, STP_API_PREFIX, ), NAME, _##op)
 #define STP_CTX_FN(op) STP_API_JOIN(pshmem_ctx_, NAME, _##op)
 #define STP_LOCAL(op) STP_API_JOIN(api_, NAME, _##op)
 
-/* Publish both, or the one without context: after the definition. */
+/* Publishes, after its definition, a routine alone (_ONE) or together with its context form. */
 #define STP_PUBLISH_ONE(op) STP_API_PROFILED(STP_API_JOIN(STP_API_PREFIX, NAME, _##op))
 #define STP_PUBLISH(op)                                                                            \
     STP_PUBLISH_ONE(op);                                                                           \
     STP_API_PROFILED(STP_API_JOIN(shmem_ctx_, NAME, _##op))
 
-/* The same for a routine whose name has OP between the two. */
+/* Names and publication of a routine whose name has OP between the arguments before and after. */
 #define STP_OP_FN(before, after) STP_API_JOIN(STP_FN(before), OP, after)
 #define STP_OP_CTX_FN(before, after) STP_API_JOIN(STP_CTX_FN(before), OP, after)
 #define STP_OP_PUBLISH_ONE(before, after)                                                          \
@@ -41,7 +41,7 @@
     STP_OP_PUBLISH_ONE(before, after);                                                             \
     STP_API_PROFILED(STP_API_JOIN(STP_API_JOIN(shmem_ctx_, NAME, _##before), OP, after))
 
-/* The same for routines that have a size in place of a type: op SIZE tail. */
+/* Names and publication of a routine named by a size instead of a type: op SIZE tail. */
 #define STP_SIZED_FN(op, tail) STP_API_JOIN(pshmem_##op, SIZE, tail)
 #define STP_SIZED_CTX_FN(op, tail) STP_API_JOIN(pshmem_ctx_##op, SIZE, tail)
 #define STP_SIZED_PUBLISH_ONE(op, tail) STP_API_PROFILED(STP_API_JOIN(shmem_##op, SIZE, tail))
@@ -49,14 +49,14 @@
     STP_SIZED_PUBLISH_ONE(op, tail);                                                               \
     STP_API_PROFILED(STP_API_JOIN(shmem_ctx_##op, SIZE, tail))
 
-/* Helpers of one caller each by type: the context's identity must reach the checks inside. */
+/* Forces inlining of a helper, so that its checks know which context the caller passes. */
 #define STP_API_INLINE static inline __attribute__((always_inline))
 
 /* ---- contexts and PEs ------------------------------------------------------- */
 
 /*
- * As stp_ctx_pe(), inlined. Where the compiler sees that the context is the default one, whose
- * numbers are those of the world, only the range check is left.
+ * Returns the same as stp_ctx_pe(), inlined. If the compiler sees that the context is the default
+ * one, only the range check is left, because PE numbers on that context are world numbers.
  */
 STP_API_INLINE int stp_api_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 {
@@ -66,8 +66,9 @@ STP_API_INLINE int stp_api_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 }
 
 /*
- * The same in two steps, around a look with stp_ptr_inline(), which no number out of range passes:
- * on the default context the check is left to the miss.
+ * The next two functions do the work of stp_api_pe() before and after a call of stp_ptr_inline().
+ * On the default context only the second one checks the range, because stp_ptr_inline() returns
+ * NULL for a PE number out of range.
  */
 STP_API_INLINE int stp_api_pe_look(const struct stp_ctx *ctx, int pe, const char *fn)
 {
@@ -81,7 +82,7 @@ STP_API_INLINE int stp_api_pe_miss(const struct stp_ctx *ctx, int world_pe, cons
 
 /* ---- remote memory access ---------------------------------------------------- */
 
-/* nelems elements of size bytes: what put, get and their relatives of every type come down to. */
+/* The puts and gets of every type call these functions with nelems elements of size bytes. */
 
 STP_API_INLINE void stp_api_put(struct stp_ctx *ctx, void *dest, const void *source, size_t nelems,
                                 size_t size, int pe, const char *fn)
@@ -144,7 +145,7 @@ STP_API_INLINE void stp_api_put_signal(struct stp_ctx *ctx, void *dest, const vo
                    stp_api_pe(ctx, pe, fn), fn);
 }
 
-/* nblocks blocks of bsize elements of size bytes. Spec 1.6, 9.6.1.4, 9.6.1.8. */
+/* Transfers nblocks blocks of bsize elements of size bytes. Spec 1.6, 9.6.1.4, 9.6.1.8. */
 
 STP_API_INLINE void stp_api_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
                                  ptrdiff_t sst, size_t bsize, size_t nblocks, size_t size, int pe,
@@ -162,7 +163,7 @@ STP_API_INLINE void stp_api_iget(struct stp_ctx *ctx, void *dest, const void *so
 
 /* ---- waits ---------------------------------------------------------------- */
 
-/* SHMEM_CHECK=1: what is waited for or tested is nelems symmetric elements of size bytes. */
+/* With SHMEM_CHECK=1, checks that vars holds nelems symmetric elements of size bytes. */
 static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t size, const char *fn,
                                       const char *argument)
 {
@@ -171,8 +172,8 @@ static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t si
 }
 
 /*
- * Show what a wait of a typed routine waits for: element i of nelems, SIZE_MAX: any of them; value:
- * that of all, or of that element.
+ * Publishes the subject of a typed routine's wait. i is the index of the element, or SIZE_MAX for
+ * any of the nelems elements. value is compared with that element or with all elements.
  */
 #define STP_WAIT_SHOW_VARS(fn, vars, nelems, i, wanted, value)                                     \
     stp_wait_publish_subject(&(struct stp_wait_subject){STP_WAIT_VARS, fn, vars, -1, nelems, i,    \
@@ -182,28 +183,27 @@ static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t si
 /* ---- searches ------------------------------------------------------------------- */
 
 /*
- * A walk round an array, by the calls of one routine that search it for any element. Such calls
- * must in the end find each element that holds. One after the other they share a round, in which no
- * element is found twice; and a round starts anywhere, so that also of calls that get only some
- * turns of a round (of a round that others share, or that was forgotten for those of other arrays)
- * each may find every element. Per thread.
+ * A round: a walk over an array by the calls of one "any" routine, which search the array for an
+ * element that satisfies the comparison. Consecutive calls share a round, in which no element is
+ * found twice. A round starts at a random element, so that every such element is found in the end,
+ * even if a caller gets only some calls of each round. That happens when another caller shares the
+ * round, or when the thread forgets the round because it searches many other arrays. Rounds are per
+ * thread.
  */
 struct stp_wait_any_search {
     const void *ivars;
     const int *status;
     const char *fn;
     size_t nelems;
-    size_t next; /* element to look at */
-    size_t left; /* elements before the round is over */
+    size_t next; /* index of the element to check next */
+    size_t left; /* number of elements left in the round */
 };
 
-/*
- * The round of these arguments in this thread, perhaps a new one. Valid until the next such call.
- */
+/* Returns this thread's round for these arguments, perhaps a new one. Valid until the next call. */
 struct stp_wait_any_search *stp_wait_any_search(const void *ivars, size_t nelems, const int *status,
                                                 const char *fn);
 
-/* Start another round. */
+/* Starts a new round at a random element. */
 void stp_wait_any_round_at_random(struct stp_wait_any_search *round);
 
 #endif /* STP_API_H */

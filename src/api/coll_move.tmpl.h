@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives that move elements as team_coll_api.c says. Spec 9.10.5 to 9.10.8. */
+/* Defines the collectives that move elements of type ELEM. Spec 9.10.5 to 9.10.8. */
 
 int COLL_FN(alltoall)(shmem_team_t team, ELEM *dest, const ELEM *source, size_t nelems)
 {

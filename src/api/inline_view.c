@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What programs see that inline small operations: the beginning of the window, by a pointer, so
- * that the window itself stays hidden and costs the library no load. Design: docs/design/api.md.
+ * Exports the fields of the window that programs with inlined small operations read. They are the
+ * beginning of the window and are exported through a pointer, so that the window itself stays
+ * hidden and the library needs no load to reach it. Design: docs/design/api.md.
  */
 #include "rma/rma.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * put and get, blocking and not, and put-with-signal, of elements as rma_typed_and_sized.c says.
- * Spec 9.6, 9.8.
+ * Defines put and get, blocking and nonblocking, and put-with-signal for elements of type ELEM,
+ * which rma_typed_and_sized.c sets. Spec 9.6, 9.8.
  */
 
 void RMA_FN(put, )(ELEM *dest, const ELEM *source, size_t nelems, int pe)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p and g for one TYPE. Spec 9.6. */
+/* Defines p and g for one TYPE. Spec 9.6. */
 
-/* Only here do the values need addresses. */
+/* Stores the value out of line. Only the out-of-line halves of p and g need a value's address. */
 static STP_COLD void STP_LOCAL(p_slow)(struct stp_ctx *ctx, TYPE *dest, TYPE value, int world_pe,
                                        const char *fn)
 {
@@ -17,7 +17,7 @@ static STP_COLD TYPE STP_LOCAL(g_slow)(struct stp_ctx *ctx, const TYPE *source, 
     return value;
 }
 
-/* A store of TYPE that the compiler may neither split nor drop. */
+/* Stores one TYPE with an access that the compiler may neither split nor drop. */
 STP_API_INLINE void STP_LOCAL(p)(struct stp_ctx *ctx, TYPE *dest, TYPE value, int pe,
                                  const char *fn)
 {

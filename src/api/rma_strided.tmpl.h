@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * put and get at strides, of elements as rma_typed_and_sized.c says, and of blocks of them. Spec
- * 9.6.
+ * Defines put and get at strides, of elements and of blocks of elements of type ELEM, which
+ * rma_typed_and_sized.c sets. Spec 9.6.
  */
 
 void RMA_FN(iput, )(ELEM *dest, const ELEM *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Remote memory access and put-with-signal: every type, every size, bytes.
+ * Defines remote memory access and put-with-signal for every type, every size, and bytes.
  *
- * The templates of blocks and strides define routines of elements of type ELEM and ELEM_SIZE bytes.
- * RMA_FN(op, tail) is the name of one, RMA_CTX_FN(op, tail) that of its context form.
+ * The contiguous and the strided template define routines for elements of type ELEM and ELEM_SIZE
+ * bytes. RMA_FN(op, tail) is the name of a routine, and RMA_CTX_FN(op, tail) that of its context
+ * form.
  */
 #include "api/api.h"
 

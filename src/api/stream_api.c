@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies of bytes, and sums of every type, in the order of streams. Copies of elements are inline
- * in shmemx_stream.h.
+ * Defines copies of bytes, and sums of every type, in the order of a stream. Copies of elements are
+ * inline functions in shmemx_stream.h.
  */
 #include "gpu/stream_engine.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Team collectives: every type, bytes, the reductions and the scans.
+ * Defines the team collectives for every type and for bytes, with the reductions and scans.
  *
- * The template of those that move elements defines routines of elements of type ELEM and ELEM_SIZE
- * bytes. COLL_FN(op) is the name of one.
+ * The template of the collectives that move data defines routines for elements of type ELEM and
+ * ELEM_SIZE bytes. COLL_FN(op) is the name of a routine.
  */
 #include "api/api.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The out-of-line half of api.h: where searches start.
- */
+/* Chooses the element at which a search starts (the out-of-line half of api.h). */
 #include "api/api.h"
 
 /* ---- where searches start ---------------------------------------------------- */
@@ -13,7 +11,7 @@ static _Thread_local struct {
     uint64_t random;
 } api_search;
 
-/* The last step of splitmix64. */
+/* Mixes the bits of x by the last step of splitmix64. */
 static uint64_t api_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

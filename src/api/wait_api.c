@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Point-to-point synchronisation: every type, arrays, and the names of before 1.4.
- * Templates use the helpers of those above them.
+ * Defines point-to-point synchronization on every type and on arrays, also under the names of
+ * before 1.4. A template uses the helpers that the templates above it define.
  */
 #include "api/api.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting for, and testing, arrays of TYPE. Spec 9.11.2 to 9.11.7, 9.11.9 to 9.11.14.
+ * Defines waits and tests on arrays of TYPE. Spec 9.11.2 to 9.11.7, 9.11.9 to 9.11.14.
  *
- * Forms with one value and with a vector of them share their code: element i compares with
- * values[i * step], and step is 0 where there is one value. Marked elements are left out.
+ * Forms with one value and forms with a vector of values share their code. Element i is compared
+ * with values[i * step], and step is 0 if there is only one value. Elements that status marks are
+ * left out.
  */
 
 static bool STP_LOCAL(many_holds)(const TYPE *ivars, size_t i, unsigned wanted, const TYPE *values,
@@ -12,7 +13,7 @@ static bool STP_LOCAL(many_holds)(const TYPE *ivars, size_t i, unsigned wanted, 
     return STP_LOCAL(holds)(&ivars[i], wanted, values[i * step]);
 }
 
-/* As stp_cmp_outcomes(), with a check of the array. */
+/* Returns the same as stp_cmp_outcomes(), after a check of the array. */
 static unsigned STP_LOCAL(many_outcomes)(const TYPE *ivars, size_t nelems, int cmp, const char *fn)
 {
     stp_api_check_vars(ivars, nelems, sizeof(*ivars), fn, "ivars");
@@ -49,8 +50,8 @@ static int STP_LOCAL(test_all)(const TYPE *ivars, size_t nelems, const int *stat
 }
 
 /*
- * Index of an element that holds, SIZE_MAX when none does: from what is left of the round, else
- * from a new one. *open: some element is not marked.
+ * Returns the index of an element that satisfies the comparison, or SIZE_MAX if there is none.
+ * Searches the rest of the round first, then a new round. Sets *open if some element is not marked.
  */
 static size_t STP_LOCAL(find)(struct stp_wait_any_search *round, unsigned wanted,
                               const TYPE *values, size_t step, bool *open)
@@ -103,7 +104,9 @@ static size_t STP_LOCAL(test_any)(const TYPE *ivars, size_t nelems, const int *s
     return found;
 }
 
-/* Number of elements that hold, their indices in indices. *open: some element is not marked. */
+/*
+ * Stores the indices of the satisfying elements, returns their number, and sets *open like find().
+ */
 static size_t STP_LOCAL(collect)(const TYPE *ivars, size_t nelems, size_t *indices,
                                  const int *status, unsigned wanted, const TYPE *values,
                                  size_t step, bool *open)

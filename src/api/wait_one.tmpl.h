@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting for, and testing, one element of TYPE. Spec 9.11.1, 9.11.8. */
+/* Defines the wait for and the test of one element of TYPE. Spec 9.11.1, 9.11.8. */
 
 /*
- * True when *ivar compares with value in one of the wanted ways; see stp_cmp_outcomes(). Acquire:
- * pairs with the release before the update, be it a signal, a fence, a quiet or a barrier.
+ * Returns true if *ivar compares with value in one of the wanted ways; see stp_cmp_outcomes(). The
+ * acquire pairs with the release before the update: a signal, a fence, a quiet or a barrier.
  */
 static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE value)
 {
@@ -12,7 +12,7 @@ static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE valu
 
     if (STP_LIKELY(!stp_win.devices)) {
         /*
-         * Pairs with the fence of shmem_fence() or shmem_quiet(), or the release store of a
+         * Pairs with the fence in shmem_fence() or shmem_quiet(), or with the release store of a
          * signal, before ivar was stored.
          */
         now = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);
@@ -20,11 +20,11 @@ static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE valu
     }
     stp_load_slow(&now, ivar, sizeof(now));
     so = wanted >> (1 - (now < value) + (now > value)) & 1;
-    if (so) stp_remote_flush(); /* of the data, not at each look */
+    if (so) stp_remote_flush(); /* once the data is there, not at each poll */
     return so;
 }
 
-/* The half of a wait that misses. */
+/* Waits until *ivar satisfies the comparison. Called after the first check has failed. */
 static __attribute__((noinline)) void STP_LOCAL(wait)(const TYPE *ivar, unsigned wanted, TYPE value,
                                                       const char *fn)
 {
