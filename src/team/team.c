@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Teams: sets of PEs held as a stride or a table, their life, and the questions one may ask
- * them. Splits are in split.c. Design: docs/design/teams.md.
+ * Makes and destroys teams, which are sets of PEs held as a stride or a table, and answers queries
+ * about them. Splits are in split.c. Design: docs/design/teams.md.
  */
 #include "team_lifecycle.h"
 
@@ -23,7 +23,7 @@ static void team_set_members(struct stp_team *team, const struct stp_team_member
         if (team->table[rank] <= team->table[rank - 1]) team->ascending = false;
 }
 
-/* Where to look for a slot: behind those that other threads were quicker to take. */
+/* Returns a free slot not below *arg, which is after the slots that other threads took first. */
 static size_t team_find_slot(size_t from, void *arg)
 {
     size_t floor = *(const size_t *)arg;
@@ -34,8 +34,8 @@ static size_t team_find_slot(size_t from, void *arg)
 enum placed { PLACED, LOST_SLOT, NO_MEMORY };
 
 /*
- * Take a slot that was free everywhere a moment ago, with the team's area in it. PEs that will be
- * no members (team is NULL) hold it too until all are sure.
+ * Takes a slot that was free everywhere a moment ago, with the team's area in it. PEs that will not
+ * be members (team is NULL) hold the slot, too, until all PEs are sure.
  */
 static enum placed team_try_slot(struct stp_team *parent, struct stp_team *team, size_t slot)
 {
@@ -54,8 +54,8 @@ static enum placed team_try_slot(struct stp_team *parent, struct stp_team *team,
 }
 
 /*
- * A slot that is free on all PEs of the parent, taken, and the new team's area in it. Threads may
- * split different parents at once. Returns 0 or 1, the same on all.
+ * Takes a slot that is free on all PEs of the parent, with the new team's area in it. Threads may
+ * split different parents at once. Returns 0 or 1, the same on all PEs.
  */
 static int team_find_area(struct stp_team *parent, struct stp_team *team)
 {
@@ -79,8 +79,8 @@ static int team_find_area(struct stp_team *parent, struct stp_team *team)
 }
 
 /*
- * Agreements over the parent: is all well everywhere; which slot is free, and is every area ready.
- * After the last one the team may be used by all at once.
+ * The PEs of the parent agree whether all is well everywhere, which slot is free, and whether every
+ * area is ready. After the last agreement all members may use the team at once.
  */
 int stp_team_create(struct stp_team *parent, const struct stp_team_members *members, int rc,
                     struct stp_space *space, struct stp_team **out)
@@ -96,7 +96,7 @@ int stp_team_create(struct stp_team *parent, const struct stp_team_members *memb
     stp_coll_agree(parent, &bad, 1);
     if (bad || team_find_area(parent, team) != 0) {
         if (team != NULL) {
-            team->table = NULL; /* the caller's again */
+            team->table = NULL; /* the caller owns it again */
             stp_team_struct_free(team);
         }
         return 1;
@@ -116,7 +116,7 @@ static void team_free(struct stp_team *team)
 void stp_team_destroy(struct stp_team *team)
 {
     stp_ctx_destroy_all(team);
-    /* No message of this PE is under way; then everybody is through with the last collective. */
+    /* Complete this PE's messages first; the last sync then shows that no collective is running. */
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
     stp_team_last_sync(team);
@@ -124,7 +124,7 @@ void stp_team_destroy(struct stp_team *team)
     team_free(team);
 }
 
-/* The predefined teams need no agreement: slots 0 and 1. */
+/* Makes a predefined team. Its slot is 0 or 1, so it needs no agreement. */
 static struct stp_team *team_predefine(const struct stp_team_members *members, size_t slot)
 {
     struct stp_team *team = stp_team_struct_alloc();
@@ -133,7 +133,8 @@ static struct stp_team *team_predefine(const struct stp_team_members *members, s
     team_set_members(team, members);
     team->predefined = true;
     team->space = stp_space_at(STP_SPACE_HEAP);
-    team->handle = (shmem_team_t)(slot + (uintptr_t)SHMEM_TEAM_WORLD); /* slots 0 and 1 */
+    /* The handles are constants in the order of the slots. */
+    team->handle = (shmem_team_t)(slot + (uintptr_t)SHMEM_TEAM_WORLD);
     (void)stp_coll_take_slot(slot);
     stp_coll_slot_decided();
     if (stp_coll_attach(team, slot) != 0)
@@ -167,7 +168,7 @@ void stp_team_destroy_ctxs(void)
     stp_ctx_destroy_all(stp_team_shared);
 }
 
-/* User teams are destroyed too; every PE does so alone, behind the last barrier. */
+/* Destroys all teams, also those of users. Every PE does so alone, after the last barrier. */
 void stp_team_fini(void)
 {
     struct stp_team *team;
