@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is said of wrong arguments that any routine may get. */
+/* Reports the wrong arguments that any routine may get. */
 #include "argument_errors.h"
 
 #include "job_state.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks of arguments that many routines share, and what they say. fn is the public routine's name.
+ * Checks of arguments that many routines share, and their messages. fn is the public routine's
+ * name.
  */
 #ifndef STP_ARGUMENT_ERRORS_H
 #define STP_ARGUMENT_ERRORS_H
@@ -14,18 +15,18 @@ _Noreturn void stp_fatal_null(const char *fn, const char *argument) STP_COLD;
 _Noreturn void stp_fatal_overflow(const char *fn, size_t nelems, size_t size) STP_COLD;
 
 /*
- * For a wrong argument of a shmemx_ routine, before anything is changed: logs that the argument is
- * what it is not to be, and returns 1 for the routine to return.
+ * Logs, before anything is changed, that an argument of a shmemx_ routine is wrong, in the form
+ * "argument is what". Returns 1, for the routine to return.
  */
 int stp_reject(const char *fn, const char *argument, const char *what) STP_COLD;
 
-/* An argument that is looked at or written to. */
+/* Ends the job if a pointer that the routine reads or writes through is NULL. */
 static inline void stp_check_given(const void *pointer, const char *fn, const char *argument)
 {
     if (STP_UNLIKELY(pointer == NULL)) stp_fatal_null(fn, argument);
 }
 
-/* nelems * size, fatal when it does not fit. */
+/* Returns nelems * size. Fatal if the product does not fit. */
 static inline size_t stp_bytes(size_t nelems, size_t size, const char *fn)
 {
     size_t nbytes;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What is known of a device, as programs and reports are told. Design: docs/design/spaces.md.
- */
+/* Collects the facts about a device for programs and reports. Design: docs/design/spaces.md. */
 #include "device_info_query.h"
 
 #include "job_state.h"
@@ -12,14 +10,14 @@
 _Static_assert(SHMEMX_DEVICE_PAGES == STP_DEVICE_PAGES, "as many sizes");
 _Static_assert(SHMEMX_BYTES_UNKNOWN == SIZE_MAX, "one value for what is not known");
 
-/* The NUMA node of what the fabric goes by: an RDMA device, or an interface. -1: unknown. */
+/* Returns the NUMA node of the fabric's RDMA device or network interface, or -1 if unknown. */
 static int devices_nic_node(void)
 {
     static const char *const classes[] = {"infiniband", "net"};
     int length, node;
 
     if (stp_references() == 0 || !stp_rt.has_fabric || stp_rt.fabric.domain == NULL) return -1;
-    length = (int)strcspn(stp_rt.fabric.domain, "-"); /* "mlx5_0-xrc": behind it is how */
+    length = (int)strcspn(stp_rt.fabric.domain, "-"); /* length of mlx5_0 in "mlx5_0-xrc" */
     for (size_t i = 0; i < STP_COUNT(classes); i++) {
         char path[160], line[32];
 

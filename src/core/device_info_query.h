@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Facts about the devices that spaces can be made on. */
+/* Facts about the devices on which spaces can be made. */
 #ifndef STP_DEVICE_INFO_QUERY_H
 #define STP_DEVICE_INFO_QUERY_H
 
@@ -7,8 +7,8 @@
 #include "spaces/kinds.h"
 
 /*
- * What is known of device i of a kind, in a structure of this library's size: 0, or 1 when there is
- * none. While kinds are started: in a job they are.
+ * Fills info, of this library's size, with the facts about device i of a kind. Returns 0, or 1 if
+ * the device does not exist. Kinds must be started, as they are in a job.
  */
 int stp_device_query(const struct stp_kind *kind, int i, shmemx_device_info_t *info);
 

@@ -14,47 +14,47 @@
 #include "spaces/space_registry.h"
 #include "transport/transport.h"
 
-/* Every public name X is defined as pX; X is its weak alias, for profilers to replace. */
+/* Defines the public name X as a weak alias of pX, so that profilers can replace X. */
 #define STP_PROFILED(name)                                                                         \
     extern __typeof__(p##name) name __attribute__((weak, alias("p" #name), visibility("default")))
 
-/* Written in init and finalize only. */
+/* State of the job, written in init and finalize only, except remote_flush. */
 struct stp_runtime {
     int pe;
     int n_pes;
-    bool has_fabric;  /* fabric below is open */
-    bool check;       /* SHMEM_CHECK=1 */
-    bool ident_addr;  /* all windows of the job have the same base */
-    int references;   /* stp_references(); changed by init and finalize alone */
-    int thread_level; /* stp_thread_level(); likewise */
-    bool stopping;    /* in the last finalize; other threads may look */
-    int epoch;        /* how often the library was started in this process */
-    int host_pes;     /* PEs on this host, whatever SHMEM_NODE says of how they talk */
-    int host_cores;   /* cores that they may use together; 0: not known yet */
+    bool has_fabric;  /* whether fabric below is open */
+    bool check;       /* whether SHMEM_CHECK is 1 */
+    bool ident_addr;  /* whether all windows of the job have the same base */
+    int references;   /* value of stp_references() */
+    int thread_level; /* value of stp_thread_level() */
+    bool stopping;    /* whether the last finalize runs; read by all threads */
+    int epoch;        /* number of starts of the library in this process */
+    int host_pes;     /* number of PEs on this host, whatever SHMEM_NODE is */
+    int host_cores;   /* cores that the host's PEs may use together; 0 if unknown */
     int n_nodes;      /* groups of PEs that reach each other by load and store */
     uint64_t job_key, job_token;
-    bool remote_flush; /* adapters of peers write to device memory of this PE */
+    bool remote_flush; /* whether peers' adapters write to device memory here */
     struct stp_fabric fabric;
-    pthread_mutex_t lock; /* lists of teams, contexts and spaces */
+    pthread_mutex_t lock; /* guards the lists of teams, contexts and spaces */
 };
 
 extern struct stp_runtime stp_rt;
 
-/* Inits not yet finalized; other threads may be at either. */
+/* Returns the number of inits not yet finalized. Other threads may be in init or finalize. */
 static inline int stp_references(void)
 {
     /* Pairs with the stores in init, finalize and exit (src/runtime.c). */
     return __atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST);
 }
 
-/* SHMEM_THREAD_..., which a later init may raise. */
+/* Returns the thread level, SHMEM_THREAD_..., which a later init may raise. */
 static inline int stp_thread_level(void)
 {
     /* Pairs with the store in shmem_init_thread(). */
     return __atomic_load_n(&stp_rt.thread_level, __ATOMIC_SEQ_CST);
 }
 
-/* Fatal unless the library is initialised. */
+/* Ends the job unless the library is initialized. */
 void stp_check_live(const char *fn);
 
 #endif /* STP_JOB_STATE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the handle of a space means, and what names it has. Nothing here communicates.
- * Design: docs/design/spaces.md.
+ * Maps the handles of spaces to spaces, and names device types. Nothing here communicates. Design:
+ * docs/design/spaces.md.
  */
 #include "team_and_space_handles.h"
 
@@ -15,7 +15,7 @@ STP_KINDS(TYPE_CHECK)
 
 static const char *const space_type_names[STP_N_DEVICE_TYPES] = {STP_KINDS(TYPE_NAME)};
 
-/* The spaces of SHMEM_ENABLE_<KIND> by device type; NULL where there is none here. */
+/* Spaces of SHMEM_ENABLE_<KIND> by device type. NULL if this PE has no such space. */
 static struct stp_space *space_of_env[STP_N_DEVICE_TYPES];
 
 const char *stp_space_type_name(int type)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Team structures: where they are kept, what a handle means, who is a member. Nothing here
+ * Keeps the structures of teams, maps handles to teams, and finds the ranks of PEs. Nothing here
  * communicates. Design: docs/design/teams.md.
  */
 #include "team_and_space_handles.h"
@@ -12,7 +12,7 @@
 
 #define POOL_CHUNK 64
 
-/* Structures come from a pool that is never unmapped: a stale handle is told from a live one. */
+/* Structures come from a pool that is never unmapped, so that stale handles are recognized. */
 struct pool_chunk {
     struct pool_chunk *next;
     struct stp_team teams[POOL_CHUNK];
@@ -20,9 +20,9 @@ struct pool_chunk {
 
 static struct {
     struct pool_chunk *chunks;
-    struct stp_team *free; /* by next */
-    struct stp_team *live; /* all but the predefined */
-} pool;                    /* guarded by stp_rt.lock */
+    struct stp_team *free; /* free structures, linked by next */
+    struct stp_team *live; /* live teams except the predefined ones */
+} pool;                    /* pool of team structures, guarded by stp_rt.lock */
 
 struct stp_team *stp_team_world, *stp_team_shared;
 
