@@ -44,6 +44,12 @@ void stp_log_identify(int pe, int level);
 void stp_log(int level, const char *fmt, ...) STP_PRINTF(2, 3);
 
 /*
+ * Public routine that this thread executes, or NULL. stp_log() prints it before an error or a
+ * warning that does not begin with it.
+ */
+extern _Thread_local const char *stp_log_routine;
+
+/*
  * Prints "steppe: pe 3 (host): <routine>: <text>" and ends the whole job with status 1 through the
  * hook of stp_fatal_hook(), or by exit(1) if no hook is set. routine may be NULL; the leading "p"
  * of a profiling name is not printed. After the line, the process that is the PE flushes the output

@@ -32,6 +32,7 @@
 #define PE_UNKNOWN INT_MIN /* value of pe before the first stp_log_identify() */
 
 int stp_log_level = STP_LOG_WARN;
+_Thread_local const char *stp_log_routine;
 
 static struct {
     int pe;
@@ -162,17 +163,34 @@ void stp_log_identify(int pe, int level)
     stp_log_level = level;
 }
 
+/* Inserts the public routine that this thread executes, unless the text at start names it. */
+static void line_insert_routine(struct line *line, size_t start)
+{
+    size_t len = stp_log_routine != NULL ? strlen(stp_log_routine) : 0;
+    char *text = line->text + start;
+
+    if (len == 0 || strncmp(text, stp_log_routine, len) == 0) return;
+    if (line->len + len + 2 >= sizeof(line->text) - 1) return;
+    memmove(text + len + 2, text, line->len - start);
+    memcpy(text, stp_log_routine, len);
+    memcpy(text + len, ": ", 2);
+    line->len += len + 2;
+}
+
 void stp_log(int level, const char *fmt, ...)
 {
     struct line line;
     va_list args;
     int saved = errno;
+    size_t start;
 
     if (level > stp_log_level) return;
     line_begin(&line);
+    start = line.len;
     va_start(args, fmt);
     line_vadd(&line, fmt, args);
     va_end(args);
+    if (level <= STP_LOG_WARN) line_insert_routine(&line, start);
     line_write(&line);
     errno = saved;
 }

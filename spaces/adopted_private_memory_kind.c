@@ -43,8 +43,8 @@ static bool private_check_mapping(const struct stp_mapping *mapping, void *arg)
     else if ((mapping->prot & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
         snprintf(look->why, sizeof(look->why), "%#lx cannot be read and written",
                  (unsigned long)look->at);
-    else if (look->shared && (!mapping->shared || at != look->file_at ||
-                              (mapping->dev == look->st.st_dev && mapping->ino != look->st.st_ino)))
+    else if (look->shared &&
+             (!mapping->shared || at != look->file_at || mapping->ino != look->st.st_ino))
         snprintf(look->why, sizeof(look->why),
                  "at %#lx is no shared mapping of the descriptor from byte %llu on",
                  (unsigned long)look->at, (unsigned long long)look->file_at);

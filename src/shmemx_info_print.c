@@ -123,17 +123,24 @@ static bool info_wants(const char *list, const char *name)
     return list != NULL ? stp_words_have(list, name) : !info_costly(name);
 }
 
-/* Number of names in the list that are sections' names; *n_names: of all. */
-static size_t info_count(const char *list, size_t *n_names)
+/* Returns false, and logs the name, if the comma-separated list has one that is no section's. */
+static bool info_names_known(const char *list)
 {
-    size_t known = 0;
+    for (const char *at = list, *end; at != NULL; at = *end == ',' ? end + 1 : NULL) {
+        bool known = false;
 
-    *n_names = 1;
-    for (const char *at = list; *at != '\0'; at++)
-        *n_names += *at == ',';
-    for (size_t i = 0; i < STP_COUNT(info_sections); i++)
-        known += info_wants(list, info_sections[i].name);
-    return known;
+        at += strspn(at, " ");
+        end = at + strcspn(at, ",");
+        for (size_t i = 0; i < STP_COUNT(info_sections) && !known; i++)
+            known = strlen(info_sections[i].name) == (size_t)(end - at) &&
+                    strncmp(info_sections[i].name, at, (size_t)(end - at)) == 0;
+        if (known) continue;
+        stp_error("shmemx_info_print: section has \"%.*s\", which is no section (oshinfo --help "
+                  "lists them)",
+                  (int)(end - at), at);
+        return false;
+    }
+    return true;
 }
 
 /* Print the sections that the list names. 0 or -errno. */
@@ -169,10 +176,8 @@ static int info_print_doctor(int fd, const char *section, bool json)
 
 int pshmemx_info_print(int fd, const char *section, int json)
 {
-    size_t n_names;
-
     if (stp_references() == 0) stp_env_load();
-    if (section != NULL && info_count(section, &n_names) != n_names) return EINVAL;
+    if (!info_names_known(section)) return EINVAL;
     if (info_wants(section, "doctor") || info_wants(section, "doctor-verbose"))
         return -info_print_doctor(fd, section, json != 0);
     return -info_print(fd, section, json != 0);

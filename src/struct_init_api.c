@@ -34,10 +34,10 @@ static int struct_init(void *mine, const void *full, size_t full_bytes, size_t m
     STP_PROFILED(NAME)
 
 STRUCT_INIT(shmemx_space_attr_init, shmemx_space_attr_t, attr, SHMEMX_SPACE_ATTR_INITIALIZER,
-            sizeof(size_t));
+            STP_SPACE_ATTR_MIN);
 STRUCT_INIT(shmemx_space_info_init, shmemx_space_info_t, info, SHMEMX_SPACE_INFO_INITIALIZER,
             STP_SPACE_INFO_MIN);
 STRUCT_INIT(shmemx_device_info_init, shmemx_device_info_t, info, SHMEMX_DEVICE_INFO_INITIALIZER,
             sizeof(size_t));
 STRUCT_INIT(shmemx_device_options_init, shmemx_device_options_t, options,
-            SHMEMX_DEVICE_OPTIONS_INITIALIZER, sizeof(size_t));
+            SHMEMX_DEVICE_OPTIONS_INITIALIZER, STP_DEVICE_OPTIONS_MIN);

@@ -119,7 +119,7 @@ int main(int argc, char **argv)
         job = job || strcmp(argv[i], "spaces") == 0;
     rc = job ? print_as_job(list, json, &quiet) : shmemx_info_print(STDOUT_FILENO, list, json);
     if (rc == EINVAL && !quiet)
-        fprintf(stderr, "oshinfo: no such section in \"%s\"\n%s", list, usage_text);
+        fputs(usage_text, stderr); /* the library has named the section */
     else if (rc != 0 && rc != ENODEV && !quiet)
         fprintf(stderr, "oshinfo: %s\n", strerror(rc));
     free(list);

@@ -258,7 +258,9 @@ static int table_check_shape(const struct fam_pool *pool, const struct fam_entry
     stp_error("fam space '%s' in %s has %u PEs of %s, this job wants %u of %s%s", entry->name,
               pool->where, entry->n_parts, stp_size_exact(entry->nbytes, theirs), shape->n_parts,
               stp_size_exact(shape->nbytes, ours),
-              entry->nbytes == shape->nbytes ? ": attr->reshape makes more parts" : "");
+              entry->nbytes == shape->nbytes
+                  ? ": SHMEMX_SPACE_RESHAPE in attr->flags makes more parts"
+                  : "");
     return -EINVAL;
 }
 

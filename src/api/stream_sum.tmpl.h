@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sums of one TYPE in the order of a stream. */
+/* Defines the sum of one TYPE in the order of a stream. */
 
 int STP_FN(sum_reduce_on_stream)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce,
                                  void *stream)
 {
-    return stp_stream_reduce(stp_team_check(team, __func__), STP_SUM, STP_DTYPE(TYPE), dest, source,
-                             nreduce, stream, __func__);
+    return stp_stream_reduce(team, STP_SUM, STP_DTYPE(TYPE), dest, source, nreduce, stream,
+                             __func__);
 }
 STP_PUBLISH_ONE(sum_reduce_on_stream);

@@ -13,6 +13,25 @@ bool stp_struct_known(size_t nbytes, size_t min_bytes, size_t max_bytes, const c
     return false;
 }
 
+bool stp_struct_read(void *full, size_t full_bytes, const void *given, size_t min_bytes,
+                     const char *argument, const char *initializer, const char *fn)
+{
+    const unsigned char *bytes = given;
+    size_t nbytes;
+
+    memcpy(&nbytes, given, sizeof(nbytes));
+    if (!stp_struct_known(nbytes, min_bytes, STP_STRUCT_MAX, argument, initializer, fn))
+        return false;
+    for (size_t i = full_bytes; i < nbytes; i++) {
+        if (bytes[i] == 0) continue;
+        stp_error("%s: %s->struct_size is %zu, and byte %zu is set: this library knows %zu bytes",
+                  stp_public_name(fn), argument, nbytes, i, full_bytes);
+        return false;
+    }
+    memcpy(full, given, nbytes < full_bytes ? nbytes : full_bytes);
+    return true;
+}
+
 void stp_struct_copy_versioned(void *to, size_t nbytes, const void *full, size_t full_bytes)
 {
     memcpy(to, full, nbytes < full_bytes ? nbytes : full_bytes);

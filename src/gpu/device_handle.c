@@ -28,15 +28,20 @@ static bool options_read(const shmemx_device_options_t *given, shmemx_device_opt
 
     *options = defaults;
     if (given == NULL) return true;
-    if (!stp_struct_known(given->struct_size, sizeof(given->struct_size), sizeof(*options),
-                          "options", "DEVICE_OPTIONS", "shmemx_device_handle_create"))
+    if (!stp_struct_read(options, sizeof(*options), given, STP_DEVICE_OPTIONS_MIN, "options",
+                         "DEVICE_OPTIONS", "shmemx_device_handle_create"))
         return false;
-    memcpy(options, given, given->struct_size); /* a program of an older header has fewer fields */
     if (options->kind != SHMEM_DEVICE_CPU && options->kind != SHMEM_DEVICE_GPU) {
         stp_error(
             "shmemx_device_handle_create: options->kind is %d: it is SHMEM_DEVICE_CPU (%d) or "
             "SHMEM_DEVICE_GPU (%d)",
             options->kind, SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU);
+        return false;
+    }
+    if (options->kind == SHMEM_DEVICE_CPU && options->device != -1) {
+        stp_error("shmemx_device_handle_create: options->device is %d, and kind SHMEM_DEVICE_CPU "
+                  "has no devices: pass -1",
+                  options->device);
         return false;
     }
     if (options->n_rings >= 1 && options->n_rings <= RINGS_MAX && options->n_slots >= SLOTS_MIN &&
@@ -65,18 +70,28 @@ static bool options_find_gpu(const shmemx_device_options_t *options, struct stp_
 static bool options_agree(struct stp_team *team, const shmemx_device_options_t *options, bool good,
                           size_t *n_rows)
 {
-    int64_t facts[] = {
-        !good,          -options->n_rings, options->n_rings, -options->n_slots, options->n_slots,
-        -options->kind, options->kind,     (int64_t)*n_rows};
+    int by_ring = options->by_ring != 0;
+    int64_t facts[] = {!good,
+                       (int64_t)*n_rows,
+                       -options->n_rings,
+                       options->n_rings,
+                       -options->n_slots,
+                       options->n_slots,
+                       -options->kind,
+                       options->kind,
+                       -by_ring,
+                       by_ring};
+    bool equal = true;
 
     stp_coll_agree(team, facts, STP_COUNT(facts));
-    *n_rows = (size_t)facts[7];
+    *n_rows = (size_t)facts[1];
     if (facts[0] != 0) return false;
-    if (facts[1] == -facts[2] && facts[3] == -facts[4] && facts[5] == -facts[6]) return true;
-    stp_error("shmemx_device_handle_create: options differ between PEs: here %d rings of %d "
-              "requests, for %s",
-              options->n_rings, options->n_slots,
-              options->kind == SHMEM_DEVICE_CPU ? "threads of the host" : "kernels on a GPU");
+    for (size_t i = 2; i < STP_COUNT(facts); i += 2)
+        equal = equal && facts[i] == -facts[i + 1];
+    if (equal) return true;
+    stp_error("shmemx_device_handle_create: options differ between PEs: here n_rings is %d, "
+              "n_slots %d, kind %d and by_ring %d",
+              options->n_rings, options->n_slots, options->kind, by_ring);
     return false;
 }
 

@@ -146,10 +146,12 @@ static bool coll_reduce_by_stream(struct stream_slot *slot, const struct stream_
     return true;
 }
 
-static int coll_sync(struct stp_team *team, void *stream, const char *fn)
+static int coll_sync(shmem_team_t team, void *stream, const char *fn)
 {
-    struct stream_work work = {.step = step_sync, .fn = fn, .team = team};
+    struct stream_work work = {.step = step_sync, .fn = fn};
 
+    if (stp_team_is_invalid(team)) return stp_reject(fn, "team", "SHMEM_TEAM_INVALID");
+    work.team = stp_team_check(team, fn);
     return coll_call(&work, stream, -1);
 }
 
@@ -161,12 +163,11 @@ static void coll_check(const struct stream_work *work)
     (void)stp_symmetric(work->source, work->nbytes, stp_rt.pe, NULL, work->fn, "source");
 }
 
-int stp_stream_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
+int stp_stream_reduce(shmem_team_t team_handle, enum stp_op op, enum stp_dtype dtype, void *dest,
                       const void *source, size_t nreduce, void *stream, const char *fn)
 {
     struct stream_work work = {.step = step_reduce,
                                .fn = fn,
-                               .team = team,
                                .op = op,
                                .dtype = dtype,
                                .dest = dest,
@@ -175,9 +176,11 @@ int stp_stream_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtyp
                                .nbytes = stp_bytes(nreduce, stp_dtype_size(dtype), fn)};
     struct stream_slot *slot;
 
+    if (stp_team_is_invalid(team_handle)) return stp_reject(fn, "team", "SHMEM_TEAM_INVALID");
+    work.team = stp_team_check(team_handle, fn);
     coll_check(&work);
     if (nreduce == 0) return 0;
-    if (team->n_pes == 1) { /* a copy, which the stream may do by itself */
+    if (work.team->n_pes == 1) { /* a copy, which the stream may do by itself */
         stp_stream_put(dest, source, work.nbytes, stp_rt.pe, false, stream, fn);
         return 0;
     }
@@ -193,14 +196,18 @@ int pshmemx_broadcastmem_on_stream(shmem_team_t team, void *dest, const void *so
 {
     struct stream_work work = {.step = step_broadcast,
                                .fn = __func__,
-                               .team = stp_team_check(team, __func__),
                                .dest = dest,
                                .source = source,
                                .nbytes = nelems,
                                .root = PE_root};
 
-    if ((unsigned)PE_root >= (unsigned)work.team->n_pes)
-        stp_fatal(__func__, "PE_root is %d, the team has %d PEs", PE_root, work.team->n_pes);
+    if (stp_team_is_invalid(team)) return stp_reject(__func__, "team", "SHMEM_TEAM_INVALID");
+    work.team = stp_team_check(team, __func__);
+    if ((unsigned)PE_root >= (unsigned)work.team->n_pes) {
+        stp_error("shmemx_broadcastmem_on_stream: PE_root is %d: members are 0 to %d", PE_root,
+                  work.team->n_pes - 1);
+        return 1;
+    }
     coll_check(&work);
     return nelems == 0 ? 0 : coll_call(&work, stream, stp_stream_choose(dest, source));
 }
@@ -210,25 +217,25 @@ STP_PROFILED(shmemx_broadcastmem_on_stream);
 void pshmemx_barrier_all_on_stream(void *stream)
 {
     stp_check_live(__func__);
-    (void)coll_sync(stp_team_world, stream, __func__);
+    (void)coll_sync(SHMEM_TEAM_WORLD, stream, __func__);
 }
 STP_PROFILED(shmemx_barrier_all_on_stream);
 
 void pshmemx_sync_all_on_stream(void *stream)
 {
     stp_check_live(__func__);
-    (void)coll_sync(stp_team_world, stream, __func__);
+    (void)coll_sync(SHMEM_TEAM_WORLD, stream, __func__);
 }
 STP_PROFILED(shmemx_sync_all_on_stream);
 
 int pshmemx_barrier_on_stream(shmem_team_t team, void *stream)
 {
-    return coll_sync(stp_team_check(team, __func__), stream, __func__);
+    return coll_sync(team, stream, __func__);
 }
 STP_PROFILED(shmemx_barrier_on_stream);
 
 int pshmemx_sync_on_stream(shmem_team_t team, void *stream)
 {
-    return coll_sync(stp_team_check(team, __func__), stream, __func__);
+    return coll_sync(team, stream, __func__);
 }
 STP_PROFILED(shmemx_sync_on_stream);

@@ -18,7 +18,7 @@ void stp_stream_put(void *dest, const void *source, size_t nbytes, int pe, bool 
                     const char *fn);
 void stp_stream_get(void *dest, const void *source, size_t nbytes, int pe, bool nbi, void *stream,
                     const char *fn);
-int stp_stream_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
+int stp_stream_reduce(shmem_team_t team_handle, enum stp_op op, enum stp_dtype dtype, void *dest,
                       const void *source, size_t nreduce, void *stream, const char *fn);
 
 /* ---- the thread (stream_engine.c) ------------------------------------------------------- */

@@ -442,8 +442,11 @@ static int create_run(struct create *c, const shmem_space_config_t *config)
 static int create_do(struct create *c, const shmem_space_config_t *config, struct stp_space **space,
                      struct stp_team **team)
 {
-    int rc = create_run(c, config);
+    int rc;
 
+    stp_log_routine = c->fn; /* for messages of the kinds of memory */
+    rc = create_run(c, config);
+    stp_log_routine = NULL;
     if (rc == 0 && c->access) {
         *space = c->space;
         *team = c->space->user_team;
@@ -467,19 +470,24 @@ static bool create_set_parent(struct create *c, shmem_team_t team, const char *a
     return true;
 }
 
-/* What attr adds to a config; of a structure that is not known, the team of its members alone. */
+/*
+ * Reads the attributes into *c, and the team whose members make the space into *parent. If the
+ * structure is wrong, the members still wait for this PE: in the team that it names, if that is a
+ * team, else in the default one.
+ */
 static void create_read_attr(struct create *c, const shmemx_space_attr_t *given, const char *fn,
                              shmem_team_t *parent)
 {
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
 
-    *parent = given->parent;
-    if (!stp_struct_known(given->struct_size, sizeof(given->struct_size), sizeof(attr), "attr",
-                          "SPACE_ATTR", fn)) {
+    if (!stp_struct_read(&attr, sizeof(attr), given, STP_SPACE_ATTR_MIN, "attr", "SPACE_ATTR",
+                         fn)) {
+        bool has_parent = given->struct_size == 0 || given->struct_size >= STP_SPACE_ATTR_MIN;
+
         c->wrong = true;
+        if (has_parent && stp_team_is_live(stp_team_of(given->parent))) *parent = given->parent;
         return;
     }
-    memcpy(&attr, given, given->struct_size); /* a program of an older header has fewer fields */
     *parent = attr.parent;
     c->flags = attr.flags;
     c->params.keep = (attr.flags & SHMEMX_SPACE_KEEP) != 0;

@@ -207,6 +207,9 @@ static int create_check_adopt(const struct stp_adopt *adopt, const char *fn)
     if ((adopt->flags & ~SHMEMX_ADOPT_HEAP) != 0)
         stp_error("%s: flags %#x are unknown: 0 and SHMEMX_ADOPT_HEAP (%d) are what they can be",
                   fn, (unsigned)adopt->flags, SHMEMX_ADOPT_HEAP);
+    else if (adopt->fd == -1 && adopt->at != 0)
+        stp_error("%s: offset is %zu without a descriptor: pass 0 with fd -1", fn,
+                  (size_t)adopt->at);
     else if (adopt->fd < -1)
         stp_error("%s: fd is %d: a descriptor, or -1 for none", fn, adopt->fd);
     else
@@ -236,6 +239,12 @@ static int create_check_buffer(const struct create *c)
 
 static int create_check_device(const struct create *c)
 {
+    if (c->params.device >= 0 && c->kind->device == NULL && !c->params.pinned) {
+        stp_error("%s: attr->device is %d, and spaces of kind %s are on no GPU unless they are "
+                  "pinned: pass -1",
+                  c->fn, c->params.device, c->kind->name);
+        return -EINVAL;
+    }
     if (c->params.device >= -1) return 0;
     stp_error("%s: attr->device is %d: ordinals begin at 0, and -1 lets the library choose", c->fn,
               c->params.device);

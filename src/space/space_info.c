@@ -30,6 +30,7 @@ static shmemx_space_path_t info_path(struct stp_space *space, int pe)
 
 shmemx_space_path_t pshmemx_space_path(shmem_space_t handle, int pe)
 {
+    stp_check_live(__func__);
     if (stp_space_is_invalid(handle)) {
         (void)stp_reject(__func__, "space", "SHMEM_SPACE_INVALID");
         return SHMEMX_PATH_NONE;
@@ -145,7 +146,9 @@ int pshmemx_space_stat(const char *name, shmemx_space_info_t *info)
     if (!stp_struct_known(nbytes, STP_SPACE_INFO_MIN, STP_STRUCT_MAX, "info", "SPACE_INFO",
                           __func__))
         return EINVAL;
+    stp_log_routine = "shmemx_space_stat";
     rc = info_stat_named(name, &named);
+    stp_log_routine = NULL;
     if (rc != 0) return -rc;
     full.struct_size = nbytes;
     full.device_type = (shmem_device_type_t)named.kind->device_type;
@@ -209,32 +212,35 @@ static bool info_next(struct info_row *row)
     return part != NULL;
 }
 
-static void info_print_row(int fd, unsigned number, const struct info_row *row)
+static bool info_print_row(int fd, unsigned number, const struct info_row *row)
 {
     char key[24] = "-";
 
     if (row->registered) snprintf(key, sizeof(key), "0x%llx", (unsigned long long)row->key);
-    dprintf(fd, "%-3u %-9s %-5s %5d %14zu %-18p %-14s %-12s %-18s %zu\n", number, row->name,
-            row->kind, row->n_pes, row->nbytes, row->base,
-            row->registered ? stp_rt.fabric.provider
-            : row->copies   ? "copies"
-                            : "load/store",
-            row->registered ? stp_rt.fabric.domain : "-", key, row->used);
+    return dprintf(fd, "%-3u %-9s %-5s %5d %14zu %-18p %-14s %-12s %-18s %zu\n", number, row->name,
+                   row->kind, row->n_pes, row->nbytes, row->base,
+                   row->registered ? stp_rt.fabric.provider
+                   : row->copies   ? "copies"
+                                   : "load/store",
+                   row->registered ? stp_rt.fabric.domain : "-", key, row->used) >= 0;
 }
 
 int pshmemx_space_print(int fd)
 {
     struct info_row row;
+    bool written;
 
     stp_check_live(__func__);
-    dprintf(fd, "spaces of pe %d: node path %s, fabric %s\n", stp_rt.pe,
-            stp_win.n_view > 1 ? "load/store" : "none",
-            stp_rt.has_fabric ? stp_rt.fabric.provider : "none");
-    dprintf(fd, "%-3s %-9s %-5s %5s %14s %-18s %-14s %-12s %-18s %s\n", "nr", "name", "kind", "pes",
-            "bytes", "base", "provider", "iface", "key", "used");
-    for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++)
+    written = dprintf(fd, "spaces of pe %d: node path %s, fabric %s\n", stp_rt.pe,
+                      stp_win.n_view > 1 ? "load/store" : "none",
+                      stp_rt.has_fabric ? stp_rt.fabric.provider : "none") >= 0 &&
+              dprintf(fd, "%-3s %-9s %-5s %5s %14s %-18s %-14s %-12s %-18s %s\n", "nr", "name",
+                      "kind", "pes", "bytes", "base", "provider", "iface", "key", "used") >= 0;
+    for (unsigned n = 0; written && n < STP_SPACE_NUMBERS; n++)
         for (bool more = stp_space_with_locked(n, fill_row, &row); more; more = info_next(&row))
-            info_print_row(fd, n, &row);
-    return 0;
+            written = info_print_row(fd, n, &row) && written;
+    if (written) return 0;
+    stp_error("shmemx_space_print: fd %d cannot be written: %s", fd, strerror(errno));
+    return 1;
 }
 STP_PROFILED(shmemx_space_print);

@@ -124,6 +124,8 @@ STP_PROFILED(shmemx_space_device_ptr);
 void *pshmemx_space_align(shmem_space_t handle, size_t alignment, size_t size)
 {
     if (space_rejected(handle, __func__)) return NULL;
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0)
+        stp_error("shmemx_space_align: alignment is %zu: it is a power of two", alignment);
     return stp_space_align(stp_space_check(handle, __func__, "space"), alignment, size, __func__);
 }
 STP_PROFILED(shmemx_space_align);

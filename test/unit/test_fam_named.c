@@ -79,8 +79,8 @@ TEST(another_shape_is_refused)
     ck_assert_int_eq(fam_create_live(&other, &params), -EINVAL);
     capture_end(&said);
     snprintf(line, sizeof(line),
-             "fam space 'log' in %s has 2 PEs of 64 MiB, this job wants 4 of 64 MiB: attr->reshape "
-             "makes more parts\n",
+             "fam space 'log' in %s has 2 PEs of 64 MiB, this job wants 4 of 64 MiB: "
+             "SHMEMX_SPACE_RESHAPE in attr->flags makes more parts\n",
              dir);
     ck_said(line);
     ck_said("has 2 PEs of 64 MiB, this job wants 2 of 32 MiB\n");

@@ -76,6 +76,15 @@ static void refused(void)
     PE_CHECK((shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &none) != 0) == (pe_n > 1),
              "options that differ");
     if (pe_n == 1) PE_CHECK_EQ(shmemx_device_handle_destroy(&none), 0);
+    options.n_rings = 1;
+    options.by_ring = pe_me % 2;
+    PE_CHECK((shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &none) != 0) == (pe_n > 1),
+             "by_ring differs");
+    if (pe_n == 1) PE_CHECK_EQ(shmemx_device_handle_destroy(&none), 0);
+    options.by_ring = 0;
+    options.device = 5;
+    PE_CHECK(shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &none) != 0,
+             "a device for threads of the host");
     /* and one that nobody destroys */
     PE_CHECK_EQ(shmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &unused), 0);
 }

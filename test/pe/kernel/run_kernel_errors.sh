@@ -21,7 +21,7 @@ job refused -- refused </dev/null
 [ $status -eq 0 ] || fail refused "status $status"
 says refused "shmemx_device_handle_create: options->n_rings is 0 and n_slots 64" \
     "shmemx_device_handle_destroy: handle is zero: no create gave it"
-[ "$np" -eq 1 ] || says refused "options differ between PEs: here 2 rings"
+[ "$np" -eq 1 ] || says refused "options differ between PEs: here n_rings is 2"
 job stale -- stale </dev/null
 [ $status -ne 0 ] && ! grep -q survived "$out" || fail stale "status $status"
 says stale "^steppe: pe $last .*shmemx_device_handle_destroy: handle is not live: it is a copy"

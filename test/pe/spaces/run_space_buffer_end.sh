@@ -47,6 +47,7 @@ done
 told nothing "$last" "$fn: nbytes is 0: bytes a PE, at least 1"
 told "unknown flags" "$last" "$fn: flags 0x6 are unknown: 0 and SHMEMX_ADOPT_HEAP \(1\) are what"
 told "negative fd" "$last" "$fn: fd is -2: a descriptor, or -1 for none"
+told offset "$last" "$fn: offset is 4096 without a descriptor: pass 0 with fd -1"
 told fd "$last" "$fn: fd is not the same on PE 0 and PE $last: here it is a descriptor"
 told taken "$last" "buffer 0x[0-9a-f]+ of 16000 bytes cannot become a space: it overlaps space 2"
 told team "$last" "$fn: team is SHMEM_TEAM_INVALID: pass a team that this PE is a member of"

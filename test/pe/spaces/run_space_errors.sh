@@ -107,6 +107,8 @@ free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE
     told with_name   fam "\"a/b\" is no name" -- a/b
     told with_name   fam "\".hidden\" is no name" -- .hidden
     told with_name   fam "\"\" is no name" -- ""
+    told garbage     cpu "attr->struct_size is 0: begin with SHMEMX_SPACE_ATTR_INITIALIZER"
+    told on_gpu      fam "attr->device is 0, and spaces of kind fam are on no GPU unless they are pinned: pass -1"
     told bad_attr_flags cpu "attr->flags 0x48 are unknown: SHMEMX_SPACE_KEEP \(1\), _PINNED \(2\) and _RESHAPE \(4\)"
     told pinned      gpu "attr->flags has SHMEMX_SPACE_PINNED, and spaces of kind gpu do not take it"
     told keep        fam "attr->flags has SHMEMX_SPACE_KEEP, and attr->name is NULL"

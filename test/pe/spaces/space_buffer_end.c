@@ -77,7 +77,7 @@ static void go_past(const char *name, const char *memory)
         all = aligned_alloc(PAGE, (FIRST + SECOND + PAGE - 1) / PAGE * PAGE);
     }
     space_of(all, FIRST, fd, 0);
-    space_of(all + FIRST, SECOND, fd, FIRST);
+    space_of(all + FIRST, SECOND, fd, mapped ? FIRST : 0);
     shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, 1, 1, NULL, 0, &own);
     if (pe_me == pe_n - 1 || is_collective(name))
         reach_past(name, all);
@@ -101,14 +101,15 @@ static struct call {
     char *addr;
     size_t nbytes;
     int flags, fd;
+    size_t offset;
 } call = {.nbytes = FIRST, .fd = -1};
 
 static void refused(const char *name)
 {
     shmem_space_t space = SHMEM_SPACE_DEFAULT;
 
-    PE_CHECK(shmemx_buffer_register(call.team, call.addr, call.nbytes, call.flags, call.fd, 0,
-                                    &space) != 0,
+    PE_CHECK(shmemx_buffer_register(call.team, call.addr, call.nbytes, call.flags, call.fd,
+                                    call.offset, &space) != 0,
              "a space in spite of the %s", name);
     PE_CHECK(space == SHMEM_SPACE_INVALID, "%s: the handle is no invalid one", name);
 }
@@ -134,6 +135,7 @@ static void mistake(const char *name)
         if (here && strcmp(name, "flags") == 0) call.flags = SHMEMX_ADOPT_HEAP;
         if (here && strcmp(name, "negative fd") == 0) call.fd = -2;
         if (here && strcmp(name, "fd") == 0) call.fd = fd;
+        if (here && strcmp(name, "offset") == 0) call.offset = PAGE;
         if (here && strcmp(name, "taken") == 0) call.addr = (char *)heap;
         if (strcmp(name, "team") == 0) call.team = SHMEM_TEAM_INVALID;
         refused(name);

@@ -123,6 +123,28 @@ static void create_unset_size(void)
     refused(&config, &attr);
 }
 
+/* A structure that was not initialized, on the last PE alone: its parent is no team either. */
+static void create_garbage(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    if (pe_me == pe_n - 1) {
+        memset(&attr, 0xa5, sizeof(attr));
+        attr.struct_size = 0;
+    }
+    refused(&config, &attr);
+}
+
+static void create_on_gpu(void)
+{
+    shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
+    shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
+
+    attr.device = 0;
+    refused(&config, &attr);
+}
+
 static void create_no_parent(void)
 {
     shmem_space_config_t config = pe_kind_config(pe_kinds[kind].type, SIZE);
@@ -252,6 +274,8 @@ static const struct mistake mistakes[] = {
     {"bad_attr_flags", create_bad_attr_flags, TOLD_WITHOUT},
     {"pinned", create_pinned, TOLD_WITHOUT},
     {"unset_size", create_unset_size, TOLD_WITHOUT},
+    {"garbage", create_garbage, TOLD_WITHOUT},
+    {"on_gpu", create_on_gpu, TOLD_WITHOUT},
     {"no_parent", create_no_parent, TOLD_WITHOUT},
     {"null_config", create_null_config, TOLD_WITHOUT},
     {"with_name", create_with_name, TOLD_WITHOUT},

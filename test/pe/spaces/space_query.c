@@ -6,6 +6,8 @@
  */
 #include "pe_kinds.h"
 
+#include <errno.h>
+
 enum { LATER = 72, CANARY = 0xa5 };
 
 /* A structure of a later version, or what lies behind an earlier one. */
@@ -79,7 +81,6 @@ static void check_none(void)
 static void check_defaults(void)
 {
     static const shmemx_space_attr_t attr_whole = SHMEMX_SPACE_ATTR_INITIALIZER;
-    size_t shorter = offsetof(shmemx_space_attr_t, name);
     union {
         shmemx_space_attr_t attr;
         unsigned char bytes[sizeof(shmemx_space_attr_t) + LATER];
@@ -87,13 +88,15 @@ static void check_defaults(void)
     union answer info;
 
     memset(&attr, CANARY, sizeof(attr));
-    shmemx_space_attr_init(&attr.attr, shorter);
-    PE_CHECK_EQ(attr.attr.struct_size, shorter);
+    PE_CHECK(shmemx_space_attr_init(&attr.attr, offsetof(shmemx_space_attr_t, name)) != 0,
+             "attributes that no version had");
+    PE_CHECK_EQ(attr.bytes[0], CANARY);
+    PE_CHECK_EQ(shmemx_space_attr_init(&attr.attr, sizeof(attr.attr)), 0);
     PE_CHECK(attr.attr.parent == SHMEM_TEAM_WORLD, "the parent is another one");
     PE_CHECK_EQ(attr.attr.device, -1);
-    for (size_t i = shorter; i < sizeof(attr); i++)
+    for (size_t i = sizeof(attr.attr); i < sizeof(attr); i++)
         PE_CHECK_EQ(attr.bytes[i], CANARY);
-    shmemx_space_attr_init(&attr.attr, sizeof(attr));
+    PE_CHECK_EQ(shmemx_space_attr_init(&attr.attr, sizeof(attr)), 0);
     PE_CHECK_EQ(attr.attr.struct_size, sizeof(attr));
     PE_CHECK(attr.attr.name == NULL && attr.attr.buffer == NULL, "a name or a buffer");
     PE_CHECK_EQ(attr.attr.flags, attr_whole.flags);
@@ -131,18 +134,39 @@ static void check_device_defaults(void)
     PE_CHECK(shmemx_device_info_init(&info, 0) != 0, "a structure of no bytes");
 }
 
-/* Made from the defaults that the library has set. */
+/* Made from the defaults that the library has set, also in a structure of a later header. */
 static void check_made(void)
 {
     shmem_space_config_t config = {SHMEM_DEVICE_CPU, PE_MIB, SHMEM_SPACE_FLAG_DEFAULT};
-    shmemx_space_attr_t attr;
+    union {
+        shmemx_space_attr_t attr;
+        unsigned char bytes[sizeof(shmemx_space_attr_t) + LATER];
+    } later;
     shmem_space_t space;
     shmem_team_t team;
 
-    shmemx_space_attr_init(&attr, sizeof(attr));
-    PE_CHECK_EQ(shmemx_space_create_attr(&config, &attr, &space, &team), 0);
+    PE_CHECK_EQ(shmemx_space_attr_init(&later.attr, sizeof(later)), 0);
+    PE_CHECK_EQ(shmemx_space_create_attr(&config, &later.attr, &space, &team), 0);
     shmem_team_destroy(team);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
+    later.bytes[sizeof(later) - 1] = 1; /* a field that this library does not know */
+    PE_CHECK(shmemx_space_create_attr(&config, &later.attr, &space, &team) != 0, "it was ignored");
+}
+
+/* Wrong arguments of routines that have no test of their own. */
+static void check_refused(void)
+{
+    static long source, dest;
+
+    PE_CHECK(shmemx_space_print(-1) != 0, "a table for descriptor -1");
+    PE_CHECK_EQ(shmemx_info_print(-1, "nosuch", 0), EINVAL);
+    PE_CHECK(shmemx_sync_on_stream(SHMEM_TEAM_INVALID, NULL) != 0, "a sync of no team");
+    PE_CHECK(shmemx_barrier_on_stream(SHMEM_TEAM_INVALID, NULL) != 0, "a barrier of no team");
+    PE_CHECK(shmemx_broadcastmem_on_stream(SHMEM_TEAM_WORLD, &dest, &source, 8, pe_n, NULL) != 0,
+             "a broadcast by nobody");
+    PE_CHECK(shmemx_long_sum_reduce_on_stream(SHMEM_TEAM_INVALID, &dest, &source, 1, NULL) != 0,
+             "a sum of no team");
+    PE_CHECK(shmemx_space_align(SHMEM_SPACE_DEFAULT, 3, 8) == NULL, "alignment 3");
 }
 
 int main(void)
@@ -158,6 +182,7 @@ int main(void)
     check_shorter(&s);
     check_same_and_longer(&s);
     check_none();
+    check_refused();
     pe_kind_destroy(&s);
     return pe_test_end();
 }
