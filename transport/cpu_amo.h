@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics of the CPU on elements of any width, taken as bits: add wraps, swap moves. The library
- * and the fabric module do those of their slow paths by it. Design: docs/design/concurrency.md.
+ * Performs CPU atomics on unsigned elements of 1, 2, 4 or 8 bytes. Additions wrap. The library and
+ * the fabric module use them on their slow paths. Design: docs/design/concurrency.md.
  */
 #ifndef STP_CPU_AMO_H
 #define STP_CPU_AMO_H
@@ -39,8 +39,9 @@ union stp_amo_value {
 };
 
 /*
- * there: an aligned element of nbytes, 1, 2, 4 or 8. operand, compare: NULL where op takes none.
- * result: where the value before goes, or NULL. order: see cpu_amo.tmpl.h.
+ * Performs op on the aligned element of nbytes (1, 2, 4 or 8) at there and copies the old value to
+ * result unless result is NULL. operand and compare may be NULL if op takes none. order: see
+ * cpu_amo.tmpl.h.
  */
 static inline void stp_amo_cpu(void *there, size_t nbytes, enum stp_fabric_amo op,
                                const void *operand, const void *compare, void *result, int order)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One atomic of the CPU on an element of an integer TYPE, by the name AMO_CPU: what typed routines
- * are made of, and the width by width table of cpu_amo.h. op and order are constants where it is
- * inlined.
+ * Defines the function AMO_CPU, one CPU atomic on an element of the integer type TYPE. The typed
+ * routines use this template, and cpu_amo.h uses it for each width. op and order are constants
+ * where the function is inlined.
  *
- * What fetches acquires: what is read after a value that another PE published is at least as new as
- * that value; pairs with the release in fence and quiet before the publication. order is that of
- * the other atomics:
- *   __ATOMIC_RELAXED  nothing is fetched; order is the business of fence and quiet
- *   __ATOMIC_ACQUIRE  the value before is fetched
- *   __ATOMIC_ACQ_REL  on behalf of a PE whose earlier messages this thread has done: whoever sees
- *                     the value sees what those wrote
- * Arithmetic wraps.
+ * Atomics that fetch acquire, so that data read after a value that another PE published is at least
+ * as new as this value. The acquire pairs with the release in fence and quiet before the
+ * publication. order applies to the other atomics:
+ *   __ATOMIC_RELAXED  for atomics that fetch nothing, because fence and quiet provide the order
+ *   __ATOMIC_ACQUIRE  for atomics that fetch the old value
+ *   __ATOMIC_ACQ_REL  for a PE whose earlier messages this thread has executed: a PE that sees the
+ *                     value also sees the writes of these messages
+ * Arithmetic wraps around.
  */
 static inline __attribute__((always_inline)) TYPE AMO_CPU(TYPE *there, enum stp_fabric_amo op,
                                                           TYPE operand, TYPE compare, int order)
@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) TYPE AMO_CPU(TYPE *there, enum stp_
         return __atomic_fetch_xor(there, operand, order);
     case STP_AMO_CSWAP:
         __atomic_compare_exchange_n(there, &compare, operand, false, fetch, __ATOMIC_ACQUIRE);
-        return compare; /* the value before, either way */
+        return compare; /* the old value, whether or not the exchange took place */
     }
     return 0;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contract between the library and a fabric module (lib/steppe/ofi.so), which is loaded
- * with dlopen by jobs that need a fabric. The module exports one function, stp_ofi_open();
- * everything else passes through these two tables. Called on the slow path only.
+ * Defines the interface between the library and the fabric module (lib/steppe/ofi.so), which a job
+ * that needs a fabric loads with dlopen. The module exports one function, stp_ofi_open(). All other
+ * calls pass through the tables struct stp_core and struct stp_fabric, on slow paths only.
  * Design: docs/design/fabric.md.
  *
- * Memory is named by (region number, offset): a region is one symmetric space, registered by
- * every PE of the job under the same number. pe is always a world number. The caller has
- * checked pe and that [offset, offset + nbytes) lies in the region.
+ * Memory is named by region number and offset. A region is one symmetric space, which every PE of
+ * the job registers under the same number. pe is always a world number. The caller has checked pe
+ * and that [offset, offset + nbytes) is in the region.
  *
- * Operations return nothing: a communication error is fatal for the job and reported through
- * core->fatal with PE, operation, target and the provider's words. EAGAIN is retried inside,
- * with progress. All may be called from any thread that may use the context; the module locks.
+ * Operations return nothing, because a communication error is fatal for the job. The module reports
+ * it through core->fatal with PE, operation, target and the provider's text. The module retries
+ * after EAGAIN, with progress. Any thread that may use the context may call; the module locks.
  */
 #ifndef STP_TRANSPORT_H
 #define STP_TRANSPORT_H
@@ -22,25 +22,25 @@
 
 #define STP_FABRIC_ABI 19u
 #define STP_FABRIC_ADDR_MAX 256
-#define STP_FABRIC_REGIONS 4096                   /* region numbers are below it */
-#define STP_FABRIC_WORD_GROWS ((uint64_t)1 << 19) /* put_notify: a word grows by less at a time */
+#define STP_FABRIC_REGIONS 4096                   /* limit of region numbers (exclusive) */
+#define STP_FABRIC_WORD_GROWS ((uint64_t)1 << 19) /* limit of a put_notify step (exclusive) */
 
-#define STP_FABRIC_EXTENTS 16 /* pieces that a region can grow to have */
-#define STP_FABRIC_BUFFERS 64 /* allocations of private device memory that are registered */
+#define STP_FABRIC_EXTENTS 16 /* maximum number of extents of a region */
+#define STP_FABRIC_BUFFERS 64 /* maximum number of registered private device allocations */
 
-#define STP_NETWORKS_MAX 16 /* addresses of one host that are looked at */
+#define STP_NETWORKS_MAX 16 /* maximum number of addresses considered per host */
 
-/* One address of this host, in a job of several: can the other hosts reach it? */
+/* Address of this host in a job of several hosts, with the verdict whether the others reach it. */
 struct stp_network {
-    char name[16]; /* of the interface */
-    int version;   /* of the internet protocol: 4 or 6 */
-    int prefix;    /* bits of the network */
+    char name[16]; /* name of the interface */
+    int version;   /* IP version, 4 or 6 */
+    int prefix;    /* length of the network prefix in bits */
     unsigned char addr[16];
-    unsigned rank;    /* 0 is the best; the same order on all hosts */
-    char refused[96]; /* why peers do not reach it; empty: they do */
+    unsigned rank;    /* position in the order of preference of all hosts; 0 is the best */
+    char refused[96]; /* reason why peers do not reach the address, or "" */
 };
 
-/* Are the first n bits of two addresses the same? */
+/* Returns whether the first n bits of two addresses are equal. */
 static inline bool stp_same_bits(const unsigned char *a, const unsigned char *b, unsigned n)
 {
     unsigned bytes = n / 8, rest = n % 8;
@@ -48,127 +48,126 @@ static inline bool stp_same_bits(const unsigned char *a, const unsigned char *b,
     return memcmp(a, b, bytes) == 0 && (rest == 0 || (a[bytes] ^ b[bytes]) >> (8 - rest) == 0);
 }
 
-/* What became of a provider, for programs; texts and advice are in ofi/provider_report.c. */
+/* Verdict on a provider, for programs. The texts and advice are in ofi/provider_report.c. */
 enum stp_provider_verdict {
-    STP_PROVIDER_UNJUDGED, /* nothing is wrong with it so far */
+    STP_PROVIDER_UNJUDGED, /* no reason against the provider so far */
     STP_PROVIDER_USED,
-    STP_PROVIDER_NOT_CHOSEN, /* works, another comes first */
-    STP_PROVIDER_UNTRIED,    /* may work, another comes first */
-    STP_PROVIDER_TRIAL,      /* failed a trial with itself */
+    STP_PROVIDER_NOT_CHOSEN, /* provider that works but comes after another one */
+    STP_PROVIDER_UNTRIED,    /* untested provider that comes after another one */
+    STP_PROVIDER_TRIAL,      /* failure in a test of the PE with itself */
     STP_PROVIDER_NOT_OPENED,
-    STP_PROVIDER_NOT_PROVIDER, /* not what SHMEM_OFI_PROVIDER names; the next three likewise */
-    STP_PROVIDER_NOT_FABRIC,
-    STP_PROVIDER_NOT_DOMAIN,
-    STP_PROVIDER_NOT_INTERFACE,
-    STP_PROVIDER_NO_RMA, /* it lacks what the library needs; so does the next */
-    STP_PROVIDER_NO_ATOMICS,
-    STP_PROVIDER_REGISTRATION, /* it wants what we cannot give; so does the next */
-    STP_PROVIDER_MODE,
-    STP_PROVIDER_UNSAFE,       /* works badly: refused unless named */
-    STP_PROVIDER_ONE_HOST,     /* and the job has several */
-    STP_PROVIDER_TOO_MANY,     /* PEs for it */
-    STP_PROVIDER_NUMBERS,      /* of processes mean others to other PEs */
-    STP_PROVIDER_ONE_LINK,     /* its address is valid on one link */
-    STP_PROVIDER_NETWORK,      /* its address does not reach the other hosts */
-    STP_PROVIDER_ABSENT,       /* libfabric has the provider, which finds nothing to offer here */
-    STP_PROVIDER_NO_DATAGRAMS, /* it has no reliable datagram endpoints */
+    STP_PROVIDER_NOT_PROVIDER,  /* mismatch with SHMEM_OFI_PROVIDER */
+    STP_PROVIDER_NOT_FABRIC,    /* mismatch with SHMEM_OFI_FABRIC */
+    STP_PROVIDER_NOT_DOMAIN,    /* mismatch with SHMEM_OFI_DOMAIN */
+    STP_PROVIDER_NOT_INTERFACE, /* mismatch with SHMEM_OFI_INTERFACE */
+    STP_PROVIDER_NO_RMA,        /* lack of remote memory access */
+    STP_PROVIDER_NO_ATOMICS,    /* lack of atomics and of messages */
+    STP_PROVIDER_REGISTRATION,  /* need for an unsupported kind of registration */
+    STP_PROVIDER_MODE,          /* need for an unsupported application mode */
+    STP_PROVIDER_UNSAFE,        /* provider that works badly, refused unless the user names it */
+    STP_PROVIDER_ONE_HOST,      /* provider for one host in a job of several hosts */
+    STP_PROVIDER_TOO_MANY,      /* too many PEs for the provider */
+    STP_PROVIDER_NUMBERS,       /* process numbers as names although PID namespaces differ */
+    STP_PROVIDER_ONE_LINK,      /* address that is valid on one link only */
+    STP_PROVIDER_NETWORK,       /* address that the other hosts do not reach */
+    STP_PROVIDER_ABSENT,        /* provider of libfabric that has nothing to offer here */
+    STP_PROVIDER_NO_DATAGRAMS,  /* lack of reliable datagram endpoints */
 };
 
-/* One provider on one interface, in a report; valid during the call. */
+/* Report on one provider on one interface, valid during the call of report(). */
 struct stp_provider_status {
     const char *provider;
     const char *domain;
-    const char *reason;  /* why it is used or not */
-    const char *advice;  /* what would make it usable; NULL: nothing needs to be done, or can */
-    const char *trouble; /* known of it in this version of libfabric, and what we do; or NULL */
+    const char *reason;  /* reason why the provider is used or refused */
+    const char *advice;  /* advice on how to make the provider usable, or NULL */
+    const char *trouble; /* known defect in this libfabric and our workaround, or NULL */
     enum stp_provider_verdict code;
-    int error;        /* errno of what failed, 0: nothing did */
-    bool leaves_host; /* its address means something to other hosts */
-    bool pins;        /* registered memory must be, and stay, in memory */
-    int fds_open;     /* descriptors that an endpoint took, -1: not tried */
-    int fds_peer;     /* and a connection to one more PE */
+    int error;        /* errno of the failure, or 0 */
+    bool leaves_host; /* true if other hosts can use the provider's address */
+    bool pins;        /* true if registered memory must stay in physical memory */
+    int fds_open;     /* number of descriptors of an endpoint, or -1 if not tested */
+    int fds_peer;     /* number of descriptors per connected PE, or -1 if not tested */
 };
 
-/* Versions of libfabric: major << 16 | minor. */
+/* Versions of libfabric, as major << 16 | minor. */
 struct stp_fabric_version {
-    uint32_t built;   /* of the headers that the module was compiled with */
-    uint32_t running; /* of the library that it has loaded */
+    uint32_t built;   /* version of the headers that the module was compiled with */
+    uint32_t running; /* version of the library that the module has loaded */
 };
 
-/* How a PE came to the end of its part of the job. */
+/* Way in which a PE ended its part of the job. */
 enum stp_pe_exit {
     STP_PE_EXIT_NONE,
-    STP_PE_EXIT_EXIT,     /* it left the program without shmem_finalize */
-    STP_PE_EXIT_FINALIZE, /* it has called shmem_finalize */
+    STP_PE_EXIT_EXIT,     /* exit from the program without shmem_finalize */
+    STP_PE_EXIT_FINALIZE, /* call of shmem_finalize */
 };
 
 /*
- * What a PE tells all others beside the fabric's operations, so that it arrives whatever state
- * these are in.
+ * Notice of a PE to all other PEs. Notices do not use fabric operations, so that they arrive
+ * whatever the state of these operations is.
  */
 struct stp_notice {
     enum { STP_NOTICE_ENDED = 1, STP_NOTICE_CLOSING } kind;
-    int pe;     /* whom it is about */
-    int status; /* ENDED: what the job ends with */
-    enum stp_pe_exit
-        how;        /* CLOSING: the PE will take part in no collective over the world behind */
-    uint64_t syncs; /* these: counts of a team (core/team_and_space_handles.h) */
-    uint64_t cells;
-    uint64_t round; /* a later one is the same news again */
+    int pe;               /* PE that ended the job or is closing */
+    int status;           /* exit status of the job (ENDED) */
+    enum stp_pe_exit how; /* way in which the PE is closing (CLOSING) */
+    uint64_t syncs; /* final sync_epoch of the world on the PE (core/team_and_space_handles.h) */
+    uint64_t cells; /* final sequence of the world on the PE */
+    uint64_t round; /* number of times that the PE has sent this news */
 };
 
-/* What the module may use of the library. */
+/* Data and functions of the library that the module may use. */
 struct stp_core {
     uint32_t abi;
-    int pe;               /* this PE, world number */
-    int n_pes;            /* PEs of the job */
-    int n_local;          /* PEs on this host, whether or not they use load and store */
-    int n_cores;          /* that they may use together; set before connect(), 0 in a trial */
-    bool foreign_pids;    /* PE 0 is in another PID namespace than this PE */
-    uint64_t job_key;     /* random, equal on all PEs: base of registration keys */
-    uint64_t job_token;   /* the same, of messages between libraries: no key tells it */
-    bool thread_multiple; /* application threads may call at once */
-    bool devices;         /* this PE sees device memory: ask for a provider that reaches it */
+    int pe;               /* world number of this PE */
+    int n_pes;            /* number of PEs of the job */
+    int n_local;          /* number of PEs on this host, with or without shared memory */
+    int n_cores;          /* number of cores for these PEs; set before connect(), 0 in a test */
+    bool foreign_pids;    /* true if PE 0 or this node's leader is in another PID namespace */
+    uint64_t job_key;     /* random base of registration keys, equal on all PEs */
+    uint64_t job_token;   /* random token of messages, equal on all PEs, unrelated to keys */
+    bool thread_multiple; /* true if several application threads may call at once */
+    bool devices;         /* true if this PE has device memory, which the provider should reach */
     const struct stp_env *env;
-    const struct stp_network *networks; /* NULL when all PEs of the job are on this host */
+    const struct stp_network *networks; /* addresses of this host, NULL in a job on one host */
     int n_networks;
     void (*log)(int level, const char *fmt, ...) STP_PRINTF(2, 3);
     void (*fatal)(const char *routine, const char *fmt, ...) STP_PRINTF(2, 3)
         __attribute__((noreturn));
     /*
-     * NULL, or called by whatever thread, the progress thread or the application's, may just have
-     * served peers: what they wrote for the library's own proxy thread must not wait for the
-     * application. Must not block, take locks or call back. Set before open.
+     * NULL, or a function that any thread (progress or application) calls after it may have served
+     * peers, because requests of peers to the library's proxy thread must not wait for the
+     * application. The function must not block, take locks or call the module. Set before open.
      */
     void (*on_progress)(void);
     /*
-     * A notice of another PE has come; called by the progress thread and by waits. Does not return
-     * when the job has ended.
+     * Handles a notice from another PE, on behalf of the progress thread or a wait. Does not return
+     * if the job has ended.
      */
     void (*on_notice)(const struct stp_notice *notice);
     /*
-     * NULL, or called by a wait of a thread of the program in which nothing completes: how often it
-     * has been by now, and a PE that has not answered, or -1. When it ends, 0 and -1. It comes
-     * with what the wait holds locked, so it must not call back.
+     * NULL, or a function that a stalled wait of a program thread calls with the number of its
+     * calls so far and a PE that has not replied, or -1. When the wait ends, it passes 0 and -1.
+     * The wait may hold locks, so the function must not call the module.
      */
     void (*on_stall)(unsigned looks, int pe);
     /*
-     * NULL, or a descriptor of the device memory that a region is to be made of, to register from
-     * *offset on (FI_MR_DMABUF); the caller closes it. -1: there is none.
+     * NULL, or a function that returns a DMA-BUF descriptor of device memory (FI_MR_DMABUF), or -1.
+     * The memory begins at *offset of the descriptor, which the caller closes.
      */
     int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
-    /* As stp_thread_start() and stp_process_exit_if_program_over() in base/base.h. */
+    /* See stp_thread_start() and stp_process_exit_if_program_over() in base/base.h. */
     int (*thread_start)(pthread_t *thread, const char *name, void *(*main)(void *));
     void (*thread_exit_check)(void);
-    /* NULL, or told of each provider that libfabric offers and why it is used or refused. */
+    /* NULL, or a function that receives each provider of libfabric with the verdict on it. */
     void (*report)(void *arg, const struct stp_provider_status *offer);
     void *report_arg;
-    struct stp_fabric_version *version; /* NULL, or filled */
+    struct stp_fabric_version *version; /* output, or NULL */
 };
 
-/* Where one PE's part of a region is, as its peers must name it. */
+/* Descriptor by which peers reach one PE's part of a region. */
 struct stp_fabric_region {
-    uint64_t addr; /* added to every offset; 0 with offset addressing */
+    uint64_t addr; /* address that is added to every offset; 0 with offset addressing */
     uint64_t key;
 };
 
@@ -183,178 +182,180 @@ enum stp_fabric_amo {
     STP_AMO_CSWAP,
 };
 
-/* What memory a region is. */
+/* Memory kind of a region. */
 enum stp_fabric_memory { STP_MEMORY_HOST, STP_MEMORY_CUDA };
 
-/* How the bytes of a symmetric object on a PE are reached from here. */
+/* Path by which this PE reaches a symmetric object on a PE. */
 enum stp_access_path {
-    STP_PATH_HOST,   /* host memory mapped here */
-    STP_PATH_DEVICE, /* device memory that copies of its kind can name here */
-    STP_PATH_FABRIC, /* by region and offset */
-    STP_PATH_STAGED, /* by the proxy thread of the PE that owns it */
-    STP_PATH_CMA,    /* private pages of a process of the node: the kernel copies */
+    STP_PATH_HOST,   /* loads and stores to host memory mapped in this process */
+    STP_PATH_DEVICE, /* device copies from and to an address that is valid in this process */
+    STP_PATH_FABRIC, /* fabric operations by region and offset */
+    STP_PATH_STAGED, /* copies by the proxy thread of the owner PE */
+    STP_PATH_CMA,    /* copies by the kernel from and to private pages of a process of the node */
 };
 
 struct stp_space;
 
 /*
- * A symmetric object on a PE, located once for an operation, which hands it down. Valid during the
- * call of the program alone: what is queued keeps a struct stp_ofi_place. The fabric reads the
+ * Location of a symmetric object on a PE, found once per operation. It is valid during the call of
+ * the program only, so queued operations keep a struct stp_ofi_place instead. The module reads the
  * first four members.
  */
 struct stp_target {
-    const char *fn; /* the routine of the program, for messages */
+    const char *fn; /* name of the program's routine, for messages */
     int pe;
-    unsigned number; /* of the space, and of its region; on path HOST not set, nor offset */
-    size_t offset;   /* in that PE's part of the region */
+    unsigned number; /* number of the space and its region; not set on path HOST */
+    size_t offset;   /* offset in the PE's part of the region; not set on path HOST */
     enum stp_access_path path;
-    char *there;             /* on paths HOST and DEVICE: its address here */
-    struct stp_space *space; /* on the other paths, and on DEVICE */
+    char *there;             /* address in this process, on paths HOST and DEVICE */
+    struct stp_space *space; /* space of the object, on all paths except HOST */
 };
 
-struct stp_fabric_ctx; /* the module's half of a context: counters of issued and completed work */
+struct stp_fabric_ctx; /* the module's part of a context, with counters of pending operations */
 
 struct stp_fabric {
     uint32_t abi;
-    const char *provider;                    /* as libfabric names it: "tcp;ofi_rxm" */
-    const char *domain;                      /* interface */
-    const char *why_no_devices;              /* memory of devices is not reached; NULL: it is */
-    size_t addr_len;                         /* bytes of addr, the same on all PEs of a job */
-    unsigned char addr[STP_FABRIC_ADDR_MAX]; /* this PE's address */
-    bool cpu_atomics;    /* provider atomics are CPU atomics: they mix with those of the node */
-    bool close_at_abort; /* leaves files behind otherwise: close() also when the job is aborted */
-    uint32_t dialect;    /* how atomics and keys travel: PEs that differ in it do not understand */
-    bool needs_syscalls; /* operations, and looks for what has come, are system calls */
-    bool peer_table;     /* descriptors differ between PEs: region_peers() needs the table */
+    const char *provider;                    /* libfabric's name, such as "tcp;ofi_rxm" */
+    const char *domain;                      /* name of the interface */
+    const char *why_no_devices;              /* reason why device memory is not reached, or NULL */
+    size_t addr_len;                         /* bytes of addr, equal on all PEs of a job */
+    unsigned char addr[STP_FABRIC_ADDR_MAX]; /* address of this PE */
+    bool cpu_atomics;    /* true if the provider's atomics mix with CPU atomics of the node */
+    bool close_at_abort; /* true if close() must also run at abort, because it removes files */
+    uint32_t dialect;    /* format of atomics and keys, which must be equal on all PEs */
+    bool needs_syscalls; /* true if operations and polls are system calls */
+    bool peer_table;     /* true if region_peers() needs a table, because descriptors differ */
 
     /*
-     * Learn all addresses: n_pes entries of addr_len bytes, by PE, which live as long as the module
-     * is open. Returns 0 or -errno. Once.
+     * Stores the addresses of all PEs, n_pes entries of addr_len bytes, which stay valid as long as
+     * the module is open. Called once. Returns 0 or -errno.
      */
     int (*connect)(const void *addrs);
 
     /*
-     * Register this PE's part [base, base + nbytes) of region number, of the given memory on the
-     * given device (host: ignored). Sets *mine. 0 or -errno; -EOPNOTSUPP, not logged, when the
-     * provider does not reach such memory. A PE without a part does not call it.
+     * Registers this PE's part [base, base + nbytes) of region number and sets *mine. device is
+     * ignored for host memory. Returns 0 or -errno; -EOPNOTSUPP, not logged, if the provider does
+     * not reach such memory. A PE without a part does not call it.
      */
     int (*region_add)(unsigned number, void *base, size_t nbytes, enum stp_fabric_memory memory,
                       int device, struct stp_fabric_region *mine);
     /*
-     * Learn every PE's descriptor of the region (n_pes entries, copied) when peer_table is set;
-     * NULL otherwise: every peer uses the key and offset addressing of this PE. 0 or -errno.
+     * Copies every PE's descriptor of the region (n_pes entries) if peer_table is set. Otherwise
+     * peers is NULL, and all PEs share one key and offset addressing. Returns 0 or -errno.
      */
     int (*region_peers)(unsigned number, const struct stp_fabric_region *peers);
     /*
-     * Complete what this PE has under way to the region, on all contexts. Behind it, and a sync of
-     * the PEs with a part, it may be removed: what is still queued then ends the job.
+     * Completes this PE's operations on the region, on all contexts. The region may be removed
+     * after this call and a sync of the PEs with a part. An operation still queued then is fatal.
      */
     void (*region_drain)(unsigned number);
     void (*region_remove)(unsigned number);
     /*
-     * Register more bytes behind the end of this PE's part of a region, of the same memory. Sets
-     * *mine, the descriptor of this piece. As yet they are no part of the region; they become one
-     * by region_grown(), when all PEs with a part have registered as many, and before any of them
-     * names these bytes; peers as for region_peers(), of this piece, or NULL where no PE does, for
-     * the memory of some is not registered. region_shrink() forgets them instead. 0 or -errno, not
-     * logged. At most STP_FABRIC_EXTENTS - 1 times a region; operations on the region go on
-     * meanwhile.
+     * region_grow() registers an extent of more bytes after the end of this PE's part of a region
+     * and sets *mine, its descriptor. region_grown() adds the extent to the region, when all PEs
+     * with a part have registered theirs and before a PE uses it. peers has the descriptors of the
+     * extent as for region_peers(), or is NULL if the region is not used through the fabric because
+     * the memory of some PEs is not registered. region_shrink() drops the extent instead. Return 0
+     * or -errno, not logged. A region grows at most STP_FABRIC_EXTENTS - 1 times. Operations on the
+     * region may continue meanwhile.
      */
     int (*region_grow)(unsigned number, size_t more, struct stp_fabric_region *mine);
     int (*region_grown)(unsigned number, const struct stp_fabric_region *peers);
     void (*region_shrink)(unsigned number);
 
     /*
-     * Register an allocation of private memory on a CUDA device, for this side alone, as number of
-     * STP_FABRIC_BUFFERS. 0 or -errno, not logged. use: until the next call of this thread, buffers
-     * in it may be passed to put and get, whose operations hold the registration; -1: in none.
-     * remove: false, and nothing changed, while operations hold it.
+     * buffer_add() registers an allocation of private CUDA device memory for local use, with a
+     * number below STP_FABRIC_BUFFERS. It returns 0 or -errno, not logged. set_current_local_mr()
+     * selects the allocation (or -1 for none) whose buffers this thread may pass to put and get
+     * until its next call. Operations hold the registration, and while they do, buffer_remove()
+     * returns false without any change.
      */
     int (*buffer_add)(unsigned number, void *base, size_t nbytes, int device);
     void (*set_current_local_mr)(int number);
     bool (*buffer_remove)(unsigned number);
 
-    /* alone: one thread at a time will use it, which may give it an endpoint of its own. */
+    /* Creates a context. With alone, one thread at a time uses it, so it may get an endpoint. */
     int (*ctx_create)(bool alone, struct stp_fabric_ctx **ctx);
-    void (*ctx_destroy)(struct stp_fabric_ctx *ctx); /* after quiet */
+    void (*ctx_destroy)(struct stp_fabric_ctx *ctx); /* Called after quiet. */
 
     /*
-     * Put: source may be reused on return; nbi: not before quiet. Get: the data is there on return;
-     * nbi: after quiet. nbytes > 0, any size.
-     * source and dest on this side are host memory, or lie in one of this PE's regions or in the
-     * buffer that the thread uses, and those of memory other than the host's are copied by the
-     * provider only. On such regions these two
-     * are all that works: store and amo are for host memory, and a signal in host memory may
-     * overtake data for a device, so the caller puts, quiets and signals in steps.
+     * Transfer nbytes > 0 bytes. The source of a put may be reused on return, or with nbi after
+     * quiet. The data of a get has arrived on return, or with nbi after quiet. The local buffer is
+     * host memory, or is in a region of this PE or in the thread's current private allocation. Only
+     * the provider copies memory other than host memory, and only put and get work on regions of
+     * such memory, because store and amo need host memory and a signal in host memory may overtake
+     * data for a device. The caller therefore puts, quiets and signals in separate steps.
      */
     void (*put)(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                 size_t nbytes, bool nbi);
     void (*get)(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
                 size_t nbytes, bool nbi);
 
-    /* Write 1, 2, 4 or 8 naturally aligned bytes without tearing. value is copied. */
+    /* Writes 1, 2, 4 or 8 naturally aligned bytes without tearing. value is copied. */
     void (*store)(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *value,
                   size_t nbytes);
 
     /*
-     * Atomic on one element. operand, compare: copied. result: NULL for the operations that fetch
-     * nothing (then completion by quiet); with nbi it is filled by quiet, else on return.
+     * Performs an atomic on one element. operand and compare are copied. result is NULL for an
+     * operation that fetches nothing, which quiet completes; else it is set on return, or with nbi
+     * by quiet.
      */
     void (*amo)(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
                 enum stp_dtype dtype, const void *operand, const void *compare, void *result,
                 bool nbi);
 
     /*
-     * Put, then update the signal word of the same PE (op STP_AMO_SET or STP_AMO_ADD) so that
-     * whoever sees the signal sees the data. nbytes may be 0; dest is not read then.
+     * Puts the data and then updates the signal word on that PE (op STP_AMO_SET or STP_AMO_ADD), so
+     * that a thread that sees the signal sees the data. If nbytes is 0, dest is not read.
      */
     void (*put_signal)(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                        const void *source, size_t nbytes, const struct stp_target *word,
                        uint64_t signal, enum stp_fabric_amo op, bool nbi);
 
     /*
-     * Put, nbytes > 0, then update a word that only grows, in a region that is never removed:
-     * value is what it becomes (STP_AMO_SET), less than STP_FABRIC_WORD_GROWS above what it is, or
-     * what is added. quiet means the data alone, whose source may be reused then: the word is
-     * waited for by the PE that owns it. So data and word may be one message, where a signal would
-     * wait for its data.
+     * Puts nbytes > 0 bytes and then updates a word that only grows, in a region that is never
+     * removed. value is the increment, or the new value (STP_AMO_SET), less than
+     * STP_FABRIC_WORD_GROWS above the old one. quiet completes the data only, whose source may be
+     * reused then; the PE that owns the word waits for it. So data and word may be one message,
+     * where a signal would wait for its data.
      */
     void (*put_notify)(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                        const void *source, size_t nbytes, const struct stp_target *word,
                        uint64_t value, enum stp_fabric_amo op);
 
-    void (*fence)(struct stp_fabric_ctx *ctx); /* order per target, as the standard says */
-    void (*quiet)(struct stp_fabric_ctx *ctx); /* complete and visible to all PEs; results here */
-    /* The same of what goes to these PEs, in any order and more than once; other work goes on. */
+    void (*fence)(struct stp_fabric_ctx *ctx); /* Orders operations per PE, as the standard says. */
+    void (*quiet)(struct stp_fabric_ctx *ctx); /* Completes operations; data is visible to all. */
+    /* As quiet, but for operations to these PEs only. pes may have any order and repetitions. */
     void (*quiet_pes)(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes);
 
     /*
-     * From now on small operations of the context may be collected, or, with batch false, not any
-     * more; total_ops are expected, SIZE_MAX: nobody knows. A hint: all that is said above holds,
-     * and what was collected reaches its target also while nobody calls.
+     * Lets the module collect small operations of the context from now on, or, with batch false,
+     * stops that. total_ops is the expected number of operations, or SIZE_MAX if unknown. All rules
+     * above still hold, and collected operations reach their target even if no thread calls again.
      */
     void (*session)(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
 
     /*
-     * Nobody waits for what the context sends to be complete before its quiet, which asks for what
-     * is missing: its targets may keep their answers until something else goes to this PE.
+     * Lets targets of the context delay acknowledgements until another message goes to this PE. No
+     * thread waits for completions of the context before quiet, and quiet requests missing
+     * acknowledgements.
      */
     void (*allow_delayed_ack)(struct stp_fabric_ctx *ctx);
 
-    /* Serve peers and completions; never blocks. Called by every wait of the library. */
+    /* Serves peers and completions, and never blocks. Every wait of the library calls it. */
     void (*progress)(void);
 
     /*
-     * The job is ending: every PE has completed its work, and only the words of a last sync are
-     * under way. From here on an operation that fails counts as completed, since its target may
-     * have gone after it got the data.
+     * Declares that the job is ending. Every PE has completed its work, and only the words of a
+     * last sync are in flight. From here on a failed operation counts as completed, because its
+     * target may have left after it received the data.
      */
     void (*finish)(void);
 
     /*
-     * Send a notice to the PEs at distances of powers of two from this one; who is told passes it
-     * on. Datagrams: best effort, nothing is waited for. Between connect and close, from any
-     * thread, from signal handlers, whatever locks are held.
+     * Sends a notice to the PEs at distances of powers of two from this PE; receivers pass it on.
+     * Notices are datagrams, sent with best effort and without waiting. May be called between
+     * connect and close, from any thread or signal handler, whatever locks are held.
      */
     void (*tell)(const struct stp_notice *notice);
 
@@ -362,9 +363,9 @@ struct stp_fabric {
 };
 
 /*
- * Open the provider. core lives as long as the module. Returns 0 and fills *fabric, or -errno
- * after logging which providers were seen and why each was refused. With fabric NULL nothing
- * is kept open: for the report alone.
+ * Opens the best provider. core must live as long as the module. Returns 0 and fills *fabric, or
+ * returns -errno after logging which providers were seen and why each was refused. With fabric NULL
+ * only the report is made, and nothing stays open.
  */
 typedef int (*stp_ofi_open_fn)(const struct stp_core *core, struct stp_fabric *fabric);
 int stp_ofi_open(const struct stp_core *core, struct stp_fabric *fabric);

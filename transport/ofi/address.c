@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Addresses: what this PE publishes, and where an endpoint's address table has the others.
+ * Handles addresses: the address that this PE publishes, and each endpoint's table of peers.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -18,8 +18,9 @@ static size_t table_bytes(void)
 }
 
 /*
- * Tables of addresses take hundreds of bytes an entry and 12 us to fill it, and most PEs of a large
- * job never meet. So they are filled on first use, but for providers that must know who calls them.
+ * Returns whether addresses are inserted at first use, because an insertion takes 12 us and some
+ * hundred bytes, and most PEs of a large job never communicate. With other providers a PE must know
+ * the address of each peer that contacts it.
  */
 static bool learns_late(void)
 {
@@ -29,7 +30,7 @@ static bool learns_late(void)
 int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av)
 {
     size_t n = (size_t)stp_ofi.core->n_pes;
-    /* The count makes room at once. */
+    /* The provider allocates memory for count entries immediately. */
     struct fi_av_attr attr = {.type = FI_AV_TABLE, .count = learns_late() && n > 64 ? 64 : n};
 
     return fi_av_open(domain, &attr, av, NULL);
@@ -43,7 +44,7 @@ int stp_ofi_make_published_address(unsigned char *addr, size_t *addr_len)
     memset(addr, 0, STP_FABRIC_ADDR_MAX);
     rc = fi_getname(&stp_ofi.main.ep->fid, addr, &len);
     if (rc != 0) return rc;
-    /* Those of shm are texts, which differ in length between PEs (libfabric 1.17). */
+    /* Addresses of shm are strings, whose length differs between PEs (libfabric 1.17). */
     if (stp_ofi.info->addr_format == FI_ADDR_STR) len = STP_FABRIC_ADDR_MAX - STP_OFI_LIVENESS;
     stp_ofi_liveness_listen(addr, addr + len);
     *addr_len = len + STP_OFI_LIVENESS;
@@ -58,12 +59,12 @@ static fi_addr_t insert_locked(struct stp_ofi_endpoint *endpoint, int pe)
     if (where != FI_ADDR_NOTAVAIL) return where;
     if (fi_av_insert(av, stp_ofi.world + (size_t)pe * stp_ofi.addr_len, 1, &where, 0, NULL) != 1)
         return FI_ADDR_NOTAVAIL;
-    /* Pairs with the acquire in stp_ofi_addr: who finds it finds the table's entry. */
+    /* Pairs with the acquire load in stp_ofi_addr(), whose caller then uses the inserted entry. */
     __atomic_store_n(&endpoint->addrs[pe], ~where, __ATOMIC_RELEASE);
     return where;
 }
 
-/* Endpoints of one domain share its table. */
+/* Inserts the address of a PE. All endpoints of a domain share the address table of the domain. */
 static fi_addr_t addr_find(struct stp_ofi_endpoint *endpoint, int pe)
 {
     struct stp_ofi_endpoint *holder = endpoint->av != NULL ? endpoint : &stp_ofi.main;

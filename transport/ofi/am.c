@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages: atomics that the library of the target does with its CPU, for providers without their
- * own, and packed messages of small operations. A message names what to do; the answer, sent for
- * each, brings the old value and completes the request. Whoever reads the target's queue serves,
- * which is its progress thread while it computes. Messages carry a token that only the job knows,
- * and name memory by region and offset: anything else that arrives is dropped. Design:
- * docs/design/messages.md.
+ * Sends and serves messages: atomics that the target's library executes with the CPU, for providers
+ * without atomics, and packed messages of small operations. A reply with the old value, or an
+ * acknowledgement, completes the request. The thread that reads the target's queue serves messages;
+ * while the program computes, this is the progress thread. Messages name memory by region and
+ * offset and carry a token that only the job knows. Messages without the token are dropped.
+ * Design: docs/design/messages.md.
  */
 #include "am.h"
 
@@ -19,25 +19,25 @@
 #define N_INBOXES 128
 #define CANCEL_POLLS 100000
 
-#define LOOKS 16   /* PEs looked at in one round */
-#define HURRIES 64 /* PEs asked for answers at once; the others' come by themselves */
+#define LOOKS 16   /* most PEs that one round of pings checks */
+#define HURRIES 64 /* most PEs asked for acknowledgements at once; other PEs send theirs later */
 #define PING_NS 500000000ull
 
-/* A buffer that a message arrives in. */
+/* A buffer that receives a message. */
 struct inbox {
-    struct stp_ofi_work work; /* first */
-    struct inbox *next;       /* among those not posted */
+    struct stp_ofi_work work; /* first member */
+    struct inbox *next;       /* next buffer that is not posted */
     struct stp_ofi_am_header header;
-    uint64_t items[]; /* of a packed message */
+    uint64_t items[]; /* items of a packed message */
 };
 
 static struct {
-    char *boxes;        /* N_INBOXES, box_stride() bytes apart */
-    struct inbox *idle; /* guarded by the main endpoint's drain, as the next; asked about without */
-    unsigned n_dropped;
-    unsigned n_posted; /* boxes that the provider has */
+    char *boxes;        /* N_INBOXES buffers that begin box_stride() bytes apart */
+    struct inbox *idle; /* unposted buffers, guarded by the main drain, also read without it */
+    unsigned n_dropped; /* number of dropped messages, guarded by the main endpoint's drain */
+    unsigned n_posted;  /* number of buffers that the provider holds */
     bool closing;
-    bool lost; /* a message is */
+    bool lost; /* whether a message was lost */
     uint64_t pinged_ns;
     struct fid_mr *mr;
     uint64_t token;
@@ -93,7 +93,10 @@ ssize_t stp_ofi_am_try_send(struct stp_ofi_req *req)
 
     if (req->work.kind == STP_OFI_ANSWER)
         return fi_send(endpoint->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
-    /* Before it leaves: the answer may be here before this returns. */
+    /*
+     * Store the number of parts before posting, because the reply can arrive before fi_send()
+     * returns.
+     */
     __atomic_store_n(&req->parts, inject ? 1 : 2, __ATOMIC_RELAXED);
     begun = stp_ofi_post_seq_begin_post(req);
     if (inject)
@@ -123,7 +126,7 @@ void stp_ofi_send_answer_locked(const struct stp_ofi_am_header *answer, int pe)
     stp_ofi_post_or_defer_locked(endpoint, req);
 }
 
-/* Bytes of items that a box has room for. */
+/* Returns the number of bytes of items that a receive buffer can hold. */
 static size_t items_room(void)
 {
     size_t size = stp_ofi.packed_size;
@@ -133,7 +136,7 @@ static size_t items_room(void)
 
 /* ---- receiving ------------------------------------------------------------- */
 
-/* The element of this PE that is asked for, or NULL. The sender's library has checked its side. */
+/* Returns the element that a message names, or NULL. The sender has checked the request as well. */
 static void *message_element(const struct stp_ofi_am_header *ask)
 {
     if (ask->number >= STP_FABRIC_REGIONS || !stp_ofi_is_element(ask->size) ||
@@ -158,7 +161,7 @@ static void serve_locked(const struct stp_ofi_am_header *ask)
     stp_ofi_send_answer_locked(&answer, ask->pe);
 }
 
-/* The sender's items lie behind the active message. */
+/* Executes the items, which follow the header, and acknowledges the packed message. */
 static void serve_packed_locked(const struct inbox *box)
 {
     const struct stp_ofi_am_header *packed = &box->header;
@@ -176,8 +179,8 @@ static void take_answer_locked(const struct stp_ofi_am_header *answer)
     struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_MESSAGED];
     struct stp_ofi_req *req = stp_ofi_req_find(pool, answer->id, answer->pe);
 
-    if (req == NULL) return; /* given up meanwhile */
-    /* The result has room for what was asked. */
+    if (req == NULL) return; /* The request was given up meanwhile. */
+    /* The memory for the result has room only for an element of the requested size. */
     if (answer->size != req->data[offsetof(struct stp_ofi_am_header, size)]) return;
     if (req->result != NULL) memcpy(req->result, &answer->operand, answer->size);
     stp_ofi_message_part_done_locked(req);
@@ -216,7 +219,7 @@ void stp_ofi_ping_for_lost_messages(void)
     n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], pes, n, LOOKS);
     pthread_mutex_lock(&stp_ofi.main.drain);
     now = stp_now_ns();
-    /* Threads that wait together must not make one delay look like several. */
+    /* Rounds are PING_NS apart, so that several waiting threads do not multiply one delay. */
     if (now - am.pinged_ns < PING_NS) n = 0;
     if (n > 0) am.pinged_ns = now;
     ping.operand = stp_ofi_post_seq_next();
@@ -225,7 +228,7 @@ void stp_ofi_ping_for_lost_messages(void)
     pthread_mutex_unlock(&stp_ofi.main.drain);
 }
 
-/* Behind the answers that are due, or not at all: another ping comes. */
+/* Sends a pong after all delayed acknowledgements, or nothing, because another ping will follow. */
 static void answer_ping_locked(const struct stp_ofi_am_header *ping)
 {
     struct stp_ofi_am_header pong = stp_ofi_am_header(STP_OFI_AM_PONG, 0);
@@ -243,7 +246,7 @@ void stp_ofi_request_acks(void)
     struct stp_ofi_am_header hurry = stp_ofi_am_header(STP_OFI_AM_ACK_REQUEST, 0);
     int pes[HURRIES], n;
 
-    /* Nothing is held back any more, and peers may be gone. */
+    /* When the job ends, no PE delays acknowledgements any more, and peers may have left. */
     if (__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) return;
     n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], pes, 0, HURRIES);
     pthread_mutex_lock(&stp_ofi.main.drain);
@@ -254,7 +257,7 @@ void stp_ofi_request_acks(void)
 
 /* ---- receiving, of all kinds -------------------------------------------------- */
 
-/* Told of the first, then of every doubling: strangers must not fill the job's output. */
+/* Warns at the first dropped message and at each doubling, so strangers cannot flood the log. */
 static void drop_locked(void)
 {
     am.n_dropped++;
@@ -301,7 +304,7 @@ static void post_locked(struct inbox *box)
 {
     ssize_t rc;
 
-    /* What is shorter than an active message must not look like the last one. */
+    /* Clear the header, because a short message must not be read with parts of the last header. */
     memset(&box->header, 0, sizeof(box->header));
     box->work.kind = STP_OFI_INBOX;
     rc = fi_recv(stp_ofi.main.ep, &box->header, sizeof(box->header) + items_room(),
@@ -375,7 +378,7 @@ int stp_ofi_inbox_open(void)
     return 0;
 }
 
-/* Does the provider have buffers of ours: to receive messages, or answers that are to leave? */
+/* Returns whether the provider holds our buffers, either receive buffers or outgoing replies. */
 static bool inbox_is_used(void)
 {
     return am.n_posted > 0 || stp_ofi.main.retry != NULL ||
@@ -387,18 +390,18 @@ void stp_ofi_inbox_unregister(void)
     if (am.mr == NULL) return;
     pthread_mutex_lock(&stp_ofi.main.drain);
     am.closing = true;
-    am.idle = NULL; /* nor are those posted that the provider has refused */
+    am.idle = NULL; /* Buffers that the provider refused are not posted again. */
     pthread_mutex_unlock(&stp_ofi.main.drain);
     for (int i = 0; i < N_INBOXES; i++)
         fi_cancel(&stp_ofi.main.ep->fid, &box_at(i)->work.fi);
-    /* A provider that does not give them back loses them with the endpoint. */
+    /* A provider that does not return the buffers in time loses them when the endpoint closes. */
     for (int i = 0; i < CANCEL_POLLS && inbox_is_used(); i++)
         stp_ofi_poll_cq_once(&stp_ofi.main);
     fi_close(&am.mr->fid);
     am.mr = NULL;
 }
 
-/* After the endpoint: the buffers are its own until then. */
+/* Frees the buffers after the endpoint was closed, because the endpoint uses them until then. */
 void stp_ofi_inbox_close(void)
 {
     if (am.mr != NULL) fi_close(&am.mr->fid);

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Acknowledgements of packed messages that are delayed, for a message to carry them.
+ * Delays acknowledgements of packed messages, so that a message to the same PE can carry them.
  * Design: docs/design/messages.md.
  */
 #include "am_ack_delay.h"
 
 #include <string.h>
 
-#define N_PENDING 16    /* PEs with delayed acknowledgements at a time */
-#define N_HISTORY 256u  /* a power of two */
-#define HITS_TO_DEFER 4 /* messages in a row that could have carried one */
+#define N_PENDING 16    /* most PEs with delayed acknowledgements at a time */
+#define N_HISTORY 256u  /* number of history entries, a power of two */
+#define HITS_TO_DEFER 4 /* consecutive messages that could have carried an acknowledgement */
 
 /* The delayed acknowledgements for one PE. */
 struct pending_ack {
     int pe;
     unsigned n;
-    bool urgent;  /* its sender waits for one of them */
-    uint32_t due; /* the drain that sends it */
+    bool urgent;  /* whether the PE waits for one of these acknowledgements */
+    uint32_t due; /* number of the drain that sends the acknowledgements */
     uint32_t ids[STP_OFI_AM_ACKS];
 };
 
-/* Could messages to a PE have carried the acknowledgements of its own? */
+/* History that shows whether messages to a PE could have carried acknowledgements. */
 struct ack_history {
-    uint32_t answered; /* drains when one was to be sent last */
+    uint32_t answered; /* number of the drain at which an acknowledgement was last to be sent */
     uint8_t hits;
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards pending and history */
-    unsigned n, n_urgent; /* of pending; asked about without */
-    uint32_t due;         /* the first of them; asked about without */
+    pthread_mutex_t lock; /* guards all members except carrying */
+    unsigned n, n_urgent; /* entries and urgent entries of pending, also read without the lock */
+    uint32_t due;         /* earliest due of pending, also read without the lock */
     struct pending_ack pending[N_PENDING];
     struct ack_history history[N_HISTORY];
-    unsigned carrying; /* messages that are being posted */
+    unsigned carrying; /* number of messages with acknowledgements that are being posted */
 } acks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct ack_history *ack_history_of(int pe)
@@ -55,7 +55,7 @@ bool stp_ofi_ack_urgent(void)
     return __atomic_load_n(&acks.n_urgent, __ATOMIC_RELAXED) != 0;
 }
 
-/* Counts go round. */
+/* Returns whether drain due has been reached. The drain counter wraps around. */
 static bool ack_is_due(uint32_t due, uint32_t now)
 {
     return (int32_t)(now - due) >= 0;
@@ -69,13 +69,13 @@ bool stp_ofi_delayed_ack_timed_out(void)
 
 bool stp_ofi_ack_carrier_is_posting(void)
 {
-    /* Pairs with the subtraction in stp_ofi_ack_piggybacked(). */
+    /* Pairs with the release in stp_ofi_ack_piggybacked(). */
     return __atomic_load_n(&acks.carrying, __ATOMIC_ACQUIRE) != 0;
 }
 
 /* ---- delaying ----------------------------------------------------------------- */
 
-/* What is asked about without the lock. */
+/* Stores the members that are read without the lock. n is the new number of pending entries. */
 static void ack_publish_locked(unsigned n)
 {
     uint32_t due = acks.pending[0].due;
@@ -90,14 +90,20 @@ static void ack_publish_locked(unsigned n)
     __atomic_store_n(&acks.n, n, __ATOMIC_RELAXED);
 }
 
-/* Without a progress thread nobody may come to send it; at the end peers do not wait for long. */
+/*
+ * Returns whether acknowledgements may be delayed. Without a progress thread, perhaps no thread
+ * sends them later, and when the job ends, peers do not wait for long.
+ */
 static bool may_defer(void)
 {
     return stp_ofi.core->env->ofi_progress_thread &&
            !__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED);
 }
 
-/* False: this one has to be answered now. *full: those to be answered now in its place, or none. */
+/*
+ * Delays the acknowledgement of message id. Returns false if it must be sent now. Sets *full if the
+ * PE's earlier acknowledgements must be sent now to make room.
+ */
 static bool ack_defer_locked(int pe, uint32_t id, bool may_delay, struct pending_ack *full)
 {
     struct pending_ack *pending_ack = acks.pending, *end = acks.pending + acks.n;
@@ -141,7 +147,7 @@ void stp_ofi_ack_add_locked(int pe, uint32_t id, bool may_delay)
     if (full.n > 0) answer_locked(&full);
 }
 
-/* Take out those that are due at some drain. Returns how many. */
+/* Moves the entries that are due at drain number at from pending to taken. Returns their number. */
 static unsigned take_due_locked(uint32_t at, struct pending_ack *taken)
 {
     unsigned n = 0, left = 0;
@@ -154,7 +160,7 @@ static unsigned take_due_locked(uint32_t at, struct pending_ack *taken)
             continue;
         }
         if (pending_ack->urgent)
-            ack_history_of(pending_ack->pe)->hits = 0; /* nothing has carried it */
+            ack_history_of(pending_ack->pe)->hits = 0; /* No message carried the entry. */
         taken[n++] = *pending_ack;
     }
     ack_publish_locked(left);
@@ -173,7 +179,7 @@ void stp_ofi_ack_flush_locked(enum stp_ofi_ack_send which)
         answer_locked(&pending[i]);
 }
 
-/* Take out those for a PE. False: there are none. */
+/* Moves the entry of a PE from pending to *taken. Returns false if the PE has no entry. */
 static bool ack_take_locked(int pe, struct pending_ack *taken)
 {
     for (unsigned i = 0; i < acks.n; i++) {
@@ -237,8 +243,6 @@ bool stp_ofi_ack_piggyback(struct stp_ofi_req *req)
 
 void stp_ofi_ack_piggybacked(void)
 {
-    /*
-     * Pairs with the acquire load in stp_ofi_ack_carrier_is_posting(), before a ping is answered.
-     */
+    /* Pairs with the acquire load in stp_ofi_ack_carrier_is_posting(), before a pong is sent. */
     __atomic_fetch_sub(&acks.carrying, 1, __ATOMIC_RELEASE);
 }

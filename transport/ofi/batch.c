@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Batches: small operations are collected in packed messages, one for each of a few PEs at a time.
- * In sessions with that hint all are; on TCP, where each would cost a system call at either end, so
- * are those that come while an earlier one to the same PE is unanswered. A packed message is a
- * request from its first item on, counted on its context, so that quiet finds it. It leaves when it
- * is full, when something has to be complete, when the earlier one is answered, and when it has
- * been lying about: looks by the progress thread and by waits of the library see to that.
+ * Collects small operations in packed messages, one for each of a few PEs at a time. In a session
+ * with the batch hint all small operations are collected. On TCP, where each operation costs a
+ * system call at both ends, operations are also collected while an earlier operation to the PE is
+ * not acknowledged. A packed message is a request from its first item on and counts on its context,
+ * so that quiet finds it. A packed message is sent when it is full, when an operation must
+ * complete, when the earlier operation is acknowledged, or when the progress thread or a wait of
+ * the library finds that the message is old.
  * Design: docs/design/sessions.md.
  */
 #include "batch.h"
@@ -17,32 +18,32 @@
 #include <string.h>
 
 #define SLOTS 64u
-#define LEAST_OPS 2 /* with fewer expected there is nothing to collect */
+#define LEAST_OPS 2 /* fewest expected operations for which a session collects */
 #define ITEM_MIN (2 * sizeof(uint64_t))
 
 /* A packed message that is being filled, or a write of several pieces. */
 struct slot {
-    struct stp_ofi_req *req; /* NULL: none */
-    size_t used;             /* bytes of items; pieces */
-    unsigned look;           /* number of the look before which it was begun */
-    unsigned unanswered;     /* what has left of the PEs of the slot */
+    struct stp_ofi_req *req; /* request being filled, or NULL */
+    size_t used;             /* bytes of items, or number of pieces */
+    unsigned look;           /* value of batches.looks when the request was begun */
+    unsigned unanswered;     /* unacknowledged requests to the PEs of this slot */
 };
 
 struct stp_ofi_batch {
-    pthread_mutex_t lock; /* guards the rest; never held over a wait or a post */
+    pthread_mutex_t lock; /* guards all members except next, never held over a wait or a post */
     struct stp_fabric_ctx *ctx;
-    size_t total, left;          /* operations expected, and until they have all been collected */
-    unsigned mask;               /* slots in use less one */
-    unsigned parked;             /* requests in slots; asked about without the lock */
-    struct slot slots[2][SLOTS]; /* of messages and of writes, by PE, modulo */
-    struct stp_ofi_batch *next;  /* guarded by batches.lock */
+    size_t total, left;          /* expected operations, and those not collected yet */
+    unsigned mask;               /* number of slots in use minus one */
+    unsigned parked;             /* requests in slots, also read without the lock */
+    struct slot slots[2][SLOTS]; /* slots for messages and for writes, by PE & mask */
+    struct stp_ofi_batch *next;  /* next batch, guarded by batches.lock */
 };
 
 static struct {
     pthread_mutex_t lock; /* guards the list of batches */
     struct stp_ofi_batch *first;
-    unsigned parked; /* requests in slots */
-    unsigned looks;
+    unsigned parked; /* requests in the slots of all batches */
+    unsigned looks;  /* number of scans by stp_ofi_batch_flush_aged() */
 } batches = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bool stp_ofi_batch_has_unsent(void)
@@ -67,12 +68,12 @@ static struct slot *slot_of(struct stp_ofi_batch *batch, bool writes, int pe)
 
 /* ---- packed messages, and writes of several pieces ------------------------------------ */
 
-/* Begin one. From here on the context waits for it. */
+/* Begins a request in the slot. From now on quiet of the context waits for this request. */
 static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
                              struct stp_ofi_req *req)
 {
     req->batch = batch;
-    stp_ofi_count_on_ctx(req, batch->ctx); /* last: from here on its PE may be found to have gone */
+    stp_ofi_count_on_ctx(req, batch->ctx); /* From now on the request may be abandoned. */
     __atomic_store_n(&batch->ctx->messages, true, __ATOMIC_RELAXED);
     __atomic_fetch_add(&batches.parked, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&batch->parked, batch->parked + 1, __ATOMIC_RELAXED);
@@ -83,13 +84,13 @@ static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
     slot->look = __atomic_load_n(&batches.looks, __ATOMIC_RELAXED);
 }
 
-/* Requests whose answers are held back are few: others need not wait for those. */
+/* Returns whether enough requests are free for others, so that acknowledgements may be delayed. */
 static bool has_plenty(const struct stp_ofi_pool *pool)
 {
     return __atomic_load_n(&pool->n_taken, __ATOMIC_RELAXED) < pool->limit / 2;
 }
 
-/* req->batch is none by now if its PE has gone. */
+/* Completes the header. ctx is an argument, because req->batch is NULL if the PE has gone. */
 static void close_packed(const struct stp_fabric_ctx *ctx, struct stp_ofi_req *req, size_t used)
 {
     struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_PACKED, req->id);
@@ -102,7 +103,7 @@ static void close_packed(const struct stp_fabric_ctx *ctx, struct stp_ofi_req *r
     req->desc = req->own_desc;
 }
 
-/* Close it: it is ready to post then. */
+/* Takes the request out of the slot and completes it for posting. */
 static struct stp_ofi_req *slot_take_locked(struct stp_ofi_batch *batch, struct slot *slot)
 {
     struct stp_ofi_req *req = slot->req;
@@ -118,7 +119,7 @@ static struct stp_ofi_req *slot_take_locked(struct stp_ofi_batch *batch, struct 
     return req;
 }
 
-/* Requests in slots come back only when they are sent: nobody may wait for one and keep others. */
+/* Returns a new request. While none is free, sends all collected requests so that they complete. */
 static struct stp_ofi_req *slot_req_new(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe)
 {
     struct stp_ofi_wait wait = {.endpoint = pool->endpoint};
@@ -153,14 +154,14 @@ static void post_all(struct stp_ofi_req *req)
 
 /* ---- collecting ------------------------------------------------------------------ */
 
-/* What is to be collected: items for a packed message, or one that becomes a piece of a write. */
+/* A load to collect: items for a packed message, or one put that becomes a piece of a write. */
 struct load {
     bool writes;
-    bool session; /* collected in any case: the context is in a session */
-    bool alone;   /* with nothing under way to the PE it leaves without the batch */
+    bool session; /* whether the context is in a session, so that all loads are collected */
+    bool alone;   /* whether the caller sends the load itself if the PE is idle */
     const struct stp_ofi_item *items;
     int n;
-    size_t room; /* that it takes of a slot: bytes, or one piece */
+    size_t room; /* room that the load takes in a slot: bytes, or one piece */
 };
 
 static int load_pe(const struct load *load)
@@ -193,26 +194,27 @@ static void piece_write_locked(struct slot *slot, const struct stp_ofi_item *ite
 }
 
 /*
- * Was it begun before a region came or went? One message has items of one generation, so that it is
- * known whether their regions are still the same when it leaves.
+ * Returns whether the request was begun before a region was added or removed. All items of a
+ * message have one generation, which shows at the post whether their regions are unchanged.
  */
 static bool is_older(const struct stp_ofi_req *req)
 {
     return req->place.generation != __atomic_load_n(&stp_ofi.generation, __ATOMIC_RELAXED);
 }
 
-/* What became of an attempt to collect. */
+/* The result of an attempt to collect a load. */
 struct attempt {
     bool done;
-    bool idle;                  /* nothing is under way to that PE: it need not wait for others */
-    bool begun;                 /* a request lies about now that did not before */
-    bool last;                  /* as many as were expected have been collected */
-    struct stp_ofi_req *leaves; /* to be posted, or NULL */
+    bool idle;                  /* whether the PE has no unacknowledged operation to wait for */
+    bool begun;                 /* whether a request was begun and stays in a slot */
+    bool last;                  /* whether all expected operations have been collected */
+    struct stp_ofi_req *leaves; /* request to post, or NULL */
 };
 
 /*
- * The slot that has room for the load, or NULL: what is in it leaves first, the load goes alone and
- * only counts as unanswered, or a request is wanted. *spare: a request, taken if one is begun.
+ * Returns the slot that has room for the load. Returns NULL if the request in the slot must be sent
+ * first, if the load is sent alone and only counts as unacknowledged, or if a new request is
+ * needed. *spare is such a request or NULL, and is used up if a request is begun.
  */
 static struct slot *find_place_locked(struct stp_ofi_batch *batch, const struct load *load,
                                       struct stp_ofi_req **spare, struct attempt *attempt)
@@ -270,7 +272,7 @@ static bool fits(const struct stp_ofi_item *items, int n, size_t *room)
     return *room <= capacity();
 }
 
-/* The context's, made when it is first asked for. NULL: no memory. */
+/* Returns the batch of the context, which the first call makes, or NULL if memory is short. */
 static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx);
 
 static void batch_drain_for(const struct stp_fabric_ctx *ctx)
@@ -286,7 +288,7 @@ static struct stp_ofi_req *spare_for(struct stp_fabric_ctx *ctx, const struct lo
     return slot_req_new(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], STP_OFI_PACKED, load_pe(load));
 }
 
-/* False: *alone is set if the load may leave alone, and nothing was done with it. */
+/* Returns whether the load was collected. If not, sets *alone if the caller must send the load. */
 static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
                     struct stp_ofi_batch **alone)
 {
@@ -304,7 +306,7 @@ static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
         pthread_mutex_unlock(&batch->lock);
         if (attempt.leaves != NULL) post(attempt.leaves);
         if (attempt.done || (attempt.idle && load->alone)) break;
-        /* What is thought to be unanswered may have been answered since anybody looked. */
+        /* The acknowledgement of the earlier operation may be in the completion queue already. */
         if (!attempt.idle && attempt.leaves == NULL && !looked) {
             looked = true;
             batch_drain_for(ctx);
@@ -314,7 +316,7 @@ static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
     }
     if (spare != NULL) stp_ofi_req_give(spare->pool, spare, spare);
     if (attempt.last) stp_ofi_batch_flush(ctx);
-    /* It may sleep for good, and this thread may call nothing for as long. */
+    /* The progress thread may sleep, and this thread may not call the library for a long time. */
     if (attempt.begun) stp_ofi_progress_wake();
     if (!attempt.done) *alone = batch;
     return attempt.done;
@@ -337,7 +339,8 @@ bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *i
 /* ---- sending ---------------------------------------------------------------------- */
 
 /*
- * Take the requests of some slots out, as a list; old: those begun before that look alone.
+ * Adds the requests in the slots to list, or with look only those begun before that scan. Returns
+ * the list.
  */
 static struct stp_ofi_req *batch_take_locked(struct stp_ofi_batch *batch, struct stp_ofi_req *list,
                                              const unsigned *look)
@@ -354,7 +357,7 @@ static struct stp_ofi_req *batch_take_locked(struct stp_ofi_batch *batch, struct
     return list;
 }
 
-/* What this thread has collected, and others whose calls it knows of, it sees. */
+/* Returns whether slots hold requests, at least those of calls that happened before this call. */
 static bool has_parked(const struct stp_ofi_batch *batch)
 {
     return batch != NULL && __atomic_load_n(&batch->parked, __ATOMIC_RELAXED) != 0;
@@ -437,8 +440,8 @@ void stp_ofi_batch_post_next_locked(struct stp_ofi_endpoint *endpoint, struct st
 /* ---- sessions ---------------------------------------------------------------------- */
 
 /*
- * Slots for as many PEs as there are, and no more than leaves requests for packed messages under
- * way.
+ * Returns the number of slots: enough for all PEs, but few enough to leave requests for packed
+ * messages that have been sent.
  */
 static unsigned slots_for(void)
 {
@@ -469,16 +472,16 @@ static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx)
     pthread_mutex_lock(&batches.lock);
     batch = __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED);
     if (batch == NULL) batch = batch_new(ctx);
-    /* Pairs with the acquire loads of those who collect or flush: they find the batch complete. */
+    /* Pairs with the acquire loads in collect() and in flushes, which then see a complete batch. */
     __atomic_store_n(&ctx->batch, batch, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&batches.lock);
     return batch;
 }
 
 /*
- * Without a progress thread nobody would send what lies about while the program computes; with one
- * operation there is nothing to collect; where adapters do atomics, and puts, a message to the
- * target's library is no gain.
+ * Returns NULL if a batch gains nothing. Without a progress thread, no thread would send collected
+ * operations while the program computes. A single operation cannot be combined. If adapters execute
+ * puts and atomics, a message to the target's library is slower.
  */
 struct stp_ofi_batch *stp_ofi_batch_prepare(struct stp_fabric_ctx *ctx, size_t total_ops)
 {
@@ -496,7 +499,7 @@ void stp_ofi_batch_start_or_stop(struct stp_fabric_ctx *ctx, struct stp_ofi_batc
         batch->total = batch->left = total_ops;
         pthread_mutex_unlock(&batch->lock);
     }
-    /* Whoever sees it sees the batch too: see batch_of(). */
+    /* A thread that sees the flag but not the batch calls batch_of(). */
     __atomic_store_n(&ctx->batching, batch != NULL, __ATOMIC_RELEASE);
     if (batch == NULL) stp_ofi_batch_flush(ctx);
 }

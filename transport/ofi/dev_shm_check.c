@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the shm provider takes for granted: that all PEs see one /dev/shm, and that there is room
- * in it, since the touch of a page that cannot be had is fatal. That process numbers mean the same
- * to all, by which it names endpoints and copies from them, is looked at before it is opened
- * (provider_select.c).
+ * Checks two conditions of the shm provider: all PEs see the same /dev/shm, and it has enough free
+ * space, because touching a page that cannot be allocated is fatal. provider_select.c has already
+ * checked that all PEs share a PID namespace, because shm names endpoints by process number and
+ * copies data by it.
  * Design: docs/design/security.md.
  */
 #include "ofi_internal.h"
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define DIRECTORY STP_OFI_SHM_DIRECTORY
-#define WANTS_MIB 32u /* libfabric 1.17 may leave it out of its list below that, without a word */
+#define WANTS_MIB 32u /* free MiB below which libfabric 1.17 may omit shm without a message */
 
 static int check_directory(void)
 {
@@ -36,7 +36,7 @@ static int check_directory(void)
     return 0;
 }
 
-/* The file of this PE's endpoint, which is named by its address. */
+/* Opens the file named by the address of this PE's endpoint. Returns its descriptor, or -1. */
 static int open_own(void)
 {
     char addr[STP_FABRIC_ADDR_MAX + 1] = "", path[sizeof(addr) + sizeof(DIRECTORY)];
@@ -50,8 +50,8 @@ static int open_own(void)
 }
 
 /*
- * Warn where all PEs together may touch more than there is. Taking it at once would refuse jobs
- * that live with less: of 16 MiB a PE, 4 are touched at the start and 6 after traffic of all kinds.
+ * Warns if all PEs together may touch more memory than is free. Allocating it now would refuse jobs
+ * that need less: of 16 MiB per PE, 4 are touched at the start and 6 after traffic of all kinds.
  */
 static void check_room(void)
 {
@@ -59,7 +59,7 @@ static void check_room(void)
     struct stat file;
     int fd = open_own();
 
-    if (fd < 0) return; /* another version's way of naming: it is left alone */
+    if (fd < 0) return; /* other versions may name the file differently */
     if (fstat(fd, &file) == 0 && fstatvfs(fd, &room) == 0 && room.f_blocks != 0) {
         size_t left = (size_t)room.f_bavail * room.f_frsize, size = (size_t)file.st_size;
         size_t has = (size_t)file.st_blocks * 512;

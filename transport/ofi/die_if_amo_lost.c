@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics that a connection took along. ofi_rxm sends an atomic as a message and completes it with
- * the answer; when the connection breaks in between it makes a new one and tells nobody. Answers
- * of one peer come in order: so a read of the same word is sent behind an atomic that stands
- * still, and where two such reads are answered first, it is lost.
+ * Ends the job when an atomic was lost with a connection. ofi_rxm sends an atomic as a message and
+ * completes it with the reply; if the connection breaks in between, ofi_rxm connects again without
+ * an error. Replies of one peer arrive in order. So this file sends a probe, a read of the same
+ * word, after a pending atomic; if two probes are answered first, the atomic is lost.
  * Design: docs/design/security.md.
  */
 #include "ofi_internal.h"
@@ -13,15 +13,15 @@
 
 #include <string.h>
 
-#define LOOKS 16 /* PEs among which the one to ask next is chosen */
+#define LOOKS 16 /* number of PEs from which the PE to probe is chosen */
 
 static struct {
-    pthread_mutex_t lock; /* guards the rest but left */
+    pthread_mutex_t lock; /* guards all fields except left */
     bool asked;
-    unsigned left; /* 1 while the question is under way */
+    unsigned left; /* 1 while the probe is in flight, else 0 */
     struct stp_ofi_pool *pool;
     int pe;
-    uint64_t turn; /* of the question */
+    uint64_t turn; /* turn of the probe */
     unsigned next;
     bool lost;
 } lost = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -32,12 +32,12 @@ static bool is_atomic(const struct stp_ofi_req *req)
            req->work.kind == STP_OFI_COMPARE;
 }
 
-/* What to ask for: the word of the first. */
+/* Copies the target word of req to arg if req is the first atomic found. */
 static void copy_atomic(struct stp_ofi_req *req, void *arg)
 {
     struct stp_ofi_req *like = arg;
 
-    /* What counts on nothing yet is still being filled by another thread. */
+    /* A request without a counter is still being filled by another thread. */
     if (!is_atomic(req) || stp_ofi_counts_on(req) == NULL || like->nbytes != 0) return;
     like->place = req->place;
     like->type = req->type;
@@ -74,7 +74,7 @@ static void look_locked(struct stp_ofi_endpoint *endpoint)
 {
     int pes[LOOKS], n;
 
-    /* Pairs with the subtraction in finish_locked(), when the answer has come. */
+    /* Pairs with the subtraction in finish_locked() after the reply has arrived. */
     if (lost.asked && __atomic_load_n(&lost.left, __ATOMIC_SEQ_CST) == 0) {
         lost.lost = stp_ofi_post_seq_older_is_lost(lost.pool, lost.pe, lost.turn);
         lost.asked = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Domain, address vector, and the endpoints with their completion queues; the job's addresses.
+ * Opens and closes the domain, the address vector and the endpoints with their completion queues.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* All that can be under way, and as much again for messages that arrive and their answers. */
+/* Entries for all outstanding requests, and as many again for incoming messages and replies. */
 #define QUEUE_SIZE                                                                                 \
     (2 * (STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES + STP_OFI_PACKED_REQS +      \
           STP_OFI_JOINED_REQS))
@@ -28,9 +28,9 @@
     } while (0)
 
 /*
- * libfabric 1.17: shm names an endpoint's memory by process and counts up. What a killed process of
- * the same number left behind is in the way of the first few, or of all that one PE tries in one
- * way: then it would take another way than its peers.
+ * Number of retries after EBUSY. shm of libfabric 1.17 names an endpoint's memory after the process
+ * number and a counter, so files of a killed process with this number block the first names. With
+ * too few retries, a PE would fall back to another configuration than its peers.
  */
 #define BUSY_TRIES 64
 
@@ -53,7 +53,7 @@ static int queue_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *doma
     return rc;
 }
 
-/* Run the steps in order; *why names the first that failed. */
+/* Runs the steps in order. Returns 0, or the error of the failed step, which *why names. */
 static int endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
                          struct fid_av *av, bool wait_fd, const char **why)
 {
@@ -78,7 +78,7 @@ int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *
     struct stp_sigxfsz growth;
     int rc, tries = 0;
 
-    stp_sigxfsz_block(&growth); /* shm makes files */
+    stp_sigxfsz_block(&growth); /* The files of shm must not raise SIGXFSZ. */
     while ((rc = endpoint_open(endpoint, domain, av, wait_fd, why)) != 0) {
         CLOSE(endpoint, ep);
         CLOSE(endpoint, cq);
@@ -98,7 +98,10 @@ int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *
 void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint)
 {
     if (endpoint->ep == NULL) return;
-    /* Registrations of an endpoint go before it, those of the domain after what uses them. */
+    /*
+     * Registrations bound to the endpoint are closed before the endpoint. Registrations of the
+     * domain are closed after the objects that use them.
+     */
     if (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
         if (endpoint == &stp_ofi.main) stp_ofi_inbox_unregister();
         stp_ofi_pools_unregister(endpoint);
@@ -113,21 +116,21 @@ void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint)
 /* ---- the main one and what it stands on ------------------------------------ */
 
 /*
- * Bytes of a packed message, 0: there are none. Only where the target's CPU does what comes anyway.
- * What ofi_rxm sends in one fragment is 1 KiB, as open.c sets it.
+ * Returns the bytes of a packed message, or 0 if there are none. Packed messages require that the
+ * target's CPU executes atomics anyway. A fragment of ofi_rxm has 1 KiB, which open.c sets.
  */
 static size_t packed_size(const struct fi_info *info)
 {
     size_t size = strchr(info->fabric_attr->prov_name, ';') != NULL ? 1024 : 2048;
 
     if (!(info->caps & FI_MSG) || !stp_ofi.cpu_atomics) return 0;
-    /* An item of every size, and its signal, has to fit. */
+    /* An item of any size must fit together with its signal. */
     return size <= stp_ofi.max_msg ? size : 0;
 }
 
 /*
- * Do small operations wait for earlier ones? On TCP, and with a thread that sends what lies about
- * while the program computes.
+ * Returns whether small operations wait for earlier operations. They do so on TCP, if a progress
+ * thread sends collected operations while the program computes.
  */
 static bool coalesces_small(const struct stp_core *core)
 {
@@ -135,8 +138,8 @@ static bool coalesces_small(const struct stp_core *core)
 }
 
 /*
- * Does a write with remote CQ data save a message? Where a signal waits for its data, or is one
- * more system call, and the target's CPU does atomics anyway.
+ * Returns whether a write with remote CQ data saves a message. It does if a signal would wait for
+ * its data or take another system call, and if the target's CPU executes atomics anyway.
  */
 static bool takes_cqdata(const struct fi_info *info)
 {
@@ -144,7 +147,7 @@ static bool takes_cqdata(const struct fi_info *info)
            info->domain_attr->cq_data_size >= sizeof(uint64_t);
 }
 
-/* Puts that one write takes along at most; below 2 they go one by one. */
+/* Returns the most puts that one write combines. Below 2, each put is a write of its own. */
 static unsigned max_pieces(const struct fi_info *info)
 {
     size_t n = info->tx_attr->rma_iov_limit;
@@ -155,7 +158,7 @@ static unsigned max_pieces(const struct fi_info *info)
     return n < STP_OFI_PIECES ? (unsigned)n : STP_OFI_PIECES;
 }
 
-/* The choices that the granted attributes leave to operations. */
+/* Derives the settings of the module from the attributes that the provider granted. */
 static void settle(const struct stp_core *core)
 {
     const struct fi_info *info = stp_ofi.info;
@@ -170,13 +173,13 @@ static void settle(const struct stp_core *core)
     stp_ofi.by_message = (info->caps & FI_ATOMIC) == 0;
     stp_ofi.may_lose_amo = !stp_ofi.by_message && stp_ofi_is(info, STP_OFI_MAY_LOSE_AMO);
     stp_ofi.peer_table = (mr_mode & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) != 0;
-    /* Random above the region number; the top bit stays clear, some providers reserve it. */
+    /* Bits above the region number are random, except the top bit, which some providers reserve. */
     stp_ofi.key_base = core->job_key & keys >> 1 & ~(uint64_t)(STP_FABRIC_REGIONS - 1);
     stp_ofi.max_msg = info->ep_attr->max_msg_size;
     stp_ofi.bounce_size = core->env->ofi_bounce_size;
     if (stp_ofi.bounce_size > stp_ofi.max_msg) stp_ofi.bounce_size = stp_ofi.max_msg;
     stp_ofi.cpu_atomics = stp_ofi.by_message || stp_ofi_is(info, STP_OFI_CPU);
-    /* libfabric 1.17: shm frees a buffer twice when an update asks for delivery. */
+    /* In libfabric 1.17, shm frees a buffer twice if an update requests FI_DELIVERY_COMPLETE. */
     stp_ofi.update_by_fetch = stp_ofi_is(info, STP_OFI_SHM);
     stp_ofi.needs_syscalls = stp_ofi_is(info, STP_OFI_KERNEL);
     stp_ofi.packed_size = packed_size(info);
@@ -189,7 +192,7 @@ static void settle(const struct stp_core *core)
                       info->ep_attr->max_order_waw_size >= stp_ofi.max_msg;
 }
 
-/* Run the steps in order; *why names the first that failed. */
+/* Runs the steps in order. Returns 0, or the error of the failed step, which *why names. */
 static int open_all(const char **why)
 {
     struct fi_info *info = stp_ofi.info;
@@ -210,7 +213,7 @@ static int open_all(const char **why)
                                  why);
 }
 
-/* Open with an info, which becomes ours; NULL: there is none such. */
+/* Opens the provider with info, which the module then owns. Returns -FI_ENODATA without info. */
 static int open_with(const struct stp_core *core, struct fi_info *info, const char **why)
 {
     int rc;
@@ -224,7 +227,7 @@ static int open_with(const struct stp_core *core, struct fi_info *info, const ch
     return rc;
 }
 
-/* With a promise of order if there is one, with devices where this PE has some. */
+/* Opens the provider, with guaranteed order and with access to this PE's devices if possible. */
 static int open_best(const struct stp_core *core, const struct fi_info *info, const char **why)
 {
     int rc = -ENOMEM;
@@ -246,7 +249,7 @@ static int open_best(const struct stp_core *core, const struct fi_info *info, co
     return rc;
 }
 
-/* With messages besides if there are, for batches. -FI_ENOSYS: the atomics do not suffice. */
+/* Opens with atomics and, if possible, messages. Returns -FI_ENOSYS if atomics do not suffice. */
 static int open_with_atomics(const struct stp_core *core, const struct fi_info *info,
                              const char **why)
 {
@@ -291,9 +294,9 @@ void stp_ofi_close_endpoint_domain_fabric(void)
 /* ---- addresses ------------------------------------------------------------- */
 
 /*
- * Polls before a wait gives up the core: none where PEs share cores, nor on TCP, where the call
- * costs little beside the look, and others than PEs may want the core: other jobs, or other hosts
- * that this machine plays.
+ * Returns the number of polls before a wait yields the core. It is 0 if PEs share cores, and also
+ * on TCP, because a yield costs little compared with a poll there, and other processes may need the
+ * core, for example those of other jobs or of other simulated hosts.
  */
 static int choose_spin(const struct stp_core *core, bool crowded)
 {
@@ -318,6 +321,6 @@ int stp_ofi_connect(const void *addrs)
         stp_ofi_socket_sleep_set_peers(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
     rc = stp_ofi_endpoint_connect(&stp_ofi.main);
     if (rc == 0) stp_ofi_failure_connect();
-    /* Not before: messages may be there already, and answers need the addresses. */
+    /* Last, because messages may have arrived already, and the replies need the addresses. */
     return rc != 0 ? rc : stp_ofi_inbox_open();
 }

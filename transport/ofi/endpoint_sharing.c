@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which endpoint a context uses. Contexts that one thread at a time uses get an endpoint of their
- * own where the provider makes endpoints cheap, so that threads do not meet; beyond a number of
- * endpoints, and everywhere else, contexts share. An endpoint stays when its contexts go, for the
- * next ones. Design: docs/design/fabric.md.
+ * Chooses the endpoint of a context. A context that one thread at a time uses gets an endpoint of
+ * its own if endpoints are cheap with the provider, so that threads do not share locks. Other
+ * contexts, and those beyond a maximum number of endpoints, share endpoints. An endpoint outlives
+ * its contexts and serves later ones. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -14,19 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENDPOINTS_CHEAP 16u /* by default where endpoints are cheap */
-#define SPARE_FDS 16u       /* left to the program when an endpoint is made */
+#define ENDPOINTS_CHEAP 16u /* default maximum of endpoints where they are cheap */
+#define SPARE_FDS 16u       /* free descriptors that a new endpoint leaves to the program */
 
 /*
- * libfabric 1.17: native TCP takes 0.1 ms and 50 KB for an endpoint, ofi_rxm up to a second and
- * 70 MB, shm 20 ms and files. Adapters have few, and others may want them.
+ * Returns whether endpoints are cheap. With libfabric 1.17 an endpoint takes 0.1 ms and 50 KB on
+ * native TCP, up to a second and 70 MB on ofi_rxm, and 20 ms and files on shm. Adapters have few
+ * endpoints, which other processes may need.
  */
 static bool is_cheap(void)
 {
     return stp_ofi_is(stp_ofi.info, STP_OFI_OWN_DOMAIN);
 }
 
-/* libfabric 1.17: net locks a domain as a whole, so an endpoint has its own. */
+/* Returns whether endpoints get their own domain; net (libfabric 1.17) locks whole domains. */
 static bool wants_domain(void)
 {
     return is_cheap() && !stp_ofi.mr_local && !stp_ofi.hmem;
@@ -39,9 +40,9 @@ static unsigned endpoints_max_locked(void)
     size_t room = stp_ofi.info->domain_attr->ep_cnt;
     bool bound = (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
 
-    /* A registration serves one endpoint, and buffers here need one. */
+    /* A registration is bound to one endpoint, and local buffers need a registration. */
     if (bound && (stp_ofi.mr_local || stp_ofi.hmem)) return 0;
-    /* The main one is an endpoint too. */
+    /* The main endpoint also counts toward ep_cnt. */
     if (!wants_domain() && n > 0 && n > room - 1) n = room - 1;
     return n < STP_OFI_ENDPOINTS ? (unsigned)n : STP_OFI_ENDPOINTS;
 }
@@ -82,8 +83,9 @@ static unsigned n_made(void)
 }
 
 /*
- * Descriptors for one more endpoint and for all connections of those that were made. Half of the
- * descriptors are the program's, unless the user asked for a number of endpoints.
+ * Returns the number of free descriptors that one more endpoint and the connections of all made
+ * endpoints need. The number is doubled unless the user set a number of endpoints, because half of
+ * the descriptors are the program's.
  */
 static size_t fds_for_another(void)
 {
@@ -110,7 +112,7 @@ static int endpoint_make(struct stp_ofi_endpoint **made, const char **why)
     return rc;
 }
 
-/* One more, or NULL: sharing is always possible. */
+/* Returns a new endpoint, or NULL after logging; contexts can always share an endpoint. */
 static struct stp_ofi_endpoint *endpoint_make_locked(void)
 {
     size_t left = stp_ofi_fds_left(), need = fds_for_another();
@@ -132,7 +134,7 @@ static struct stp_ofi_endpoint *endpoint_make_locked(void)
     return NULL;
 }
 
-/* The one with the fewest contexts. */
+/* Returns the endpoint with the fewest contexts, or NULL if none was made. */
 static struct stp_ofi_endpoint *least_used_locked(void)
 {
     struct stp_ofi_endpoint *least = NULL;
@@ -151,7 +153,7 @@ static struct stp_ofi_endpoint *endpoint_take_locked(void)
     if (n_made() < endpoints_max_locked()) made = endpoint_make_locked();
     if (made == NULL) return least;
     stp_ofi.endpoints[n_made()] = made;
-    /* Pairs with the acquire of whoever drains all: a counted endpoint is complete. */
+    /* Pairs with the acquire loads in stp_ofi_n_endpoints() and stp_ofi_poll_all_queues(). */
     __atomic_store_n(&stp_ofi.n_endpoints, n_made() + 1, __ATOMIC_RELEASE);
     return made;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Descriptors: how many there are, which one is the provider's listening socket, and what happens
- * when they run out while a job runs. A provider that cannot accept a connection says
- * nothing and tries again for ever, and so does the PE at its other end: both would hang. So
- * whoever has no descriptor left looks whether connections wait for one. Seen with libfabric 1.17.
+ * Counts descriptors, finds the provider's listening socket, and detects that descriptors have run
+ * out during a job. A provider that cannot accept a connection reports nothing and tries again for
+ * ever, as does the PE that connects, so both would hang (seen with libfabric 1.17). A PE without a
+ * free descriptor therefore checks whether connections wait for one.
  * Design: docs/design/security.md.
  */
 #include "ofi_internal.h"
@@ -20,14 +20,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LOOK_NS 1000000000ull /* between two looks */
-#define WARN_NS 2000000000ull /* of no descriptor and somebody waiting before this is told */
+#define LOOK_NS 1000000000ull /* time between two checks */
+#define WARN_NS 2000000000ull /* waiting time of connections before the warning */
 
 static struct {
-    pthread_mutex_t lock; /* guards the rest, but listener */
+    pthread_mutex_t lock; /* guards all fields except listener */
     uint64_t looked_ns;
-    uint64_t since_ns; /* that connections wait in vain, 0: they do not */
-    int listener;      /* the provider's listening socket, -1: none; set while nothing else runs */
+    uint64_t since_ns; /* time since which connections wait in vain, or 0 */
+    int listener;      /* provider's listening socket or -1, set while no other thread runs */
     bool warned;
 } descriptors = {.lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1};
 
@@ -68,12 +68,12 @@ void stp_ofi_listener_find(const struct sockaddr *name)
     descriptors.listener = -1;
     if (dir == NULL) return;
     while (descriptors.listener < 0 && (entry = readdir(dir)) != NULL) {
-        int fd = atoi(entry->d_name); /* "." and "..": 0 */
+        int fd = atoi(entry->d_name); /* 0 for "." and ".." */
 
         if (fd > 0 && listens_at(fd, stp_ofi_port_of(name))) descriptors.listener = fd;
     }
     closedir(dir);
-    /* libfabric 1.17 does not close it on exec. */
+    /* libfabric 1.17 leaves this socket open on exec. */
     if (descriptors.listener >= 0) fcntl(descriptors.listener, F_SETFD, FD_CLOEXEC);
 }
 
@@ -97,7 +97,7 @@ static bool somebody_waits(void)
     return poll_fd.fd >= 0 && poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & POLLIN) != 0;
 }
 
-/* For how long connections have waited in vain, in nanoseconds. */
+/* Returns for how many nanoseconds connections have waited for a descriptor. */
 static uint64_t waited_ns(uint64_t now)
 {
     if (!stp_ofi_fds_exhausted() || !somebody_waits())
@@ -145,7 +145,7 @@ void stp_ofi_fd_exhaustion_reset(void)
 
 size_t stp_ofi_endpoint_connection_fds(void)
 {
-    /* Its own to each peer, and one from each peer's: peers have as many endpoints. */
+    /* The endpoint connects to each peer, and the new endpoint of each peer connects to this PE. */
     return 2 * (size_t)(stp_ofi.core->n_pes - 1);
 }
 

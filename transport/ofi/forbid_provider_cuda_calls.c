@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether an endpoint may call CUDA. A copy by CUDA in the middle of an operation may wait for a
- * kernel of the program, which may wait for the operation. Design: docs/design/fabric.md.
+ * Forbids an endpoint to call CUDA. A copy by CUDA in the middle of an operation can wait for a
+ * kernel of the program, and that kernel can wait for the operation. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
-/* An enumerator, from libfabric 1.18 on. */
+/* The option exists from libfabric 1.18 on. It is an enumerator, so #ifdef alone cannot find it. */
 #if defined(FI_OPT_CUDA_API_PERMITTED) || FI_MAJOR_VERSION > 1 || FI_MINOR_VERSION >= 18
 #define CUDA_HAS_OPTION true
 #else
@@ -14,8 +14,8 @@
 #endif
 
 /*
- * Providers that reach device memory know the option and refuse it where they need CUDA for that.
- * An older library has none: nobody can ask it.
+ * Forbids CUDA calls on ep. Returns 0, or -errno if the provider needs CUDA to reach device memory.
+ * A libfabric before 1.18 does not have the option; the function then returns 0.
  */
 int stp_ofi_forbid_cuda(struct fid_ep *ep)
 {

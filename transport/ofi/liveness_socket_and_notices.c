@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the others know a PE by, beside the provider: a liveness socket, a listening socket that is
- * never accepted from, on which the kernel answers while the process lives, stopped or busy; and
- * under the same address a socket for datagrams, on which the PEs tell each other what ends the
- * job. Both are closed by the kernel when the process ends or runs another program, and by hand in
- * a forked child, which must not pass for its parent; so is the provider's listening socket. Who
- * looks at liveness sockets: peer_failure.c. Design: docs/design/security.md.
+ * Opens the two sockets of a PE that do not belong to the provider. The liveness socket listens but
+ * never accepts, and the kernel answers on it while the process lives, even if the process is
+ * stopped or busy. The datagram socket at the same address receives notices of the end of the job.
+ * The kernel closes both sockets when the process ends or executes another program. A forked child
+ * closes them and the provider's listening socket itself, because it must not pass for its parent.
+ * peer_failure.c polls the liveness sockets of other PEs. Design: docs/design/security.md.
  */
 #include "ofi_internal.h"
 
@@ -26,9 +26,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG 4096   /* links of others that the kernel keeps for us */
-#define PORTS_TRIED 16 /* until a port is free for both sockets */
-#define LOCAL_RANDOM 8 /* bytes of a local name */
+#define BACKLOG 4096   /* connections of other PEs that the kernel queues */
+#define PORTS_TRIED 16 /* most attempts to find a port that is free for both sockets */
+#define LOCAL_RANDOM 8 /* number of random bytes in a local socket name */
 #define NOTICES_A_LOOK 64
 #define NOTICE_MAGIC 0x7374657070654e31u
 
@@ -39,15 +39,15 @@ static struct {
     int listen_fd;
     int notice_fd;
     struct stp_ofi_liveness_addr mine;
-    bool connected; /* the liveness sockets of all PEs are known */
+    bool connected; /* whether the liveness sockets of all PEs are known */
     bool atfork;
-    bool said; /* that there is no liveness socket */
+    bool said; /* whether a warning about a missing liveness socket was logged */
 } life = {.listen_fd = -1, .notice_fd = -1};
 
-/* A notice as it travels. PEs of a job have the same build. */
+/* A notice in a datagram. The layout is the same on all PEs, because they run the same build. */
 struct datagram {
     uint64_t magic;
-    uint64_t token; /* of the job */
+    uint64_t token; /* token of the job */
     struct stp_notice notice;
 };
 
@@ -72,7 +72,7 @@ socklen_t stp_ofi_liveness_sockaddr(const struct stp_ofi_liveness_addr *line,
         in6->sin6_port = line->port;
         memcpy(&in6->sin6_addr, line->at, sizeof(in6->sin6_addr));
         return sizeof(*in6);
-    default: /* a name of the abstract kind, which no file system holds: a zero, then bytes */
+    default: /* An abstract name, which is in no file system, begins with a zero byte. */
         local->sun_family = AF_UNIX;
         memcpy(local->sun_path + 1, line->at, sizeof(line->at));
         return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + sizeof(line->at));
@@ -92,7 +92,7 @@ static bool line_from(struct stp_ofi_liveness_addr *line, const struct sockaddr 
     return line->family != STP_OFI_LINE_NONE;
 }
 
-/* Adapters have addresses of their own kind: take the host's first interface then. */
+/* Takes the host's first IPv4 interface, because addresses of adapters are of another kind. */
 static bool line_of_host(struct stp_ofi_liveness_addr *line)
 {
     struct ifaddrs *all;
@@ -115,8 +115,8 @@ uint64_t stp_ofi_shm_here(void)
 }
 
 /*
- * PEs of one host: a name that nobody else guesses or takes by accident, and behind it where the
- * provider's memory is, which the others compare (dev_shm_check.c).
+ * Makes the name of a socket for PEs of one host. Random bytes keep other processes from guessing
+ * or reusing the name. The id of /dev/shm follows, which the PEs compare (dev_shm_check.c).
  */
 static bool line_of_process(struct stp_ofi_liveness_addr *line)
 {
@@ -128,7 +128,7 @@ static bool line_of_process(struct stp_ofi_liveness_addr *line)
     return getrandom(line->at, LOCAL_RANDOM, 0) == LOCAL_RANDOM;
 }
 
-/* Where this PE's liveness socket is to be, from the provider's address. */
+/* Chooses the address of this PE's liveness socket, from the provider's address if possible. */
 static bool line_choose(struct stp_ofi_liveness_addr *line, const struct sockaddr *name)
 {
     if (stp_ofi.info->addr_format == FI_ADDR_STR) return line_of_process(line);
@@ -142,7 +142,10 @@ bool stp_ofi_speaks_ip(void)
     return format == FI_SOCKADDR || format == FI_SOCKADDR_IN || format == FI_SOCKADDR_IN6;
 }
 
-/* The progress thread asks, and who ends the job: as soon as the sockets are open. */
+/*
+ * Returns whether the addresses of all PEs are known. The progress thread, or a thread that ends
+ * the job, may call this before they are.
+ */
 static bool is_connected(void)
 {
     /* Pairs with the release store in stp_ofi_liveness_set_addrs_known(). */
@@ -185,7 +188,7 @@ static void close_fd(int *fd)
 }
 
 /*
- * A child must not keep its parent's liveness socket alive, nor anything else that answers for it.
+ * Closes, in a forked child, each socket on which the kernel would still answer for the parent.
  */
 static void close_in_child(void)
 {
@@ -194,7 +197,7 @@ static void close_in_child(void)
     stp_ofi_listener_close_in_child();
 }
 
-/* A socket of the type at the address. Its descriptor, or -errno. */
+/* Opens a socket of the given type at the address. Returns its descriptor, or -errno. */
 static int socket_at(const struct stp_ofi_liveness_addr *line, int type)
 {
     struct sockaddr_storage addr;
@@ -212,7 +215,7 @@ static int socket_at(const struct stp_ofi_liveness_addr *line, int type)
     return fd;
 }
 
-/* The port that the kernel chose. */
+/* Returns the port that the kernel chose. */
 static uint16_t port_of(int fd)
 {
     struct sockaddr_storage addr;
@@ -222,7 +225,7 @@ static uint16_t port_of(int fd)
     return stp_ofi_port_of((struct sockaddr *)&addr);
 }
 
-/* Both sockets at one address; that for datagrams only if it can be had. 0 or -errno. */
+/* Opens both sockets at one address; the datagram socket may be missing. Returns 0, or -errno. */
 static int open_at(struct stp_ofi_liveness_addr *line)
 {
     for (int i = 0; i < PORTS_TRIED; i++) {
@@ -246,7 +249,7 @@ void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out)
         int rc = open_at(&line);
 
         if (rc < 0) {
-            /* Asked for again with each address. */
+            /* Warn once only, because this function is called again for each published address. */
             stp_ofi.core->log(life.said ? STP_LOG_DEBUG : STP_LOG_WARN,
                               "fabric: no socket by which others notice the end of this pe "
                               "at once (%s)",
@@ -255,7 +258,7 @@ void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out)
             life.listen_fd = -1;
             line.family = STP_OFI_LINE_NONE;
         } else if (stp_ofi_speaks_ip()) {
-            /* A peer that doubts that this process lives connects to that socket, too. */
+            /* A peer that suspects this process to be dead also connects to the provider's port. */
             stp_ofi_listener_find(provider_addr);
         }
     }
@@ -275,7 +278,7 @@ uint64_t stp_ofi_dev_shm_id_of_pe(int pe)
 
 void stp_ofi_liveness_set_addrs_known(void)
 {
-    /* Pairs with the acquire in is_connected(): who sees it sees the addresses. */
+    /* Pairs with the acquire load in is_connected(), whose caller then reads the addresses. */
     __atomic_store_n(&life.connected, true, __ATOMIC_RELEASE);
 }
 
@@ -312,7 +315,7 @@ void stp_ofi_notice_send_pow2_peers(const struct stp_notice *notice)
     int pe = stp_ofi.core->pe, n_pes = stp_ofi.core->n_pes, saved = errno;
 
     if (life.notice_fd < 0 || !is_connected()) return;
-    memset(&datagram, 0, sizeof(datagram)); /* padding, too */
+    memset(&datagram, 0, sizeof(datagram)); /* also clears the padding */
     datagram.magic = NOTICE_MAGIC;
     datagram.token = stp_ofi.core->job_token;
     datagram.notice = *notice;

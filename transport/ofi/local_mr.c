@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Buffers of this PE. A buffer may need a descriptor: in device memory, which the CPU must not
- * touch either, be it a region's or a private allocation that was registered for it, and anywhere
- * with providers that want local buffers registered (FI_MR_LOCAL). There small transfers pass
- * through requests, which are registered for good, and larger ones register their buffer until they
- * are done; providers that make this dear keep a cache of their own, and learn when memory goes.
- * What cannot be registered passes through requests in fragments.
+ * Registers local buffers. A buffer needs a descriptor if it is device memory (of a region, or of a
+ * registered private allocation), which the CPU must not access, or if the provider sets
+ * FI_MR_LOCAL. In the second case small transfers pass through requests, which stay registered, and
+ * larger transfers register their buffer until they complete. Providers with expensive registration
+ * keep their own cache and notice when memory is unmapped. A buffer that cannot be registered
+ * passes through requests in fragments.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -19,20 +19,20 @@
 /* ---- regions by address -------------------------------------------------- */
 
 static struct {
-    pthread_rwlock_t lock; /* guards all below; other threads may look while a region comes */
+    pthread_rwlock_t lock; /* guards all members, because threads search while regions are added */
     unsigned n;
-    uint16_t numbers[STP_FABRIC_REGIONS]; /* of regions, in the order of their addresses */
-    unsigned n_buffers;                   /* private ones; they are not in the list */
+    uint16_t numbers[STP_FABRIC_REGIONS]; /* numbers of regions in the order of their addresses */
+    unsigned n_buffers;                   /* number of private buffers, which are not in numbers */
 } list = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
-/* By number; whoever names one has added it, and nobody removes it meanwhile. */
+/* Private buffers by number, without a lock because each is added before and removed after use. */
 static struct stp_ofi_region buffers[STP_FABRIC_BUFFERS];
 
 static __thread const struct stp_ofi_region *buffer_used;
 
 _Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX, "a number fits");
 
-/* How many regions begin at or below the address. */
+/* Returns the number of regions that begin at or below the address. */
 static unsigned count_below_locked(const char *at)
 {
     unsigned low = 0, high = list.n;
@@ -59,7 +59,7 @@ const struct stp_ofi_region *stp_ofi_local_mr_find(const void *local)
     if (below > 0) found = &stp_ofi.regions[list.numbers[below - 1]];
     if (found != NULL && (size_t)(at - found->base) >= stp_ofi_region_bytes(found)) found = NULL;
     pthread_rwlock_unlock(&list.lock);
-    /* Behind the regions: a space may lie in an allocation that is registered as a whole. */
+    /* Regions come first, because a space may lie in an allocation registered as a whole. */
     if (found == NULL && buffer_used != NULL && at >= buffer_used->base &&
         (size_t)(at - buffer_used->base) < buffer_used->nbytes)
         found = buffer_used;
@@ -68,7 +68,7 @@ const struct stp_ofi_region *stp_ofi_local_mr_find(const void *local)
 
 static void list_publish_locked(void)
 {
-    /* Whoever passes a buffer of a new region has been told of it by who added it. */
+    /* Relaxed suffices, because a thread learns of a new region from the thread that added it. */
     __atomic_store_n(&stp_ofi.n_listed, list.n + list.n_buffers, __ATOMIC_RELAXED);
 }
 
@@ -104,21 +104,21 @@ void stp_ofi_local_mr_index_remove(unsigned number)
 
 /* ---- registration of buffers --------------------------------------------- */
 
-/* A registration that operations under way share. */
+/* A registration that several outstanding operations share. */
 struct stp_ofi_local_mr_ref {
     struct fid_mr *mr;
     unsigned refs;
 };
 
 /*
- * For use on this side alone. Keys that this side chooses must differ from all others: they count
- * up from those of regions and their extents.
+ * Returns a key for a registration that only this PE uses. Keys that this PE chooses must be
+ * unique, so these keys count up from the keys of regions and their extents.
  */
 static uint64_t local_key(void)
 {
     static unsigned count;
 
-    /* The counter pairs with nothing: each key is given once. */
+    /* The addition pairs with nothing, because the counter only makes each key unique. */
     return stp_ofi.key_base + (uint64_t)STP_FABRIC_REGIONS * STP_FABRIC_EXTENTS +
            __atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST);
 }
@@ -163,7 +163,7 @@ static struct stp_ofi_local_mr_ref *lease_open(enum stp_ofi_kind kind, const voi
 
 void stp_ofi_local_mr_unref(struct stp_ofi_local_mr_ref *lease)
 {
-    /* Pairs with the drops of other threads: the last one closes after all are done. */
+    /* Pairs with other threads' subtractions, so that the last user closes after all others. */
     if (__atomic_fetch_sub(&lease->refs, 1, __ATOMIC_ACQ_REL) > 1) return;
     fi_close(&lease->mr->fid);
     free(lease);
@@ -207,7 +207,7 @@ bool stp_ofi_buffer_remove(unsigned number)
 {
     struct stp_ofi_local_mr_ref *lease = buffers[number].lease;
 
-    /* Pairs with the drops of completions: what they brought is there before it is closed. */
+    /* Pairs with stp_ofi_local_mr_unref() in completions, whose data arrives before the close. */
     if (__atomic_load_n(&lease->refs, __ATOMIC_ACQUIRE) > 1) return false;
     buffers[number] = (struct stp_ofi_region){.mr = NULL};
     count_buffers(-1U);
@@ -215,7 +215,7 @@ bool stp_ofi_buffer_remove(unsigned number)
     return true;
 }
 
-/* Nothing completes any more that could hold one. */
+/* Closes all private buffers. No outstanding operation can release its reference any more. */
 void stp_ofi_user_buffers_close(void)
 {
     for (unsigned i = 0; i < STP_FABRIC_BUFFERS; i++) {
@@ -227,7 +227,7 @@ void stp_ofi_user_buffers_close(void)
 
 /* ---- fragments --------------------------------------------------------------- */
 
-/* Of a listed region; NULL: what begins in it and ends beyond its extent is of two. */
+/* Returns the registration of a buffer in a listed region, or NULL if the buffer spans extents. */
 static struct fid_mr *mr_around(const struct stp_ofi_region *region, const void *local,
                                 size_t nbytes)
 {
@@ -247,7 +247,7 @@ struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const struct s
     if (mr != NULL) {
         fragments.desc = fi_mr_desc(mr);
         if (region->lease != NULL) {
-            /* The caller uses it, so one is there: nobody closes it meanwhile. */
+            /* No thread closes the registration meanwhile, because the caller uses the buffer. */
             __atomic_fetch_add(&region->lease->refs, fragments.n, __ATOMIC_RELAXED);
             fragments.lease = region->lease;
         }

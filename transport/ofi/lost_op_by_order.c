@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Turns of operations whose loss providers do not report.
+ * Numbers operations whose loss providers do not report. The number of an operation is its turn.
  * Design: docs/design/messages.md.
  */
 #include "lost_op_by_order.h"
 
 #define BEING_POSTED ((uint64_t)1 << 63)
-#define MISSES 2 /* questions answered first before an operation counts as lost */
+#define MISSES 2 /* number of later probes answered before an operation counts as lost */
 
 struct look {
     uint64_t turn;
@@ -17,13 +17,13 @@ static unsigned long long turns;
 
 uint64_t stp_ofi_post_seq_next(void)
 {
-    /* Pairs with nothing: each number is given once. */
+    /* Pairs with nothing, because the addition only makes numbers unique. */
     return __atomic_fetch_add(&turns, 1, __ATOMIC_SEQ_CST) + 1;
 }
 
 uint64_t stp_ofi_post_seq_begin_post(struct stp_ofi_req *req)
 {
-    uint64_t posting_token = BEING_POSTED | req->uses; /* another when the request is used again */
+    uint64_t posting_token = BEING_POSTED | req->uses; /* unique to this use of req */
 
     __atomic_store_n(&req->turn, posting_token, __ATOMIC_RELAXED);
     return posting_token;

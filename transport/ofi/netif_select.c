@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Network interfaces: the one that the user names, or the one that reaches the other hosts, as the
- * library found out. Only providers with internet addresses have interfaces.
+ * Selects network interfaces: those that the user names, or those that reach the other hosts, as
+ * the library has found out. Only providers with IP addresses have interfaces.
  * Design: docs/design/providers.md.
  */
 #include "ofi_internal.h"
@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD_MAX 64 /* a name, or address/bits */
+#define WORD_MAX 64 /* size of an interface name, or of a subnet as address/bits */
 
-/* Where the bits of an internet address are; NULL for other addresses. */
+/* Returns the bits of an IP address and sets *n_bits, or returns NULL for other addresses. */
 static const unsigned char *bits_of(const struct sockaddr *addr, unsigned *n_bits)
 {
     if (addr != NULL && addr->sa_family == AF_INET) {
@@ -36,7 +36,7 @@ static const unsigned char *source_of(const struct fi_info *info, unsigned *n_bi
     return bits_of(info->src_addr, n_bits);
 }
 
-/* Is word a subnet, such as 10.1.0.0/16, or an address, that these bits belong to? */
+/* Returns whether word is this address, or a subnet such as 10.1.0.0/16 that contains it. */
 static bool in_subnet(const char *word, const unsigned char *bits, unsigned n_bits)
 {
     const char *slash = strchr(word, '/');
@@ -53,14 +53,14 @@ static bool in_subnet(const char *word, const unsigned char *bits, unsigned n_bi
     return stp_same_bits(net, bits, (unsigned)prefix);
 }
 
-/* One word of SHMEM_OFI_INTERFACE against an address and the interface it is of. */
+/* Returns whether one word of SHMEM_OFI_INTERFACE names an address or the address's interface. */
 static bool word_names(const char *word, const char *name, const unsigned char *bits,
                        unsigned n_bits)
 {
     return (name != NULL && strcmp(word, name) == 0) || (bits && in_subnet(word, bits, n_bits));
 }
 
-/* The same for the whole list of words between commas. */
+/* As word_names(), for a list of words that are separated by commas. */
 static bool list_names(const char *list, const char *name, const unsigned char *bits,
                        unsigned n_bits)
 {
@@ -75,7 +75,7 @@ static bool list_names(const char *list, const char *name, const unsigned char *
     }
 }
 
-/* Does the user's list name this address, by its interface or by a subnet? */
+/* Returns whether the user's list names this address, by its interface or by a subnet. */
 static bool address_named(const char *list, const unsigned char *bits, unsigned n_bits)
 {
     struct ifaddrs *all = NULL;
@@ -93,7 +93,7 @@ static bool address_named(const char *list, const unsigned char *bits, unsigned 
     return found;
 }
 
-/* shm leaves no host, so that no interface is wrong for it. */
+/* Returns whether the provider needs an interface. shm does not, because it stays on one host. */
 static bool needs_interface(const struct fi_info *info)
 {
     return !stp_ofi_is(info, STP_OFI_SHM);
@@ -110,7 +110,7 @@ bool stp_ofi_netif_named(const struct fi_info *info, const struct stp_env *env)
     return bits != NULL && address_named(env->ofi_interface, bits, n_bits);
 }
 
-/* What the library found out about the address of info; NULL when it did not look. */
+/* Returns the library's entry for the address of info, or NULL if the library has none. */
 static const struct stp_network *network_of(const struct fi_info *info, const struct stp_core *core,
                                             bool *internet)
 {
@@ -146,7 +146,7 @@ int stp_ofi_netif_place_in_job_order(const struct fi_info *info, const struct st
     return core->n_networks > 0 && internet ? STP_NETWORKS_MAX : 0;
 }
 
-/* "eth0 10.1.0.7, lo 127.0.0.1" */
+/* Writes a list such as "eth0 10.1.0.7, lo 127.0.0.1" to text. */
 static void list_interfaces(char *text, size_t size)
 {
     struct ifaddrs *all = NULL;
@@ -160,7 +160,7 @@ static void list_interfaces(char *text, size_t size)
         char addr[INET6_ADDRSTRLEN];
 
         if (bits == NULL || (at->ifa_flags & IFF_UP) == 0) continue;
-        if (n == 128 && bits[0] == 0xfe && (bits[1] & 0xc0) == 0x80) continue; /* of one link */
+        if (n == 128 && bits[0] == 0xfe && (bits[1] & 0xc0) == 0x80) continue; /* link-local */
         inet_ntop(n == 32 ? AF_INET : AF_INET6, bits, addr, sizeof(addr));
         used += (size_t)snprintf(text + used, size - used, "%s%s %s", used > 0 ? ", " : "",
                                  at->ifa_name, addr);

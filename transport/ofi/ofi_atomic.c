@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics: from the contract's operations and element types to libfabric's, or to messages where
- * the provider lacks some. Operands travel in the request, results are written where the caller
- * wants them.
- * Design: docs/design/fabric.md.
+ * Converts the atomics and element types of transport.h to libfabric's, or to messages if the
+ * provider lacks some. Operands are copied into the request, and results are written to the
+ * caller's memory. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -13,11 +12,11 @@
 #include <assert.h>
 #include <string.h>
 
-/* Where things lie in a request's own bytes. */
+/* Offsets in a request's own bytes. */
 enum { AT_OPERAND = 0, AT_COMPARE = 16, AT_RESULT = 32 };
 
 struct element {
-    size_t size; /* 0: no atomics on this type */
+    size_t size; /* size in bytes, or 0 if the type has no atomics */
     enum fi_datatype type;
 };
 
@@ -57,7 +56,7 @@ static struct stp_ofi_req *native(struct stp_ofi_endpoint *endpoint, const struc
     req->local = req->data + AT_OPERAND;
     req->nbytes = el->size;
     req->compare = req->data + AT_COMPARE;
-    /* Through the request: the caller's memory is registered nowhere, and may go before it. */
+    /* The request gets the result, because the caller's memory is unregistered and may be freed. */
     req->result = req->data + AT_RESULT;
     req->copy_to = result;
     req->desc = req->own_desc;
@@ -76,7 +75,10 @@ struct stp_ofi_req *stp_ofi_atomic_prepare(struct stp_fabric_ctx *ctx,
     return stp_ofi_amo_message_prepare(dest, op, el->size, operand, compare, result);
 }
 
-/* Collect what fetches nothing; the rest is waited for, so let what there is go. */
+/*
+ * Returns whether the atomic was collected. If the atomic fetches, sends the operations that were
+ * collected for its PE instead, because the caller waits for the result.
+ */
 static bool batch(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
                   enum stp_dtype dtype, const void *operand, const void *result)
 {
@@ -97,7 +99,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum
     unsigned left = 1;
 
     assert(!stp_ofi.regions[dest->number]
-                .device); /* its owner's CPU does those, through the library */
+                .device); /* The library asks the owner PE for atomics on device memory. */
     if (dest->pe == stp_ofi.self) {
         stp_ofi_loopback_amo(stp_ofi_local_ptr(dest->number, dest->offset), elements[dtype].size,
                              op, operand, compare, result);
@@ -116,7 +118,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum
     }
 }
 
-/* What the standard's atomics, store and signals need on one element type. */
+/* Returns whether the domain has the atomics that the library needs on one element type. */
 static bool element_served(struct fid_domain *domain, enum stp_dtype dtype)
 {
     enum fi_datatype type = elements[dtype].type;
@@ -126,7 +128,7 @@ static bool element_served(struct fid_domain *domain, enum stp_dtype dtype)
     for (unsigned i = 0; i < STP_COUNT(ops); i++) {
         bool bare = i == STP_AMO_SET || i == STP_AMO_FETCH || i == STP_AMO_SWAP;
 
-        if (!bare && !whole) continue; /* floats are set, fetched and swapped only */
+        if (!bare && !whole) continue; /* Floating-point types only need set, fetch and swap. */
         if (i < STP_AMO_FETCH && fi_query_atomic(domain, type, ops[i], &attr, 0) != 0) return false;
         if (i == STP_AMO_CSWAP) {
             if (fi_query_atomic(domain, type, ops[i], &attr, FI_COMPARE_ATOMIC) != 0) return false;
@@ -147,7 +149,7 @@ const char *stp_ofi_atomics_missing(struct fid_domain *domain)
         [STP_F32] = "lacks atomic access to float", [STP_F64] = "lacks atomic access to double",
     };
 
-    /* From the widest down: a provider without any atomics is then named so. */
+    /* The widest types come first, so that the text fits a provider without any atomics. */
     for (int i = STP_F64; i >= 0; i--)
         if (!element_served(domain, (enum stp_dtype)i)) return why[i];
     return NULL;

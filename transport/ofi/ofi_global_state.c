@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What all files of the module read: the open provider, what was decided about it, its endpoints
- * and regions. Written by domain_endpoint.c, region.c and endpoint_sharing.c.
+ * Defines the state that all files of the module read: provider, settings, endpoints and regions.
+ * domain_endpoint.c, region.c and endpoint_sharing.c write most of this state.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"

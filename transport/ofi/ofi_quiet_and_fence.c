@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contexts and the waits for what was issued on them: all of it (quiet), what must stay before
- * later operations (fence), what goes to some PEs (quiet_pes) or to a region (region_drain).
+ * Implements contexts and the waits for their operations: for all operations (quiet), before later
+ * operations (fence), to some PEs (quiet_pes) and to a region (region_drain).
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -12,9 +12,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FEW_PES 8      /* looked through in a row */
-#define GROUP 128      /* requests looked for at once */
-#define LEAST_TURNS 64 /* of a wait before it urges */
+#define FEW_PES 8      /* maximum number of PEs for a linear search instead of a bit set */
+#define GROUP 128      /* maximum number of requests in one group */
+#define LEAST_TURNS 64 /* number of wait steps before a wait first calls urge() */
 
 static void lock_with_progress(struct stp_ofi_endpoint *endpoint, pthread_mutex_t *lock)
 {
@@ -32,7 +32,7 @@ static bool is_done(struct stp_fabric_ctx *ctx)
            __atomic_load_n(&ctx->pending[1], __ATOMIC_ACQUIRE) == 0;
 }
 
-/* Its targets hold the answers back, and what else they might do first is up to the program. */
+/* Asks targets for delayed acknowledgements, because possibly no message will carry them soon. */
 static void ask_for_answers(struct stp_fabric_ctx *ctx)
 {
     stp_ofi_poll_cq_once(&stp_ofi.main);
@@ -46,14 +46,14 @@ void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
     if (is_done(ctx)) return;
     lock_with_progress(ctx->endpoint, &ctx->quiet);
     phase = __atomic_load_n(&ctx->phase, __ATOMIC_RELAXED);
-    /* Stragglers that read the phase before the last turn and counted after it. */
+    /* Wait for operations whose thread read the phase before the last quiet but counted later. */
     stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[(phase + 1) & 1]);
     __atomic_store_n(&ctx->phase, phase + 1, __ATOMIC_RELAXED);
-    /* Now, not before: whoever collects from here on counts in the new phase. */
+    /* Flush only now, because operations that are collected from here on count in the new phase. */
     stp_ofi_batch_flush(ctx);
     if (ctx->allow_delayed_ack) ask_for_answers(ctx);
     stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[phase & 1]);
-    /* Other threads may have sent more meanwhile: then fences go on waiting. */
+    /* With several threads the flag stays set, because another thread may have sent messages. */
     if (!stp_ofi.core->thread_multiple) __atomic_store_n(&ctx->messages, false, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&ctx->quiet);
 }
@@ -63,7 +63,7 @@ static bool is_used(const struct stp_ofi_pool *pool)
     return __atomic_load_n(&pool->n_taken, __ATOMIC_RELAXED) != 0;
 }
 
-/* Is there a message, or something collected, that is not answered yet; on any context? */
+/* Returns whether any context has a message or batch without an acknowledgement. */
 static bool has_messages(const struct stp_fabric_ctx *ctx)
 {
     const struct stp_ofi_pool *pools = stp_ofi.main.pools;
@@ -75,8 +75,8 @@ static bool has_messages(const struct stp_fabric_ctx *ctx)
 void stp_ofi_fence(struct stp_fabric_ctx *ctx)
 {
     /*
-     * The target's library takes messages in order, but its provider does not wait for it. The
-     * flag tells without a look at what all contexts share.
+     * The target's library handles messages in order, but later writes of the provider can pass
+     * them. The flag avoids a read of the pools, which all contexts share.
      */
     if (!stp_ofi_in_order(ctx) ||
         (__atomic_load_n(&ctx->messages, __ATOMIC_RELAXED) && has_messages(ctx)))
@@ -89,7 +89,7 @@ struct wanted {
     struct stp_fabric_ctx *ctx;
     const int *pes;
     size_t n_pes;
-    unsigned char *bits; /* by PE, NULL: pes are few */
+    unsigned char *bits; /* bit set of the PEs, or NULL if pes has few entries */
 };
 
 static bool is_listed(const struct wanted *wanted, int pe)
@@ -100,7 +100,7 @@ static bool is_listed(const struct wanted *wanted, int pe)
     return false;
 }
 
-/* Is it an operation of the context to one of the PEs? */
+/* Returns whether req is an operation of the context to one of the PEs. */
 static bool is_wanted(const struct stp_ofi_req *req, const void *arg)
 {
     const struct wanted *wanted = arg;
@@ -109,14 +109,14 @@ static bool is_wanted(const struct stp_ofi_req *req, const void *arg)
     return (on == first || on == first + 1) && is_listed(wanted, req->pe);
 }
 
-/* Which requests are waited for. */
+/* Selection of the requests that a wait covers. */
 struct filter {
     bool (*wanted)(const struct stp_ofi_req *req, const void *arg);
     const void *arg;
-    void (*urge)(void); /* NULL, or sends what is collected and asks for answers held back */
+    void (*urge)(void); /* NULL, or a function that flushes batches and requests acknowledgements */
 };
 
-/* Is the request, in the use that was seen, still what it was? Peers that go are done with. */
+/* Returns whether the seen request is still in use and wanted (false if its PE has gone). */
 static bool is_under_way(const struct stp_ofi_seen *seen, const struct filter *filter)
 {
     struct stp_ofi_req *req = seen->req;
@@ -131,7 +131,7 @@ static bool is_under_way(const struct stp_ofi_seen *seen, const struct filter *f
 static void wait_seen(const struct stp_ofi_seen *seen, const struct filter *filter,
                       struct stp_ofi_wait *wait)
 {
-    /* Urge at turns that are powers of two, so that a slow peer is not flooded. */
+    /* Call urge() at turns that are powers of two, so that a slow peer is not flooded. */
     for (unsigned turns = 1; is_under_way(seen, filter); turns++) {
         stp_ofi_wait_step(wait);
         if (filter->urge != NULL && turns >= LEAST_TURNS && (turns & (turns - 1)) == 0)
@@ -139,7 +139,7 @@ static void wait_seen(const struct stp_ofi_seen *seen, const struct filter *filt
     }
 }
 
-/* In groups: what other threads post meanwhile is waited for once for each group at most. */
+/* Waits group by group, which bounds the waits for requests that other threads post meanwhile. */
 static void wait_pool(struct stp_ofi_pool *pool, const struct filter *filter)
 {
     struct stp_ofi_cursor cursor = {.slab = NULL};
@@ -155,7 +155,7 @@ static void wait_pool(struct stp_ofi_pool *pool, const struct filter *filter)
     }
 }
 
-/* False: no memory for a set of so many. */
+/* Creates the bit set if there are many PEs. Returns false if there is no memory. */
 static bool list_pes(struct wanted *wanted)
 {
     if (wanted->n_pes <= FEW_PES) return true;
@@ -167,8 +167,9 @@ static bool list_pes(struct wanted *wanted)
 }
 
 /*
- * A request counts on its context until it is done, and knows its PE; a signal that waits for its
- * data is one as well. So nothing is kept for this when operations are posted.
+ * Waits for the context's requests to the given PEs. Each request stores its PE and, until it is
+ * done, the counter of its context. A signal that waits for its data is such a request, too. So
+ * operations need no further bookkeeping when they are posted.
  */
 void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
 {
@@ -192,8 +193,8 @@ void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
 /* ---- a region ---------------------------------------------------------------- */
 
 /*
- * Is it an operation on the region, or can that not be told? Another thread may be filling a packed
- * message or a write of several pieces, so each of them is waited for.
+ * Returns whether req may be an operation on the region. Packed messages and writes of several
+ * pieces always count, because another thread may be filling them.
  */
 static bool may_name(const struct stp_ofi_req *req, const void *arg)
 {
@@ -262,7 +263,7 @@ void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops)
     struct stp_ofi_batch *made = batch ? stp_ofi_batch_prepare(ctx, total_ops) : NULL;
     bool was_in_order = stp_ofi_in_order(ctx);
 
-    /* Fences before did not wait: what they parted from batches has to be over. */
+    /* Earlier fences did not wait, so the operations before them must complete before any batch. */
     if (was_in_order && !stp_ofi_in_order(ctx)) stp_ofi_quiet(ctx);
     stp_ofi_batch_start_or_stop(ctx, made, total_ops);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Put, get and store. Puts complete when they are delivered, so counting completions is all
- * that quiet needs. A small blocking put leaves from a copy and returns at once, unless it comes
- * from device memory, which only the provider may touch. What a PE does to itself is done on
- * return: it may mix the CPU, atomics, and the provider, device memory, and nothing orders them.
+ * Implements put, get and store. Puts complete when they are delivered, so quiet only counts
+ * completions. A small blocking put is sent from a copy and returns at once, unless its source is
+ * device memory, which only the provider may access. Operations of a PE on itself are complete on
+ * return, because nothing orders copies and atomics by the CPU and transfers by the provider.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* Through the request's own bytes. */
+/* Returns a request that transfers a fragment through the request's own bytes. */
 static struct stp_ofi_req *fragment_copied(struct stp_ofi_endpoint *endpoint,
                                            enum stp_ofi_kind kind, int pe, const void *local,
                                            size_t nbytes)
@@ -77,7 +77,7 @@ void stp_ofi_post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind
     } while (STP_UNLIKELY(nbytes > 0));
 }
 
-/* Done on return. */
+/* Transfers nbytes and waits for the completion. */
 static void transfer(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
                      const struct stp_target *target, const void *local, size_t nbytes)
 {
@@ -88,7 +88,7 @@ static void transfer(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
     stp_ofi_wait_zero(endpoint, &left);
 }
 
-/* Done by quiet. */
+/* Starts a transfer that quiet completes. */
 static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind,
                          const struct stp_target *target, const void *local, size_t nbytes)
 {
@@ -100,8 +100,8 @@ static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind,
 }
 
 /*
- * A put of one piece, done by quiet. copied: its source is free on return. batch: that hears when
- * it is done, or NULL.
+ * Posts a put of one fragment, which quiet completes. With copied the source may be reused on
+ * return. batch is the batch that is notified of the completion, or NULL.
  */
 static void put_whole(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                       size_t nbytes, bool copied, struct stp_ofi_batch *batch)
@@ -116,8 +116,9 @@ static void put_whole(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
 }
 
 /*
- * Collect a put of at most STP_OFI_ITEM_MAX bytes, or send it at once when nothing is unanswered: a
- * write, which the provider of the target answers, is quicker than a message.
+ * Collects a put of at most STP_OFI_ITEM_MAX bytes. If all earlier operations to the PE are
+ * acknowledged, sends the put at once as a write, because a write, which the target's provider
+ * acknowledges, is faster than a message. Returns false if the put was neither collected nor sent.
  */
 static bool batch_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                       size_t nbytes)
@@ -132,7 +133,7 @@ static bool batch_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
     return alone != NULL;
 }
 
-/* The same with what is larger: it becomes a piece of a write of several. */
+/* As batch_put() for a larger put, which becomes one piece of a write of several puts. */
 static bool join_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                      size_t nbytes)
 {
@@ -188,7 +189,7 @@ void stp_ofi_get(struct stp_fabric_ctx *ctx, const struct stp_target *source, vo
         transfer(ctx->endpoint, STP_OFI_READ, source, dest, nbytes);
 }
 
-/* An atomic write: plain writes of 8 bytes tear on TCP (libfabric 1.17). */
+/* Stores with an atomic, because plain writes of 8 bytes tear on TCP (libfabric 1.17). */
 void stp_ofi_store_atomic(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                           const void *value, size_t nbytes)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Put with signal. Where the provider keeps order, data and signal leave back to back. Elsewhere
- * the signal waits as a ready request behind the segments of its data and is posted by the
- * completion of the last one, so that nobody stands still for it. A word of the library's own may
- * travel with its data (write_cqdata.c).
+ * Implements put with signal. If the provider keeps order, data and signal are posted back to back.
+ * Otherwise the signal is a prepared request that the completion of the last data fragment posts,
+ * so that no thread waits for the data. A word of the library's own may travel with its data in one
+ * write (write_cqdata.c).
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -21,7 +21,7 @@ static struct stp_ofi_req *signal_request(struct stp_fabric_ctx *ctx, const stru
     return req;
 }
 
-/* Send the data with the signal behind it; only the signal counts for quiet. */
+/* Posts the data and chains the signal to its completion. Quiet waits for the signal only. */
 static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig,
                          const struct stp_target *dest, const void *source, size_t nbytes, bool nbi)
 {
@@ -34,9 +34,9 @@ static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig,
 }
 
 /*
- * Data and signal in one packed message, whose items are done in order: the data as items of the
- * largest size, so that a message of up to STP_OFI_SIGNAL_PUTS of them needs no answer before its
- * signal. nbytes: at most PACKED_MAX.
+ * Adds data and signal to one packed message. The target performs the items in order, so the signal
+ * need not wait for the data. The data becomes up to STP_OFI_SIGNAL_PUTS items; nbytes is at most
+ * PACKED_MAX. Returns false, without adding anything, if the items cannot be packed.
  */
 static bool batch_signal(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                          const void *source, size_t nbytes, const struct stp_target *word,
@@ -62,7 +62,7 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, const struct stp_target *des
                         const void *source, size_t nbytes, const struct stp_target *word,
                         uint64_t signal, enum stp_fabric_amo op, bool nbi)
 {
-    /* Blocking puts that leave from no copy are delivered on return: nothing to chain. */
+    /* A blocking put without a copy is delivered on return, so its signal needs no chaining. */
     bool waits = !nbi && nbytes > 0 &&
                  (nbytes > stp_ofi.bounce_size || stp_ofi_on_device(source) ||
                   (stp_ofi_has_grown(dest->number) && stp_ofi_crosses(dest, nbytes)));
@@ -77,7 +77,7 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, const struct stp_target *des
     if (nbytes <= PACKED_MAX && stp_ofi_can_coalesce(ctx) &&
         batch_signal(ctx, dest, source, nbytes, word, &signal, op))
         return;
-    /* Collected, it would leave behind its signal. */
+    /* Put the data alone, because a collected put could leave after its signal. */
     if (nbytes > 0 && !chain) stp_ofi_put_alone(ctx, dest, source, nbytes, nbi);
     sig = signal_request(ctx, word, signal, op);
     if (chain)
@@ -86,7 +86,7 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, const struct stp_target *des
         stp_ofi_post_until_accepted(sig);
 }
 
-/* Small ones are cheaper packed; of device memory a signal waits for the data. */
+/* Returns false for small puts (cheaper packed) and device data (the signal must wait for it). */
 static bool goes_along(const struct stp_target *dest, const void *source, size_t nbytes)
 {
     return stp_ofi.has_cqdata && dest->pe != stp_ofi.self && nbytes <= stp_ofi.max_msg &&

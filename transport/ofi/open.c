@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The module's entry: tries the providers in the order of provider_select.c, reports what became of
- * each, and fills the library's table. Also keeps the process's signal handlers as they were:
- * libraries below libfabric install their own when they are loaded. Design: docs/design/fabric.md.
+ * Opens the module: tries the providers in the order of provider_select.c, reports the verdict on
+ * each, and fills the library's table. Also restores the process's signal handlers, because
+ * libraries below libfabric install handlers when they are loaded. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -18,7 +18,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define FEW_FDS 16 /* fewer than a provider takes before it has connected to anybody */
+#define FEW_FDS 16 /* number of descriptors that a provider needs before its first connection */
 
 /* ---- signal handlers ---------------------------------------------------- */
 
@@ -28,8 +28,9 @@ static struct sigaction handlers[N_SIGNALS];
 static bool handlers_saved;
 
 /*
- * Runs before the constructors of libfabric's libraries: the module is linked -z initfirst. With
- * Debian's libfabric 1.17 libpsm_infinipath takes SIGSEGV, SIGINT and more for itself.
+ * Saves the signal handlers. Runs before the constructors of libfabric's libraries, because the
+ * module is linked with -z initfirst. With Debian's libfabric 1.17, libpsm_infinipath installs
+ * handlers for SIGSEGV, SIGINT and others.
  */
 __attribute__((constructor)) static void handlers_save(void)
 {
@@ -45,7 +46,7 @@ static void handlers_restore(void)
     for (int sig = 1; handlers_saved && sig < N_SIGNALS; sig++)
         if (sigaction(sig, NULL, &now) == 0 && now.sa_handler != handlers[sig].sa_handler)
             sigaction(sig, &handlers[sig], NULL);
-    handlers_saved = false; /* what the application installs later is its own */
+    handlers_saved = false; /* Handlers that the application installs later stay. */
 }
 
 /* ---- report ------------------------------------------------------------- */
@@ -65,7 +66,7 @@ static const char *domain_of(const struct stp_ofi_choice *choice)
     return name_of(choice->info->domain_attr->name);
 }
 
-/* The same was said of the same provider and interface before: they differ in address only. */
+/* Returns whether an earlier choice differs from choice i in its address only. */
 static bool repeats(const struct stp_ofi_choice *choices, int i)
 {
     for (int k = 0; k < i; k++)
@@ -95,7 +96,7 @@ static const char *or_any(const char *name)
     return name != NULL ? name : "any";
 }
 
-/* Nothing could be opened: say why of those that the user's choice leaves. */
+/* Logs why no provider could be opened, for each one that the user's settings allow. */
 static void explain(const struct stp_core *core, const struct stp_ofi_choice *choices, int n)
 {
     const struct stp_env *env = core->env;
@@ -120,15 +121,16 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
                       domain_of(&choices[i]));
     if (core->env->ofi_provider != NULL && strcasecmp(core->env->ofi_provider, "shm") == 0)
         stp_ofi_shm_explain_failure(core);
-    /* What failed first may have been told by libfabric as something else. */
+    /* libfabric may have reported the lack of descriptors as another error. */
     if (short_of_fds) core->log(STP_LOG_ERROR, "fabric: %s", stp_errno_text(EMFILE));
 }
 
 /* ---- opening ------------------------------------------------------------ */
 
 /*
- * Open the choice, try it on this PE alone, and close it again. 0, or -errno with *why. For a
- * report, count descriptors: a connection to itself has both its ends here, to a peer one.
+ * Opens the choice, tests it on this PE alone, and closes it. Returns 0, or -errno with *why set.
+ * For a report, also counts descriptors: a connection to itself has two ends in this process, a
+ * connection to a peer one.
  */
 static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, const char **why)
 {
@@ -153,7 +155,7 @@ static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, con
     return rc;
 }
 
-/* Does the choice do what it promises? Otherwise the reason becomes its own. */
+/* Returns whether the choice passes its test. If not, stores the reason in the choice. */
 static bool passes(const struct stp_core *core, struct stp_ofi_choice *choice)
 {
     const char *why;
@@ -169,8 +171,8 @@ static bool passes(const struct stp_core *core, struct stp_ofi_choice *choice)
 }
 
 /*
- * Open the first choice that keeps its promises; for a report try the others as well. Returns its
- * index or -errno.
+ * Finds the first choice that passes its test; for a report also tests the others. Returns the
+ * index of that choice, or -errno.
  */
 static int open_first(const struct stp_core *core, struct stp_ofi_choice *choices, int n)
 {
@@ -179,7 +181,7 @@ static int open_first(const struct stp_core *core, struct stp_ofi_choice *choice
 
     for (int i = 0; i < n; i++) {
         struct stp_ofi_choice *choice = &choices[i];
-        /* Without descriptors, the next would fail too, or be one that no other PE uses. */
+        /* Without descriptors the next choice fails, too, or is one that no other PE uses. */
         bool wanted = all || (used < 0 && !short_of_fds);
 
         if (choice->refused != NULL) continue;
@@ -219,7 +221,7 @@ static void fill(struct stp_fabric *fabric)
                       (uint32_t)stp_ofi.has_cqdata << 2 |
                       (uint32_t)stp_ofi.info->domain_attr->mr_key_size << 8 |
                       (uint32_t)stp_ofi.packed_size << 16;
-    /* its files in /dev/shm are unlinked by closing alone */
+    /* Only close() unlinks the files of the shm provider in /dev/shm. */
     fabric->close_at_abort = stp_ofi_is(stp_ofi.info, STP_OFI_SHM);
     fabric->connect = stp_ofi_connect;
     fabric->region_add = stp_ofi_region_add;
@@ -251,7 +253,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->close = close_all;
 }
 
-/* Open for the job; everything is closed on failure. */
+/* Opens the choice for the job. Returns 0, or -errno after logging, with everything closed. */
 static int start(const struct stp_core *core, const struct stp_ofi_choice *choice,
                  struct stp_fabric *fabric)
 {
@@ -264,7 +266,7 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
         return rc;
     }
     pthread_mutex_init(&stp_ofi.endpoints_lock, NULL);
-    /* Pairs with nothing: no other thread looks yet. */
+    /* Pairs with nothing, because no other thread reads it yet. */
     __atomic_store_n(&stp_ofi.finishing, false, __ATOMIC_SEQ_CST);
     fill(fabric);
     rc = stp_ofi_make_published_address(fabric->addr, &fabric->addr_len);
@@ -274,12 +276,12 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
     return rc;
 }
 
-/* libfabric 1.17: defaults that cost much and help us nothing; the user's own win. */
+/* Replaces costly and useless defaults of libfabric 1.17. Settings of the user have priority. */
 static void set_defaults(void)
 {
-    /* Messages are atomics of at most 200 bytes: 16 KiB buffers would take 70 MB. */
+    /* Messages have at most 1024 bytes. The default, 16 KiB buffers, would take 70 MB. */
     setenv("FI_OFI_RXM_BUFFER_SIZE", "1024", 0);
-    /* us between looks for new connections: a first contact takes several. Its own is 10 ms. */
+    /* Poll for new connections every 1 ms, not 10, because a first contact takes several polls. */
     setenv("FI_OFI_RXM_CM_PROGRESS_INTERVAL", "1000", 0);
 }
 

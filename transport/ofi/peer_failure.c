@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding dead peers. Providers report operations that break with a connection, but not all: some
- * try to connect again for ever, lose the answer to an atomic without a word, or send into the dark
- * for a quarter of an hour. So a PE keeps a link to its successor's liveness socket
- * (liveness_socket_and_notices.c), and to those of the targets of operations that stand still. Who
- * finds that a PE has gone ends the job, and tells the others. All three seen with libfabric 1.17.
+ * Detects dead peers. Providers report most failures of connections, but some (libfabric 1.17)
+ * reconnect for ever, lose the reply to an atomic without an error, or send to a dead host for a
+ * quarter of an hour. So a PE keeps a connection, called a link, to the liveness socket of its
+ * successor (liveness_socket_and_notices.c) and to those of the targets of stalled operations. A PE
+ * that finds a dead peer ends the job and notifies the other PEs.
  * Design: docs/design/security.md and fabric.md.
  */
 #include "peer_liveness_and_fd_limits.h"
@@ -24,16 +24,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STALL_NS 1000000000ull   /* a wait is suspicious when nothing completes for so long, */
-#define FINISH_NS 20000000ull    /* and when the job is ending: then peers are expected to go */
-#define LOOK_NS 100000000ull     /* between two looks at the links */
-#define RETRY_NS 1000000000ull   /* between two attempts to reach a silent host */
-#define ANSWER_MS 2000           /* for the last question before a verdict */
-#define FIRST_MS 1000            /* for the successor to answer for the first time */
-#define BLAME_MS 1000            /* to find out who has gone, when an error does not say it */
-#define LINKS 16                 /* to other PEs; the first is the successor's */
-#define RESETS 3                 /* of links to one PE, in a row, that mean its end, */
-#define STEADY_NS 10000000000ull /* unless it was up for so long in between */
+#define STALL_NS 1000000000ull   /* time without a completion that makes a wait suspicious */
+#define FINISH_NS 20000000ull    /* value instead of STALL_NS while the job ends and peers leave */
+#define LOOK_NS 100000000ull     /* time between two polls of the links */
+#define RETRY_NS 1000000000ull   /* time between two attempts to reach a silent host */
+#define ANSWER_MS 2000           /* time limit of the last probe before a verdict */
+#define FIRST_MS 1000            /* time limit of the first connection to the successor */
+#define BLAME_MS 1000            /* time to find the dead PE after an error that names none */
+#define LINKS 16                 /* number of links to other PEs; the first is to the successor */
+#define RESETS 3                 /* number of consecutive resets by which a PE counts as dead */
+#define STEADY_NS 10000000000ull /* uptime of a link that restarts the count of resets */
 
 enum link_state { LINK_FREE, LINK_WAITING, LINK_CONNECTING, LINK_UP, LINK_PROCESS, LINK_USELESS };
 
@@ -41,18 +41,18 @@ struct link {
     enum link_state state;
     int pe;
     int fd;
-    int resets;         /* in a row */
-    bool was_up;        /* once at least: what it says can be believed */
-    bool sought;        /* a witness: another PE of the same host */
-    uint64_t silent_ns; /* since when nobody answers, 0: somebody does */
-    uint64_t next_ns;   /* WAITING: time of the next attempt */
-    uint64_t up_ns;     /* UP: since when */
-    uint64_t used_ns;   /* last asked for */
+    int resets;         /* number of consecutive resets */
+    bool was_up;        /* true if the link was up once, so that its failure is evidence */
+    bool sought;        /* true if a link to another PE of the host was started as a witness */
+    uint64_t silent_ns; /* time since which the peer has not replied, or 0 */
+    uint64_t next_ns;   /* time of the next attempt in state WAITING */
+    uint64_t up_ns;     /* time at which the link came up */
+    uint64_t used_ns;   /* time at which the link was last requested */
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards the rest; never held over a verdict */
-    uint64_t gone_ns;     /* since when a PE was found to have gone in the end; 0: none */
+    pthread_mutex_t lock; /* guards all other fields; released before the job is ended */
+    uint64_t gone_ns;     /* time at which the first PE was found gone while the job ends, or 0 */
     struct link links[LINKS];
     uint64_t looked_ns;
 } health = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -62,7 +62,7 @@ static bool is_finishing(void)
     return __atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED);
 }
 
-/* Nanoseconds of silence after which the last question is asked; 0: never. */
+/* Returns the nanoseconds of silence before the last probe, or 0 for no limit. */
 static uint64_t patience(void)
 {
     int ms = stp_ofi.core->env->peer_timeout * 1000;
@@ -94,7 +94,7 @@ static void link_free(struct link *link)
     link->state = LINK_FREE;
 }
 
-/* Let the kernel ask the other one now and then, so that silence becomes an error in time. */
+/* Makes the kernel probe the peer's host regularly, so that silence becomes an error in time. */
 static void keep_alive(int fd)
 {
     int total = stp_ofi.core->env->peer_timeout, on = 1, probes = 3;
@@ -108,7 +108,7 @@ static void keep_alive(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof(limit));
 }
 
-/* PEs of one host that share processes, but not the network in which a liveness socket is found. */
+/* Watches a local peer by pidfd, for PEs that share a PID namespace but no network namespace. */
 static void link_start_process(struct link *link)
 {
     char addr[STP_FABRIC_ADDR_MAX + 1] = "";
@@ -136,7 +136,7 @@ static bool is_local(const struct link *link)
     return stp_ofi_liveness_addr_of(link->pe).family == STP_OFI_LINE_LOCAL;
 }
 
-/* What became of an attempt to connect: up, refused, or nobody answers. */
+/* Updates the link after an attempt to connect that succeeded, was refused or got no reply. */
 static void link_outcome(struct link *link, int error)
 {
     if (error == 0) {
@@ -155,7 +155,7 @@ static void link_outcome(struct link *link, int error)
     link_wait(link, RETRY_NS);
     if (error == ECONNREFUSED || error == ECONNRESET)
         link->resets = RESETS;
-    else if (error != EAGAIN && link->silent_ns == 0) /* EAGAIN: its queue is full, this host's */
+    else if (error != EAGAIN && link->silent_ns == 0) /* EAGAIN means a full local backlog. */
         link->silent_ns = stp_now_ns();
 }
 
@@ -172,7 +172,7 @@ static void link_start(struct link *link)
     }
     len = stp_ofi_liveness_sockaddr(&line, &addr);
     link->fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (link->fd < 0) { /* our trouble, not the peer's */
+    if (link->fd < 0) { /* a local error, not the peer's */
         link_wait(link, RETRY_NS);
         return;
     }
@@ -185,7 +185,7 @@ static void link_start(struct link *link)
         link_outcome(link, errno);
 }
 
-/* The link broke: with the process, with the host, or by whatever stands between us. */
+/* Updates a link that broke because of the peer's process, its host or the network between. */
 static void link_broke(struct link *link, int error)
 {
     link_say(link, "broken", error);
@@ -195,7 +195,7 @@ static void link_broke(struct link *link, int error)
     } else if (error == 0 || error == ECONNRESET || error == EPIPE) {
         link->resets = stp_now_ns() - link->up_ns > STEADY_NS ? 1 : link->resets + 1;
         link_wait(link, 0);
-    } else { /* the kernel has asked in vain for as long as it was told to */
+    } else { /* The kernel's probes got no reply within their time limit. */
         if (link->silent_ns == 0) {
             uint64_t now = stp_now_ns(), ago = patience() / 5 * 4;
 
@@ -218,7 +218,7 @@ static void link_poll(struct link *link, uint64_t now)
         return;
     poll_fd.fd = link->fd;
     if (poll(&poll_fd, 1, 0) <= 0) {
-        /* The kernel sends SYN after SYN for minutes: the clock of silence runs meanwhile. */
+        /* Start the clock of silence now, because the kernel repeats SYN for minutes. */
         if (link->state == LINK_CONNECTING && link->silent_ns == 0) link->silent_ns = now;
         return;
     }
@@ -232,9 +232,9 @@ static void link_poll(struct link *link, uint64_t now)
 /* ---- verdicts ------------------------------------------------------------------- */
 
 /*
- * The last question, when the provider's addresses are IP: somebody listening there would prove
- * the liveness socket wrong (a firewall lets only the provider's port through; its backlog is
- * full).
+ * Probes the provider's IP address of PE pe, the last check before a verdict. Returns true if a
+ * process listens there. The liveness socket was then unreachable for another reason, such as a
+ * firewall that passes the provider's port only, or a full backlog.
  */
 static bool answers(int pe)
 {
@@ -246,7 +246,7 @@ static bool answers(int pe)
 
     if (fi_av_lookup(stp_ofi.av, stp_ofi_addr(&stp_ofi.main, pe), &addr, &len) != 0) return false;
     poll_fd.fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (poll_fd.fd < 0) return true; /* our trouble, not the peer's */
+    if (poll_fd.fd < 0) return true; /* a local error, not the peer's */
     if (connect(poll_fd.fd, (struct sockaddr *)&addr, (socklen_t)len) != 0 && errno != EINPROGRESS)
         rc = errno;
     if (rc == 0 && poll(&poll_fd, 1, ANSWER_MS) == 0) rc = ETIMEDOUT;
@@ -262,7 +262,7 @@ static bool same_host(const struct stp_ofi_liveness_addr *a, const struct stp_of
     return a->family == b->family && memcmp(a->at, b->at, sizeof(a->at)) == 0;
 }
 
-/* Another PE of the host of this link's, or -1. */
+/* Returns another PE on the host of the link's PE, or -1. */
 static int neighbour_of(const struct link *link)
 {
     struct stp_ofi_liveness_addr line = stp_ofi_liveness_addr_of(link->pe);
@@ -276,8 +276,8 @@ static int neighbour_of(const struct link *link)
 }
 
 /*
- * A liveness socket that was never reached may be behind a firewall. That it is not is shown by
- * another of the same host that is reached; if none is known, one is tried.
+ * Returns whether another link to the host of link's PE was up once, which shows that no firewall
+ * blocks liveness sockets there. If no such link exists, starts one to another PE there, once.
  */
 static bool witnessed_locked(struct link *link, uint64_t now)
 {
@@ -301,7 +301,7 @@ static bool witnessed_locked(struct link *link, uint64_t now)
 
 enum verdict { ALIVE, GONE, SILENT };
 
-/* What the link says, before the last question; now: not before anything that it remembers. */
+/* Returns the verdict by the link's state alone. now is not before any time in the link. */
 static enum verdict link_verdict(const struct link *link, uint64_t now)
 {
     if (link->state != LINK_WAITING && link->state != LINK_CONNECTING) return ALIVE;
@@ -311,7 +311,7 @@ static enum verdict link_verdict(const struct link *link, uint64_t now)
     return ALIVE;
 }
 
-/* The same after it; what an adapter's addresses say cannot be asked for. */
+/* Returns the final verdict, after a probe of an IP address or else with a witness. */
 static enum verdict judge_locked(struct link *link)
 {
     uint64_t now = stp_now_ns();
@@ -328,7 +328,7 @@ static enum verdict judge_locked(struct link *link)
     return ALIVE;
 }
 
-/* Nanoseconds since the first PE was found to have gone. */
+/* Returns the nanoseconds since the first PE was found gone. */
 static uint64_t gone_for(void)
 {
     uint64_t now, since;
@@ -354,7 +354,10 @@ _Noreturn static void end(int pe, enum verdict verdict)
                         pe, where, stp_ofi.core->env->peer_timeout);
 }
 
-/* In the end PEs go, but not before the others have their last words: no wait for those is long. */
+/*
+ * Ends the job, or, if the job is ending, abandons the requests to pe. A PE leaves only after its
+ * last message has arrived, so a wait that continues for patience() is an error.
+ */
 static void end_or_let_go(int pe, enum verdict verdict)
 {
     char where[INET6_ADDRSTRLEN];
@@ -366,7 +369,7 @@ static void end_or_let_go(int pe, enum verdict verdict)
                             stp_ofi_liveness_where(pe, where, sizeof(where)));
 }
 
-/* Look at all links, at most every LOOK_NS; one thread at a time. Calls found for each dead PE. */
+/* Polls all links, in one thread at a time, at most every LOOK_NS. Calls found for dead PEs. */
 static void links_poll(void (*found)(int pe, enum verdict verdict))
 {
     enum verdict verdicts[LINKS];
@@ -399,7 +402,7 @@ void stp_ofi_failure_poll(void)
     links_poll(end_or_let_go);
 }
 
-/* A link to PE pe, made if there is none; the one unused for longest makes room. */
+/* Makes sure that a link to PE pe exists. Replaces the link that was unused for longest. */
 static void suspect_locked(int pe, uint64_t now)
 {
     struct link *victim = NULL;
@@ -415,7 +418,7 @@ static void suspect_locked(int pe, uint64_t now)
                       (victim->state != LINK_FREE && link->used_ns < victim->used_ns)))
             victim = link;
     }
-    /* All taken by suspects of this moment: they have to be cleared first. */
+    /* All links belong to current suspects, which must be cleared first. */
     if (victim->state != LINK_FREE && now - victim->used_ns < 2 * STALL_NS) return;
     link_free(victim);
     *victim = (struct link){.state = LINK_WAITING, .pe = pe, .fd = -1, .used_ns = now};
@@ -439,14 +442,14 @@ void stp_ofi_failure_blame(void)
 {
     suspect_targets();
     for (int ms = 0; ms < BLAME_MS; ms += 10) {
-        links_poll(end); /* not end_or_let_go(): the caller has an endpoint's lock */
+        links_poll(end); /* not end_or_let_go(), because the caller holds an endpoint's lock */
         poll(NULL, 0, 10);
     }
 }
 
 /* ---- the module's side ------------------------------------------------------------ */
 
-/* What a PE that dies in a moment leaves is a link that broke, not one that never was. */
+/* Waits for the link to come up, because only a link that was up proves a PE's death later. */
 static void await_first_locked(struct link *link)
 {
     uint64_t end = stp_now_ns() + (uint64_t)FIRST_MS * 1000000u;
@@ -459,7 +462,7 @@ static void await_first_locked(struct link *link)
     }
 }
 
-/* Also in a forked child, which has links to nobody. */
+/* Frees all links. Also runs in a forked child, which must not use its parent's links. */
 static void links_free(void)
 {
     for (int i = 0; i < LINKS; i++)
@@ -471,7 +474,7 @@ void stp_ofi_failure_connect(void)
     static bool atfork;
     int n_pes = stp_ofi.core->n_pes, next = (stp_ofi.core->pe + 1) % n_pes;
 
-    pthread_mutex_lock(&health.lock); /* the progress thread looks already */
+    pthread_mutex_lock(&health.lock); /* The progress thread may already poll. */
     for (int i = 0; i < LINKS; i++)
         health.links[i] = (struct link){.state = LINK_FREE, .fd = -1};
     if (!atfork) atfork = pthread_atfork(NULL, NULL, links_free) == 0;
@@ -484,7 +487,7 @@ void stp_ofi_failure_connect(void)
     pthread_mutex_unlock(&health.lock);
 }
 
-/* Another thread may start or drop a link meanwhile. */
+/* The descriptors may become stale, because another thread may start or drop a link meanwhile. */
 void stp_ofi_failure_fds(struct pollfd fds[STP_OFI_FAILURE_FDS])
 {
     const struct link *link = &health.links[0];

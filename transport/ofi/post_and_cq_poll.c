@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From post to completion: the one place that hands operations to libfabric and retries them,
- * the one place that reads the completion queue, and the waits built on them. Any failure ends
- * the job with the operation and the target.
+ * Posts operations to libfabric, retries them, reads the completion queues, and implements the
+ * waits for completions. No other file retries operations or reads the queues. A failure ends the
+ * job with a message that names the operation and the target.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -19,19 +19,19 @@
 
 #define BATCH 16
 #define MARK_BITS 10
-#define POSTS_A_DRAIN 64 /* a power of two, as the next */
-#define POLLS_A_SERVE 8
-#define POLLS_A_FLUSH 64
-#define WAITS_A_LOOK 1024 /* a wait looks at the clock that often, */
-#define POLLS_A_LOOK 4096 /* and waits for what others do that often */
+#define POSTS_A_DRAIN 64  /* posts per poll of the queue, a power of two */
+#define POLLS_A_SERVE 8   /* polls of a wait per poll of all queues, a power of two */
+#define POLLS_A_FLUSH 64  /* polls per flush of batches with several threads, a power of two */
+#define WAITS_A_LOOK 1024 /* steps of a wait per call of stp_ofi_wait_stalled(), a power of two */
+#define POLLS_A_LOOK 4096 /* polls per check for dead peers, a power of two */
 
 /*
- * Delivery, not transmission: only then is the data visible at the target. With each operation:
- * libfabric 1.17's net does not heed it as a default of the endpoint.
+ * Flags that delay the completion until the data is delivered, and so visible at the target. Each
+ * operation sets them, because net (libfabric 1.17) ignores them as a default of the endpoint.
  */
 #define WRITE_FLAGS (FI_COMPLETION | FI_DELIVERY_COMPLETE)
 
-/* Several puts in one write: one system call at either end, and one answer. */
+/* Posts several puts as one write, with one system call at either end and one acknowledgement. */
 static ssize_t post_pieces(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     struct stp_ofi_piece pieces[STP_OFI_PIECES];
@@ -80,7 +80,7 @@ static ssize_t post_atomic(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req
     struct fi_ioc compare = {.addr = (void *)(uintptr_t)req->compare, .count = 1};
     struct fi_ioc result = {.addr = req->result, .count = 1};
     struct fi_rma_ioc rma = {.addr = there.addr, .count = 1, .key = there.key};
-    void **desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc; /* all lie in the request */
+    void **desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc; /* for buffers in req */
     struct fi_msg_atomic msg = {.msg_iov = &operand,
                                 .desc = desc,
                                 .iov_count = 1,
@@ -102,7 +102,7 @@ static ssize_t post_atomic(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req
     }
 }
 
-/* An atomic that the provider may forget. */
+/* Posts an atomic that the provider may lose without an error. */
 static ssize_t post_forgotten(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     uint64_t begun = stp_ofi_post_seq_begin_post(req);
@@ -145,7 +145,7 @@ static bool is_broken_connection(int error)
            error == FI_ECONNABORTED || error == FI_ESHUTDOWN || error == EPIPE;
 }
 
-/* End the job: a post or a completion of req failed with error (positive), as text says. */
+/* Ends the job because a post or completion of req failed with error (positive); text explains. */
 _Noreturn STP_COLD static void die(const struct stp_ofi_req *req, int error, const char *text)
 {
     const char *prov = stp_ofi.info->fabric_attr->prov_name;
@@ -165,7 +165,7 @@ _Noreturn STP_COLD static void die(const struct stp_ofi_req *req, int error, con
                         text);
 }
 
-/* Move a counter that is only looked at for whether it moved: lost updates do no harm. */
+/* Increases a counter whose readers only check for a change, so lost updates are harmless. */
 static unsigned bump(unsigned *counter, unsigned n)
 {
     unsigned moved = __atomic_load_n(counter, __ATOMIC_RELAXED) + n;
@@ -174,13 +174,13 @@ static unsigned bump(unsigned *counter, unsigned n)
     return moved;
 }
 
-/* Application threads say that they are here; the progress thread keeps away then. */
+/* Counts calls of application threads. The progress thread stays idle while the count changes. */
 static unsigned mark_activity(struct stp_ofi_endpoint *endpoint)
 {
     return bump(&endpoint->activity, 1);
 }
 
-/* Its PE has gone while the job ends: whoever counted on it counts no more. */
+/* Returns whether no thread waits for req any more, because its PE left at the end of the job. */
 static bool is_abandoned(const struct stp_ofi_req *req)
 {
     return stp_ofi_counts_on(req) == &stp_ofi.abandoned;
@@ -197,7 +197,7 @@ static void put_aside_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_r
     __atomic_store_n(&endpoint->retry, req, __ATOMIC_RELAXED);
 }
 
-/* False: put aside, since the provider cannot take it now. */
+/* Posts req. Returns false after adding req to the retry list if the provider is busy. */
 static bool post_try_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     ssize_t rc = stp_ofi_post_once(req);
@@ -211,8 +211,8 @@ static bool post_try_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_re
 }
 
 /*
- * Post what nobody waits for, now or when the provider can take it: behind what was put aside
- * before, so that answers keep their order.
+ * Posts a request for which no thread waits, now or when the provider can take it. A request is
+ * deferred if older ones are, so that replies keep their order.
  */
 void stp_ofi_post_or_defer_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
@@ -230,8 +230,8 @@ bool stp_ofi_has_retry(void)
 }
 
 /*
- * What is behind one that the provider refuses is not tried if it goes to the same PE, or to one
- * that shares its mark: another one next time, since drains moves.
+ * Posts the deferred requests again. After the provider refused a request, later ones to that PE,
+ * or to a PE with an equal hash, are skipped. The hash depends on drains, so it differs next time.
  */
 static void retry_locked(struct stp_ofi_endpoint *endpoint)
 {
@@ -240,7 +240,7 @@ static void retry_locked(struct stp_ofi_endpoint *endpoint)
     uint32_t hash = __atomic_load_n(&endpoint->drains, __ATOMIC_RELAXED) * 0x9e3779b9u | 1;
 
     __atomic_store_n(&endpoint->retry, NULL, __ATOMIC_RELAXED);
-    /* Put aside last in first out: turn them round. */
+    /* Reverse the list, because requests were added at its head. */
     for (; req != NULL; req = next) {
         next = req->next;
         req->next = first;
@@ -258,7 +258,7 @@ static void retry_locked(struct stp_ofi_endpoint *endpoint)
     }
 }
 
-/* Requests that are done, of one pool, given back with one lock. */
+/* Finished requests of one pool, which are given back together under one lock. */
 struct finished {
     struct stp_ofi_pool *pool;
     struct stp_ofi_req *first, *last;
@@ -270,7 +270,7 @@ static void finished_give(struct finished *list)
     list->first = list->last = NULL;
 }
 
-/* Most completions in a row are of one pool. */
+/* Adds req to the list. Consecutive completions are mostly of one pool, so few lists are needed. */
 static void finished_add(struct finished *list, struct stp_ofi_req *req)
 {
     if (STP_UNLIKELY(req->pool != list->pool)) finished_give(list);
@@ -280,13 +280,13 @@ static void finished_add(struct finished *list, struct stp_ofi_req *req)
     if (list->last == NULL) list->last = req;
 }
 
-/* Where what the provider brought for copy_to lies: the result of an atomic, else all. */
+/* Returns the buffer with the data for copy_to: the local buffer of a read, else the result. */
 static const void *completion_copy_source(const struct stp_ofi_req *req)
 {
     return req->work.kind == STP_OFI_READ ? req->local : req->result;
 }
 
-/* The operation is done: whoever counts on it may go on. */
+/* Completes a request: copies its data, releases its resources and decrements its counter. */
 static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *list,
                           struct stp_ofi_req *req)
 {
@@ -296,10 +296,10 @@ static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *li
     if (STP_UNLIKELY(req->copy_to != NULL))
         memcpy(req->copy_to, completion_copy_source(req), req->nbytes);
     if (STP_UNLIKELY(req->lease != NULL)) stp_ofi_local_mr_unref(req->lease);
-    /* Before it counts no more: the batch goes with its context. */
+    /* Call this before the subtraction, because the batch is freed with its context. */
     if (req->batch != NULL) stp_ofi_batch_post_next_locked(endpoint, req);
     finished_add(list, req);
-    /* Pairs with the acquire of whoever waits for zero: results are visible by then. */
+    /* Pairs with the acquire loads in stp_ofi_wait_zero() and is_done(), which see the results. */
     if (__atomic_fetch_sub(pending, 1, __ATOMIC_ACQ_REL) == 1 && then != NULL)
         stp_ofi_post_or_defer_locked(endpoint, then);
 }
@@ -322,7 +322,7 @@ static void complete_locked(struct stp_ofi_endpoint *endpoint,
         struct stp_ofi_work *work = entries[i].op_context;
 
         if (STP_UNLIKELY((entries[i].flags & FI_REMOTE_CQ_DATA) != 0))
-            stp_ofi_cqdata_apply_to_word_locked(entries[i].data); /* no operation of this PE's */
+            stp_ofi_cqdata_apply_to_word_locked(entries[i].data); /* from a peer's write */
         else if (STP_LIKELY(work->kind < STP_OFI_MESSAGE || work->kind == STP_OFI_ANSWER))
             finish_locked(endpoint, &list, (struct stp_ofi_req *)work);
         else if (work->kind != STP_OFI_INBOX)
@@ -333,14 +333,14 @@ static void complete_locked(struct stp_ofi_endpoint *endpoint,
     finished_give(&list);
 }
 
-/* An operation failed: fatal for the job, unless it is ending anyway and the target has gone. */
+/* Handles a failed operation. Ends the job, unless it is ending anyway and targets may be gone. */
 static void fail_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_work *work, int error,
                         const char *text)
 {
     struct stp_ofi_req *req = (struct stp_ofi_req *)work;
     struct finished list = {NULL, NULL, NULL};
 
-    /* What arrives and cannot be taken is a stranger's, or a connection's that went. */
+    /* A failed receive is due to a stranger's message or a lost connection. */
     if (work != NULL && work->kind == STP_OFI_INBOX) {
         stp_ofi_inbox_locked(work, true);
         return;
@@ -370,7 +370,7 @@ void stp_ofi_set_job_ending(void)
 {
     __atomic_store_n(&stp_ofi.finishing, true, __ATOMIC_RELAXED);
     while (stp_ofi_ack_any())
-        stp_ofi_ack_flush(STP_OFI_ACK_ALL); /* or a drain by another thread does */
+        stp_ofi_ack_flush(STP_OFI_ACK_ALL); /* Another thread's drain may send them, too. */
 }
 
 int stp_ofi_poll_cq_once(struct stp_ofi_endpoint *endpoint)
@@ -382,7 +382,7 @@ int stp_ofi_poll_cq_once(struct stp_ofi_endpoint *endpoint)
     if (pthread_mutex_trylock(&endpoint->drain) != 0) return 0;
     bump(&endpoint->drains, 1);
     __atomic_store_n(&endpoint->draining, true, __ATOMIC_RELAXED);
-    /* libfabric 1.17: TCP takes an old EAGAIN for the reason of an end of file, never closes. */
+    /* If errno holds an old EAGAIN, TCP in libfabric 1.17 never closes a socket at end of file. */
     errno = 0;
     ack_due = endpoint == &stp_ofi.main && stp_ofi_delayed_ack_timed_out();
     n = fi_cq_read(endpoint->cq, entries, BATCH);
@@ -393,22 +393,22 @@ int stp_ofi_poll_cq_once(struct stp_ofi_endpoint *endpoint)
     if (STP_UNLIKELY(endpoint->retry != NULL)) retry_locked(endpoint);
     if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && endpoint == &stp_ofi.main)
         stp_ofi_inbox_refill_locked();
-    /* No message has carried it since the last read: its sender must not wait any longer. */
+    /* Send due acknowledgements, which no message has carried, because their senders wait. */
     if (STP_UNLIKELY(ack_due)) stp_ofi_ack_flush_locked(STP_OFI_ACK_DUE);
     __atomic_store_n(&endpoint->draining, false, __ATOMIC_RELAXED);
     again = endpoint->retry != NULL || stp_ofi_inbox_lacks() || stp_ofi_ack_urgent() ||
             (!stp_ofi.by_sockets && stp_ofi_ack_any());
     pthread_mutex_unlock(&endpoint->drain);
-    /* This thread may not come back for long. */
+    /* Wake the progress thread, because this thread may not poll again for long. */
     if (STP_UNLIKELY(again)) stp_ofi_progress_wake();
-    /* By this thread: the progress thread does not wake for what another one has read. */
+    /* This thread calls on_progress(), because its reads do not wake the progress thread. */
     if (STP_UNLIKELY(stp_ofi.core->on_progress != NULL)) stp_ofi.core->on_progress();
     return n > 0 ? (int)n : 0;
 }
 
 int stp_ofi_poll_all_queues(void)
 {
-    /* Pairs with the release store in take_locked(). */
+    /* Pairs with the release store in endpoint_take_locked(). */
     unsigned n_endpoints = __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_ACQUIRE);
     int n = stp_ofi_poll_cq_once(&stp_ofi.main);
 
@@ -435,9 +435,9 @@ void stp_ofi_post_until_accepted(struct stp_ofi_req *req)
                     "refused at once");
         pthread_mutex_unlock(&endpoint->drain);
     }
-    /* Its completions wake nobody, and the application may be gone for long. */
+    /* Completions of this endpoint wake no thread, and the application may not poll for long. */
     if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_progress_wake();
-    /* A flood reads its completions as it goes: the same few requests stay in the cache. */
+    /* Read completions during a flood of posts, so that a few requests are reused in the cache. */
     if ((mark_activity(endpoint) & (POSTS_A_DRAIN - 1)) != 0) return;
     stp_ofi_poll_cq_once(endpoint);
     if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_poll_cq_once(&stp_ofi.main);
@@ -450,7 +450,7 @@ void stp_ofi_progress(void)
     unsigned polls = mark_activity(&stp_ofi.main);
 
     if ((polls & (POLLS_A_LOOK - 1)) == 0) stp_ofi_failure_poll();
-    /* What others wait for must leave. Another thread may be collecting: not at each poll, then. */
+    /* Send batches, because peers may wait for them; rarely if other threads may be adding. */
     if (STP_UNLIKELY(stp_ofi_batch_has_unsent()) &&
         (!stp_ofi.core->thread_multiple || (polls & (POLLS_A_FLUSH - 1)) == 0))
         stp_ofi_batch_flush_aged(!stp_ofi.core->thread_multiple, false);
@@ -458,8 +458,9 @@ void stp_ofi_progress(void)
 }
 
 /*
- * Peers are served on the main endpoint, and what is waited for may hang on any: a message waits
- * for data of another endpoint, a peer for a signal that does. So all are looked at now and then.
+ * Polls the endpoint of the wait and, at every POLLS_A_SERVE-th poll, all endpoints. Peers are
+ * served on the main endpoint, a message may wait for data on another endpoint, and a peer may wait
+ * for a signal after such data. Returns the number of completions.
  */
 static int wait_drain(const struct stp_ofi_wait *wait)
 {
@@ -483,7 +484,7 @@ void stp_ofi_wait_step(struct stp_ofi_wait *wait)
         stp_cpu_relax();
     } else {
         stp_yield_or_sleep(wait->polls);
-        wait->spun = stp_ofi.spin / 2; /* where cores suffice, not at each poll from now on */
+        wait->spun = stp_ofi.spin / 2; /* If cores suffice, yield only after more polls. */
     }
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The progress thread. It sleeps on the completion queue's descriptor, or on the sockets
- * below it (tcp_socket_sleep.c), and serves peers while the application computes or sleeps. While
- * application threads poll it keeps away: it naps and samples their activity counter, so that
- * nobody pays a wake-up per operation. Providers without a descriptor are polled with a nap in
- * between.
+ * Runs the progress thread, which serves peers while the application computes or sleeps. The thread
+ * sleeps on the completion queue's descriptor or on the provider's sockets (tcp_socket_sleep.c).
+ * While application threads poll, the thread only naps and samples their activity counter, so that
+ * no operation pays for a wake-up. Providers without a descriptor are polled with naps in between.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -22,17 +21,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAP_MIN_US 50u /* first nap while the application polls, then doubled up to */
-#define NAP_MAX_US 400u
-#define NAP_PARKED_US 100u /* at most this while packed messages wait to be full */
-#define NAP_POLL_US 100u /* between polls of a provider without a descriptor, then doubled up to */
-#define NAP_IDLE_US 400u /* this while the application makes no call */
+#define NAP_MIN_US 50u     /* first nap while the application polls */
+#define NAP_MAX_US 400u    /* longest nap while the application polls */
+#define NAP_PARKED_US 100u /* longest nap while packed messages wait to become full */
+#define NAP_POLL_US 100u   /* first nap between polls of a provider without a descriptor */
+#define NAP_IDLE_US 400u   /* longest nap between such polls while the application makes no call */
 
 static struct {
     pthread_t thread;
     bool stop;
-    bool asleep; /* for good: only its descriptors wake it */
-    int wake_fd; /* made readable to wake or end the thread */
+    bool asleep; /* true while only an event on a descriptor wakes the thread */
+    int wake_fd; /* eventfd that wakes or ends the thread */
     bool running;
 } progress;
 
@@ -43,7 +42,7 @@ static void nap(unsigned us)
     clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
-/* Moves while application threads post and poll, on any endpoint. */
+/* Returns a counter that changes while application threads post or poll on any endpoint. */
 static unsigned activity(void)
 {
     unsigned sum = 0;
@@ -53,19 +52,19 @@ static unsigned activity(void)
     return sum;
 }
 
-/* Is an application thread in the middle of moving data? */
+/* Returns whether another thread is reading the main completion queue. */
 static bool is_draining(void)
 {
     return __atomic_load_n(&stp_ofi.main.draining, __ATOMIC_RELAXED);
 }
 
-/* Moves when anybody has served peers. */
+/* Returns a counter that changes when any thread serves peers. */
 static unsigned main_drains(void)
 {
     return __atomic_load_n(&stp_ofi.main.drains, __ATOMIC_RELAXED);
 }
 
-/* Endpoints besides the main one wake nobody. */
+/* Returns whether an endpoint besides the main one is busy; such endpoints wake no thread. */
 static bool other_endpoints_busy(void)
 {
     for (unsigned i = 1; i < stp_ofi_n_endpoints(); i++)
@@ -73,7 +72,7 @@ static bool other_endpoints_busy(void)
     return false;
 }
 
-/* For a program that computes: no message of its own will soon carry answers. */
+/* Serves peers and sends urgent acknowledgements, which no message may carry soon. */
 static void serve(void)
 {
     stp_ofi_poll_all_queues();
@@ -81,8 +80,8 @@ static void serve(void)
 }
 
 /*
- * Keep away while application threads call: each wake-up on the descriptor would cost them a
- * context switch. Returns the activity seen last.
+ * Naps while application threads make calls, because each wake-up of this thread would cost them a
+ * context switch. Returns the last value of activity().
  */
 static unsigned park(void)
 {
@@ -96,8 +95,8 @@ static unsigned park(void)
         if (stp_ofi_batch_has_unsent() && us > NAP_PARKED_US) us = NAP_PARKED_US;
         stp_ofi_batch_flush_aged(false, true);
         /*
-         * An application that only posts now and then polls for nobody. One that polls must not
-         * find its lock with a thread that waits for the core.
+         * Serve peers only if no other thread has done so during the nap: an application that only
+         * posts does not poll, and an application that polls must not wait for this thread's lock.
          */
         if (drains == main_drains() && !is_draining()) serve();
         now = activity();
@@ -107,8 +106,8 @@ static unsigned park(void)
 }
 
 /*
- * Without a descriptor: what a poll serves for peers does not show, so the nap grows with the
- * time since the application last called.
+ * Naps between polls of a provider without a descriptor. The nap grows with the time since the last
+ * call of the application, because a poll does not report how much it has served for peers.
  */
 static void nap_between_polls(void)
 {
@@ -124,8 +123,8 @@ static void nap_between_polls(void)
 }
 
 /*
- * Milliseconds of sleep, -1: until woken. Adapters that do atomics themselves write to this PE
- * without waking anybody, so requests for its device memory must be looked for.
+ * Returns the longest sleep in milliseconds, or -1 for a sleep until an event. Adapters that do
+ * atomics write to this PE without an event, so requests for its device memory must be polled.
  */
 static int sleep_limit(void)
 {
@@ -133,12 +132,12 @@ static int sleep_limit(void)
     bool unseen = core->devices && core->on_progress != NULL && !stp_ofi.cpu_atomics;
 
     if (stp_ofi_batch_has_unsent() || stp_ofi_ack_any())
-        return 0; /* nothing would come that wakes anybody for it */
+        return 0; /* no event would wake this thread for the unsent data */
     return unseen || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_endpoints_busy() ? 1
                                                                                             : -1;
 }
 
-/* Sleep until the provider has something to do, or until woken. */
+/* Sleeps until the provider has an event, another thread wakes this thread, or a limit expires. */
 static void sleep_on_queue(void)
 {
     struct fid *queue = &stp_ofi.main.cq->fid;
@@ -157,7 +156,7 @@ static void sleep_on_queue(void)
     }
     stp_ofi_failure_fds(&fds[2]);
     __atomic_store_n(&progress.asleep, true, __ATOMIC_RELAXED);
-    /* Pairs with the fence of stp_ofi_progress_wake(): either sees what the other has written. */
+    /* Pairs with the fence in stp_ofi_progress_wake(): at least one side sees the other's write. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     limit = sleep_limit();
     if (limit < 0) limit = STP_OFI_FAILURE_SLEEP_MS;
@@ -171,13 +170,13 @@ static void sleep_on_queue(void)
 
 void stp_ofi_progress_wake(void)
 {
-    /* Pairs with the fence in sleep_on_queue(): either side sees what the other has written. */
+    /* Pairs with the fence in sleep_on_queue(): at least one side sees the other's write. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    /* Cannot fail: the counter is far from full. */
+    /* The write cannot fail, because the counter is far from full. */
     if (__atomic_load_n(&progress.asleep, __ATOMIC_RELAXED)) eventfd_write(progress.wake_fd, 1);
 }
 
-/* It must not keep a process alive that the program's threads have left. */
+/* Checks once a second whether all threads of the program have ended; the process then exits. */
 static void look_at_threads(void)
 {
     static time_t looked;
@@ -196,7 +195,7 @@ static void *progress_main(void *arg)
     (void)arg;
     while (!__atomic_load_n(&progress.stop, __ATOMIC_RELAXED)) {
         serve();
-        /* It moved since we last looked: the application is in the library, and polls there. */
+        /* If the counter has changed, the application is in the library and polls there. */
         if (activity() != seen || is_draining() || stp_ofi_batch_has_unsent()) {
             seen = park();
             if (stp_ofi.by_sockets) stp_ofi_socket_sleep_mark_stale();
@@ -214,7 +213,7 @@ int stp_ofi_progress_start(void)
 {
     int rc;
 
-    /* Pairs with nothing: the thread is started below. */
+    /* Pairs with nothing, because the thread is started below. */
     __atomic_store_n(&progress.stop, false, __ATOMIC_SEQ_CST);
     progress.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (progress.wake_fd < 0) {
@@ -239,9 +238,9 @@ int stp_ofi_progress_start(void)
 void stp_ofi_progress_stop(void)
 {
     if (!progress.running) return;
-    /* Pairs with the load of the thread that the eventfd wakes. */
+    /* Pairs with the loads in progress_main() and park(), in the thread that the eventfd wakes. */
     __atomic_store_n(&progress.stop, true, __ATOMIC_SEQ_CST);
-    /* Cannot fail: the counter is far from full. */
+    /* The write cannot fail, because the counter is far from full. */
     if (eventfd_write(progress.wake_fd, 1) == 0) pthread_join(progress.thread, NULL);
     stp_ofi_socket_sleep_fini();
     close(progress.wake_fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a report says of the providers: the reason why one is not used, what to do about it, and
- * what is known of it in this version of libfabric. Nothing here decides anything.
+ * Reports for each provider why it is used or not, how the user can change that, and which problems
+ * it has in this version of libfabric. This file makes no decision.
  * Design: docs/design/providers.md.
  */
 #include "provider_report.h"
@@ -11,12 +11,12 @@
 #include <string.h>
 
 /*
- * By code; reason NULL: it depends on the case, and whoever sets the code knows it. In an advice
- * PROVIDER stands for the name.
+ * Reason and advice by code. A reason is NULL if it depends on the case; the function that sets the
+ * code then supplies the reason. PROVIDER in an advice stands for the provider's name.
  */
 static const struct {
     const char *reason;
-    const char *advice; /* NULL: nothing needs to be done, or nothing can */
+    const char *advice; /* advice, or NULL if nothing needs to be done or nothing can be done */
 } offers[] = {
     [STP_PROVIDER_UNJUDGED] = {NULL, NULL},
     [STP_PROVIDER_USED] = {"the best of those that fit and pass a trial", NULL},
@@ -61,7 +61,7 @@ static const struct {
                              "PROVIDER shows what it looks for"},
 };
 
-/* What failed decides more than where. */
+/* Advice by errno of the failed call, which is preferred to the advice by code. */
 static const struct {
     int error;
     const char *advice;
@@ -132,7 +132,7 @@ void stp_ofi_report_candidate(const struct stp_core *core, const struct stp_ofi_
     core->report(core->report_arg, &offer);
 }
 
-/* Layers, and hooks that change nothing, are no providers of their own. */
+/* Returns whether the name is that of a layer or a hook, which are not providers of their own. */
 static bool is_layer(const char *provider)
 {
     return strncmp(provider, "ofi_", 4) == 0;

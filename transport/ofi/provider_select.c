@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which provider and interface the job uses. Everything libfabric offers is listed and either
- * gets a cost or a reason why it is refused; whether it keeps its promises shows when it is
- * opened, cheapest first. A provider that is named by the user is not second-guessed.
+ * Selects the provider and the interface of the job. Each combination that libfabric offers gets a
+ * cost, or a reason why it is refused. Opening the cheapest first shows whether a provider keeps
+ * its promises. A provider that the user names is not refused as unsafe.
  * Design: docs/design/providers.md.
  */
 #include "ofi_internal.h"
@@ -14,15 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bits of mr_mode that region.c and local_mr.c handle. */
+/* Bits of mr_mode that region.c and local_mr.c support. */
 #define MR_MODES (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
 #if FI_MAJOR_VERSION < 2
-#define MR_MODES_OLD (FI_MR_BASIC | FI_MR_SCALABLE) /* names for sets of them */
+#define MR_MODES_OLD (FI_MR_BASIC | FI_MR_SCALABLE) /* old names for sets of mr_mode bits */
 #else
-#define MR_MODES_OLD 0 /* deprecated, and no longer granted to API 1.5 or later */
+#define MR_MODES_OLD 0 /* libfabric 2 does not grant the old names to API 1.5 or later. */
 #endif
 #define MODES (FI_CONTEXT | FI_CONTEXT2)
-#define SHM_PEERS_MAX 256 /* what the shm provider can address (libfabric 1.17) */
+#define SHM_PEERS_MAX 256 /* most PEs that the shm provider can address (libfabric 1.17) */
 
 static bool differs(const char *wanted, const char *name)
 {
@@ -41,7 +41,7 @@ static enum stp_provider_verdict judge_name(const struct fi_info *info, const st
     return STP_PROVIDER_UNJUDGED;
 }
 
-/* Those that a job with such capabilities offers. */
+/* Returns the mr_mode bits that a job with these capabilities offers to libfabric. */
 static int mr_modes(uint64_t caps)
 {
     return MR_MODES | (caps & FI_HMEM ? FI_MR_HMEM : 0);
@@ -60,7 +60,7 @@ static enum stp_provider_verdict judge_attr(const struct fi_info *info)
 
 enum reach { REACH_ALL, REACH_HOST, REACH_LINK };
 
-/* How far an address of this interface carries. */
+/* Returns the scope in which the address of this interface is valid. */
 static enum reach reach_of(const struct fi_info *info)
 {
     const struct sockaddr_in *v4 = info->src_addr;
@@ -112,8 +112,8 @@ static void judge(struct stp_ofi_choice *choice, const struct stp_core *core)
 }
 
 /*
- * Provider first; then what all hosts prefer, loopback last, and the older internet protocol before
- * the newer.
+ * Returns the cost of info. The provider weighs most, then the interface order that all hosts
+ * share. Loopback comes last, and IPv4 before IPv6.
  */
 static int cost_of(const struct fi_info *info, const struct stp_core *core)
 {
@@ -135,7 +135,7 @@ static struct fi_info *make_hints(uint64_t caps)
     return hints;
 }
 
-/* Add what libfabric has for the hints, NULL: anything at all, to the end of a list. */
+/* Appends the infos that libfabric has for the hints to a list, or all infos if hints is NULL. */
 static int append(struct fi_info **list, struct fi_info *hints)
 {
     struct fi_info *found = NULL;
@@ -149,7 +149,7 @@ static int append(struct fi_info **list, struct fi_info *hints)
     return 0;
 }
 
-/* What matches our hints, with atomics or else messages, followed by everything there is. */
+/* Lists the infos that match our hints with atomics, then with messages, then all other infos. */
 static int list_all(struct fi_info **all)
 {
     int rc;
@@ -214,7 +214,7 @@ int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all,
     }
     for (struct fi_info *info = infos; info != NULL; info = info->next) {
         if (listed(list, n, info)) continue;
-        /* Among equals libfabric's own order decides. */
+        /* Among equal costs libfabric's own order decides. */
         list[n].info = info;
         list[n].cost = cost_of(info, core) * room + n;
         judge(&list[n++], core);
@@ -225,7 +225,7 @@ int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all,
     return n;
 }
 
-/* The same provider and interface, with RMA, these capabilities and such an order; or NULL. */
+/* Returns the same interface with RMA, these capabilities and this message order, or NULL. */
 static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_t order)
 {
     struct fi_info *hints, *found = NULL;
@@ -243,7 +243,7 @@ static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_
         match = match->next;
     if (match != NULL && (match->caps & caps) == caps && judge_attr(match) == STP_PROVIDER_UNJUDGED)
         result = fi_dupinfo(match);
-    /* Some grant more than was asked for. */
+    /* Some providers grant more capabilities than the hints request. */
     if (result != NULL && !(caps & FI_ATOMIC)) result->caps &= ~FI_ATOMIC;
     if (result != NULL && !(caps & FI_MSG)) result->caps &= ~FI_MSG;
     fi_freeinfo(found);
@@ -251,7 +251,7 @@ static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_
     return result;
 }
 
-/* How atomics are done with it, and batches. */
+/* Returns the capabilities of info that atomics and batches use. */
 static uint64_t means_of(const struct fi_info *info)
 {
     return info->caps & (FI_ATOMIC | FI_MSG);
@@ -263,7 +263,7 @@ uint64_t stp_ofi_order_needed(const struct fi_info *info)
                                   : FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_SAS;
 }
 
-/* What finds lost messages rests on the order in which they leave. */
+/* Returns the order of sends that the detection of lost messages needs. */
 static uint64_t sends_of(const struct fi_info *info)
 {
     return info->caps & FI_MSG ? FI_ORDER_SAS : 0;
@@ -271,7 +271,7 @@ static uint64_t sends_of(const struct fi_info *info)
 
 struct fi_info *stp_ofi_info_with_order(const struct fi_info *info)
 {
-    /* libfabric 1.17: shm gives up its single-copy path for order, most of the bandwidth of get. */
+    /* With order, shm of libfabric 1.17 gives up its single-copy path, and get is much slower. */
     if (stp_ofi_is(info, STP_OFI_SHM)) return NULL;
     return refine(info, means_of(info), stp_ofi_order_needed(info) | sends_of(info));
 }
@@ -286,7 +286,7 @@ struct fi_info *stp_ofi_info_for_messages(const struct fi_info *info)
     return refine(info, FI_MSG, 0);
 }
 
-/* Do PEs that opened these name and order each other's memory alike? */
+/* Returns whether PEs that opened a and b address and order each other's memory in the same way. */
 static bool alike(const struct fi_info *a, const struct fi_info *b)
 {
     int modes = a->domain_attr->mr_mode ^ b->domain_attr->mr_mode;

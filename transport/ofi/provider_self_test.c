@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether a provider does what it promises: a put, a get, an atomic and a flag behind data, from
- * this PE to itself through the provider, before the job relies on it. The endpoint used for it
- * is closed again, so that nothing of the trial is left.
+ * Tests a provider before the job relies on it. The test performs a put, a get, atomics and a flag
+ * after data from this PE to itself through the provider. The endpoint of the test is closed
+ * afterwards, so that nothing of the test remains.
  * Design: docs/design/providers.md.
  */
 #include "ofi_internal.h"
@@ -14,20 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT_NS 20000000000ull /* for one operation: providers connect first, on busy machines */
-#define SHORT_NS 500000000ull   /* and before it is looked for what it may lack */
+#define LIMIT_NS 20000000000ull /* time limit of one operation, which may have to connect first */
+#define SHORT_NS 500000000ull   /* time before the test checks for a shortage of descriptors */
 #define REGION 0
 #define ONE_ENDPOINT (&stp_ofi.main)
 
 int stp_ofi_probe_fds = -1;
 
-/* The provider tries for ever to accept its own connection when it has no descriptor for it. */
+/* Returns whether no descriptor is left, because the provider then retries accept for ever. */
 static bool is_short(uint64_t begin)
 {
     return stp_now_ns() - begin > SHORT_NS && stp_ofi_fds_exhausted();
 }
 
-/* Post and wait until *pending is zero. 0, -FI_ETIMEDOUT, or what the provider says. */
+/* Posts req and waits until *pending is zero. Returns 0, -FI_ETIMEDOUT, or another -errno. */
 static int run(struct stp_ofi_req *req, unsigned *pending)
 {
     uint64_t begin = stp_now_ns(), end = begin + LIMIT_NS;
@@ -47,7 +47,7 @@ static int run(struct stp_ofi_req *req, unsigned *pending)
     return -stp_ofi.failure;
 }
 
-/* word: NULL, or remote CQ data that a write takes along. */
+/* Runs a put or get in fragments. word is NULL or the remote CQ data that a put carries. */
 static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nbytes,
                    const uint64_t *word)
 {
@@ -87,7 +87,7 @@ static uint64_t word(size_t i)
     return 0x9e3779b97f4a7c15u * (i + 1);
 }
 
-/* Data of n words there and back, from the region's start on. */
+/* Tests a put and a get of n words at the start of the region. */
 static int try_data(const uint64_t *region, uint64_t *local, size_t n, const char **why)
 {
     size_t nbytes = n * sizeof(*local);
@@ -106,7 +106,7 @@ static int try_data(const uint64_t *region, uint64_t *local, size_t n, const cha
     return memcmp(region, local, nbytes) == 0 ? 0 : -EIO;
 }
 
-/* A put that takes a word along, which the target's library updates. */
+/* Tests a put that carries a flag update, which the target's library applies. */
 static int try_word(uint64_t *region, size_t at, uint64_t *local, const char **why)
 {
     volatile uint64_t *word = &region[at];
@@ -127,7 +127,7 @@ static int try_word(uint64_t *region, size_t at, uint64_t *local, const char **w
     return 0;
 }
 
-/* The operations that the standard needs most, on word at. */
+/* Tests the most important atomics on the word with index at. */
 static int try_atomics(struct stp_fabric_ctx *ctx, uint64_t *region, size_t at, const char **why)
 {
     size_t offset = at * sizeof(*region);
@@ -146,7 +146,7 @@ static int try_atomics(struct stp_fabric_ctx *ctx, uint64_t *region, size_t at, 
     return old == 7 && *flag == 9 ? 0 : -EIO;
 }
 
-/* A word, and more than passes through requests; flags behind both. */
+/* Tests puts of one word and of more than a bounce buffer, and then flags after the data. */
 static int try_all(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_t *local, size_t n_words,
                    const char **why)
 {
@@ -164,7 +164,7 @@ static int try_all(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_t *local
 
 static int connect_self(const char **why)
 {
-    static unsigned char own[STP_FABRIC_ADDR_MAX]; /* looked up later */
+    static unsigned char own[STP_FABRIC_ADDR_MAX]; /* static, because addresses are read later */
     size_t len;
     int rc = stp_ofi_make_published_address(own, &len);
 
@@ -181,7 +181,7 @@ int stp_ofi_provider_self_test(const char **why)
     int rc = memory != NULL ? 0 : -ENOMEM;
 
     *why = "no memory";
-    /* Failures come back here instead of ending the job; and no short cut to itself. */
+    /* Let failures return instead of ending the job, and use the provider for own memory, too. */
     stp_ofi_set_job_ending();
     stp_ofi.self = -1;
     stp_ofi.failure = 0;

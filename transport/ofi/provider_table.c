@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of libfabric's providers. Whatever cannot be asked of libfabric and depends on the name
- * of a provider is a column here. What the rows say was seen with libfabric 1.17.
+ * The table of libfabric's providers. Each property of a provider that libfabric's interface does
+ * not report has a column here. The rows describe the behaviour observed with libfabric 1.17.
  * Design: docs/design/providers.md.
  */
 #include "ofi_internal.h"
@@ -12,7 +12,7 @@
 #define RXM (STP_OFI_CPU | STP_OFI_MAY_LOSE_AMO)
 #define TCP (STP_OFI_KERNEL | STP_OFI_LATE)
 
-/* The best first. A name that begins with the layer stands for all others with that layer. */
+/* Providers, best first. A name that begins with ';' stands for all others with that layer. */
 static const struct stp_ofi_provider providers[] = {
     {.name = "cxi", .dmabuf_since = FI_VERSION(2, 5)},
     {.name = "opx", .dmabuf_since = FI_VERSION(2, 6)},
@@ -21,12 +21,12 @@ static const struct stp_ofi_provider providers[] = {
     {.name = "verbs;ofi_rxm", .flags = RXM, .dmabuf_since = FI_VERSION(1, 20)},
     {.name = "verbs", .dmabuf_since = FI_VERSION(1, 20)},
     {.name = ";ofi_rxm", .flags = RXM},
-    {.name = ""}, /* any other */
+    {.name = ""}, /* every other provider */
     {.name = "tcp", .flags = TCP | STP_OFI_OWN_DOMAIN, .sleepers = 64},
     {.name = "tcp;ofi_rxm",
      .flags = RXM | TCP,
-     .sleepers =
-         12, /* ofi_rxm polls all sockets itself then, 55 ns each: beyond, epoll is faster */
+     /* Above 12 PEs epoll is faster, because without it ofi_rxm polls each socket for 55 ns. */
+     .sleepers = 12,
      .trouble =
          {FI_VERSION(1, 17), 0,
           "connects again for ever to a peer that has died, without an error; worked around: "
@@ -45,7 +45,7 @@ static const struct stp_ofi_provider providers[] = {
                  "target"}},
     {.name = "sockets", .refused = "takes milliseconds an operation and is no longer maintained"},
     {.name = "udp;ofi_rxd", .refused = "loses updates of compare-and-swap and swap"},
-    {.name = "net;ofi_rxm", /* mended in 1.19 */
+    {.name = "net;ofi_rxm", /* fixed in libfabric 1.19 */
      .flags = RXM,
      .refused = "its wait descriptor never blocks, which costs a whole core"},
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that are posted after the call that issued them has returned: collected puts, signals
- * that wait for their data, and requests that the provider could not take. The region may be
- * removed meanwhile and its number given to another one. So such an operation keeps number and
- * generation of its region, which are compared when it is posted. Design: docs/design/fabric.md.
+ * Checks operations that are posted after their call has returned: collected puts, signals that
+ * wait for data, and requests that the provider had no room for. The region may be removed
+ * meanwhile, and its number reused. A queued operation therefore keeps the generation of its
+ * region, which is compared when the operation is posted. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -26,7 +26,7 @@ _Noreturn STP_COLD static void die_stale(const struct stp_ofi_req *req, const ch
                         req->pe, number);
 }
 
-/* Ends the job when an item's region was added or removed after the packed message was begun. */
+/* Ends the job if the region of an item was added or removed after the packed message was begun. */
 static bool item_is_queued(unsigned number, void *arg)
 {
     const struct stp_ofi_req *req = arg;
@@ -46,7 +46,7 @@ void stp_ofi_die_if_region_gone(const struct stp_ofi_req *req)
     struct stp_ofi_piece piece;
 
     if (req->work.kind == STP_OFI_ANSWER) return;
-    /* At the end of the job regions are removed while requests to ended PEs may be left. */
+    /* At the end of the job regions are removed while requests to ended PEs may still be queued. */
     if (__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) return;
     if (req->work.kind == STP_OFI_PACKED) {
         if (STP_LIKELY(req->place.generation ==

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registered memory. A region is known by its number; what a peer must say to reach it (address
- * and key) follows from the mr_mode the provider granted. Where this side chooses keys and
- * addressing is by offset nothing is stored per peer.
+ * Registers the memory of regions. A region has a number; the address and key by which peers reach
+ * the region follow from the mr_mode that the provider granted. If this side chooses the keys and
+ * addressing is by offset, nothing is stored per peer.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -10,18 +10,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* It comes or goes: what was queued for it before is told by this. */
+/* Starts a new generation of the region, so that operations queued earlier count as stale. */
 static void region_new_generation(struct stp_ofi_region *region)
 {
-    /* Pairs with nothing: while it comes or goes nobody may issue operations on it. */
+    /* Pairs with nothing, because no thread may use a region that is being added or removed. */
     unsigned now = __atomic_add_fetch(&stp_ofi.generation, 1, __ATOMIC_RELAXED);
 
     __atomic_store_n(&region->generation, now, __ATOMIC_RELAXED);
 }
 
 /*
- * Tell why a registration failed. Whatever keeps a provider from device memory (no support, no
- * kernel module, too small an aperture), the library stages it: no error then.
+ * Logs why a registration failed. Returns rc for host memory. Returns -EOPNOTSUPP for device memory
+ * whatever the reason (no support, no kernel module, too small an aperture), because the library
+ * then stages that memory.
  */
 static int refused(void *base, size_t nbytes, enum stp_fabric_memory memory, int rc)
 {
@@ -55,8 +56,8 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
     region->device = memory == STP_MEMORY_CUDA;
     region_new_generation(region);
     /*
-     * Last, because a message may look whether the region is there. Pairs with the acquire loads
-     * in stp_ofi_local_part().
+     * Store mr last, because a message handler may test it to see whether the region exists. Pairs
+     * with the acquire load in stp_ofi_local_part().
      */
     __atomic_store_n(&region->mr, mr, __ATOMIC_RELEASE);
     if (region->device || stp_ofi.mr_local) stp_ofi_local_mr_index_add(number);
@@ -77,7 +78,7 @@ void stp_ofi_region_remove(unsigned number)
     struct fid_mr *mr = region->mr;
 
     if (region->listed) stp_ofi_local_mr_index_remove(number);
-    /* Pairs with the acquire loads that stp_ofi_region_add() names. */
+    /* Pairs with the acquire load in stp_ofi_local_part(). */
     __atomic_store_n(&region->mr, NULL, __ATOMIC_RELEASE);
     if (mr != NULL) fi_close(&mr->fid);
     stp_ofi_extents_close(region);

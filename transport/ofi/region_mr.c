@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registrations, and regions that grow: pieces registered behind the first, one
- * registration each, with a key and, on providers that need it, an address of their own. An
- * operation is aimed at one of them, so what lies across two is cut. Design: docs/design/fabric.md.
+ * Registers memory and extends regions. A region grows by extents after its first part. Each extent
+ * has its own registration and key and, on providers that need one, its own address. A libfabric
+ * operation targets one extent, so a transfer across two is cut. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -29,14 +29,14 @@ int stp_ofi_mr_open(void *base, size_t nbytes, uint64_t key, struct fid_mr **mr)
     uint64_t access = FI_REMOTE_READ | FI_REMOTE_WRITE;
     int rc;
 
-    if (stp_ofi.mr_local) access |= FI_READ | FI_WRITE; /* buffers may lie in it too */
+    if (stp_ofi.mr_local) access |= FI_READ | FI_WRITE; /* local buffers may be in the memory */
     rc = fi_mr_reg(stp_ofi.domain, base, nbytes, access, 0, key, 0, mr, NULL);
     return rc == 0 ? stp_ofi_mr_enable(*mr) : rc;
 }
 
 /*
- * Memory of a device: also the provider's source and destination on this side, where the host's
- * needs no registration.
+ * Returns the registration attributes of device memory. They include local access, because device
+ * memory, unlike host memory, must also be registered as a local buffer.
  */
 static struct fi_mr_attr device_attr(uint64_t key, int device)
 {
@@ -49,9 +49,9 @@ static struct fi_mr_attr device_attr(uint64_t key, int device)
 
 #ifdef FI_MR_DMABUF
 /*
- * Does the provider of the library that runs know descriptors? The others have no eye for the flag:
- * they would register what lies at the number of the descriptor, and say that all is well. What
- * software providers of 1.20 to 2.6 note of it is the same, where addressing is by offset.
+ * Returns whether the provider, in the libfabric that runs, supports DMA-BUF descriptors. Other
+ * providers ignore the flag, register the address that equals the descriptor's number, and report
+ * success, as do software providers of libfabric 1.20 to 2.6 where addressing is by offset.
  */
 static bool knows_descriptors(void)
 {
@@ -61,7 +61,7 @@ static bool knows_descriptors(void)
 }
 #endif
 
-/* By its descriptor. Not where the provider refuses: it may take the address. */
+/* Registers device memory by its DMA-BUF descriptor. After -errno, the caller tries the address. */
 static int mr_open_dmabuf(void *base, size_t nbytes, uint64_t key, int device, struct fid_mr **mr)
 {
     int rc = -FI_EOPNOTSUPP;
@@ -78,7 +78,7 @@ static int mr_open_dmabuf(void *base, size_t nbytes, uint64_t key, int device, s
 
         attr.dmabuf = &whole;
         rc = fi_mr_regattr(stp_ofi.domain, &attr, FI_MR_DMABUF, mr);
-        close(fd); /* the registration holds what it is of */
+        close(fd); /* the registration keeps a reference to the memory */
     }
 #else
     (void)base, (void)nbytes, (void)key, (void)device, (void)mr;
@@ -122,7 +122,10 @@ int stp_ofi_peer_regions_replace(struct stp_fabric_region **to,
 
 /* ---- which extent an offset is in ---------------------------------------------------------- */
 
-/* 0: the region as it was added; extents double, so the last ones are asked for most. */
+/*
+ * Returns the index of the extent that holds offset, 0 for the region's first part. Searches from
+ * the last extent, because extents double and the last one is used most.
+ */
 static unsigned extent_of(const struct stp_ofi_extents *more, size_t offset)
 {
     /* Pairs with the release store in stp_ofi_region_grown(). */
@@ -138,7 +141,7 @@ size_t stp_ofi_extent_left(const struct stp_ofi_extents *more, size_t offset)
     /* Pairs with the release store in stp_ofi_region_grown(). */
     unsigned n = __atomic_load_n(&more->n, __ATOMIC_ACQUIRE), i = extent_of(more, offset);
 
-    return i < n ? more->begin[i] - offset : SIZE_MAX; /* the caller has checked the end */
+    return i < n ? more->begin[i] - offset : SIZE_MAX; /* The caller has checked the end. */
 }
 
 unsigned stp_ofi_extent_pieces(const struct stp_ofi_extents *more, size_t offset, size_t nbytes,
@@ -166,7 +169,7 @@ struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t off
     return i == 0 ? region->mr : more->mr[i - 1];
 }
 
-/* Keys that this side chooses: those of regions, extent by extent. */
+/* Returns the key of an extent, for keys that this side chooses. */
 static uint64_t key_of(unsigned number, unsigned extent)
 {
     return stp_ofi.key_base + number + (uint64_t)extent * STP_FABRIC_REGIONS;
@@ -186,7 +189,7 @@ struct stp_fabric_region stp_ofi_resolve_extent(const struct stp_ofi_place *plac
 
 /* ---- growth ---------------------------------------------------------------------------------- */
 
-/* Made when the region grows for the first time, and then seen by all: it has no piece as yet. */
+/* Returns the region's extents, created empty at the first growth, or NULL if out of memory. */
 static struct stp_ofi_extents *more_of(struct stp_ofi_region *region)
 {
     struct stp_ofi_extents *more = region->more;
@@ -233,8 +236,8 @@ int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers)
         return -ENOMEM;
     /*
      * Both stores pair with the acquire loads in extent_of(), stp_ofi_extent_left() and
-     * stp_ofi_region_bytes(). A PE that names a byte of the extent was told of it afterwards, by
-     * the caller or a message.
+     * stp_ofi_region_bytes(). PEs use the new extent only after these stores, because the caller or
+     * a message announces the extent later.
      */
     __atomic_store_n(&more->n, more->n + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&region->nbytes, more->begin[more->n], __ATOMIC_RELEASE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools of requests. A request is taken to post an operation and given back by its completion,
- * on whatever thread that is. Memory is bounded: past the limit takers wait for completions,
- * so a million outstanding operations cost no more than a few thousand.
+ * Manages pools of requests. A thread takes a request to post an operation; the thread that handles
+ * the completion gives the request back. Memory is bounded: beyond the pool's limit a thread waits
+ * for completions, so a million outstanding operations cost no more than a few thousand.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -13,11 +13,11 @@
 
 #define SLAB_REQS 32u
 #define MESSAGES_MIN 16u
-#define MESSAGES_JOB 65536u /* all PEs together may have as many under way to one */
+#define MESSAGES_JOB 65536u /* maximum number of messages in flight from all PEs to one PE */
 
 struct stp_ofi_slab {
     struct stp_ofi_slab *next;
-    struct fid_mr *mr; /* where local buffers must be registered */
+    struct fid_mr *mr; /* registration of reqs if the provider needs one, else NULL */
     unsigned first_id;
     unsigned n;
     unsigned char reqs[] STP_ALIGNED_LINE;
@@ -48,7 +48,7 @@ static void pool_init(struct stp_ofi_endpoint *endpoint, unsigned index, size_t 
     pthread_mutex_init(&pool->lock, NULL);
 }
 
-/* With many PEs each has fewer messages under way: whoever they all call must hold the answers. */
+/* Returns the message limit, lower in large jobs because one PE may hold replies to all PEs. */
 static unsigned message_limit(unsigned most)
 {
     unsigned fair = MESSAGES_JOB / (unsigned)stp_ofi.core->n_pes;
@@ -71,7 +71,7 @@ void stp_ofi_pools_init(struct stp_ofi_endpoint *endpoint)
     pool_init(endpoint, STP_OFI_MESSAGED, STP_OFI_INLINE, message_limit(STP_OFI_MESSAGES));
     pool_init(endpoint, STP_OFI_PACKED_POOL, stp_ofi.packed_size,
               message_limit(STP_OFI_PACKED_REQS));
-    pool_init(endpoint, STP_OFI_ANSWERED, STP_OFI_INLINE, UINT_MAX); /* the askers' limits hold */
+    pool_init(endpoint, STP_OFI_ANSWERED, STP_OFI_INLINE, UINT_MAX); /* limited by the senders */
 }
 
 void stp_ofi_pools_unregister(struct stp_ofi_endpoint *endpoint)
@@ -101,7 +101,7 @@ void stp_ofi_pools_fini(struct stp_ofi_endpoint *endpoint)
     }
 }
 
-/* Add a slab of requests to the free list, within the limit. Returns 0 or -errno. */
+/* Adds a slab of requests to the free list, within the limit. Returns 0 or -errno. */
 static int pool_grow_locked(struct stp_ofi_pool *pool)
 {
     size_t stride = req_stride(pool);
@@ -260,7 +260,7 @@ unsigned stp_ofi_req_collect(struct stp_ofi_pool *pool, struct stp_ofi_cursor *c
     unsigned n = 0;
 
     pthread_mutex_lock(&pool->lock);
-    /* Slabs come before the first and never go. */
+    /* New slabs are inserted at the head of the list and slabs are never removed. */
     if (!cursor->begun) *cursor = (struct stp_ofi_cursor){.slab = pool->slabs, .begun = true};
     for (; cursor->slab != NULL && n < max; cursor_step(cursor)) {
         struct stp_ofi_req *req = req_at(pool, cursor->slab, cursor->i);
@@ -277,7 +277,7 @@ static void req_abandon(struct stp_ofi_req *req, void *arg)
 
     (void)arg;
     if (on == NULL || on == &stp_ofi.abandoned) return;
-    /* Whoever waited may go on and take its memory along. */
+    /* The thread that waited may continue and release its buffers. */
     req->copy_to = NULL;
     req->batch = NULL;
     if (req->work.kind == STP_OFI_MESSAGE) req->result = NULL;
@@ -294,7 +294,7 @@ struct stp_ofi_endpoint *stp_ofi_endpoint_at(unsigned i)
 
 unsigned stp_ofi_n_endpoints(void)
 {
-    /* Pairs with the release store in take_locked(). */
+    /* Pairs with the release store in endpoint_take_locked(). */
     return 1 + __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_ACQUIRE);
 }
 
@@ -313,7 +313,7 @@ void stp_ofi_abandon_reqs_to(int pe)
 {
     unsigned n_all = stp_ofi_n_endpoints();
 
-    /* A signal behind data of one endpoint may be a message of another: all at once. */
+    /* Lock all endpoints, because a signal may be on another endpoint than its data. */
     for (unsigned i = 0; i < n_all; i++)
         pthread_mutex_lock(&stp_ofi_endpoint_at(i)->drain);
     for (unsigned i = 0; i < n_all; i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where the progress thread sleeps on TCP: on the provider's sockets. With a wait descriptor
- * libfabric 1.17 keeps them in an epoll set within another, which each message then passes, slept
- * on or not: 1.5 us an operation. The kernel tells which sockets they are: those at this endpoint's
- * address and those connected to a PE's. What is missed costs a delay, not progress: sleeps are
- * bounded, by a millisecond after traffic, by more when nothing comes.
+ * Lets the progress thread sleep on the provider's TCP sockets instead of a wait descriptor. With a
+ * wait descriptor libfabric 1.17 keeps the sockets in nested epoll sets, which costs 1.5 us per
+ * operation even if no thread sleeps. The sockets are found in /proc/self/fd: those bound to this
+ * endpoint's address or connected to the address of a PE. A missed socket causes a delay only,
+ * because sleeps are bounded: to 1 ms after traffic, and to more when nothing arrives.
  * Design: docs/design/fabric.md.
  */
 #include "tcp_socket_sleep.h"
@@ -19,13 +19,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define MAX_PES 64 /* the most that a row of provider_table.c has */
+#define MAX_PES 64 /* largest value of sleepers in provider_table.c */
 #define FIRST (1 + STP_OFI_FAILURE_FDS)
-#define MAX_FDS 192 /* what does not fit is looked at when a sleep ends */
+#define MAX_FDS 192 /* maximum of watched sockets; the others are served when a sleep ends */
 #define MAX_SLEEP_MS 128
-#define DOUBLINGS 7 /* up to that */
+#define DOUBLINGS 7 /* doublings of 1 ms up to MAX_SLEEP_MS */
 #define RUSH 4096
-#define WAKES_A_SCAN 64 /* a number may have become that of another file */
+#define WAKES_A_SCAN 64 /* wakes per scan, because a descriptor may have become another file */
 
 union address {
     struct sockaddr any;
@@ -36,17 +36,16 @@ union address {
 static struct {
     union address own;
     union address pes[MAX_PES];
-    int n_pes; /* known of pes */
-    DIR *dir;  /* of this process's descriptors; stays open, so that programs see no coming
-                         and going among them */
-    struct pollfd fds[MAX_FDS]; /* what wakes, what else to look at, and ours from FIRST on */
+    int n_pes; /* number of valid entries in pes */
+    DIR *dir;  /* /proc/self/fd, kept open so that the program never sees a transient descriptor */
+    struct pollfd fds[MAX_FDS]; /* wake_fd, failure descriptors, and from FIRST on the sockets */
     nfds_t n_fds;
-    int listener;      /* index in fds, 0: none */
-    unsigned n_calm;   /* sleeps in a row that nothing ended */
-    unsigned n_wakes;  /* and the others, ever */
-    unsigned n_rushed; /* looks in a row that found something */
-    bool scan;         /* before the next sleep */
-    bool unsettled;    /* connections may be coming up: scan after each sleep for a while */
+    int listener;      /* index of the listening socket in fds, or 0 */
+    unsigned n_calm;   /* number of consecutive sleeps that ended by timeout */
+    unsigned n_wakes;  /* number of events that ended or prevented a sleep */
+    unsigned n_rushed; /* number of consecutive checks that found an event */
+    bool scan;         /* request for a scan before the next sleep */
+    bool unsettled;    /* possibility of new connections, which causes regular scans for a while */
 } sockets;
 
 /* ---- which are ours ------------------------------------------------------- */
@@ -57,7 +56,7 @@ static bool is_any(const union address *address)
     return IN6_IS_ADDR_UNSPECIFIED(&address->in6.sin6_addr);
 }
 
-/* Is found the address known, whose host may be left open? */
+/* Returns whether found equals known. The host of known may be the wildcard address. */
 static bool matches(const union address *known, const union address *found)
 {
     if (known->any.sa_family != found->any.sa_family) return false;
@@ -74,7 +73,7 @@ static bool is_internet(const union address *address)
     return address->any.sa_family == AF_INET || address->any.sa_family == AF_INET6;
 }
 
-/* Listening or accepted at this endpoint's address, or connected to that of a PE. */
+/* Returns whether fd is bound to this endpoint's address or connected to the address of a PE. */
 static bool is_ours(int fd)
 {
     union address address = {0};
@@ -85,7 +84,7 @@ static bool is_ours(int fd)
     if (matches(&sockets.own, &address)) return true;
     len = sizeof(address);
     if (getpeername(fd, &address.any, &len) != 0) return false;
-    /* Pairs with the release in stp_ofi_socket_sleep_set_peers. */
+    /* Pairs with the release store in stp_ofi_socket_sleep_set_peers(). */
     n_pes = __atomic_load_n(&sockets.n_pes, __ATOMIC_ACQUIRE);
     for (int pe = 0; pe < n_pes; pe++)
         if (matches(&sockets.pes[pe], &address)) return true;
@@ -102,7 +101,7 @@ static void scan(void)
     if (sockets.dir == NULL) return;
     rewinddir(sockets.dir);
     while (sockets.n_fds < MAX_FDS && (entry = readdir(sockets.dir)) != NULL) {
-        int fd = atoi(entry->d_name); /* "." and "..": 0, which is no socket of ours */
+        int fd = atoi(entry->d_name); /* 0 for "." and "..", which is skipped */
 
         if (fd <= 0 || !is_ours(fd)) continue;
         if (fd == stp_ofi_provider_listener_fd()) sockets.listener = (int)sockets.n_fds;
@@ -113,8 +112,9 @@ static void scan(void)
 /* ---- sleeping ------------------------------------------------------------- */
 
 /*
- * One look at all. Returns true when there is something to read; else events asks for input, and
- * for room where there is none: the provider may have more to send.
+ * Polls all descriptors once. Returns true if there is something to read. Also sets the events to
+ * wait for: input, and output on sockets with a full buffer, because the provider may have more to
+ * send.
  */
 static bool look(void)
 {
@@ -132,7 +132,7 @@ static bool look(void)
     return ready;
 }
 
-/* 1, 1, 2, 2, 4, ...: what no socket tells is found soon or has been long ago. */
+/* Returns 1, 1, 2, 2, 4, ... ms, because events on unknown sockets become less likely with time. */
 static int sleep_ms(void)
 {
     unsigned doubled = sockets.n_calm / 2;
@@ -140,7 +140,7 @@ static int sleep_ms(void)
     return doubled < DOUBLINGS ? 1 << doubled : MAX_SLEEP_MS;
 }
 
-/* Something has come. Broken sockets are left to the provider, which closes them. */
+/* Updates the state after an event. Broken sockets are left to the provider, which closes them. */
 static void woken(void)
 {
     for (nfds_t i = FIRST; i < sockets.n_fds; i++) {
@@ -167,7 +167,7 @@ void stp_ofi_socket_sleep(int limit_ms, const struct pollfd also[STP_OFI_FAILURE
     if (limit_ms >= 0 && limit_ms < ms) ms = limit_ms;
     ready = look();
     sockets.n_rushed = ready ? sockets.n_rushed + 1 : 0;
-    /* Traffic, which does not mind so rare a rest, or something that no drain takes away. */
+    /* Rest for 1 ms, which is harmless in traffic and needed if draining never clears the event. */
     if (sockets.n_rushed > RUSH) {
         sockets.n_rushed = 0;
         poll(sockets.fds, 1, 1);
@@ -185,7 +185,7 @@ void stp_ofi_socket_sleep(int limit_ms, const struct pollfd also[STP_OFI_FAILURE
 
 void stp_ofi_socket_sleep_mark_stale(void)
 {
-    sockets.unsettled = true; /* no scan at once: it may call again before anything comes */
+    sockets.unsettled = true; /* no scan now, because the application may soon call again */
     sockets.n_calm = 0;
 }
 
@@ -207,7 +207,7 @@ void stp_ofi_socket_sleep_init(int wake_fd)
     size_t len;
 
     memset(&sockets, 0, sizeof(sockets));
-    /* It was asked for its name before: nothing goes wrong here. Without it, sleeps are bounded. */
+    /* The address was read before, so the call does not fail. If it did, sleeps are bounded. */
     if (stp_ofi_make_published_address(own, &len) == 0)
         memcpy(&sockets.own, own, sizeof(sockets.own));
     sockets.dir = opendir("/proc/self/fd");
@@ -230,6 +230,6 @@ void stp_ofi_socket_sleep_set_peers(const unsigned char *addrs, size_t addr_len,
 
     for (int pe = 0; pe < n_pes && pe < MAX_PES; pe++)
         memcpy(&sockets.pes[pe], addrs + (size_t)pe * addr_len, len);
-    /* Pairs with the acquire load in is_ours(): the progress thread may be looking already. */
+    /* Pairs with the acquire load in is_ours(), because the progress thread may already run. */
     __atomic_store_n(&sockets.n_pes, n_pes < MAX_PES ? n_pes : MAX_PES, __ATOMIC_RELEASE);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sleeping on the sockets of a TCP provider.
+ * Lets the progress thread sleep on the sockets of a TCP provider.
  * Design: docs/design/fabric.md.
  */
 #ifndef STP_TCP_SOCKET_SLEEP_H
@@ -8,26 +8,26 @@
 
 #include "peer_liveness_and_fd_limits.h"
 
-/* Where it sleeps on TCP (tcp_socket_sleep.c). */
+/* Sleep of the progress thread (tcp_socket_sleep.c). */
 
-/* Can the sockets of such a provider be slept on, in a job of n_pes? */
+/* Returns whether the progress thread can sleep on the provider's sockets in a job of n_pes PEs. */
 bool stp_ofi_socket_sleep_usable(const struct fi_info *info, int n_pes);
 
-/* Before the thread starts. wake_fd ends sleeps when readable. */
+/* Prepares sleeps before the progress thread starts. A sleep ends when wake_fd is readable. */
 void stp_ofi_socket_sleep_init(int wake_fd);
 
-void stp_ofi_socket_sleep_fini(void); /* after it ended */
+void stp_ofi_socket_sleep_fini(void); /* Called after the progress thread has ended. */
 
-/* The addresses of all PEs, once they are known; from another thread. */
+/* Stores the addresses of all PEs. The progress thread may already run. */
 void stp_ofi_socket_sleep_set_peers(const unsigned char *addrs, size_t addr_len, int n_pes);
 
 /*
- * Sleep until something comes for the provider or to the descriptors of also; bounded. limit_ms:
- * -1, or at most so long.
+ * Sleeps until a socket of the provider or a descriptor in also is ready, but for at most 128 ms.
+ * A limit_ms other than -1 is a further upper bound.
  */
 void stp_ofi_socket_sleep(int limit_ms, const struct pollfd also[STP_OFI_FAILURE_FDS]);
 
-/* Others have made progress since: there may be new connections. */
+/* Records that new connections may exist because other threads have made progress. */
 void stp_ofi_socket_sleep_mark_stale(void);
 
 #endif /* STP_TCP_SOCKET_SLEEP_H */

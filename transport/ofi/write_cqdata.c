@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Puts that take a word along: data and the word that tells of it are one write, whose remote CQ
- * data says which word and what becomes of it. The provider reports it to the target behind the
- * data, and the target's library updates the word. For words that only grow, so that the low bits
- * of a value do. Design: docs/design/messages.md.
+ * Implements puts that also update a word at the target. Data and update are one write, whose
+ * remote CQ data names the word and the update. The provider reports the CQ data to the target
+ * after the data, and the target's library then updates the word. The word may only grow, because
+ * the CQ data has room for the low bits of a value only. Design: docs/design/messages.md.
  */
 #include "ofi_internal.h"
 
-/* Remote CQ data, from the low bits: element of 8 bytes, region, whether it is added, value. */
+/* Layout of the CQ data from the low bits: index of the 8-byte word, region, add flag, value. */
 enum { INDEX_BITS = 32, NUMBER_BITS = 12, ADD_BITS = 1, VALUE_BITS = 19 };
 enum { NUMBER_AT = INDEX_BITS, ADD_AT = NUMBER_AT + NUMBER_BITS, VALUE_AT = ADD_AT + ADD_BITS };
 
@@ -30,7 +30,7 @@ bool stp_ofi_cqdata_pack(const struct stp_target *word, uint64_t value, enum stp
     return true;
 }
 
-/* The word grows by less than its low bits can tell: the next value that ends in them. */
+/* Returns the smallest value >= now that ends in low, because the word grows by less than 2^19. */
 static uint64_t flag_grown(uint64_t now, uint64_t low)
 {
     return now + ((low - now) & VALUE_MASK);
@@ -47,12 +47,12 @@ void stp_ofi_cqdata_apply_to_word_locked(uint64_t data)
                             "a put tells of a word at %zu of region %u, which is not there", offset,
                             number);
     /*
-     * Release pairs with the acquire loads of the collective that waits for the word:
+     * Both stores pair with the acquire loads of the collective that waits for the word, in
      * stp_coll_wait_far(), coll_reached(), stp_coll_wait(), word_wait().
      */
     if ((data >> ADD_AT & 1) != 0)
         __atomic_fetch_add(word, value, __ATOMIC_RELEASE);
-    else /* it has one writer at a time */
+    else /* No read-modify-write is needed, because the word has one writer at a time. */
         __atomic_store_n(word, flag_grown(__atomic_load_n(word, __ATOMIC_RELAXED), value),
                          __ATOMIC_RELEASE);
 }
