@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that kernels begin themselves, without the host: shmemx_dev_*. Header alone, without
- * headers of CUDA, for nvcc, for clang -x cuda (also -nocudainc -nocudalib), and for C, where
- * threads of the host play the blocks of a grid: a thread is a block, and a warp, of one.
+ * Operations that kernels begin themselves, without the host: shmemx_dev_*. The header needs no
+ * headers of CUDA. It compiles with nvcc, with clang -x cuda (also -nocudainc -nocudalib), and as
+ * C, where threads of the host act as the blocks of a grid. A block, and a warp, then consists of
+ * one thread.
  *
- * The host makes a handle (shmemx_device_handle_create() of shmemx.h) and passes it to kernels by
- * value; they pass its address to these routines. PE numbers are those of the handle's team.
- * Symmetric addresses are this PE's: as shmemx_space_device_ptr() gives them, else the host's.
+ * The host creates a handle (shmemx_device_handle_create() of shmemx.h) and passes it to kernels by
+ * value; they pass its address to these routines. PE numbers are those of the handle's team. A
+ * symmetric address is the one that shmemx_space_device_ptr() returns for this PE, or else the
+ * host's.
  *
- * Where a PE's part of a space can be loaded from and stored to, that is done; else a request goes
- * into a ring, which a thread of this PE's host empties. A full ring makes the kernel wait.
+ * A routine loads and stores the memory of a PE directly if the handle reaches it. Otherwise it
+ * puts a request into a ring, which a thread of this PE's host serves. A full ring makes the kernel
+ * wait.
  *
- * Order: a put is weak stores. fence and quiet are fences of the system and wait until what this
- * thread's block gave to its ring is done. A signal is a release, of the system, after its data;
- * wait_until and test are acquires. Nothing else orders.
+ * Order: a put consists of weak stores. fence and quiet are fences of system scope, and wait until
+ * the requests in the ring of the calling block are complete. A signal is a release of system scope
+ * after its data; wait_until and test are acquires. Nothing else orders operations.
  *
- * Variants: _warp is called by all threads of a warp, _block by all of a block, with the same
- * arguments; they share the work. Words are atomic and waited for by 4 and 8 bytes.
+ * Variants: all threads of a warp call _warp, and all threads of a block call _block, with the same
+ * arguments, and share the work. Atomics and waits use words of 4 and 8 bytes.
  *
- * What is wrong ends the job with a line of the host: an address in no space, a PE number out of
- * range, an unknown comparison. Has not run on a GPU yet.
+ * An address in no space, a PE number out of range or an unknown comparison ends the job with a
+ * message of the host. The routines have not run on a GPU yet.
  */
 #ifndef SHMEMX_DEVICE_H
 #define SHMEMX_DEVICE_H
@@ -28,14 +31,15 @@
 
 /* ---- rings ------------------------------------------------------------------------------ */
 
-SHMEMX_DEV struct stp_dev_request stp_dev_request(uint32_t op, int pe, uint64_t nbytes, int waits)
+SHMEMX_DEV struct stp_dev_request stp_dev_make_request(uint32_t op, int pe, uint64_t nbytes,
+                                                       int waits)
 {
     struct stp_dev_request request = {op, 0, 0, 0, pe, (uint32_t)waits, 0, 0, 0, nbytes, 0, 0};
 
     return request;
 }
 
-/* Give a request to this block's ring. With waits set, the result; else 0 at once. */
+/* Adds a request to this block's ring. Returns the result if waits is set, else 0 at once. */
 SHMEMX_DEV_COLD uint64_t stp_dev_ask(const shmemx_device_handle_t *handle,
                                      const struct stp_dev_request *request)
 {
@@ -59,7 +63,10 @@ SHMEMX_DEV_COLD uint64_t stp_dev_ask(const shmemx_device_handle_t *handle,
 
 /* ---- where an object is ------------------------------------------------------------------ */
 
-/* Number of the space that has addr, and where there; UINT32_MAX and the address: none has. */
+/*
+ * Returns the number of the space that contains addr, and the offset in the space. Returns
+ * UINT32_MAX, and addr as the offset, if no space contains it.
+ */
 SHMEMX_DEV uint32_t stp_dev_find(const shmemx_device_handle_t *handle, const void *addr,
                                  uint64_t *offset)
 {
@@ -74,7 +81,7 @@ SHMEMX_DEV uint32_t stp_dev_find(const shmemx_device_handle_t *handle, const voi
     return UINT32_MAX;
 }
 
-/* Entry i of a table of the handle. */
+/* Returns entry i of a table of the handle. */
 SHMEMX_DEV uint64_t stp_dev_entry(uint64_t table, int i)
 {
     const uint64_t *entry = (const uint64_t *)(uintptr_t)table + i;
@@ -82,7 +89,10 @@ SHMEMX_DEV uint64_t stp_dev_entry(uint64_t table, int i)
     return *SHMEMX_DEV_AT(entry, sizeof(*entry));
 }
 
-/* Where nbytes of it lie in the part of pe, for what way says; 0: by the ring. */
+/*
+ * Returns the address of nbytes in the part of pe, or 0 if an access of the kind way
+ * (SHMEMX_DEV_BY_...) has to go through the ring.
+ */
 SHMEMX_DEV char *stp_dev_reach(const shmemx_device_handle_t *handle, uint32_t space,
                                uint64_t offset, uint64_t nbytes, int pe, int way)
 {
@@ -97,7 +107,7 @@ SHMEMX_DEV char *stp_dev_reach(const shmemx_device_handle_t *handle, uint32_t sp
     return part == 0 ? 0 : (char *)(uintptr_t)(part + offset);
 }
 
-/* As shmem_my_pe() and shmem_n_pes(), of the handle's team. */
+/* Return this PE's number in the handle's team, and the team's number of PEs. */
 SHMEMX_DEV int shmemx_dev_my_pe(const shmemx_device_handle_t *handle)
 {
     return handle->my_pe;
@@ -108,7 +118,7 @@ SHMEMX_DEV int shmemx_dev_n_pes(const shmemx_device_handle_t *handle)
     return handle->n_pes;
 }
 
-/* As shmem_ptr(): the address of pe's copy for loads and stores of this device, NULL: none. */
+/* Returns the address at which the caller loads and stores pe's copy of the object, or NULL. */
 SHMEMX_DEV void *shmemx_dev_ptr(const shmemx_device_handle_t *handle, const void *addr, int pe)
 {
     uint64_t offset;
@@ -119,11 +129,14 @@ SHMEMX_DEV void *shmemx_dev_ptr(const shmemx_device_handle_t *handle, const void
 
 /* ---- order ------------------------------------------------------------------------------ */
 
-/* OpenSHMEM 1.6, 9.12.2, for what this thread began, and its block by the ring. */
+/*
+ * Completes the operations that this thread began, and those in the ring of its block. OpenSHMEM
+ * 1.6, 9.12.2.
+ */
 SHMEMX_DEV void shmemx_dev_quiet(const shmemx_device_handle_t *handle)
 {
     const struct stp_dev_ring *ring = &handle->rings[stp_dev_block_number() % handle->n_rings];
-    struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_QUIET, 0, 0, 1);
+    struct stp_dev_request request = stp_dev_make_request(SHMEMX_DEV_QUIET, 0, 0, 1);
 
     stp_dev_fence_system();
     if (stp_dev_load64(&ring->completed) == stp_dev_load64(&ring->tickets)) return;
@@ -131,8 +144,8 @@ SHMEMX_DEV void shmemx_dev_quiet(const shmemx_device_handle_t *handle)
 }
 
 /*
- * OpenSHMEM 1.6, 9.12.1. Loads and stores pass by the ring, so that a fence has to wait for it,
- * too.
+ * Orders operations. Waits for the ring, too, because loads and stores overtake its requests.
+ * OpenSHMEM 1.6, 9.12.1.
  */
 SHMEMX_DEV void shmemx_dev_fence(const shmemx_device_handle_t *handle)
 {
@@ -141,20 +154,20 @@ SHMEMX_DEV void shmemx_dev_fence(const shmemx_device_handle_t *handle)
 
 /* ---- copies ------------------------------------------------------------------------------ */
 
-/* What is copied at once: bytes of whatever types the program has there. */
+/* Words that are copied at once; they may alias objects of any type of the program. */
 typedef uint32_t __attribute__((may_alias)) stp_dev_word4;
 typedef uint64_t __attribute__((may_alias)) stp_dev_word8;
 #if defined(__clang__) && !defined(__NVCC__)
 typedef uint64_t __attribute__((may_alias, vector_size(16))) stp_dev_word16;
-#else /* nvcc has no vectors on devices, and makes one instruction of this */
+#else /* nvcc has no vectors on devices; it copies this structure with one instruction */
 typedef struct {
     uint64_t low, high;
 } __attribute__((may_alias, aligned(16))) stp_dev_word16;
 #endif
 
 /*
- * From byte at on, whole words of this type, each lane the next one; at: where they end. Four loads
- * before their stores, which the compiler may not exchange by itself.
+ * Copies whole words of a type from byte at on, one word per lane in turn, and sets at to the end.
+ * Four loads precede their stores, because the compiler may not reorder these by itself.
  */
 #define SHMEMX_DEV_COPY_WORDS(type)                                                                \
     do {                                                                                           \
@@ -174,7 +187,7 @@ typedef struct {
         at += n * sizeof(type);                                                                    \
     } while (0)
 
-/* The share of lane in a copy by so many lanes, 16, 8 or 4 bytes at once where both sides allow. */
+/* Copies the share of one lane, in words of 16, 8 or 4 bytes where both addresses allow it. */
 SHMEMX_DEV_COLD void stp_dev_copy_share(void *dest, const void *source, uint64_t nbytes,
                                         uint32_t lane, uint32_t lanes)
 {
@@ -187,7 +200,7 @@ SHMEMX_DEV_COLD void stp_dev_copy_share(void *dest, const void *source, uint64_t
     SHMEMX_DEV_COPY_WORDS(char);
 }
 
-/* This thread's share of a copy. */
+/* Copies this thread's share. */
 SHMEMX_DEV void stp_dev_copy(void *dest, const void *source, uint64_t nbytes, int group)
 {
     if (SHMEMX_DEV_ON_GPU) {
@@ -200,12 +213,12 @@ SHMEMX_DEV void stp_dev_copy(void *dest, const void *source, uint64_t nbytes, in
 SHMEMX_DEV void stp_dev_put_group(const shmemx_device_handle_t *handle, void *dest,
                                   const void *source, uint64_t nbytes, int pe, int nbi, int group)
 {
-    struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_PUT, pe, nbytes, !nbi);
+    struct stp_dev_request request = stp_dev_make_request(SHMEMX_DEV_PUT, pe, nbytes, !nbi);
     char *there;
 
     request.space = stp_dev_find(handle, dest, &request.offset);
     there = stp_dev_reach(handle, request.space, request.offset, nbytes, pe, SHMEMX_DEV_BY_COPY);
-    stp_dev_meet(group); /* what others of the group wrote to source is there */
+    stp_dev_meet(group); /* wait for the stores to source by other threads of the group */
     if (there != 0) {
         stp_dev_copy(there, source, nbytes, group);
     } else if (stp_dev_lane(group) == 0) {
@@ -218,7 +231,7 @@ SHMEMX_DEV void stp_dev_put_group(const shmemx_device_handle_t *handle, void *de
 SHMEMX_DEV void stp_dev_get_group(const shmemx_device_handle_t *handle, void *dest,
                                   const void *source, uint64_t nbytes, int pe, int nbi, int group)
 {
-    struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_GET, pe, nbytes, !nbi);
+    struct stp_dev_request request = stp_dev_make_request(SHMEMX_DEV_GET, pe, nbytes, !nbi);
     const char *there;
 
     request.space = stp_dev_find(handle, source, &request.offset);
@@ -268,7 +281,7 @@ SHMEMX_DEV uint64_t stp_dev_amo(const shmemx_device_handle_t *handle, const void
                                 uint32_t nbytes, uint32_t variant, uint64_t value, uint64_t compare,
                                 int fetches, int pe)
 {
-    struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_ATOMIC, pe, nbytes, fetches);
+    struct stp_dev_request request = stp_dev_make_request(SHMEMX_DEV_ATOMIC, pe, nbytes, fetches);
     char *there;
 
     request.space = stp_dev_find(handle, dest, &request.offset);
@@ -280,13 +293,13 @@ SHMEMX_DEV uint64_t stp_dev_amo(const shmemx_device_handle_t *handle, const void
     return stp_dev_ask(handle, &request);
 }
 
-/* ---- signals, 9.9 ---------------------------------------------------------------------- */
+/* ---- signals, 9.8 ---------------------------------------------------------------------- */
 
-/* shmem_signal_set and _add for PE pe: behind what this thread's block stored before. */
+/* Sets the signal of PE pe, or adds to it, after all earlier stores of this thread's block. */
 SHMEMX_DEV void shmemx_dev_signal_op(const shmemx_device_handle_t *handle, uint64_t *sig_addr,
                                      uint64_t signal, int sig_op, int pe)
 {
-    struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_PUT_SIGNAL, pe, 0, 0);
+    struct stp_dev_request request = stp_dev_make_request(SHMEMX_DEV_PUT_SIGNAL, pe, 0, 0);
     char *there;
 
     request.space = stp_dev_find(handle, sig_addr, &request.offset);
@@ -314,7 +327,7 @@ SHMEMX_DEV void stp_dev_put_signal_group(const shmemx_device_handle_t *handle, v
                                          const void *source, uint64_t nbytes, uint64_t *sig_addr,
                                          uint64_t signal, int sig_op, int pe, int nbi, int group)
 {
-    struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_PUT_SIGNAL, pe, nbytes, !nbi);
+    struct stp_dev_request request = stp_dev_make_request(SHMEMX_DEV_PUT_SIGNAL, pe, nbytes, !nbi);
     char *there;
 
     request.space = stp_dev_find(handle, dest, &request.offset);
@@ -334,15 +347,15 @@ SHMEMX_DEV void stp_dev_put_signal_group(const shmemx_device_handle_t *handle, v
     stp_dev_meet(group);
 }
 
-/* This PE's signal, as shmem_signal_fetch(). */
+/* Returns the value of this PE's signal, as shmem_signal_fetch() does. */
 SHMEMX_DEV uint64_t shmemx_dev_signal_fetch(const uint64_t *sig_addr)
 {
     return stp_dev_load64(sig_addr);
 }
 
-/* ---- waiting, 9.10 --------------------------------------------------------------------- */
+/* ---- waiting, 9.11 --------------------------------------------------------------------- */
 
-/* Does a hold against b? As the signed or unsigned type that the caller widened them from. */
+/* True if a compares with b as cmp says, in the signed or unsigned type of the caller. */
 #define SHMEMX_DEV_HOLDS(a, cmp, b)                                                                \
     ((cmp) == SHMEMX_DEV_CMP_EQ   ? (a) == (b)                                                     \
      : (cmp) == SHMEMX_DEV_CMP_NE ? (a) != (b)                                                     \
@@ -353,14 +366,14 @@ SHMEMX_DEV uint64_t shmemx_dev_signal_fetch(const uint64_t *sig_addr)
 
 SHMEMX_DEV void stp_dev_check_cmp(const shmemx_device_handle_t *handle, int cmp)
 {
-    struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_BAD_COMPARISON, 0, 0, 1);
+    struct stp_dev_request request = stp_dev_make_request(SHMEMX_DEV_BAD_COMPARISON, 0, 0, 1);
 
     if (cmp >= SHMEMX_DEV_CMP_EQ && cmp <= SHMEMX_DEV_CMP_GE) return;
     request.variant = (uint32_t)cmp;
     (void)stp_dev_ask(handle, &request);
 }
 
-/* Waits for this PE's signal; its value then. */
+/* Waits until this PE's signal satisfies the comparison, and returns its value then. */
 SHMEMX_DEV uint64_t shmemx_dev_signal_wait_until(const shmemx_device_handle_t *handle,
                                                  uint64_t *sig_addr, int cmp, uint64_t cmp_value)
 {
@@ -377,8 +390,8 @@ SHMEMX_DEV uint64_t shmemx_dev_signal_wait_until(const shmemx_device_handle_t *h
 /* ---- barrier ------------------------------------------------------------------------------ */
 
 /*
- * Of the handle's team, with a quiet of this block before. One thread, warp or block of a PE is in
- * it at a time; what other blocks began is theirs to complete.
+ * Performs a quiet of this block and a barrier of the handle's team. Only one thread, warp or block
+ * of a PE may call it at a time. Operations of other blocks are not completed.
  */
 SHMEMX_DEV void stp_dev_barrier_group(const shmemx_device_handle_t *handle, int group)
 {

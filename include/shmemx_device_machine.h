@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What shmemx_device.h is made of: handles, rings, and what differs between a GPU and threads of
- * the host. Include that.
+ * The basis of shmemx_device.h: handles, rings, and the differences between a GPU and threads of
+ * the host. Programs include shmemx_device.h.
  */
 #ifndef SHMEMX_DEVICE_MACHINE_H
 #define SHMEMX_DEVICE_MACHINE_H
@@ -13,28 +13,31 @@
 
 #define SHMEMX_DEVICE_VERSION 1
 
-/* A space, as the device sees it. */
+/* A space as the device accesses it. */
 struct stp_dev_space {
     uint64_t base;   /* address of this PE's part */
-    uint64_t nbytes; /* of it */
-    uint64_t parts;  /* address of a table: a part of each PE of the team; 0: by the ring */
-    uint64_t atomic; /* address of a table: what of an SHMEMX_DEV_BY_... may be done to that part */
+    uint64_t nbytes; /* size of a part */
+    uint64_t parts;  /* table of addresses of each team PE's part; 0 in it: use the ring */
+    uint64_t atomic; /* table of the SHMEMX_DEV_BY_... that is allowed on each part */
 };
 
-/* Loads and stores; words that are stored are atomic to others' atomics; so are own atomics. */
+/*
+ * Allowed accesses, each including the ones before: loads and stores; stores of words that are
+ * atomic with atomics of others; own atomics.
+ */
 enum { SHMEMX_DEV_BY_COPY, SHMEMX_DEV_BY_STORE, SHMEMX_DEV_BY_ATOMIC };
 
-/* What a ring is asked for, in the order in which the fields below say it. */
+/* Operations of a request, with the fields of struct stp_dev_request that they use. */
 enum {
     SHMEMX_DEV_NOTHING,
-    SHMEMX_DEV_PUT,        /* nbytes from local */
-    SHMEMX_DEV_STORE,      /* nbytes, up to 8, of value */
-    SHMEMX_DEV_GET,        /* nbytes to local */
-    SHMEMX_DEV_LOAD,       /* nbytes, up to 8, to the result */
-    SHMEMX_DEV_PUT_SIGNAL, /* nbytes from local, then value to the signal, as variant says */
-    SHMEMX_DEV_ATOMIC,     /* variant says which; 4 or 8 bytes of value and compare; old: result */
+    SHMEMX_DEV_PUT,        /* copy nbytes from local */
+    SHMEMX_DEV_STORE,      /* store nbytes, up to 8, of value */
+    SHMEMX_DEV_GET,        /* copy nbytes to local */
+    SHMEMX_DEV_LOAD,       /* load nbytes, up to 8, into the result */
+    SHMEMX_DEV_PUT_SIGNAL, /* copy nbytes from local, then update the signal with value (variant) */
+    SHMEMX_DEV_ATOMIC,     /* variant with 4 or 8 bytes of value and compare; result: old value */
     SHMEMX_DEV_QUIET,
-    SHMEMX_DEV_BAD_COMPARISON, /* variant is none */
+    SHMEMX_DEV_BAD_COMPARISON, /* report a variant that is not a comparison */
     SHMEMX_DEV_N_OPS
 };
 
@@ -51,7 +54,7 @@ enum {
     SHMEMX_DEV_N_AMOS
 };
 
-/* The values of SHMEM_CMP_EQ and so on, and of SHMEM_SIGNAL_SET and ADD, in shmem.h. */
+/* The values of SHMEM_CMP_... and of SHMEM_SIGNAL_SET and SHMEM_SIGNAL_ADD in shmem.h. */
 enum {
     SHMEMX_DEV_CMP_EQ = 1,
     SHMEMX_DEV_CMP_NE,
@@ -62,17 +65,20 @@ enum {
 };
 enum { SHMEMX_DEV_SIGNAL_SET = 1, SHMEMX_DEV_SIGNAL_ADD };
 
-/* Spaces are numbers in the handle's table; UINT32_MAX: the offset is an address in none. */
+/*
+ * space and signal_space are indices of the handle's table; UINT32_MAX means that the offset is an
+ * address outside all spaces.
+ */
 struct stp_dev_request {
     uint32_t op, variant, space, signal_space;
     int32_t pe;
-    uint32_t waits; /* somebody reads the result, and frees the place */
+    uint32_t waits; /* nonzero if the kernel reads the result and then frees the slot */
     uint64_t offset, signal_offset, local, nbytes, value, compare;
 };
 
 /*
- * A place of a ring. Request number t goes to place t modulo their number: it is written when turn
- * is t, served when ready is t + 1, and its result is there when done is t + 1.
+ * A slot of a ring. Request t uses slot t modulo n_slots. It may be written when turn is t, is
+ * served when ready is t + 1, and its result is available when done is t + 1.
  */
 struct stp_dev_slot {
     uint64_t turn, ready, done, result;
@@ -81,30 +87,30 @@ struct stp_dev_slot {
 };
 
 struct stp_dev_ring {
-    uint64_t tickets;   /* requests that have a place, or wait for one */
-    uint64_t pad[7];    /* the words below are written by the host */
-    uint64_t completed; /* of them, those that a quiet has completed */
+    uint64_t tickets;   /* number of requests so far; the last ones may still wait for a slot */
+    uint64_t pad[7];    /* the host writes the fields below */
+    uint64_t completed; /* number of requests so far that a quiet has completed */
     uint64_t host_pad[7];
 };
 
-/* Words of the barrier: in symmetric memory, one for each step, and how many there were. */
+/* Words of the barrier in symmetric memory, one per step, and the number of barriers so far. */
 enum { SHMEMX_DEV_STEPS = 32 };
 struct stp_dev_sync {
     uint64_t words[SHMEMX_DEV_STEPS];
     uint64_t epoch;
 };
 
-/* shmemx_device_handle_t of shmemx.h. Nothing in it is for programs. */
+/* shmemx_device_handle_t of shmemx.h. Programs do not use its fields. */
 struct shmemx_device_handle {
     uint32_t version; /* SHMEMX_DEVICE_VERSION */
-    uint32_t nbytes;  /* of this structure */
+    uint32_t nbytes;  /* size of this structure */
     int32_t my_pe, n_pes;
-    uint32_t n_spaces, n_rings, n_slots; /* slots a ring */
+    uint32_t n_spaces, n_rings, n_slots; /* n_slots: slots of a ring */
     struct stp_dev_space *spaces;
     struct stp_dev_ring *rings;
     struct stp_dev_slot *slots;
     struct stp_dev_sync *sync;
-    void *owner; /* of the host */
+    void *owner; /* record of the handle on the host */
 };
 
 #ifndef SHMEMX_DEVICE_HANDLE_T
@@ -212,7 +218,10 @@ SHMEMX_DEV uint32_t stp_dev_block_number(void)
            stp_dev_ctaid_x();
 }
 
-/* Groups: 0 a thread, 1 a warp of 32, 2 a block. This thread's number there, and how many. */
+/*
+ * Groups: 0 is a thread, 1 a warp of 32 threads, 2 a block. Return this thread's number in its
+ * group, and the size of the group.
+ */
 SHMEMX_DEV uint32_t stp_dev_lane(int group)
 {
     if (group == 0) return 0;
@@ -243,8 +252,9 @@ SHMEMX_DEV void stp_dev_meet(int group)
 #define SHMEMX_DEV_COLD static __attribute__((unused, noinline))
 
 /*
- * A stand-in for a device may define these before: where the host finds nbytes at an address of the
- * device, and a look at a word that is about to be changed by an atomic.
+ * A stand-in for a device may define these macros before. SHMEMX_DEV_AT gives the host address of
+ * nbytes at an address of the device. SHMEMX_DEV_ATOMIC_AT is called before an atomic changes a
+ * word.
  */
 #ifndef SHMEMX_DEV_AT
 #define SHMEMX_DEV_AT(address, nbytes) (address)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The typed routines of shmemx_device.h, which includes this. There is no long double on devices.
+ * The typed routines of shmemx_device.h, which includes this header. Devices have no long double.
  */
 #ifndef SHMEMX_DEVICE_TYPES_H
 #define SHMEMX_DEVICE_TYPES_H
 
 #include <shmemx_device.h>
 
-/* ---- waiting, 9.10 --------------------------------------------------------------------- */
+/* ---- waiting, 9.11 --------------------------------------------------------------------- */
 
-/* The types that words are waited for as: OpenSHMEM 1.6, table 9.8. */
+/* Tests and waits for words of the types of OpenSHMEM 1.6, table 9.8. */
 #define SHMEMX_DEV_WAIT_TYPE(NAME, TYPE, BITS)                                                     \
     SHMEMX_DEV int shmemx_dev_##NAME##_test(const shmemx_device_handle_t *handle, TYPE *ivar,      \
                                             int cmp, TYPE cmp_value)                               \
@@ -37,9 +37,9 @@ SHMEMX_DEV_WAIT_TYPE(uint64, uint64_t, 64)
 SHMEMX_DEV_WAIT_TYPE(size, size_t, 64)
 SHMEMX_DEV_WAIT_TYPE(ptrdiff, ptrdiff_t, 64)
 
-/* ---- remote memory access, 9.5 ---------------------------------------------------------- */
+/* ---- remote memory access, 9.6 ---------------------------------------------------------- */
 
-/* Of more than there can be it is all there can be, which no space has: by the ring, an error. */
+/* Bytes of nelems elements; on overflow more than any space has, so that the ring reports it. */
 #define SHMEMX_DEV_BYTES(nelems, TYPE)                                                             \
     ((nelems) > INT64_MAX / sizeof(TYPE) ? INT64_MAX : (nelems) * sizeof(TYPE))
 
@@ -47,7 +47,8 @@ SHMEMX_DEV_WAIT_TYPE(ptrdiff, ptrdiff_t, 64)
     SHMEMX_DEV void shmemx_dev_##NAME##_p(const shmemx_device_handle_t *handle, TYPE *dest,        \
                                           TYPE value, int pe)                                      \
     {                                                                                              \
-        struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_STORE, pe, sizeof(TYPE), 0);   \
+        struct stp_dev_request request =                                                           \
+            stp_dev_make_request(SHMEMX_DEV_STORE, pe, sizeof(TYPE), 0);                           \
         char *there;                                                                               \
                                                                                                    \
         request.space = stp_dev_find(handle, dest, &request.offset);                               \
@@ -63,7 +64,8 @@ SHMEMX_DEV_WAIT_TYPE(ptrdiff, ptrdiff_t, 64)
     SHMEMX_DEV TYPE shmemx_dev_##NAME##_g(const shmemx_device_handle_t *handle,                    \
                                           const TYPE *source, int pe)                              \
     {                                                                                              \
-        struct stp_dev_request request = stp_dev_request(SHMEMX_DEV_LOAD, pe, sizeof(TYPE), 1);    \
+        struct stp_dev_request request =                                                           \
+            stp_dev_make_request(SHMEMX_DEV_LOAD, pe, sizeof(TYPE), 1);                            \
         const char *there;                                                                         \
         uint64_t result;                                                                           \
         TYPE value;                                                                                \
@@ -128,9 +130,9 @@ SHMEMX_DEV_RMA_TYPE(uint64, uint64_t)
 SHMEMX_DEV_RMA_TYPE(size, size_t)
 SHMEMX_DEV_RMA_TYPE(ptrdiff, ptrdiff_t)
 
-/* ---- atomics, 9.8 ----------------------------------------------------------------------- */
+/* ---- atomics, 9.7 ----------------------------------------------------------------------- */
 
-/* Of a type whose words are moved as integers of so many bits. */
+/* Atomics of a type whose words are handled as integers of BITS bits. */
 #define SHMEMX_DEV_AMO_EXTENDED(NAME, TYPE, BITS)                                                  \
     SHMEMX_DEV TYPE stp_dev_##NAME##_as(uint64_t word)                                             \
     {                                                                                              \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Small operations in the caller's code: with SHMEMX_INLINE defined (oshcc --inline), shmem.h
- * includes this file, and p, g, put and get of a small size that the compiler knows, atomics and
- * fence on the default context are a few instructions where the target is a PE of this node, and
- * the same call as ever everywhere else: before shmem_init, after shmem_finalize, with
- * SHMEM_CHECK=1, for globals, for devices and through the fabric. What the names mean does not
- * change: their addresses are the library's functions. Tools that stand before the library do not
- * see operations that were inlined.
+ * Small operations compiled into the program. With SHMEMX_INLINE defined (oshcc --inline), shmem.h
+ * includes this file. The following operations on the default context are then a few instructions
+ * if the target is a PE of this node: p, g, put and get of a small size that the compiler knows,
+ * atomics, and fence. In all other cases they call the library as before: before shmem_init, after
+ * shmem_finalize, with SHMEM_CHECK=1, for globals, for devices and through the fabric. The address
+ * of a function remains that of the library's function. Tools that intercept calls of the library
+ * do not see inlined operations.
  */
 #ifndef SHMEMX_INLINE_H
 #define SHMEMX_INLINE_H
@@ -23,19 +23,19 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /*
- * Where the parts of the PEs of this node are mapped; for the functions below alone. Another
- * layout would have another name: a library that has given this one up has nothing in it.
+ * The mapped parts of the PEs of this node, for the functions below only. Another layout would have
+ * another name. A library that no longer supports this layout leaves the structure zero.
  */
 struct shmemx_view_v1 {
-    uintptr_t base; /* of this PE's symmetric memory */
-    size_t top;     /* objects lie less than this behind it */
-    size_t amo_top; /* and those whose atomics CPUs do */
-    char *view;     /* the part of the first PE */
-    size_t stride;  /* from part to part */
-    int first_pe;   /* its number */
-    int n_local;    /* parts; 0: ask the library */
-    int n_plain;    /* the same where buffers may be device memory */
-    int ordered;    /* there is no other traffic: a fence of this CPU orders everything */
+    uintptr_t base; /* address of this PE's symmetric memory */
+    size_t top;     /* limit of the offsets of objects that are mapped */
+    size_t amo_top; /* limit of the offsets at which CPUs perform atomics */
+    char *view;     /* address of the first PE's part */
+    size_t stride;  /* distance between parts */
+    int first_pe;   /* number of the first PE */
+    int n_local;    /* number of parts; 0: call the library */
+    int n_plain;    /* n_local, or 0 if buffers may be device memory */
+    int ordered;    /* nonzero if a fence of this CPU orders all traffic */
 };
 
 extern const struct shmemx_view_v1 *const shmemx_view_v1;
@@ -43,13 +43,15 @@ extern const struct shmemx_view_v1 *const shmemx_view_v1;
 #define SHMEMX_IMPL_INLINE                                                                         \
     extern __inline__ __attribute__((__gnu_inline__, __always_inline__, __artificial__))
 
-/* The library's function by another name: its own is the inline function's here. */
+/*
+ * Declares the library's function by another name, because its own name is the inline function's.
+ */
 #define SHMEMX_IMPL_CALL(returns, name, parameters)                                                \
     extern returns shmemx_impl_##name parameters __asm__(#name);
 
-#define SHMEMX_IMPL_LARGEST 64 /* bytes of a put or get that is inlined */
+#define SHMEMX_IMPL_LARGEST 64 /* bytes of the largest put or get that is inlined */
 
-/* Where the object at addr of PE pe is mapped, 0: ask the library. */
+/* Returns the address at which the object at addr of PE pe is mapped, or 0: call the library. */
 SHMEMX_IMPL_INLINE char *shmemx_impl_there(const void *addr, int pe, int n_pes, size_t top)
 {
     size_t offset = (uintptr_t)addr - shmemx_view_v1->base;
@@ -73,7 +75,7 @@ SHMEMX_IMPL_INLINE char *shmemx_impl_there(const void *addr, int pe, int n_pes, 
 #define SHMEMX_IMPL_KNOWN(nelems, size)                                                            \
     (__builtin_constant_p(nelems) && (nelems) <= SHMEMX_IMPL_LARGEST / (size))
 
-/* put, get and their nbi forms of elements of size bytes. */
+/* Define put, get and their nbi forms for elements of size bytes. */
 #define SHMEMX_IMPL_PUT(name, type, size)                                                          \
     SHMEMX_IMPL_CALL(void, name, (type * dest, const type *source, size_t nelems, int pe))         \
     SHMEMX_IMPL_INLINE void name(type *dest, const type *source, size_t nelems, int pe)            \
@@ -98,7 +100,7 @@ SHMEMX_IMPL_INLINE char *shmemx_impl_there(const void *addr, int pe, int n_pes, 
             shmemx_impl_##name(dest, source, nelems, pe);                                          \
     }
 
-/* p and g: one access each, which the compiler may neither split nor drop nor repeat. */
+/* Defines p and g as one access each, which the compiler may not split, drop or repeat. */
 #define SHMEMX_IMPL_RMA(NAME, type)                                                                \
     SHMEMX_IMPL_CALL(void, shmem_##NAME##_p, (type * dest, type value, int pe))                    \
     SHMEMX_IMPL_INLINE void shmem_##NAME##_p(type *dest, type value, int pe)                       \
@@ -166,7 +168,7 @@ SHMEMX_IMPL_GET(shmem_getmem_nbi, void, 1)
 
 /* ---- atomics [9.7] --------------------------------------------------------------- */
 
-/* One that fetches: the library's arguments after dest, and what the CPU does there. */
+/* Defines an atomic that fetches. there_is: the operation that this CPU performs. */
 #define SHMEMX_IMPL_FETCH(name, type, parameters, arguments, there_is)                             \
     SHMEMX_IMPL_CALL(type, name, parameters)                                                       \
     SHMEMX_IMPL_INLINE type name parameters                                                        \
@@ -179,7 +181,7 @@ SHMEMX_IMPL_GET(shmem_getmem_nbi, void, 1)
         return old;                                                                                \
     }
 
-/* One that does not. */
+/* Defines an atomic that does not fetch. */
 #define SHMEMX_IMPL_POST(name, type, parameters, arguments, there_is)                              \
     SHMEMX_IMPL_CALL(void, name, parameters)                                                       \
     SHMEMX_IMPL_INLINE void name parameters                                                        \
@@ -246,7 +248,7 @@ SHMEMX_IMPL_AMO_BIT(int64, int64_t)
 SHMEMX_IMPL_AMO_BIT(uint32, uint32_t)
 SHMEMX_IMPL_AMO_BIT(uint64, uint64_t)
 
-/* ---- order [9.10] ---------------------------------------------------------------- */
+/* ---- order [9.12] ---------------------------------------------------------------- */
 
 SHMEMX_IMPL_CALL(void, shmem_fence, (void))
 SHMEMX_IMPL_INLINE void shmem_fence(void)

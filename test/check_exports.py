@@ -62,7 +62,7 @@ def guide_faults(page, exports, include):
     return faults + [f"{page.name} has {name}, which no header declares"
                      for name, pattern in table.items()
                      if not any(pattern.fullmatch(n) for n in exports)
-                     and f"{name}(" not in inline and not by_macro.fullmatch(name)]
+                     and name not in inline and not by_macro.fullmatch(name)]
 
 
 def main():

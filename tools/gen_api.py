@@ -381,7 +381,8 @@ LIST_HEAD = """\
 
 def shmemx_stream_h(items):
     """A header of extensions, with the twins behind the routines."""
-    out = shmem_h(items).split("@twins@\n")
+    text = shmem_h(items).replace("include/shmem.h.in", "include/shmemx_stream.h.in")
+    out = text.split("@twins@\n")
     twins = [wrap(re.sub(r"(\w+)\(", r"p\1(", proto, count=1)) for proto in declarations(out[0])]
     return out[0] + "\n".join(twins) + "\n" + out[1]
 
