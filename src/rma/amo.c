@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics behind the inline hit: CPU atomics on globals and scattered peers, the owner's proxy
- * thread for device memory, the fabric's for everyone else. The datatype only matters for what the
- * bits mean to the fabric, since add wraps and swap moves bits.
+ * Performs atomics that the inlined path does not handle: by the CPU on globals and on peers with
+ * scattered numbers, by the owner's proxy thread on device memory, and otherwise by the fabric.
+ * Only the fabric needs the datatype, because additions wrap and swaps move bits.
  */
 #include "rma.h"
 
@@ -11,7 +11,7 @@
 void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const void *operand,
                    const void *compare, void *result)
 {
-    /* Acquire, because the value is fetched: transport/cpu_amo.tmpl.h names what it pairs with. */
+    /* Pairs with the release that transport/cpu_amo.tmpl.h describes for atomics that fetch. */
     stp_amo_cpu(there, nbytes, op, operand, compare, result, __ATOMIC_ACQUIRE);
 }
 
@@ -27,7 +27,7 @@ void stp_amo_to(struct stp_ctx *ctx, const struct stp_target *dest, enum stp_fab
         stp_ctx_by_fabric(ctx, dest->pe);
         stp_rt.fabric.amo(ctx->fabric, dest, op, dtype, operand, compare, result, nbi);
         break;
-    case STP_PATH_DEVICE: /* no atomics by copies */
+    case STP_PATH_DEVICE: /* by the owner, because copies are not atomic */
     case STP_PATH_CMA:
     case STP_PATH_STAGED:
         stp_stage_amo_by_owner(dest, op, dtype, operand, compare, result);

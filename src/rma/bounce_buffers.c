@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host buffers that copies between device memory and the fabric go through. All are pinned at the
- * first use. Design: docs/design/kinds.md.
+ * Owns the host buffers through which copies between device memory and the fabric pass. The first
+ * use allocates and pins all buffers. Design: docs/design/kinds.md.
  */
 #include "rma.h"
 
 #include <stdlib.h>
 
 static struct {
-    pthread_mutex_t lock; /* guards which buffers are in use, and making them */
-    char *memory;         /* of all of them, made and pinned at the first use */
-    unsigned used;        /* one bit a buffer */
+    pthread_mutex_t lock; /* guard of used, and of the allocation of memory */
+    char *memory;         /* memory of all buffers, or NULL before the first use */
+    unsigned used;        /* one bit for each buffer in use */
 } bounce = {.lock = PTHREAD_MUTEX_INITIALIZER};
 _Static_assert(STP_BOUNCE_BUFFERS < 32, "a bit a buffer");
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies between this process and private pages of another one of the node, by the kernel
- * (process_vm_readv and _writev): complete on return. Design: docs/design/memory.md.
+ * Copies between this process and private pages of another process of the node by the kernel
+ * (process_vm_readv and _writev). Copies are complete on return. Design: docs/design/memory.md.
  */
 #include "rma.h"
 
@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define PROCESS_ROWS 64                 /* of one call */
-#define PROCESS_BYTES ((size_t)1 << 30) /* the kernel takes less than 2^31 */
+#define PROCESS_ROWS 64                 /* maximum number of rows per call */
+#define PROCESS_BYTES ((size_t)1 << 30) /* maximum bytes per call; the kernel's limit is 2^31 */
 
-/* One transfer, and how far it is. */
+/* One transfer. row and column are the position that the transfer has reached. */
 struct process_copy {
     char *local;
     uintptr_t remote;
@@ -20,7 +20,7 @@ struct process_copy {
     size_t row, column;
 };
 
-/* Pieces of the rows from where it is: how many. */
+/* Fills here and there with the pieces of the next call. Returns the number of pieces. */
 static unsigned long process_pieces(const struct process_copy *copy,
                                     struct iovec here[PROCESS_ROWS],
                                     struct iovec there[PROCESS_ROWS])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contexts: a team, options, and the fabric's half that counts outstanding work. Creation is
- * local; shareable contexts go with their team.
+ * Creates and destroys contexts. A context has a team, options, and the fabric's half, which counts
+ * outstanding operations. Creation is local. The end of a team destroys its contexts.
  */
 #include "rma.h"
 
@@ -15,7 +15,7 @@ struct stp_ctx stp_ctx_stage;
 struct stp_ctx stp_ctx_proxy;
 struct stp_ctx stp_ctx_stream;
 
-/* Does the program promise that threads do not use it at the same time? */
+/* Returns whether the program promises that only one thread at a time uses the context. */
 static bool ctx_alone(long options)
 {
     return (options & (SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED)) != 0;
@@ -60,7 +60,7 @@ void stp_ctx_init(void)
         ctx_open(&stp_ctx_stage, stp_team_world, 0) != 0 ||
         ctx_open(&stp_ctx_proxy, stp_team_world, 0) != 0)
         stp_fatal("shmem_init", "cannot create the default context");
-    /* Who has sent a word of a collective waits for others' words, not for it to have arrived. */
+    /* A PE that sent a collective's word waits for words of other PEs, not for acknowledgements. */
     if (stp_ctx_small.fabric != NULL) stp_rt.fabric.allow_delayed_ack(stp_ctx_small.fabric);
 }
 
@@ -74,11 +74,11 @@ void stp_ctx_close_stream(void)
     ctx_close(&stp_ctx_stream);
 }
 
-/* The library's own: the last sync still uses one. */
+/* Contexts of the library, which stay open longer because the last sync uses one of them. */
 static struct stp_ctx *const ctx_internal[] = {&stp_ctx_coll, &stp_ctx_small, &stp_ctx_stage,
                                                &stp_ctx_proxy};
 
-/* Those of teams are closed. */
+/* Called when the contexts of all teams are closed. */
 void stp_ctx_close_default(void)
 {
     ctx_close(&stp_ctx_default);
@@ -90,14 +90,14 @@ void stp_ctx_internal_quiet(void)
         stp_quiet(ctx_internal[i]);
 }
 
-/* Every proxy thread has stopped: no copy is under way any more. */
+/* Called when the proxy thread has stopped, so that no copy is in progress. */
 void stp_ctx_close_internal_copy_queues(void)
 {
     for (size_t i = 0; i < STP_COUNT(ctx_internal); i++)
         stp_copy_close(ctx_internal[i]);
 }
 
-/* The last sync is over: the fabric's halves of the library's own contexts go before the fabric. */
+/* Destroys the fabric's halves of these contexts after the last sync, before the fabric closes. */
 void stp_ctx_internal_fini(void)
 {
     for (size_t i = 0; i < STP_COUNT(ctx_internal); i++) {
@@ -112,8 +112,8 @@ int stp_ctx_pe_slow(const struct stp_ctx *ctx, int pe)
 }
 
 /*
- * Structures of destroyed contexts are kept for the next ones and never unmapped: not live, and
- * of a team of no PEs, so that using a stale handle is a clear error. Guarded by stp_rt.lock.
+ * List of structures of destroyed contexts, guarded by stp_rt.lock. They are reused but never
+ * unmapped, are not live, and have n_pes 0, so that the use of a stale handle is a clear error.
  */
 static struct stp_ctx *ctx_free;
 
@@ -199,7 +199,7 @@ int pshmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx)
 }
 STP_PROFILED(shmem_team_create_ctx);
 
-/* Every member of the team is one of the space, so that no operation can miss it. */
+/* Returns whether each member of the team has a part of the space. */
 static bool ctx_team_in_space(const struct stp_team *team, const struct stp_space *space)
 {
     for (int rank = 0; rank < team->n_pes; rank++)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions: hints about what comes on a context. Loads and stores have no use for them; the fabric
- * may collect small operations of a batch. Nothing else changes, and whatever a program says, what
- * it issued completes as ever.
+ * Implements sessions, which are hints about future operations on a context. Loads and stores
+ * ignore these hints; the fabric may collect small operations of a batch. Hints do not affect the
+ * completion of operations.
  * Design: docs/design/sessions.md.
  */
 #include "rma.h"
 
-/* The options known; others are ignored. */
+/* Supported options; other bits are ignored. */
 #define SESSION_OPTIONS SHMEM_CTX_SESSION_BATCH
 
-/* Take over what the caller names. A session that begins starts from the defaults. */
+/* Adds the options and masked fields of the caller. A new session starts with the defaults. */
 static void session_merge_locked(struct stp_ctx *ctx, long options,
                                  const shmem_ctx_session_config_t *config, long config_mask)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies to and from device memory, which the CPU may not do itself: the queues of contexts, the
- * pieces of a copy of rows, and loads of single words. The kind's ops touch the memory; here is
- * only who calls them. Design: docs/design/kinds.md.
+ * Copies to and from device memory, which the CPU must not touch. This file has the queues of
+ * contexts, the fragments of a copy of rows, and loads of single words. Only operations of the kind
+ * touch the memory. Design: docs/design/kinds.md.
  */
 #include "rma.h"
 
@@ -23,7 +23,7 @@ static int copy_kind_id(const struct stp_kind *kind)
 
 static struct stp_queue *copy_queue_make(struct stp_ctx *ctx, int id, const char *fn)
 {
-    pthread_mutex_lock(&stp_rt.lock); /* threads may share the context */
+    pthread_mutex_lock(&stp_rt.lock); /* because threads may share the context */
     if (ctx->queues[id] == NULL) {
         struct stp_queue *queue;
         if (stp_kinds[id]->device->queue_create(&queue) != 0)
@@ -48,8 +48,8 @@ static struct stp_queue *copy_queue(struct stp_ctx *ctx, const struct stp_kind *
 }
 
 /*
- * Beside a kernel that does not end the driver may not be asked for a stream, nor for pinned
- * memory: a queue that is there gets them when spaces are made.
+ * While a kernel runs that does not end, the driver must not be asked for a stream or for pinned
+ * memory. Queues that exist early get both when spaces are created.
  */
 void stp_copy_open(struct stp_ctx *ctx, const char *fn)
 {
@@ -158,7 +158,7 @@ void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn)
 
 /* ---- fragments ---------------------------------------------------------------------------- */
 
-/* A row that is larger than the room goes in parts, smaller ones several at a time. */
+/* Splits a row that is larger than the room, and combines several smaller rows. */
 bool stp_fragment_next(struct stp_fragments *p, struct stp_fragment *fragment)
 {
     const struct stp_strided_copy *rows = &p->rows;

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private device memory of the program as a buffer of the fabric: registered by the allocation, and
- * found again by the number that the driver gave that, which no other has, ever: an address may be
- * freed and allocated anew between two operations. Design: docs/design/fabric.md.
+ * Caches registrations of the program's private device memory with the fabric. Whole allocations
+ * are registered and found by the driver's ID, which is never reused, because an address can be
+ * freed and allocated again between two operations. Design: docs/design/fabric.md.
  */
 #include "rma.h"
 
 struct buffer {
-    const struct stp_kind *kind; /* NULL: none */
+    const struct stp_kind *kind; /* kind of the memory, or NULL for a free entry */
     struct stp_allocation allocation;
-    bool refused;       /* by the fabric or the driver: nobody asks again */
-    unsigned n_holders; /* operations that are being issued */
-    uint64_t used;      /* when it was asked for last */
+    bool refused;       /* whether the registration failed, so that no retry is made */
+    unsigned n_holders; /* number of operations that are being issued */
+    uint64_t used;      /* value of now at the last use */
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards the rest; held while an allocation is registered or closed */
-    uint64_t now;         /* counts operations */
+    pthread_mutex_t lock; /* guard of the table, also held during registration and closing */
+    uint64_t now;         /* number of uses so far */
     struct buffer by_number[STP_FABRIC_BUFFERS];
 } buffers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* false: operations use it. */
+/* Closes the registration. Returns false if operations use it. */
 static bool buffer_close_locked(unsigned number)
 {
     struct buffer *buffer = &buffers.by_number[number];
@@ -36,8 +36,8 @@ static bool buffer_close_locked(unsigned number)
 }
 
 /*
- * The number of the allocation, else -1. What was allocated before at its addresses is closed;
- * false: it cannot be, as operations on memory that was freed are under way.
+ * Sets *number to the number of the allocation, or to -1. Closes registrations of allocations that
+ * were at these addresses before. Returns false if operations on such freed memory are outstanding.
  */
 static bool buffer_find_locked(const struct stp_allocation *wanted, int *number)
 {
@@ -59,7 +59,7 @@ static bool buffer_find_locked(const struct stp_allocation *wanted, int *number)
     return true;
 }
 
-/* A free number, else that of the one unused for longest; -1: operations use them all. */
+/* Returns a free number; may close the least recently used entry. Returns -1 if all are in use. */
 static int buffer_room_locked(void)
 {
     uint64_t since = 0;
@@ -131,6 +131,6 @@ void stp_device_mr_fini(void)
 {
     pthread_mutex_lock(&buffers.lock);
     for (unsigned i = 0; i < STP_FABRIC_BUFFERS; i++)
-        if (!buffer_close_locked(i)) buffers.by_number[i].kind = NULL; /* the fabric closes it */
+        if (!buffer_close_locked(i)) buffers.by_number[i].kind = NULL; /* closed by the fabric */
     pthread_mutex_unlock(&buffers.lock);
 }

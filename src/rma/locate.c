@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where an object is on a PE and which way leads there, behind the inline hit: the data segment,
- * scattered local PEs, device memory, the fabric, and the checks that name what is wrong with an
- * address. Design: docs/design/memory.md.
+ * Finds an object on a PE, and the path to this object, when the inlined path misses: in the data
+ * segment, on scattered local PEs, in device memory, or through the fabric. Also has the checks
+ * that report why an address is wrong. Design: docs/design/memory.md.
  */
 #include "rma.h"
 
@@ -19,8 +19,9 @@ static void *locate_segment(const void *addr, size_t offset, int pe, int local)
 }
 
 /*
- * Host memory of spaces that have mappings of their own. What lies behind the end of one may be
- * another's, on this PE and in the peer's file: the lookup tells where it ends.
+ * Returns the address of an object in host memory of a space that has a mapping of its own, or
+ * NULL. Bytes after the end of the space may belong to another mapping, here or in the peer's file,
+ * so this function checks the end.
  */
 static void *locate_outside(const void *addr, size_t nbytes, int pe, int local, const char *fn,
                             const char *argument)
@@ -43,7 +44,7 @@ static void *locate_outside(const void *addr, size_t nbytes, int pe, int local, 
     return NULL; /* the caller reports that the PE has no part */
 }
 
-/* nbytes of it, as far as that is known; fn and argument for messages. */
+/* As stp_ptr_slow(), for nbytes, or 0 if unknown. fn and argument are for messages. */
 static void *locate_host(const void *addr, size_t nbytes, int pe, const char *fn,
                          const char *argument)
 {
@@ -74,7 +75,7 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
 {
     const struct stp_space *heap = stp_space_at(STP_SPACE_HEAP), *kept;
     size_t offset;
-    char globals[256], whose[1792]; /* a line has 2048 */
+    char globals[256], whose[1792]; /* both fit a message of 2048 bytes */
 
     if (heap == NULL) stp_fatal(fn, "called before shmem_init or after shmem_finalize");
     kept = stp_space_lookup_growth_room(addr, &offset);
@@ -96,7 +97,7 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
               argument, addr, whose, stp_data_segment_format(globals, sizeof(globals)));
 }
 
-/* SHMEM_CHECK=1: nbytes at offset of space, which are at addr here, are in a live allocation. */
+/* With SHMEM_CHECK=1, checks that nbytes at offset (addr on this PE) are in a live allocation. */
 static void locate_check(const struct stp_space *space, size_t offset, const void *addr,
                          size_t nbytes, const char *fn, const char *argument)
 {
@@ -129,7 +130,7 @@ struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t 
     return space;
 }
 
-/* Atomics are the owner's, on all ways; elements are, where the kernel would copy byte by byte. */
+/* Returns the path to private pages. The owner does all atomics, because kernel copies can tear. */
 static enum stp_access_path locate_path_to_private(const struct stp_space *space, int pe, int local,
                                                    enum stp_use use)
 {
@@ -154,14 +155,14 @@ enum stp_access_path stp_access_path_to(struct stp_space *space, int pe, enum st
     return local < 0 && space->on_fabric ? STP_PATH_FABRIC : STP_PATH_STAGED;
 }
 
-/* Globals and statics belong to the default space. */
+/* Returns whether space is the bound space; globals and statics belong to the default space. */
 static bool locate_is_of(struct stp_space *space, const struct stp_space *bound)
 {
     if (space->number == STP_SPACE_DATA) return bound->number == STP_SPACE_HEAP;
     return space == bound;
 }
 
-/* SHMEM_CHECK=1: all that can be wrong with an address, before a way is looked for. */
+/* With SHMEM_CHECK=1, performs all checks of an address before the search for a path. */
 static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
                              const char *fn, const char *argument)
 {
@@ -174,7 +175,7 @@ static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t
     (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
 }
 
-/* Are nbytes from at on in the space, which the PE has a part of? Else stp_symmetric() is fatal. */
+/* Returns whether nbytes at offset at are in the space and pe has a part of this space. */
 static bool locate_has(const struct stp_space *space, size_t at, size_t nbytes, int pe)
 {
     return space != NULL && nbytes <= stp_space_nbytes(space) - at &&
@@ -197,7 +198,7 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
     target.offset = target.space->at + at;
     target.number = target.space->number;
     target.path = stp_access_path_to(target.space, pe, use);
-    if (target.path == STP_PATH_HOST) target.path = STP_PATH_FABRIC; /* unshared globals */
+    if (target.path == STP_PATH_HOST) target.path = STP_PATH_FABRIC; /* for unshared globals */
     if (target.path == STP_PATH_FABRIC && !stp_rt.has_fabric)
         stp_fatal_global_unreachable(addr, pe, fn);
     if (target.path == STP_PATH_DEVICE)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Locks: a queue of PEs (Mellor-Crummey and Scott) whose links are the lock's own words, so each
- * waiter polls its own memory and is served in the order of arrival. Threads of one PE take turns
- * here first. Design: docs/design/locks.md.
+ * Implements locks as a queue of PEs (Mellor-Crummey and Scott) whose links are the lock's own
+ * words. Each PE that waits polls its own memory, and PEs get the lock in the order of arrival.
+ * Threads of one PE first take turns in this file. Design: docs/design/locks.md.
  */
 #include "rma.h"
 
 #include <stdlib.h>
 
 /*
- * A lock's long, which is 0 on all PEs when nobody is about. PEs are numbered from 1 here. The
- * first half counts on the lock's home PE alone; the second is each PE's own.
+ * A lock's long, which is 0 on all PEs when no PE uses the lock. PE numbers in this word start at
+ * 1. Only the home PE of the lock uses tail; each PE has its own mine.
  */
 struct lock_word {
-    uint32_t tail; /* who came last, 0: free */
-    uint32_t mine; /* who comes behind me, and LOCK_GRANTED once it is my turn */
+    uint32_t tail; /* number of the last PE in the queue, or 0 if the lock is free */
+    uint32_t mine; /* number of the next PE in the queue, plus LOCK_GRANTED at this PE's turn */
 };
 
 #define LOCK_GRANTED UINT32_C(0x80000000)
@@ -23,36 +23,36 @@ _Static_assert(sizeof(struct lock_word) == sizeof(long), "the state of a lock fi
 
 /* ---- turns of this PE's threads -------------------------------------------- */
 
-/* A lock that this PE holds or waits for: a queue of tickets. Guarded by holds.lock, but: */
+/* Tickets of threads for a lock that this PE holds or waits for. Guarded by holds.lock. */
 struct lock_hold {
     struct lock_hold *next;
     const long *lock;
-    unsigned tickets; /* given out */
-    unsigned turn;    /* whose ticket is up: read without the lock */
-    bool held;        /* by this PE: likewise */
-    uint64_t owner;   /* whose turn it is */
+    unsigned tickets; /* number of tickets given out */
+    unsigned turn;    /* ticket whose turn it is, also read without holds.lock */
+    bool held;        /* whether this PE holds the lock; also written without holds.lock */
+    uint64_t owner;   /* number of the thread whose turn it is */
 };
 
 #define LOCK_BUCKETS 64
 
 static struct {
-    pthread_mutex_t lock; /* guards the rest; taken under SHMEM_THREAD_MULTIPLE only */
+    pthread_mutex_t lock; /* guard of the holds, taken only under SHMEM_THREAD_MULTIPLE */
     struct lock_hold *buckets[LOCK_BUCKETS];
-    struct lock_hold *spare; /* the one that was freed last, or NULL */
+    struct lock_hold *spare; /* hold that was freed last, or NULL */
 } holds = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* This thread's number, from 1. A pthread_t will not do: that of a thread that ended recurs. */
+/* Returns this thread's number, from 1. A pthread_t can recur after the end of its thread. */
 static uint64_t thread_number(void)
 {
     static _Thread_local uint64_t mine;
     static uint64_t last;
 
-    /* Pairs with nothing: each number is given once. */
+    /* Pairs with nothing, because the addition only makes each number unique. */
     if (STP_UNLIKELY(mine == 0)) mine = __atomic_fetch_add(&last, 1, __ATOMIC_SEQ_CST) + 1;
     return mine;
 }
 
-/* Programs below SHMEM_THREAD_MULTIPLE promise that their threads are never here at once. */
+/* Locks only under SHMEM_THREAD_MULTIPLE, because otherwise the program serializes its calls. */
 static void holds_lock(void)
 {
     if (stp_thread_level() == SHMEM_THREAD_MULTIPLE) pthread_mutex_lock(&holds.lock);
@@ -63,7 +63,7 @@ static void holds_unlock(void)
     if (stp_thread_level() == SHMEM_THREAD_MULTIPLE) pthread_mutex_unlock(&holds.lock);
 }
 
-/* The link that leads to the hold of lock, or to where it would stand. */
+/* Returns the link that points to the hold of lock, or the link at which to insert this hold. */
 static struct lock_hold **hold_find(const long *lock)
 {
     uintptr_t hash = (uintptr_t)lock / sizeof(*lock);
@@ -74,7 +74,7 @@ static struct lock_hold **hold_find(const long *lock)
     return link;
 }
 
-/* A hold with one ticket given out, this thread's, whose turn it is. */
+/* Adds a hold with one ticket, which belongs to this thread and whose turn it is. */
 static struct lock_hold *hold_add(struct lock_hold **link, const long *lock, const char *fn)
 {
     struct lock_hold *hold = holds.spare != NULL ? holds.spare : malloc(sizeof(*hold));
@@ -101,7 +101,7 @@ static STP_COLD void lock_show(const char *fn, const void *lock, int before)
         &(struct stp_wait_subject){.kind = STP_WAIT_LOCK, .fn = fn, .addr = lock, .pe = before});
 }
 
-/* Another thread of this PE was first: wait for the turn of ticket. */
+/* Waits for the turn of ticket. Called if another thread of this PE was first. */
 static void hold_wait(struct lock_hold *hold, unsigned ticket, const char *fn)
 {
     struct stp_wait wait = {0};
@@ -115,7 +115,7 @@ static void hold_wait(struct lock_hold *hold, unsigned ticket, const char *fn)
     holds_unlock();
 }
 
-/* Wait for this thread's turn with the lock. */
+/* Takes a ticket for the lock, waits for its turn, and returns the hold. */
 static struct lock_hold *hold_enter(const long *lock, const char *fn)
 {
     struct lock_hold **link, *hold;
@@ -128,7 +128,7 @@ static struct lock_hold *hold_enter(const long *lock, const char *fn)
     if (hold == NULL) {
         hold = hold_add(link, lock, fn);
     } else {
-        /* Pairs with nothing: owner is compared under holds.lock, and held is cleared under it. */
+        /* Pairs with nothing, because holds.lock guards owner and the clearing of held. */
         again = __atomic_load_n(&hold->held, __ATOMIC_SEQ_CST) && hold->owner == thread_number();
         ticket = hold->tickets++;
     }
@@ -142,7 +142,7 @@ static struct lock_hold *hold_enter(const long *lock, const char *fn)
     return hold;
 }
 
-/* The same without waiting: NULL when this PE holds the lock or waits for it. */
+/* As hold_enter(), but returns NULL instead of waiting if this PE holds or awaits the lock. */
 static struct lock_hold *hold_try(const long *lock, const char *fn)
 {
     struct lock_hold **link, *hold = NULL;
@@ -160,9 +160,9 @@ static void hold_own(struct lock_hold *hold)
 }
 
 /*
- * The hold of a lock that this PE holds, which is this thread's to clear from here on: of several
- * that clear at once one gets it. It stays in the queue until hold_leave(), so nobody's turn comes
- * before. NULL when the PE does not hold the lock.
+ * Returns the hold of a lock that this PE holds, or NULL if the PE does not hold the lock. If
+ * several threads clear the lock at once, only one thread gets the hold. No other thread's turn
+ * comes before hold_leave().
  */
 static struct lock_hold *hold_claim(const long *lock)
 {
@@ -176,7 +176,7 @@ static struct lock_hold *hold_claim(const long *lock)
     return hold;
 }
 
-/* No longer held: let the next thread have its turn; forget the lock when there is none. */
+/* Gives the turn to the next thread of this PE, or deletes the hold if no thread waits. */
 static void hold_leave(struct lock_hold *hold)
 {
     unsigned next = hold->turn + 1;
@@ -202,8 +202,9 @@ void stp_locks_forget(void)
 /* ---- words of PEs ------------------------------------------------------------ */
 
 /*
- * The PE whose word holds the tail: one of those that have the lock's memory. A hash, since locks
- * often stand at strides that are powers of two. Fatal when the lock is no symmetric long.
+ * Returns the home PE of the lock, whose word has the tail. The home is a PE that has the lock's
+ * memory, chosen by a hash because the strides between locks are often powers of two. Fatal if the
+ * lock is no symmetric long.
  */
 static int lock_home(const long *lock, const char *fn)
 {
@@ -218,15 +219,15 @@ static int lock_home(const long *lock, const char *fn)
     return stp_team_pe(team, (int)(((unsigned __int128)hash * (unsigned)team->n_pes) >> 64));
 }
 
-/* An atomic on half a lock's word of PE pe; fetches unless result is NULL. */
+/* Performs an atomic on half of the lock's word of PE pe. Fetches unless result is NULL. */
 static void lock_amo(enum stp_fabric_amo op, uint32_t *word, uint32_t operand, uint32_t compare,
                      uint32_t *result, int pe, const char *fn)
 {
     void *there = stp_ptr_inline(word, pe, STP_USE_ATOMIC);
 
     /*
-     * A PE that finds this PE in the queue writes to its word, after what this PE wrote there
-     * before. Pairs with the acquire of the atomic on that PE, or of its lock_mine().
+     * A PE that finds this PE in the queue must write to this PE's word after this PE's earlier
+     * writes. Pairs with the acquire of that PE's atomic, or of its lock_mine().
      */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (STP_LIKELY(there != NULL))
@@ -235,7 +236,7 @@ static void lock_amo(enum stp_fabric_amo op, uint32_t *word, uint32_t operand, u
         stp_amo_slow(&stp_ctx_coll, op, STP_U32, word, &operand, &compare, result, false, pe, fn);
 }
 
-/* This PE's own half; acquires. */
+/* Loads this PE's mine with acquire order. */
 static uint32_t lock_mine(const struct lock_word *word)
 {
     uint32_t mine;
@@ -247,8 +248,8 @@ static uint32_t lock_mine(const struct lock_word *word)
 }
 
 /*
- * Wait until a bit of mask is set in this PE's own half. before: who has to set it, -1: whoever
- * comes next.
+ * Waits until a bit of mask is set in this PE's mine, and returns mine. before is the PE that must
+ * set the bit, or -1 for the PE that comes next.
  */
 static uint32_t lock_wait(const struct lock_word *word, uint32_t mask, int before, const char *fn)
 {
@@ -265,7 +266,7 @@ static uint32_t lock_wait(const struct lock_word *word, uint32_t mask, int befor
 
 /* ---- the queue ----------------------------------------------------------------- */
 
-/* The tail as it was found: a PE's number or 0, or else the word was never cleared. */
+/* Fatal if the tail is neither a PE's number nor 0. The word was then never cleared. */
 static void lock_check_tail(const struct lock_word *word, uint32_t tail, const char *fn)
 {
     if (STP_UNLIKELY(tail > (uint32_t)stp_rt.n_pes))
@@ -287,8 +288,8 @@ static void lock_queue(struct lock_word *word, int home, const char *fn)
 }
 
 /*
- * Nobody writes this PE's half once the tail is free, or once both its parts have arrived; so it
- * is cleared then, for good before this PE can queue again.
+ * Passes the lock to the next PE or frees the tail. This PE's mine is cleared when no PE can write
+ * to it any more: when the tail is free, or when both the next PE's number and the grant have come.
  */
 static void lock_pass(struct lock_word *word, int home, const char *fn)
 {
@@ -328,7 +329,7 @@ int pshmem_test_lock(long *lock)
         return 0;
     }
     if (hold != NULL) hold_leave(hold);
-    stp_wait_after_failed_test(); /* a program may test in a loop */
+    stp_wait_after_failed_test(); /* because a program may test in a loop */
     return 1;
 }
 STP_PROFILED(shmem_test_lock);

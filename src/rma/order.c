@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fence and quiet. On the node, order is memory order; the fabric's half costs nothing when
- * a context has nothing outstanding there. pe_quiet waits for operations to the PEs it names;
- * copies of devices are done by this PE, so that it waits for all of those.
+ * Implements fence and quiet. On the node they need only memory order. The fabric's half costs
+ * nothing if a context has no operations outstanding there. pe_quiet waits for the fabric's
+ * operations to the named PEs, but for all device copies, because this PE performs these copies.
  */
 #include "rma.h"
 
 #include <stdlib.h>
 
-#define ORDER_FEW_PES 64 /* translated without memory of the heap */
+#define ORDER_FEW_PES 64 /* maximum number of PEs whose numbers are translated without malloc */
 
-/* Copies of devices may be under way. Another thread may be the first to use a shared context. */
+/* Returns whether device copies may be outstanding. Atomic, because threads share contexts. */
 static inline bool order_copies(const struct stp_ctx *ctx)
 {
     return __atomic_load_n(&ctx->copies, __ATOMIC_RELAXED);
@@ -18,12 +18,12 @@ static inline bool order_copies(const struct stp_ctx *ctx)
 
 void stp_fence(struct stp_ctx *ctx)
 {
-    /* Pairs with the acquire of whoever waits for what is stored after this. */
+    /* Pairs with the acquire of a PE that waits for a later store of this PE. */
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
-    /* queues know no order between kinds */
+    /* Flush, because queues of different kinds are not ordered among each other. */
     if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
     if (STP_LIKELY(ctx->fabric == NULL)) return;
-    /* what goes to a device may be overtaken by what goes to its host, and the fabric by the CPU */
+    /* Data for a device can be overtaken by data for its host, and fabric data by CPU stores. */
     if (STP_UNLIKELY(__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED) ||
                      __atomic_load_n(&ctx->near, __ATOMIC_RELAXED)))
         stp_rt.fabric.quiet(ctx->fabric);
@@ -31,15 +31,15 @@ void stp_fence(struct stp_ctx *ctx)
         stp_rt.fabric.fence(ctx->fabric);
 }
 
-/* Inlined, so that the report of a hang finds a frame of the public routine on the stack. */
+/* Inlined so that the report of a hang finds a frame of the public routine on the stack. */
 static inline __attribute__((always_inline)) void quiet(struct stp_ctx *ctx)
 {
     if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
     if (STP_UNLIKELY(ctx->fabric != NULL)) stp_rt.fabric.quiet(ctx->fabric);
     /*
-     * A load after quiet may not pass a store before it: of two PEs that store, pass quiet and
-     * load, one sees the other. Pairs with the same fence of that PE, and with the acquire of
-     * waits.
+     * A load after quiet must not pass a store before quiet: if two PEs each store, call quiet and
+     * load, at least one sees the other's store. Pairs with the fence of the other PE's quiet, and
+     * with the acquire of waits.
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
@@ -76,9 +76,9 @@ STP_PROFILED(shmem_ctx_quiet);
 /* ---- of one space -------------------------------------------------------------------------- */
 
 /*
- * May the fabric have operations of the context on the space? Not where all members are on this
- * node and the CPU, copies and proxy threads do everything. Then a quiet need not wait for what
- * goes to other nodes.
+ * Returns whether the fabric may have operations of the context on the space. If all members are on
+ * this node, the CPU, device copies and proxy threads perform all operations, so that quiet of the
+ * space need not wait for operations on other nodes.
  */
 static bool order_on_fabric(const struct stp_ctx *ctx, const struct stp_space *space)
 {
@@ -127,14 +127,14 @@ STP_PROFILED(shmemx_ctx_space_fence);
 
 /* ---- of some PEs --------------------------------------------------------------------------- */
 
-/* The fabric's half: world numbers for the numbers of the context's team. */
+/* Completes the fabric's operations to the given PEs, which are numbers in the context's team. */
 static void order_fabric_pes(struct stp_ctx *ctx, const int *target_pes, size_t npes,
                              const char *fn)
 {
     int few[ORDER_FEW_PES];
     int *pes = npes <= ORDER_FEW_PES ? few : malloc(stp_bytes(npes, sizeof(*pes), fn));
 
-    if (pes == NULL) { /* a quiet of everything is one of the named PEs too */
+    if (pes == NULL) { /* a quiet of all PEs needs no memory and includes the named PEs */
         stp_rt.fabric.quiet(ctx->fabric);
         return;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics on words of this PE's own part that only this PE may change: of device memory and of
+ * Performs atomics on words of this PE's part that only this PE may change, in device memory and in
  * private pages. Design: docs/design/stage.md.
  */
 #include "stage_request_boxes.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 static struct {
-    pthread_mutex_t lock; /* one atomic at a time, and who does them */
+    pthread_mutex_t lock; /* guard of each atomic, and of the choice between GPU and copies */
 } words = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- by the device ------------------------------------------------------------------------ */
@@ -22,7 +22,7 @@ int stp_stage_amo_by_gpu_enable(int device)
 {
     int rc;
 
-    pthread_mutex_lock(&words.lock); /* what is under way was begun without kernels, and ends so */
+    pthread_mutex_lock(&words.lock); /* atomics in progress end before kernels may run */
     rc = stp_gpu_amo_acquire(device);
     pthread_mutex_unlock(&words.lock);
     return rc;
@@ -45,7 +45,7 @@ bool stp_stage_amo_by_gpu_enabled(const struct stp_space *space)
     return shared;
 }
 
-/* An operand of 4 or 8 bytes, NULL: 0. */
+/* Returns an operand of 4 or 8 bytes, or 0 for NULL. */
 static uint64_t words_value(const void *operand, size_t nbytes)
 {
     uint32_t small = 0;
@@ -55,7 +55,7 @@ static uint64_t words_value(const void *operand, size_t nbytes)
     return nbytes == sizeof(small) ? small : value;
 }
 
-/* False: kernels do not change the words, so this PE's threads do them. */
+/* Returns false if kernels do not change the words, so that this PE's threads do the atomic. */
 static bool words_by_device(struct stp_space *space, size_t offset, size_t nbytes,
                             enum stp_fabric_amo op, const void *operand, const void *compare,
                             void *result, const char *fn)
@@ -83,7 +83,7 @@ static bool words_by_device(struct stp_space *space, size_t offset, size_t nbyte
 
 /* ---- by this PE's threads ------------------------------------------------------------------ */
 
-/* SHMEM_CHECK=1: what was read is still there, before something else is written. */
+/* With SHMEM_CHECK=1, checks before the write that the word still has the value that was read. */
 static void words_check(struct stp_ctx *ctx, const struct stp_space *space, const char *word,
                         size_t nbytes, uint64_t before, const char *fn)
 {
@@ -119,7 +119,7 @@ void stp_stage_amo_here(struct stp_ctx *ctx, struct stp_space *space, size_t off
     size_t nbytes = stp_dtype_size(dtype);
     char *word = space->base + offset;
 
-    if (space->kind->device == NULL) { /* as the owner's own threads do, and what they wait for */
+    if (space->kind->device == NULL) { /* by CPU, atomic to the program's own accesses */
         /* Pairs with the acquire of a thread that waits for the word. */
         __atomic_thread_fence(__ATOMIC_RELEASE);
         stp_amo_apply(word, nbytes, op, operand, compare, result);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who is looked after while a PE waits: the launcher, the PEs of its node, and those that have come
- * to the end of the job while this one needs them. A launcher ends the job when a PE is killed;
- * these are the cases in which it does not, or is dead itself. Called by waits that have given
- * the core away for a while, so it costs a program at work nothing.
- * PEs on other hosts: transport/ofi/peer_failure.c. Design: docs/design/security.md.
+ * While a PE waits, checks the launcher, the PEs of the node, and PEs that have reached the end of
+ * the job although this PE still needs them. A launcher normally ends the job when a PE is killed;
+ * these checks cover a launcher that does not do so, or is dead. Only waits that have yielded for a
+ * while make these checks, so that a busy program pays nothing. transport/ofi/peer_failure.c checks
+ * PEs on other hosts. Design: docs/design/security.md.
  */
 #include "rma.h"
 
@@ -19,25 +19,26 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_NS 500000000ull  /* between two looks */
-#define LOOKS_A_ROUND 2       /* in so many all PEs of the node were looked at */
-#define TELL_NS 1000000000ull /* of waiting for the others until they are told; then doubled */
-#define GRACE_S 1             /* until the launcher has ended a process that was told */
+#define LOOK_NS 500000000ull  /* time between two checks */
+#define LOOKS_A_ROUND 2       /* number of checks that cover all PEs of the node */
+#define TELL_NS 1000000000ull /* time until a closing PE's first notice; doubles for each notice */
+#define GRACE_S 1             /* time for the launcher to end this process when the job ends */
 
+/* A PE that has reached the end of the job. */
 struct closer {
-    int pe; /* -1: nobody */
+    int pe; /* number of the PE, or -1 for no PE */
     enum stp_pe_exit how;
 };
 
 static struct {
     bool on;
     pid_t parent;
-    pthread_mutex_t lock; /* guards the rest */
+    pthread_mutex_t lock; /* guard of the following fields */
     uint64_t looked_ns;
-    int next;                        /* place of the PE to look at next */
-    struct stp_notice received;      /* CLOSING, of a PE elsewhere; pe -1: none */
-    struct stp_notice mine;          /* CLOSING, of this PE; pe -1: it is not */
-    uint64_t tell_ns, tell_every_ns; /* when to tell it next */
+    int next;                        /* local index of the next PE to check */
+    struct stp_notice received;      /* CLOSING notice from another node; pe is -1 if none came */
+    struct stp_notice mine;          /* CLOSING notice of this PE; pe is -1 if there is none */
+    uint64_t tell_ns, tell_every_ns; /* time and interval of the next notice of this PE */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .received.pe = -1, .mine.pe = -1};
 
 /* ---- processes of the node ------------------------------------------------------- */
@@ -61,7 +62,7 @@ int stp_alive_memfd_create(struct stp_alive_fd *witness)
     return 0;
 }
 
-/* A process that ended and was not yet collected by its parent has ended too. */
+/* Returns whether a process has ended; a zombie counts as ended. */
 static bool process_ended(pid_t pid)
 {
     struct pollfd poll_fd = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
@@ -74,8 +75,8 @@ static bool process_ended(pid_t pid)
 }
 
 /*
- * Does the PE no longer run its program? The process number alone does not tell: it may live on
- * in another program, or in another process.
+ * Returns whether the PE no longer runs its program. The PID alone is not sufficient, because it
+ * may belong to another program of the same process, or to another process.
  */
 static bool program_ended(const struct stp_pe_info *pe_info)
 {
@@ -95,7 +96,7 @@ static int peers_per_round(int n_local)
     return (n_local + LOOKS_A_ROUND - 1) / LOOKS_A_ROUND;
 }
 
-/* The next few PEs of the node. Returns the number of one that has ended, or -1. */
+/* Checks the next few PEs of the node. Returns the number of a PE that has ended, or -1. */
 static int find_ended_locked(void)
 {
     int n_local = stp_boot_n_local();
@@ -126,8 +127,9 @@ void stp_peer_require_local_alive(int pe)
 }
 
 /*
- * The connection alone does not tell: an MPI library in this process may have said goodbye on
- * it. Nor does the parent: a wrapper may have left.
+ * Returns whether the launcher has ended. A closed connection is not sufficient, because an MPI
+ * library in this process may have closed the connection. A new parent process is not sufficient,
+ * because a wrapper may have left.
  */
 static bool launcher_ended(void)
 {
@@ -136,7 +138,7 @@ static bool launcher_ended(void)
 
 /* ---- PEs at the end of the job ---------------------------------------------------- */
 
-/* Collectives over the world that this PE has begun; other threads may be in one. */
+/* Number of world syncs that this PE has started; another thread may be inside one. */
 static uint64_t world_syncs(void)
 {
     return __atomic_load_n(&stp_team_world->sync_epoch, __ATOMIC_RELAXED);
@@ -147,13 +149,13 @@ static uint64_t world_cells(void)
     return __atomic_load_n(&stp_team_world->sequence, __ATOMIC_RELAXED);
 }
 
-/* Has this PE begun some in which who closes after these takes no part? */
+/* Returns whether this PE has started world collectives beyond the counts of a closing PE. */
 static bool is_behind(uint64_t syncs, uint64_t cells)
 {
     return world_syncs() > syncs || world_cells() > cells;
 }
 
-/* A PE that this one waits for in vain. In finalize, all others are there. */
+/* Finds a PE for which this PE waits in vain. Finds none in finalize, as all PEs have arrived. */
 static struct closer find_closer_locked(void)
 {
     struct closer none = {.pe = -1};
@@ -183,8 +185,8 @@ _Noreturn static void fatal_closer(struct closer closer)
 }
 
 /*
- * Tell the PEs of other nodes that this one waits for them at the end. Not at once: they are
- * expected to come.
+ * Sends PEs of other nodes a notice that this PE waits for them at the end of the job. The first
+ * notice is delayed, because these PEs are expected to come soon.
  */
 static void tell_closing_locked(uint64_t now)
 {
@@ -195,7 +197,7 @@ static void tell_closing_locked(uint64_t now)
     stp_rt.fabric.tell(&watch.mine);
 }
 
-/* The smallest counts are kept: who waits behind any, waits behind these. */
+/* Keeps the smallest counts, because a PE that waits in vain is beyond these, too. */
 static void receive_closing(const struct stp_notice *notice)
 {
     struct stp_notice *received = &watch.received;
@@ -221,7 +223,7 @@ static struct closer find_closer(void)
     return closer;
 }
 
-/* A count of syncs and how a PE came to its end, as a word that is never 0. */
+/* Packs a count of syncs and the kind of exit into a word that is never 0. */
 static uint64_t closing_word(uint64_t syncs, enum stp_pe_exit how)
 {
     return syncs << 2 | (uint64_t)how;
@@ -247,7 +249,7 @@ void stp_peer_meet_at_job_end(enum stp_pe_exit how, stp_watch_meet_fn *meet)
     if (closer.pe >= 0) fatal_closer(closer);
     begin_closing(how, syncs, world_cells());
     other = meet(stp_team_world, closing_word(syncs, how), &word);
-    closer = find_closer(); /* all of this node are here, one for each other node has told */
+    closer = find_closer(); /* all PEs of this node have arrived; word is from other nodes */
     if (other >= 0 && word >> 2 < world_syncs())
         closer = (struct closer){.pe = other, .how = (enum stp_pe_exit)(word & 3)};
     if (closer.pe >= 0) fatal_closer(closer);
@@ -258,7 +260,7 @@ void stp_peer_meet_at_job_end(enum stp_pe_exit how, stp_watch_meet_fn *meet)
 
 /* ---- the end, told by another PE ---------------------------------------------------- */
 
-static int end_status; /* of this process, when its flush takes too long */
+static int end_status; /* exit status of this process if its flush takes too long */
 
 static void end_late(void)
 {
@@ -266,8 +268,8 @@ static void end_late(void)
 }
 
 /*
- * Whoever ended the job has said why. What this PE has printed is not lost, unless the launcher
- * comes first, which is given a second to do its part.
+ * Ends this process without a message, because the PE that ended the job has printed the reason.
+ * First flushes this PE's output and gives the launcher a second to end the process.
  */
 _Noreturn static void end_with(int status)
 {
@@ -287,7 +289,7 @@ void stp_peer_relay_closing_or_job_end(const struct stp_notice *notice)
     if (notice->kind == STP_NOTICE_CLOSING) {
         receive_closing(notice);
     } else if (notice->kind == STP_NOTICE_ENDED &&
-               /* Pairs with the same call of other threads: one of them reports. */
+               /* Pairs with this exchange in other threads, of which only one proceeds. */
                !__atomic_exchange_n(&ending, true, __ATOMIC_SEQ_CST)) {
         stp_debug("the job ends with status %d: pe %d has said so", notice->status, notice->pe);
         stp_boot_publish_job_ended(notice->status);
@@ -300,7 +302,7 @@ void stp_peer_tell_job_end(int status)
 {
     struct stp_notice notice = {.kind = STP_NOTICE_ENDED, .pe = stp_rt.pe};
 
-    if (status != 0 && (status & 0xff) == 0) status = 1; /* all that a shell can see */
+    if (status != 0 && (status & 0xff) == 0) status = 1; /* because a shell sees only 8 bits */
     status &= 0xff;
     notice.status = status;
     stp_boot_publish_job_ended(status);
@@ -350,6 +352,6 @@ void stp_peer_checks_disable(void)
 {
     /* Pairs with the load in stp_peer_check() that is made under the lock. */
     __atomic_store_n(&watch.on, false, __ATOMIC_SEQ_CST);
-    pthread_mutex_lock(&watch.lock); /* who is looking now has finished */
+    pthread_mutex_lock(&watch.lock); /* waits until a check in progress has finished */
     pthread_mutex_unlock(&watch.lock);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Looking after the other PEs: who has gone, who has come to the end, and telling them.
+ * Declares checks for PEs that have ended or have reached the end of the job, and notices to PEs.
  * Design: docs/design/security.md.
  */
 #ifndef STP_PEER_LIVENESS_AND_JOB_END_H
@@ -11,33 +11,33 @@
 struct stp_team;
 
 /*
- * Open what other PEs of the node know a PE by, unless its descriptor is open. 0 or -errno; without
- * it they know the process alone.
+ * Opens the witness file by which other PEs of the node recognize this PE, unless it is open.
+ * Returns 0 or -errno. Without a witness, the other PEs check only the process.
  */
 int stp_alive_memfd_create(struct stp_alive_fd *witness);
 
-/* From now on waits notice the end of the launcher, and of PEs of this node. */
+/* Makes waits notice from now on if the launcher or a PE of this node ends. */
 void stp_peer_checks_enable(void);
 
-/* Of struct stp_wait_hooks: looks after launcher and peers, unless it did so a moment ago. */
+/* Checks launcher and peers unless a check was made recently. A hook in struct stp_wait_hooks. */
 void stp_peer_check(void);
-/* Fatal if the PE is one of this node and has ended. For callers that cannot reach its memory. */
+/* Fatal if the PE is on this node and has ended. For callers that cannot reach its memory. */
 void stp_peer_require_local_alive(int pe);
-/* PEs may leave now. Every PE has to be here before one goes. */
+/* Ends the checks, because PEs may leave now. Called when every PE has reached this point. */
 void stp_peer_checks_disable(void);
 
-/* How all members of a team meet at the end: as stp_coll_job_end_find_least(). */
+/* Function by which all members of a team meet at the end: stp_coll_job_end_find_least(). */
 typedef int stp_watch_meet_fn(struct stp_team *team, uint64_t word, uint64_t *least);
 
 /*
- * This PE comes to the end, and meets the others there. Fatal, at some PE, when they have not all
- * made the same collectives over the world: those that wait for one more would wait for ever.
+ * Meets the other PEs at the end of the job. Fatal, at some PE, if not all PEs have made the same
+ * world collectives, because a PE that is inside one more collective would wait forever.
  */
 void stp_peer_meet_at_job_end(enum stp_pe_exit how, stp_watch_meet_fn *meet);
 
-/* Tell all PEs that the job ends with status. From anywhere, signal handlers too. */
+/* Notifies all PEs that the job ends with status. Signal handlers may call this function, too. */
 void stp_peer_tell_job_end(int status);
 void stp_peer_relay_closing_or_job_end(
-    const struct stp_notice *notice); /* as struct stp_core has it */
+    const struct stp_notice *notice); /* on_notice() of struct stp_core */
 
 #endif /* STP_PEER_LIVENESS_AND_JOB_END_H */

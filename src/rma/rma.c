@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Remote memory access behind the inline hit: globals and scattered peers by load and
- * store, device memory by copies of its kind, everything else through the fabric or the proxy
- * thread of the owner. With SHMEM_CHECK=1 every operation comes through here and is checked in
- * full.
+ * Performs remote memory access that the inlined path does not handle: on globals and scattered
+ * peers by load and store, on device memory by copies of its kind, and otherwise through the fabric
+ * or the proxy thread of the owner. With SHMEM_CHECK=1 every operation takes this path and is
+ * checked.
  *
- * A transfer is rows: one for put and get, one an element for the strided routines.
+ * A transfer consists of rows: one row for put and get, a row for each block of strided routines.
  */
 #include "rma.h"
 
@@ -17,9 +17,9 @@ static size_t rma_extent(const struct stp_strided_copy *rows, size_t pitch)
 }
 
 /*
- * Can the fabric itself read and write this buffer? Host memory always, device if registered. Rows
- * of private device memory are packed on their way: an operation each would be slower. held: to be
- * released when all is issued.
+ * Returns whether the fabric can access this buffer: host memory always, device memory if it is
+ * registered. Several rows of private device memory are packed instead, because one operation per
+ * row would be slower. The caller releases *held after it has issued all operations.
  */
 static bool rma_fabric_reaches(const struct stp_kind *kind, const void *buffer,
                                const struct stp_strided_copy *rows, int *held)
@@ -45,7 +45,7 @@ static void rma_copy_host(char *dest, const char *source, const struct stp_strid
         memcpy(dest, source, rows->width);
         return;
     }
-    switch (rows->width) { /* known sizes become single moves */
+    switch (rows->width) { /* copies of constant size become single moves */
     case 4:
         for (size_t i = 0; i < rows->n; i++)
             memcpy(dest + i * to, source + i * from, 4);
@@ -62,7 +62,7 @@ static void rma_copy_host(char *dest, const char *source, const struct stp_strid
 
 /* ---- the fabric ------------------------------------------------------------------ */
 
-/* The target so many bytes further on. */
+/* Returns the target nbytes after the given target. */
 static struct stp_target rma_behind(const struct stp_target *target, size_t nbytes)
 {
     struct stp_target behind = *target;
@@ -71,7 +71,7 @@ static struct stp_target rma_behind(const struct stp_target *target, size_t nbyt
     return behind;
 }
 
-/* Rows of a fragment that lie packed in a host buffer. */
+/* Puts the rows of a fragment, which are packed in a host buffer. */
 static void fabric_put_fragment(struct stp_ctx *ctx, const struct stp_target *target,
                                 const struct stp_fragment *fragment, size_t dest_pitch,
                                 const char *buffer)
@@ -85,7 +85,7 @@ static void fabric_put_fragment(struct stp_ctx *ctx, const struct stp_target *ta
     }
 }
 
-/* From device memory that the fabric does not reach: copy the next fragment while one is sent. */
+/* Puts from device memory that the fabric cannot read. Copies a fragment while another is sent. */
 static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                const struct stp_target *target, const char *source,
                                const struct stp_strided_copy *rows)
@@ -116,7 +116,7 @@ static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
     if (buffers[1] != NULL) stp_bounce_give(buffers[1]);
 }
 
-/* The other way: fetch the next fragment while one is copied to the device. */
+/* Gets to device memory that the fabric cannot write. Copies a fragment while another arrives. */
 static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                const struct stp_target *target, char *dest,
                                const struct stp_strided_copy *rows)
@@ -184,12 +184,12 @@ static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
         fabric->get(ctx->fabric, &row, dest + i * rows->dest_pitch, rows->width, true);
     }
     stp_device_mr_end_current(held);
-    if (end == STP_COPY_REMOTE) fabric->quiet(ctx->fabric); /* the data is here on return */
+    if (end == STP_COPY_REMOTE) fabric->quiet(ctx->fabric); /* the data must be here on return */
 }
 
 /*
- * Host memory mapped here, and a buffer of host memory: where device memory can be met that is all
- * that keeps such an operation off the inline path. NULL: something else.
+ * Returns the mapped address if addr and buffer are both host memory, or NULL otherwise. Such
+ * operations miss the inlined path only because buffers can be device memory.
  */
 static void *rma_plain(const void *addr, const void *buffer, int pe)
 {
@@ -198,7 +198,7 @@ static void *rma_plain(const void *addr, const void *buffer, int pe)
     return there != NULL && stp_device_of(buffer) == NULL ? there : NULL;
 }
 
-/* One that must not tear: the kernel copies bytes, as it likes. */
+/* Returns whether rows is one element, which must not tear; copies by the kernel can tear. */
 static bool rma_is_element(const struct stp_strided_copy *rows, const struct stp_target *target)
 {
     const char *addr = target->space->base + (target->offset - target->space->at);
@@ -380,7 +380,7 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
         else
             stp_rt.fabric.put(ctx->fabric, &target, value, nbytes, false);
         break;
-    case STP_PATH_CMA: /* it might tear */
+    case STP_PATH_CMA: /* by the owner, because a copy by the kernel can tear */
     case STP_PATH_STAGED:
         stp_stage_put(ctx, &target, value, &one);
         break;
@@ -390,8 +390,8 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
 /* ---- strided ---------------------------------------------------------------- */
 
 /*
- * nblocks blocks of bsize elements at strides dst and sst as rows: blocks that lie side by side on
- * both sides are one. Fatal when the bytes they span do not fit a size_t.
+ * Returns nblocks blocks of bsize elements at strides dst and sst as rows. Blocks that are adjacent
+ * on both sides become one row. Fatal if the bytes that the blocks span do not fit a size_t.
  */
 static struct stp_strided_copy rma_rows(ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks,
                                         size_t size, const char *fn)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a PE gets at the memory of others: where an object is, contexts, and what the chapters of
- * the standard on remote memory, atomics, signals, order, locks and waiting offer to the typed
- * bodies of src/api and to the collectives.
+ * Declares the access of a PE to the memory of other PEs: the location of objects, contexts, and
+ * remote memory access, atomics, signals, order, locks and waiting. The typed bodies of src/api and
+ * the collectives call these functions.
  */
 #ifndef STP_RMA_H
 #define STP_RMA_H
@@ -18,10 +18,13 @@
 
 struct stp_ctx;
 
-/* As stp_ptr_inline(), for the cases it leaves out: data segment, scattered local PEs. */
+/*
+ * As stp_ptr_inline(), for the cases that stp_ptr_inline() leaves out, for example the data segment
+ * and local PEs whose numbers are not contiguous.
+ */
 void *stp_ptr_slow(const void *addr, int pe);
 
-/* Where this PE maps PE pe's copy of the host symmetric object at addr, NULL when it does not. */
+/* Returns the address at which this PE maps PE pe's copy of a host symmetric object, or NULL. */
 static inline void *stp_ptr(const void *addr, int pe)
 {
     void *there = stp_ptr_inline(addr, pe, STP_USE_ACCESS);
@@ -29,97 +32,100 @@ static inline void *stp_ptr(const void *addr, int pe)
     return STP_LIKELY(there != NULL) ? there : stp_ptr_slow(addr, pe);
 }
 
-/* Are there spaces whose own part lies outside the window? */
+/* Returns whether this PE's part of any space is outside the window. */
 static inline bool stp_any_outside(void)
 {
     return __atomic_load_n(&stp_own_file_n, __ATOMIC_RELAXED) != 0 ||
            __atomic_load_n(&stp_private_n, __ATOMIC_RELAXED) != 0;
 }
 
-/* Fatal, as stp_symmetric(), when nbytes at addr, in such a space, reach beyond its end. */
+/* Fatal like stp_symmetric() if addr is outside the window and nbytes reach beyond its space. */
 void stp_check_end(const void *addr, size_t nbytes, const char *fn, const char *argument);
 
 /*
- * Where nbytes of the symmetric object at addr are, and which way leads there, for an operation of
- * context ctx on PE pe. Fatal as stp_symmetric(), and when no way leads there; by load and store in
- * the window the end of a space is looked at with SHMEM_CHECK=1 alone. With it, too,
- * a context bound to a space is used with addresses of that one alone.
+ * Returns the target of an operation of ctx on nbytes of the symmetric object at addr on PE pe,
+ * with the path to this target. Fatal like stp_symmetric(), and if there is no path. For loads and
+ * stores in the window the end of the space is checked only with SHMEM_CHECK=1, which also checks
+ * that addr is in the space to which ctx is bound.
  */
 struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
                              enum stp_use use, const char *fn, const char *argument);
 
 /*
- * The space that has nbytes at the symmetric address addr on PE pe; its region and *offset name
- * them to the fabric (offset may be NULL). Fatal, naming fn and the argument, when addr is not
- * symmetric, they reach beyond the space, or pe has no part of it; with SHMEM_CHECK=1 also when
- * they are not in one live allocation.
+ * Returns the space that has nbytes at the symmetric address addr on PE pe. Sets *offset to their
+ * offset in the space's region; offset may be NULL. Fatal, with fn and argument in the message, if
+ * addr is not symmetric, if the bytes reach beyond the space, or if pe has no part of the space;
+ * with SHMEM_CHECK=1 also if the bytes are not in one live allocation.
  */
 struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t *offset,
                                 const char *fn, const char *argument);
 
-/* The data segment of pe cannot be reached, for the reason known here. */
+/* Ends the job because the data segment of pe cannot be reached, and prints the reason. */
 _Noreturn void stp_fatal_global_unreachable(const void *addr, int pe, const char *fn) STP_COLD;
 
 /* ---- contexts ----------------------------------------------------------- */
 
 struct stp_ctx {
-    int n_pes;  /* of its team: PE numbers on this context are below it */
-    bool world; /* PE numbers are world numbers */
+    int n_pes;  /* number of PEs in the team; valid PE numbers are less than n_pes */
+    bool world; /* whether PE numbers on this context are world numbers */
     bool live;
-    long options;       /* SHMEM_CTX_... */
-    bool in_session;    /* guarded by stp_rt.lock, as the next two */
-    long session;       /* SHMEM_CTX_SESSION_... */
-    size_t session_ops; /* operations expected, SIZE_MAX: nobody knows */
+    long options;       /* SHMEM_CTX_ options */
+    bool in_session;    /* whether a session is open; stp_rt.lock guards all session fields */
+    long session;       /* SHMEM_CTX_SESSION_ options of the session */
+    size_t session_ops; /* number of expected operations, or SIZE_MAX if unknown */
     struct stp_team *team;
-    struct stp_fabric_ctx *fabric; /* NULL when the job has no fabric */
-    bool copies;                   /* some queue below was used: quiet must look at them */
-    bool near;                     /* the fabric went to a PE of this node, where CPUs go too */
-    struct stp_queue *queues[STP_KINDS_MAX]; /* made on first use */
-    struct stp_space *space;                 /* the only one it is used on, or NULL */
-    struct stp_ctx *next;                    /* in the team's list, guarded by stp_rt.lock */
+    struct stp_fabric_ctx *fabric; /* NULL if the job has no fabric */
+    bool copies;                   /* whether a queue was used, so that quiet must flush */
+    bool near;                     /* whether the fabric was used for a PE of this node */
+    struct stp_queue *queues[STP_KINDS_MAX]; /* queues by kind, created on first use */
+    struct stp_space *space;                 /* space to which the context is bound, or NULL */
+    struct stp_ctx *next;                    /* link in the team's list, under stp_rt.lock */
     struct stp_ctx *prev;
 };
 
 extern struct stp_ctx stp_ctx_default;
-extern struct stp_ctx stp_ctx_coll;  /* the library's own: collectives never wait for user work */
-extern struct stp_ctx stp_ctx_small; /* their words, and small data with its word in one message */
-extern struct stp_ctx stp_ctx_stage; /* requests to proxy threads, and own words of device memory */
-extern struct stp_ctx stp_ctx_proxy; /* what this PE's proxy thread does */
+extern struct stp_ctx stp_ctx_coll;  /* context of collectives, which never wait for user work */
+extern struct stp_ctx stp_ctx_small; /* context of words of collectives, and of data with a word */
+extern struct stp_ctx stp_ctx_stage; /* context of proxy requests and of the library's own copies */
+extern struct stp_ctx stp_ctx_proxy; /* context of this PE's proxy thread */
 
-/* Of the thread for streams: open while that runs. 0, or nonzero. */
+/* Context of the stream thread, open while this thread runs. Opening returns 0, or nonzero. */
 extern struct stp_ctx stp_ctx_stream;
 int stp_ctx_open_for_stream_thread(void);
 void stp_ctx_close_stream(void);
 
-/* Open and close the contexts above; needs the world team and the fabric. */
+/*
+ * stp_ctx_init() opens the contexts above except stp_ctx_stream; it needs the world team and the
+ * fabric. The other functions complete and close these contexts, in this order.
+ */
 void stp_ctx_init(void);
 void stp_ctx_close_default(void);
 void stp_ctx_internal_quiet(void);
 void stp_ctx_close_internal_copy_queues(void);
 void stp_ctx_internal_fini(void);
 
-/* Destroy the shareable contexts of a team that is going away. */
+/* Destroys the contexts of a team that is about to be destroyed. */
 void stp_ctx_destroy_all(struct stp_team *team);
 
-/* The context behind a handle. Handles of predefined contexts are small constants. */
+/* Returns the context of a handle. Handles of predefined contexts are small constants. */
 static inline struct stp_ctx *stp_ctx_of(shmem_ctx_t ctx)
 {
     return ctx == SHMEM_CTX_DEFAULT ? &stp_ctx_default : (struct stp_ctx *)ctx;
 }
 
 /*
- * Before the fabric carries something to pe. It keeps order only with itself: what the CPU does to
- * a PE of this node behind a fence must wait for it.
+ * Called before the fabric carries an operation to pe. The fabric orders only its own operations,
+ * so a fence must complete them before this CPU writes to a PE of this node.
  */
 static inline void stp_ctx_by_fabric(struct stp_ctx *ctx, int pe)
 {
     if (STP_UNLIKELY(stp_local_of(pe) >= 0)) __atomic_store_n(&ctx->near, true, __ATOMIC_RELAXED);
 }
 
-/* The live context behind a handle that is not INVALID; fatal when it was destroyed. */
+/* Returns the context of a handle that is not SHMEM_CTX_INVALID. Fatal if it was destroyed. */
 struct stp_ctx *stp_ctx_check_live(shmem_ctx_t ctx, const char *fn);
 
-/* As stp_ctx_of(); fatal for SHMEM_CTX_INVALID. Two small handles share one branch. */
+/* As stp_ctx_of(), but fatal for SHMEM_CTX_INVALID. The two constants share one branch. */
 static inline __attribute__((always_inline)) struct stp_ctx *stp_ctx_check(shmem_ctx_t ctx,
                                                                            const char *fn)
 {
@@ -130,7 +136,7 @@ static inline __attribute__((always_inline)) struct stp_ctx *stp_ctx_check(shmem
 
 int stp_ctx_pe_slow(const struct stp_ctx *ctx, int pe);
 
-/* The world number of PE pe of the context's team; fatal when out of range. */
+/* Returns the world number of PE pe of the context's team. Fatal if pe is out of range. */
 static inline int stp_ctx_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 {
     if (STP_UNLIKELY((unsigned)pe >= (unsigned)ctx->n_pes)) stp_fatal_pe(fn, pe, ctx->n_pes);
@@ -142,7 +148,7 @@ static inline int stp_ctx_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn);
 /*
- * As stp_put(), to a target that has been located. nbytes is not 0, and the caller has called
+ * As stp_put(), to a target that stp_locate() returned. nbytes is not 0, and the caller has called
  * stp_kind_begin().
  */
 void stp_put_to(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
@@ -154,7 +160,7 @@ void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nb
 void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn);
 
-/* The size that most small transfers have takes no call. */
+/* Copies 8 bytes, the most frequent small size, without calling memcpy. */
 static inline __attribute__((always_inline)) void stp_move(void *dest, const void *source,
                                                            size_t nbytes)
 {
@@ -209,15 +215,15 @@ static inline void stp_get_nbi(struct stp_ctx *ctx, void *dest, const void *sour
 }
 
 /*
- * One element of 1, 2, 4, 8 or 16 bytes (p): does not tear up to 8. The typed body stores it
- * itself when stp_ptr_inline() hits; this is the other half.
+ * Stores one element of 1, 2, 4, 8 or 16 bytes, for shmem_p. An element of up to 8 bytes does not
+ * tear. The typed body calls this function if stp_ptr_inline() returns NULL.
  */
 void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t nbytes, int pe,
                     const char *fn);
 
 /*
- * nblocks blocks of bsize elements of size bytes; dst and sst: elements from the start of a block
- * to that of the next, fatal when they are less than bsize. Blocking.
+ * Copies nblocks blocks of bsize elements of size bytes; blocking. dst and sst are the distances
+ * between the starts of blocks in elements. Fatal if a distance is less than bsize.
  */
 void stp_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
               size_t bsize, size_t nblocks, size_t size, int pe, const char *fn);
@@ -227,35 +233,35 @@ void stp_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst
 /* ---- atomics (amo.c) ---------------------------------------------------- */
 
 /*
- * The half behind a miss of stp_ptr_inline(): globals of node-local PEs, and the fabric.
- * operand, compare: NULL where op takes none. result: NULL for what fetches nothing;
- * with nbi it is valid after quiet only.
+ * Performs an atomic for which stp_ptr_inline() returned NULL. operand and compare are NULL if op
+ * takes none. result is NULL for operations that fetch nothing; with nbi, *result is valid only
+ * after quiet.
  */
 void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dtype, void *dest,
                   const void *operand, const void *compare, void *result, bool nbi, int pe,
                   const char *fn);
 
-/* As stp_amo_slow(), on an aligned word that has been located with STP_USE_ATOMIC. */
+/* As stp_amo_slow(), on an aligned word that stp_locate() returned for STP_USE_ATOMIC. */
 void stp_amo_to(struct stp_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
                 enum stp_dtype dtype, const void *operand, const void *compare, void *result,
                 bool nbi);
 
-/* The same on memory that the CPU reaches: nbytes 4 or 8, NULL as above. */
+/* As stp_amo_slow(), by this CPU on a mapped word of nbytes, 4 or 8. */
 void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const void *operand,
                    const void *compare, void *result);
 
 /* ---- signals (signal.c) ------------------------------------------------- */
 
-/* sig_op: SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD; anything else is fatal. */
+/* Fatal if sig_op is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD. */
 void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                     uint64_t *sig_addr, uint64_t signal, int sig_op, bool nbi, int pe,
                     const char *fn);
 
 /*
- * Put, nbytes may be 0, and then a word of the library's own that only grows, by less than
- * STP_FABRIC_WORD_GROWS at a time, with the same operations. Source may be reused after quiet of
- * the context, which does not wait for the word: who owns it does. May be one message where a
- * signal would wait for its data.
+ * Puts nbytes, which may be 0, then updates a word of the library like a signal. The word only
+ * grows, by less than STP_FABRIC_WORD_GROWS at a time. source can be reused after quiet of the
+ * context. This quiet does not wait for the word, for which the PE that owns the word waits. Data
+ * and word can therefore be one message, where a signal would have to wait for its data.
  */
 void stp_put_notify(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                     uint64_t *word, uint64_t value, int sig_op, int pe, const char *fn);
@@ -267,27 +273,27 @@ void stp_quiet(struct stp_ctx *ctx);
 
 /* ---- locks (lock.c) ------------------------------------------------------- */
 
-/* Forget what this PE holds: behind the last barrier. */
+/* Frees the records of the locks that this PE holds. Called after the last barrier. */
 void stp_locks_forget(void);
 
 /* ---- waiting (wait_step.c) --------------------------------------------------- */
 
 /*
- * One step of a wait for something another PE or thread does: spin or yield, serve the fabric.
- * True: it has lasted, and stp_wait_publish_subject() is to be called. Behind the loop:
- * stp_wait_end().
+ * Performs one step of a wait for another PE or thread: spins or yields, and serves the fabric.
+ * Returns true if the wait has lasted and the caller should call stp_wait_publish_subject(). Such
+ * a caller also calls stp_wait_end() after its loop.
  */
 bool stp_wait_idle_once(struct stp_wait *wait);
 
 /*
- * After a test that failed: serve the fabric, and now and then let another PE run, since a
- * program may test in a loop.
+ * Serves the fabric after a test that failed. Sometimes also lets another PE run, because a program
+ * may test in a loop.
  */
 void stp_wait_after_failed_test(void);
 
 /*
- * Which outcomes of a comparison satisfy cmp: bit 0 less, bit 1 equal, bit 2 greater. Fatal when
- * cmp is no SHMEM_CMP_... Keeps the choice out of the loops that wait.
+ * Returns the outcomes of a comparison that satisfy cmp: bit 0 for less, bit 1 for equal, bit 2 for
+ * greater. Fatal if cmp is no SHMEM_CMP_ constant. Waits call this function before their loops.
  */
 static inline unsigned stp_cmp_outcomes(int cmp, const char *fn)
 {
@@ -301,7 +307,7 @@ static inline unsigned stp_cmp_outcomes(int cmp, const char *fn)
     return outcomes[cmp];
 }
 
-/* What adapters of peers wrote to device memory is visible: after a signal or a sync. */
+/* Makes peers' RDMA writes to device memory visible to this PE; called after a signal or sync. */
 void stp_flush_rdma_writes_to_device_slow(void);
 
 static inline void stp_remote_flush(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Signals: put with a notice that is never early, and the signal words by themselves.
+ * Implements put with signal and the signal routines. A signal never arrives before its data.
  */
 #include "rma.h"
 
@@ -16,7 +16,7 @@ static enum stp_fabric_amo signal_op(int sig_op, const char *fn)
               SHMEM_SIGNAL_SET, SHMEM_SIGNAL_ADD);
 }
 
-/* Release: whoever acquires the signal's value sees what was stored before it. */
+/* Updates the signal with release order, so that a PE that sees the signal sees earlier stores. */
 static void signal_store(uint64_t *there, uint64_t signal, enum stp_fabric_amo op)
 {
     /* Pairs with the acquire load of the PE that waits for or fetches the signal. */
@@ -26,7 +26,7 @@ static void signal_store(uint64_t *there, uint64_t signal, enum stp_fabric_amo o
         __atomic_fetch_add(there, signal, __ATOMIC_RELEASE);
 }
 
-/* pe is a number in the team of the context. */
+/* Updates a signal of PE pe, which is a number in the context's team. */
 static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal,
                         enum stp_fabric_amo op, int pe, const char *fn)
 {
@@ -40,9 +40,9 @@ static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal
 }
 
 /*
- * What copies the data can set a word of host memory behind it when its device reaches that: nobody
- * waits for the copy. A store of a device and an atomic of a CPU are atomic to each other. NULL:
- * the word is not pinned.
+ * Returns the device address of a pinned signal word, or NULL if the word is not pinned. With this
+ * address the queue sets the word after the copy, so that no thread waits for the copy. Stores of a
+ * device are atomic to atomics of CPUs.
  */
 static void *signal_of_device(const uint64_t *sig_addr, int pe)
 {
@@ -53,7 +53,7 @@ static void *signal_of_device(const uint64_t *sig_addr, int pe)
     return stp_pinned_device_ptr(space, stp_local_of(pe), offset);
 }
 
-/* Behind the hit of stp_put_signal(). The two halves may have to go different ways. */
+/* Puts with signal when stp_put_signal() misses. Data and signal may need different paths. */
 static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                             uint64_t *sig_addr, uint64_t signal, enum stp_fabric_amo op, bool nbi,
                             int pe, const char *fn)
@@ -69,8 +69,10 @@ static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source,
         stp_fatal(fn, "sig_addr %p is not aligned to 8 bytes", (void *)sig_addr);
     if (nbytes > 0) data = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
     word = stp_locate(ctx, sig_addr, sizeof(signal), pe, STP_USE_ATOMIC, fn, "sig_addr");
-    /* Only what all goes from host memory to host memory of another node is one operation of the
-     * fabric; else a quiet keeps the order. */
+    /*
+     * A put from host memory to host memory of another node is one operation of the fabric. For
+     * other puts a quiet keeps the order.
+     */
     if (stp_local_of(pe) < 0 && word.path == STP_PATH_FABRIC && !device &&
         (nbytes == 0 || data.space->host)) {
         stp_rt.fabric.put_signal(ctx->fabric, &data, source, nbytes, &word, signal, op, nbi);
@@ -148,21 +150,21 @@ void(pshmem_signal_add)(uint64_t *sig_addr, uint64_t signal, int pe)
 }
 STP_PROFILED(shmem_signal_add);
 
-/* SHMEM_CHECK=1: sig_addr is a symmetric word. */
+/* With SHMEM_CHECK=1, checks that sig_addr is a symmetric word. */
 static void signal_check(const uint64_t *sig_addr, const char *fn)
 {
     if (STP_UNLIKELY(stp_rt.check))
         (void)stp_symmetric(sig_addr, sizeof(*sig_addr), stp_rt.pe, NULL, fn, "sig_addr");
 }
 
-/* A signal word of this PE: pairs with the release of signal_store(). */
+/* Loads a signal word of this PE with acquire order. */
 static uint64_t signal_load(const uint64_t *sig_addr)
 {
     uint64_t value;
 
     /*
-     * Pairs with the release in signal_store(), or with that of the message that brought the
-     * signal.
+     * Pairs with the release in signal_store(), or with the release by which the library applied a
+     * message with the signal.
      */
     if (STP_LIKELY(!stp_win.devices)) return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
     stp_load_slow(&value, sig_addr, sizeof(value));
@@ -175,8 +177,8 @@ uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 
     signal_check(sig_addr, __func__);
     value = signal_load(sig_addr);
-    stp_remote_flush();           /* the caller may act upon it */
-    stp_wait_after_failed_test(); /* a program may poll with it */
+    stp_remote_flush();           /* because the caller may act on the value */
+    stp_wait_after_failed_test(); /* because a program may poll with this routine */
     return value;
 }
 STP_PROFILED(shmem_signal_fetch);
@@ -209,6 +211,6 @@ uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_valu
     }
     stp_wait_end(&wait);
     stp_remote_flush();
-    return value; /* the one that satisfied the test, not a second look */
+    return value; /* the value that satisfied the test, not a second load */
 }
 STP_PROFILED(shmem_signal_wait_until);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Staging, the origin's side: transfers to and from memory that only its owner can touch, cut
- * into fragments of which several are under way at once, and atomics on it. Design:
- * docs/design/stage.md.
+ * Implements the origin's side of staging: transfers to and from memory that only its owner can
+ * touch, and atomics on such memory. A transfer is cut into fragments, of which several are
+ * outstanding at once. Design: docs/design/stage.md.
  */
 #include "stage_request_boxes.h"
 
@@ -10,15 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STAGE_WINDOW 6 /* fragments of one transfer under way */
+#define STAGE_WINDOW 6 /* maximum number of outstanding fragments of one transfer */
 #define STAGE_FN "staged transfer"
 
 static struct {
     size_t chunk;
-    pthread_mutex_t lock;          /* guards which reply slots are in use */
-    unsigned used;                 /* replies, one bit each */
-    uint64_t turns[STAGE_REPLIES]; /* the last turn of each reply */
-    uint64_t *served;              /* by PE that was asked through the fabric: at least so many */
+    pthread_mutex_t lock;          /* guard of used, turns and the allocation of served */
+    unsigned used;                 /* one bit for each reply slot in use */
+    uint64_t turns[STAGE_REPLIES]; /* last turn of each reply slot */
+    uint64_t *served;              /* known number of requests that each remote PE has served */
 } stage = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the box ------------------------------------------------------------------------ */
@@ -60,27 +60,27 @@ char *stp_stage_reply_memory(unsigned reply)
 void stp_stage_ring(struct stage_mailbox *there)
 {
     /*
-     * Pairs with the fence of the proxy thread before it sleeps: it sees the word or we see it
-     * sleep.
+     * Pairs with the fence in proxy_sleep(): either the proxy thread sees the ready word, or this
+     * thread sees that the proxy thread sleeps.
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&there->sleeping, __ATOMIC_RELAXED) == 0) return;
-    /* Pairs with the load of rings in proxy_sleep(); the kernel compares the value. */
+    /* Pairs with the load of rings in proxy_sleep(), whose value the kernel compares. */
     __atomic_fetch_add(&there->rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&there->rings, 1);
 }
 
 /* ---- replies ---------------------------------------------------------------------------- */
 
-/* One request under way: its reply, what it is waiting for, and the buffer it left from. */
+/* One outstanding request. It is complete when its reply slot reaches turn. */
 struct flight {
     unsigned reply;
     uint64_t turn, ticket;
-    char *buffer; /* of a request that travels through the fabric, else NULL */
+    char *buffer; /* bounce buffer of a request through the fabric, or NULL */
     struct stp_fragment fragment;
 };
 
-/* A reply and, off the node, a buffer; false when all are in use. */
+/* Takes a reply slot and, if not mapped, a buffer. Returns false if no slot or buffer is free. */
 static bool flight_try(struct flight *flight, bool mapped)
 {
     bool got = false;
@@ -99,10 +99,10 @@ static bool flight_try(struct flight *flight, bool mapped)
     return got;
 }
 
-/* The pages of PEs that are never asked are never touched. */
+/* Returns the entry of a PE. Pages of the table are only touched for PEs that get requests. */
 static uint64_t *stage_served_of(int pe)
 {
-    /* Pairs with the release store below, by another thread. */
+    /* Pairs with the release store below in another thread. */
     uint64_t *served = __atomic_load_n(&stage.served, __ATOMIC_ACQUIRE);
 
     if (STP_LIKELY(served != NULL)) return &served[pe];
@@ -118,12 +118,12 @@ static uint64_t *stage_served_of(int pe)
     return &stage.served[pe];
 }
 
-/* Requests are served in order: an answer says that all before are. Threads may lose a step. */
+/* Records that pe has served n requests. A lost update of another thread does no harm. */
 static void stage_note_served(int pe, uint64_t n)
 {
     uint64_t *served = stage_served_of(pe);
 
-    /* Pairs with the release store below, by another thread. */
+    /* Pairs with the release store below in another thread. */
     if (__atomic_load_n(served, __ATOMIC_ACQUIRE) < n)
         /* Pairs with the acquire load in stage_served(). */
         __atomic_store_n(served, n, __ATOMIC_RELEASE);
@@ -134,7 +134,7 @@ static void flight_wait(const struct flight *flight, int pe)
     const uint64_t *done = &stp_stage_mailbox()->replies[flight->reply].done;
     struct stp_wait wait = {0};
 
-    /* Pairs with the release stores in proxy_answer() and proxy_amo(), by another PE. */
+    /* Pairs with the release stores in proxy_answer() and proxy_amo() of another PE. */
     while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < flight->turn)
         stp_wait_idle_once(&wait);
     if (flight->buffer != NULL) stage_note_served(pe, flight->ticket);
@@ -150,14 +150,14 @@ static void flight_end(const struct flight *flight)
 
 /* ---- posting --------------------------------------------------------------------------- */
 
-/* How many requests pe has served at least; exact where ticket may have no slot yet. */
+/* Returns a lower bound of the requests that pe has served; exact if ticket may have no slot. */
 static uint64_t stage_served(uint64_t ticket, int pe)
 {
     struct stage_mailbox *box = stp_stage_mailbox();
     const uint64_t *there = stp_ptr(&box->served, pe);
     uint64_t served;
 
-    /* Pairs with the release store of served in proxy_main(), by another PE. */
+    /* Pairs with the release store of served in proxy_main() of another PE. */
     if (there != NULL) return __atomic_load_n(there, __ATOMIC_ACQUIRE);
     /* Pairs with the release store in stage_note_served(). */
     served = __atomic_load_n(stage_served_of(pe), __ATOMIC_ACQUIRE);
@@ -167,7 +167,7 @@ static uint64_t stage_served(uint64_t ticket, int pe)
     return served;
 }
 
-/* A place in the owner's queue: waits until its slot is free. */
+/* Takes a ticket in the queue of the owner pe and waits until the ticket's slot is free. */
 static uint64_t stage_take_ticket(int pe)
 {
     struct stage_mailbox *box = stp_stage_mailbox();
@@ -185,7 +185,7 @@ static uint64_t stage_take_ticket(int pe)
     return ticket;
 }
 
-/* Where to write a request and its data: straight into the slot, or into what is sent there. */
+/* Returns the memory for a request and its data: the slot itself, or the buffer to be sent. */
 static char *stage_room(const struct flight *flight, uint64_t ticket, int pe)
 {
     return flight->buffer != NULL
@@ -205,7 +205,7 @@ static void stage_send(const struct flight *flight, uint64_t ticket, size_t nbyt
         stp_stage_ring(there);
         return;
     }
-    /* the buffer stays ours until the answer has come */
+    /* The buffer is not reused before the reply has arrived. */
     stp_put_signal(&stp_ctx_stage, stp_stage_slot_memory(slot), flight->buffer, nbytes,
                    &box->slots[slot].ready, ticket + 1, SHMEM_SIGNAL_SET, true, pe, STAGE_FN);
 }
@@ -216,12 +216,12 @@ struct transfer {
     struct stp_ctx *ctx;
     const struct stp_target *target;
     const struct stp_strided_copy *rows;
-    const struct stp_kind *kind; /* of the local buffer, NULL: host memory */
+    const struct stp_kind *kind; /* kind of the local buffer, or NULL for host memory */
     char *local;
     enum stage_op op;
 };
 
-/* Between the local buffer and packed host memory. */
+/* Copies rows between the local buffer and packed host memory. */
 static void transfer_copy(const struct transfer *t, char *dest, const char *source,
                           const struct stp_strided_copy *rows)
 {
@@ -292,7 +292,7 @@ static void transfer_run(const struct transfer *t)
             first = (first + 1) % STAGE_WINDOW;
             flying--;
         } else {
-            stp_wait_idle_once(&wait); /* other threads have all replies */
+            stp_wait_idle_once(&wait); /* because other threads use all reply slots */
         }
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Staging, the owner's side: a thread that serves requests for this PE's device memory in the
- * order of their tickets. It runs only in PEs that have a device space, or one of private
- * memory, with others, and sleeps while there is nothing to do. Design: docs/design/stage.md.
+ * Implements the owner's side of staging: a thread that serves requests for this PE's device memory
+ * in the order of their tickets. This thread runs only in PEs that share a device space, or a space
+ * of private memory, with other PEs. It sleeps while idle. Design: docs/design/stage.md.
  */
 #include "stage_request_boxes.h"
 
@@ -11,14 +11,14 @@
 #include <unistd.h>
 
 #define PROXY_FN "proxy thread"
-#define PROXY_LOOKS 50 /* with a yield between, before it goes to sleep */
+#define PROXY_LOOKS 50 /* polls, each with a yield, before the proxy thread sleeps */
 
 static struct {
-    pthread_mutex_t lock; /* start and stop */
+    pthread_mutex_t lock; /* guard of the start */
     pthread_t thread;
     bool running;
     bool stop;
-    bool left; /* the thread has seen stop */
+    bool left; /* whether the thread has seen stop */
 } proxy = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- serving -------------------------------------------------------------------------- */
@@ -33,7 +33,7 @@ static struct stp_space *proxy_space(const struct stage_request *request)
     return space;
 }
 
-/* Tell the origin that it is done, with nbytes for its reply when there are any. */
+/* Signals the origin that the request is done. Off the node, first puts nbytes into its reply. */
 static void proxy_answer(const struct stage_request *request, const char *data, size_t nbytes)
 {
     struct stage_reply *reply = &stp_stage_mailbox()->replies[request->reply];
@@ -56,7 +56,7 @@ static void proxy_put(const struct stage_request *request, const char *data)
     proxy_answer(request, NULL, 0);
 }
 
-/* On the node straight into the origin's reply, else by way of the request's own slot. */
+/* Copies directly into the origin's reply slot on the node, or else through the request's slot. */
 static void proxy_get(const struct stage_request *request, char *data)
 {
     struct stp_space *space = proxy_space(request);
@@ -122,10 +122,10 @@ static bool proxy_has_work(struct stage_mailbox *box)
 
 static void proxy_sleep(struct stage_mailbox *box)
 {
-    /* Pairs with the addition in stp_stage_ring(); the kernel compares the value. */
+    /* Pairs with the addition in stp_stage_ring(). The kernel compares the value. */
     uint32_t seen = __atomic_load_n(&box->rings, __ATOMIC_SEQ_CST);
 
-    /* Pairs with the fence of stp_stage_ring(). */
+    /* Pairs with the fence in stp_stage_ring(). */
     __atomic_store_n(&box->sleeping, 1, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     /*
@@ -148,7 +148,7 @@ static void *proxy_main(void *arg)
         if (proxy_has_work(box)) {
             uint64_t next = box->served;
             proxy_serve((unsigned)(next % STAGE_SLOTS));
-            /* Pairs with the acquire load in stage_served(): the slot has been read. */
+            /* Pairs with the acquire load in stage_served(). The slot can now be reused. */
             __atomic_store_n(&box->served, next + 1, __ATOMIC_RELEASE);
             idle = 0;
         } else if (idle++ < PROXY_LOOKS) {
@@ -172,7 +172,7 @@ void stp_stage_server_wake_if_asked(void)
     if (proxy_has_work(box)) stp_stage_ring(box);
 }
 
-/* What the proxy thread copies from and to: quick for devices while it serves. */
+/* Pins or unpins the slots, so that device copies are fast while the proxy thread runs. */
 static void proxy_pin(bool on)
 {
     size_t nbytes = stp_stage_slot_bytes() * (STAGE_SLOTS + STAGE_REPLIES);
@@ -190,13 +190,13 @@ void stp_stage_server_start(void)
 
     pthread_mutex_lock(&proxy.lock);
     if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) {
-        /* Pairs with nothing, as does the next store: the thread is started below. */
+        /* Both stores pair with nothing, because the thread is started after them. */
         __atomic_store_n(&proxy.stop, false, __ATOMIC_SEQ_CST);
         __atomic_store_n(&proxy.left, false, __ATOMIC_SEQ_CST);
         rc = stp_thread_start(&proxy.thread, "steppe-proxy", proxy_main);
         if (rc == 0) {
             proxy_pin(true);
-            /* Pairs with the loads in stp_stage_server_wake_if_asked(), _stop() and _abandon(). */
+            /* Pairs with the loads in the three other stp_stage_server_ functions. */
             __atomic_store_n(&proxy.running, true, __ATOMIC_SEQ_CST);
         }
     }
@@ -208,7 +208,7 @@ void stp_stage_server_stop(void)
 {
     struct stage_mailbox *box;
 
-    /* Pairs with the stores in stp_stage_server_start() and below. */
+    /* Pairs with the stores in stp_stage_server_start() and at the end of this function. */
     if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) return;
     box = stp_stage_mailbox();
     /* Pairs with the loads in proxy_main() and proxy_sleep(). */
@@ -228,9 +228,9 @@ bool stp_stage_server_try_stop_on_abort(void)
     /* Pairs with the loads in proxy_main() and proxy_sleep(). */
     __atomic_store_n(&proxy.stop, true, __ATOMIC_SEQ_CST);
     stp_stage_ring(stp_stage_mailbox());
-    /* Pairs with the store in proxy_main(), as does the load below. */
+    /* This load and the load below pair with the store in proxy_main(). */
     for (int ms = 0; ms < PROXY_HALT_MS && !__atomic_load_n(&proxy.left, __ATOMIC_SEQ_CST); ms++)
         usleep(1000);
-    /* else it waits for a peer that may be gone */
+    /* A proxy thread that has not ended waits for a peer that may be gone. */
     return __atomic_load_n(&proxy.left, __ATOMIC_SEQ_CST);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What every wait of the library does between two looks, and the messages of inline checks.
+ * Implements the step of a wait between two polls, and the step after a failed test of the program.
  */
 #include "rma.h"
 
-#define WAIT_PROGRESS_POLLS 20 /* what serving the fabric once costs, in turns of a wait */
-#define WAIT_MISSES_A_POLL 8   /* tests that fail, in the time of one turn */
+#define WAIT_PROGRESS_POLLS 20 /* cost of serving the fabric once, in polls of a wait */
+#define WAIT_MISSES_A_POLL 8   /* number of failed tests that take as long as one poll */
 
 bool stp_wait_idle_once(struct stp_wait *wait)
 {
@@ -16,7 +16,7 @@ bool stp_wait_idle_once(struct stp_wait *wait)
     stp_rt.fabric.progress();
     wait->polls += WAIT_PROGRESS_POLLS;
     stp_wait_step(wait);
-    /* Where cores suffice, a PE that serves others need not enter the kernel at each look. */
+    /* With enough cores, a PE that serves other PEs need not enter the kernel at each poll. */
     if (wait->polls >= stp_wait_spin) wait->polls = 0;
     return stp_wait_turn(wait);
 }
