@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a bare process to a PE that knows its node: launcher, node file and window. A one-node
- * job exchanges one key through the launcher; a job of several nodes three short ones a node,
- * of which one carries the PE infos (exchange.c). Design: docs/design/launch.md.
+ * Makes this process a PE: contacts the launcher, creates or opens the node's file, and opens the
+ * window. A one-node job exchanges one key through the launcher; in a larger job each node
+ * publishes three short keys, one of them with the PE infos (exchange.c). Design:
+ * docs/design/launch.md.
  */
 #include "boot_internal.h"
 
@@ -21,27 +22,27 @@
 #include <unistd.h>
 
 #define AREA_MAGIC 0x7374657070653032u
-#define SILENCE_S 5 /* how long a PE leaves it to another to say what is wrong */
+#define SILENCE_S 5 /* seconds in which only one PE prints a mismatch and ends the job */
 
 /*
- * What the leader of a node publishes first: how its PEs find its file, and what must agree before
- * PEs can exchange anything else. Whatever the version, it begins with magic and version.
+ * First data that a leader publishes: the place of its file, and the values that must agree before
+ * PEs can exchange anything else. Every version begins with magic and version.
  */
 struct boot_node_info {
     uint64_t magic;
     char version[STP_BOOT_VERSION_MAX];
-    uint32_t pe_info_bytes; /* versions under development differ in it */
-    uint32_t node;          /* SHMEM_NODE: it decides who publishes what */
+    uint32_t pe_info_bytes; /* size of struct stp_pe_info, which differs between builds */
+    uint32_t node;          /* value of SHMEM_NODE, which decides which PEs publish data */
     char host[STP_HOST_MAX];
-    uint64_t job_key, job_token; /* of PE 0, random */
+    uint64_t job_key, job_token; /* random numbers; the job uses those of PE 0 */
     uint64_t nonce;
-    uint64_t pids; /* PID namespace, in which pid means something */
+    uint64_t pids; /* number of the PID namespace in which pid is valid, or 0 if unknown */
     pid_t pid;
     int fd;
     struct stp_window_layout layout;
 };
 
-#ifndef STP_BOOT_VERSION /* a test makes a library of another version */
+#ifndef STP_BOOT_VERSION /* defined by a test that builds a library of another version */
 #define STP_BOOT_VERSION STP_VERSION
 #endif
 
@@ -80,10 +81,7 @@ void stp_boot_publish_job_ended(int status)
     int none = 0;
 
     if (stp_boot.area == NULL) return;
-    /*
-     * Pairs with the load in stp_boot_ended(), and with other PEs of the node: the first status
-     * stays.
-     */
+    /* Pairs with stp_boot_ended() and with this exchange in other PEs. The first status stays. */
     __atomic_compare_exchange_n(&stp_boot.area->ended, &none, (status & 0xff) + 1, false,
                                 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
@@ -191,7 +189,7 @@ _Noreturn void stp_boot_abort_mismatch(bool mine, const char *fmt, ...)
 
 /* ---- the node -------------------------------------------------------------- */
 
-/* Pages of waits are the last in the area. */
+/* The wait state pages are the last data in the area except for the trailer. */
 size_t stp_boot_wait_pages_offset(void)
 {
     size_t pe_infos = (size_t)stp_boot.n_local * sizeof(struct stp_pe_info);
@@ -247,7 +245,10 @@ static void boot_use_area(int fd)
     if (stp_boot.area == NULL) stp_fatal("shmem_init", "cannot share memory with this node's PEs");
 }
 
-/* PEs of the fullest node: windows must be equal, and they share the address space of a node. */
+/*
+ * Returns the number of PEs on the fullest node. Every leader sizes the windows for this number,
+ * because windows must be equal on all nodes, and the PEs of a node share one address space.
+ */
 static int boot_most_local(void)
 {
     int *n_local = calloc((size_t)stp_rt.n_nodes, sizeof(*n_local));
@@ -262,7 +263,7 @@ static int boot_most_local(void)
     return most;
 }
 
-/* 0: the system does not tell. */
+/* Returns the number of this process's PID namespace, or 0 if the system does not report it. */
 static uint64_t boot_pid_namespace(void)
 {
     struct stat st;
@@ -298,11 +299,11 @@ static int boot_lead_node(struct boot_node_info *node_info)
     stp_boot.area->nonce = node_info->nonce;
     stp_boot.area->n_local = stp_boot.n_local;
     stp_boot.area->missing = stp_kinds_without_driver();
-    stp_boot_write_trailer_for_oshrun(); /* again when the job has a name */
+    stp_boot_write_trailer_for_oshrun(); /* written again when job_key is known */
     return fd;
 }
 
-/* Attaching proves that the leader really is on this node: another host has another nonce. */
+/* Opens the leader's file. Its nonce proves that the leader is on this host. */
 static int boot_join_node(const struct boot_node_info *node_info)
 {
     char path[64];
@@ -332,7 +333,7 @@ static int boot_join_node(const struct boot_node_info *node_info)
     return fd;
 }
 
-/* Fatal unless this PE and the one whose node info it is can go on together. */
+/* Ends the job if this PE and PE pe, which published the node info, do not fit together. */
 static void boot_compare_node_info(int pe, const struct boot_node_info *node_info, size_t nbytes)
 {
     bool mine = stp_boot.host_rank == 0;
@@ -358,7 +359,7 @@ static void boot_compare_node_info(int pe, const struct boot_node_info *node_inf
             (int)sizeof(node_info->host), node_info->host);
 }
 
-/* The node info of PE pe, compared. */
+/* Reads the node info of PE pe and compares it with this PE. */
 static void boot_greet(int pe, struct boot_node_info *node_info)
 {
     unsigned char bytes[1024] __attribute__((aligned(8))) = {0};
@@ -374,15 +375,15 @@ void stp_boot_node_barrier(void)
     int generation = __atomic_load_n(&stp_boot.area->generation, __ATOMIC_RELAXED);
     struct stp_wait wait = {0};
 
-    /* Each arrival releases what its PE wrote, and the last one acquires all of it. */
+    /* Each arrival releases the writes of its PE, and the last arrival acquires all of them. */
     if (__atomic_fetch_add(&stp_boot.area->arrived, 1, __ATOMIC_ACQ_REL) == stp_boot.n_local - 1) {
         __atomic_store_n(&stp_boot.area->arrived, 0, __ATOMIC_RELAXED);
-        /* pairs with the acquire below: whatever was written before is visible after */
+        /* Pairs with the acquire load below: writes before the barrier are visible after it. */
         __atomic_store_n(&stp_boot.area->generation, generation + 1, __ATOMIC_RELEASE);
         stp_wake((uint32_t *)&stp_boot.area->generation, INT_MAX);
         return;
     }
-    /* Pairs with the release store above, by the PE that arrived last. */
+    /* Pairs with the release store above, in the PE that arrived last. */
     while (__atomic_load_n(&stp_boot.area->generation, __ATOMIC_ACQUIRE) == generation) {
         if (wait.polls < stp_wait_spin)
             stp_wait_step(&wait);
@@ -404,8 +405,8 @@ static void boot_find_host(void)
 }
 
 /*
- * Heaps take memory when they are touched, and may well be larger than what is used of them. But
- * past the limit of a control group nobody can say anything any more.
+ * Warns if the heaps exceed the memory limit of the control group. This is no error, because heaps
+ * take memory only when touched. But a PE that passes the limit dies without a message.
  */
 static void boot_warn_memory(void)
 {
@@ -430,7 +431,7 @@ void stp_boot_join_job_open_window(void)
     struct boot_node_info node_info;
     int fd = -1;
 
-    stp_log_level = quiet; /* of the launcher's interface, too */
+    stp_log_level = quiet; /* also limits the messages of the PMI client */
     if (stp_pmi_open(&info) != 0) stp_fatal("shmem_init", "no usable launcher");
     stp_rt.pe = info.rank;
     stp_rt.n_pes = info.size;
@@ -467,7 +468,7 @@ void stp_boot_join_job_open_window(void)
     stp_rt.job_token = stp_boot.area->job_token;
     if (stp_window_reserve(&stp_boot.layout, fd, stp_boot.local) != 0)
         stp_fatal("shmem_init", "cannot map symmetric memory");
-    /* the others have it open by now: the barrier above */
+    /* The other PEs of the node opened the file before the barrier above. */
     close(fd);
     if (!stp_rt.check && stp_boot.contiguous)
         stp_window_set_peers(stp_boot.first_pe, stp_boot.n_local);

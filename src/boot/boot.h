@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What PEs tell each other at start, and what a PE knows of the launch: its node, the others'
- * nodes, the fabric's addresses. Design: docs/design/launch.md.
+ * Exchanges data between the PEs at start, after which each PE knows the nodes of all PEs and their
+ * fabric addresses. Design: docs/design/launch.md.
  */
 #ifndef STP_BOOT_H
 #define STP_BOOT_H
@@ -13,124 +13,125 @@
 #include "transport/transport.h"
 
 #define STP_SETTINGS_VARIABLES (5 + 2 * STP_N_DEVICE_TYPES)
-#define STP_BOOT_BCAST_MAX 4096 /* bytes that PE 0 may tell all others */
-#define STP_PE_INFO_REGIONS 3   /* internal, data, heap: those that exist from the start */
+#define STP_BOOT_BCAST_MAX 4096 /* maximum size of the data that PE 0 sends to all PEs */
+#define STP_PE_INFO_REGIONS 3   /* number of regions at start: internal, data and heap */
 
 /* ---- boot (boot.c, exchange.c) -------------------------------------------- */
 
-/* What must be equal on all PEs of a job, so that a mismatch is named instead of suffered. */
+/* Values that must be equal on all PEs of a job. A mismatch ends the job with a message. */
 struct stp_settings {
-    uint64_t layout;  /* of the executable */
-    uint64_t globals; /* which ranges of its globals are symmetric */
+    uint64_t layout;  /* hash of the executable's layout */
+    uint64_t globals; /* hash of the ranges of globals that are symmetric */
     uint64_t window_bytes;
-    int64_t variables[STP_SETTINGS_VARIABLES]; /* of the environment: exchange.c has their names */
-    uint32_t n_globals;
-    uint32_t peer_table; /* of the fabric, as the next three */
+    int64_t variables[STP_SETTINGS_VARIABLES]; /* environment variables, named in exchange.c */
+    uint32_t n_globals;                        /* number of symmetric ranges of globals */
+    /* The next four fields are copies from struct stp_fabric. */
+    uint32_t peer_table;
     uint32_t dialect;
     uint32_t addr_len;
     char provider[32];
-    char program[48]; /* for the message only */
+    char program[48]; /* name of the program, for messages only */
 };
 
 /*
- * A PE that waits for all others to come to the end of the job: it will not take part in
- * collectives over the world behind these.
+ * State of a PE that waits for all others at the end of the job. The PE takes no part in world
+ * collectives after the counted ones.
  */
 struct stp_closing {
-    int how; /* enum stp_pe_exit; read and written atomically, behind the rest */
-    uint64_t syncs;
-    uint64_t cells;
+    int how;        /* enum stp_pe_exit, stored atomically after the other fields */
+    uint64_t syncs; /* number of world syncs that the PE has started */
+    uint64_t cells; /* number of other world collectives that the PE has started */
 };
 
 /*
- * A descriptor that a PE holds while it runs its program: closed by the kernel when the process
- * ends or turns to another program, and not shared with children in which it could outlive either.
+ * Descriptor that a PE holds open while it runs its program. The kernel closes it when the process
+ * ends or executes another program. Copies of it in child processes have no effect.
  */
 struct stp_alive_fd {
     int fd;
-    uint64_t device, inode; /* of its file, by which it is told from another of the same number */
+    uint64_t device, inode; /* identity of its file, because the number may be reused */
 };
 
-/* What one PE tells at start: how to reach it and what it is. All of it on its own node. */
+/* Data that a PE publishes at start. Only PEs of its node see all fields. */
 struct stp_pe_info {
-    int pe; /* as struct stp_process */
+    int pe; /* number of the PE; pe and pid are a struct stp_process, which oshrun reads */
     pid_t pid;
     struct stp_alive_fd witness;
-    struct stp_closing closing; /* later */
+    struct stp_closing closing; /* state at the end of the job; zero before */
     int segment_fd;
     uint64_t window_base;
     struct stp_settings settings;
     struct stp_fabric_region regions[STP_PE_INFO_REGIONS];
-    struct stp_part_export heap_share; /* how node peers reach the default space */
-    bool heap_registered;              /* and others through the fabric */
-    struct stp_cores cores;            /* that this PE may run on */
-    char no_heap[128];                 /* why this PE has no memory for it; empty: it has */
+    struct stp_part_export heap_share; /* data by which local PEs reach the default space */
+    bool heap_registered;              /* whether the default space is registered with the fabric */
+    struct stp_cores cores;            /* cores on which this PE may run */
+    char no_heap[128]; /* reason why this PE has no memory for the default space, or "" */
     unsigned char addr[STP_FABRIC_ADDR_MAX];
 };
 
-/* Ask the launcher who we are, find the PEs of this node, and open the window. Fatal on error. */
+/* Asks the launcher for PE numbers and nodes, and opens the window. An error is fatal. */
 void stp_boot_join_job_open_window(void);
 
 /*
- * Publish the PE info of this PE and learn all others'. The nbytes at bcast of PE 0 go to all
- * others as well, up to STP_BOOT_BCAST_MAX; what other PEs pass is ignored. Fatal on error. Once
+ * Publishes the PE info of this PE and reads those of the others. PE 0 also sends nbytes at bcast,
+ * up to STP_BOOT_BCAST_MAX, to all PEs. Other PEs' bcast is ignored. An error is fatal. Called once
  * per start.
  */
 void stp_boot_exchange(const struct stp_pe_info *mine, const void *bcast, size_t nbytes);
 
-/* What PE 0 passed as bcast, from exchange to detach. */
+/* Returns the bcast data of PE 0. Valid from stp_boot_exchange() to stp_boot_close_node_area(). */
 const void *stp_boot_bcast_data(size_t *nbytes);
 
-/* The PE info of a PE of this node, from exchange to detach. */
+/* Returns the PE info of a PE of this node, valid as long as stp_boot_bcast_data(). */
 const struct stp_pe_info *stp_boot_local_pe_info(int pe);
 
-/* The fabric's addresses of all PEs, addr_len bytes each; until detach. */
+/* Returns the addresses of all PEs, addr_len bytes each, valid as long as stp_boot_bcast_data(). */
 const void *stp_boot_addrs(void);
 
 /*
- * Until boot_done: all PEs' descriptors of one of the first regions, NULL where every PE uses its
- * own; and is the default space registered with the fabric on all of them?
+ * stp_boot_regions() returns all PEs' descriptors of an early region, NULL if the fabric needs no
+ * table. stp_boot_heap_registered() returns whether all PEs registered the default space.
  */
 const struct stp_fabric_region *stp_boot_regions(unsigned number);
 bool stp_boot_heap_registered(void);
-void stp_boot_free_region_tables(void); /* descriptors may go */
+void stp_boot_free_region_tables(void); /* Frees the tables of stp_boot_regions(). */
 
-/* Wait for all PEs of the node; usable from attach to detach. */
+/* Waits for all PEs of the node. Usable until stp_boot_close_node_area(). */
 void stp_boot_node_barrier(void);
 void stp_boot_close_node_area(void);
 
-/* Number of this node. */
+/* Returns the number of this node. */
 int stp_boot_node(void);
-/* PEs of this node. */
+/* Returns the number of PEs of this node. */
 int stp_boot_n_local(void);
 /*
- * Tell the node that the job ends with status, and ask whether somebody has; *status is set then.
- * Usable at any time.
+ * stp_boot_publish_job_ended() announces to the node that the job ends with status, at any time.
+ * stp_boot_ended() returns whether a PE has done so, and then sets *status.
  */
 void stp_boot_publish_job_ended(int status);
 bool stp_boot_ended(int *status);
 
-/* Tell the node that this PE is closing, after these collectives; from exchange to detach. */
+/* Announces to the node that this PE closes after these numbers of world collectives. */
 void stp_boot_set_closing(enum stp_pe_exit how, uint64_t syncs, uint64_t cells);
 
-/* The page of a PE of this node, by its local index; from attach to detach. */
+/* Returns the wait state page of the PE of this node with a local index. */
 struct stp_wait_state_page *stp_boot_wait_state_page(int local);
 
-/* When the node was told last who waits for what; 0: not yet. Whoever moves it on, tells. */
+/* Returns the time of the node's last hang report, which the reporting PE advances, or 0. */
 uint64_t *stp_boot_hang_reported(void);
 
-/* Place of a PE on this node, or -1 when it is elsewhere. */
+/* Returns the local index of a PE on this node, or -1 if the PE is on another node. */
 int stp_local_of(int pe);
-/* World number of the PE with a local index. */
+/* Returns the world number of the PE with a local index. */
 int stp_local_pe(int local);
-/* Node of any PE, 0 .. stp_rt.n_nodes - 1. */
+/* Returns the node of any PE, 0 to stp_rt.n_nodes - 1. */
 int stp_node_of(int pe);
-/* Its host, which has several nodes where SHMEM_NODE is off. */
+/* Returns the host of any PE. With SHMEM_NODE=off one host has several nodes. */
 int stp_host_of(int pe);
 
 /* ---- the fabric module (fabric_module.c) ------------------------------------------ */
 
-/* What the module calls back, as struct stp_core says. */
+/* Functions that the module calls; struct stp_core describes them. */
 struct stp_fabric_callbacks {
     void (*on_progress)(void);
     void (*on_notice)(const struct stp_notice *notice);
@@ -138,12 +139,13 @@ struct stp_fabric_callbacks {
     int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
 };
 
-/* Open the fabric module when the job spans nodes; fatal when it cannot be. */
+/* Opens the fabric module if the job has several nodes. An error is fatal. */
 void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks);
-void stp_fabric_set_host_cores(void); /* once they are counted; before its PEs are connected */
+/* Passes the number of cores of this host to the module, before the PEs connect. */
+void stp_fabric_set_host_cores(void);
 void stp_fabric_close(void);
 
-/* Tell the module whether threads may call at once: a later init may allow it. */
+/* Passes the thread level to the module, because a later init may raise the level. */
 void stp_fabric_set_threads(void);
 
 #endif /* STP_BOOT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the files of the start share: boot.c (launcher, node file), exchange.c (PE infos) and
- * ip_network_choice.c (which interface reaches the other hosts). Design: docs/design/launch.md.
+ * Declares the data and functions shared by boot.c (launcher, node file), exchange.c (PE infos) and
+ * ip_network_choice.c (choice of the interface to other hosts). Design: docs/design/launch.md.
  */
 #ifndef STP_BOOT_INTERNAL_H
 #define STP_BOOT_INTERNAL_H
@@ -12,67 +12,67 @@
 #define STP_BOOT_VERSION_MAX 32
 
 /*
- * At the start of the node's area; PE infos of the node's PEs follow, then, where there are several
- * nodes, the names of hosts and the world's addresses.
+ * Header of the node's area. The PE infos of the node's PEs follow, then, in a job of several
+ * nodes, the names of all hosts and the addresses and regions of all PEs.
  */
 struct stp_node_shm_header {
     uint64_t magic;
     uint64_t nonce;
     uint64_t job_key, job_token;
     int n_local;
-    int n_networks;    /* of this host, judged; 0 when the job has one host */
-    uint32_t addr_len; /* of the world's addresses */
-    uint32_t missing;  /* kinds of memory that the leader found no driver for */
-    bool ident_addr;   /* what the leader has learned of the job */
-    bool registered;
-    bool peer_table;
-    struct stp_cores cores; /* that the PEs of this host may run on */
-    int ended;              /* the job ends with this status, plus 1; 0: it goes on */
-    uint64_t hang_reported; /* stp_boot_hang_reported() */
-    uint32_t bcast_bytes;   /* stp_boot_bcast_data() */
+    int n_networks;         /* number of judged networks of this host; 0 in a job on one host */
+    uint32_t addr_len;      /* length of a fabric address */
+    uint32_t missing;       /* bits of the kinds for which the leader found no driver */
+    bool ident_addr;        /* whether the windows of all PEs have one address */
+    bool registered;        /* whether the default space is registered on all PEs */
+    bool peer_table;        /* whether the fabric needs region descriptors of all PEs */
+    struct stp_cores cores; /* cores on which the PEs of this host may run */
+    int ended;              /* status of the ended job plus 1, or 0 while the job runs */
+    uint64_t hang_reported; /* see stp_boot_hang_reported() */
+    uint32_t bcast_bytes;   /* size of the data in bcast */
     int arrived STP_ALIGNED_LINE;
     int generation STP_ALIGNED_LINE;
     struct stp_network networks[STP_NETWORKS_MAX] STP_ALIGNED_LINE;
     unsigned char bcast[STP_BOOT_BCAST_MAX] STP_ALIGNED_LINE;
-    struct stp_pe_info pes[] STP_ALIGNED_LINE; /* n_local, by local index */
+    struct stp_pe_info pes[] STP_ALIGNED_LINE; /* n_local entries, by local index */
 };
 
-/* Filled by stp_boot_join_job_open_window(). */
+/* State of the start, filled in by stp_boot_join_job_open_window(). */
 struct stp_boot {
     int n_local;
-    int local;      /* my index on the node; 0 leads it */
-    int node;       /* mine */
-    int first_pe;   /* the leader */
-    int n_hosts;    /* as the launcher sees it, whatever SHMEM_NODE says */
-    int host_rank;  /* likewise, the number of PEs of this host with a lower number */
+    int local;      /* local index of this PE; index 0 is the leader of the node */
+    int node;       /* number of this node */
+    int first_pe;   /* world number of the leader */
+    int n_hosts;    /* number of hosts that the launcher reports, with any SHMEM_NODE */
+    int host_rank;  /* number of PEs of this host with a lower number, with any SHMEM_NODE */
     int *local_pes; /* world numbers by local index */
     bool contiguous;
-    bool foreign_pids; /* PE 0, or the leader of this node, is in another PID namespace */
+    bool foreign_pids; /* whether PE 0 or the leader is in another PID namespace */
     struct stp_window_layout layout;
     struct stp_node_shm_header *area;
 };
 
 extern struct stp_boot stp_boot;
 
-/* Names of the hosts of all nodes, for whoever looks at the job from outside. */
+/* Returns the host name of a node in the area, from which oshrun reads it. */
 static inline char *stp_boot_host(int node)
 {
     return (char *)(stp_boot.area->pes + stp_boot.n_local) + (size_t)node * STP_HOST_MAX;
 }
 
-/* Returns the bytes of these names; 0 on one node. */
+/* Returns the size of the names of all hosts, or 0 in a job on one node. */
 static inline size_t stp_boot_hosts_bytes(void)
 {
     return stp_rt.n_nodes == 1 ? 0 : (size_t)stp_rt.n_nodes * STP_HOST_MAX;
 }
 
-/* Then n_pes addresses, at most so long each. */
+/* Returns the array of n_pes fabric addresses, which follows the host names. */
 static inline unsigned char *stp_boot_world(void)
 {
     return (unsigned char *)(stp_boot.area->pes + stp_boot.n_local) + stp_boot_hosts_bytes();
 }
 
-/* Then the regions of all PEs, one table a number, only where the fabric wants them. */
+/* Returns the table of all PEs' descriptors of a region, used only if the fabric needs tables. */
 static inline struct stp_fabric_region *stp_boot_world_regions(unsigned number)
 {
     unsigned char *at = stp_boot_world() + (size_t)stp_rt.n_pes * STP_FABRIC_ADDR_MAX;
@@ -80,7 +80,7 @@ static inline struct stp_fabric_region *stp_boot_world_regions(unsigned number)
     return (struct stp_fabric_region *)at + (size_t)stp_rt.n_pes * number;
 }
 
-/* Bytes of both; 0 on one node. */
+/* Returns the size of the space for addresses and region tables, or 0 in a job on one node. */
 static inline size_t stp_boot_world_bytes(void)
 {
     if (stp_rt.n_nodes == 1) return 0;
@@ -88,48 +88,46 @@ static inline size_t stp_boot_world_bytes(void)
            (STP_FABRIC_ADDR_MAX + STP_PE_INFO_REGIONS * sizeof(struct stp_fabric_region));
 }
 
-/* Where in the area the pages of waits begin. */
+/* Returns the offset of the wait state pages in the area. */
 size_t stp_boot_wait_pages_offset(void);
 
-/* The leader of a node says at the end of its file what the area has for others to read. */
+/*
+ * Writes the trailer of the node's file, which describes the layout of the area to oshrun. Only the
+ * leader of a node calls this function.
+ */
 void stp_boot_write_trailer_for_oshrun(void);
 
-/* Publish under what and the number of this PE. Fatal on error. */
+/* Publishes data through the launcher under what and this PE's number. An error is fatal. */
 void stp_boot_publish(const char *what, int pe, const void *data, size_t nbytes);
 
-/* What PE pe has published, after a fence. Returns its bytes. Fatal on error. */
+/* Reads data that PE pe published before a fence. Returns its size. An error is fatal. */
 size_t stp_boot_kvs_get(const char *what, int pe, void *data, size_t capacity);
 
-/* The launcher's fence; fatal on error. */
+/* Executes a fence of the launcher. An error is fatal. */
 void stp_boot_fence(void);
 
-/*
- * Between these two calls a fence that lasts reports that not all PEs have come
- * (init_stragglers.c).
- */
+/* A long fence between these calls reports that PEs are missing (init_stragglers.c). */
 void stp_init_stragglers_begin(void);
 void stp_init_stragglers_end(void);
 
 /*
- * The PEs of a job differ, and it ends. One of them should say so: the others pass mine false and
- * stay silent for some seconds, in which the job ends, unless nobody ends it.
+ * Ends the job because its PEs differ. One PE should print the message. The others pass mine =
+ * false, stay silent for some seconds, and print it only if the job has not ended.
  */
 _Noreturn void stp_boot_abort_mismatch(bool mine, const char *fmt, ...) STP_PRINTF(2, 3);
 
 /*
- * Lists the addresses by which other hosts may reach this one, as far as this host can tell: rank
- * and refused stay empty. Returns their number.
+ * Lists the addresses by which other hosts may reach this host, without data of the other hosts, so
+ * that rank and refused stay empty. Returns the number of addresses.
  */
 int stp_network_here(struct stp_network networks[STP_NETWORKS_MAX]);
 
-/*
- * The networks of this PE's host out; called before the first fence by the first PE of each host.
- */
+/* Publishes this host's networks. The first PE of each host calls this before the first fence. */
 void stp_network_publish_host(int pe);
 
 /*
- * Those of n_hosts hosts in, behind the fence, and the verdict on each network of this host into
- * networks; the leaders of nodes call it. Returns their number, 0 when all hosts are this one.
+ * Reads the networks of n_hosts hosts after the fence and writes a verdict on each network of this
+ * host. Only leaders call this. Returns the number of networks, 0 if all hosts are this host.
  */
 int stp_network_judge_published(int pe, int n_pes, int n_hosts,
                                 struct stp_network networks[STP_NETWORKS_MAX]);

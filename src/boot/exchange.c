@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The exchange of PE infos: on the node through its area, between nodes one blob a node through the
- * launcher. What must be equal is compared by the leaders, and what is not is named, once.
+ * Exchanges the PE infos, on a node through its area, between nodes as one blob per node through
+ * the launcher. Leaders compare the values that must be equal. One of them reports a mismatch.
  * Design: docs/design/launch.md.
  */
 #include "boot_internal.h"
@@ -18,25 +18,25 @@
 
 #define KIND_NAMES(NAME, name) "SHMEM_ENABLE_" #NAME, "SHMEM_" #NAME "_SYMMETRIC_SIZE",
 
-/* The names behind stp_settings.variables. The heap has two values: its size and its limit. */
+/* Names of the values in stp_settings.variables. The heap has two values: size and limit. */
 static const char *const exchange_variables[STP_SETTINGS_VARIABLES] = {
     "SHMEM_SYMMETRIC_SIZE", "SHMEM_SYMMETRIC_SIZE", "SHMEM_CHECK", "SHMEM_DEFAULT_SPACE",
     STP_KINDS(KIND_NAMES) "SHMEM_PIN_HEAP"};
 
-/* The PEs of the job by node, ascending; on leaders, while they exchange. */
+/* PEs of the job, sorted by node and number. Only leaders have this list, during the exchange. */
 static struct {
     int *pes;
-    int *start; /* of each node's in pes; one more at the end */
+    int *start; /* index in pes of each node's first PE; n_nodes + 1 entries */
 } exchange_world;
 
-/* What a leader tells of its node; addresses and descriptors follow in the blob. */
+/* Summary of a node that its leader publishes. Addresses and descriptors follow it in the blob. */
 struct exchange_node {
-    struct stp_settings settings; /* of the leader */
-    uint64_t window_base;         /* of all its PEs; 0 when they differ */
-    int odd_pe;                   /* one whose settings are not the leader's, or -1 */
-    int poor_pe;                  /* one without memory for the default space, or -1 */
-    int registered;               /* all have the default space registered */
-    struct stp_cores cores;       /* of all its PEs */
+    struct stp_settings settings; /* settings of the leader */
+    uint64_t window_base;         /* window address of all PEs of the node, or 0 if they differ */
+    int odd_pe;                   /* PE whose settings differ from the leader's, or -1 */
+    int poor_pe;                  /* PE without memory for the default space, or -1 */
+    int registered;               /* whether all PEs have registered the default space */
+    struct stp_cores cores;       /* cores of all PEs of the node */
     char host[STP_HOST_MAX];
 };
 
@@ -46,8 +46,8 @@ struct exchange_blob {
     unsigned char *data;
     size_t at;
     size_t end;
-    bool reads; /* the functions below fill objects from the blob, else the blob from objects */
-    bool bad;   /* it was too short */
+    bool reads; /* whether data moves from the blob to objects, else from objects to the blob */
+    bool bad;   /* whether the blob was too short */
 };
 
 static void blob_move(struct exchange_blob *blob, void *object, size_t nbytes)
@@ -75,13 +75,13 @@ static void blob_move_text(struct exchange_blob *blob, char *text, size_t size)
     text[len] = '\0';
 }
 
-/* Nodes are parts of a host where SHMEM_NODE is off: only then they have cores in common. */
+/* Returns whether nodes can share a host, and thus cores. They can if SHMEM_NODE is off. */
 static bool exchange_shares_host(void)
 {
     return stp_boot.n_hosts < stp_rt.n_nodes;
 }
 
-/* The numbers as they lie, texts without their unused ends. */
+/* Copies a summary: numbers as in memory, texts without their unused ends. */
 static void blob_move_node(struct exchange_blob *blob, struct exchange_node *node)
 {
     blob_move(blob, &node->settings, offsetof(struct stp_settings, provider));
@@ -95,7 +95,7 @@ static void blob_move_node(struct exchange_blob *blob, struct exchange_node *nod
     blob_move_text(blob, node->host, sizeof(node->host));
 }
 
-/* Addresses of a node differ in a few bytes, its ports: the first one, which bytes, and those. */
+/* Writes a mask of the bytes in which the node's addresses differ, one address, and these bytes. */
 static void blob_put_addrs(struct exchange_blob *blob, size_t addr_len)
 {
     struct stp_pe_info *pe_infos = stp_boot.area->pes;
@@ -112,7 +112,7 @@ static void blob_put_addrs(struct exchange_blob *blob, size_t addr_len)
             if (mask[k / 8] >> k % 8 & 1) blob_move(blob, &pe_infos[i].addr[k], 1);
 }
 
-/* Into the world, for the PEs of a node. */
+/* Reads the addresses of a node's PEs into the array of all addresses. */
 static void blob_get_addrs(struct exchange_blob *blob, size_t addr_len, int node)
 {
     unsigned char mask[ADDR_MASK] = {0}, addr[STP_FABRIC_ADDR_MAX];
@@ -147,7 +147,7 @@ static void blob_get_regions(struct exchange_blob *blob, int node)
     }
 }
 
-/* What PE 0 tells all others stands in the blob of its node alone. */
+/* Copies the bcast data of PE 0, which only the blob of its node contains. */
 static void blob_move_bcast(struct exchange_blob *blob, int leader)
 {
     struct stp_node_shm_header *area = stp_boot.area;
@@ -176,7 +176,7 @@ static void settings_fill(int64_t *value)
     *value = stp_env.pin_heap;
 }
 
-/* A value of the variable name, as the environment spells it. */
+/* Writes a value of the variable in the syntax of the environment. */
 static void format_value(const char *name, int64_t value, char *text, size_t len)
 {
     const struct stp_env_row *row = stp_env_table;
@@ -194,8 +194,8 @@ static void format_value(const char *name, int64_t value, char *text, size_t len
 #define VALUE_MAX 64
 
 /*
- * The first thing in which two PEs differ, NULL when nothing does; and its values, as text, or
- * empty ones when they mean nothing to people. Both live until the next call.
+ * Returns the first setting in which two PEs differ, or NULL if all are equal. Writes its two
+ * values as text, or empty strings if the values mean nothing to users.
  */
 static const char *settings_differ(const struct stp_settings *a, const struct stp_settings *b,
                                    char *of_a, char *of_b)
@@ -237,7 +237,7 @@ static const char *settings_differ(const struct stp_settings *a, const struct st
     return "executable";
 }
 
-/* Who complains: the leader of the node that is wrong. All others know, and wait for the end. */
+/* Ends the job if the settings differ. Only the leader of the wrong node prints the mismatch. */
 static void exchange_complain(bool mine, int pe, const char *host, const struct stp_settings *wrong,
                               int first_pe, const char *first_host,
                               const struct stp_settings *right)
@@ -253,7 +253,7 @@ static void exchange_complain(bool mine, int pe, const char *host, const struct 
                             first_pe, of_wrong, host, of_right, first_host);
 }
 
-/* Compare a node with that of PE 0. Returns only when all is well there. */
+/* Compares a node with that of PE 0. Returns only if both agree and have memory for the heap. */
 static void exchange_judge(int node, int leader, const struct exchange_node *that,
                            const struct exchange_node *first)
 {
@@ -274,7 +274,7 @@ static void exchange_judge(int node, int leader, const struct exchange_node *tha
 
 /* ---- the exchange ---------------------------------------------------------- */
 
-/* What this node looks like, from the PE infos of its PEs. */
+/* Summarizes this node from the PE infos of its PEs. */
 static void exchange_summarize_node(struct exchange_node *node)
 {
     const struct stp_pe_info *pe_infos = stp_boot.area->pes;
@@ -298,7 +298,7 @@ static void exchange_summarize_node(struct exchange_node *node)
     }
 }
 
-/* Bytes that the blob of the fullest node may have. */
+/* Returns the maximum size of the blob of the fullest node. */
 static size_t exchange_capacity(void)
 {
     size_t each = STP_FABRIC_ADDR_MAX + STP_PE_INFO_REGIONS * sizeof(struct stp_fabric_region);
@@ -321,8 +321,8 @@ static void exchange_publish(struct exchange_node *node, struct exchange_blob *b
 }
 
 /*
- * A node's blob into the world, after its leader's settings have passed. PE 0's comes first, and
- * is what this node must equal before it can read any further.
+ * Reads a node's blob into the area after checking its leader's settings. The blob of PE 0 comes
+ * first, because this node can read further only if it equals PE 0's node.
  */
 static void exchange_learn(int node, int leader, struct exchange_blob *blob,
                            const struct exchange_node *mine, struct exchange_node *first)
@@ -347,7 +347,7 @@ static void exchange_learn(int node, int leader, struct exchange_blob *blob,
     area->ident_addr = area->ident_addr && that.window_base == area->pes[0].window_base;
 }
 
-/* Sort the job's PEs by node, counting. */
+/* Sorts the job's PEs by node with a counting sort. */
 static void exchange_sort(void)
 {
     size_t n_nodes = (size_t)stp_rt.n_nodes;
@@ -362,7 +362,7 @@ static void exchange_sort(void)
     for (int pe = 0; pe < stp_rt.n_pes; pe++)
         pes[start[stp_node_of(pe) + 1]++] = pe;
     exchange_world.pes = pes;
-    exchange_world.start = start; /* each entry has moved on to where its node's began */
+    exchange_world.start = start; /* the loop has advanced start[node] to the node's first PE */
 }
 
 static int exchange_leader(int node)
@@ -377,7 +377,10 @@ static void exchange_forget(void)
     memset(&exchange_world, 0, sizeof(exchange_world));
 }
 
-/* Leaders only: this node out, everybody else in; that of PE 0 first, which all must equal. */
+/*
+ * Publishes this node and reads all others, first the node of PE 0, to which all nodes must be
+ * equal. Only leaders call this function.
+ */
 static void exchange_nodes(const struct exchange_node *mine)
 {
     size_t capacity = exchange_capacity();
@@ -423,7 +426,7 @@ static void exchange_lead(void)
     }
 }
 
-/* Cores that are there may not be used all the time, by the leave of a control group. */
+/* Sets host_cores to the number of allowed cores, or to the control group's quota if lower. */
 static void exchange_count_cores(void)
 {
     int cores = stp_cores_count(&stp_boot.area->cores);
@@ -487,7 +490,7 @@ bool stp_boot_heap_registered(void)
     return stp_boot.area->registered;
 }
 
-/* What lies between the addresses, which the fabric looks up when it needs them, and the pages. */
+/* Frees the region tables. The fabric still reads the addresses, which lie before the tables. */
 void stp_boot_free_region_tables(void)
 {
     size_t addrs = (size_t)stp_rt.n_pes * stp_boot.area->addr_len;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The library's side of the fabric: load the module, open it, close it.
- * Design: docs/design/fabric.md.
+ * Loads, opens and closes the fabric module, and passes settings of the library to it. Design:
+ * docs/design/fabric.md.
  */
 #include "boot_internal.h"
 
@@ -12,7 +12,7 @@
 
 static struct stp_core fabric_core;
 
-/* What the module may use of the library. */
+/* Sets the data and functions of the library that the module may use. */
 static void fabric_fill_core(const struct stp_fabric_callbacks *calls)
 {
     const struct stp_node_shm_header *area = stp_boot.area;
@@ -43,7 +43,7 @@ static void fabric_fill_core(const struct stp_fabric_callbacks *calls)
 
 /* ---- names of providers ------------------------------------------------------------ */
 
-/* The names that libfabric has had. It is not asked itself, because loading it takes 0.2 s. */
+/* Searches a list of all known providers, because libfabric itself takes 0.2 s to load. */
 static bool fabric_name_is_known(const char *name, size_t len)
 {
     static const char *const names[] = {
@@ -71,8 +71,8 @@ static bool fabric_list_is_known(const char *list)
 }
 
 /*
- * Warns of a name in SHMEM_OFI_PROVIDER that no provider has. PEs of one node need no provider, so
- * a misspelt name would otherwise show only on the day when the job has two nodes.
+ * Warns if SHMEM_OFI_PROVIDER has a name that no provider has. PEs of one node need no provider, so
+ * a misspelt name would otherwise show only when the job has two nodes.
  */
 static void fabric_doubt_provider(void)
 {
@@ -99,7 +99,7 @@ void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks)
     if (stp_rt.fabric.abi != STP_FABRIC_ABI)
         stp_fatal("shmem_init", "the fabric module is of another version of Steppe");
     stp_rt.has_fabric = true;
-    /* atomics of a NIC and of CPUs do not mix: then all go through the fabric */
+    /* If the provider's atomics do not mix with CPU atomics, all atomics go through the fabric. */
     stp_window_set_cpu_atomics(stp_rt.fabric.cpu_atomics);
     stp_info("fabric: provider %s on %s, atomics by %s", stp_rt.fabric.provider,
              stp_rt.fabric.domain, stp_rt.fabric.cpu_atomics ? "CPUs" : "the adapter");

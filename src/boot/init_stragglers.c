@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports that some PEs do not come to init while this one waits for them at the launcher's fence.
- * oshrun --status prints which PEs these are. Design: docs/design/hang.md.
+ * Reports that some PEs have not called init while this PE waits for them at the launcher's fence.
+ * oshrun --status prints the missing PEs. Design: docs/design/hang.md.
  */
 #include "boot_internal.h"
 
 #include "pmi/pmi.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define TELLERS 2 /* PEs of a host that report: the first one may be the one that does not come */
+#define TELLERS 2 /* number of PEs per host that report, because the first may be missing */
 
 static struct {
     uint64_t seen_ns, waited_ns;
-    uint64_t limit_ns; /* after which this PE reports */
+    uint64_t limit_ns; /* waiting time after which this PE reports */
     bool reported;
 } missing;
 
