@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lines of the source for the frames of PEs that have died. PEs write their frames also to a file
- * of memory that oshrun has open, which they reach by /proc; when the launcher has ended, addr2line
- * is asked. What the PEs print goes its own way. Design: docs/design/launch.md.
+ * Prints source lines for the frames of PEs that have died. PEs print their frames themselves, and
+ * also write them through /proc to a memory file that oshrun holds open. After the launcher has
+ * ended, oshrun passes these frames to addr2line. Design: docs/design/launch.md.
  */
 #include "oshrun_internal.h"
 
@@ -20,22 +20,22 @@
 #include <unistd.h>
 
 #define READ_MOST ((size_t)1 << 20)
-#define FRAMES_MOST 64                 /* of a PE; it has written fewer */
-#define GROUPS_MOST 8                  /* of PEs that have died in one place each */
-#define LIMIT_NS UINT64_C(10000000000) /* for all of it */
+#define FRAMES_MOST 64                 /* frames read per PE; a PE writes at most 32 */
+#define GROUPS_MOST 8                  /* number of groups that are printed */
+#define LIMIT_NS UINT64_C(10000000000) /* time limit for all calls of addr2line */
 #define LINE_MOST 1024
 
 struct frame {
     const char *file;
     unsigned long addr;
-    char *text; /* function and line, of several where some were inlined; NULL: not known */
+    char *text; /* function and line, several if calls were inlined; NULL if unknown */
 };
 
-/* PEs whose frames are the same. */
+/* PEs that have died with equal frames. */
 struct group {
     struct frame frames[FRAMES_MOST];
     int n;
-    int pe; /* the first */
+    int pe; /* lowest PE of the group */
     struct group *next;
     struct stp_pe_list pes;
 };
@@ -47,7 +47,7 @@ void launch_crash_frames_open(void)
     uint64_t random = 0;
     char name[40], value[96];
 
-    /* Its name is not to be guessed: on another host the same path may be another's file. */
+    /* The name is random, because on another host the same path may be another process's file. */
     if (getrandom(&random, sizeof(random), 0) != sizeof(random)) return;
     snprintf(name, sizeof(name), "steppe-frames-%016llx", (unsigned long long)random);
     frames_fd = memfd_create(name, MFD_CLOEXEC);
@@ -74,7 +74,7 @@ static struct group *group_of(struct group **groups, int pe)
     return group;
 }
 
-/* A group for each PE, ascending; text stays. */
+/* Returns a group for each PE, in ascending order. The groups point into text. */
 static struct group *read_groups(char *text)
 {
     struct group *groups = NULL;
@@ -105,7 +105,7 @@ static bool is_same_place(const struct group *a, const struct group *b)
     return true;
 }
 
-/* PEs that have died in one place become one group. */
+/* Joins the groups of PEs that have died in the same place. */
 static void join_groups(struct group *groups)
 {
     for (struct group *group = groups; group != NULL; group = group->next) {
@@ -132,7 +132,7 @@ static void join_groups(struct group *groups)
 static uint64_t frames_end_ns;
 static int frames_signals;
 
-/* Until something can be read; not if it takes too long, nor if somebody wants oshrun to end. */
+/* Waits for input. Returns false if the time limit is over or a signal asks oshrun to end. */
 static bool wait_for(int fd)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = POLLIN}, {.fd = frames_signals, .events = POLLIN}};
@@ -158,13 +158,13 @@ _Noreturn static void become_addr2line(const struct group *group, const char *fi
     dup2(null, STDIN_FILENO);
     dup2(to, STDOUT_FILENO);
     dup2(null, STDERR_FILENO);
-    unsetenv("DEBUGINFOD_URLS"); /* it would look for them in the network */
+    unsetenv("DEBUGINFOD_URLS"); /* keeps addr2line from searching the network */
     launch_restore_signals();
     execvp(argv[0], argv);
     _exit(127);
 }
 
-/* The next frame of that file that has no text. */
+/* Returns the next frame of this file, from index *at on, or NULL. */
 static struct frame *next_frame(struct group *group, const char *file, int *at)
 {
     for (; *at < group->n; ++*at)
@@ -172,7 +172,7 @@ static struct frame *next_frame(struct group *group, const char *file, int *at)
     return NULL;
 }
 
-/* A line for each address, and one more that begins so for each call that was inlined. */
+/* Reads the output: a line for each address, then "(inlined by)" lines for inlined calls. */
 static void take_lines(struct group *group, const char *file, FILE *in)
 {
     struct frame *frame = NULL;
@@ -195,7 +195,7 @@ static void take_lines(struct group *group, const char *file, FILE *in)
     }
 }
 
-/* Of those frames of a group that lie in that file. */
+/* Sets the text of a group's frames that are in this file. */
 static void resolve_file(struct group *group, const char *file)
 {
     int fds[2];
@@ -208,7 +208,7 @@ static void resolve_file(struct group *group, const char *file)
     close(fds[1]);
     in = fdopen(fds[0], "r");
     if (in != NULL) {
-        setvbuf(in, NULL, _IONBF, 0); /* poll() is to see what is left */
+        setvbuf(in, NULL, _IONBF, 0); /* unread input must stay visible to poll() */
         take_lines(group, file, in);
         fclose(in);
     }
@@ -258,7 +258,7 @@ static void say_group(const struct group *group)
 
         if (frame->text != NULL && strstr(frame->text, " at ??:") == NULL)
             fprintf(stderr, "oshrun:   #%d %s\n", i, frame->text);
-        else if (frame->text != NULL) /* a function without lines */
+        else if (frame->text != NULL) /* function without line numbers */
             fprintf(stderr, "oshrun:   #%d %.*s, %s\n", i,
                     (int)(strstr(frame->text, " at ??:") - frame->text), frame->text, frame->file);
         else

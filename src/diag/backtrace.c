@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The frames of a thread that a signal has hit, for the last lines of a process. The unwinder is
- * linked into the library (libgcc_eh), so that nothing is loaded and nothing allocated in the
- * handler, as backtrace() of libc does. Design: docs/design/launch.md.
+ * Prints the frames of a thread that a signal has hit, as the last lines of a process. The unwinder
+ * is linked into the library (libgcc_eh), because backtrace() of libc would load it and allocate
+ * memory in the signal handler. Design: docs/design/launch.md.
  */
 #include "backtrace_and_symbol_names.h"
 
@@ -18,19 +18,19 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#define FRAMES 32 /* the innermost, which is where the reason is */
+#define FRAMES 32 /* number of printed frames, the innermost ones */
 
-/* Where oshrun wants to have the frames too; empty: nowhere. */
+/* File to which frames are also written for oshrun. path is empty if oshrun has no such file. */
 static struct {
     int pe;
     char path[64];
-    char target[64]; /* of the link that path is, on the host that it is meant for */
+    char target[64]; /* target of the link path on the host of this oshrun */
 } copies;
 
-/* The object that an address lies in. */
+/* Loaded object that contains an address. */
 struct object {
     uintptr_t addr;
-    uintptr_t base; /* what its file's addresses are moved by */
+    uintptr_t base; /* difference between addresses in memory and in the file */
     const char *name;
     bool found;
 };
@@ -54,14 +54,14 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 struct walk {
-    uintptr_t hit; /* where the signal came; frames inside of it are those of the handler */
+    uintptr_t hit; /* address hit by the signal; inner frames are the handler's */
     bool seen;
     int n;
-    const char *program; /* the loader has no name for it */
-    int copy;            /* a descriptor, or -1 */
+    const char *program; /* path of the executable, which the loader reports without a name */
+    int copy;            /* descriptor of the file for oshrun, or -1 */
 };
 
-/* A path of another host leads to no such file. */
+/* Opens the file for oshrun. Returns -1 if the path, made on another host, leads elsewhere here. */
 static int copy_open(void)
 {
     char target[sizeof(copies.target)];
@@ -80,7 +80,7 @@ static void copy_write(const struct walk *walk, const char *name, unsigned long 
 
     if (walk->copy >= 0 && len > 0 && (size_t)len < sizeof(line) &&
         write(walk->copy, line, (size_t)len) < 0)
-        return; /* it was said anyway */
+        return; /* ignored, because the frame has been printed */
 }
 
 static void walk_say(struct walk *walk, uintptr_t addr)
@@ -107,12 +107,13 @@ static void walk_say(struct walk *walk, uintptr_t addr)
 static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg)
 {
     struct walk *walk = arg;
-    int before = 0; /* a frame that was interrupted, not one that has called */
+    int before = 0; /* 1 for an interrupted frame, 0 for a frame that made a call */
     uintptr_t at = _Unwind_GetIPInfo(context, &before);
 
     if (!walk->seen && at != walk->hit) return _URC_NO_REASON;
     walk->seen = true;
-    if (at == 0 && walk->n > 0) return _URC_END_OF_STACK; /* below main */
+    if (at == 0 && walk->n > 0)
+        return _URC_END_OF_STACK; /* address 0 ends the frames of main's callers */
     walk_say(walk, before ? at : at - 1);
     return walk->n < FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
@@ -134,13 +135,15 @@ void stp_backtrace_enable_oshrun_copy(int pe)
 
 void stp_backtrace(const void *hit, const void *caller)
 {
-    static char program[PATH_MAX]; /* one thread comes here; its stack may be small */
+    static char program[PATH_MAX]; /* static for small stacks; only one thread comes here */
     struct walk walk = {.hit = (uintptr_t)hit, .program = program, .copy = copy_open()};
     ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
     program[len > 0 ? len : 0] = '\0';
     _Unwind_Backtrace(walk_frame, &walk);
-    /* A call of what is no code has no frame that could be unwound, but left its return behind. */
+    /*
+     * A call to an address without code leaves no frame to unwind, but leaves its return address.
+     */
     if (walk.n <= 1 && caller != NULL) walk_say(&walk, (uintptr_t)caller - 1);
     if (walk.copy >= 0) close(walk.copy);
 }

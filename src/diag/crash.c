@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A PE that dies of a signal says which, where in symmetric memory the fault was, and where in the
- * program; then it dies of it, so that status and core are what they would be. Handlers that were
- * there at init come behind ours and say what they say, those that the program installs later are
- * in our place. Design: docs/design/launch.md.
+ * Prints the signal of which a PE dies, the place of the fault in symmetric memory and in the
+ * program, and lets the signal end the PE, so that status and core file do not change. A handler
+ * that existed before init runs after ours. A handler that the program installs later replaces
+ * ours. Design: docs/design/launch.md.
  */
 #include "crash.h"
 
@@ -21,11 +21,11 @@
 #include <unistd.h>
 
 #define CRASH_TEXT 768
-#define CRASH_STACK ((size_t)64 << 10) /* and what the processor's registers take */
-#define CRASH_SECONDS 5                /* that the last words may take, whatever they meet */
+#define CRASH_STACK ((size_t)64 << 10) /* size without the processor's registers */
+#define CRASH_SECONDS 5                /* time limit for the report */
 #define CRASH_NEAR ((uintptr_t)64 << 10)
 
-/* SIGSEGV and SIGBUS are explained also for the handlers that were there before. */
+/* SIGSEGV and SIGBUS are also explained before a handler that existed before init is called. */
 static const struct {
     int signo;
     const char *name;
@@ -41,9 +41,9 @@ static struct {
     struct sigaction before[N_SIGNALS];
     bool taken[N_SIGNALS];
     bool installed;
-    char *stack; /* the alternate one of the thread that came through init; NULL: has its own */
+    char *stack; /* alternate stack of the thread that called init, or NULL */
     size_t stack_bytes;
-    int dying_tid; /* the thread that says why, 0: none */
+    int dying_tid; /* thread that reports, or 0 */
 } crash;
 
 static size_t crash_index(int signo)
@@ -63,9 +63,9 @@ static bool crash_is_default(const struct sigaction *action)
 /* ---- what happened --------------------------------------------------------------------- */
 
 struct crash_place {
-    const void *code;   /* that was running */
-    const void *sp;     /* its stack, */
-    const void *caller; /* and what a call has just left there */
+    const void *code;   /* address of the interrupted instruction */
+    const void *sp;     /* stack pointer */
+    const void *caller; /* return address of a call to an address without code, or NULL */
 };
 
 static struct crash_place crash_place(const siginfo_t *info, const ucontext_t *at)
@@ -88,7 +88,7 @@ static struct crash_place crash_place(const siginfo_t *info, const ucontext_t *a
     return place;
 }
 
-/* The kernel reads the set before it refuses what is to be done with it. */
+/* Returns whether the address is mapped. The kernel reads the set before it refuses how = -1. */
 static bool crash_is_readable(uintptr_t at)
 {
     int error = errno;
@@ -100,9 +100,9 @@ static bool crash_is_readable(uintptr_t at)
 }
 
 /*
- * A stack without room: what was asked for is near the stack pointer, and either that points out of
- * the stack already, or all from the next page up to it is stack. Other memory may lie as near,
- * above a thread's stack or below its guard.
+ * Returns whether the stack is full. The fault is then near the stack pointer, and either the stack
+ * pointer is already outside the stack, or all memory from the page after the fault up to it is
+ * readable. Other memory may be as near, above a thread's stack or below its guard.
  */
 static bool crash_stack_full(const siginfo_t *info, const struct crash_place *place)
 {
@@ -130,7 +130,7 @@ static const char *crash_reason(const siginfo_t *info)
     }
 }
 
-/* Faults alone: where the address is, in words of the library if it knows any. */
+/* Explains a fault: describes the address, in terms of symmetric memory if it is there. */
 static void crash_explain(const siginfo_t *info, const ucontext_t *context,
                           const struct crash_place *place, char *text, size_t len)
 {
@@ -138,7 +138,7 @@ static void crash_explain(const siginfo_t *info, const ucontext_t *context,
 
     if (access && info->si_code == SI_KERNEL)
         snprintf(text, len, "access to an address that no process can have");
-    else if (access && crash_stack_full(info, place)) /* first: a look at the stack would trap */
+    else if (access && crash_stack_full(info, place)) /* first, because a stack access would trap */
         snprintf(text, len,
                  "access to %p, next to the stack pointer %p: the stack is full (see "
                  "ulimit -s, or the size of the thread's stack)",
@@ -154,14 +154,14 @@ static void crash_explain(const siginfo_t *info, const ucontext_t *context,
 /* ---- the handler ------------------------------------------------------------------------ */
 
 /*
- * True for the first thread that dies. A second one leaves it the time to speak; the first itself,
- * when its last words fail, just dies.
+ * Returns true for the first thread that dies. For another thread, first gives that thread time to
+ * report. Returns false at once if the report itself has a fault.
  */
 static bool crash_enter(void)
 {
     int tid = (int)syscall(SYS_gettid), first = 0;
 
-    /* Pairs with the same call of other threads: the first of them reports. */
+    /* Pairs with the same compare-and-swap in other threads. The first of them reports. */
     if (__atomic_compare_exchange_n(&crash.dying_tid, &first, tid, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST))
         return true;
@@ -169,7 +169,7 @@ static bool crash_enter(void)
     return false;
 }
 
-/* Whatever the last words meet, a lock of the loader or a full pipe, they end. */
+/* Limits the time of the report with SIGALRM, because a loader lock or a full pipe may block it. */
 static void crash_set_limit(void)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};
@@ -199,7 +199,7 @@ static void crash_say(size_t i, const siginfo_t *info, const ucontext_t *context
     alarm(0);
 }
 
-/* Handlers that were there: faults in symmetric memory are explained first. */
+/* Calls the handler that existed before init, after explaining a fault in symmetric memory. */
 static void crash_pass_on(size_t i, siginfo_t *info, void *context)
 {
     const struct sigaction *before = &crash.before[i];
@@ -214,7 +214,7 @@ static void crash_pass_on(size_t i, siginfo_t *info, void *context)
     else if (before->sa_handler != SIG_IGN)
         before->sa_handler(info->si_signo);
     else
-        sigaction(info->si_signo, before, NULL); /* of a fault that is ignored the kernel kills */
+        sigaction(info->si_signo, before, NULL); /* the kernel kills for an ignored fault */
 }
 
 static void crash_handler(int signo, siginfo_t *info, void *context)
@@ -226,14 +226,16 @@ static void crash_handler(int signo, siginfo_t *info, void *context)
         return;
     }
     if (crash_enter()) crash_say(i, info, context);
-    /* Back to the default: the faulting instruction runs again and ends the process. */
+    /*
+     * With the default action restored, the faulting instruction runs again and ends the process.
+     */
     sigaction(signo, &crash.before[i], NULL);
     if (info->si_code <= 0) raise(signo);
 }
 
 /* ---- taking and giving back ---------------------------------------------------------------- */
 
-/* For a stack that is full. Threads of the program have what they give themselves. */
+/* Gives this thread an alternate stack for reports of a full stack. Other threads get none. */
 static void crash_take_stack(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -267,7 +269,7 @@ static void crash_give_stack(void)
 
     crash.stack = NULL;
     if (memory == NULL || sigaltstack(NULL, &now) != 0) return;
-    /* another thread may have called shmem_finalize, or the program put its own there */
+    /* Finalize may run in another thread than init, or the program may have set its own stack. */
     if ((const char *)now.ss_sp <= memory || (const char *)now.ss_sp > memory + crash.stack_bytes)
         return;
     if (sigaltstack(&off, NULL) == 0) munmap((void *)(uintptr_t)memory, crash.stack_bytes);
@@ -290,7 +292,7 @@ void stp_crash_install(void)
     crash.installed = true;
 }
 
-/* Handlers that somebody put over ours stay. */
+/* Restores the former actions. A handler that replaced ours stays. */
 void stp_crash_remove(void)
 {
     for (size_t i = 0; i < N_SIGNALS && crash.installed; i++) {

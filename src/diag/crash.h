@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The last words of a PE that dies of a signal. Design: docs/design/launch.md.
+ * Reports the signal of which a PE dies, and the fault. Design: docs/design/launch.md.
  */
 #ifndef STP_CRASH_H
 #define STP_CRASH_H
 
 /*
- * Take the signals of faults and aborts whose disposition is the default; of SIGSEGV and SIGBUS
- * also those that have handlers, which are called behind ours. At the end of init.
+ * Installs handlers for faults and aborts whose action is the default, and for SIGSEGV and SIGBUS
+ * also if they have a handler, which is called after ours. Called at the end of init.
  */
 void stp_crash_install(void);
 void stp_crash_remove(void);

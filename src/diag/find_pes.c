@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The processes of this host and the memory of nodes: each PE has its node's memory file open,
- * which /proc leads to. Nothing is sent to a PE. Those that are still in shmem_init show nothing,
- * but have their witness open; the launcher's variables tell which PE a process is.
- * Design: docs/design/hang.md.
+ * Finds the processes of this host and the memory of nodes: each PE holds its node's memory file
+ * open, which oshrun opens through /proc. Nothing is sent to a PE. PEs that are still in shmem_init
+ * show no waits, but hold their witness file open, and the launcher's variables give the PE number
+ * of a process. Design: docs/design/hang.md.
  */
 #include "find_pes.h"
 
@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TEXT_MOST 65536 /* of an environment that is looked at */
+#define TEXT_MOST 65536 /* maximum size of an environment that is read */
 
 static void *array_grow(void *list, size_t n, size_t each)
 {
@@ -62,7 +62,7 @@ pid_t scan_parent(pid_t pid)
     return parent;
 }
 
-/* The value of the first of some variables that an environment has, as a number; -1: none. */
+/* Returns the value of the first of these variables that an environment has, or -1. */
 static int number_in(const char *text, size_t len, const char *const *names)
 {
     for (; *names != NULL; names++) {
@@ -99,7 +99,7 @@ struct process *scan_find_process(const struct proc_scan *look, pid_t pid)
 
 /* ---- nodes ---------------------------------------------------------------------------- */
 
-/* Returns true when the names of hosts, if the mark has any, are inside the area. */
+/* Returns true if the trailer has no host names, or if they are inside the area. */
 static bool has_hosts(const struct stp_node_file_trailer *mark)
 {
     return mark->hosts_at == 0 ||
@@ -108,7 +108,7 @@ static bool has_hosts(const struct stp_node_file_trailer *mark)
             (mark->area_bytes - mark->hosts_at) / STP_HOST_MAX >= (uint64_t)mark->n_nodes);
 }
 
-/* The area of a node's file, if it is one that we can read. */
+/* Maps the area of a node's file. Returns false if the file does not have our layout. */
 static bool node_map(struct node *node, int fd, off_t size)
 {
     struct stp_node_file_trailer *mark = &node->mark;
@@ -129,7 +129,7 @@ static bool node_map(struct node *node, int fd, off_t size)
     return node->area != MAP_FAILED;
 }
 
-/* False: it is no file that we know. */
+/* Adds the node of a file unless it is known. Returns false if the file has another layout. */
 static bool node_add(struct proc_scan *look, int folder, const char *name)
 {
     struct node node;
@@ -169,7 +169,7 @@ static bool look_at_files(struct proc_scan *look, struct process *process)
 
     snprintf(path, sizeof(path), "/proc/%d/fd", (int)process->pid);
     folder = opendir(path);
-    if (folder == NULL) return false; /* somebody else's */
+    if (folder == NULL) return false; /* process of another user */
     while ((entry = readdir(folder)) != NULL) {
         ssize_t len = readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The processes of this host, and the memory of nodes of jobs, as oshrun finds them (find_pes.c).
+ * Finds, for oshrun, the processes of this host and the memory of the nodes of jobs (find_pes.c).
  * Design: docs/design/hang.md.
  */
 #ifndef STP_FIND_PES_H
@@ -13,17 +13,17 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* A process of this host that may be one of PEs'. */
+/* Process of this host that may be a PE. */
 struct process {
-    pid_t pid, parent, proxy; /* proxy: the innermost that is no PE, above it */
-    int pe, n_pes;            /* as its launcher has told it, -1: it has not */
-    bool witness;             /* has begun shmem_init */
-    bool shown;               /* in the table of a node */
-    bool foreign;             /* its node's file is one of another version */
-    bool ours;                /* started by the oshrun that was asked for */
+    pid_t pid, parent, proxy; /* proxy: the nearest ancestor that is not a PE */
+    int pe, n_pes;            /* numbers from the launcher's variables, or -1 */
+    bool witness;             /* whether the process has begun shmem_init */
+    bool shown;               /* whether the process is in the table of a node */
+    bool foreign;             /* whether its node's file is of another version */
+    bool ours;                /* whether the selected oshrun started the process */
 };
 
-/* The memory of one node of a job. */
+/* Memory of one node of a job. */
 struct node {
     dev_t device;
     ino_t inode;
@@ -32,23 +32,23 @@ struct node {
 };
 
 struct proc_scan {
-    char of_job[64]; /* the job name of an oshrun, which its processes are marked by */
+    char of_job[64]; /* job name of the selected oshrun, found in its processes' environment */
     struct process *processes;
     size_t n_processes;
     struct node *nodes;
     size_t n_nodes;
 };
 
-/* Find all that may be looked at. of_job is set. */
+/* Finds all processes and nodes that this user may read. The caller has set of_job. */
 void scan_processes(struct proc_scan *look);
 
 struct process *scan_find_process(const struct proc_scan *look, pid_t pid);
-pid_t scan_parent(pid_t pid); /* 0: it is gone */
+pid_t scan_parent(pid_t pid); /* Returns the parent, or 0 if the process has ended. */
 
-/* A file of a process, as text. Returns its bytes, without the end of the text. */
+/* Reads a file of a process in /proc as text. Returns its length without the final NUL. */
 size_t scan_text(pid_t pid, const char *name, char *text, size_t len);
 
-/* The PE of a node with a local index. */
+/* Returns the PE of a node with a local index. */
 const struct stp_process *scan_find_pe(const struct node *node, int local);
 
 #endif /* STP_FIND_PES_H */

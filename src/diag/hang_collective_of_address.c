@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds out which collective of which team a wait for a word of an area belongs to, from the
- * address of the word alone: no collective says it in advance. Design: docs/design/hang.md.
+ * Finds the collective and the team of a wait for a word of a sync area, only from the address of
+ * the word, because collectives announce nothing in advance. Design: docs/design/hang.md.
  */
 #include "coll/coll_internal.h"
 #include "hang.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Writes which collective of the team waits for the word at this offset: "sync 12", "the end". */
+/* Writes the name of the team's collective that waits for the word at an offset: "sync 12". */
 static void what_text(const struct stp_team *team, size_t at, char *text, size_t len)
 {
     unsigned long long count = team->sync_epoch;
@@ -32,7 +32,7 @@ static void what_text(const struct stp_team *team, size_t at, char *text, size_t
         snprintf(text, len, "%s", what);
 }
 
-/* Writes who the members are: "the world", "the team of pes 0-6 by 2". */
+/* Writes a description of the members: "the world", "the team of pes 0-6 by 2". */
 static void team_text(const struct stp_team *team, char *text, size_t len)
 {
     const char *what = team->active_set ? "the active set" : "the team";
@@ -48,7 +48,7 @@ static void team_text(const struct stp_team *team, char *text, size_t len)
         snprintf(text, len, "%s of pes %d-%d", what, first, last);
 }
 
-/* The team of a word, and where in its area it is; NULL: it is not known. */
+/* Returns the team of a word and sets *at to its offset in the area; NULL if unknown. */
 static const struct stp_team *team_of(const uint64_t *word, size_t *at)
 {
     const struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
@@ -62,8 +62,8 @@ static const struct stp_team *team_of(const uint64_t *word, size_t *at)
 }
 
 /*
- * Returns the leader whose word a leader waits for, or -1 when it is not known. *round: in which
- * round; in round 0 not all PEs of that leader's node have come.
+ * Returns the leader whose word a leader waits for, or -1 if unknown, and sets *round to the round
+ * of the wait. In round 0, some PEs of the other leader's node have not come.
  */
 static int word_from(const struct stp_team *team, size_t at, size_t *round)
 {
@@ -84,7 +84,7 @@ static int word_from(const struct stp_team *team, size_t at, size_t *round)
 
 void stp_hang_note_coll(const uint64_t *word, struct stp_wait_state *note)
 {
-    static __thread const char *routine; /* the stack is walked once a wait */
+    static __thread const char *routine; /* found in the stack once per wait */
     char what[32] = "a collective", members[80] = "";
     size_t at, round;
     const struct stp_team *team = team_of(word, &at);

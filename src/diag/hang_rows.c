@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of waits, from what PEs show to their node: PEs that wait for the same thing share a
- * line, PEs that do not wait follow. Allocates no memory, because a thread that hangs may hold the
- * lock of the heap. Design: docs/design/hang.md.
+ * Builds and prints the table of waits from the rows of the PEs. PEs that wait for one object share
+ * a line; PEs that do not wait follow. Allocates no memory, because a thread that hangs may hold
+ * the heap's lock. Design: docs/design/hang.md.
  */
 #include "hang_rows.h"
 
@@ -10,21 +10,21 @@
 #include <string.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-#define READS 100 /* of a note that changes all the time */
+#define READS 100 /* attempts to read a note that keeps changing */
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
 static bool note_read(const struct stp_wait_state_page *page, int i, struct stp_wait_state *note)
 {
     for (int reads = 0; reads < READS; reads++) {
-        /* Pairs with the release store of an even version in note_write(), by another process. */
+        /* Pairs with the release store of an even version in note_write(), in another process. */
         uint32_t version = __atomic_load_n(&page->notes[i].version, __ATOMIC_ACQUIRE);
 
         /* Pairs with the release store in stp_wait_end_slow() and the exchange in note_take(). */
         if (__atomic_load_n(&page->notes[i].taken, __ATOMIC_ACQUIRE) == 0 || version == 0)
             return false;
         *note = page->notes[i].note;
-        /* Pairs with the release fence in note_write(): a note that changes has another version. */
+        /* Pairs with the release fence in note_write(). A changing note gets a new version. */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (version % 2 == 0 &&
             version == __atomic_load_n(&page->notes[i].version, __ATOMIC_RELAXED)) {
@@ -88,7 +88,7 @@ static bool is_here(const struct stp_hang_table *table, int pe)
     return false;
 }
 
-/* From one that waits for the lock to the next in front of it, until one that does not wait. */
+/* Follows the queue of the lock from PE to PE. Returns the first PE that does not wait for it. */
 static int lock_owner(const struct stp_hang_table *table, const struct stp_wait_state *note)
 {
     int pe = note->before;
@@ -117,7 +117,7 @@ static void say_missing(const struct stp_hang_table *table, const struct stp_wai
     if (list.len > 0) table->say("    have not come: %s", list.text);
 }
 
-/* The PEs of other nodes whose words those that wait so need first. */
+/* Prints the PEs of other nodes for whose words the PEs of this line wait first. */
 static void say_far(const struct stp_hang_table *table, size_t first)
 {
     const struct stp_wait_state *note = &table->rows[first].note;
@@ -164,7 +164,7 @@ static bool is_ended(const struct stp_wait_row *row)
     return row->state == '\0' || row->state == 'Z' || row->state == 'X';
 }
 
-/* What a PE does that shows no wait, or is not able to show more. */
+/* Returns the state of a PE that shows no wait or is stopped, or NULL for one that waits. */
 static const char *class_of(const struct stp_hang_table *table, const struct stp_wait_row *row)
 {
     if (stp_wait_row_is_stopped(row)) return "stopped";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * oshrun while a job runs: the launcher's parent. It does what a shell does for a command, so that
- * the launcher seems to be oshrun itself: signals, stops, the terminal, the way in which it ends.
- * The launcher is in a process group of its own, so that Ctrl-C comes here first.
+ * Runs as the launcher's parent while a job runs. This program handles the launcher's signals,
+ * stops, terminal and exit status as a shell does, so that the launcher seems to be oshrun itself.
+ * The launcher has a process group of its own, so that Ctrl-C reaches this program first.
  * Design: docs/design/launch.md.
  *
  * usage: job LAUNCHER [ARGUMENTS]
@@ -24,32 +24,32 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define TELL_NS UINT64_C(900000000) /* that the table may take before Ctrl-C is passed on */
+#define TELL_NS UINT64_C(900000000) /* time limit of the table before Ctrl-C is passed on */
 
 static struct {
-    sigset_t mask_before; /* what the launcher starts with */
+    sigset_t mask_before; /* signal mask with which the launcher starts */
     struct sigaction child_before;
-    int signals; /* a descriptor */
+    int signals; /* descriptor of the signalfd */
     pid_t launcher;
-    bool apart; /* it has a process group of its own */
-    bool lent;  /* which has the terminal now */
+    bool apart; /* whether the launcher has a process group of its own */
+    bool lent;  /* whether the launcher's group has the terminal now */
     bool ended;
     int status;
-    bool reported; /* the table was printed, or begun */
-    pid_t teller;  /* which prints it now; 0: nobody */
+    bool reported; /* whether the table was printed or begun */
+    pid_t teller;  /* child that prints the table now, or 0 */
     uint64_t tell_until_ns;
 } run = {.signals = -1};
 
 /* ---- signals ------------------------------------------------------------------------ */
 
-/* All that somebody may want the launcher to get, but for what cannot be caught and faults. */
+/* Routes all signals that can be caught, except faults, to a descriptor, to pass them on. */
 static void take_signals(void)
 {
     static const int others[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
     struct sigaction usual = {.sa_handler = SIG_DFL};
     sigset_t set;
 
-    sigaction(SIGCHLD, &usual, &run.child_before); /* ignored, it would hide the end */
+    sigaction(SIGCHLD, &usual, &run.child_before); /* an ignored SIGCHLD would hide the end */
     sigfillset(&set);
     for (size_t i = 0; i < STP_COUNT(others); i++)
         sigdelset(&set, others[i]);
@@ -81,7 +81,7 @@ static void pass_on(int signo, bool to_group)
     kill(run.apart && to_group ? -run.launcher : run.launcher, signo);
 }
 
-/* This process is stopped as the launcher was, until somebody continues it, who means both. */
+/* Stops this process as the launcher was stopped, until a signal continues both. */
 static void stop_as(int signo)
 {
     sigset_t set;
@@ -104,7 +104,7 @@ int launch_ms_until(uint64_t end_ns)
     return now < end_ns ? (int)((end_ns - now) / 1000000) : 0;
 }
 
-/* In a child, which may be given up. Of Slurm's tasks this process is not the ancestor. */
+/* Prints the table in a child, which is killed if it takes too long. */
 static void start_teller(void)
 {
     pid_t of = getpid();
@@ -125,7 +125,7 @@ static void interrupt(void)
     if (run.apart) pass_on(SIGINT, true);
 }
 
-/* The first one is passed on when all is said, another one at once. */
+/* Passes on the first Ctrl-C after the table was printed, and every later one at once. */
 static void take_interrupt(void)
 {
     if (!run.reported) {
@@ -151,8 +151,8 @@ static void lend_terminal(bool lend)
 }
 
 /*
- * The launcher, or a process of its group, has been stopped: by the terminal, which it may have,
- * or by somebody, and then oshrun is stopped too.
+ * Handles a stop of the launcher or its group. If the terminal stopped them, they get the terminal
+ * if oshrun has it. Otherwise oshrun stops too.
  */
 static void launcher_stopped(int signo)
 {
@@ -170,7 +170,7 @@ static void launcher_stopped(int signo)
 
 /* ---- the launcher ----------------------------------------------------------------------- */
 
-/* srun's tasks at a terminal of their own, and terminals on which a group behind may not write. */
+/* Returns true for srun --pty, and if background groups may not write to the terminal. */
 static bool needs_terminal(char *const *argv)
 {
     struct termios settings;
@@ -182,7 +182,7 @@ static bool needs_terminal(char *const *argv)
     return false;
 }
 
-/* In the child. When oshrun is killed, its launcher ends the job. */
+/* Executes the launcher in the child. If oshrun is killed, the launcher ends the job. */
 _Noreturn static void become_launcher(char **argv, pid_t parent)
 {
     if (run.apart) setpgid(0, 0);
@@ -208,7 +208,8 @@ static void start_launcher(char **argv)
     run.launcher = fork();
     if (run.launcher < 0) launch_fail("cannot start %s: %s", argv[0], strerror(errno));
     if (run.launcher == 0) become_launcher(argv, parent);
-    if (run.apart) setpgid(run.launcher, run.launcher); /* whoever of the two is first */
+    if (run.apart)
+        setpgid(run.launcher, run.launcher); /* also set by the child, as either may run first */
     launch_tty_relay_in_parent();
 }
 
@@ -233,7 +234,7 @@ static void look_after_children(void)
 static void take_signal(const struct signalfd_siginfo *info)
 {
     int signo = (int)info->ssi_signo;
-    bool all = info->ssi_code == SI_KERNEL; /* from the terminal, to all of its group */
+    bool all = info->ssi_code == SI_KERNEL; /* sent by the terminal to its whole group */
 
     switch (signo) {
     case SIGCHLD:
@@ -241,7 +242,7 @@ static void take_signal(const struct signalfd_siginfo *info)
         return;
     case SIGTTIN:
     case SIGTTOU:
-        return; /* meant for this process */
+        return; /* addressed to this process alone */
     case SIGCONT:
         pass_on(signo, true);
         return;
@@ -270,7 +271,7 @@ static void look_after_launcher(void)
     }
 }
 
-/* As the launcher has ended, without a core of our own. */
+/* Ends this process with the launcher's status or by its signal, but without a core file. */
 _Noreturn static void end_as_launcher(void)
 {
     int signo = WTERMSIG(run.status);
@@ -289,7 +290,7 @@ _Noreturn static void end_as_launcher(void)
     _exit(128 + signo);
 }
 
-/* The files of other users' processes are not told. */
+/* Returns whether this user may read the files of a process. */
 static bool may_look_at(pid_t pid)
 {
     char path[32];
@@ -298,7 +299,7 @@ static bool may_look_at(pid_t pid)
     return access(path, R_OK | X_OK) == 0 || errno != EACCES;
 }
 
-/* The table of one job, or of all on this host that may be looked at. */
+/* Prints the table of one job, or of all jobs on this host that this user may read. */
 static int print_status(const char *word)
 {
     long pid = word != NULL ? strtol(word, NULL, 10) : 0;

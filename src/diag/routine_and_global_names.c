@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names that the linker has left: of the public routine that a thread is in, and of the global of
- * the program that contains an address. Nothing is allocated. Design: docs/design/hang.md.
+ * Finds names that the linker has left: the public routine that a thread executes, and the global
+ * of the program that contains an address. Allocates no memory. Design: docs/design/hang.md.
  */
 #include "backtrace_and_symbol_names.h"
 
@@ -55,7 +55,7 @@ const char *stp_symbol_routine(void)
 
 /* ---- globals --------------------------------------------------------------------- */
 
-/* What the program was moved by when it was loaded. */
+/* Returns the distance by which the loader has moved the program, or 0. */
 static uintptr_t program_bias(void)
 {
     const ElfW(Phdr) *headers = (const void *)getauxval(AT_PHDR);
@@ -66,7 +66,7 @@ static uintptr_t program_bias(void)
     return 0;
 }
 
-/* The section of symbols, and that of their names. Files that change under us read short. */
+/* Finds the sections of symbols and of their names. A file that changes gives short reads. */
 static bool sections_find(int fd, ElfW(Shdr) * symbols, ElfW(Shdr) * names)
 {
     ElfW(Ehdr) header;

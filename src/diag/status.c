@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the PEs of a running job do, by what they show to their node, in words.
+ * Prints the activity of the PEs of running jobs, from the rows that the PEs show to their node.
  * Design: docs/design/hang.md.
  */
 #include "oshrun_internal.h"
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static struct {
-    pid_t of; /* 0: all jobs */
+    pid_t of; /* process whose jobs are printed, or 0 for all jobs */
     struct proc_scan found;
     FILE *out;
     int n_told;
@@ -32,7 +32,7 @@ static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
     fputc('\n', status.out);
 }
 
-/* Of all threads of a process: 'R' if one runs. */
+/* Returns the state of a process, which is 'R' if any of its threads runs. */
 static char process_state(pid_t pid)
 {
     char state = stp_process_state(pid), path[64];
@@ -57,7 +57,7 @@ static int by_pe(const void *a, const void *b)
     return (x->pe > y->pe) - (x->pe < y->pe);
 }
 
-/* Add the PEs of a node. Returns how many of them run; what they are is told by one of them. */
+/* Adds the PEs of a node. Returns the number that run; sets *first to their lowest process. */
 static int add_node(const struct node *node, struct stp_hang_table *table, pid_t *first)
 {
     const struct stp_wait_state_page *pages = (const void *)(node->area + node->mark.pages_at);
@@ -67,7 +67,7 @@ static int add_node(const struct node *node, struct stp_hang_table *table, pid_t
         struct stp_process of = *scan_find_pe(node, local);
         struct process *process = scan_find_process(&status.found, of.pid);
 
-        if (of.pid <= 0) continue; /* in shmem_init */
+        if (of.pid <= 0) continue; /* PE still in shmem_init */
         if (process != NULL) {
             process->shown = true;
             n_running++;
@@ -81,7 +81,7 @@ static int add_node(const struct node *node, struct stp_hang_table *table, pid_t
     return n_running;
 }
 
-/* Was it started by who was asked for? The parents of tasks of Slurm are not srun's children. */
+/* Returns whether pid has the selected job name (Slurm) or the selected process as ancestor. */
 static bool belongs(pid_t pid)
 {
     struct process *process = scan_find_process(&status.found, pid);
@@ -99,7 +99,7 @@ static const char *host_of(const struct node *node, int k)
     return node->area + node->mark.hosts_at + (size_t)k * STP_HOST_MAX;
 }
 
-/* Returns true when the name of a node's host is known and was not printed for a node before. */
+/* Returns true if the host name of node k is known, not ours, and not that of an earlier node. */
 static bool is_new_host(const struct node *node, int k)
 {
     const char *name = host_of(node, k);
@@ -111,7 +111,7 @@ static bool is_new_host(const struct node *node, int k)
     return true;
 }
 
-/* Prints one line for the PEs whose memory is not to be seen on this host. */
+/* Prints one line for the PEs on other hosts, whose memory is not accessible on this host. */
 static void say_elsewhere(const struct node *node, int n_elsewhere)
 {
     char names[1024] = "";
@@ -132,7 +132,7 @@ static void say_elsewhere(const struct node *node, int n_elsewhere)
 
 /* ---- jobs ----------------------------------------------------------------------------- */
 
-/* All nodes of this host that the job has, which are one unless SHMEM_NODE=off. */
+/* Prints a job from its nodes on this host. There is one such node unless SHMEM_NODE is off. */
 static void tell_job(const struct node *node)
 {
     struct stp_hang_table table = {.states = true, .say = say};
@@ -164,7 +164,7 @@ static bool is_first_node(size_t k)
     return true;
 }
 
-/* Of those that one proxy has started: has PE pe come? And a process that is it, or its wrapper. */
+/* Returns whether PE pe of a proxy has begun init. Sets *pid to the PE's process or its wrapper. */
 static bool has_come(pid_t proxy, int pe, pid_t *pid)
 {
     bool come = false;
@@ -215,7 +215,7 @@ static void tell_init(pid_t proxy, int n_pes)
     if (len > 0) say("    have not come: %s", late);
 }
 
-/* Jobs of which some PE is in shmem_init, and none in a table. */
+/* Prints the jobs that have a PE in shmem_init and no PE in a table. */
 static void tell_inits(void)
 {
     for (size_t i = 0; i < status.found.n_processes; i++) {

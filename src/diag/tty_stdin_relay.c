@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The terminal of a job: who has it, and what is typed, which is carried to the launcher.
- * Design: docs/design/launch.md.
+ * Handles the terminal of a job: finds and sets the group that has the terminal, and copies the
+ * input to the launcher. Design: docs/design/launch.md.
  */
 #include "oshrun_internal.h"
 
@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define FRONT_LOOK_MS 500 /* nobody tells a process that its group has the terminal again */
+#define FRONT_LOOK_MS 500 /* interval to poll whether our group has the terminal again */
 
 static struct {
-    int to; /* the pipe that the launcher reads; -1: none, or no longer */
+    int to; /* pipe that the launcher reads, or -1 */
     int from;
-    size_t at, end; /* of what was read and not yet written */
+    size_t at, end; /* range of text that was read and not yet written */
     char text[4096];
 } relay = {.to = -1, .from = -1};
 
@@ -33,7 +33,7 @@ void launch_fail(const char *fmt, ...)
     exit(2);
 }
 
-/* Numbers of processes are those of a host. */
+/* The name contains the host, because process numbers are unique only on one host. */
 void launch_job_name(pid_t oshrun, char *text, size_t len)
 {
     char host[40] = "";
@@ -53,7 +53,7 @@ bool launch_in_front(void)
     return front;
 }
 
-/* From behind that stops a process, unless SIGTTOU is blocked, as it is here. */
+/* A background process that gives the terminal away stops, unless SIGTTOU is blocked, as here. */
 bool launch_terminal_to(pid_t group)
 {
     int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
@@ -69,7 +69,7 @@ void launch_tty_relay_open_pipe(void)
 {
     int fds[2];
 
-    /* Only the terminal of this session asks which group reads. */
+    /* Only the controlling terminal of this session restricts the groups that may read. */
     if (tcgetpgrp(STDIN_FILENO) < 0 || pipe2(fds, O_CLOEXEC) != 0) return;
     relay.from = fds[0];
     relay.to = fds[1];
@@ -98,13 +98,13 @@ int launch_tty_relay_prepare_poll(struct pollfd fds[2])
     bool waits = relay.at < relay.end,
          front = relay.to >= 0 && !waits && tcgetpgrp(STDIN_FILENO) == getpgrp();
 
-    /* An entry of -1 is none. That of the pipe tells when nobody reads any longer. */
+    /* poll() ignores -1. The entry of the pipe shows when the launcher no longer reads. */
     fds[0] = (struct pollfd){.fd = front ? STDIN_FILENO : -1, .events = POLLIN};
     fds[1] = (struct pollfd){.fd = relay.to, .events = (short)(waits ? POLLOUT : 0)};
     return relay.to >= 0 && !waits && !front ? FRONT_LOOK_MS : -1;
 }
 
-/* Ctrl-D, or a terminal that is gone, ends the input. EIO may also mean: not in front. */
+/* Ctrl-D or a lost terminal ends the input. EIO may also mean that oshrun is in the background. */
 static void relay_read(void)
 {
     ssize_t n = read(STDIN_FILENO, relay.text, sizeof(relay.text));
