@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The section of the report about the machine's shape, by hwloc; without it the kernel's own
- * numbers are told.
+ * Writes the section of the report about the machine's topology, as hwloc describes it or, without
+ * hwloc, from the numbers of the kernel.
  */
 #include "info.h"
 

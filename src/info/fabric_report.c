@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sections of the report about how bytes travel: what this process can use, and, by asking
- * the fabric module, every provider of libfabric with the reason it is used or not.
+ * Writes the sections of the report about data paths: the paths that this process can use, and,
+ * from the fabric module, every provider of libfabric with the reason for its use or refusal.
  */
 #include "info.h"
 
@@ -67,7 +67,7 @@ static void info_offer(struct stp_report *report, const struct stp_info_offer *o
     stp_report_end_group(report);
 }
 
-/* In a live job the module's one endpoint is in use: what it opened is the answer. */
+/* In a live job the module's only endpoint is in use, so only its provider is reported. */
 static void info_live_provider(struct stp_report *report)
 {
     struct stp_info_offer offer = {.code = STP_PROVIDER_USED, .reason = "used by this job"};

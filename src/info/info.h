@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the library can say about itself and the machine, one function a section. They need
- * neither init nor a launcher. Users reach them through shmemx_info_print() and oshinfo.
+ * Writes reports about the library and the machine, one function per section. The functions need
+ * neither init nor a launcher. Users call them through shmemx_info_print() and oshinfo.
  */
 #ifndef STP_INFO_H
 #define STP_INFO_H
 
 #include "report.h"
 
-void stp_info_conduits(struct stp_report *report);  /* info_fabric.c */
-void stp_info_providers(struct stp_report *report); /* info_fabric.c; loads libfabric */
-void stp_info_launcher(struct stp_report *report);  /* info_launcher.c; loads libpmix */
+void stp_info_conduits(struct stp_report *report);  /* fabric_report.c */
+void stp_info_providers(struct stp_report *report); /* fabric_report.c; loads libfabric */
+void stp_info_launcher(struct stp_report *report);  /* launcher.c; loads libpmix */
 void stp_info_topology(struct stp_report *report);  /* cpu_topology.c; loads hwloc */
 
-/* The list of the kinds of memory, each with its state and devices (spaces.c). */
+/* Writes the list of the kinds of memory, each with its state and devices (spaces.c). */
 void stp_info_kinds(struct stp_report *report);
 
 /*
- * Spaces of each kind (spaces.c). In a live job it makes them: collective over all PEs, PE 0
- * alone prints. Before init only what this process can tell.
+ * Writes the spaces of each kind (spaces.c). In a live job, the function is collective over all
+ * PEs: it creates a space of each kind, and PE 0 prints. Before init it reports only the kinds that
+ * this process can use.
  */
 void stp_info_spaces(struct stp_report *report);
 
 /*
- * Everything that may stand in the way of a job, and what to do about it (doctor/doctor.c; design:
- * docs/man/oshinfo.1). Before init, under a launcher, it is collective over the PEs of the job.
- *
- * examine: looks; true when this process is to print, as the first PE of its host. print: what was
- * found. close: true when something will make jobs fail.
+ * The doctor finds everything that may prevent a job from running, and gives advice
+ * (doctor/doctor.c; design: docs/man/oshinfo.1). stp_doctor_examine() makes the checks and returns
+ * true on the first PE of each host, which must print. Before init, under a launcher, it is
+ * collective over the PEs of the job. stp_doctor_print() prints the checks.
+ * stp_doctor_close_has_problem() frees them, and returns true if a problem will make jobs fail.
  */
 struct stp_doctor;
 bool stp_doctor_examine(struct stp_doctor **doctor);

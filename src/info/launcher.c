@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The section of the report about the launcher: which of its protocols is spoken, or would be, and
- * what decides. Design: docs/design/launch.md.
+ * Writes the section of the report about the launcher: the protocol that is or would be used, and
+ * the variable that decides. Design: docs/design/launch.md.
  */
 #include "info.h"
 

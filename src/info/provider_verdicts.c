@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Asks the fabric module for the providers of libfabric, and keeps what it says of them.
+ * Asks the fabric module about the providers of libfabric and stores its verdicts.
  */
 #include "provider_verdicts.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The log of the module has no argument; one thread at a time asks the module. */
+/* Receiver of the module's log in the thread that asks, because hear_log() has no argument. */
 static __thread struct stp_info_offers *listener;
 
 static struct stp_info_offer *offers_find(struct stp_info_offers *offers,
@@ -46,7 +46,7 @@ static void offers_add(struct stp_info_offers *offers, const struct stp_provider
     snprintf(row->advice, sizeof(row->advice), "%s", offer->advice != NULL ? offer->advice : "");
 }
 
-/* Keeps what the trials measured. */
+/* Stores the measurements of the module's trials. */
 static void offers_measure(struct stp_info_offers *offers, const struct stp_provider_status *offer)
 {
     offers->no_fds |= offer->error == EMFILE;

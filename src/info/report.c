@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The two looks of a report. Text: two spaces a level, values in a column. JSON: one object,
- * escaped so that any bytes of the environment give valid UTF-8.
+ * Writes the two forms of a report. Text has an indent of two spaces per level and its values in a
+ * column. JSON is one object, escaped so that any bytes of the environment give valid UTF-8.
  */
 #include "report.h"
 
@@ -13,17 +13,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STP_REPORT_COLUMN 22 /* where values start, from the name */
-#define STP_REPORT_WIDTH 80  /* of prose */
+#define STP_REPORT_COLUMN 22 /* column in which values start */
+#define STP_REPORT_WIDTH 80  /* maximum width of prose */
 
-/* Writes n bytes of text for people: what would disturb a terminal becomes a question mark. */
+/* Writes n bytes of text. Control characters, which could disturb a terminal, become "?". */
 static void report_plain(FILE *out, const char *value, size_t n)
 {
     for (; n > 0; n--, value++)
         fputc((unsigned char)*value < 0x20 || *value == 0x7f ? '?' : *value, out);
 }
 
-/* Writes words in lines as wide as prose: the first begins in column at, the others in from. */
+/* Writes words as prose. The first line begins in column at, the other lines in column from. */
 static void report_wrap(struct stp_report *report, const char *words, int at, int from)
 {
     bool first = true;
@@ -45,7 +45,7 @@ static void report_wrap(struct stp_report *report, const char *words, int at, in
     }
 }
 
-/* Everything that stands before a value or a group: separator, indent, name. */
+/* Writes the part before a value or a group: separator, indent and name. */
 static void report_lead(struct stp_report *report, const char *name)
 {
     int depth = report->depth;
@@ -62,7 +62,7 @@ static void report_lead(struct stp_report *report, const char *name)
     report->is_empty[depth] = false;
 }
 
-/* As above, with the padding that people like before a value. */
+/* As report_lead(), with the padding before a value of a text report. */
 static void report_name(struct stp_report *report, const char *name)
 {
     int pad = STP_REPORT_COLUMN - 2 * report->depth - (int)strlen(name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes a report of nested groups and named values, as indented text for people or as one JSON
- * object for programs. The writer of oshinfo; see info.h for what is reported.
+ * Writes a report of nested groups and named values, as indented text for users or as one JSON
+ * object for programs. oshinfo uses this writer; info.h declares the sections.
  */
 #ifndef STP_REPORT_H
 #define STP_REPORT_H
@@ -12,52 +12,54 @@
 
 #include "base/base.h"
 
-#define STP_REPORT_DEPTH 8 /* groups inside groups */
+#define STP_REPORT_DEPTH 8 /* maximum depth of nested groups */
 
 struct stp_report {
-    FILE *out; /* memory, written to fd at the end */
+    FILE *out; /* memory stream that stp_report_close() writes to fd */
     char *text;
     size_t len;
     int fd;
     bool json;
     int depth;
-    bool is_list[STP_REPORT_DEPTH]; /* by depth: a JSON array, else an object */
+    bool is_list[STP_REPORT_DEPTH]; /* whether the group at each depth is a JSON array */
     bool is_empty[STP_REPORT_DEPTH];
 };
 
 /*
- * Begins a report for descriptor fd, which stays the caller's and is written to by close alone, so
- * that reports of several PEs do not mix. Returns 0 or -errno.
+ * Begins a report for descriptor fd, which the caller keeps. Only stp_report_close() writes to fd,
+ * so that reports of several PEs do not mix. Returns 0 or -errno.
  */
 int stp_report_open(struct stp_report *report, int fd, bool json);
 
-/* Ends the report. Returns 0, or -EIO when anything could not be written. */
+/* Writes the report to fd and ends it. Returns 0, or -EIO if a write failed. */
 int stp_report_close(struct stp_report *report);
 
-/* A group of values under a name; end with stp_report_end_group(). */
+/* Begins a group of values under a name. stp_report_end_group() ends the group. */
 void stp_report_group(struct stp_report *report, const char *name);
 
-/* A list under a name, of items; end each item and the list with stp_report_end_group(). */
+/* Begins a list of items under a name. stp_report_end_group() ends each item and the list. */
 void stp_report_list(struct stp_report *report, const char *name);
 
-/* An item of a list: a group whose value `name` is title, which heads it in text. */
+/* Begins an item of a list: a group with the value `name` = title, which text prints as heading. */
 void stp_report_item(struct stp_report *report, const char *name, const char *title);
 
 void stp_report_end_group(struct stp_report *report);
 
-/* Values. Text may hold any bytes; NULL is JSON's null and "-" for people. */
+/*
+ * These functions write a value. Text may contain any bytes. NULL becomes null in JSON, else "-".
+ */
 void stp_report_text(struct stp_report *report, const char *name, const char *value);
 void stp_report_textf(struct stp_report *report, const char *name, const char *fmt, ...)
     STP_PRINTF(3, 4);
-/* A sentence or more, which text breaks at spaces so that lines stay below 80 columns. */
+/* Writes sentences, which a text report breaks at spaces into lines of at most 80 columns. */
 void stp_report_prose(struct stp_report *report, const char *name, const char *value);
-/* Those of n words whose bit is set in mask: a JSON list, or prose for people. */
+/* Writes the words whose bits are set in mask, as a JSON list or as prose. */
 void stp_report_words(struct stp_report *report, const char *name, const char *const *words,
                       size_t n, unsigned mask);
 void stp_report_number(struct stp_report *report, const char *name, long long value);
 void stp_report_flag(struct stp_report *report, const char *name, bool value);
 
-/* Bytes: a number in JSON, "1.5 GiB" for people; SIZE_MAX is null and "unlimited". */
+/* Writes a size: a number in JSON, "1.5 GiB" in text. SIZE_MAX becomes null or "unlimited". */
 void stp_report_bytes(struct stp_report *report, const char *name, size_t nbytes);
 
 #endif /* STP_REPORT_H */

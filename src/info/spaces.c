@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What kinds of memory spaces can be made of: as this process alone sees them, and, in a job, by
- * making a small space of each kind: who has it, where it lies, what it can do, which attributes
- * such spaces may have, and on which path each PE reaches each other one. Only what was really made
- * is reported as usable by PEs.
+ * Reports the kinds of memory of which spaces can be made. A process alone reports its own view. In
+ * a job, the PEs make a small space of each kind and report its members, the places of its parts,
+ * its capabilities and attributes, and the path from each PE to each other PE. PEs report a kind as
+ * usable only if they could make a space of it.
  */
 #include "info.h"
 
@@ -16,10 +16,10 @@
 #include "coll/coll.h"
 #include "pshmem.h"
 
-#define SPACES_BYTES ((size_t)1 << 20) /* of a space that is made to be asked */
+#define SPACES_BYTES ((size_t)1 << 20) /* size of a space that is made to be queried */
 #define SPACES_TEXT 256
-#define SPACES_PATHS_PES 1024 /* beyond this nobody reads it */
-#define SPACES_GATHER 384     /* bytes that one gather takes from a PE */
+#define SPACES_PATHS_PES 1024 /* maximum number of PEs of a readable list of paths */
+#define SPACES_GATHER 384     /* maximum size of a PE's data in one gather */
 
 /* ---- as one process sees it ------------------------------------------------------------ */
 
@@ -34,7 +34,7 @@ static void info_cpu_memory(struct stp_report *report)
     stp_report_bytes(report, "default_heap_max", stp_env.symmetric.max);
 }
 
-/* What is not known is left out. */
+/* Writes the properties of a device. Unknown properties are omitted. */
 static void info_device(struct stp_report *report, const shmemx_device_info_t *info)
 {
     if (info->nbytes != SHMEMX_BYTES_UNKNOWN) stp_report_bytes(report, "memory", info->nbytes);
@@ -65,7 +65,7 @@ static void info_devices(struct stp_report *report, const struct stp_kind *kind)
     stp_report_end_group(report);
 }
 
-/* Does this PE have memory of the kind? why: the reason, or what it found. */
+/* Returns whether this PE has memory of the kind. why: the reason, or the memory it found. */
 static bool info_probe(const struct stp_kind *kind, char *why, size_t len)
 {
     const struct stp_space_params wanted = {
@@ -94,7 +94,7 @@ static void info_kind(struct stp_report *report, const struct stp_kind *kind)
 
 void stp_info_kinds(struct stp_report *report)
 {
-    bool alone = stp_references() == 0; /* nobody has looked for devices yet */
+    bool alone = stp_references() == 0; /* init has not found the devices yet */
 
     if (alone) stp_kinds_find_devices();
     stp_report_list(report, "kinds");
@@ -106,14 +106,14 @@ void stp_info_kinds(struct stp_report *report)
 
 /* ---- asking all PEs -------------------------------------------------------------------- */
 
-/* What one PE says about one kind; fits a gather. */
+/* Reply of one PE about one kind, small enough for one gather. */
 struct spaces_answer {
-    bool usable;     /* it has such memory */
-    bool member;     /* and was a member of the space */
-    uint64_t caps;   /* of the space */
-    int32_t atomics; /* SHMEMX_ATOMICS_... on its part */
+    bool usable;     /* whether the PE has such memory */
+    bool member;     /* whether the PE was a member of the space */
+    uint64_t caps;   /* capabilities of the space */
+    int32_t atomics; /* SHMEMX_ATOMICS_ constant of the PE's part */
     struct stp_info_attributes attributes;
-    char text[SPACES_TEXT]; /* where a member's part lies; why this PE has none */
+    char text[SPACES_TEXT]; /* place of a member's part, or reason why the PE has none */
 };
 
 _Static_assert(sizeof(struct spaces_answer) <= SPACES_GATHER, "goes into one gather");
@@ -122,11 +122,11 @@ struct spaces_kind {
     const struct stp_kind *kind;
     int n_members;
     uint64_t caps;
-    int32_t atomics;                       /* of all members alike, but where handles live */
-    struct stp_info_attributes attributes; /* of all members; what the first of them lacks */
-    int lacking;                           /* who that is */
-    struct spaces_answer *answers;         /* by PE */
-    unsigned char *paths;                  /* from PE, to PE; NULL: not asked */
+    int32_t atomics;                       /* atomics of the first member */
+    struct stp_info_attributes attributes; /* attributes that all members have */
+    int lacking;                           /* PE to which attributes.lacks refers */
+    struct spaces_answer *answers;         /* replies by PE */
+    unsigned char *paths;                  /* paths by source and target PE, or NULL */
 };
 
 static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *mine)
@@ -144,7 +144,7 @@ static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *m
     free(piece);
 }
 
-/* The path to every PE; the space is INVALID on PEs that are no members. */
+/* Gathers the paths from every PE. On PEs that are not members, space is SHMEM_SPACE_INVALID. */
 static void spaces_ask_paths(struct spaces_kind *kind, shmem_space_t space)
 {
     size_t n = (size_t)stp_rt.n_pes;
@@ -162,7 +162,7 @@ static void spaces_ask_paths(struct spaces_kind *kind, shmem_space_t space)
     free(mine);
 }
 
-/* Make a space of the kind, and ask it. Collective; what goes wrong is on standard error. */
+/* Makes a space of the kind and queries it. Collective. Errors are printed on standard error. */
 static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
 {
     shmem_space_config_t config = {(shmem_device_type_t)kind->kind->device_type, SPACES_BYTES,
@@ -193,8 +193,8 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
 }
 
 /*
- * Gathers the answers: what all members have, and, of those that lack something, what the first
- * lacks. Returns how many PEs have such memory.
+ * Gathers the replies: the attributes that all members have, and the first PE that lacks one.
+ * Returns the number of PEs that have such memory.
  */
 static int spaces_gather(struct spaces_kind *kind, const struct spaces_answer *mine)
 {
@@ -228,14 +228,14 @@ static void spaces_ask(struct spaces_kind *kind)
     if (kind->answers == NULL)
         stp_fatal("shmemx_info_print", "no memory for the answers of %d PEs", stp_rt.n_pes);
     mine.usable = info_probe(kind->kind, mine.text, sizeof(mine.text));
-    if (spaces_gather(kind, &mine) == 0) return; /* nobody is a member yet */
+    if (spaces_gather(kind, &mine) == 0) return; /* no PE has such memory */
     spaces_try(kind, &mine);
     spaces_gather(kind, &mine);
 }
 
 /* ---- printing on PE 0 -------------------------------------------------------------------- */
 
-/* Writes the PEs whose want[] is set, "0-3, 7". */
+/* Writes the list of PEs whose want[] is true: "0-3, 7". */
 static void spaces_ranges(struct stp_pe_list *list, const bool *want)
 {
     *list = (struct stp_pe_list){.first = -1};
@@ -244,7 +244,7 @@ static void spaces_ranges(struct stp_pe_list *list, const bool *want)
     stp_pe_list_end(list);
 }
 
-/* What members, or the others, say: each text once, with all the PEs that say it. */
+/* Prints each text of the members, or of the other PEs, once, with all PEs that sent the text. */
 static void spaces_print_texts(struct stp_report *report, const struct spaces_kind *kind,
                                bool member, const char *list, const char *key)
 {
@@ -288,7 +288,7 @@ static void spaces_print_caps(struct stp_report *report, uint64_t caps)
 
 /* ---- paths ------------------------------------------------------------------------------ */
 
-/* The PEs that have the row of PE from: to which PEs each path leads from them. */
+/* Prints, for each path, the PEs to which it leads from PE from. pes: PEs with equal paths. */
 static void spaces_print_row(struct stp_report *report, const struct spaces_kind *kind, size_t from,
                              const char *pes, bool *want)
 {
@@ -309,7 +309,7 @@ static void spaces_print_row(struct stp_report *report, const struct spaces_kind
     stp_report_end_group(report);
 }
 
-/* PEs from which the same paths lead to the same PEs share an item. */
+/* Prints the paths. PEs with equal paths to all PEs share an item. */
 static void spaces_print_paths(struct stp_report *report, const struct spaces_kind *kind)
 {
     size_t n = (size_t)stp_rt.n_pes;
@@ -330,7 +330,7 @@ static void spaces_print_paths(struct stp_report *report, const struct spaces_ki
     free(done);
 }
 
-/* Why the fabric does not take this PE's memory of devices where it lies. */
+/* Prints the reason why the fabric does not access this PE's device memory directly. */
 static void spaces_print_fabric(struct stp_report *report, const struct stp_kind *kind)
 {
     char text[SPACES_TEXT];

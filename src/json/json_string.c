@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Length of the UTF-8 sequence at text: 0 when it is malformed or the end of the string. */
+/* Returns the length of the UTF-8 sequence at text, or 0 if it is malformed or the string ends. */
 static int json_utf8_length(const unsigned char *text)
 {
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The doctor: the list of checks, the order in which they are made, the report and its verdict.
- * It needs neither init nor a job that works, since that is what its users lack.
+ * Runs the doctor: keeps the list of checks, makes them in order, and prints the report and its
+ * verdict. The doctor needs neither init nor a working job, because its users have neither.
  */
 #include "doctor.h"
 
@@ -99,7 +99,7 @@ void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor
         return;
     }
     notes = doctor_count(doctor, STP_CHECK_NOTE);
-    all = all || report->json; /* programs choose themselves */
+    all = all || report->json; /* programs select checks themselves */
     stp_report_text(report, "host", stp_hostname());
     stp_report_number(report, "pes", doctor->n_pes);
     stp_report_number(report, "hosts", doctor->n_hosts);
@@ -126,7 +126,7 @@ bool stp_doctor_examine(struct stp_doctor **result)
 
     *result = doctor;
     if (doctor == NULL) return true;
-    /* a limit on the size of files must be an error here, not the end */
+    /* A limit on file sizes must make a check fail here, and must not end the process. */
     sigaction(SIGXFSZ, &ignore, &before);
     doctor->offers.fds_open = doctor->offers.fds_peer = -1;
     doctor->live = stp_references() > 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The doctor on the fabric: one check for each provider of libfabric, from what the module
- * reports, one for libfabric itself, and the addresses of this host.
+ * Checks the fabric: one check for each provider of libfabric, from the report of the module, one
+ * for libfabric itself, and one for the addresses of this host.
  */
 #include "doctor.h"
 
@@ -21,7 +21,9 @@ static bool is_of(const struct stp_info_offer *offer, const struct stp_info_offe
     return strcmp(offer->provider, other->provider) == 0;
 }
 
-/* Returns the best offer of a provider; NULL: this one is not the provider's first. */
+/*
+ * Returns the best offer of the provider of row first, or NULL if an earlier row has this provider.
+ */
 static const struct stp_info_offer *best_of(const struct stp_info_offers *offers, size_t first)
 {
     const struct stp_info_offer *best = &offers->rows[first];
@@ -35,8 +37,8 @@ static const struct stp_info_offer *best_of(const struct stp_info_offers *offers
 }
 
 /*
- * Writes all offers of a provider: "on eth0: used, works; on lo: works". An offer without what the
- * library needs is left out when the provider has another one.
+ * Writes all offers of a provider: "on eth0: used, works; on lo: works". Skips offers without
+ * reliable datagrams if the provider also has other offers.
  */
 static void found_text(const struct stp_info_offers *offers, const struct stp_info_offer *best,
                        char *text, size_t size)
@@ -62,7 +64,7 @@ static enum stp_check_severity health_of(enum stp_provider_verdict code)
     return code <= STP_PROVIDER_NOT_OPENED ? STP_CHECK_WARNING : STP_CHECK_NOTE;
 }
 
-/* The advice with the provider's name where it says PROVIDER. */
+/* Writes the advice with the name of the provider in place of PROVIDER. */
 static void fill_in(char *text, size_t size, const char *advice, const char *provider)
 {
     const char *mark = strstr(advice, "=PROVIDER");
@@ -112,7 +114,7 @@ static void say_library(struct stp_doctor *doctor)
         version->running & 0xffff, version->built >> 16, version->built & 0xffff);
 }
 
-/* Does one that suits the job work? */
+/* Adds the check whether any provider works for the job. rc: result of the query of providers. */
 static void say_choice(struct stp_doctor *doctor, int rc)
 {
     const struct stp_info_offers *offers = &doctor->offers;
@@ -185,8 +187,8 @@ void stp_doctor_fabric(struct stp_doctor *doctor)
 /* ---- interfaces ------------------------------------------------------------- */
 
 /*
- * Writes the addresses of this host by which others may reach it; in a job of several hosts with
- * what the start of a job would say of them. Returns false when there is none.
+ * Writes the addresses by which other hosts may reach this host and, in a job of several hosts, the
+ * verdict on each. Returns false if there is no such address.
  */
 static bool list_networks(const struct stp_doctor *doctor, char *text, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The doctor on memory: what the symmetric heaps of this host's PEs need against what the host,
- * its cgroup and the limits give, and the address space that a PE reserves.
+ * Checks memory: compares the needs of the symmetric heaps of this host's PEs with the host's
+ * memory, its cgroup and the limits, and tries the address space that a PE reserves.
  */
 #include "doctor.h"
 
@@ -51,7 +51,7 @@ static void memory_heaps(struct stp_doctor *doctor)
 
 /* ---- address space ------------------------------------------------------------- */
 
-/* Does a reservation such as init makes succeed here? The doctor says so, not the log. */
+/* Tries a reservation as in init. Returns 0 or -errno without logging any error. */
 static int try_window(const struct stp_doctor *doctor, struct stp_window_layout *layout)
 {
     int level = stp_log_level, rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The doctor among PEs: joins the launcher without starting the library, and tries whether the PEs
- * of a host can open each other's memory.
+ * Checks the launcher and the node: joins the job without starting the library, and tries whether
+ * the PEs of a host can open each other's memory.
  */
 #include "doctor.h"
 
@@ -20,13 +20,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define JOB_PEERS_MAX 64 /* of this host that are tried; the first ones */
+#define JOB_PEERS_MAX 64 /* maximum number of PEs of this host whose memory is opened */
 
-/* How the other PEs of the host find this one's memory. */
+/* Data by which the other PEs of the host find this PE's memory. */
 struct job_peer {
     pid_t pid;
     int fd;
-    uint64_t word; /* what is to be read there */
+    uint64_t word; /* expected content of the memory */
 };
 
 static const char launcher_why[] =
@@ -105,7 +105,7 @@ static void count_local(struct stp_doctor *doctor)
     free(counts);
 }
 
-/* Which interfaces reach the other hosts, by the same code as at the start of a job. */
+/* Finds the interfaces that reach the other hosts, with the code of the start of a job. */
 static void judge_networks(struct stp_doctor *doctor)
 {
     if (doctor->leads) stp_network_publish_host(doctor->pe);
@@ -123,7 +123,7 @@ static void join_live(struct stp_doctor *doctor)
     doctor->has_job = true;
 }
 
-/* Returns false when there is no launcher to join. */
+/* Joins the launcher. Returns false if this fails. */
 static bool join_launcher(struct stp_doctor *doctor)
 {
     struct stp_pmi_details details;
@@ -159,7 +159,7 @@ void stp_doctor_join_job(struct stp_doctor *doctor)
 
 /* ---- the PEs of a host -------------------------------------------------------- */
 
-/* Memory as init shares it. Returns 0 or errno. */
+/* Creates memory that is shared as in init. Returns 0 or errno. */
 static int show_memory(struct job_peer *peer)
 {
     int fd = memfd_create("steppe-doctor", MFD_CLOEXEC), rc;
@@ -172,7 +172,7 @@ static int show_memory(struct job_peer *peer)
     return errno;
 }
 
-/* Open the memory of the peer as a PE of the node would. Returns 0 or errno. */
+/* Opens the memory of the peer as a PE of its node would. Returns 0 or errno. */
 static int open_memory(const struct job_peer *peer)
 {
     uint64_t word = 0;
@@ -187,10 +187,10 @@ static int open_memory(const struct job_peer *peer)
     return error;
 }
 
-/* What a process that is no parent of this one may do with it; errno of each. */
+/* Rights of an unrelated process on this process: 0 or errno for each operation. */
 struct job_rights {
-    int open;
-    int copy; /* process_vm_readv */
+    int open; /* result of opening the memory file */
+    int copy; /* result of process_vm_readv() */
 };
 
 static void try_from_child(struct job_peer *peer, struct job_rights *rights)
@@ -204,7 +204,7 @@ static void try_from_child(struct job_peer *peer, struct job_rights *rights)
         process_vm_readv(peer->pid, &local, 1, &remote, 1, 0) == sizeof(word) ? 0 : errno;
 }
 
-/* A child stands for another PE. False when there can be none. */
+/* Tests the rights in a child, which stands for another PE. Returns false if that fails. */
 static bool try_rights(struct job_peer *peer, struct job_rights *rights)
 {
     int ends[2];
@@ -226,7 +226,7 @@ static bool try_rights(struct job_peer *peer, struct job_rights *rights)
     return received;
 }
 
-/* Open the memory of the first PEs of this host. Returns how many failed; *error: the first. */
+/* Opens the memory of PEs of this host. Returns the number of failures; *error: the first errno. */
 static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
 {
     int mine = stp_pmi_node_of(doctor->pe), n_bad = 0;
@@ -256,7 +256,7 @@ static const char node_todo[] =
     "host), from an executable that the user may read (chmod a+r), without file capabilities or "
     "prctl(PR_SET_DUMPABLE, 0); or go on without: SHMEM_NODE=off";
 
-/* Writes what the kernel allows processes that are no parents: "0", or why it does not say. */
+/* Writes the ptrace scope of Yama: "0" to "3", or "none" if the kernel has no Yama. */
 static void yama_text(char *text, size_t len)
 {
     FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
@@ -292,7 +292,7 @@ static void say_node(struct stp_doctor *doctor, const struct job_rights *rights,
         stp_env.node ? "on" : "off");
 }
 
-/* Lets the first PE of each host open the memory of the others. Returns false when some failed. */
+/* Lets the first PE of each host open the memory of the others. Returns false if any fails. */
 static bool meet_peers(const struct stp_doctor *doctor, const struct job_peer *peer, char *text,
                        size_t len)
 {
@@ -304,7 +304,7 @@ static bool meet_peers(const struct stp_doctor *doctor, const struct job_peer *p
     snprintf(key, sizeof(key), "doc.peer.%d", doctor->pe);
     stp_pmi_put(key, peer, sizeof(*peer));
     if (stp_pmi_fence() == 0 && doctor->leads) n_bad = try_peers(doctor, &n_tried, &error);
-    stp_pmi_fence(); /* until here the first PE of the host may look at this one's memory */
+    stp_pmi_fence(); /* until here the first PE of the host may read our memory */
     snprintf(text, len, "PE %d opened the memory of %d of %d other PEs of its host%s%s; ",
              doctor->pe, n_tried - n_bad, n_tried, n_bad > 0 ? ": " : "",
              n_bad > 0 ? strerror(error) : "");

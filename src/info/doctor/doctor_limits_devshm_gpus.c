@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The doctor on this host: limits of the process (locked memory, descriptors, threads), /dev/shm
- * and GPUs. What can be tried is tried.
+ * Checks this host: limits of the process (locked memory, descriptors, threads), /dev/shm and GPUs.
+ * Where possible, a check tries the operation itself.
  */
 #include "doctor.h"
 
@@ -74,11 +74,11 @@ static void host_memlock(struct stp_doctor *doctor)
                                            : "pins no");
 }
 
-#define FEW_PEERS 64 /* a job that outgrows the limit so soon is worth a warning */
+#define FEW_PEERS 64 /* number of further peers below which the limit gets a warning */
 
 /* ---- descriptors ----------------------------------------------------------- */
 
-/* Peers this PE talks to through the fabric. */
+/* Returns the number of peers with which this PE communicates through the fabric. */
 static size_t fabric_peers(const struct stp_doctor *doctor)
 {
     return (size_t)(stp_env.node ? doctor->n_pes - doctor->n_local : doctor->n_pes - 1);
@@ -135,7 +135,7 @@ static void *no_work(void *arg)
     return arg;
 }
 
-/* As many as the library starts: progress, proxy thread, watch. */
+/* Starts as many threads as the library: progress, proxy, watch. Returns 0 or errno. */
 static int try_threads(void)
 {
     pthread_t threads[3];
@@ -205,7 +205,7 @@ static void host_gpu(struct stp_doctor *doctor)
     bool usable;
     bool lost;
 
-    if (!doctor->live) stp_kinds_find_devices(); /* else somebody has looked for devices */
+    if (!doctor->live) stp_kinds_find_devices(); /* a live job has already found them */
     usable = kind->probe(&wanted, text, sizeof(text)) == 0;
     if (!doctor->live) stp_kinds_stop();
     lost = !usable && devices > 0 && stp_env.gpu;
