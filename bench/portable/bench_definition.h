@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a bench of steppe-bench is written with. A bench is a file in benches/: rows of a table and
- * a loop body for each side: Steppe's public API, and the raw limit of the same path (loads and
- * stores through shmem_ptr on the node, plain libfabric between nodes, the CUDA driver for memory
- * of GPUs). The harness (harness.h) does the rest. Design: docs/design/bench.md.
+ * The interface for the benches of steppe-bench. A bench is a file in benches/ with the rows of a
+ * table and a loop body for each side. One side is Steppe's public API. The other is the raw limit
+ * of the same path: loads and stores through shmem_ptr within a node, plain libfabric between
+ * nodes, the CUDA driver for memory of GPUs. The harness (harness.h) does everything else. Design:
+ * docs/design/bench.md.
  */
 #ifndef STEPPE_BENCH_DEFINITION_H
 #define STEPPE_BENCH_DEFINITION_H
@@ -17,9 +18,9 @@
 #include <stdint.h>
 
 /*
- * The programs that these files make: steppe-bench; with BENCH_PORTABLE a program for any
- * OpenSHMEM of 1.4 or later, which includes nothing of Steppe; with BENCH_MPI one for MPI (mpi.c).
- * Teams, signals and nonblocking atomics exist from OpenSHMEM 1.5 on, sessions from 1.6 on.
+ * These files build three programs: steppe-bench; with BENCH_PORTABLE, a program for any OpenSHMEM
+ * from 1.4 on, without headers of Steppe; with BENCH_MPI, a program for MPI (mpi.c). Teams, signals
+ * and nonblocking atomics need OpenSHMEM 1.5, and sessions need 1.6.
  */
 #ifdef BENCH_MPI
 #define BENCH_VERSION 0
@@ -35,20 +36,20 @@ typedef shmem_team_t bench_team;
 typedef int bench_team;
 #endif
 
-#define BENCH_LINE 128           /* two cache lines: neighbours are fetched in pairs */
-#define BENCH_ROUNDS 32          /* of a dissemination barrier: log2 of any number of PEs */
-#define BENCH_POLLS 1000         /* of a raw wait on the node before it lets others run, */
-#define BENCH_POLLS_CROWDED 50   /* and where there are more PEs than cores */
-#define BENCH_IDLE_NS 1000000000 /* an operation of the bench of idle cost */
-#define BENCH_LOCKS 64           /* so many that some lock has its state on any given PE */
-#define BENCH_BLOCK_SAMPLES 1024 /* of one block, at most */
-#define BENCH_VALUES 32          /* of a parameter, at most; of pairs of PEs as many as there are */
+#define BENCH_LINE 128           /* bytes of two cache lines, because caches fetch lines in pairs */
+#define BENCH_ROUNDS 32          /* limit on the rounds of a dissemination barrier (log2 of PEs) */
+#define BENCH_POLLS 1000         /* polls of a raw wait on the node before each sched_yield() */
+#define BENCH_POLLS_CROWDED 50   /* as BENCH_POLLS, if a host has more PEs than cores */
+#define BENCH_IDLE_NS 1000000000 /* duration of an operation of the bench idle-cpu */
+#define BENCH_LOCKS 64           /* enough locks that, for any PE, some lock has its state there */
+#define BENCH_BLOCK_SAMPLES 1024 /* limit on the samples of one block */
+#define BENCH_VALUES 32          /* limit on the values of a parameter, except pairs of PEs */
 #define BENCH_DETAILS 3
 
 /*
- * What a sample becomes. LATENCY: ns an operation; LONG: the same in us; BANDWIDTH: MB/s; RATE:
- * million messages a second; SHARE: of a core, in percent; OVERLAP: percent of the transfer that
- * is hidden, which the loop finds itself (run->exposed: what is not).
+ * The unit in which samples are reported. LATENCY is ns per operation, LONG is us per operation,
+ * BANDWIDTH is MB/s, RATE is million messages per second, and SHARE is percent of a core. OVERLAP
+ * is the hidden percentage of a transfer; the loop itself computes run->exposed, the other part.
  */
 enum bench_metric {
     BENCH_LATENCY,
@@ -64,16 +65,16 @@ enum bench_side { BENCH_STEPPE, BENCH_RAW, BENCH_N_SIDES };
 enum bench_path { BENCH_NODE, BENCH_FABRIC, BENCH_MIXED };
 
 /*
- * Which PEs do what.
- *   PAIR     PE 0 measures, its peer (--peer) is the target
- *   BOTH     PE 0 and its peer measure, each is the other's target
- *   PAIRS    the parameter says how many pairs: one PE of each measures
+ * The roles of the PEs in a row.
+ *   PAIR     PE 0 measures, and its peer (--peer) is the target
+ *   BOTH     PE 0 and its peer measure, and each is the target of the other
+ *   PAIRS    one PE of each pair measures; the parameter is the number of pairs
  *   ALL      every PE of the row's team measures (collectives)
- *   TO_ONE   every PE measures, PE 0 is everybody's target
- *   ONE_ALL  PE 0 measures, all others are its targets
- *   ALL_ALL  every PE measures, all others are its targets
- *   ALONE    PE 0 measures, nobody is a target
- *   EACH     a row for each ordered pair of PEs
+ *   TO_ONE   every PE measures, and PE 0 is the target of all
+ *   ONE_ALL  PE 0 measures, and all other PEs are its targets
+ *   ALL_ALL  every PE measures, and all other PEs are its targets
+ *   ALONE    PE 0 measures, and there is no target
+ *   EACH     each ordered pair of PEs has its own row
  */
 enum bench_shape {
     BENCH_PAIR,
@@ -87,16 +88,16 @@ enum bench_shape {
     BENCH_EACH
 };
 
-/* Runs of the library that a bench can ask for: see main.c. */
+/* Runs of the library (init to finalize) of which each bench uses one: see main.c. */
 enum bench_cycle { BENCH_SINGLE, BENCH_MULTIPLE, BENCH_N_CYCLES };
 
-/* Kinds of spaces: the values of shmem_device_type_t. */
+/* Kinds of spaces, with the values of shmem_device_type_t. */
 enum bench_kind { BENCH_KIND_CPU, BENCH_KIND_GPU, BENCH_KIND_HBM, BENCH_KIND_FAM, BENCH_N_KINDS };
 
-/* Memory of an operand. */
+/* Kinds of memory of an operand. */
 enum bench_memory { BENCH_ANY, BENCH_HOST, BENCH_HEAP, BENCH_GPU };
 
-/* Which bytes --verify finds where: see verify.c. */
+/* Direction of the transfers that --verify checks: see verify.c. */
 enum bench_moves { BENCH_MOVES_NOTHING, BENCH_PUTS, BENCH_GETS };
 
 /* ---- words shared by the PEs --------------------------------------------- */
@@ -105,30 +106,30 @@ struct bench_word {
     uint64_t value;
 } __attribute__((aligned(BENCH_LINE)));
 
-/* Flags of one side. On the fabric the raw side has its own copy in the module's memory. */
+/* Flags of one side. The raw side on the fabric has its own copy in the module's memory. */
 struct bench_flags {
-    struct bench_word counter; /* fetch-add */
-    struct bench_word turn;    /* ping-pong */
-    struct bench_word stop;    /* of blocks whose target only serves */
+    struct bench_word counter; /* target word of atomics */
+    struct bench_word turn;    /* flag of ping-pongs */
+    struct bench_word stop;    /* number of the last block that is over, for PEs that serve */
     struct bench_word round[BENCH_ROUNDS];
-    struct bench_word root[BENCH_ROUNDS]; /* of raw broadcasts on the fabric: one word a writer */
+    struct bench_word root[BENCH_ROUNDS]; /* flags of raw broadcasts on the fabric, one per root */
 };
 
-/* What PE 0 asks of the others for one block of samples. */
+/* The command of PE 0 to the other PEs for one block of samples. */
 struct bench_command {
     uint64_t n_ops, n_batches, n_warm;
-    uint64_t number; /* of the block, from 1 */
-    uint64_t token;  /* of PE 0 */
+    uint64_t number; /* number of the block, from 1 */
+    uint64_t token;  /* value of run->token on PE 0 */
     int32_t side;
-    int32_t last; /* no more blocks of this measurement */
+    int32_t last; /* whether the row has no further block */
 };
 
-/* In the symmetric heap of every PE. */
+/* Data in the symmetric heap of every PE that control a block and hold its samples. */
 struct bench_shared {
     struct bench_command command __attribute__((aligned(BENCH_LINE)));
-    struct bench_word number; /* of the command, rising */
-    struct bench_word done;   /* on PE 0: PEs that have measured their half of a block */
-    struct bench_word acks;   /* on PE 0 */
+    struct bench_word number; /* number of the command, which rises */
+    struct bench_word done;   /* on PE 0, number of PEs that have measured, over all blocks */
+    struct bench_word acks;   /* on PE 0, number of acknowledgements of commands */
     struct bench_flags side[BENCH_N_SIDES];
     long locks[BENCH_LOCKS];
     double samples[BENCH_BLOCK_SAMPLES] __attribute__((aligned(BENCH_LINE)));
@@ -143,77 +144,81 @@ struct bench_extras;
 
 struct bench_run {
     int me, n_pes;
-    int pair_peer;       /* the PE that PE 0 works with (--peer) */
-    int peer;            /* the other PE of this one's pair in this row, -1: none */
-    bool measures;       /* this PE takes samples in this row */
-    int n_measuring;     /* PEs that do */
-    size_t nbytes;       /* a message */
-    size_t extent;       /* bytes of memory an operation touches on either side */
-    int window;          /* messages an operation, 1 but for bandwidth */
-    long value;          /* of the bench's parameter */
-    uint64_t sample_ops; /* operations a sample of the present block */
-    uint64_t n_calls;    /* of a collective with a root; equal on all that take part */
-    uint64_t token; /* counts ping-pongs and barriers; equal on all that take part in a block */
+    int pair_peer;       /* PE with which PE 0 works (--peer) */
+    int peer;            /* other PE of this PE's pair in this row, or -1 */
+    bool measures;       /* whether this PE takes samples in this row */
+    int n_measuring;     /* number of PEs that take samples in this row */
+    size_t nbytes;       /* bytes of a message */
+    size_t extent;       /* bytes of memory that an operation touches on either side */
+    int window;          /* messages per operation, 1 except in bandwidth benches */
+    long value;          /* value of the bench's parameter */
+    uint64_t sample_ops; /* operations per sample in the present block */
+    uint64_t n_calls;    /* number of calls of a collective with a root, equal on all members */
+    uint64_t token;      /* number of ping-pongs and barriers, equal on all PEs of a block */
     const struct bench_options *options;
     const struct bench_extras *extras;
 
-    char *remote; /* symmetric: where puts go and gets come from */
-    char *source; /* symmetric: what collectives read; NULL when none is asked for */
-    char *local;  /* private, or of the memory a bench asks for */
-    size_t at;    /* where in these the next operation works: see bench_next() */
-    size_t step;  /* from one buffer to the next, 0: there is one */
-    size_t span;  /* of all buffers */
+    char *remote; /* symmetric buffer, the destination of puts and source of gets */
+    char *source; /* symmetric input of collectives, or NULL if no row needs it */
+    char *local;  /* private buffer, or a buffer in the memory that the bench needs */
+    size_t at;    /* offset of the next operation in remote, source and local */
+    size_t step;  /* distance of two buffers, or 0 if there is only one */
+    size_t span;  /* bytes of all buffers together */
     struct bench_shared *shared;
 
     /* The team of the row's collectives: PEs 0, stride, 2 * stride, ... */
     bench_team team;
-    int team_me; /* -1: not in it */
+    int team_me; /* rank of this PE in the team, or -1 */
     int team_size, team_stride;
 
-    char *remote_there;                /* the peer's remote as mapped here, NULL off the node */
-    struct bench_shared *shared_there; /* likewise */
-    struct bench_shared **shared_of;   /* of every PE; entries NULL off the node */
-    char **remote_of;                  /* likewise */
-    const struct raw_ofi *fabric;      /* NULL: not loaded */
-    size_t region;                     /* bytes of remote, and of local; of fabric->memory too */
+    char *remote_there;                /* peer's remote as mapped here, or NULL off the node */
+    struct bench_shared *shared_there; /* peer's shared as mapped here, or NULL off the node */
+    struct bench_shared **shared_of;   /* shared of each PE as mapped here, or NULL */
+    char **remote_of;                  /* remote of each PE as mapped here, or NULL */
+    const struct raw_ofi *fabric;      /* raw libfabric module, or NULL if not loaded */
+    size_t region;                     /* bytes of remote, local and each fabric region */
     enum bench_path pair_path, all_path;
-    unsigned polls; /* of a raw wait on the node before it lets others run */
-    bool crowded;   /* more PEs than cores on some host */
+    unsigned polls; /* polls of a raw wait on the node between two calls of sched_yield() */
+    bool crowded;   /* whether some host has more PEs than cores */
 
-    char *heap_remote, *host_local;     /* what a bench with other memory replaces */
-    int kind;                           /* of the spaces of the current bench */
-    const char *space_path;             /* from PE 0 to its peer's part of a space, or NULL */
-    const struct raw_cuda *cuda;        /* NULL: not loaded */
-    char *driver_local, *driver_remote; /* operands of the raw driver, in this process */
+    char *heap_remote, *host_local;     /* buffers to restore after a bench with other memory */
+    int kind;                           /* kind of the spaces of the current bench */
+    const char *space_path;             /* name of the path to the peer's space, or NULL */
+    const struct raw_cuda *cuda;        /* raw CUDA driver, or NULL if not loaded */
+    char *driver_local, *driver_remote; /* operands of the raw CUDA driver, in this process */
 
-    double exposed;                        /* of an overlap: percent of a sample not hidden */
-    double detail[BENCH_DETAILS];          /* what an overlap is made of: see bench->details */
-    uint64_t n_commands, n_blocks, n_acks; /* so far: the protocol of sample_block_protocol.c */
+    double exposed; /* percentage not hidden in an overlap sample */
+    /* times from which an overlap is computed: bench->details */
+    double detail[BENCH_DETAILS];
+    uint64_t n_commands, n_blocks, n_acks; /* counters of the protocol in sample_block_protocol.c */
     uint64_t n_done;
     bool thread_multiple;
 };
 
-/* Do n_ops operations, the last of them complete on return. */
+/* Performs n_ops operations, which are complete on return. */
 typedef void bench_loop(struct bench_run *run, uint64_t n_ops);
 
-/* origin runs on PEs that measure; target on their targets, NULL: these wait and serve. */
+/*
+ * The loops of a side. origin runs on PEs that measure, and target on PEs that are their targets.
+ * If target is NULL, the targets wait and serve.
+ */
 struct bench_body {
     bench_loop *origin, *target;
 };
 
 struct bench;
 
-/* What a target does instead of serving: nothing of the library, until *word reaches value. */
+/* Runs on a target instead of serving. Makes no call to the library until *word reaches value. */
 typedef void bench_idle(const uint64_t *word, uint64_t value);
 
 /*
- * Collective over all PEs: make what the bench needs. Returns 0, or -errno on all PEs alike with
- * the reason, on PE 0, in why: the row is skipped then.
+ * Creates everything that the bench needs; collective over all PEs. Returns 0, or -errno on all PEs
+ * with the reason in why on PE 0. The harness skips the row after an error.
  */
 typedef int bench_open(struct bench_run *run, const struct bench *bench, char *why, size_t len);
 typedef void bench_close(struct bench_run *run);
 
-/* --verify: before a block write what is to be moved, after it look whether it was. */
+/* For --verify: fill writes the data to be moved before a block, and check checks them after it. */
 typedef void bench_fill(struct bench_run *run, uint64_t block);
 typedef void bench_check(struct bench_run *run, uint64_t block, uint64_t n_ops);
 
@@ -222,52 +227,52 @@ struct bench_values {
     long at[BENCH_VALUES];
 };
 
-/* What a bench sweeps besides sizes: one row a value. */
+/* A parameter of a bench besides the size. The bench has one row for each value. */
 struct bench_parameter {
-    const char *name;         /* in JSON, and the head of its column */
-    const char *const *words; /* a value is the number of a word; NULL: numbers */
+    const char *name;         /* name in JSON and in the head of the column */
+    const char *const *words; /* words by value, or NULL if values are plain numbers */
     void (*values)(const struct bench_run *run, const struct bench_options *options,
                    struct bench_values *values);
 };
 
 struct bench {
     const char *name, *group;
-    const char *what; /* one operation, in routines */
+    const char *what; /* routines of one operation, for users */
     enum bench_metric metric;
     enum bench_shape shape;
-    bool sized;         /* sweeps sizes; otherwise nbytes */
-    bool windowed;      /* an operation is a window of messages */
-    size_t nbytes;      /* when not sized; 0: 8 */
-    size_t min_size;    /* of a sweep, 0: no bound; sizes are multiples of it */
-    size_t default_max; /* of a sweep when no sizes are given, 0: no bound of its own */
-    const size_t *only; /* the sizes there are, up to a 0; NULL: any */
+    bool sized;         /* whether the bench sweeps sizes; otherwise the size is nbytes */
+    bool windowed;      /* whether an operation is a window of messages */
+    size_t nbytes;      /* size if sized is false; 0 means 8 */
+    size_t min_size;    /* least size of a sweep and divisor of all sizes; 0 means 1 */
+    size_t default_max; /* largest size if the user gives no sizes; 0 means no limit */
+    const size_t *only; /* all sizes of the bench, ended by 0; NULL means any size */
     const struct bench_parameter *parameter;
-    size_t (*extent)(const struct bench_run *run); /* NULL: nbytes, of a collective in .per_pe */
-    bool per_pe;        /* the extent is nbytes for every PE of the job */
-    bool in_source;     /* works on run->source */
-    int per_op;         /* results counted per operation: 2 where half of it is meant; 0: 1 */
-    uint64_t min_ops;   /* a sample: where a quiet at the end is to weigh little */
-    int n_samples;      /* fixed, of one operation each and without warm-up; 0: as asked */
-    bool cpu_time;      /* samples are CPU time of the whole process, not time */
-    bool one_op;        /* a sample is one call of the loop, which may do many things */
-    bool own_pace;      /* of several that measure: no barrier before samples, they keep together */
-    bool walks;         /* works from run->at on, as those that move bytes do: --buffers */
-    bool needs_atomics; /* the raw side, of the provider */
+    size_t (*extent)(const struct bench_run *run); /* returns run->extent; NULL means nbytes */
+    bool per_pe;        /* whether the extent is nbytes for every PE of the job */
+    bool in_source;     /* whether the bench reads run->source */
+    int per_op;         /* divisor of the time of an operation, 2 for half; 0 means 1 */
+    uint64_t min_ops;   /* least operations per sample, so that a final quiet weighs little */
+    int n_samples;      /* fixed number of one-operation samples; 0 means as the user asks */
+    bool cpu_time;      /* whether samples are the CPU time of the whole process */
+    bool one_op;        /* whether a sample is one call of the loop, whatever n_ops is */
+    bool own_pace;      /* whether operations synchronize, so that samples need no barrier */
+    bool walks;         /* whether loops advance run->at (--buffers), as those with moves do */
+    bool needs_atomics; /* whether the raw side needs atomics of the provider */
     enum bench_moves moves;
     bench_fill *fill;
     bench_check *check;
-    const char *details[BENCH_DETAILS]; /* in JSON: names of run->detail, ns */
-    enum bench_cycle cycle;             /* the run of the library in which it is measured */
-    bool in_spaces;                     /* its spaces are of --kind */
-    bool on_gpu;                        /* always on GPUs, where the raw side is the driver */
+    const char *details[BENCH_DETAILS]; /* names in JSON of run->detail, in ns */
+    enum bench_cycle cycle;             /* run of the library in which the bench is measured */
+    bool in_spaces;                     /* whether the bench makes spaces of --kind */
+    bool on_gpu;                        /* whether the bench is on GPUs, with CUDA as raw side */
     enum bench_memory local, remote;
-    bench_open *open; /* NULL: nothing needed */
+    bench_open *open; /* NULL if the bench needs nothing */
     bench_close *close;
-    bench_idle *idle; /* how the target of a Steppe block passes the time; NULL: in a wait */
+    bench_idle *idle; /* loop of the target in a Steppe block, or NULL to wait in the library */
     struct bench_body steppe, node, fabric, driver;
 };
 
-/* The rows that one file of benches/ has. */
+/* The rows of one file of benches/. */
 struct bench_list {
     const struct bench *rows;
     int n;
@@ -277,14 +282,14 @@ struct bench_list {
 
 /* ---- for loops ------------------------------------------------------------ */
 
-/* The buffer after the one at offset at: the same one, or another with --buffers. */
+/* Returns the offset of the buffer after offset at, or at if there is only one buffer. */
 static inline size_t bench_next(const struct bench_run *run, size_t at)
 {
     at += run->step;
     return at < run->span ? at : at - run->span;
 }
 
-/* What a polling loop does between two loads. */
+/* Pauses the processor between two loads of a polling loop. */
 static inline void bench_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -294,7 +299,7 @@ static inline void bench_pause(void)
 #endif
 }
 
-/* Wait by plain loads until *word reaches value; give the core up after every few polls. */
+/* Polls *word with loads until it reaches value. Yields the core after every `polls` loads. */
 static inline void bench_spin_until(const uint64_t *word, uint64_t value, unsigned polls)
 {
     for (unsigned n = 1; __atomic_load_n(word, __ATOMIC_ACQUIRE) < value; n++) {
@@ -303,13 +308,13 @@ static inline void bench_spin_until(const uint64_t *word, uint64_t value, unsign
     }
 }
 
-/* Memory may have changed: keeps a raw loop from being folded into one turn. */
+/* Makes the compiler assume that memory has changed, so that it keeps every turn of a raw loop. */
 static inline void bench_touch(void)
 {
     __asm__ __volatile__("" ::: "memory");
 }
 
-/* What quiet promises beyond memcpy: the stores are seen before anything done later. */
+/* Makes earlier stores visible before later operations, as quiet does and memcpy does not. */
 static inline void bench_full_fence(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -325,19 +330,19 @@ static inline uint64_t *bench_turn(struct bench_shared *shared, enum bench_side 
     return &shared->side[side].turn.value;
 }
 
-/* The PE of the job that has this number in the row's team. */
+/* Returns the PE of the job that has this number in the row's team. */
 static inline int bench_team_pe(const struct bench_run *run, int number)
 {
     return number * run->team_stride;
 }
 
-/* Barriers over all PEs, one after another. */
+/* Perform n_ops barriers over all PEs. */
 bench_loop bench_node_barrier, bench_fabric_barrier;
 
-/* Barriers over the row's team alone. */
+/* Perform n_ops barriers over the row's team only. */
 bench_loop bench_node_team_barrier, bench_fabric_team_barrier;
 
-/* Loops that several files of benches/ use, each in the file of its bench. */
+/* Loops that several files of benches/ use. Each is defined in the file of its bench. */
 bench_loop bench_put, bench_node_put, bench_fabric_put;
 bench_loop bench_get, bench_node_get, bench_fabric_get;
 bench_loop bench_put_window, bench_node_put_window, bench_fabric_put_window;
@@ -346,14 +351,14 @@ bench_loop bench_put_rate, bench_node_put_rate, bench_fabric_put_stream;
 bench_loop bench_p, bench_node_p, bench_fabric_p;
 bench_loop bench_fetch_add, bench_node_fetch_add, bench_fabric_fetch_add;
 
-/* The default context in a session with SHMEM_CTX_SESSION_BATCH; OpenSHMEM 1.6. */
+/* Start and stop a session with SHMEM_CTX_SESSION_BATCH on the default context (OpenSHMEM 1.6). */
 bench_open bench_session_open;
 bench_close bench_session_close;
 
 /* Parameters that several benches have. */
 extern const struct bench_parameter bench_pairs, bench_pes;
 
-/* Values from min to max, each factor times the last; those of --values, doubling, if given. */
+/* Lists min, min * factor, ... up to max. If given, --values sets min and max, and factor is 2. */
 void bench_stepping(const struct bench_options *options, long factor, long min, long max,
                     struct bench_values *values);
 
@@ -361,34 +366,34 @@ void bench_stepping(const struct bench_options *options, long factor, long min, 
 
 uint64_t bench_now_ns(void);
 
-/* Sorts n samples, n > 0. */
+/* Sorts n samples and returns their median; n > 0. */
 double bench_median_of(double *samples, size_t n);
 uint64_t bench_cpu_ns(void);
 
-/* Waits until all PEs of the row's team have come. */
+/* Returns when all PEs of the row's team have called this function. */
 void bench_team_sync(struct bench_run *run);
 
-/* Copies nbytes of each PE to all, which has room for those of all PEs; collective. */
+/* Gathers nbytes from each PE into all on every PE, in the order of PEs; collective. */
 void bench_gather(void *all, const void *mine, size_t nbytes);
 
-/* The largest status (0 or positive) of any PE; collective. */
+/* Returns the largest status of all PEs, each 0 or positive; collective. */
 int bench_worst(int status);
 
-/* Standard error, PE 0 only, one line behind "steppe-bench: ". */
+/* Prints one line, after "steppe-bench: ", to standard error. Does nothing on PEs other than 0. */
 void bench_say(const struct bench_run *run, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* On any PE, with its number; the job ends. */
+/* Prints one line with the number of this PE, and ends the job. */
 void bench_die(const struct bench_run *run, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 
-/* Serve the raw fabric until PE 0 announces the end of the block; announce it to PE pe. */
+/* Serves the raw fabric until PE 0 announces the end of the block by bench_fabric_tell_stop(). */
 void bench_fabric_serve(struct bench_run *run, uint64_t stop);
 void bench_fabric_tell_stop(struct bench_run *run, uint64_t stop, int pe);
 void bench_fabric_poll(struct bench_run *run);
 
-/* --verify: the bytes that PE pe has to give in a block, from the given place on. */
+/* Writes the --verify pattern: bytes that PE pe sends in a block, from the given place on. */
 void bench_pattern_write(char *to, size_t nbytes, size_t place, int pe, uint64_t block);
-/* Ends the job when they are not these; what names the memory. */
+/* Ends the job if the bytes differ from this pattern; the message calls the transfer what. */
 void bench_pattern_check(const struct bench_run *run, const char *what, const char *at,
                          size_t nbytes, size_t place, int pe, uint64_t block);
 

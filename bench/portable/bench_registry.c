@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All benches, by name, group or pattern.
+ * Lists all benches, and finds them by name, group or pattern.
  */
 #include "harness.h"
 
@@ -50,7 +50,7 @@ void bench_write_list(FILE *out)
                 bench->parameter != NULL ? bench->parameter->name : "");
 }
 
-/* Items of the manual page's list: bold names under a heading of their group. */
+/* Writes the items of the manual page's list: bold names under the heading of each group. */
 void bench_write_man_items(FILE *out)
 {
     const struct bench *bench;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory that operations work on.
+ * Allocates and frees the memory on which operations work.
  */
 #include "harness.h"
 
@@ -27,7 +27,7 @@ static int allocate(struct bench_run *run, size_t nbytes, bool with_source)
     return 0;
 }
 
-/* Every page is touched by its owner before anything is timed. */
+/* Writes every page of this PE's buffers, so that no measurement is the first to touch a page. */
 static void touch(const struct bench_run *run, size_t nbytes)
 {
     memset(run->shared, 0, sizeof(*run->shared));
@@ -57,7 +57,7 @@ void bench_buffers_free(struct bench_run *run)
     free(run->host_local);
     free(run->shared_of);
     free(run->remote_of);
-    shmem_free(run->source); /* NULL is nothing to free */
+    shmem_free(run->source); /* may be NULL */
     shmem_free(run->heap_remote);
     shmem_free(run->shared);
     run->shared = NULL;

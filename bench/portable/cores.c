@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where PEs are: hosts, cores, NUMA nodes; and one core to each of them.
+ * Finds the hosts, cores and NUMA nodes of the PEs, and binds each PE to a core.
  */
 #include "harness.h"
 
@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static cpu_set_t allowed; /* before anything was bound */
+static cpu_set_t allowed; /* cores of the process before PEs were bound */
 static bool know_allowed;
 
 /* ---- binding ------------------------------------------------------------------- */
 
-/* Bind this thread to the nth of the cores it may use. */
+/* Binds this thread to the nth core in allowed. Returns 0 or -errno. */
 static int bind_to(int nth)
 {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
@@ -28,7 +28,7 @@ static int bind_to(int nth)
     return -EINVAL;
 }
 
-/* The number of PE me among those of its host. */
+/* Returns the index of this PE among the PEs of its host. */
 static int local_number(const struct bench_run *run, const struct bench_place *places)
 {
     int n = 0;
@@ -71,7 +71,7 @@ void bench_cores_restore(void)
 
 /* ---- places -------------------------------------------------------------------- */
 
-/* The NUMA node of a core, by the folder of the kernel's that is called after it. */
+/* Returns the NUMA node of a core from its nodeN directory in sysfs, or -1 if unknown. */
 static int numa_of(int core)
 {
     char path[96];
@@ -102,7 +102,7 @@ static int number_hosts(const struct bench_run *run, struct bench_machine *machi
     return 0;
 }
 
-/* Every PE learns the places of all: once before cores are bound, once after. */
+/* Gathers the places of all PEs. Called before PEs are bound to cores, and once more after. */
 int bench_find_places(struct bench_run *run, struct bench_machine *machine)
 {
     size_t n = (size_t)run->n_pes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gathers among the PEs, messages to the user, and the end of the job by an error.
+ * Gathers data among the PEs, prints messages to the user, and ends the job after an error.
  */
 #include "harness.h"
 

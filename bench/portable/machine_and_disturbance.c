@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The machine as the heading describes it, and what else ran on it while a row was measured.
+ * Describes the machine for the heading, and detects what else ran on it during a measurement.
  */
 #include "harness.h"
 
@@ -29,7 +29,7 @@ static void read_cpu(char *cpu, size_t len)
     if (file != NULL) fclose(file);
 }
 
-/* One line of a file, empty when there is none. */
+/* Reads the first line of a file into word, which is empty if the file cannot be read. */
 static void read_word(const char *path, char *word, size_t len)
 {
     FILE *file = fopen(path, "r");
@@ -62,12 +62,12 @@ void bench_describe(struct bench_machine *machine)
 
 /* ---- what else it does ------------------------------------------------------------------ */
 
-#define MIN_NS 200000000.0 /* times of the kernel are multiples of 10 ms: shorter says nothing */
-#define STEAL 0.02         /* of all cores */
-#define OTHERS 0.1         /* of one core */
+#define MIN_NS 200000000.0 /* shortest useful interval, because kernel times have 10 ms steps */
+#define STEAL 0.02         /* least steal time to report, as a share of all cores */
+#define OTHERS 0.1         /* least CPU time of other processes to report, in cores */
 #define SPEED 0.15
 
-/* CPU time of the whole host, in ns: busy without what the hypervisor took, and that. */
+/* Reads the CPU time of the host in ns: busy time, and steal time, which the hypervisor took. */
 static void read_host(uint64_t *busy_ns, uint64_t *steal_ns)
 {
     FILE *file = fopen("/proc/stat", "r");
@@ -84,7 +84,7 @@ static void read_host(uint64_t *busy_ns, uint64_t *steal_ns)
     fclose(file);
 }
 
-/* CPU time of the PEs of PE 0's host. */
+/* Returns the CPU time of the PEs on the host of PE 0, in ns. */
 static uint64_t own_ns(const struct bench_machine *machine)
 {
     uint64_t sum = 0;
@@ -102,7 +102,7 @@ static uint64_t own_ns(const struct bench_machine *machine)
     return sum;
 }
 
-/* A chain of additions as long as some 5 us; the shortest of ten tells how fast the core runs. */
+/* Times a chain of additions of about 5 us. The least of ten times shows the speed of the core. */
 static double time_core(void)
 {
     double least = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * steppe-bench: the order of things. The rows of a plan are measured in up to two runs of the
- * library, each from init to finalize: as programs use it, and with SHMEM_THREAD_MULTIPLE, which
- * comes last so that nothing else is timed with locks. Design: docs/design/bench.md.
+ * Controls the sequence of steppe-bench. A plan needs up to two runs of the library, each from init
+ * to finalize: one as programs use the library, then one with SHMEM_THREAD_MULTIPLE, which comes
+ * last so that no other row is timed with locks. Design: docs/design/bench.md.
  */
 #include "harness.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What lasts over the runs of the library. */
+/* State that lasts over the runs of the library. */
 struct session {
     const struct bench_extras *extras;
     struct bench_options options;
@@ -105,14 +105,14 @@ static void measure_row(struct session *s, int i, const struct bench **skipped)
 
 static void measure_cycle(struct session *s, enum bench_cycle cycle)
 {
-    const struct bench *skipped = NULL; /* what one size lacks, the others lack too */
+    const struct bench *skipped = NULL; /* skipped bench, whose other sizes are skipped too */
 
     for (int i = 0; i < s->plan.n; i++)
         if (s->plan.items[i].cycle == cycle && s->plan.items[i].bench != skipped)
             measure_row(s, i, &skipped);
 }
 
-/* The most that a row of the plan works on. */
+/* Returns the most bytes that a row of the plan needs in each buffer. */
 static size_t memory_of(struct session *s)
 {
     size_t most = BENCH_LINE;
@@ -158,14 +158,14 @@ static bool is_last(const struct bench_plan *plan, enum bench_cycle cycle)
     return true;
 }
 
-/* Before the end of the library, because a library that fails there must not cost the results. */
+/* Ends the output before shmem_finalize(), because a failure there must not cost the results. */
 static void end_output(struct session *s)
 {
     if (s->began_output && s->run.me == 0) bench_output_end(&s->out, s->disturbed);
     s->began_output = false;
 }
 
-/* The library is up for the first of them. */
+/* Runs the cycles of the plan. The library is already initialized at the first cycle. */
 static int run_cycles(struct session *s)
 {
     bool is_up = true;
@@ -220,7 +220,7 @@ static int make_plan(struct session *s)
     return -EINVAL;
 }
 
-/* What is answered without measuring, or -1. Calls shmem_finalize() when it answers. */
+/* Handles --help, --list and errors. Returns -1, or the exit status after shmem_finalize(). */
 static int answer(struct session *s, int argc, char **argv)
 {
     char why[512];

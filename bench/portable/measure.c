@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a row is made. PE 0 leads: warm-up until times are steady, then blocks of samples, those of
- * Steppe and of the raw side alternating (ABBA) so that what disturbs the machine meets both alike,
- * until the median is known well enough or the time is over.
+ * Measures a row. PE 0 leads: it warms up until times are steady, and then takes blocks of samples
+ * until the median is precise enough or the time is over. Blocks of Steppe and of the raw side
+ * alternate (ABBA), so that disturbances of the machine affect both sides alike.
  */
 #include "harness.h"
 
@@ -10,28 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_SAMPLE_NS 10000.0 /* some 400 times the cost of reading the clock */
+#define MIN_SAMPLE_NS 10000.0 /* about 400 times the cost of reading the clock */
 #define MAX_OPS (1u << 22)
-#define FEW_OPS 16   /* of a bench with a least number of them, on a path however slow */
-#define TRIAL 5      /* samples */
-#define MAX_TRIALS 8 /* of one number of operations, until two agree */
+#define FEW_OPS 16   /* least operations per sample of a bench with min_ops, even on a slow path */
+#define TRIAL 5      /* samples of a trial */
+#define MAX_TRIALS 8 /* limit on the trials in which two in a row must agree */
 #define STEADY 0.1
 
-/* Samples of one side: of each the slowest PE's. */
+/* Samples of one side. Each is the time of the slowest PE. */
 struct side {
     double *samples, *blocks;
     int n, n_blocks, room, block_room;
-    double *pe_sum; /* over all samples, of each PE */
+    double *pe_sum; /* sum over all samples, for each PE */
 };
 
-/* One measurement, on PE 0. */
+/* State of a measurement, on PE 0. */
 struct measure {
     const struct bench *bench;
     struct bench_run *run;
     const struct bench_options *options;
     struct side side[BENCH_N_SIDES];
     int sides[BENCH_N_SIDES], n_sides;
-    double *theirs; /* samples of another PE */
+    double *theirs; /* samples read from another PE */
 };
 
 static void *grown(const struct measure *m, void *memory, size_t nbytes)
@@ -44,7 +44,7 @@ static void *grown(const struct measure *m, void *memory, size_t nbytes)
 
 /* ---- one block ----------------------------------------------------------------- */
 
-/* The slowest PE decides how long a sample took. */
+/* Reads the samples of all PEs that measure. The slowest PE decides how long a sample took. */
 static void take_samples(struct measure *m, double *slowest, double *pe_sum, int n)
 {
     struct bench_run *run = m->run;
@@ -87,14 +87,14 @@ static void add_block(struct measure *m, int number, uint64_t n_ops, int n_batch
     memset(added, 0, (size_t)n_batches * sizeof(*added));
     take_samples(m, added, side->pe_sum, n_batches);
     side->n += n_batches;
-    /* The room behind them is free to be sorted in. */
+    /* The median sorts a copy of the samples, in the free room after them. */
     memcpy(added + n_batches, added, (size_t)n_batches * sizeof(*added));
     side->blocks[side->n_blocks++] = bench_median_of(added + n_batches, (size_t)n_batches);
 }
 
 /* ---- how much of what ------------------------------------------------------------ */
 
-/* Time an operation of one side in a trial of a few samples. */
+/* Returns the time of an operation of one side, measured in a trial of a few samples. */
 static double trial(struct measure *m, enum bench_side side, uint64_t n_ops)
 {
     double ns[TRIAL] = {0}, op_ns;
@@ -105,7 +105,7 @@ static double trial(struct measure *m, enum bench_side side, uint64_t n_ops)
     return op_ns > 0.01 ? op_ns : 0.01;
 }
 
-/* Trials until two in a row agree, or a tenth of the time is gone. */
+/* Runs trials until two in a row agree or a tenth of the time is over. Returns the last time. */
 static double steady(struct measure *m, enum bench_side side, uint64_t n_ops)
 {
     uint64_t end = bench_now_ns() + (uint64_t)(m->options->seconds * 1e8);
@@ -123,8 +123,8 @@ static double steady(struct measure *m, enum bench_side side, uint64_t n_ops)
 }
 
 /*
- * How many operations make a sample of Steppe long enough for the clock, and no longer than lets
- * the blocks have their time: a slow path has fewer than the bench's least.
+ * Returns the number of operations that makes a sample of Steppe long enough for the clock. On a
+ * slow path this is fewer than the bench's min_ops, so that all blocks fit into the time.
  */
 static uint64_t calibrate(struct measure *m)
 {
@@ -149,7 +149,7 @@ static uint64_t calibrate(struct measure *m)
     }
 }
 
-/* Samples a block: half of the time is for BENCH_N_BLOCKS of them. */
+/* Returns the number of samples per block, so that BENCH_N_BLOCKS blocks take half of the time. */
 static int batches_of(const struct measure *m, double sample_ns)
 {
     double fit = m->options->seconds * 0.5e9 / BENCH_N_BLOCKS / sample_ns;
@@ -159,7 +159,7 @@ static int batches_of(const struct measure *m, double sample_ns)
     return n < BENCH_BLOCK_SAMPLES ? n : BENCH_BLOCK_SAMPLES;
 }
 
-/* Is the median known well enough, or the time over? */
+/* Returns whether the median is precise enough or the time is over. */
 static bool is_enough(const struct measure *m, uint64_t begun)
 {
     const struct side *side = &m->side[BENCH_STEPPE];
@@ -267,7 +267,7 @@ static void lead(struct measure *m, struct bench_result *result)
     free(m->theirs);
 }
 
-/* PEs that take part. */
+/* Returns the number of PEs that take part in the row. */
 static int n_pes_of(const struct bench *bench, const struct bench_run *run)
 {
     switch (bench->shape) {
@@ -286,13 +286,13 @@ static int n_pes_of(const struct bench *bench, const struct bench_run *run)
     }
 }
 
-/* Has it bytes or values for --verify? */
+/* Returns whether --verify can check bytes or values of the bench. */
 static bool is_looked_at(const struct bench *bench)
 {
     return bench->moves != BENCH_MOVES_NOTHING || bench->check != NULL;
 }
 
-/* What an open bench is measured against, and on which spaces. */
+/* Fills in the raw side, the PEs and the path to the space, once the bench is open. */
 static void describe(const struct bench *bench, const struct bench_run *run,
                      const struct bench_options *options, struct bench_result *result)
 {

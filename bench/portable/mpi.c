@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench-mpi: counterparts in MPI of the benches that have one, with the options, sizes, statistics
- * and JSON of steppe-bench. One-sided transfers go to a window that is locked for the whole run.
- * There is no raw side. Built with BENCH_MPI by `steppe-bench compare --ab`: see bench-compare.md.
+ * bench-mpi: the MPI counterparts of some benches, with the options, sizes, statistics and JSON of
+ * steppe-bench. One-sided transfers go to a window that stays locked for the whole run. There is no
+ * raw side. `steppe-bench compare --ab` builds this with BENCH_MPI: see bench-compare.md.
  */
 #include "harness.h"
 
@@ -15,7 +15,7 @@
 #define MIN_SAMPLE_NS 10000.0
 #define MAX_OPS (1u << 22)
 
-static MPI_Win window; /* over run->remote */
+static MPI_Win window; /* window over run->remote */
 
 /* ---- one-sided ------------------------------------------------------------------------- */
 
@@ -230,7 +230,7 @@ static void take_role(const struct bench *bench, struct bench_run *run)
     run->peer = !pair ? -1 : run->me == 0 ? run->pair_peer : 0;
 }
 
-/* One sample: ns an operation of the slowest process; the same number on all of them. */
+/* Takes one sample. Returns the ns per operation of the slowest process, equal on all processes. */
 static double sample(const struct bench *bench, struct bench_run *run, uint64_t n_ops)
 {
     bench_loop *loop = run->measures ? bench->steppe.origin : bench->steppe.target;
@@ -256,7 +256,7 @@ static uint64_t calibrate(const struct bench *bench, struct bench_run *run,
     return n_ops;
 }
 
-/* Blocks of samples, as many as the options ask for and the time allows. */
+/* Takes blocks of samples, as many as the options ask for and the time limit allows. */
 static void measure(struct bench_run *run, const struct bench_options *options,
                     struct bench_result *result)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Values of options.
+ * Parses the values of options.
  */
 #include "option_values.h"
 
@@ -23,7 +23,7 @@ int bench_parse_count(const char *option, const char *text, long min, long max, 
     return -EINVAL;
 }
 
-/* A number of bytes with an optional suffix. Returns what follows it, or NULL. */
+/* Parses a number of bytes with an optional suffix. Returns the text after it, or NULL if wrong. */
 static const char *parse_bytes(const char *text, size_t *nbytes)
 {
     static const char suffixes[] = "kmg";
@@ -62,7 +62,7 @@ int bench_parse_sizes(const char *text, struct bench_options *options, char *why
     return -EINVAL;
 }
 
-/* MIN:MAX or one number, then an optional third; -1 where it is left out. */
+/* Parses MIN:MAX or one number, and an optional third number, which is -1 if it is left out. */
 static bool parse_range(const char *text, long *min, long *max, long *third)
 {
     int used = 0, n;

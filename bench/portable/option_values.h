@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Values of options: each returns 0, or -EINVAL with what would be right in why.
+ * Parsers for the values of options. Each returns 0, or -EINVAL with the valid values in why.
  */
 #ifndef STEPPE_BENCH_OPTION_VALUES_H
 #define STEPPE_BENCH_OPTION_VALUES_H

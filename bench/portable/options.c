@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command line of steppe-bench.
+ * Parses the command line of steppe-bench.
  */
 #include "option_values.h"
 
@@ -98,7 +98,7 @@ void bench_usage(FILE *out)
         out);
 }
 
-/* What the rows are made of. */
+/* Parses the options that decide which rows a bench has. */
 static int parse_shape(int option, const char *text, struct bench_options *options, char *why,
                        size_t len)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What PE 0 writes, in the format that was asked for.
+ * Writes the results of PE 0 in the format that the user asked for.
  */
 #include "harness.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * JSON, version 2 of the format: docs/design/bench.md has its keys.
+ * Writes the results as JSON, version 2 of the format. docs/design/bench.md describes the keys.
  */
 #include "harness.h"
 #include "raw_ofi.h"
@@ -162,7 +162,7 @@ static void write_parameter(FILE *file, const struct bench_result *r)
         fprintf(file, "%ld", r->value);
 }
 
-/* Which row it is. */
+/* Writes the keys that identify a row. */
 static void write_identity(FILE *file, const struct bench_result *r)
 {
     const struct bench *bench = r->bench;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Text for people: the heading, a table for each bench, the summary.
+ * Writes text for people: the heading, a table for each bench, and the summary.
  */
 #include "harness.h"
 #include "raw_ofi.h"
@@ -128,7 +128,7 @@ void bench_text_row(struct bench_output *out, const struct bench_result *r)
 
 /* ---- summary ----------------------------------------------------------------- */
 
-/* A value with a unit fit for people: three or four digits. */
+/* Formats a value with three or four digits in a suitable unit. */
 static const char *pretty(const struct bench_result *r, double value, char *buf, size_t len)
 {
     static const char *const times[] = {"ns", "us", "ms", "s"};
@@ -166,7 +166,7 @@ static const char *pretty_size(size_t nbytes, char *buf, size_t len)
     return buf;
 }
 
-/* What Steppe adds to the raw time of one operation; ratios of a few ns say little. */
+/* Returns the time that Steppe adds to a raw operation, because ratios of a few ns mean little. */
 static double over_of(const struct bench_result *r)
 {
     return bench_median_in_unit(r, BENCH_STEPPE) - bench_median_in_unit(r, BENCH_RAW);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which rows are measured, and what memory each wants. Every PE makes the same plan.
+ * Decides which rows are measured and how much memory each needs. Every PE makes the same plan.
  */
 #include "harness.h"
 
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERIFY_BYTES ((size_t)4 << 20) /* of the buffers of a row with --verify, at most */
-#define VERIFY_BUFFERS 64 /* so that a put that is lost is not made up for by the next */
+#define VERIFY_BYTES ((size_t)4 << 20) /* limit on the buffers of a row with --verify */
+#define VERIFY_BUFFERS 64              /* enough buffers that no later put hides a lost put */
 #define WINDOW 64
 #define WINDOW_BYTES ((size_t)16 << 20)
 
@@ -29,7 +29,7 @@ static int plan_add(struct bench_plan *plan, const struct bench_item *item)
     return 0;
 }
 
-/* The values of the bench's parameter; one of 0 where it has none. */
+/* Adds a row for each value of the bench's parameter, or one row if the bench has no parameter. */
 static int add_values(struct bench_plan *plan, struct bench_item item, const struct bench_run *run,
                       const struct bench_options *options)
 {
@@ -61,7 +61,7 @@ static int add_size(struct bench_plan *plan, const struct bench *bench, size_t n
     return add_values(plan, item, run, options);
 }
 
-/* Of a collective the largest size, with the memory of all PEs in mind. */
+/* Returns the largest size of a bench. If the extent is per PE, the sum over all PEs is limited. */
 static size_t max_of(const struct bench *bench, const struct bench_run *run,
                      const struct bench_options *options)
 {
@@ -131,7 +131,7 @@ static int add_summary(struct bench_plan *plan, const struct bench_run *run,
     return status;
 }
 
-/* One PE: what needs a second is left out. */
+/* Returns false if the job has only one PE and the bench needs two. */
 static bool can_run(const struct bench *bench, const struct bench_run *run)
 {
     return run->n_pes > 1 || bench->shape == BENCH_ALL || bench->shape == BENCH_ALONE;
@@ -147,7 +147,7 @@ static void leave_out(struct bench_plan *plan, const struct bench_run *run)
     plan->n = kept;
 }
 
-/* Rows of one run of the library together, those with threads last. */
+/* Sorts the rows by run of the library, with those of SHMEM_THREAD_MULTIPLE last. */
 static int sort_cycles(struct bench_plan *plan)
 {
     struct bench_item *sorted = malloc((size_t)plan->n * sizeof(*sorted) + 1);
@@ -193,7 +193,7 @@ void bench_plan_free(struct bench_plan *plan)
 
 /* ---- what a plan asks for --------------------------------------------------------- */
 
-/* Trials are a tenth more; a side of raw as long as Steppe's. */
+/* Returns the time limit of a row. The factor 1.2 allows for trials; the sides take equal time. */
 static double row_ns(const struct bench_item *item, const struct bench_options *options)
 {
     int sides = 1 + options->raw;
@@ -230,7 +230,7 @@ bool bench_plan_wants_source(const struct bench_plan *plan)
 
 /* ---- the shape of a row -------------------------------------------------------------- */
 
-/* Messages between two quiets: 64, fewer where that is more than 16 MiB. */
+/* Returns the messages between two quiets: 64, or fewer if 64 messages exceed 16 MiB. */
 static int window_of(const struct bench *bench, size_t nbytes, const struct bench_options *options)
 {
     size_t window = WINDOW_BYTES / nbytes;
@@ -250,7 +250,7 @@ static size_t extent_of(const struct bench *bench, const struct bench_run *run)
     return (extent + BENCH_LINE - 1) & ~(size_t)(BENCH_LINE - 1);
 }
 
-/* Has it other buffers for --buffers? */
+/* Returns whether the bench can use several buffers (--buffers). */
 static bool walks(const struct bench *bench)
 {
     return bench->walks || (bench->moves != BENCH_MOVES_NOTHING && !bench->one_op);
@@ -277,6 +277,6 @@ size_t bench_set_row_buffers(const struct bench_item *item, struct bench_run *ru
     n = n_buffers_of(item->bench, run->extent, run->window, options);
     run->span = n * run->extent;
     run->step = n > 1 ? run->extent : 0;
-    if (item->bench->in_spaces) return BENCH_LINE; /* it has memory of its own */
+    if (item->bench->in_spaces) return BENCH_LINE; /* the bench makes its own memory */
     return run->span;
 }

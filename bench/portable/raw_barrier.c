@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Raw barriers, of all PEs and of the row's team: dissemination by flags; with two PEs it is one
- * flag each way. Benches use them, and the harness between samples.
+ * Raw barriers over all PEs and over the row's team, by dissemination of flags. Between two PEs
+ * this is one flag each way. They are used by benches, and by the harness between samples.
  */
 #include "raw_fabric_wait_and_flush.h"
 

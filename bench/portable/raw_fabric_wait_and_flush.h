@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For the raw loops of benches on the fabric. Memory of a PE there: remote region, local region,
- * flags.
+ * Helpers for the raw loops of benches on the fabric. A PE's memory in the raw module consists of a
+ * remote region, a local region and the flags.
  */
 #ifndef STEPPE_BENCH_RAW_FABRIC_WAIT_AND_FLUSH_H
 #define STEPPE_BENCH_RAW_FABRIC_WAIT_AND_FLUSH_H
@@ -21,7 +21,7 @@ static inline char *bench_fabric_local(const struct bench_run *run)
     return run->fabric->memory + run->region;
 }
 
-/* Wait for a flag that a peer stores: it arrives while this PE polls. */
+/* Waits for a flag that a peer stores. The flag can arrive only while this PE polls. */
 static inline void bench_fabric_wait(const struct bench_run *run, const uint64_t *flag,
                                      uint64_t value)
 {
@@ -30,8 +30,9 @@ static inline void bench_fabric_wait(const struct bench_run *run, const uint64_t
 }
 
 /*
- * Stores have no completion; the answer to a later atomic says that they were executed. Without
- * atomics, that to a later read does, since the stores and the read take the same way.
+ * Waits until the target has executed earlier stores. Stores have no completion, but the reply to a
+ * later atomic shows that they were executed. Without atomics a later read serves, because stores
+ * and reads take the same path.
  */
 static inline void bench_fabric_flush(const struct bench_run *run, int pe)
 {

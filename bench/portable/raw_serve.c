@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A PE that only serves on the raw fabric, and how it is told to stop.
+ * Serves peers on the raw fabric until a PE stores the stop flag, and stores that flag.
  */
 #include "raw_fabric_wait_and_flush.h"
 

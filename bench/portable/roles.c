@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which PE measures in a row and which is whose peer; the team of a row's collectives.
+ * Decides which PEs measure in a row and which PE is whose peer, and makes the row's team.
  */
 #include "harness.h"
 
 #include <stdlib.h>
 
-/* Pairs as --pairs wants them: of PE pe its partner, -1: none, and the number of its pair. */
+/* Pairs as --pairs asks: each PE's partner and number of its pair, both -1 without a pair. */
 static struct {
     int *partner, *number;
     int n;
@@ -37,7 +37,7 @@ static int count_of_host(const int *host_of, int n_pes, int host)
     return n;
 }
 
-/* The first half of a host's PEs with its second half. */
+/* Pairs the first half of a host's PEs with the second half. */
 static void pair_within(const int *host_of, int n_pes, int host)
 {
     int half = count_of_host(host_of, n_pes, host) / 2;
@@ -52,7 +52,7 @@ static void pair_within(const int *host_of, int n_pes, int host)
     }
 }
 
-/* Each PE of one host with one of another, as long as both have some. */
+/* Pairs each PE of one host with a PE of another host, as long as both hosts have PEs left. */
 static void pair_across(const int *host_of, int n_pes, int host, int other)
 {
     int a = next_of_host(host_of, n_pes, host, 0), b = next_of_host(host_of, n_pes, other, 0);
@@ -125,7 +125,7 @@ bool bench_measures(const struct bench *bench, const struct bench_run *run, int 
         return leads_pair(run, pe);
     case BENCH_ALL:
         return in_team(run, pe);
-    case BENCH_TO_ONE: /* on the fabric its own word is no distance away for PE 0 */
+    case BENCH_TO_ONE: /* PE 0 would not use the fabric for its own word */
         return pe != 0 || run->all_path == BENCH_NODE;
     case BENCH_ALL_ALL:
         return true;
@@ -202,7 +202,7 @@ void bench_team_sync(struct bench_run *run)
 
 #endif
 
-/* The row's team is made by all PEs; those outside have none. */
+/* Makes the row's team; collective over all PEs. PEs outside the team have team_me == -1. */
 static void make_team(const struct bench *bench, struct bench_run *run)
 {
     bool part = bench->parameter == &bench_pes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A block of samples. PE 0 sends the same command to all others; each runs its part of the block,
- * says so, serves until it is told to stop, and acknowledges. The samples of a PE are in its part
- * of struct bench_shared, where PE 0 reads them.
+ * Runs a block of samples. PE 0 sends the same command to all other PEs. Each of these runs its
+ * part of the block, reports that it has measured, serves until PE 0 stops it, and acknowledges the
+ * command. PE 0 reads the samples of a PE from that PE's struct bench_shared.
  */
 #include "harness.h"
 #include "raw_ofi.h"
@@ -40,8 +40,8 @@ static bool is_target(const struct bench *bench, const struct bench_run *run)
 /* ---- the part of one PE -------------------------------------------------------- */
 
 /*
- * Several that measure begin a sample together, by a barrier of the side's own kind. Of a
- * collective those of its team; tokens of the others do not count with theirs.
+ * Makes several PEs begin a sample together, by a barrier of the side's own kind. In a collective
+ * only the members of the team take part, because the tokens of other PEs do not advance.
  */
 static void keep_together(const struct bench *bench, struct bench_run *run,
                           const struct bench_body *body)
@@ -59,7 +59,7 @@ static void keep_together(const struct bench *bench, struct bench_run *run,
         shmem_barrier_all();
 }
 
-/* Nanoseconds an operation; of an overlap what was not hidden, in percent. */
+/* Returns the ns per operation, or for an overlap the percentage that was not hidden. */
 static double sample(const struct bench *bench, struct bench_run *run,
                      const struct bench_body *body, uint64_t n_ops)
 {
@@ -88,7 +88,7 @@ static void run_batches(const struct bench *bench, struct bench_run *run,
     }
 }
 
-/* All of a block but its end. */
+/* Takes the samples of a block. The stop of the block comes afterwards. */
 static void run_part(const struct bench *bench, struct bench_run *run,
                      const struct bench_command *command)
 {
@@ -104,7 +104,7 @@ static void run_part(const struct bench *bench, struct bench_run *run,
     run_batches(bench, run, body, command);
 }
 
-/* After the stop: everything that was moved in the block has arrived. */
+/* Checks a block for --verify. All transfers of a block have arrived when PE 0 stops it. */
 static void look_at_block(const struct bench *bench, struct bench_run *run,
                           const struct bench_command *command)
 {
@@ -158,7 +158,7 @@ static void send_command(struct bench_run *run, const struct bench_command *comm
     }
 }
 
-/* The raw side may still have our last words to send. */
+/* Waits until *word reaches value, and polls the raw fabric so that pending stores are sent. */
 static void wait_for(struct bench_run *run, uint64_t *word, uint64_t value)
 {
     if (run->fabric != NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What steppe-bench needs before it measures: memory, cores, the paths between the PEs, and a
- * description of the machine for the heading.
+ * Prepares what steppe-bench needs before it measures: memory, cores, the paths between the PEs,
+ * and a description of the machine for the heading.
  */
 #include "harness.h"
 
@@ -29,7 +29,7 @@ static void find_paths(struct bench_run *run)
 
 /* ---- raw ------------------------------------------------------------------- */
 
-/* Load raw libfabric where some PEs have no other path. A summary does without when it must. */
+/* Loads raw libfabric if some PEs have no other path. If that fails, only a summary continues. */
 static int set_raw(struct bench_run *run, const struct bench_options *options,
                    struct bench_machine *machine)
 {
@@ -56,7 +56,7 @@ int bench_place_bind_and_allocate(struct bench_run *run, const struct bench_opti
         bench_say(run, "a PE could not be bound to a core: use --bind=off");
         return -EINVAL;
     }
-    status = bench_find_places(run, machine); /* now with cores */
+    status = bench_find_places(run, machine); /* again, because PEs are bound now */
     if (status == 0) status = bench_buffers_make(run, nbytes, with_source);
     if (status != 0) return status;
     find_paths(run);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The clock, order statistics and units of steppe-bench.
+ * Provides the clock, the order statistics and the units of steppe-bench.
  */
 #include "harness.h"
 
@@ -21,7 +21,7 @@ uint64_t bench_now_ns(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
-/* Of all threads of the process. */
+/* Returns the CPU time of all threads of the process. */
 uint64_t bench_cpu_ns(void)
 {
     return read_clock(CLOCK_PROCESS_CPUTIME_ID);
@@ -44,7 +44,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The smallest sample that at least this share of all samples does not exceed. */
+/* Returns the smallest sample that at least this percentage of all samples does not exceed. */
 static double quantile(const double *sorted, size_t n, unsigned percent)
 {
     size_t rank = (n * percent + 99) / 100;
@@ -69,8 +69,8 @@ struct bench_stats bench_stats_of(double *samples, size_t n)
 }
 
 /*
- * The samples whose ranks are the median's by 1.96 standard deviations of a binomial to either side
- * enclose it in 95 of 100 cases, whatever the distribution, if they do not depend on each other.
+ * The interval ends at the samples whose ranks differ from the median's by 1.96 standard deviations
+ * of a binomial. It holds the median of independent samples of any distribution in 95 % of cases.
  */
 double bench_relative_interval(const double *sorted, size_t n)
 {
@@ -84,7 +84,7 @@ double bench_relative_interval(const double *sorted, size_t n)
     return (sorted[high < n ? high : n - 1] - sorted[low]) / 2 / median;
 }
 
-/* Messages of an operation, by all PEs that measure. */
+/* Returns the messages of an operation, summed over all PEs that measure. */
 static double messages_of(const struct bench_result *result)
 {
     double messages = result->bench->windowed ? result->window : 1;
@@ -95,7 +95,7 @@ static double messages_of(const struct bench_result *result)
 double bench_value(const struct bench_result *result, double ns)
 {
     switch (result->bench->metric) {
-    case BENCH_BANDWIDTH: /* bytes a ns = 1000 MB/s */
+    case BENCH_BANDWIDTH: /* 1 byte per ns is 1000 MB/s */
         return messages_of(result) * (double)result->nbytes * 1e3 / ns;
     case BENCH_RATE:
         return messages_of(result) * 1e3 / ns;
@@ -111,7 +111,7 @@ double bench_value(const struct bench_result *result, double ns)
     return ns / (result->bench->per_op > 0 ? result->bench->per_op : 1);
 }
 
-/* Of one PE by itself. */
+/* Converts a time per operation of one PE to the unit of the bench. */
 double bench_pe_value(const struct bench_result *result, double ns)
 {
     struct bench_result one = *result;

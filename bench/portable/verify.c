@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * --verify: what is moved in a block of Steppe's side is written before it and looked at after it,
- * byte by byte, outside the timing. Every byte depends on its place, its PE and the block.
+ * Implements --verify: writes the data that a block of Steppe's side moves, and checks every byte
+ * after the block, outside the timing. Each byte depends on its place, its PE and the block.
  */
 #include "harness.h"
 
@@ -32,7 +32,7 @@ void bench_pattern_check(const struct bench_run *run, const char *what, const ch
     }
 }
 
-/* Other bytes than those that are to come, so that none that stays is taken for moved. */
+/* Writes bytes that differ from the expected ones, so that a byte that did not move is detected. */
 static void write_other(char *to, size_t nbytes, int pe, uint64_t block)
 {
     for (size_t i = 0; i < nbytes; i++)
@@ -44,7 +44,7 @@ static bool both_ways(const struct bench *bench)
     return bench->shape == BENCH_BOTH;
 }
 
-/* Does this PE give the bytes, does it receive them? */
+/* Return whether this PE sends the bytes that are checked, and whether it receives such bytes. */
 static bool gives(const struct bench *bench, const struct bench_run *run)
 {
     if (run->peer < 0) return false;
@@ -70,7 +70,7 @@ void bench_verify_fill(const struct bench *bench, struct bench_run *run, uint64_
         write_other(puts ? run->remote : run->local, run->span, run->peer, block);
 }
 
-/* The buffers that so many messages reach, in the order of bench_next(). */
+/* Returns the number of buffers that n_messages reach, in the order of bench_next(). */
 static uint64_t buffers_reached(const struct bench_run *run, uint64_t n_messages)
 {
     uint64_t n_buffers = run->step == 0 ? 1 : run->span / run->extent;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_limits: what collectives within a host cost when nothing but the memory is in the way.
- * Forked processes share anonymous memory, copy with memcpy, add with a plain loop and meet by
- * flags. There is no library, so the times are a lower bound for `steppe-bench collective`.
+ * bench_limits: measures collectives within a host where only the memory limits the speed. Forked
+ * processes share anonymous memory, copy with memcpy, add with a plain loop and meet by flags.
+ * There is no library, so the times are a lower bound for `steppe-bench collective`.
  *
  * usage: bench_limits [PROCESSES [MAX_BYTES]]
  *
@@ -24,9 +24,9 @@
 #define MOST_PROCESSES 1024
 #define ROUNDS 10 /* log2 of MOST_PROCESSES */
 #define POLLS 200
-#define ALONE_BYTES 384      /* up to here each process adds the whole vector for itself */
-#define BLOCK_BYTES 16384    /* of a partial sum, which stays in the first-level cache */
-#define MOST_BYTES (1 << 26) /* of a message */
+#define ALONE_BYTES 384      /* most bytes for which each process adds the whole vector itself */
+#define BLOCK_BYTES 16384    /* bytes of a partial sum, which stays in the first-level cache */
+#define MOST_BYTES (1 << 26) /* limit on the bytes of a message */
 #define TRIALS 5
 #define TRIAL_SECONDS 0.02
 
@@ -38,8 +38,8 @@ static struct {
     int n, me;
     size_t capacity; /* bytes of one process's source, and of its dest */
     char *source, *dest;
-    struct flag (*flags)[ROUNDS]; /* by process */
-    double *seconds;              /* by process */
+    struct flag (*flags)[ROUNDS]; /* flags of each process */
+    double *seconds;              /* seconds per call in each process */
     uint64_t meetings;
 } job;
 
@@ -53,7 +53,7 @@ static char *dest_of(int process)
     return job.dest + (size_t)process * job.capacity;
 }
 
-/* Returns when all processes have called meet(): dissemination by flags. */
+/* Returns when all processes have called meet(). It is a dissemination barrier with flags. */
 static void meet(void)
 {
     job.meetings++;
@@ -77,7 +77,7 @@ static void barrier(size_t nbytes)
     meet();
 }
 
-/* Adds the vectors of all processes from byte `from` on into to. */
+/* Writes the sum of the vectors of all processes, from byte `from` on, to `to`. */
 static void add_all(double *to, size_t from, size_t nbytes)
 {
     memcpy(to, source_of(0) + from, nbytes);
@@ -89,7 +89,7 @@ static void add_all(double *to, size_t from, size_t nbytes)
     }
 }
 
-/* Each process adds up its part of the vectors, block by block, and copies it to all others. */
+/* Each process adds its part of the vectors, block by block, and copies the sums to all others. */
 static void sum(size_t nbytes)
 {
     static double block[BLOCK_BYTES / sizeof(double)];
@@ -116,7 +116,7 @@ static void broadcast(size_t nbytes)
     memcpy(dest_of(job.me), source_of(0), nbytes);
 }
 
-/* Copies a block to each process, beginning with this one; step: from one block to the next. */
+/* Copies a block to each process, from this process on. Blocks in the source are step apart. */
 static void push(size_t nbytes, size_t step)
 {
     for (int i = 0; i < job.n; i++) {
@@ -141,7 +141,7 @@ static void fcollect(size_t nbytes)
 static const struct row {
     const char *name;
     collective *call;
-    bool blocks; /* the result is a block from each process */
+    bool blocks; /* whether the result has a block from each process */
 } rows[] = {
     {"barrier", barrier, false},  {"reduce", sum, false},       {"broadcast", broadcast, false},
     {"alltoall", alltoall, true}, {"fcollect", fcollect, true},
@@ -149,7 +149,7 @@ static const struct row {
 
 /* ---- are the results right? -------------------------------------------------------------- */
 
-/* The double at this position in the source of a process. */
+/* Returns the double at index i in the source of a process. */
 static double given(int process, size_t i)
 {
     return process * 1e6 + (double)i;
@@ -195,7 +195,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds of a call, of the slowest process; all processes return the same number. */
+/* Returns the seconds per call of the slowest process, which are the same on all processes. */
 static double time_calls(const struct row *row, size_t nbytes, long n_calls)
 {
     double begun, slowest = 0;
@@ -212,7 +212,7 @@ static double time_calls(const struct row *row, size_t nbytes, long n_calls)
     return slowest;
 }
 
-/* Prints the best of several trials, because what disturbs a trial only makes it longer. */
+/* Prints the best of several trials, because disturbances only make a trial longer. */
 static void measure(const struct row *row, size_t nbytes)
 {
     double best;
@@ -269,7 +269,7 @@ static int run_processes(size_t max)
         if (child < 0) perror("bench_limits: fork");
         if (child < 0) return 1;
         if (child > 0) continue;
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* so that a failure of one process ends all of them */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failure of one process ends all processes */
         measure_all(max);
         exit(0);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Benches on memory of GPUs: puts, gets, an atomic and a signal between private host memory, the
- * heap and a GPU space. Raw, of puts and gets: the same bytes between memory of the same kinds by
- * the driver's own copies within this process.
+ * heap and a GPU space. The raw side of puts and gets copies the same bytes between the same kinds
+ * of memory by the CUDA driver, within this process.
  */
 #include "raw_cuda_driver.h"
 #include "space_setup_helpers.h"
@@ -47,7 +47,7 @@ static void driver_get_window(struct bench_run *run, uint64_t n_ops)
 
 static struct bench_space device;
 
-/* Two blocks of a space on the GPU: the one that a peer reaches, the one of this PE's own. */
+/* Creates a GPU space with two blocks: one that a peer reaches, and one for this PE's own use. */
 static int open_device(struct bench_run *run, const struct bench *bench, char *why, size_t len)
 {
     size_t block = (run->region + 4095) & ~(size_t)4095;
@@ -109,7 +109,7 @@ static void pong(struct bench_run *run, uint64_t n_ops)
     .group = "device", .on_gpu = true, .local = local_memory, .remote = remote_memory,             \
     .open = open_device, .close = close_device
 
-/* Between memory of GPUs and of hosts: local, the PE's own, and remote, the peer's. */
+/* Defines the rows of one pair of memories: local is this PE's memory, remote is the peer's. */
 #define PAIR(op, pair, from_to, local_memory, remote_memory)                                       \
     {.name = "device-" #op "-latency-" pair,                                                       \
      .what = "shmem_" #op "mem of 8 bytes from " from_to ", complete",                             \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Says whether there is a GPU, for scripts/gpu-check.sh, before anything else is built: prints
- * device, driver and "real" or "double", a line each. Exit status 0, or 77 with the reason.
+ * Reports whether there is a GPU, for scripts/gpu-check.sh, before anything else is built. Prints
+ * the device, the driver, and "real" or "double", one per line. Exits with 0, or 77 and a reason.
  */
 #include "raw_cuda_driver.h"
 

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How much of a transfer is hidden behind computation: a transfer alone (pure), then one started,
- * as long a computation, and the wait for its end (total).
+ * Measures how much of a transfer is hidden by computation. Each sample times a transfer alone
+ * (pure), a computation of that length (compute), and a transfer with the computation between
+ * its start and its end (total). The formula is that of the OSU benchmarks:
  *     overlap = 100 * max(0, 1 - (total - compute) / pure)
- * as the OSU benchmarks define it. Each sample measures all three; the computation is made as long
- * as the transfer just was.
  */
 #include "portable/bench_definition.h"
 
 #include <string.h>
 
-#define LEAST_NS 10000.0 /* of each of the three, for the clock */
+#define LEAST_NS 10000.0 /* shortest duration of each of the three times, for the clock */
 #define TRIES 5
 #define KEPT 1024
 
-/* A loop without memory, not inlined: its speed depends on where it lies. */
+/* Loops without memory accesses. Not inlined, because the speed depends on the loop's address. */
 static __attribute__((noinline, aligned(64))) void compute(uint64_t n_turns)
 {
     for (uint64_t i = 0; i < n_turns; i++)
@@ -29,7 +28,7 @@ static void start(struct bench_run *run, bool put)
         shmem_getmem_nbi(run->local, run->remote, run->nbytes, run->peer);
 }
 
-/* n transfers with so much computation in each; or the computation alone. Nanoseconds of one. */
+/* Returns the mean ns of n transfers with n_turns of computation each, or of computation alone. */
 static double time_of(struct bench_run *run, bool transfers, bool put, uint64_t n_turns, uint64_t n)
 {
     uint64_t begun = bench_now_ns();
@@ -42,7 +41,7 @@ static double time_of(struct bench_run *run, bool transfers, bool put, uint64_t 
     return (double)(bench_now_ns() - begun) / (double)n;
 }
 
-/* Turns that last as long as the transfer: twice corrected by what they took. */
+/* Returns the number of turns that take as long as a transfer, after three measurements. */
 static uint64_t turns_for(struct bench_run *run, double ns, uint64_t n)
 {
     double turns = ns > 1 ? ns : 1;
@@ -52,7 +51,7 @@ static uint64_t turns_for(struct bench_run *run, double ns, uint64_t n)
     return (uint64_t)turns + 1;
 }
 
-/* The three times of the samples of a row: their medians go to the output. */
+/* The three times of each sample of a row. Their medians go to the output. */
 static double kept[BENCH_DETAILS][KEPT];
 static int n_kept;
 
@@ -84,7 +83,7 @@ static void sample(struct bench_run *run, bool put)
     double pure = time_of(run, true, put, 0, 4), computed, total;
     uint64_t n = pure < LEAST_NS / 4 ? (uint64_t)(LEAST_NS / pure) + 1 : 4, n_turns;
 
-    /* Again where something came between, so that the computation is not as long. */
+    /* Repeat if a disturbance made the computation shorter or longer than the transfer. */
     for (int i = 0; i < TRIES; i++) {
         pure = time_of(run, true, put, 0, n);
         n_turns = turns_for(run, pure, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads the CUDA driver and copies with it: one stream, the device's primary context, made
- * current in this thread as a program with CUDA would.
+ * Loads the CUDA driver and copies with it, on one stream of the device's primary context. The
+ * context is made current in this thread, as in a program with CUDA.
  */
 #include "raw_cuda_driver.h"
 
@@ -12,7 +12,7 @@
 
 typedef unsigned long long device_address;
 
-/* X(member, symbol, arguments): the driver's functions, all of which return 0 or an error. */
+/* X(member, symbol, arguments) for each function of the driver. Each returns 0 or an error. */
 #define CUDA_CALLS(X)                                                                              \
     X(init, cuInit, (unsigned flags))                                                              \
     X(version, cuDriverGetVersion, (int *version))                                                 \
@@ -41,7 +41,7 @@ static struct {
     void *library, *context, *stream;
     bool asked, test_double;
     int n_devices, device;
-    char why[160]; /* there is none */
+    char why[160]; /* reason why there is no driver or device */
 } driver;
 
 static struct raw_cuda opened;
@@ -54,7 +54,7 @@ static const char *error_name(int error)
     return name;
 }
 
-/* A copy that fails in the middle of a measurement: nothing sensible can follow. */
+/* Ends the process if a call has failed, because the measurement cannot go on. */
 static void check(const char *what, int error)
 {
     if (error == 0) return;
@@ -128,7 +128,7 @@ static int open_context(int ordinal)
 
     if (error == 0) error = cuda.retain(&driver.context, driver.device);
     if (error == 0) error = cuda.set_current(driver.context);
-    if (error == 0) error = cuda.stream_create(&driver.stream, 1 /* non-blocking */);
+    if (error == 0) error = cuda.stream_create(&driver.stream, 1 /* CU_STREAM_NON_BLOCKING */);
     return error;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The raw side on GPUs: the CUDA driver called directly, in this process alone. Opened with
- * dlopen(); the few prototypes are our own. Knows nothing of OpenSHMEM. Used by steppe-bench and
- * gpu_probe. Design: docs/design/bench.md.
+ * The raw side on GPUs: direct calls of the CUDA driver, in this process alone. The driver is
+ * opened with dlopen(), and raw_cuda_driver.c declares the few prototypes. This code does not use
+ * OpenSHMEM. steppe-bench and gpu_probe use it. Design: docs/design/bench.md.
  */
 #ifndef STEPPE_BENCH_RAW_CUDA_DRIVER_H
 #define STEPPE_BENCH_RAW_CUDA_DRIVER_H
@@ -12,22 +12,22 @@
 
 struct raw_cuda {
     char device[128];
-    char driver[64];  /* its CUDA version */
-    bool test_double; /* the driver is no driver: its times mean nothing */
-    char *buffer[2];  /* on the device, nbytes each */
+    char driver[64];  /* CUDA version of the driver */
+    bool test_double; /* whether the driver is a test double, with meaningless times */
+    char *buffer[2];  /* buffers of nbytes on the device */
 
-    /* Start a copy between any two places; returns when source may be reused or later. */
+    /* Starts a copy between any two addresses. source must not change before wait() returns. */
     void (*copy)(void *dest, const void *source, size_t nbytes);
-    void (*wait)(void); /* until all copies are done */
+    void (*wait)(void); /* waits until all copies are done */
 };
 
 /*
- * Load the driver and count devices. 0, or -errno with the reason in why: no driver, no device.
- * Again: the same answer.
+ * Loads the driver and counts devices. Returns 0, or -errno with the reason in why if there is no
+ * driver or no device. Later calls return the first result.
  */
 int raw_cuda_load(char *why, size_t len);
 
-/* Open a device, by its ordinal, with buffers of nbytes; once. 0, or -errno with the reason. */
+/* Opens a device with buffers of nbytes, only once. Returns 0, or -errno with the reason in why. */
 int raw_cuda_open(int ordinal, size_t nbytes, const struct raw_cuda **raw, char *why, size_t len);
 void raw_cuda_close(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A plain libfabric program: one reliable-datagram endpoint, one registered memory, operations
- * posted and polled by a single thread. What a careful user of the same provider would get.
+ * A plain libfabric program with one reliable-datagram endpoint and one registered memory. A single
+ * thread posts and polls all operations, as a careful user of the same provider would.
  */
 #include "portable/raw_ofi.h"
 
@@ -23,7 +23,7 @@
 #define IDLE_POLLS 200
 #define KEY 0x57e99e
 
-/* The fetched value of atomics, behind the memory the program asked for. */
+/* Bytes for operands and results of fetching atomics, after the memory of the program. */
 #define RESULT_BYTES 64
 
 static struct raw_state {
@@ -41,9 +41,9 @@ static struct raw_state {
     struct raw_ofi_card *cards;
     fi_addr_t *peers;
     struct fi_context contexts[N_CONTEXTS];
-    struct fi_context *free[N_CONTEXTS]; /* a stack */
+    struct fi_context *free[N_CONTEXTS]; /* stack of free contexts */
     int n_free;
-    int n_idle; /* polls in a row that found nothing */
+    int n_idle; /* number of polls in a row that found nothing */
     bool atomics;
 } raw;
 
@@ -68,7 +68,7 @@ static void __attribute__((noreturn, cold)) completion_failed(void)
     raw_fatal("completion", entry.prov_errno != 0 ? text : fi_strerror(entry.err));
 }
 
-/* A core that others want too is given up now and then: at once where PEs share cores. */
+/* Yields the core after IDLE_POLLS empty polls, or after each if PEs share cores. */
 static void found_nothing(void)
 {
     if (++raw.n_idle < (raw.request.yields ? 1 : IDLE_POLLS)) return;
@@ -107,7 +107,7 @@ static struct fi_context *take_context(void)
     return raw.free[--raw.n_free];
 }
 
-/* True when the call must be made again. */
+/* Returns true if the call must be repeated, after a poll. Ends the job on an error. */
 static bool again(const char *call, ssize_t rc)
 {
     if (rc == 0) return false;
@@ -161,7 +161,7 @@ static enum fi_op op_of(enum raw_ofi_op op)
     return ops[op];
 }
 
-/* The operand's cell, then the compared one and the result's; a 4-byte one is its lower half. */
+/* Fills the cells of operand and compared value from their start. The result's cell follows. */
 static uint64_t *set_cells(uint64_t value, uint64_t compare, size_t nbytes)
 {
     uint64_t *cell = (uint64_t *)(raw.memory + raw.request.nbytes);
@@ -274,7 +274,7 @@ static int find_provider(const struct raw_ofi_request *request, char *why, size_
     return rc;
 }
 
-/* Some providers, such as net, list atomics and have none. */
+/* Queries the domain, because some providers, such as net, list atomics but have none. */
 static bool has_atomics(void)
 {
     struct fi_atomic_attr attr;

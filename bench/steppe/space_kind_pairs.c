@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Puts between memory of every kind and every other: what a PE puts from is in its part of a space
- * of the first kind, what it puts to in the peer's part of one of the second. No raw side: what it
- * is depends on both (for GPUs see the device benches).
+ * Measures puts between every two kinds of memory. The source is in this PE's part of a space of
+ * the first kind, the destination in the peer's part of a space of the second kind. There is no raw
+ * side, because it would depend on both kinds (the device benches have one for GPUs).
  */
 #include "space_setup_helpers.h"
 
@@ -17,7 +17,7 @@ static const char *const words[] = {"cpu-cpu", "cpu-gpu", "cpu-fam", "gpu-cpu", 
 
 static struct bench_space from, to;
 
-/* A space of one kind with memory for the row, if there is such memory on all PEs. */
+/* Makes a space of one kind with memory for the row. Returns 0, or -errno and the reason in why. */
 static int make(struct bench_run *run, int kind, struct bench_space *made, char *why, size_t len)
 {
     int status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A space's whole life, and blocks in one.
+ * Measures creating and destroying a space, and allocating and freeing blocks in a space.
  */
 #include "space_setup_helpers.h"
 

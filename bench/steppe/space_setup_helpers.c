@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL ((size_t)64 << 10) /* bytes of a space that is only to be there */
+#define SMALL ((size_t)64 << 10) /* bytes of a space that only tests a kind */
 
 _Static_assert((int)BENCH_KIND_GPU == SHMEM_DEVICE_GPU && (int)BENCH_KIND_FAM == SHMEM_DEVICE_FAM,
                "bench_definition.h has the kinds of shmem.h");
@@ -57,7 +57,7 @@ void bench_space_drop(struct bench_space *made)
 
 /* ---- is there such memory ----------------------------------------------------------- */
 
-/* The driver first: without a device the library need not be asked, nor complain. */
+/* Asks the driver first, because the library would report an error without a device. */
 static int check_gpu(struct bench_run *run, char *why, size_t len)
 {
     int status = raw_cuda_load(why, len);
@@ -68,7 +68,7 @@ static int check_gpu(struct bench_run *run, char *why, size_t len)
     return -ENODEV;
 }
 
-/* Likewise where none was set up: the library would complain. */
+/* Checks the variable first, because the library would report an error without a path. */
 static int check_fam(char *why, size_t len)
 {
     if (bench_worst(getenv("SHMEM_FAM_PATH") == NULL) == 0) return 0;

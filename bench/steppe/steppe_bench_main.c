@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of steppe-bench that know Steppe: what the heading says of the library, the commands
- * beside measuring, and the benches that other implementations cannot run.
+ * The parts of steppe-bench that are specific to Steppe: the heading's text about the library, the
+ * commands other than measuring, and the benches that other implementations cannot run.
  */
 #include "portable/harness.h"
 #include "raw_ofi_dlopen_and_addresses.h"
@@ -15,14 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* From the program's directory, in the build tree; where it is installed: BENCH_MODULE_DIR. */
+/* Tool directory in the build tree, from the program. Installed programs use BENCH_MODULE_DIR. */
 #define BUILD_DIR "../lib/steppe"
 
 /* ---- the heading ----------------------------------------------------------------------- */
 
 /*
- * Which provider and domain the library uses: columns of its table of spaces. They stay empty
- * where the table names no fabric.
+ * Reads the provider and domain that the library uses from its table of spaces. Both stay empty if
+ * the table names no fabric.
  */
 static void describe_provider(struct bench_machine *machine)
 {
@@ -40,7 +40,7 @@ static void describe_provider(struct bench_machine *machine)
     fclose(table);
 }
 
-/* Of libfabric, where this process has loaded it: as fi_version() says it. */
+/* Fills in the version of libfabric, from fi_version(), if this process has loaded libfabric. */
 static void describe_libfabric(struct bench_machine *machine)
 {
     void *handle = dlopen("libfabric.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -62,7 +62,7 @@ static void describe_library(struct bench_machine *machine)
 
 /* ---- commands -------------------------------------------------------------------------- */
 
-/* What a job costs before and after its work, for `steppe-bench launch`. */
+/* Prints the times of init and finalize on this PE, for `steppe-bench launch`. */
 static int startup(void)
 {
     uint64_t start = bench_now_ns(), init_ns;
@@ -78,7 +78,7 @@ static int startup(void)
     return 0;
 }
 
-/* compare, plot, launch and tune are programs in Python, which need no launcher. */
+/* Returns whether the word is a tool, which is a program in Python and needs no launcher. */
 static bool is_tool(const char *word)
 {
     static const char *const tools[] = {"compare", "plot", "launch", "tune"};
@@ -88,7 +88,7 @@ static bool is_tool(const char *word)
     return false;
 }
 
-/* The program's own path, and that of the tools. */
+/* Finds the paths of this program and of the tools. Returns 0, or -ENOENT without tools. */
 static int find(char *self, char *tools)
 {
     static const char *const places[] = {BENCH_MODULE_DIR, BUILD_DIR};
@@ -105,7 +105,7 @@ static int find(char *self, char *tools)
     return -ENOENT;
 }
 
-/* Executes the tools by Python with argv[1] and all arguments after it. */
+/* Executes the tools in Python with argv[1] and all arguments after it. Returns 2 on failure. */
 static int run_tool(char **argv)
 {
     char self[PATH_MAX], tools[PATH_MAX + 64];
@@ -123,7 +123,7 @@ static int run_tool(char **argv)
     if (args == NULL) return 2;
     args[0] = "python3";
     args[1] = tools;
-    memcpy(args + 2, argv + 1, n * sizeof(*args)); /* with the NULL */
+    memcpy(args + 2, argv + 1, n * sizeof(*args)); /* including the final NULL */
     setenv("STEPPE_BENCH_PROGRAM", self, 1);
     execvp(args[0], args);
     fprintf(stderr, "steppe-bench: %s: python3: %s\n", argv[1], strerror(errno));
@@ -142,7 +142,7 @@ static int command(int argc, char **argv)
 
 /* ---- the program ----------------------------------------------------------------------- */
 
-/* A live space on a GPU changes the paths of the host's memory, so those of GPUs come last. */
+/* Benches on GPUs come last, because a live GPU space changes the paths of the host's memory. */
 #define LISTS(X)                                                                                   \
     X(strided)                                                                                     \
     X(wait) X(overlap) X(memory) X(passive) X(space_life) X(space_kinds) X(threads) X(device)

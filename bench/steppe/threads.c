@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rate of 8-byte puts of several threads of PE 0 at once: all on the default context, or each on a
- * context of its own, private or serialized. In a run of the library with SHMEM_THREAD_MULTIPLE,
- * PEs not bound.
+ * Measures the rate of 8-byte puts of several threads of PE 0 at once. All threads use the default
+ * context, or each uses its own context, private or serialized. The library runs with
+ * SHMEM_THREAD_MULTIPLE, and PEs are not bound.
  */
 #include "portable/bench_definition.h"
 
@@ -12,7 +12,7 @@
 
 #define MAX_THREADS 64
 
-/* A thread of PE 0: does its share of a sample whenever the number of the sample rises. */
+/* A thread of PE 0. It does its share of a sample whenever pool.sample rises. */
 struct worker {
     pthread_t thread;
     shmem_ctx_t ctx;
@@ -23,11 +23,13 @@ static struct {
     struct worker workers[MAX_THREADS];
     struct bench_run *run;
     int n;
-    uint64_t n_ops;                                       /* of all threads together */
-    uint64_t sample __attribute__((aligned(BENCH_LINE))); /* rises: begin */
-    uint64_t n_done __attribute__((aligned(BENCH_LINE))); /* of the present sample */
+    uint64_t n_ops; /* operations of all threads together */
+    /* number of the sample, whose rise starts the threads */
+    uint64_t sample __attribute__((aligned(BENCH_LINE)));
+    /* number of threads that have ended the sample */
+    uint64_t n_done __attribute__((aligned(BENCH_LINE)));
     uint64_t n_ready, n_failed;
-    long options; /* of contexts */
+    long options; /* options of the contexts */
     bool shared, over;
 } pool;
 
@@ -38,7 +40,7 @@ static void puts_of(const struct worker *w, uint64_t n_ops)
     shmem_ctx_quiet(w->ctx);
 }
 
-/* The first threads do one more where the operations cannot be shared out evenly. */
+/* Returns the number of operations of a thread. The first threads do one more for a remainder. */
 static uint64_t share_of(const struct worker *w)
 {
     uint64_t n = (uint64_t)pool.n, number = (uint64_t)(w - pool.workers);
@@ -46,7 +48,7 @@ static uint64_t share_of(const struct worker *w)
     return pool.n_ops / n + (number < pool.n_ops % n);
 }
 
-/* A private context is used by the thread that makes it. */
+/* Creates a context in the thread, because only its creator may use a private context. */
 static void *work(void *of)
 {
     struct worker *w = of;
@@ -82,7 +84,7 @@ static void end_threads(int n)
         pthread_join(pool.workers[i].thread, NULL);
 }
 
-/* Returns how many there are: fewer than n when no more can be made. */
+/* Returns the number of threads started, which is below n if the system allows no more. */
 static int make_threads(struct bench_run *run, int n)
 {
     for (int i = 0; i < n; i++) {

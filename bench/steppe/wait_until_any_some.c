@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long it takes to wake up from wait_until_any and _some with many flags: the peer sets
- * one of them, another each time, and waits for the answer; half of the way there and back.
+ * Measures how long wait_until_any and wait_until_some take to wake up with many flags. The PEs set
+ * one flag of each other in turn, a different flag each time. The result is half a round trip.
  */
 #include "portable/bench_definition.h"
 
@@ -9,7 +9,7 @@
 
 #define MAX_FLAGS 4096
 
-/* Symmetric. */
+/* Symmetric arrays of MAX_FLAGS elements. */
 static uint64_t *flags;
 static size_t *indices;
 
@@ -24,7 +24,7 @@ static int open_flags(struct bench_run *run, const struct bench *bench, char *wh
     indices = shmem_calloc(MAX_FLAGS, sizeof(*indices));
     if (bench_worst(flags == NULL || indices == NULL) != 0) {
         snprintf(why, len, "the symmetric heap has no room for %d flags", MAX_FLAGS);
-        shmem_free(indices); /* NULL is nothing to free */
+        shmem_free(indices); /* may be NULL */
         shmem_free(flags);
         return -1;
     }

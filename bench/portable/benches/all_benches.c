@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lists of this folder, in the order in which "all" runs them: benches of any OpenSHMEM, then
- * those of 1.5.
+ * The lists of benches in this directory, in the order in which "all" runs them: first the benches
+ * for any OpenSHMEM, then those that need OpenSHMEM 1.5.
  */
 #include "../harness.h"
 

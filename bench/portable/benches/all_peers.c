@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One PE with all others, all with all, and with both neighbours at once: puts or gets of one size
- * to or from each, then a quiet.
+ * Measures puts or gets of one size with one quiet: from one PE to all others, from all PEs to all
+ * others, and from each PE to both neighbours at once.
  */
 #include "../bench_definition.h"
 
 #include <string.h>
 
-/* The other PEs, beginning after this one, so that not all are at the same one; or neighbours. */
+/* The targets are all other PEs, or the two neighbours. Every PE begins with a different target. */
 static int n_others(const struct bench_run *run, bool neighbours)
 {
     int others = run->n_pes - 1;
@@ -22,7 +22,7 @@ static int other(const struct bench_run *run, bool neighbours, int i)
     return (run->me + step) % run->n_pes;
 }
 
-/* Every writer has a place of its own at its targets. */
+/* Returns the offset of PE pe's block, because every writer has its own place at its targets. */
 static size_t place(const struct bench_run *run, int pe)
 {
     return run->at + (size_t)pe * run->nbytes;
@@ -59,7 +59,7 @@ LOOPS(put, true, false);
 LOOPS(get, false, false);
 LOOPS(exchange, true, true);
 
-/* --verify, in the first buffer: what the others put here, or what was fetched from them. */
+/* Writes the data for --verify. The checks cover the first buffer, with data put or fetched. */
 static void fill(struct bench_run *run, uint64_t block)
 {
     bench_pattern_write(run->local, run->span, 0, run->me, block);
@@ -72,7 +72,7 @@ static void fill_get(struct bench_run *run, uint64_t block)
     memset(run->local, 0xa5, run->span);
 }
 
-/* In either case a block that PE pe has for this one. */
+/* Checks the block that PE pe put to this PE or that this PE fetched from PE pe. */
 static void check_from(const struct bench_run *run, const char *memory, int pe, uint64_t block)
 {
     bench_pattern_check(run, "transfer among many PEs", memory + (size_t)pe * run->nbytes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * alltoall, and alltoalls of 8-byte elements that lie two apart, without a raw side.
+ * Measures alltoall, and alltoalls of 8-byte elements with strides of 2. There is no raw side.
  */
 #include "coll_verify_and_raw_put.h"
 
@@ -26,7 +26,7 @@ static void alltoalls(struct bench_run *run, uint64_t n_ops)
     }
 }
 
-/* From every member the block at this one's number. */
+/* Checks the block that every member has sent to this PE. */
 static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
     (void)n_ops;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program for any OpenSHMEM: there are no other commands, no raw side over libfabric and no
- * GPUs.
+ * The program for any OpenSHMEM, without other commands, a raw side over libfabric, or GPUs.
  */
 #include "../harness.h"
 

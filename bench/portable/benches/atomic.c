@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics of 4 and 8 bytes: on the peer, and by all PEs at once on one word of PE 0 (contend).
- * Those that fetch one after another, or nbi back to back with one quiet a sample; those that do
- * not back to back with one quiet a sample. Raw: the CPU's atomics on the very word that Steppe's
- * side works on; fi_atomic and fi_fetch_atomic.
+ * Measures atomics of 4 and 8 bytes on the peer, and by all PEs at once on one word of PE 0
+ * (contend). Fetching atomics run one after another, or as nbi back to back with one quiet per
+ * sample. Other atomics run back to back with one quiet per sample. The raw side is the CPU's
+ * atomics on the word that Steppe's side uses, or libfabric's atomics.
  */
 #include "../raw_fabric_wait_and_flush.h"
 
@@ -12,8 +12,8 @@
 enum op { ADD, INC, XOR, SET, FETCH, FETCH_ADD, FETCH_INC, FETCH_XOR, SWAP, CSWAP };
 
 /*
- * ---- one operation, by type; the compiler leaves one branch of the switch. The types are those
- * of which every implementation has all atomics.
+ * ---- one operation, by type. The compiler keeps one branch of each switch, because op is
+ * constant. Every implementation has all atomics for these types.
  */
 
 #define ONE(BITS, TYPE, T)                                                                         \
@@ -53,7 +53,7 @@ enum op { ADD, INC, XOR, SET, FETCH, FETCH_ADD, FETCH_INC, FETCH_XOR, SWAP, CSWA
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    /* Without the result a compiler takes the shorter instruction, as a program's would. */       \
+    /* If the result is unused, the compiler takes the shorter instruction, as in programs. */     \
     LOOP void cpu##BITS(enum op op, T *word, T v, volatile uint64_t *seen)                         \
     {                                                                                              \
         T expected = v;                                                                            \
@@ -153,7 +153,7 @@ LOOP void steppe(struct bench_run *run, uint64_t n_ops, enum op op)
 #if BENCH_TEAMS
 LOOP void steppe_nbi(struct bench_run *run, uint64_t n_ops, enum op op)
 {
-    static uint64_t to; /* symmetric, as all globals */
+    static uint64_t to; /* symmetric, like all globals */
     uint64_t *word = bench_counter(run->shared, BENCH_STEPPE);
 
     if (run->nbytes == sizeof(uint32_t))
@@ -208,7 +208,7 @@ static void fabric(struct bench_run *run, uint64_t n_ops, enum op op, bool one_b
     if (!one_by_one) run->fabric->wait();
 }
 
-/* The three sides of an operation that is waited for, or comes back to back. */
+/* Defines the loops of an operation for Steppe, the node and the fabric. */
 #define LOOPS(name, op)                                                                            \
     static void steppe_##name(struct bench_run *run, uint64_t n_ops)                               \
     {                                                                                              \
@@ -268,7 +268,7 @@ void bench_fabric_fetch_add(struct bench_run *run, uint64_t n_ops)
     fabric(run, n_ops, FETCH_ADD, true);
 }
 
-/* --verify: nothing is lost of the increments of a block. */
+/* Value of the word before a block. --verify checks that no increment of the block was lost. */
 static uint64_t before;
 
 static void fill_inc(struct bench_run *run, uint64_t block)
@@ -296,8 +296,8 @@ static void check_inc(struct bench_run *run, uint64_t block, uint64_t n_ops)
 /* ---- rows ---------------------------------------------------------------------------------- */
 
 /*
- * Open MPI 4.1.4 writes past the end of a 4-byte result of compare_swap, so a program for any
- * implementation measures 8 bytes alone.
+ * Open MPI 4.1.4 writes past the end of a 4-byte result of compare_swap. A program for any
+ * implementation therefore measures only 8 bytes.
  */
 #ifdef BENCH_PORTABLE
 static const size_t widths[] = {sizeof(uint64_t), 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bandwidth of a window of puts or gets and a quiet: from PE 0 to its peer, both ways at once
- * (bibw), and of many pairs. Raw: memcpy; writes and reads of libfabric, then a wait for all.
+ * Measures the bandwidth of a window of puts or gets and a quiet: to the peer, both ways at once
+ * (bibw), and of many pairs. The raw side is memcpy, or libfabric's writes and reads with one wait.
  */
 #include "../raw_fabric_wait_and_flush.h"
 

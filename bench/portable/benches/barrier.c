@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * barrier and sync, of all PEs and of teams.
+ * Measures barrier and sync of all PEs, and sync of teams.
  */
 #include "../bench_definition.h"
 

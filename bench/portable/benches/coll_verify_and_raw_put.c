@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What benches of collectives share.
+ * Functions that the benches of collectives share.
  */
 #include "coll_verify_and_raw_put.h"
 
@@ -8,7 +8,7 @@
 
 #if BENCH_TEAMS
 
-/* The own block by memcpy, as a careful program would. */
+/* Copies this PE's own block with memcpy, as a careful program would. */
 void bench_fabric_put_to_all(struct bench_run *run, size_t dest, size_t nbytes)
 {
     char *local = bench_fabric_local(run) + run->at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * collect and fcollect of equal blocks, without a raw side.
+ * Measures collect and fcollect of equal blocks. There is no raw side.
  */
 #include "coll_verify_and_raw_put.h"
 

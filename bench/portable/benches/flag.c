@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An 8-byte flag to the peer and back: p and wait_until. Raw: a store and polling loads; an atomic
- * write of libfabric and polling.
+ * Measures an 8-byte flag to the peer and back, by p and wait_until. The raw side is a store and
+ * polling loads, or an atomic write of libfabric and polling.
  */
 #include "../raw_fabric_wait_and_flush.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * put-latency, get-latency and their nbi forms. Raw: memcpy and what quiet promises; a
- * delivery-complete write, a read, each waited for.
+ * Measures put-latency, get-latency and their nbi forms. The raw side is memcpy, with a fence after
+ * a put, or a delivery-complete write or a read of libfabric with a wait for each.
  */
 #include "../raw_fabric_wait_and_flush.h"
 

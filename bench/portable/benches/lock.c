@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Locks: nobody else wants it, or all PEs at once.
+ * Measures a lock that no other PE wants, and a lock that all PEs want at once.
  */
 #include "../bench_definition.h"
 
-/* A lock whose state, while it is held, is on the peer; the first one where there is none. */
+/* Returns a lock whose state is on the peer while the lock is held, or else the first lock. */
 static long *lock_of_peer(struct bench_run *run)
 {
     for (int i = 0; i < BENCH_LOCKS; i++) {
@@ -20,7 +20,7 @@ static long *lock_of_peer(struct bench_run *run)
 
 static long *chosen;
 
-/* Every PE goes through the locks in turn, so that each is met by one. */
+/* PE 0 alone searches the locks, while the other PEs wait in the barrier. */
 static int open_lock(struct bench_run *run, const struct bench *bench, char *why, size_t len)
 {
     (void)bench;

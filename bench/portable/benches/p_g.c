@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p back to back, one quiet a sample, and g. Raw: volatile stores and loads; fi_inject_atomic
- * writes with a fetch behind the last, fi_read.
+ * Measures p back to back with one quiet per sample, and g. The raw side is volatile stores and
+ * loads, or fi_inject_atomic writes with a fetch after the last write, and fi_read.
  */
 #include "../raw_fabric_wait_and_flush.h"
 
@@ -9,7 +9,7 @@
 
 void bench_p(struct bench_run *run, uint64_t n_ops)
 {
-    uint64_t first = run->n_blocks << 32; /* other values in each block */
+    uint64_t first = run->n_blocks << 32; /* different values in each block */
     size_t at = run->at;
 
     for (uint64_t i = 0; i < n_ops; i++) {
@@ -70,7 +70,7 @@ static void node_g(struct bench_run *run, uint64_t n_ops)
     run->at = at;
 }
 
-/* --verify: nothing of the block is there before it, the last store of the last sample after. */
+/* Overwrites old values for --verify. check_p() then expects the last store of the block. */
 static void fill_p(struct bench_run *run, uint64_t block)
 {
     (void)block;

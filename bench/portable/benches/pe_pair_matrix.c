@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every ordered pair of PEs, one after another while the others wait: which one is slow. Where PEs
- * are (host, core, NUMA node, domain of the fabric) is in the heading of the JSON.
+ * Measures every ordered pair of PEs while the other PEs wait, in order to find slow pairs. The
+ * heading of the JSON has the place of each PE (host, core, NUMA node, domain of the fabric).
  */
 #include "../bench_definition.h"
 

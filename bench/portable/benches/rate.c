@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rates of messages back to back, one quiet a sample: of one PE, of many pairs, in a batch. Raw:
- * memcpy; writes and reads of libfabric, then a wait for all.
+ * Measures the rate of back-to-back messages with one quiet per sample: of one PE, of many pairs,
+ * and in a batch. The raw side is memcpy, or libfabric's writes and reads with one wait for all.
  */
 #include "../raw_fabric_wait_and_flush.h"
 
@@ -32,7 +32,7 @@ void bench_node_put_rate(struct bench_run *run, uint64_t n_ops)
     run->at = at;
 }
 
-/* n puts back to back, then wait until all have arrived. */
+/* Starts n puts back to back, and waits until all have arrived. */
 void bench_fabric_put_stream(struct bench_run *run, uint64_t n)
 {
     size_t at = run->at;

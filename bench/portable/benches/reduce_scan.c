@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sum of doubles by reduce and the scans. The raw side of reduce, over libfabric only: every
- * member writes its vector to all others, and each adds them up.
+ * Measures the sum of doubles by reduce and by the scans. The raw side of reduce exists over
+ * libfabric only: every member writes its vector to all others, and each member adds the vectors.
  */
 #include "coll_verify_and_raw_put.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- reduce ----------------------------------------------------------------------------- */
 
-/* Ones, because some numbers, such as denormalized ones, slow a processor down. */
+/* Fills the source with ones, because denormalized numbers, for example, slow a processor down. */
 static int open_reduce(struct bench_run *run, const struct bench *bench, char *why, size_t len)
 {
     double *source = (double *)run->source;
@@ -80,7 +80,7 @@ static void exscan(struct bench_run *run, uint64_t n_ops)
 
 /* ---- --verify: small whole numbers, whose sums no rounding changes ----------------------- */
 
-/* In the first buffer, which the first call of a block works on. */
+/* Fills the first buffer, on which the first call of a block works. */
 static void fill_doubles(struct bench_run *run, uint64_t block)
 {
     double *source = (double *)run->source, *dest = (double *)run->remote;

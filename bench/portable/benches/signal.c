@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data with a signal behind it: complete at the target, back to back by nbi, and there and back.
- * Raw: memcpy and a store; a write waited for, then an atomic write.
+ * Measures data with a signal after them: complete at the target, back to back by nbi, and as a
+ * round trip. The raw side is memcpy and a store, or libfabric's write, a wait and an atomic write.
  */
 #include "../raw_fabric_wait_and_flush.h"
 
