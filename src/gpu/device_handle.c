@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Handles by which kernels reach the PEs of a team: tables of what lies where, a barrier's words
- * and rings, all in a space of the handle's own. Design: docs/design/kernel.md.
+ * This file creates and destroys device handles, through which kernels reach the PEs of a team. The
+ * tables, rings and barrier words of a handle lie in a space that belongs to the handle. Design:
+ * docs/design/kernel.md.
  */
 #include "device_handle_host_side.h"
 
@@ -21,7 +22,7 @@ enum { RINGS_MAX = 1024, SLOTS_MIN = 2, SLOTS_MAX = 65536 };
 
 /* ---- what it is made with ---------------------------------------------------------------- */
 
-/* The caller's options; false, logged, when they are wrong. */
+/* Copies the caller's options, or defaults, to *options. Returns false, logged, if one is wrong. */
 static bool options_read(const shmemx_device_options_t *given, shmemx_device_options_t *options)
 {
     static const shmemx_device_options_t defaults = SHMEMX_DEVICE_OPTIONS_INITIALIZER;
@@ -53,7 +54,7 @@ static bool options_read(const shmemx_device_options_t *given, shmemx_device_opt
     return false;
 }
 
-/* The GPU that is asked for; false, logged, when this PE has it not. */
+/* Finds the GPU that the options request. Returns false, logged, if this PE has no such GPU. */
 static bool options_find_gpu(const shmemx_device_options_t *options, struct stp_gpu *gpu)
 {
     char text[256];
@@ -64,9 +65,7 @@ static bool options_find_gpu(const shmemx_device_options_t *options, struct stp_
     return false;
 }
 
-/*
- * Whether all members can go on, with the same options. n_rows becomes what all have room for.
- */
+/* Returns true if the options are good and equal on all members. Sets *n_rows to the maximum. */
 static bool options_agree(struct stp_team *team, const shmemx_device_options_t *options, bool good,
                           size_t *n_rows)
 {
@@ -97,7 +96,7 @@ static bool options_agree(struct stp_team *team, const shmemx_device_options_t *
 
 /* ---- the words ---------------------------------------------------------------------------- */
 
-/* What lies in the handle's space, behind each other; the barrier's words first, as on each PE. */
+/* Offsets in the handle's space, equal on all PEs. The barrier's words are at offset 0. */
 struct layout {
     size_t rings, slots, spaces, tables, nbytes;
 };
@@ -123,7 +122,7 @@ static struct layout layout_of(const shmemx_device_options_t *options, size_t n_
     return layout;
 }
 
-/* A space of the team's members for nbytes, cleared; collective. NULL, logged: there is none. */
+/* Creates the handle's space, collectively, and returns nbytes in it, zeroed, or NULL, logged. */
 static char *words_make(struct stp_device_handle *handle, shmem_team_t team, size_t nbytes,
                         const char *fn)
 {
@@ -143,7 +142,7 @@ static char *words_make(struct stp_device_handle *handle, shmem_team_t team, siz
     if (words != NULL) return words;
     stp_error("%s: no memory that a GPU reaches for %zu bytes of rings and tables",
               stp_public_name(fn), nbytes);
-    (void)pshmem_space_destroy(stp_space_handle(handle->words)); /* on all members */
+    (void)pshmem_space_destroy(stp_space_handle(handle->words)); /* on all members alike */
     return NULL;
 }
 
@@ -158,7 +157,7 @@ void stp_device_handle_free_host_records(struct stp_device_handle *handle)
     free(handle);
 }
 
-/* With what it has before there are words. */
+/* Allocates the host's record of a handle that has no space yet. Returns NULL without memory. */
 static struct stp_device_handle *handle_new(const struct stp_team *team,
                                             const struct stp_device_handle *how, size_t n_rings,
                                             size_t n_spaces)
@@ -181,7 +180,7 @@ static struct stp_device_handle *handle_new(const struct stp_team *team,
     return handle;
 }
 
-/* 0 or -errno. */
+/* Fills the handle's view, slots and tables. Returns 0, or -errno. */
 static int handle_fill(struct stp_device_handle *handle, const struct stp_team *team, char *words,
                        const shmemx_device_options_t *options, const struct layout *layout,
                        size_t n_spaces)
@@ -210,7 +209,7 @@ static int handle_fill(struct stp_device_handle *handle, const struct stp_team *
     return 0;
 }
 
-/* A context, and the thread. 0 or -errno. */
+/* Creates the handle's context and starts to serve its rings. Returns 0, or -errno. */
 static int handle_start(struct stp_device_handle *handle)
 {
     shmem_ctx_t ctx;
@@ -226,23 +225,23 @@ static int handle_start(struct stp_device_handle *handle)
     return rc;
 }
 
-/* Its own part of the end: nothing is under way any more. */
+/* Completes the operations of this PE's handle, and releases its context and table. */
 static void handle_end(struct stp_device_handle *handle)
 {
     if (handle->ctx != NULL) {
         (void)stp_device_handle_stop_if_live(handle);
-        pshmem_ctx_destroy((shmem_ctx_t)handle->ctx); /* with a quiet */
+        pshmem_ctx_destroy((shmem_ctx_t)handle->ctx); /* performs a quiet */
     }
     for (uint32_t i = 0; i < handle->view.n_spaces; i++)
         stp_space_use(handle->used[i], -1);
 }
 
-/* Atomics of kernels on device memory take that all members can do theirs beside them. */
+/* Allows kernels' atomics on device memory if all members' devices can do the PEs' atomics, too. */
 static void handle_share(struct stp_device_handle *handle, struct stp_team *team)
 {
     int64_t alone;
 
-    if (!handle->on_gpu) return; /* on all */
+    if (!handle->on_gpu) return; /* on all members alike */
     alone = stp_stage_amo_by_gpu_enable(handle->gpu.device) != 0;
     handle->shares = alone == 0;
     stp_coll_agree(team, &alone, 1);
@@ -250,13 +249,16 @@ static void handle_share(struct stp_device_handle *handle, struct stp_team *team
     handle->shares = alone == 0;
 }
 
-/* Behind a sync of the members, whose kernels have ended. */
+/* Undoes handle_share(), after a sync of the members, whose kernels have ended. */
 static void handle_keep(struct stp_device_handle *handle)
 {
     if (handle->shares) stp_stage_amo_by_gpu_disable();
 }
 
-/* All but the options is there or fails, on all members; how: what they say. NULL, logged. */
+/*
+ * Creates a handle, after the members have agreed on the options. how has the fields that follow
+ * from the options. Returns NULL, logged, on all members if one fails.
+ */
 static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t team_handle,
                                              const shmemx_device_options_t *options,
                                              const struct stp_device_handle *how, size_t n_rows,
@@ -270,14 +272,14 @@ static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t
     stp_coll_agree(team, &failed, 1);
     if (failed != 0) stp_error("%s: no memory for a handle", stp_public_name(fn));
     if (handle != NULL && failed == 0) words = words_make(handle, team_handle, layout.nbytes, fn);
-    if (words == NULL) { /* on all members */
+    if (words == NULL) { /* on all members alike */
         if (handle != NULL) stp_device_handle_free_host_records(handle);
         return NULL;
     }
     handle_share(handle, team);
     failed = -handle_fill(handle, team, words, options, &layout, n_rows);
     if (failed == 0) failed = -handle_start(handle);
-    stp_coll_agree(team, &failed, 1); /* and the words of all are as they begin */
+    stp_coll_agree(team, &failed, 1); /* after this, the words of all members are initialized */
     if (failed == 0) return handle;
     stp_error("%s: no thread, context or words to serve it: %s", stp_public_name(fn),
               strerror((int)failed));
@@ -307,7 +309,7 @@ int pshmemx_device_handle_create(shmem_team_t team_handle, const shmemx_device_o
         memset(handle, 0, sizeof(*handle));
     how.on_gpu = options.kind == SHMEM_DEVICE_GPU;
     how.by_ring = options.by_ring != 0;
-    n_rows = stp_device_handle_count_eligible(&how) + 1; /* and the handle's own */
+    n_rows = stp_device_handle_count_eligible(&how) + 1; /* 1 for the handle's own space */
     if (!options_agree(team, &options, good, &n_rows)) return 1;
     record = handle_make(team, team_handle, &options, &how, n_rows, __func__);
     if (record == NULL) return 1;
@@ -332,7 +334,8 @@ int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
     words = record->words;
     memory = record->view.sync;
     handle_end(record);
-    stp_space_free(words, memory, __func__); /* with a sync of the members: all have ended it */
+    /* The call syncs the members, all of which have then ended their handles. */
+    stp_space_free(words, memory, __func__);
     handle_keep(record);
     (void)pshmem_space_destroy(stp_space_handle(words));
     stp_device_handle_free_host_records(record);

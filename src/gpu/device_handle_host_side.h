@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that kernels begin: handles, and the thread that empties their rings. Design:
- * docs/design/kernel.md.
+ * This header declares the host's side of operations that kernels begin: handles, and the thread
+ * that serves their rings. Design: docs/design/kernel.md.
  */
 #ifndef STP_DEVICE_HANDLE_HOST_SIDE_H
 #define STP_DEVICE_HANDLE_HOST_SIDE_H
@@ -13,55 +13,55 @@
 
 struct stp_ctx;
 
-/* What the host keeps of a handle. */
+/* The host's record of a handle. */
 struct stp_device_handle {
-    shmemx_device_handle_t view;    /* with the host's addresses of its words */
-    bool on_gpu;                    /* kernels use it, not threads of the host, */
-    struct stp_gpu gpu;             /* on this one, */
-    uint64_t shift;                 /* which finds the words so much further on */
-    bool by_ring;                   /* all that is not this PE's */
-    bool shares;                    /* all members share words of their devices with kernels */
-    struct stp_space *words;        /* the handle's own, of all its tables and rings */
-    struct stp_space **used;        /* by number in the handle's table; each a user of its space */
-    char **bases;                   /* the host's addresses of this PE's parts, likewise */
-    int *pes;                       /* world numbers of the team's PEs */
-    struct stp_ctx *ctx;            /* of what the rings ask for */
-    uint64_t *served;               /* requests of each ring */
-    struct stp_device_handle *next; /* live ones, guarded by the thread's lock */
+    shmemx_device_handle_t view; /* handle with the host's addresses */
+    bool on_gpu;             /* whether kernels on a GPU use the handle, not threads of the host */
+    struct stp_gpu gpu;      /* GPU of the kernels */
+    uint64_t shift;          /* difference between the GPU's and the host's address of a word */
+    bool by_ring;            /* whether all operations on other PEs use rings */
+    bool shares;             /* whether all members allow kernels' atomics on device memory */
+    struct stp_space *words; /* handle's own space, with its tables and rings */
+    struct stp_space **used; /* space of each row of the table, with the handle as a user */
+    char **bases;            /* host address of this PE's part, for each row */
+    int *pes;                /* world numbers of the team's PEs */
+    struct stp_ctx *ctx;     /* context of the requested operations */
+    uint64_t *served;        /* number of requests served, for each ring */
+    struct stp_device_handle *next; /* next live handle, guarded by the lock in device_ring.c */
 };
 
-/* What the host keeps of a handle, whose words and context have gone, or go (device_handle.c). */
+/* Frees the host's record of a handle, but neither its space nor its context (device_handle.c). */
 void stp_device_handle_free_host_records(struct stp_device_handle *handle);
 
 /* ---- what lies where (device_table.c) --------------------------------------------- */
 
-/* Spaces that would have a row now, but for the handle's own. */
+/* Returns how many spaces would have a row in the table now, without the handle's own space. */
 size_t stp_device_handle_count_eligible(const struct stp_device_handle *handle);
 
-/* Where the GPU finds the words: shift. 0; -EFAULT: nowhere. Before the others. */
+/* Sets shift, for the functions below. Returns 0, or -EFAULT if the GPU cannot reach the words. */
 int stp_device_handle_find_gpu_words(struct stp_device_handle *handle);
 
-/* view.n_spaces rows at most, then as many as there are; tables: room for two words a PE each. */
+/* Fills up to view.n_spaces rows and sets that number. tables has 2 words per row and PE. */
 void stp_device_handle_fill_tables(struct stp_device_handle *handle, uint64_t *tables);
 
-/* The handle as those have it who run with it. */
+/* Returns the handle with the addresses that the handle's kernels or threads use. */
 shmemx_device_handle_t stp_device_handle_view(const struct stp_device_handle *handle);
 
 /* ---- the thread (device_ring.c) --------------------------------------------------- */
 
-/* Serve the rings of a handle from now on. 0 or -errno. */
+/* Starts to serve the rings of a handle. Returns 0, or -errno. */
 int stp_device_handle_start_serving(struct stp_device_handle *handle);
 
-/* No longer: what its rings have is done first, and complete. False: it is no live handle. */
+/* Serves the requests left in the rings, then stops. Returns false if the handle is not live. */
 bool stp_device_handle_stop_if_live(struct stp_device_handle *handle);
 
-/* The live one that owner is; NULL: none. */
+/* Returns the live handle whose address is owner, or NULL. */
 struct stp_device_handle *stp_device_handle_check_live(const void *owner);
 
-/* Its thread ends, and handles that nobody destroyed are none; before the contexts go. */
+/* Ends the thread and frees handles that the program did not destroy, before contexts end. */
 void stp_device_handles_stop_and_free(void);
 
-/* The same when the job is aborted: false when the thread did not come back in time. */
+/* Stops the thread when the job is aborted. Returns false if the thread does not end in time. */
 bool stp_device_handles_try_stop(void);
 
 #endif /* STP_DEVICE_HANDLE_HOST_SIDE_H */

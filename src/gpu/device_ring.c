@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread that does what kernels asked for by their rings: one for all handles of this PE, while
- * there are any. It polls, and naps when there was nothing for a while: a device cannot wake it.
- * Design: docs/design/kernel.md.
+ * One thread performs the requests that kernels put into rings, for all handles of this PE, while a
+ * handle exists. The thread polls, and naps when it has found no request for a while, because a
+ * device cannot wake it. Design: docs/design/kernel.md.
  */
 #include "device_handle_host_side.h"
 
@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RING_LOOKS 200 /* at nothing, with a yield between, before it naps */
+#define RING_LOOKS 200 /* number of polls without a request, each with a yield, before naps */
 #define RING_NAP_US 50
-#define RING_NAPS_A_LOOK 10000 /* at the program's threads, and at peers: once a second or less */
+#define RING_NAPS_A_LOOK 10000 /* naps between checks of program and peers, about 1 s */
 #define RING_HALT_MS 100
 
 _Static_assert(SHMEMX_DEV_CMP_EQ == SHMEM_CMP_EQ && SHMEMX_DEV_CMP_NE == SHMEM_CMP_NE &&
@@ -26,18 +26,18 @@ _Static_assert(SHMEMX_DEV_SIGNAL_SET == SHMEM_SIGNAL_SET &&
                "signals of shmem.h");
 
 static struct {
-    pthread_mutex_t life; /* start and end of the thread */
-    pthread_mutex_t lock; /* the list, and the serving of what is in it */
+    pthread_mutex_t life; /* guards the start and the end of the thread */
+    pthread_mutex_t lock; /* guards the list of handles, and the service of their rings */
     struct stp_device_handle *first;
     pthread_t thread;
-    bool running; /* written under life */
+    bool running; /* whether the thread exists; written under life */
     bool stop;
-    bool left; /* the thread has seen stop */
+    bool left; /* whether the thread has seen stop */
 } ring = {.life = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- one request --------------------------------------------------------------------- */
 
-/* How messages call what is asked for. */
+/* Names of the requested routines in messages. */
 static const char *const routines[SHMEMX_DEV_N_OPS] = {
     [SHMEMX_DEV_PUT] = "shmemx_dev_put",
     [SHMEMX_DEV_STORE] = "shmemx_dev_p",
@@ -49,7 +49,7 @@ static const char *const routines[SHMEMX_DEV_N_OPS] = {
     [SHMEMX_DEV_BAD_COMPARISON] = "shmemx_dev_wait_until",
 };
 
-/* This PE's address of an object; one that is in none of the handle's spaces as it came. */
+/* Returns this PE's address of an object. Outside the handle's spaces, offset is the address. */
 static char *ring_address(const struct stp_device_handle *handle, uint32_t space, uint64_t offset)
 {
     if (space < handle->view.n_spaces) return handle->bases[space] + offset;
@@ -77,7 +77,7 @@ static uint64_t ring_atomic(struct stp_ctx *ctx, const struct stp_dev_request *r
         [SHMEMX_DEV_AMO_OR] = STP_AMO_OR,       [SHMEMX_DEV_AMO_XOR] = STP_AMO_XOR,
     };
     enum stp_fabric_amo op = ops[request->variant];
-    /* little-endian or not: words of 4 bytes have an address of their own */
+    /* 4-byte operands are separate variables because of big-endian hosts */
     uint32_t value32 = (uint32_t)request->value, compare32 = (uint32_t)request->compare, old32 = 0;
     bool small = request->nbytes == sizeof(value32);
     const void *value = small ? (const void *)&value32 : &request->value;
@@ -97,7 +97,7 @@ static uint64_t ring_atomic(struct stp_ctx *ctx, const struct stp_dev_request *r
     return small ? old32 : old;
 }
 
-/* The object of a request; fatal when it is none, for kernels have no other check. */
+/* Returns the object of a request. Fatal if it is not symmetric; kernels do not check this. */
 static char *ring_object(const struct stp_device_handle *handle,
                          const struct stp_dev_request *request, int pe, const char *fn)
 {
@@ -134,7 +134,7 @@ static void ring_check(const struct stp_device_handle *handle,
         stp_fatal_pe(fn, request->pe, handle->view.n_pes);
 }
 
-/* The result. */
+/* Performs a request and returns its result. */
 static uint64_t ring_do(struct stp_device_handle *handle, const struct stp_dev_request *request)
 {
     const char *fn = routines[request->op];
@@ -183,7 +183,7 @@ static bool ring_serve_one(struct stp_device_handle *handle, uint32_t number)
         &view->slots[(size_t)number * view->n_slots + ticket % view->n_slots];
     struct stp_dev_request request;
 
-    /* Pairs with the release of stp_dev_ask(). */
+    /* Pairs with the release store of ready in stp_dev_ask(). */
     if (__atomic_load_n(&slot->ready, __ATOMIC_ACQUIRE) != ticket + 1) return false;
     request = slot->request;
     ring_check(handle, &request);
@@ -191,7 +191,7 @@ static bool ring_serve_one(struct stp_device_handle *handle, uint32_t number)
     handle->served[number] = ticket + 1;
     if (request.op == SHMEMX_DEV_QUIET) /* Pairs with the acquire load in shmemx_dev_quiet(). */
         __atomic_store_n(&view->rings[number].completed, ticket + 1, __ATOMIC_RELEASE);
-    /* Both pair with acquires of stp_dev_ask(). */
+    /* The two stores pair with the acquire loads in stp_dev_ask(). */
     if (request.waits)
         __atomic_store_n(&slot->done, ticket + 1, __ATOMIC_RELEASE);
     else
@@ -199,7 +199,7 @@ static bool ring_serve_one(struct stp_device_handle *handle, uint32_t number)
     return true;
 }
 
-/* Each ring in turn, so that none waits for another that is never empty. */
+/* Serves a request of each ring, so that a ring that is never empty does not delay the others. */
 static bool ring_serve_all(struct stp_device_handle *handle)
 {
     bool found = false;
@@ -209,7 +209,7 @@ static bool ring_serve_all(struct stp_device_handle *handle)
     return found;
 }
 
-/* A kernel may wait for a PE that is gone, and the program in the driver for the kernel. */
+/* Naps and at times checks peers, because a kernel, and so the program, may wait for a dead PE. */
 static void ring_nap(void)
 {
     static unsigned naps;
@@ -247,13 +247,13 @@ static void *ring_main(void *arg)
 
 /* ---- start and end ------------------------------------------------------------------------ */
 
-/* With life held. */
+/* Starts the thread if it does not run, with life held. Returns 0, or -errno. */
 static int ring_start(void)
 {
     int rc;
 
     if (ring.running) return 0;
-    /* Pairs with nothing, as does the next store: the thread is started below. */
+    /* The two stores pair with nothing, because the thread starts after them. */
     __atomic_store_n(&ring.stop, false, __ATOMIC_RELEASE);
     __atomic_store_n(&ring.left, false, __ATOMIC_RELEASE);
     rc = stp_thread_start(&ring.thread, "steppe-kernels", ring_main);
@@ -312,12 +312,15 @@ bool stp_device_handle_stop_if_live(struct stp_device_handle *handle)
         ;
     if (found) *at = handle->next;
     pthread_mutex_unlock(&ring.lock);
-    if (ring.first == NULL) ring_end(); /* changes under life alone */
+    if (ring.first == NULL) ring_end(); /* the list changes only under life */
     pthread_mutex_unlock(&ring.life);
     return found;
 }
 
-/* A handle that stays would be served in the next life: its words lie where new ones may. */
+/*
+ * Frees the remaining handles, because the thread would serve them after another init, when new
+ * memory may lie at the addresses of their words.
+ */
 void stp_device_handles_stop_and_free(void)
 {
     pthread_mutex_lock(&ring.life);
@@ -338,9 +341,9 @@ bool stp_device_handles_try_stop(void)
     /* Pairs with the release stores in ring_start() and ring_end(). */
     if (!__atomic_load_n(&ring.running, __ATOMIC_ACQUIRE)) return true;
     __atomic_store_n(&ring.stop, true, __ATOMIC_RELEASE);
-    /* Pairs with the release store in ring_main(), as does the load below. */
+    /* This load and the one below pair with the release store in ring_main(). */
     for (int ms = 0; ms < RING_HALT_MS && !__atomic_load_n(&ring.left, __ATOMIC_ACQUIRE); ms++)
         usleep(1000);
-    /* else it waits for a peer that may be gone, or is the one that ends the job */
+    /* If left is false, the thread waits for a peer that may be gone, or is itself the caller. */
     return __atomic_load_n(&ring.left, __ATOMIC_ACQUIRE);
 }

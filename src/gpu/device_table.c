@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a handle of kernels knows of where objects are: a row for each space that is loaded from and
- * stored to, by threads of the host or by a GPU, and in it an address for each PE of the team.
- * Design: docs/design/kernel.md.
+ * This file fills the table by which a handle finds objects. The table has a row for each space
+ * that the handle's kernels or threads can load and store, and in each row an address for each PE
+ * of the team. Design: docs/design/kernel.md.
  */
 #include "device_handle_host_side.h"
 
@@ -14,8 +14,8 @@
 /* ---- which spaces have a row ---------------------------------------------------------------- */
 
 /*
- * A GPU reaches its own memory, and host memory that is pinned: by the host's addresses, because a
- * space that grew has several registrations and a row only one base.
+ * Returns whether the space gets a row. A GPU reaches its own memory, and pinned host memory if it
+ * uses the host's addresses. A row has one base, but a space that grew has several registrations.
  */
 static bool table_wants(const struct stp_device_handle *handle, const struct stp_space *space)
 {
@@ -24,7 +24,10 @@ static bool table_wants(const struct stp_device_handle *handle, const struct stp
     return !stp_space_is_private(space) && space->device == handle->gpu.device;
 }
 
-/* Use one that no thread is making or destroying, and that is no other handle's; with its lock. */
+/*
+ * Adds a user to a space unless it is incomplete, is being destroyed or belongs to a handle. Runs
+ * under the registry's lock.
+ */
 static void table_hold(const struct stp_space *found, void *arg)
 {
     struct stp_space *space = (struct stp_space *)found, **held = arg;
@@ -39,7 +42,7 @@ static void table_hold(const struct stp_space *found, void *arg)
     pthread_mutex_unlock(&stp_rt.lock);
 }
 
-/* Its part of that number, which it uses then; NULL: none, or none that it wants. */
+/* Returns the space with this number, with a user added, or NULL if no such space gets a row. */
 static struct stp_space *table_take(const struct stp_device_handle *handle, unsigned number)
 {
     struct stp_space *space = NULL;
@@ -51,8 +54,8 @@ static struct stp_space *table_take(const struct stp_device_handle *handle, unsi
 }
 
 /*
- * The next of the parts of the program's spaces that have a row, in use; NULL: no more. Those of
- * the data segment live as long as the library.
+ * Returns the next space, or next part of the data segment, that gets a row, with a user added.
+ * Returns NULL at the end. before is the previous result; parts of the data segment stay valid.
  */
 static struct stp_space *table_next(const struct stp_device_handle *handle, unsigned *number,
                                     struct stp_space *before)
@@ -86,7 +89,7 @@ size_t stp_device_handle_count_eligible(const struct stp_device_handle *handle)
 
 /* ---- what is in it -------------------------------------------------------------------------- */
 
-/* Where the part of the handle's own space that PE pe has is to the GPU; 0: nowhere. */
+/* Returns the GPU's address of pe's part of the handle's own space, or 0 if there is none. */
 static uint64_t table_words(const struct stp_device_handle *handle, int pe)
 {
     struct stp_space *words = handle->words;
@@ -97,7 +100,7 @@ static uint64_t table_words(const struct stp_device_handle *handle, int pe)
     return there != NULL ? (uint64_t)(uintptr_t)there - offset : 0;
 }
 
-/* Where the part of a space that PE pe has begins, for loads and stores from here; 0: nowhere. */
+/* Returns the address at which the handle loads and stores pe's part of a space, or 0. */
 static uint64_t table_part(const struct stp_device_handle *handle, struct stp_space *space, int pe)
 {
     int local = stp_local_of(pe);
@@ -111,10 +114,10 @@ static uint64_t table_part(const struct stp_device_handle *handle, struct stp_sp
 }
 
 /*
- * What may be done to words of that part beside what all others do. Those of devices are their
- * owner's, unless that one does them by its device. A store of a device and an atomic of a CPU or
- * of another device are atomic to each other; an atomic of a device is one for others only where
- * the bus can do it.
+ * Returns the kinds of access to words of pe's part that are atomic to accesses of others. Only the
+ * owner changes words of device memory, unless its device performs the PE's atomics. A device's
+ * store is atomic to atomics of CPUs and other devices. A device's atomic is atomic to their
+ * atomics only if the bus supports this.
  */
 static uint64_t table_way(const struct stp_device_handle *handle, struct stp_space *space, int pe)
 {
@@ -127,7 +130,7 @@ static uint64_t table_way(const struct stp_device_handle *handle, struct stp_spa
                                                          : SHMEMX_DEV_BY_ATOMIC;
 }
 
-/* For what runs with the handle: host addresses of its words are shifted there. */
+/* Fills row n with the addresses that kernels use. The handle's own words differ by shift there. */
 static void table_row(struct stp_device_handle *handle, struct stp_space *space, size_t n,
                       uint64_t *parts)
 {
@@ -141,13 +144,13 @@ static void table_row(struct stp_device_handle *handle, struct stp_space *space,
     }
     handle->view.spaces[n] = (struct stp_dev_space){
         .base = (uint64_t)(uintptr_t)space->base + shift,
-        .nbytes = space->max_bytes, /* objects in what it grows by are reached, too */
+        .nbytes = space->max_bytes, /* includes memory by which the space may grow */
         .parts = (uint64_t)(uintptr_t)parts + handle->shift,
         .atomic = (uint64_t)(uintptr_t)atomic + handle->shift,
     };
 }
 
-/* A row more; the space is in use. */
+/* Adds row n for a space to which the caller has added a user. */
 static void table_add(struct stp_device_handle *handle, struct stp_space *space, size_t n,
                       uint64_t *tables)
 {
@@ -156,7 +159,7 @@ static void table_add(struct stp_device_handle *handle, struct stp_space *space,
     handle->bases[n] = space->base;
 }
 
-/* Its own words come first, for which there is always room. */
+/* Fills the handle's own space into the first row, for which there is always room. */
 void stp_device_handle_fill_tables(struct stp_device_handle *handle, uint64_t *tables)
 {
     size_t n = 1;
@@ -169,7 +172,7 @@ void stp_device_handle_fill_tables(struct stp_device_handle *handle, uint64_t *t
         if (n < handle->view.n_spaces)
             table_add(handle, space, n++, tables);
         else
-            stp_space_use(space, -1); /* another thread made one meanwhile: by rings */
+            stp_space_use(space, -1); /* uses rings, because another thread just created it */
     }
     handle->view.n_spaces = (uint32_t)n;
 }

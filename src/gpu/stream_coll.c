@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives in the order of streams. The thread does them, one after the other of each team, in
- * the order in which they were called, which is the same on all members; their syncs have words of
- * their own, so that collectives that are no such may go on. Design: docs/design/streams.md.
+ * This file implements collectives in the order of streams. The stream thread performs those of a
+ * team one after the other, in the order of the calls, which is equal on all members. Their syncs
+ * have separate words, so other collectives can run meanwhile. Design: docs/design/streams.md.
  */
 #include "stream_engine.h"
 
@@ -20,8 +20,9 @@ static int coll_rounds(const struct stp_team *team)
 }
 
 /*
- * Dissemination: in round r a member tells the one 2^r further that all up to it are here. The
- * words count, and each has one writer, so that one who is a sync ahead does no harm.
+ * Performs a dissemination sync. Returns true at its end. In round r a member reports to the member
+ * 2^r ranks further that all members up to itself have arrived. Each word counts syncs and has one
+ * writer, so a member that is one sync ahead does no harm.
  */
 static bool coll_sync_step(struct stream_work *work)
 {
@@ -47,7 +48,7 @@ static bool coll_sync_step(struct stream_work *work)
     return true;
 }
 
-/* Phase 0 is the team's turn; what came before it is complete then. */
+/* Returns false until it is the work's turn in the team, then completes earlier operations. */
 static bool coll_begin(struct stream_work *work)
 {
     if (work->phase > 0) return true;
@@ -62,7 +63,7 @@ static bool coll_begin(struct stream_work *work)
 static bool coll_end(struct stream_work *work)
 {
     stp_remote_flush();
-    /* Pairs with the acquire of shmem_team_destroy(). */
+    /* Pairs with the acquire load in shmem_team_destroy(). */
     __atomic_store_n(&work->team->stream_done, work->turn + 1, __ATOMIC_RELEASE);
     return true;
 }
@@ -74,7 +75,7 @@ static bool step_sync(struct stream_work *work)
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-/* The root is there: the others get from it. It leaves when all have. */
+/* The other members get the data from the root after one sync. A second sync releases the root. */
 static bool step_broadcast(struct stream_work *work)
 {
     struct stp_team *team = work->team;
@@ -98,7 +99,7 @@ static struct stp_coll_slice coll_share(const struct stream_work *work)
                              work->source, work->nelems, work->fn);
 }
 
-/* This member's share, by way of the host: the others are done by whom their members choose. */
+/* Reduces this member's share on the host. Other members may reduce their shares on a device. */
 static bool step_reduce(struct stream_work *work)
 {
     if (!coll_begin(work)) return false;
@@ -130,7 +131,7 @@ static int coll_call(struct stream_work *work, void *stream, int device)
     return 0;
 }
 
-/* This member's share by a kernel in the stream, between the two syncs. False: there is none. */
+/* Enqueues a kernel for this member's share, between two syncs. Returns false if no kernel can. */
 static bool coll_reduce_by_stream(struct stream_slot *slot, const struct stream_work *work)
 {
     struct stream_work sync = {.step = step_sync, .fn = work->fn, .team = work->team};
@@ -155,7 +156,7 @@ static int coll_sync(shmem_team_t team, void *stream, const char *fn)
     return coll_call(&work, stream, -1);
 }
 
-/* Of no elements the addresses are not looked at. */
+/* Checks the addresses unless there are no elements. */
 static void coll_check(const struct stream_work *work)
 {
     if (work->nbytes == 0) return;
@@ -180,7 +181,7 @@ int stp_stream_reduce(shmem_team_t team_handle, enum stp_op op, enum stp_dtype d
     work.team = stp_team_check(team_handle, fn);
     coll_check(&work);
     if (nreduce == 0) return 0;
-    if (work.team->n_pes == 1) { /* a copy, which the stream may do by itself */
+    if (work.team->n_pes == 1) { /* the stream itself may perform the copy */
         stp_stream_put(dest, source, work.nbytes, stp_rt.pe, false, stream, fn);
         return 0;
     }
@@ -213,7 +214,7 @@ int pshmemx_broadcastmem_on_stream(shmem_team_t team, void *dest, const void *so
 }
 STP_PROFILED(shmemx_broadcastmem_on_stream);
 
-/* Both complete what this PE's streams have handed over: the difference is one of other memory. */
+/* Barrier and sync are alike, because each completes all works that this PE's streams requested. */
 void pshmemx_barrier_all_on_stream(void *stream)
 {
     stp_check_live(__func__);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Streams that operations were called on, and the thread that does what they cannot. A function in
- * the stream pushes the work and rings; the thread takes all steps that can be taken, and writes a
- * word for which the stream waits. Design: docs/design/streams.md.
+ * This file keeps the streams on which operations were called, and the thread for operations that a
+ * stream cannot perform itself. A function in the stream pushes such a work and wakes the thread.
+ * The thread advances all works, and writes a word for which the stream waits. Design:
+ * docs/design/streams.md.
  */
 #include "stream_engine.h"
 
@@ -14,51 +15,51 @@
 #include <string.h>
 #include <time.h>
 
-#define STREAM_MAX 256      /* at once; those with nothing under way make room */
-#define STREAM_LOOKS 200    /* at works that cannot go on, before naps between */
-#define STREAM_NAP_NS 20000 /* streams look at words about as often */
-#define STREAM_NAPS 1024    /* between two looks at peers */
+#define STREAM_MAX 256      /* number of slots; slots of idle streams are reused */
+#define STREAM_LOOKS 200    /* passes without progress before the thread naps */
+#define STREAM_NAP_NS 20000 /* about the interval at which streams poll words */
+#define STREAM_NAPS 1024    /* passes with naps between two checks of peers */
 #define STREAM_FAR ((uint64_t)1 << 62)
 
 static struct {
-    pthread_mutex_t lock; /* start, slots in use, and which may wait */
+    pthread_mutex_t lock; /* guards the start, the slots and the number of waits */
     bool running;
-    bool called; /* by the program: it stays until finalize then */
+    bool called; /* whether the program used a stream; the thread then runs until finalize */
     bool stop;
-    int device;                       /* whose context has the words */
-    int n_spaces[STP_STREAM_DEVICES]; /* whose memory each reaches, for which all is made */
+    int device;                       /* device whose context has the words */
+    int n_spaces[STP_STREAM_DEVICES]; /* number of spaces that each device reaches */
     struct stream_words *words;
     struct stream_slot slots[STREAM_MAX];
     pthread_t thread;
-    struct stream_work *pushed; /* last first; by functions of streams, taken by the thread */
+    struct stream_work *pushed; /* works from functions in streams, last first */
     uint32_t rings;
     uint32_t sleeping;
-    uint64_t n_called, n_done; /* works of all streams; called under lock */
+    uint64_t n_called, n_done; /* works of all streams; n_called is under lock */
 } streams = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the thread ------------------------------------------------------------------------- */
 
-/* Runs in the driver: neither waits nor calls it. */
+/* The driver calls this function in the stream. It may neither wait nor call the driver. */
 static void stream_push(void *arg)
 {
     struct stream_work *work = arg;
 
     work->next = __atomic_load_n(&streams.pushed, __ATOMIC_RELAXED);
-    /* Pairs with the exchange in stream_take(), and with stream_sleep(), which looks at pushed. */
+    /* Pairs with the exchange in stream_take(), and with the load of pushed in stream_sleep(). */
     while (!__atomic_compare_exchange_n(&streams.pushed, &work->next, work, true, __ATOMIC_SEQ_CST,
                                         __ATOMIC_RELAXED)) {
     }
     /*
-     * Pairs with stream_sleep(), which sets sleeping and then looks at pushed: one side sees the
-     * other.
+     * Pairs with stream_sleep(), which stores sleeping and then loads pushed, so at least one side
+     * sees the other's store.
      */
     if (__atomic_load_n(&streams.sleeping, __ATOMIC_SEQ_CST) == 0) return;
-    /* Pairs with the load of rings in stream_sleep(); the kernel compares the value. */
+    /* Pairs with the load of rings in stream_sleep(), whose value the futex compares. */
     __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&streams.rings, 1);
 }
 
-/* What was pushed, in its order, behind what is in the list. */
+/* Appends the pushed works to the list, in the order in which they were pushed. */
 static void stream_take(struct stream_work **list)
 {
     /* Pairs with the compare-and-swap in stream_push(). */
@@ -80,8 +81,8 @@ static void stream_take(struct stream_work **list)
 static void stream_finish(struct stream_work *work)
 {
     /*
-     * Pairs with the wait of the stream: results of the work are visible to whoever sees the
-     * word.
+     * Pairs with the wait of the stream, which sees the results of the work when it sees the
+     * number.
      */
     if (work->number != 0)
         __atomic_store_n(&work->slot->words->done, work->number, __ATOMIC_RELEASE);
@@ -90,7 +91,7 @@ static void stream_finish(struct stream_work *work)
     __atomic_fetch_add(&streams.n_done, 1, __ATOMIC_RELEASE);
 }
 
-/* A step of each; true when one came to its end. */
+/* Performs a step of each work in the list. Returns true if a work ended. */
 static bool stream_steps(struct stream_work **list)
 {
     bool any = false;
@@ -109,15 +110,15 @@ static bool stream_steps(struct stream_work **list)
     return any;
 }
 
-/* For a word, or for the thread. */
+/* Returns whether the stream may be waiting, for a word of the program or for the thread. */
 static bool slot_is_waiting(const struct stream_slot *slot)
 {
-    /* Pairs with the write of the stream after its wait. */
+    /* Pairs with the write that the stream performs after its wait. */
     return __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE) <
            __atomic_load_n(&slot->n_waits, __ATOMIC_RELAXED);
 }
 
-/* The program may wait in the driver for a stream that waits for a PE which is gone. */
+/* Checks peers because the program may wait in the driver for a stream that waits for a dead PE. */
 static void stream_look_at_peers(void)
 {
     bool waits = false;
@@ -129,12 +130,12 @@ static void stream_look_at_peers(void)
 
 static void stream_sleep(void)
 {
-    /* Pairs with the additions in stream_push() and stream_end(). */
+    /* Pairs with the additions to rings in stream_push() and stream_end(). */
     uint32_t seen = __atomic_load_n(&streams.rings, __ATOMIC_SEQ_CST);
 
     /*
-     * Pairs with stream_push(), which pushes and then looks at sleeping: one side sees the
-     * other.
+     * Pairs with stream_push(), which pushes and then loads sleeping, so at least one side sees
+     * the other's store.
      */
     __atomic_store_n(&streams.sleeping, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&streams.pushed, __ATOMIC_SEQ_CST) == NULL &&
@@ -177,7 +178,10 @@ static void *stream_main(void *arg)
 
 /* ---- start and end ------------------------------------------------------------------------ */
 
-/* Nothing is logged: the call that needs it says why, and before it is no error. */
+/*
+ * Starts the thread if it does not run. Returns 0, or -errno with the reason in why. Logs nothing,
+ * because a failure is an error only for a call that needs the thread.
+ */
 static int stream_start_locked(int device, char *why)
 {
     int rc = -EIO;
@@ -188,7 +192,7 @@ static int stream_start_locked(int device, char *why)
     streams.device = device;
     snprintf(why, STP_STREAM_WHY, "no context for operations on streams");
     if (stp_ctx_open_for_stream_thread() != 0) goto err_words;
-    /* made now: what registers memory may wait for streams, which may then wait for us */
+    /* Allocate now, because registering memory may wait for streams that wait for the thread. */
     stp_bounce_give(stp_bounce_wait_take());
     streams.stop = false;
     streams.n_called = streams.n_done = 0;
@@ -210,10 +214,10 @@ err_words:
     return rc;
 }
 
-/* All works are done, and no stream looks at its words. */
+/* Ends the thread and frees the words, when all works are done and no stream polls its words. */
 static void stream_end(void)
 {
-    /* Pairs with the load in stream_sleep(), before which the thread has read rings. */
+    /* Pairs with the load of stop in stream_sleep(), which has loaded rings before. */
     __atomic_store_n(&streams.stop, true, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&streams.rings, 1);
@@ -240,7 +244,7 @@ void stp_stream_stop(void)
     /* Pairs with the addition in stream_finish(). */
     while (__atomic_load_n(&streams.n_done, __ATOMIC_ACQUIRE) != streams.n_called)
         stp_wait_idle_once(&wait);
-    /* a stream may be about to look at its word, or to write what it has passed */
+    /* A stream may still have to poll its word, or to write passed. */
     for (int i = 0; i < STREAM_MAX; i++) {
         while (slot_is_waiting(&streams.slots[i]))
             stp_wait_idle_once(&wait);
@@ -250,12 +254,12 @@ void stp_stream_stop(void)
 }
 
 /*
- * The host words that the stream waits for. It may have passed some, and the program have freed
- * them since.
+ * Ends the stream's waits for host words, except waits that the stream has passed, because the
+ * program may have freed their words.
  */
 static void slot_let_go(const struct stream_slot *slot)
 {
-    /* Pairs with the write of the stream after its wait. */
+    /* Pairs with the write that the stream performs after its wait. */
     uint64_t passed = __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE);
 
     for (int i = 0; i < STREAM_WAITS; i++) {
@@ -270,7 +274,7 @@ static void slot_let_go(const struct stream_slot *slot)
     }
 }
 
-/* Without locks: others may hold them, and will not give them back. */
+/* Takes no locks, because other threads may hold them and never release them. */
 void stp_stream_release_all_waits(void)
 {
     /* Pairs with the release stores in stream_start_locked() and stream_end(). */
@@ -293,7 +297,7 @@ static int stream_device_of(const struct stp_space *space)
     return space->pinned != NULL ? stp_pinned_device_ordinal(space) : -1;
 }
 
-/* What cannot be made now is tried again with the next space, or by the call that needs it. */
+/* Starts the thread early. If this fails, the next space or a call that needs it tries again. */
 static void stream_prepare_locked(void)
 {
     char why[STP_STREAM_WHY];
@@ -334,7 +338,7 @@ static bool slot_is_of(const struct stream_slot *slot, const struct stp_stream *
            slot->stream.device == stream->device;
 }
 
-/* The slot of the stream, a free one, or one whose stream has nothing under way. */
+/* Returns the stream's slot, or assigns a free or idle one to the stream. Fatal if none exists. */
 static struct stream_slot *slot_find_locked(const struct stp_stream *stream, const char *fn)
 {
     struct stream_slot *room = NULL;
@@ -387,7 +391,10 @@ static void stream_require(int rc, const char *fn)
     if (rc != 0) stp_fatal(fn, "the stream takes nothing more");
 }
 
-/* A device has few queues: a stream that waits may stand before the one that would wake it. */
+/*
+ * Counts a wait of the stream and returns true, unless too many other streams wait. A device has
+ * few queues, so a stream that waits may block the stream that would wake it.
+ */
 static bool slot_may_wait(struct stream_slot *slot)
 {
     int n = 0;
@@ -441,20 +448,20 @@ void stp_stream_enqueue_work(struct stream_slot *slot, const struct stream_work 
         __atomic_store_n(&slot->n_nbi, slot->n_nbi + 1, __ATOMIC_RELAXED);
 }
 
-/* What ends the wait that was taken just now, in a process that dies. */
+/* Records how slot_let_go() ends the wait that was just counted, if the process dies. */
 static void slot_note(struct stream_slot *slot, uint64_t *word, uint64_t wanted)
 {
     struct stream_wait *wait = &slot->host_waits[slot->n_waits % STREAM_WAITS];
 
     __atomic_store_n(&wait->number, 0, __ATOMIC_RELAXED);
     /*
-     * Pairs with the acquire load in slot_let_go(): the number is 0 before word and wanted
+     * Pairs with the acquire load in slot_let_go(). The number becomes 0 before word and wanted
      * change.
      */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     __atomic_store_n(&wait->word, word, __ATOMIC_RELAXED);
     __atomic_store_n(&wait->wanted, wanted, __ATOMIC_RELAXED);
-    /* Pairs with the acquire of slot_let_go(). */
+    /* Pairs with the acquire load in slot_let_go(). */
     __atomic_store_n(&wait->number, slot->n_waits, __ATOMIC_RELEASE);
 }
 

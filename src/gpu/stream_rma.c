@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Puts, gets and signals in the order of a stream: by the stream itself where its device reaches
- * both ends, else by the thread. Design: docs/design/streams.md.
+ * This file implements puts, gets and signals in the order of a stream. The stream performs them if
+ * its device reaches both ends, else the stream thread does. Design: docs/design/streams.md.
  */
 #include "stream_engine.h"
 
@@ -17,7 +17,7 @@ int stp_stream_device_of(const void *addr)
     return space != NULL && !space->host ? space->device : -1;
 }
 
-/* A peer's memory is open in the context of the space's device alone. */
+/* Returns NULL for other devices' memory, which is open only in the context of its own device. */
 void *stp_stream_there(const struct stp_stream *stream, const void *addr, int pe, bool *on_device)
 {
     int local = stp_local_of(pe);
@@ -43,8 +43,8 @@ int stp_stream_choose(const void *dest, const void *source)
 }
 
 /*
- * Everything that is wrong with the address of another PE is so now, not when the stream comes. Of
- * no bytes the address is not looked at.
+ * Checks the address on the other PE during the call, so that errors do not appear only when the
+ * stream performs the operation. An address of 0 bytes is not checked.
  */
 static void stream_check(const void *addr, size_t nbytes, int pe, const char *fn,
                          const char *argument)
@@ -54,8 +54,8 @@ static void stream_check(const void *addr, size_t nbytes, int pe, const char *fn
 }
 
 /*
- * This PE's end of a copy as the stream may use it. A copy between host and host makes its caller
- * wait, so that one end must be on a device.
+ * Sets *there to the address of this PE's end of a copy, and returns whether the stream can use
+ * that address. A copy from host to host blocks its caller, so one end must be on a device.
  */
 static bool stream_own_end(const struct stp_stream *stream, const void *ptr, const void **there,
                            bool *on_device)
@@ -71,7 +71,7 @@ static bool stream_own_end(const struct stp_stream *stream, const void *ptr, con
     return *on_device || stp_stream_reaches(ptr);
 }
 
-/* Copied by the stream; false: it cannot. */
+/* Enqueues a copy on the stream. Returns false if the stream cannot perform the copy. */
 static bool stream_copies(const struct stream_slot *slot, void *dest, const void *source,
                           size_t nbytes, int pe, bool put, const char *fn)
 {
@@ -154,7 +154,7 @@ static bool step_put_signal(struct stream_work *work)
     return true;
 }
 
-/* A word that the stream can set. An addition is an atomic, of which streams have none. */
+/* Returns the signal's address if the stream can set it, else NULL. Streams have no atomic add. */
 static uint64_t *stream_word(const struct stream_slot *slot, uint64_t *sig_addr, int sig_op, int pe)
 {
     bool on_device;

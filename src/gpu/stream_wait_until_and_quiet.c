@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waits and quiet in the order of a stream. Design: docs/design/streams.md.
+ * This file implements signal waits and quiet in the order of a stream. Design:
+ * docs/design/streams.md.
  */
 #include "stream_engine.h"
 
@@ -29,7 +30,7 @@ static bool step_wait(struct stream_work *work)
     uint64_t value;
 
     if (stp_device_kind_of(work->sig_addr) == NULL)
-        /* Pairs with the release of the signal, as in signal_load(). */
+        /* Pairs with the release of the signal's writer, as in signal_load(). */
         value = __atomic_load_n(work->sig_addr, __ATOMIC_ACQUIRE);
     else
         stp_copy_any(&value, work->sig_addr, sizeof(value), work->fn);
@@ -39,9 +40,9 @@ static bool step_wait(struct stream_work *work)
 }
 
 /*
- * The stream's own comparison is of the difference as a signed number, so that it is the one asked
- * for only while both are in the lower half. Where adapters write to this device's memory somebody
- * has to flush that, which the thread does.
+ * Returns whether the stream itself can wait for the condition. A stream compares by the sign of
+ * the difference, which is right only if both values are below 2^63. If adapters write to device
+ * memory, the thread must wait, because the writes must be flushed after the wait.
  */
 static bool order_by_stream(int cmp, uint64_t value)
 {
@@ -88,7 +89,7 @@ static bool step_quiet(struct stream_work *work)
     return true;
 }
 
-/* All else that came before in the stream is complete when the stream gets here. */
+/* Completes nonblocking works. Other earlier operations are complete when the stream gets here. */
 void pshmemx_quiet_on_stream(void *stream)
 {
     struct stream_work work = {.step = step_quiet, .fn = __func__};
