@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that the program has becomes a space: shmemx_buffer_register().
+ * shmemx_buffer_register() makes memory of the program a space.
  * Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Creating spaces: every PE checks (create_argument_check.c), then all agree, so that all return
- * the same. Nothing is assumed equal that was not compared, and whoever has no such memory is told
- * from whoever made a mistake. Design: docs/design/spaces.md.
+ * This file creates spaces. Every PE checks its arguments (create_argument_check.c), then all PEs
+ * agree on one result. No argument is assumed to be equal without a comparison. A PE that has no
+ * such memory is distinguished from a PE with a wrong argument. Design: docs/design/spaces.md.
  */
 #include "create_internal.h"
 
@@ -19,7 +19,7 @@
 
 /* ---- agreement -------------------------------------------------------------------------- */
 
-/* What an argument is called by the routine that the program called. */
+/* Returns the name of an argument in the routine that the program called. */
 static const char *create_argument(const struct create *c, int i)
 {
     static const char *const create[CONFIG_N] = {
@@ -38,7 +38,7 @@ static const char *create_argument(const struct create *c, int i)
     return c->params.adopt != NULL ? adopt[i] : create[i];
 }
 
-/* The first PE whose arguments are not those of the first one: both say what differs. */
+/* Finds the first PE whose arguments differ from rank 0's. These two PEs log each difference. */
 static void create_name_differing(const struct create *c, const int64_t mine[CONFIG_N])
 {
     struct stp_team *parent = c->parent;
@@ -57,7 +57,7 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
     pe = stp_team_pe(parent, (int)-differs);
     for (int i = 0; i < CONFIG_N; i++) {
         if (first[i] == other[i]) continue;
-        if (i == CONFIG_NAME || i == CONFIG_FD) /* numbers that would tell nothing */
+        if (i == CONFIG_NAME || i == CONFIG_FD) /* a hash or a flag, useless in a message */
             stp_error("%s: %s is not the same on PE %d and PE %d: here it is %s", c->fn,
                       create_argument(c, i), stp_team_pe(parent, 0), pe,
                       i == CONFIG_NAME ? (c->params.name != NULL ? c->params.name : "NULL")
@@ -91,7 +91,7 @@ static int64_t create_offer(size_t index)
     return index > INT64_MAX ? INT64_MAX : (int64_t)index;
 }
 
-/* The two ends of what members say about one number; equal when all say the same. */
+/* Sets a range for a reduction by maximum, after which create_same() compares all PEs' values. */
 static void create_range(int64_t range[2], int64_t value)
 {
     range[0] = value;
@@ -103,7 +103,7 @@ static bool create_same(const int64_t range[2])
     return range[0] == -range[1];
 }
 
-/* What the window has no room for has mappings of its own: only the numbers run out. */
+/* Puts the space outside the window. Returns 1, logged, if all numbers are in use, else 0. */
 static int create_no_room(struct create *c)
 {
     if (c->number == SIZE_MAX) {
@@ -115,7 +115,7 @@ static int create_no_room(struct create *c)
     return 0;
 }
 
-/* Number and offset that are free on every PE, from the floors on and then from the bottom. */
+/* Finds a number and an offset that are free on all PEs, from the floors on, then from 0. */
 static int create_find_free(struct create *c)
 {
     for (;;) {
@@ -128,7 +128,7 @@ static int create_find_free(struct create *c)
     }
 }
 
-/* The same where all PEs offered the same at once, which is how it nearly always is. */
+/* Uses the offered number and offset if they are equal on all PEs, as they usually are. */
 static int create_agree_free(struct create *c, const int64_t number[2], const int64_t offset[2])
 {
     if (!create_same(number) || !create_same(offset) || number[0] == INT64_MAX ||
@@ -146,7 +146,7 @@ static int create_no_access(const struct create *c)
     return 1;
 }
 
-/* A number that no other creation has, of any job: the first PE draws it. */
+/* Returns, on rank 0, a number that no other creation in any job has; else the minimum. */
 static int64_t create_token(const struct create *c)
 {
     struct timespec now;
@@ -160,7 +160,7 @@ static int64_t create_token(const struct create *c)
     return (int64_t)(stp_hash(STP_HASH_EMPTY, words, sizeof(words)) & INT64_MAX);
 }
 
-/* All configs are good and equal, somebody has such memory, and there is room: or all get 1. */
+/* Returns 0 if all configs are good and equal, a PE has access and there is room; else 1 on all. */
 static int create_agree(struct create *c, const shmem_space_config_t *config)
 {
     enum {
@@ -174,7 +174,7 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
     int64_t mine[CONFIG_N], facts[N];
 
     stp_coll_index_search_begin(&c->search, c->parent, stp_space_room_freed_since);
-    stp_create_numbers(config, c, mine); /* before the check rounds some */
+    stp_create_numbers(config, c, mine); /* before the check rounds sizes */
     facts[FAILED] = stp_create_check_and_prepare(c, config) != 0;
     for (int i = 0; i < CONFIG_N; i++)
         create_range(&facts[2 * i], mine[i]);
@@ -197,7 +197,7 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
 
 /* ---- members ------------------------------------------------------------------------------ */
 
-/* Who of the parent has access: all of it, or a table. */
+/* Determines the members, which are the PEs of the parent with access: all PEs, or a table. */
 static void create_members(const struct create *c, struct stp_team_members *members)
 {
     const struct stp_team *parent = c->parent;
@@ -237,13 +237,13 @@ static int create_team(const struct create *c, struct stp_space *space, struct s
     return rc;
 }
 
-/* The private team serves malloc, free and destroy after the user destroyed the other one. */
+/* Creates the user's team, and a private team for malloc, free and destroy, which outlives it. */
 static int create_teams(struct create *c)
 {
     struct stp_team *team, *user_team;
 
     if (create_team(c, NULL, &team) != 0) return 1;
-    user_team = NULL; /* who adopts memory has passed a team */
+    user_team = NULL; /* adoption uses the team that was passed */
     if (c->params.adopt == NULL && create_team(c, c->access ? c->space : NULL, &user_team) != 0) {
         if (team != NULL) stp_team_destroy(team);
         return 1;
@@ -263,7 +263,7 @@ static void create_drop_teams(struct create *c)
 
 enum { OPEN_DONE, OPEN_LOST_RACE, OPEN_FAILED };
 
-/* Members only: this PE's part, and the way to those of the node. */
+/* Opens the part of a PE that is a member, and sets the share by which peers attach the part. */
 static int create_open(struct create *c)
 {
     int rc;
@@ -278,7 +278,7 @@ static int create_open(struct create *c)
     return rc == 0 ? OPEN_DONE : rc == -EEXIST ? OPEN_LOST_RACE : OPEN_FAILED;
 }
 
-/* After the local halves: peers of the node tell each other how to be reached. */
+/* Exchanges shares with the members of the node, after all opened their parts, and attaches. */
 static int create_attach(struct create *c, bool opened)
 {
     struct stp_team *team = c->space->team;
@@ -296,7 +296,7 @@ static int create_attach(struct create *c, bool opened)
     return rc;
 }
 
-/* What the members found, as all of the parent must know it. */
+/* Common result of the members, for all PEs of the parent. */
 struct create_verdict {
     int outcome;
     size_t base_align;
@@ -331,8 +331,8 @@ static struct create_verdict create_judge(struct create *c, int outcome)
 }
 
 /*
- * Every member has pinned its own part; now this PE pins its view of the others. Those of the
- * parent that are no members return the same.
+ * Pins this PE's mappings of the other parts, after every member has pinned its own part. Returns
+ * an equal result on all PEs of the parent.
  */
 static int create_pin(struct create *c)
 {
@@ -351,8 +351,8 @@ static int create_pin(struct create *c)
 }
 
 /*
- * One attempt at the agreed place. A thread that made another space with other PEs at the same
- * time may have been quicker there: then all undo and look further on.
+ * Makes one attempt with the agreed number and offset. If a thread that creates another space with
+ * other PEs took one of them first, all PEs undo the attempt and the caller searches further on.
  */
 static int create_build(struct create *c, struct create_verdict *verdict)
 {
@@ -366,7 +366,7 @@ static int create_build(struct create *c, struct create_verdict *verdict)
     *verdict = create_judge(c, outcome);
     if (verdict->outcome == OPEN_DONE && c->params.pinned) verdict->outcome = create_pin(c);
     if (c->access && verdict->outcome != OPEN_DONE && !c->space->host) {
-        if (opened) stp_kind_detach(c->space); /* what it has opened of others, who free it next */
+        if (opened) stp_kind_detach(c->space); /* closes peers' parts before the owners free them */
         stp_coll_sync(c->space->team);
     }
     if (opened && verdict->outcome != OPEN_DONE) stp_space_shut(c->space);
@@ -385,14 +385,14 @@ static void create_exchange_regions(struct create *c)
     free(by_pe);
 }
 
-/* All members have their parts: what is it worth? */
+/* Sets the properties that the space has on all members, and starts the services that it needs. */
 static void create_finish(struct create *c, const struct create_verdict *verdict)
 {
     struct stp_space *space = c->space;
     const struct stp_team *team = space->team;
 
     space->base_align = verdict->base_align;
-    if (space->found && !verdict->found) /* where the path is local to each node */
+    if (space->found && !verdict->found) /* happens if the path is local to each node */
         stp_warn("%s: the part of PE %d of \"%s\" was there, and another PE's is new", c->fn,
                  stp_rt.pe, c->params.name);
     space->found = verdict->found;
@@ -401,14 +401,14 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     create_exchange_regions(c);
     stp_space_notify_change(space, 1);
     if (space->host) return;
-    /* what goes through the owner's proxy thread may overtake what the fabric carries */
+    /* Operations of the owner's proxy thread may overtake operations of the fabric. */
     if (space->on_fabric || space->kind->device == NULL)
         __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (team->n_pes > 1) stp_stage_server_start();
     if (space->kind->device != NULL) stp_bounce_preallocate();
 }
 
-/* Two threads that want the same place part ways here. */
+/* Continues at a distance that differs between two threads that compete for the same place. */
 static int create_look_further(struct create *c)
 {
     size_t step = stp_coll_index_retry_distance(&c->search);
@@ -434,7 +434,7 @@ static int create_run(struct create *c, const shmem_space_config_t *config)
         return 1;
     }
     if (c->access) create_finish(c, &verdict);
-    /* no member uses the space before all have finished: their proxy threads serve from now on */
+    /* No member may use the space before the proxy threads of all members serve it. */
     stp_coll_sync(c->parent);
     return 0;
 }
@@ -444,7 +444,7 @@ static int create_do(struct create *c, const shmem_space_config_t *config, struc
 {
     int rc;
 
-    stp_log_routine = c->fn; /* for messages of the kinds of memory */
+    stp_log_routine = c->fn; /* name in messages of the kinds */
     rc = create_run(c, config);
     stp_log_routine = NULL;
     if (rc == 0 && c->access) {
@@ -456,7 +456,7 @@ static int create_do(struct create *c, const shmem_space_config_t *config, struc
     return rc;
 }
 
-/* Sets the team whose members make the space. Returns false, and logs it, when there is none. */
+/* Sets the team whose members create the space. Returns false, logged, if the team is invalid. */
 static bool create_set_parent(struct create *c, shmem_team_t team, const char *argument)
 {
     if (stp_team_is_invalid(team)) {
@@ -465,15 +465,15 @@ static bool create_set_parent(struct create *c, shmem_team_t team, const char *a
         return false;
     }
     c->parent = stp_team_check(team, c->fn);
-    c->params.pe = c->parent->rank; /* of the parent: others need not know the world */
+    c->params.pe = c->parent->rank; /* parts are numbered by ranks of the parent */
     c->params.n_pes = c->parent->n_pes;
     return true;
 }
 
 /*
- * Reads the attributes into *c, and the team whose members make the space into *parent. If the
- * structure is wrong, the members still wait for this PE: in the team that it names, if that is a
- * team, else in the default one.
+ * Reads the attributes into *c, and the team whose members create the space into *parent. If the
+ * structure is wrong, *parent is still set, because the members wait for this PE: to the parent in
+ * the structure if that is a live team, else to the default.
  */
 static void create_read_attr(struct create *c, const shmemx_space_attr_t *given, const char *fn,
                              shmem_team_t *parent)

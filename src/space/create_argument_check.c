@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a program asks of a space: checked on each PE, with an error that names what is wrong, and
- * made into numbers by which the PEs compare it. Design: docs/design/spaces.md.
+ * Each PE checks the arguments of a space's creation here, with an error that names the wrong one,
+ * and converts them to numbers that the PEs compare. Design: docs/design/spaces.md.
  */
 #include "create_internal.h"
 
@@ -40,7 +40,7 @@ void stp_create_numbers(const shmem_space_config_t *config, const struct create 
     numbers[CONFIG_FD] = adopt != NULL && adopt->fd >= 0;
 }
 
-/* "SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM": the kinds with all of these traits. */
+/* Lists the kinds with all of these traits, as "SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM". */
 static const char *create_kinds_with(unsigned traits, char text[CREATE_WHY])
 {
     int n = 0, left = 0;
@@ -99,7 +99,7 @@ static bool create_has(const struct create *c, enum stp_trait trait)
     return (c->kind->traits & STP_HAS(trait)) != 0;
 }
 
-/* An attribute was set, as is_set says: has the kind what it takes? */
+/* Checks that the kind has the trait that an attribute requires. is_set begins the message. */
 static int create_check_trait(const struct create *c, enum stp_trait trait, const char *is_set)
 {
     char kinds[CREATE_WHY];
@@ -110,7 +110,7 @@ static int create_check_trait(const struct create *c, enum stp_trait trait, cons
     return -EINVAL;
 }
 
-/* To what size may it grow? */
+/* Checks the size up to which the space may grow. */
 static int create_check_max(const struct create *c)
 {
     size_t max = c->params.max_bytes;
@@ -135,7 +135,7 @@ static int create_check_max(const struct create *c)
     return -EINVAL;
 }
 
-/* Where pages come from: of some kinds a node is all that can be asked for. */
+/* Checks the NUMA attributes. Some kinds allow the choice of a node, but not of a policy. */
 static int create_check_numa(const struct create *c)
 {
     bool bound = create_has(c, STP_TRAIT_NODE) && !create_has(c, STP_TRAIT_POLICY);
@@ -162,7 +162,7 @@ static int create_check_numa(const struct create *c)
                : create_check_trait(c, STP_TRAIT_NODE, "attr->numa_policy is set");
 }
 
-/* What only spaces with a name have a use for. */
+/* Checks the name, and the attributes that only a space with a name can have. */
 static int create_check_name(const struct create *c)
 {
     if ((unsigned)c->params.open >= STP_N_OPENS) {
@@ -201,7 +201,7 @@ static int create_check_pages(const struct create *c)
     return -EINVAL;
 }
 
-/* Of memory of the program: how it becomes a space. */
+/* Checks the arguments by which memory of the program becomes a space. */
 static int create_check_adopt(const struct stp_adopt *adopt, const char *fn)
 {
     if ((adopt->flags & ~SHMEMX_ADOPT_HEAP) != 0)
@@ -217,7 +217,7 @@ static int create_check_adopt(const struct stp_adopt *adopt, const char *fn)
     return -EINVAL;
 }
 
-/* By attr->buffer memory of devices alone: that of hosts is registered. */
+/* Checks the buffer. attr->buffer is for device memory only; host memory has its own routine. */
 static int create_check_buffer(const struct create *c)
 {
     bool device = !c->kind->host && create_has(c, STP_TRAIT_ADOPTS);
@@ -266,7 +266,7 @@ static int create_check_flags(const struct create *c)
     return create_check_trait(c, STP_TRAIT_PINNED, "attr->flags has SHMEMX_SPACE_PINNED");
 }
 
-/* Attributes that the kind cannot honour are errors, not hints. */
+/* Checks the attributes. An attribute that the kind cannot honour is an error, not a hint. */
 static int create_check_params(const struct create *c)
 {
     int rc = create_check_flags(c);
@@ -298,7 +298,7 @@ int stp_create_check_and_prepare(struct create *c, const shmem_space_config_t *c
         stp_error("%s: no memory for the records of a space", c->fn);
         return -ENOMEM;
     }
-    if (c->params.buffer != NULL) /* not a byte more is ours */
+    if (c->params.buffer != NULL) /* no rounding, because the rest is not the library's */
         c->space->nbytes = c->space->max_bytes = config->size;
     c->space->adopted = c->params.adopt != NULL;
     c->space->whole = c->params.adopt != NULL && !c->params.adopt->heap;

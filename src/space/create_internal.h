@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One creation of a space on its way: what create_argument_check.c checks on this PE, and create.c
- * agrees on with the others.
+ * This header declares the state of a space's creation. create_argument_check.c checks the
+ * arguments on this PE, and create.c agrees on the creation with the other PEs.
  */
 #ifndef STP_SPACE_CREATE_INTERNAL_H
 #define STP_SPACE_CREATE_INTERNAL_H
@@ -12,28 +12,28 @@
 
 #define CREATE_WHY 128
 
-/* One creation on its way. */
+/* Creation of a space in progress. */
 struct create {
     const char *fn;
-    const struct stp_kind *kind; /* NULL: unknown */
-    int flags;                   /* attr->flags */
+    const struct stp_kind *kind; /* kind of memory, or NULL if unknown */
+    int flags;                   /* value of attr->flags */
     struct stp_space_params params;
     struct stp_team *parent;
-    bool wrong;           /* an argument is, which was said */
-    bool access;          /* this PE has such memory */
-    char why[CREATE_WHY]; /* or not, and why */
+    bool wrong;           /* whether an argument is wrong, which was logged */
+    bool access;          /* whether this PE has such memory */
+    char why[CREATE_WHY]; /* reason if access is false */
     struct stp_space *space;
     struct stp_part_export share;
     struct stp_fabric_region region;
-    size_t number, offset;               /* of the next attempt */
-    size_t floor_number, floor_offset;   /* from which they are looked for */
-    struct stp_coll_index_search search; /* for both */
-    bool everyone;                       /* all of the parent are members */
-    bool refused;                        /* members of this host do not fit it together */
-    bool outside;                        /* the space does not lie in the window */
+    size_t number, offset;               /* number and offset of the next attempt */
+    size_t floor_number, floor_offset;   /* start of the search for both */
+    struct stp_coll_index_search search; /* state of the search for both */
+    bool everyone;                       /* whether all PEs of the parent are members */
+    bool refused;                        /* whether this host lacks memory for all its members */
+    bool outside;                        /* whether the space lies outside the window */
 };
 
-/* A config as numbers that a reduction can compare; names and all. */
+/* Numbers that stand for all arguments, including the name, so that a reduction compares them. */
 enum {
     CONFIG_TYPE,
     CONFIG_SIZE,
@@ -43,14 +43,14 @@ enum {
     CONFIG_OPEN,
     CONFIG_PAGES,
     CONFIG_MAX,
-    CONFIG_FD, /* of memory of the program: is there one? */
+    CONFIG_FD, /* whether adopted memory has a descriptor */
     CONFIG_N
 };
 
 void stp_create_numbers(const shmem_space_config_t *config, const struct create *c,
                         int64_t numbers[CONFIG_N]);
 
-/* Is what this PE was asked for right, and can it be had here? 0 also without access. */
+/* Checks arguments and prepares the space. Returns 0, also without access, or -errno, logged. */
 int stp_create_check_and_prepare(struct create *c, const shmem_space_config_t *config);
 
 #endif /* STP_SPACE_CREATE_INTERNAL_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The end of a space: refused on all members while teams or contexts of it live, else nobody uses
- * it any more when its memory goes. Design: docs/design/spaces.md.
+ * This file destroys spaces. All members refuse while a member has teams or contexts of the space.
+ * Otherwise no PE uses the space any more when its memory is freed. Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 
@@ -17,13 +17,13 @@ static void destroy_warn_live(const struct stp_space *space)
 
     if (space->whole) return;
     stp_heap_stats(space->heap, &stats);
-    stats.n_blocks -= stp_space_named_blocks(space); /* these are meant to stay */
+    stats.n_blocks -= stp_space_named_blocks(space); /* named blocks are meant to stay */
     if (stats.n_blocks > 0 && team->rank == 0)
         stp_warn("shmem_space_destroy: space %u goes with %zu allocations of %zu bytes still live",
                  space->number, stats.n_blocks, stats.used);
 }
 
-/* An error that comes late: what peers did meanwhile went nowhere, or elsewhere. */
+/* Returns true, logged, if an adopted buffer is unmapped. Peers may have hit other memory since. */
 static bool destroy_look_gone(const struct stp_space *space)
 {
     if (!space->adopted || space->device >= 0 || !stp_private_gone(space)) return false;
@@ -33,20 +33,20 @@ static bool destroy_look_gone(const struct stp_space *space)
     return true;
 }
 
-/* Nobody uses the space any more, and all members end it. */
+/* Frees the space on all members, none of which uses it any more. */
 static void destroy_end(struct stp_space *space)
 {
     struct stp_team *team = space->team;
 
-    stp_space_lookup_remove(space); /* nobody looks at its team and its records */
+    stp_space_lookup_remove(space); /* ends reads of the team and the records by lookups */
     stp_active_set_forget(space->base, space->nbytes);
     stp_pinned_unregister_peers(space);
     stp_kind_detach(space);
-    stp_coll_sync(team); /* nobody holds a peer's part */
+    stp_coll_sync(team); /* no member has a peer's part attached any more */
     space->team = NULL;
     stp_space_notify_change(space, -1);
     stp_space_shut(space);
-    stp_team_destroy(team); /* and with its sync all have let go of their own, and of a name */
+    stp_team_destroy(team); /* after its sync, all members have released their parts and the name */
     stp_space_struct_free(space);
 }
 
@@ -54,7 +54,7 @@ int pshmem_space_destroy(shmem_space_t handle)
 {
     struct stp_space *space;
     bool destroyed;
-    int64_t facts[2]; /* uses, and whether a buffer is gone */
+    int64_t facts[2]; /* number of users, and whether a buffer was unmapped */
     int here;
 
     if (stp_space_is_invalid(handle)) return 0;
@@ -85,9 +85,9 @@ int pshmem_space_destroy(shmem_space_t handle)
     destroy_warn_live(space);
     stp_active_sets_quiet();
     stp_quiet(&stp_ctx_default);
-    /* What contexts of any team have under way to it: nothing of this PE is queued for it then. */
+    /* Completes operations of all contexts on the space, so that this PE has none queued. */
     if (stp_rt.has_fabric) stp_rt.fabric.region_drain(space->number);
-    stp_coll_sync(space->team); /* nobody uses the space any more */
+    stp_coll_sync(space->team); /* after this, no PE uses the space */
     destroy_end(space);
     return facts[1] != 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A space gets more memory: in the collective call that finds no room, whose members all know that,
- * since their heaps are equal. Every member grows its own part and its ways to its peers', which
- * nobody sees yet; one reduction tells whether all could; then the new room is everybody's, or
- * nobody's. Design: docs/design/spaces.md.
+ * A space grows inside the collective call that finds no room. All members find none, because their
+ * heaps are equal. Every member grows its own part and its mappings of peers' parts, which no
+ * thread uses yet. One reduction determines whether all members succeeded. Then all of them use the
+ * new memory, or all of them undo the growth. Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 
@@ -14,20 +14,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define GROW_LEAST ((size_t)64 << 20) /* of an extent, where nothing is in the way */
+#define GROW_LEAST ((size_t)64 << 20) /* smallest growth, unless a limit is near */
 #define GROW_WHY 160
 
-/* One attempt. */
+/* One attempt to grow. */
 struct grow {
     struct stp_space *space;
-    size_t nbytes; /* that it shall have */
+    size_t nbytes; /* size of the space after the growth */
     struct stp_fabric_region mine;
-    bool here;          /* the kind has grown this PE's part, */
-    bool registered;    /* and the fabric has it */
-    char why[GROW_WHY]; /* or not */
+    bool here;          /* whether the kind has grown this PE's part */
+    bool registered;    /* whether the fabric has registered the new piece */
+    char why[GROW_WHY]; /* reason for a failure */
 };
 
-/* As little as will do, in large pages. */
+/* Returns the smallest sufficient size in large pages, limited to the maximum. */
 static size_t grow_least(const struct stp_space *space, size_t need)
 {
     size_t whole = need > SIZE_MAX - STP_RANGE_ALIGN
@@ -38,8 +38,8 @@ static size_t grow_least(const struct stp_space *space, size_t need)
 }
 
 /*
- * What a growth takes: twice the space, so that a space of any size is there after a few; the last
- * extent takes all there may be.
+ * Returns the size to try first: twice the current size, so that a few growths reach any size. The
+ * last possible extent takes all that remains up to the maximum.
  */
 static size_t grow_target(const struct stp_space *space, size_t need)
 {
@@ -81,8 +81,8 @@ static void grow_undo(struct grow *g)
 }
 
 /*
- * Every member's descriptor of the new piece to every member, where the provider wants them and the
- * fabric reaches all parts. Where it does not, those that are registered are for own transfers.
+ * Sends every member's descriptor of the new piece to all members, if the provider needs them and
+ * the fabric reaches all parts. Otherwise a member uses its registration for its own transfers.
  */
 static void grow_exchange(const struct grow *g, const char *fn)
 {
@@ -95,7 +95,7 @@ static void grow_exchange(const struct grow *g, const char *fn)
     free(by_pe);
 }
 
-/* The caller's routine ends with a barrier: nobody uses the room before all members have it. */
+/* The barrier that ends the caller's routine keeps PEs from using the memory before all have it. */
 static void grow_commit(const struct grow *g, const char *fn)
 {
     struct stp_space *space = g->space;
@@ -106,7 +106,7 @@ static void grow_commit(const struct grow *g, const char *fn)
     space->n_extents++;
 }
 
-/* Pins the piece in the parts of peers, whose owners have it by now: the same on all members. */
+/* Pins the new piece of peers' parts, which exists by now. Returns 0 or 1, equal on all members. */
 static int grow_pin(struct grow *g)
 {
     struct stp_space *space = g->space;
@@ -118,7 +118,7 @@ static int grow_pin(struct grow *g)
     return failed != 0;
 }
 
-/* The same on all members: 0, or 1. */
+/* Tries to grow. Returns 0 or 1, equal on all members. */
 static int grow_try(struct grow *g, const char *fn)
 {
     int64_t failed = grow_here(g) != 0;
@@ -132,7 +132,7 @@ static int grow_try(struct grow *g, const char *fn)
     return failed != 0;
 }
 
-/* A program may ask again and again for what does not fit. */
+/* Logs the failure once per space, because a program may repeat a request that does not fit. */
 STP_COLD static void grow_tell(const struct grow *g, const char *fn)
 {
     struct stp_space *space = g->space;
@@ -152,7 +152,7 @@ int stp_space_grow(struct stp_space *space, size_t need, const char *fn)
     if (need > space->max_bytes || space->n_extents == STP_FABRIC_EXTENTS) return -ENOMEM;
     if (grow_try(&most, fn) == 0) return 0;
     if (least.nbytes < most.nbytes) {
-        stp_coll_sync(space->team); /* what others had taken is free again */
+        stp_coll_sync(space->team); /* after this, all members have undone the attempt */
         if (grow_try(&least, fn) == 0) return 0;
     }
     grow_tell(least.nbytes < most.nbytes ? &least : &most, fn);

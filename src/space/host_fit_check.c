@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parts of several PEs of a host that take memory of one place: do they fit it together?
- * Design: docs/design/kinds.md.
+ * This file checks whether the parts of several PEs of a host that take memory from one place fit
+ * there together. Design: docs/design/kinds.md.
  */
 #include "space_lifecycle.h"
 
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Where a node is one PE (SHMEM_NODE=off), its host has others all the same. */
+/* Gathers the claims of this host's members. With SHMEM_NODE=off a host has several nodes. */
 static int claims_gather(struct stp_team *team, struct stp_capacity_request *claims,
                          const struct stp_capacity_request *mine)
 {

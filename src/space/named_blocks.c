@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks of a space that have names, by which later jobs find them. All members write the same
- * name: the first one does it, the others find it done. Design: docs/design/fam.md.
+ * Blocks of a space can have names, by which later jobs find the blocks. All members write the same
+ * name. The first member to do so has an effect, the others none. Design: docs/design/fam.md.
  */
 #include "space_lifecycle.h"
 
@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The i-th block with a name; false: there are no more, or memory of this kind keeps no names. */
+/* Gets the i-th named block. Returns false if there are fewer, or if the kind keeps no names. */
 static bool roots_at(const struct stp_space *space, unsigned i, struct stp_named_block *root)
 {
     const struct stp_store_ops *store = space->kind->store;
@@ -22,7 +22,7 @@ static bool roots_at(const struct stp_space *space, unsigned i, struct stp_named
 
 /* ---- at open and at the end ------------------------------------------------------------- */
 
-/* Two names may stand for parts of one block: then it is reserved already. */
+/* Reserves the named blocks. Two names may denote parts of one block, which is reserved once. */
 int stp_space_restore_named_blocks(struct stp_space *space)
 {
     uint64_t hash = stp_hash(STP_HASH_EMPTY, &space->n_parts, sizeof(space->n_parts));
@@ -73,14 +73,14 @@ size_t stp_space_named_blocks(const struct stp_space *space)
 
 /* ---- the public routines ------------------------------------------------------------------ */
 
-/* What this member asks for: 0 or -errno, logged. */
+/* Checks the arguments of this member and fills *root. Returns 0, or -errno, logged. */
 static int roots_check(const struct stp_space *space, const char *name, const void *addr,
                        size_t nbytes, struct stp_named_block *root)
 {
     size_t start, block_bytes, offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
     size_t len = name != NULL ? strnlen(name, STP_BLOCK_NAME) : 0;
 
-    memset(root, 0, sizeof(*root)); /* all of it is compared and written */
+    memset(root, 0, sizeof(*root)); /* its padding is compared and written, too */
     if (len == 0 || len == STP_BLOCK_NAME) {
         stp_error("shmemx_space_root_set: a name has 1 to %d bytes", STP_BLOCK_NAME - 1);
         return -EINVAL;
@@ -101,7 +101,7 @@ static int roots_check(const struct stp_space *space, const char *name, const vo
     return 0;
 }
 
-/* 0 or -errno, logged. */
+/* Stores or removes a name. Returns 0, or -errno, logged. */
 static int roots_set(struct stp_space *space, const struct stp_named_block *root)
 {
     if (space->n_parts > 0) return space->kind->store->named_block_set(space, root);
@@ -131,7 +131,7 @@ int pshmemx_space_root_set(shmem_space_t handle, const char *name, const void *a
         return 1;
     }
     failed = roots_set(space, &root) != 0;
-    stp_coll_agree(space->team, &failed, 1); /* durable everywhere, or said to be not */
+    stp_coll_agree(space->team, &failed, 1); /* success means durable on all members */
     return failed != 0;
 }
 STP_PROFILED(shmemx_space_root_set);

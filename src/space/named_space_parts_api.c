@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of named spaces that jobs of other numbers of PEs made. Design: docs/design/fam.md.
+ * Programs access the parts of jobs of other sizes with these routines. Design: docs/design/fam.md.
  */
 #include "space_lifecycle.h"
 
@@ -24,7 +24,7 @@ int pshmemx_space_part(shmem_space_t handle, int index, const void **base)
 }
 STP_PROFILED(shmemx_space_part);
 
-/* One step of all members; true when it went well on each of them. */
+/* Returns true if a step returned 0 on all members. */
 static bool parts_agree(struct stp_space *space, int rc)
 {
     int64_t failed = rc != 0;
@@ -34,8 +34,8 @@ static bool parts_agree(struct stp_space *space, int rc)
 }
 
 /*
- * The old parts go only after the name stands for the new ones on every host, and it does so only
- * after all of these are durable: who is killed leaves one of them whole.
+ * Releases the old parts after the name denotes the new parts on every host, which happens only
+ * after all new parts are durable. A job that is killed therefore leaves one set of parts whole.
  */
 int pshmemx_space_reshape_commit(shmem_space_t handle)
 {

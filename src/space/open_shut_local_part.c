@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This PE's part of a space: its memory, heap and registration with the fabric, pinning it, and the
- * end of all this. How PEs agree on a new space is in create.c. Design: docs/design/spaces.md.
+ * This file opens and shuts this PE's part of a space: memory, heap, registration with the fabric,
+ * and pinning. The agreement of PEs on a new space is in create.c. Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 
@@ -27,8 +27,8 @@ int stp_space_register_memory(struct stp_space *space, void *base, size_t nbytes
                                   device != NULL ? STP_MEMORY_CUDA : STP_MEMORY_HOST, space->device,
                                   mine);
     if (entered) device->leave();
-    if (device != NULL && rc == -EOPNOTSUPP) return 0;       /* staged then */
-    if (rc != 0 && !space->host && device == NULL) return 0; /* and so are private pages */
+    if (device != NULL && rc == -EOPNOTSUPP) return 0;       /* such memory is staged */
+    if (rc != 0 && !space->host && device == NULL) return 0; /* private pages are staged, too */
     if (rc != 0) return rc;
     space->key = mine->key;
     space->registered = true;
@@ -37,12 +37,12 @@ int stp_space_register_memory(struct stp_space *space, void *base, size_t nbytes
 
 static void space_unregister(struct stp_space *space)
 {
-    /* at finalize the fabric has gone first, and the regions with it */
+    /* At finalize the fabric has been closed before, with its regions. */
     if (space->registered && stp_rt.has_fabric) stp_rt.fabric.region_remove(space->number);
     space->registered = false;
 }
 
-/* What is one block has it from the start: the heap may end behind the memory then. */
+/* Creates the heap. A space of one block has it allocated, in a heap that is rounded up for it. */
 static int space_make_heap(struct stp_space *space)
 {
     size_t more = space->whole ? STP_HEAP_ALIGN - 1 : 0, offset;
@@ -59,7 +59,7 @@ static int space_make_heap(struct stp_space *space)
 int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
                    struct stp_part_export *share, struct stp_fabric_region *mine)
 {
-    int rc = stp_space_register_by_number(space); /* names the fabric region: before there is one */
+    int rc = stp_space_register_by_number(space); /* first, as it identifies the fabric region */
 
     *share = (struct stp_part_export){.pe = stp_rt.pe};
     *mine = (struct stp_fabric_region){0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collective allocation: the symmetric heap's routines and what the spaces' routines share
- * with them. Allocation ends, and freeing begins, with a quiet of the default context and a
- * sync of the space's private team. Design: docs/design/spaces.md.
+ * This file implements collective allocation: the routines of the symmetric heap, and functions
+ * that the routines of spaces use, too. Allocation ends, and freeing begins, with a quiet of the
+ * default context and a sync of the space's private team. Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 
@@ -18,14 +18,14 @@ static void memory_barrier(struct stp_space *space)
     stp_coll_sync(space->team);
 }
 
-/* Before memory goes: traffic into it, and collectives that work in it, are over. */
+/* Completes the operations on memory, and the collectives that use it, before it is freed. */
 static void memory_barrier_leave(struct stp_space *space)
 {
     stp_active_sets_quiet();
     memory_barrier(space);
 }
 
-/* SHMEM_CHECK=1: every member passed the same numbers. */
+/* With SHMEM_CHECK=1, ends the job unless all members passed equal numbers. */
 static void memory_check_equal(struct stp_space *space, int64_t first, int64_t second,
                                const char *fn)
 {
@@ -40,7 +40,7 @@ static void memory_check_equal(struct stp_space *space, int64_t first, int64_t s
                   (long long)first, (long long)second, (long long)range[0], (long long)range[2]);
 }
 
-/* What to change so that the space is larger. */
+/* Returns advice on how to make the space larger, in text if it is not constant. */
 static const char *memory_remedy(const struct stp_space *space, size_t need, char *text, size_t len)
 {
     uintptr_t type = (uintptr_t)space->handle - (uintptr_t)SHMEM_SPACE_CPU;
@@ -59,9 +59,9 @@ static const char *memory_remedy(const struct stp_space *space, size_t need, cha
 }
 
 /*
- * NULL is no error, and many programs do not look at it. So the first time in each space its first
- * member says what was asked for, what there was, and what to change. Members allocate alike, one
- * call at a time: told needs no lock.
+ * Many programs do not check for NULL, which is not an error. Therefore the first member of a space
+ * logs, once, the request, the available memory and the remedy. told_full needs no lock, because
+ * members allocate alike, one call at a time.
  */
 STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, size_t align,
                                       const char *fn)
@@ -96,8 +96,8 @@ STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, si
 }
 
 /*
- * Has the heap no room, or would it have had memory for its records? All members' heaps are equal,
- * so all of them come here, and all do the same.
+ * Grows the space, unless the heap has room (need is 0) and lacked only memory for its records. All
+ * members call this function alike, because their heaps are equal.
  */
 STP_COLD static int memory_grow(struct stp_space *space, size_t need, const char *fn)
 {
@@ -132,7 +132,7 @@ void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool
     return rc == 0 ? space->base + offset : NULL;
 }
 
-/* SHMEM_CHECK=1: all members pass the same; the first one says what is wrong with it. */
+/* With SHMEM_CHECK=1, logs a wrong alignment on the first member, because all pass the same. */
 static void memory_check_alignment(const struct stp_space *space, size_t alignment, bool valid,
                                    const char *fn)
 {
@@ -157,7 +157,7 @@ void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, 
     if (valid) {
         ptr = stp_space_alloc(space, nbytes, alignment, false, fn);
     } else {
-        /* Members that passed something else must not wait for this one. */
+        /* Members that passed another alignment must not wait for this PE. */
         memory_check_equal(space, (int64_t)nbytes, (int64_t)alignment, fn);
         memory_barrier(space);
     }
@@ -165,7 +165,7 @@ void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, 
     return ptr;
 }
 
-/* The offset of a pointer to free or resize; fatal, with the reason, when it is no such pointer. */
+/* Returns the offset of a block to free or resize. Fatal, with the reason, if ptr is no block. */
 static size_t memory_block(const struct stp_space *space, const void *ptr, const char *fn)
 {
     size_t offset, start, nbytes;
@@ -202,7 +202,7 @@ void stp_space_free(struct stp_space *space, void *ptr, const char *fn)
     stp_heap_free(space->heap, offset);
 }
 
-/* In place, if need be by growth of the space, where the block is the last: no byte is copied. */
+/* Resizes a block in place, without a copy. If it is the last block, the space may grow for it. */
 static int memory_resize(struct stp_space *space, size_t offset, size_t nbytes, const char *fn)
 {
     int rc = stp_heap_resize(space->heap, offset, nbytes);
@@ -222,7 +222,7 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
     stp_space_fatal_if_named(space, offset, fn);
     memory_barrier_leave(space);
     stp_heap_find(space->heap, offset, &start, &old);
-    stp_active_set_forget(ptr, old); /* it may shrink or move */
+    stp_active_set_forget(ptr, old); /* because the block may shrink or move */
     rc = memory_resize(space, offset, nbytes, fn);
     if (rc == -ENOMEM) {
         rc = memory_take(space, nbytes, 0, &target, fn);
@@ -233,7 +233,7 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
         }
     }
     if (STP_UNLIKELY(rc == -ENOMEM)) memory_tell_full(space, nbytes, 0, fn);
-    memory_barrier(space); /* every copy is done before anyone writes the new block */
+    memory_barrier(space); /* all copies are done before a PE writes the new block */
     return rc == 0 ? space->base + target : NULL;
 }
 
@@ -243,7 +243,7 @@ static struct stp_space *memory_heap(const char *fn)
     return stp_space_at(STP_SPACE_HEAP);
 }
 
-/* The space of a pointer given to free or realloc, which may be any space. */
+/* Returns the space of a pointer passed to free or realloc, or the heap if none contains it. */
 static struct stp_space *space_of_ptr_or_default(const void *ptr, const char *fn)
 {
     struct stp_space *heap = memory_heap(fn);
@@ -268,7 +268,7 @@ void *pshmem_malloc(size_t size)
 }
 STP_PROFILED(shmem_malloc);
 
-/* All memory here serves remote atomics and signals equally well: the hints change nothing. */
+/* Ignores the hints, because all memory serves remote atomics and signals equally well. */
 void *pshmem_malloc_with_hints(size_t size, long hints)
 {
     (void)hints;
@@ -293,7 +293,7 @@ void *pshmem_calloc(size_t count, size_t size)
     size_t nbytes;
 
     if (count == 0 || size == 0) return NULL;
-    if (__builtin_mul_overflow(count, size, &nbytes)) nbytes = SIZE_MAX; /* fails, with barrier */
+    if (__builtin_mul_overflow(count, size, &nbytes)) nbytes = SIZE_MAX; /* fails after a barrier */
     return stp_space_alloc(heap, nbytes, 0, true, __func__);
 }
 STP_PROFILED(shmem_calloc);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What can be asked of spaces beyond the proposal: facts, paths, and the table of all of them.
+ * This file implements the queries that extend the proposal: facts, paths and the table of spaces.
  */
 #include "space_lifecycle.h"
 
@@ -56,7 +56,7 @@ STP_PROFILED(shmemx_space_path_name);
 
 /* ---- facts --------------------------------------------------------------------------- */
 
-/* The least that a caller's structure holds: the numbers. */
+/* Returns how atomics on this PE's part of the space are performed. */
 static shmemx_space_atomics_t info_atomics(const struct stp_space *space)
 {
     if (space->kind->device == NULL)
@@ -117,7 +117,7 @@ int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
 }
 STP_PROFILED(shmemx_space_query);
 
-/* The first kind that knows what the name stands for. */
+/* Asks the kinds in turn for a named space. Returns 0, -ENOENT if no kind has it, or -errno. */
 static int info_stat_named(const char *name, struct stp_named *named)
 {
     int rc = -ENOENT;
@@ -172,7 +172,7 @@ static const char *info_name(const struct stp_space *space)
     return space->number < STP_SPACE_FIRST_USER ? fixed[space->number] : "user";
 }
 
-/* What the table says of a space: what does not change while its addresses are found, and used. */
+/* Row of the table: a copy of fields that are valid while the lookup has the space. */
 struct info_row {
     const char *name, *kind;
     bool copies, registered;
@@ -203,7 +203,7 @@ static void fill_row(const struct stp_space *space, void *arg)
     };
 }
 
-/* The next part of the same space: these live as long as the library. False: there is none. */
+/* Fills the row for the next part of globals, which is never freed. Returns false at the end. */
 static bool info_next(struct info_row *row)
 {
     const struct stp_space *part = row->next_part;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Using spaces: allocation in them, and what can be asked of them.
+ * This file implements the public routines for allocation in spaces and queries about a space.
  */
 #include "space_lifecycle.h"
 
@@ -27,7 +27,7 @@ void *pshmem_space_calloc(shmem_space_t handle, size_t count, size_t size)
 
     if (stp_space_is_invalid(handle) || count == 0 || size == 0) return NULL;
     space = stp_space_check(handle, __func__, "space");
-    if (__builtin_mul_overflow(count, size, &nbytes)) nbytes = SIZE_MAX; /* fails, with barrier */
+    if (__builtin_mul_overflow(count, size, &nbytes)) nbytes = SIZE_MAX; /* fails after a barrier */
     return stp_space_alloc(space, nbytes, 0, true, __func__);
 }
 STP_PROFILED(shmem_space_calloc);
@@ -47,7 +47,7 @@ int pshmem_space_get_team(shmem_space_t handle, shmem_team_t *team)
     stp_check_given(team, __func__, "team");
     if (stp_space_is_invalid(handle)) return 1;
     space = stp_space_check(handle, __func__, "space");
-    /* Pairs with the release store in shmem_team_destroy(), by another thread. */
+    /* Pairs with the release store in shmem_team_destroy() of another thread. */
     user_team = __atomic_load_n(&space->user_team, __ATOMIC_ACQUIRE);
     *team = user_team != NULL ? stp_team_handle(user_team) : SHMEM_TEAM_INVALID;
     return 0;
@@ -82,7 +82,7 @@ int pshmem_get_space(void *ptr, shmem_space_t *handle)
     if (ptr == NULL) return 1;
     space = stp_space_lookup(ptr, &offset);
     if (space == NULL || space->number == STP_SPACE_INTERNAL) return 1;
-    /* globals and statics belong to the default space */
+    /* Globals and statics belong to the default space. */
     *handle = space->number == STP_SPACE_DATA ? SHMEM_SPACE_DEFAULT : stp_space_handle(space);
     return 0;
 }

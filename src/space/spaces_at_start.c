@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The spaces that are there at start: the internal one, the data segment, the default heap and
- * those that the environment asks for; and the end of all spaces. Design: docs/design/spaces.md.
+ * This file creates the spaces of the start: the internal space, the data segment, the default heap
+ * and the spaces of the environment. It also ends all spaces. Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 
@@ -15,14 +15,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define SPACE_WHY 256                   /* room for a reason */
-#define SPACE_DUMPED ((size_t)16 << 20) /* of the internal space: most programs use no more */
+#define SPACE_WHY 256                   /* size of the text of a reason */
+#define SPACE_DUMPED ((size_t)16 << 20) /* dumped bytes of the internal space */
 
-/* Where a space of the window may lie at start, when every PE's records are still the same. */
+/* Finds a place in the window at start, when the records of all PEs are still equal. */
 static void space_find_first(struct stp_space *space, bool with_heap)
 {
     if (!space->kind->in_window) return;
-    /* shmem_align can promise what the heap's base has */
+    /* The alignment of the heap's base limits the alignments that shmem_align can return. */
     space->offset =
         stp_window_find(space->max_bytes, with_heap ? STP_WINDOW_ALIGN : STP_RANGE_ALIGN, 0);
     if (space->offset == SIZE_MAX)
@@ -56,7 +56,7 @@ static void space_init_internal(struct stp_fabric_region *mine)
     space_find_first(space, false);
     if (stp_space_open(space, &params, false, &share, mine) != 0)
         stp_fatal("shmem_init", "cannot create a space of %zu bytes", space->nbytes);
-    /* It has room for more teams than there ever are, and a core dump has the holes, too. */
+    /* Most programs do not use the rest of the space, and core dumps would include its holes. */
     if (space->nbytes > SPACE_DUMPED)
         madvise(space->base + SPACE_DUMPED, space->nbytes - SPACE_DUMPED, MADV_DONTDUMP);
 }
@@ -74,8 +74,8 @@ static struct stp_space *space_prepare_part(const struct stp_data_segment_part *
 }
 
 /*
- * The data segment is a space without a heap and without a kind: it was there before us. It is one
- * region of the fabric, and an entry of the registry for each part.
+ * Makes the data segment a space, without a heap and a kind, because the library did not create the
+ * memory. The space is one region of the fabric, and has an entry in the registry for each part.
  */
 static void space_init_data(struct stp_fabric_region *mine)
 {
@@ -84,7 +84,7 @@ static void space_init_data(struct stp_fabric_region *mine)
 
     if (stp_data_segment.n_parts == 0) return;
     first = last = space_prepare_part(&stp_data_segment.parts[0]);
-    (void)stp_space_register_by_number(first); /* nobody else is there yet */
+    (void)stp_space_register_by_number(first); /* no other thread takes numbers yet */
     if (stp_rt.has_fabric) in_one = stp_data_segment_alias_whole();
     if ((stp_rt.has_fabric && in_one == NULL) ||
         stp_space_register_memory(first, in_one, stp_data_segment.nbytes, mine) != 0)
@@ -111,8 +111,8 @@ static void space_fini_parts(struct stp_space *first)
 }
 
 /*
- * Makes the heap of the standard, or a page of host memory where SHMEM_SYMMETRIC_SIZE is 0. A PE
- * without memory of the default kind says so in its PE info, and all PEs end together.
+ * Creates the heap of the standard, or a page of host memory if SHMEM_SYMMETRIC_SIZE is 0. A PE
+ * that fails writes the reason to its PE info, and all PEs end together.
  */
 static void space_init_heap(struct stp_pe_info *pe_info)
 {
@@ -166,7 +166,7 @@ void stp_space_notify_change(const struct stp_space *space, int by)
     space_on_change(space, by);
 }
 
-/* Everybody has a heap, or the exchange of PE infos would have ended: how do we reach it? */
+/* Attaches the parts on this node. Unless all PEs had a heap, the exchange would end the job. */
 void stp_space_attach(void)
 {
     struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
@@ -183,7 +183,7 @@ void stp_space_attach(void)
     }
 }
 
-/* The largest power of two that every member's base is a multiple of. */
+/* Sets the heap's capabilities, and the largest power of two that divides every PE's base. */
 static void space_measure_heap(struct stp_space *heap)
 {
     int64_t of_base = (int64_t)((uintptr_t)heap->base & -(uintptr_t)heap->base);
@@ -201,8 +201,8 @@ static void space_measure_heap(struct stp_space *heap)
 }
 
 /*
- * SHMEM_PIN_HEAP, which is equal on all PEs: where one PE cannot pin its heap, none does, and the
- * program goes on without.
+ * Pins the heap if SHMEM_PIN_HEAP, which is equal on all PEs, is set. If a PE cannot pin its heap,
+ * no PE does, and the program continues with an unpinned heap.
  */
 static void space_pin_heap(struct stp_space *heap)
 {
@@ -224,7 +224,7 @@ static void space_pin_heap(struct stp_space *heap)
     if (stp_rt.pe == 0) stp_warn("shmem_init: SHMEM_PIN_HEAP: the default heap is not pinned");
 }
 
-/* As of other spaces, but that its parts are there: none has been touched. */
+/* Checks that all heaps of a host fit its memory. The heaps exist, but no page was touched yet. */
 static void space_admit_heap(struct stp_space *heap)
 {
     struct stp_space_params params = space_params(heap->nbytes);
