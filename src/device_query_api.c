@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which devices a PE could make spaces on: shmemx_device_count() and shmemx_device_describe(), in a
- * job and without one. What a device is, its kind knows. Design: docs/design/spaces.md.
+ * shmemx_device_count() and shmemx_device_describe() report the devices on which a PE can make
+ * spaces, in a job and outside one. Each kind defines its devices. Design: docs/design/spaces.md.
  */
 #include "core/device_info_query.h"
 #include "core/versioned_struct.h"
@@ -9,8 +9,8 @@
 #include "space/space_lifecycle.h"
 
 /*
- * In a job the kinds have found their devices. Without one they look for them here, until
- * devices_end(). Returns true when they do.
+ * Lets the kinds find their devices, until devices_end(). Returns false if a job has already done
+ * this.
  */
 static bool devices_begin(void)
 {

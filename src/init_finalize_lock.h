@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What routines that work without a job, too, need of init and finalize: that none is under way.
+ * Routines that also work outside a job exclude init and finalize in all threads with this lock.
  */
 #ifndef STP_INIT_FINALIZE_LOCK_H
 #define STP_INIT_FINALIZE_LOCK_H
 
-/* No init and no finalize, of any thread, between the two. Not from within either. */
+/* Between lock and unlock no thread is in init or finalize, which may not call these functions. */
 void stp_init_finalize_lock(void);
 void stp_init_finalize_unlock(void);
 

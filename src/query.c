@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a program may ask: who it is, what it can reach, which library this is.
+ * This file answers queries about PE numbers, reachable memory and the library.
  */
 #include "rma/rma.h"
 
@@ -38,7 +38,7 @@ int pshmem_pe_accessible(int pe)
 }
 STP_PROFILED(shmem_pe_accessible);
 
-/* Returns the space of an object that programs may reach on a PE; NULL when there is none. */
+/* Returns the space of an object that the program may access on a PE, or NULL. Sets *offset. */
 static struct stp_space *query_space(const void *addr, int pe, size_t *offset)
 {
     struct stp_space *space;
@@ -55,7 +55,7 @@ int pshmem_addr_accessible(const void *addr, int pe)
     const struct stp_space *space = query_space(addr, pe, &offset);
 
     if (space == NULL) return 0;
-    if (!space->host) return 1; /* if need be, staged */
+    if (!space->host) return 1; /* the proxy thread accesses device memory */
     return stp_rt.has_fabric || stp_ptr(addr, pe) != NULL;
 }
 STP_PROFILED(shmem_addr_accessible);
@@ -72,7 +72,7 @@ void *pshmem_ptr(const void *dest, int pe)
     if (space->host) return stp_ptr(dest, pe);
     local = stp_local_of(pe);
     base = local >= 0 ? stp_kind_reach(space, local) : NULL;
-    return base != NULL ? base + offset : NULL; /* for this PE's device code */
+    return base != NULL ? base + offset : NULL; /* address for this PE's device code */
 }
 STP_PROFILED(shmem_ptr);
 
@@ -106,7 +106,7 @@ void pshmem_info_get_name(char *name)
 }
 STP_PROFILED(shmem_info_get_name);
 
-/* Nothing to control: profiling tools put their own definition over the weak one. */
+/* Does nothing, because profiling tools override this weak symbol with their own definition. */
 void pshmem_pcontrol(int level, ...)
 {
     (void)level;

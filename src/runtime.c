@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The library's life: init and finalize with their count of references, exits, and the order
- * in which the parts are started and stopped.
+ * This file implements init and finalize, with their reference count, and the exits of a PE. It
+ * defines the order in which the parts of the library start and stop.
  */
 #include "coll/coll.h"
 #include "diag/crash.h"
@@ -21,11 +21,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HANDLERS_S 5 /* how long the program's exit handlers before an abort may take */
+#define HANDLERS_S 5 /* seconds granted to the program's exit handlers before an abort */
 
-static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* init and finalize */
+static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* guards init and finalize */
 static struct stp_alive_fd runtime_witness = {.fd = -1};
-static pid_t runtime_pid; /* of the process that is the PE; a forked child is not a PE */
+static pid_t runtime_pid; /* process ID of the PE, which a forked child does not have */
 
 void stp_init_finalize_lock(void)
 {
@@ -37,7 +37,7 @@ void stp_init_finalize_unlock(void)
     pthread_mutex_unlock(&runtime_lifecycle);
 }
 
-/* All PEs are told, and the launcher. */
+/* Reports the end of the job to all PEs and the launcher, and ends the process. */
 static _Noreturn void runtime_abort(int status, const char *message)
 {
     stp_peer_tell_job_end(status);
@@ -45,8 +45,8 @@ static _Noreturn void runtime_abort(int status, const char *message)
 }
 
 /*
- * Before the first start the launcher is told too: when a process just ends, mpiexec may be gone
- * before it has printed the last words of it.
+ * Ends the job after a fatal error. Reports the end to the launcher even before the first start,
+ * because otherwise mpiexec may end before it has printed the last output of this process.
  */
 static void runtime_end_job(int status)
 {
@@ -54,11 +54,11 @@ static void runtime_end_job(int status)
 
     if (runtime_pid != 0 && getpid() != runtime_pid) _exit(status);
     stp_stream_release_all_waits();
-    if (stp_pmi_open(&info) != 0) _exit(status); /* the same again when it is open */
+    if (stp_pmi_open(&info) != 0) _exit(status); /* no effect if already open */
     runtime_abort(status, "fatal error");
 }
 
-/* How the job ends by an exit, also when streams or exit handlers of the program take too long. */
+/* Status and message for the end of a job by an exit, also if flushes or exit handlers time out. */
 static struct {
     int status;
     const char *message;
@@ -70,8 +70,8 @@ static _Noreturn void runtime_end_now(void)
 }
 
 /*
- * Flush the streams and end the job. A thread that reads from a terminal or a pipe holds its
- * stream's lock, and a flush of all streams waits for that: then the job ends without.
+ * Flushes the stdio streams and ends the job. If a thread that reads from a terminal or a pipe
+ * holds a stream's lock, for which the flush waits, the job ends without the flush.
  */
 static _Noreturn void runtime_flush_and_end(void)
 {
@@ -86,7 +86,7 @@ static void runtime_exit_late(void)
     _exit(EXIT_SUCCESS);
 }
 
-/* The library's threads that use the fabric and devices have come to an end. */
+/* Stops the threads that use the fabric and devices. Returns false if one did not end in time. */
 static bool runtime_halt(void)
 {
     bool proxy = stp_stage_server_try_stop_on_abort();
@@ -95,8 +95,8 @@ static bool runtime_halt(void)
 }
 
 /*
- * The last handler of an exit after which threads may still be in the library, or in libfabric:
- * destructors would tear these down under them.
+ * Ends the process in the last exit handler, when threads may still be in the library or in
+ * libfabric, whose destructors must not run under these threads.
  */
 static _Noreturn void runtime_end_beside_threads(void)
 {
@@ -108,12 +108,12 @@ static _Noreturn void runtime_end_beside_threads(void)
 /* ---- global_exit ------------------------------------------------------------------- */
 
 /*
- * The caller ends as by exit: handlers, destructors, streams of C and C++; the handler that was
- * registered first, when the library was loaded, then ends the job.
+ * State of shmem_global_exit(), which calls exit() to run handlers and destructors and flush the
+ * streams of C and C++. The library's handler, registered at load time, runs last and ends the job.
  */
 static struct {
     bool begun;
-    bool beside_threads; /* no global_exit, but finalized while other threads go on */
+    bool beside_threads; /* whether the PE finalized at exit while other threads run */
     pthread_t by;
 } runtime_leave;
 
@@ -137,8 +137,8 @@ static void runtime_end_leave(void)
 STP_KINDS(KIND_DECLARE)
 
 /*
- * The library is loaded: a program may call it wrongly from now on. Before the program's own
- * constructors where it is linked as an archive, so that its handler runs after their destructors.
+ * Prepares the library at load time for messages about wrong calls. In a static link, this runs
+ * before the program's constructors, so that the exit handler runs after its destructors.
  */
 static __attribute__((constructor(101))) void runtime_load(void)
 {
@@ -153,11 +153,12 @@ void pshmem_global_exit(int status)
         fflush(NULL);
         _exit(status);
     }
-    /* Pairs with the same call of other threads: the first of them ends the job. */
+    /* Pairs with this exchange in other threads, the first of which ends the job. */
     if (__atomic_exchange_n(&runtime_leave.begun, true, __ATOMIC_SEQ_CST)) {
-        if (pthread_equal(runtime_leave.by, pthread_self())) runtime_end_leave(); /* a handler's */
+        /* An exit handler can call this routine again in the first thread. */
+        if (pthread_equal(runtime_leave.by, pthread_self())) runtime_end_leave();
         for (;;)
-            pause(); /* the thread that was first ends this one */
+            pause(); /* the first thread ends the process */
     }
     runtime_leave.by = pthread_self();
     runtime_ending.status = status;
@@ -168,15 +169,15 @@ void pshmem_global_exit(int status)
                   status);
     stp_deadline(HANDLERS_S, runtime_end_now);
     stp_stream_release_all_waits();
-    (void)runtime_halt(); /* libraries for devices have handlers too */
+    (void)runtime_halt(); /* device libraries have exit handlers, too */
     exit(status);
 }
 STP_PROFILED(shmem_global_exit);
 
 /*
- * A PE that exits without finalize. With status 0 it finalizes now, with the others, who are told
- * in case they still expect it in collectives. With another status it has failed, and the others
- * may wait for it for ever: the job ends.
+ * Handles an exit without shmem_finalize(). With status 0 the PE finalizes now and notifies the
+ * other PEs, which may still expect it in collectives. With another status the PE has failed, and
+ * the job ends, because other PEs may wait for it forever.
  */
 static void runtime_at_exit(int status, void *arg)
 {
@@ -199,7 +200,7 @@ static void runtime_register_exit(void)
     on_exit(runtime_at_exit, NULL);
 }
 #else
-/* Other libcs do not tell the status: each exit counts as one with 0. */
+/* Other C libraries do not report the status, so each exit counts as one with status 0. */
 static void runtime_at_any_exit(void)
 {
     runtime_at_exit(0, NULL);
@@ -211,7 +212,7 @@ static void runtime_register_exit(void)
 }
 #endif
 
-/* One for the life of the process; without, its number has to do. */
+/* Opens the witness file of the process. Without a witness, peers check only the process ID. */
 static void runtime_open_witness(void)
 {
     int rc = stp_alive_memfd_create(&runtime_witness);
@@ -242,7 +243,7 @@ static void runtime_fill_pe_info(struct stp_pe_info *pe_info)
     memcpy(pe_info->addr, stp_rt.fabric.addr, stp_rt.fabric.addr_len);
 }
 
-/* Give the fabric everybody's addresses and the descriptors of the first regions. */
+/* Passes the addresses of all PEs and the descriptors of the first regions to the fabric. */
 static void runtime_connect(void)
 {
     int rc = stp_rt.fabric.connect(stp_boot_addrs());
@@ -283,9 +284,9 @@ static void runtime_start(void)
                                 "not: leave it at auto");
     stp_rt.check = stp_env.check;
     stp_rt.epoch++;
-    runtime_open_witness(); /* whoever has come has it */
+    runtime_open_witness(); /* a PE that has joined has a witness */
     stp_boot_join_job_open_window();
-    /* After the launcher's own handler was registered, so that ours runs before it. */
+    /* The launcher's own exit handler is registered by now, so the library's runs before it. */
     if (first) runtime_register_exit();
     runtime_print_banner();
     stp_kinds_find_devices(); /* buffers of the program may be device memory from now on */
@@ -317,7 +318,7 @@ static void runtime_start(void)
               stp_env.symmetric.size, stp_rt.has_fabric ? stp_rt.fabric.provider : "none");
 }
 
-/* Complete what this PE has to do with the others. */
+/* Completes this PE's operations and meets the other PEs at the end of the job. */
 static void runtime_part(enum stp_pe_exit how)
 {
     stp_quiet(&stp_ctx_default);
@@ -325,14 +326,14 @@ static void runtime_part(enum stp_pe_exit how)
     __atomic_store_n(&stp_rt.stopping, true, __ATOMIC_RELAXED);
 }
 
-/* After the last sync: nobody has anything under way but its words, and those are waited for. */
+/* Waits, after the last sync, for the words of syncs, because nothing else is in transit. */
 static void runtime_last_words(void)
 {
     if (stp_rt.has_fabric) stp_rt.fabric.finish();
     if (stp_rt.n_nodes > 1) stp_team_last_sync(stp_team_world);
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
-    stp_boot_node_barrier(); /* on one node it is the last sync, too, in which PEs may sleep */
+    stp_boot_node_barrier(); /* the last sync on one node; PEs may sleep in it */
     stp_wait_state_stop();
     stp_peer_checks_disable();
 }
@@ -346,19 +347,19 @@ static void runtime_stop(enum stp_pe_exit how)
     stp_team_destroy_ctxs();
     stp_ctx_close_default();
     stp_ctx_internal_quiet();
-    stp_coll_sync(stp_team_world); /* everyone's work is complete */
+    stp_coll_sync(stp_team_world); /* the operations of all PEs are complete */
     stp_stage_server_stop();
     stp_ctx_close_internal_copy_queues();
     stp_space_detach_all();
     runtime_last_words();
     stp_locks_forget();
-    stp_active_set_forget(NULL, SIZE_MAX); /* all */
+    stp_active_set_forget(NULL, SIZE_MAX); /* all active sets */
     stp_team_fini();
     stp_bounce_fini();
     stp_stage_fini();
     stp_ctx_internal_fini();
     stp_device_mr_fini();
-    stp_fabric_close(); /* its thread may look into the internal space until then */
+    stp_fabric_close(); /* the fabric's thread may read the internal space until now */
     stp_window_stop_reprotecting();
     stp_space_fini();
     stp_kinds_stop();
@@ -370,15 +371,15 @@ static void runtime_stop(enum stp_pe_exit how)
 }
 
 /*
- * The same at exit, when other threads of the program go on until the process ends: they may be in
- * a routine, so nothing is taken away from under them. The kernel does it.
+ * Ends the PE like runtime_stop(), at an exit while other threads of the program still run. They
+ * may be in a routine, so nothing is freed before the kernel ends the process.
  */
 static void runtime_stop_beside_threads(void)
 {
     runtime_part(STP_PE_EXIT_EXIT);
     stp_coll_sync(stp_team_world);
     runtime_last_words();
-    stp_boot_node_barrier(); /* that of stp_boot_close_node_area() in the others */
+    stp_boot_node_barrier(); /* matches the barrier in stp_boot_close_node_area() of other PEs */
     /* Pairs with the load in runtime_end_leave(). */
     __atomic_store_n(&runtime_leave.beside_threads, true, __ATOMIC_SEQ_CST);
 }
@@ -403,7 +404,7 @@ int pshmem_init_thread(int requested, int *provided)
     if (requested < SHMEM_THREAD_SINGLE) requested = SHMEM_THREAD_SINGLE;
     if (requested > SHMEM_THREAD_MULTIPLE) requested = SHMEM_THREAD_MULTIPLE;
     pthread_mutex_lock(&runtime_lifecycle);
-    /* every part is built for threads: a later init may raise the level */
+    /* A later init may raise the level, because every part of the library supports threads. */
     /* Pairs with the load in stp_thread_level(). */
     if (requested > stp_thread_level() || stp_references() == 0)
         __atomic_store_n(&stp_rt.thread_level, requested, __ATOMIC_SEQ_CST);
@@ -430,14 +431,14 @@ void pshmem_finalize(void)
     bool last;
 
     stp_check_live(__func__);
-    if (runtime_leaves()) return; /* from a handler; the others do not come */
+    if (runtime_leaves()) return; /* in an exit handler; other PEs do not finalize */
     pthread_mutex_lock(&runtime_lifecycle);
     last = stp_references() == 1;
     if (last) runtime_stop(STP_PE_EXIT_FINALIZE);
     /* Pairs with the load in stp_references(). */
     __atomic_fetch_sub(&stp_rt.references, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&runtime_lifecycle);
-    if (!last) pshmem_barrier_all(); /* other threads may start the library meanwhile */
+    if (!last) pshmem_barrier_all(); /* unlocked, so that other threads can init */
 }
 STP_PROFILED(shmem_finalize);
 
@@ -460,6 +461,6 @@ void pstart_pes(int npes)
     (void)npes;
     if (started || stp_references() > 0) return;
     started = true;
-    pshmem_init(); /* finalized at exit, as every program that does not do it itself */
+    pshmem_init(); /* the library finalizes at exit if the program does not */
 }
 STP_PROFILED(start_pes);

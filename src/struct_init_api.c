@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmemx_..._init(): the defaults of public structures, for languages that have no initializers.
- * Design: docs/abi.md.
+ * The routines shmemx_..._init() set public structures to their defaults, for languages without
+ * initializers. Design: docs/abi.md.
  */
 #include "core/argument_errors.h"
 #include "core/job_state.h"
 #include "core/versioned_struct.h"
 #include "pshmem.h"
 
-/* The defaults, full, in as much of a structure as the program has. */
+/* Copies the defaults, full, to the program's structure of nbytes. Returns 0, or 1, logged. */
 static int struct_init(void *mine, const void *full, size_t full_bytes, size_t min_bytes,
                        size_t nbytes, const char *argument, const char *fn)
 {
