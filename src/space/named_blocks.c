@@ -105,9 +105,9 @@ static int roots_check(const struct stp_space *space, const char *name, const vo
 static int roots_set(struct stp_space *space, const struct stp_named_block *root)
 {
     if (space->n_parts > 0) return space->kind->store->named_block_set(space, root);
-    stp_error(
-        "shmemx_space_root_set: space %u (%s) has no name: it keeps no names of blocks, \"%s\" for one",
-        space->number, space->kind->name, root->name);
+    stp_error("shmemx_space_root_set: space %u (%s) has no name: it keeps no names of blocks, "
+              "\"%s\" for one",
+              space->number, space->kind->name, root->name);
     return -EOPNOTSUPP;
 }
 
