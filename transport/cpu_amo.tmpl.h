@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines the function AMO_CPU, one CPU atomic on an element of the integer type TYPE. The typed
- * routines use this template, and cpu_amo.h uses it for each width. op and order are constants
- * where the function is inlined.
+ * Defines the function AMO_CPU, which executes one atomic with the CPU on an element of the integer
+ * type TYPE. The typed routines include this template, and cpu_amo.h includes it once for each
+ * width. If op and order are constants at the call, the compiler keeps only one case of the switch.
+ * Additions wrap around.
  *
- * Atomics that fetch acquire, so that data read after a value that another PE published is at least
- * as new as this value. The acquire pairs with the release in fence and quiet before the
- * publication. order applies to the other atomics:
- *   __ATOMIC_RELAXED  for atomics that fetch nothing, because fence and quiet provide the order
- *   __ATOMIC_ACQUIRE  for atomics that fetch the old value
- *   __ATOMIC_ACQ_REL  for a PE whose earlier messages this thread has executed: a PE that sees the
- *                     value also sees the writes of these messages
- * Arithmetic wraps around.
+ * Atomics that fetch a value have at least acquire order. Data that the caller reads afterwards is
+ * therefore at least as new as the value. The acquire pairs with the release in fence and quiet,
+ * which another PE calls before it publishes the value. order has one of these values:
+ *   __ATOMIC_RELAXED  if the atomic fetches nothing, because fence and quiet provide the order
+ *   __ATOMIC_ACQUIRE  if the atomic fetches the old value
+ *   __ATOMIC_ACQ_REL  if this thread may execute the atomic for another PE whose earlier messages
+ *                     it has executed. A PE that then sees the new value also sees the writes of
+ *                     these messages.
  */
 static inline __attribute__((always_inline)) TYPE AMO_CPU(TYPE *there, enum stp_fabric_amo op,
                                                           TYPE operand, TYPE compare, int order)
@@ -37,7 +38,8 @@ static inline __attribute__((always_inline)) TYPE AMO_CPU(TYPE *there, enum stp_
         return __atomic_fetch_xor(there, operand, order);
     case STP_AMO_CSWAP:
         __atomic_compare_exchange_n(there, &compare, operand, false, fetch, __ATOMIC_ACQUIRE);
-        return compare; /* the old value, whether or not the exchange took place */
+        /* The builtin stores the old value in compare if it does not exchange the values. */
+        return compare;
     }
     return 0;
 }

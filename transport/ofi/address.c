@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Handles addresses: the address that this PE publishes, and each endpoint's table of peers.
+ * Handles the address that this PE publishes, and each endpoint's table of peer addresses.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -18,9 +18,10 @@ static size_t table_bytes(void)
 }
 
 /*
- * Returns whether addresses are inserted at first use, because an insertion takes 12 us and some
- * hundred bytes, and most PEs of a large job never communicate. With other providers a PE must know
- * the address of each peer that contacts it.
+ * Returns whether the address of a peer is inserted when it is first used. An insertion takes 12 us
+ * and some hundred bytes, and most pairs of PEs in a large job never communicate. With the other
+ * providers all addresses are inserted at the start, because there a PE must know the address of
+ * each peer that contacts it.
  */
 static bool learns_late(void)
 {
@@ -30,7 +31,7 @@ static bool learns_late(void)
 int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av)
 {
     size_t n = (size_t)stp_ofi.core->n_pes;
-    /* The provider allocates memory for count entries immediately. */
+    /* A small count saves memory, because the provider allocates count entries immediately. */
     struct fi_av_attr attr = {.type = FI_AV_TABLE, .count = learns_late() && n > 64 ? 64 : n};
 
     return fi_av_open(domain, &attr, av, NULL);
@@ -44,7 +45,10 @@ int stp_ofi_make_published_address(unsigned char *addr, size_t *addr_len)
     memset(addr, 0, STP_FABRIC_ADDR_MAX);
     rc = fi_getname(&stp_ofi.main.ep->fid, addr, &len);
     if (rc != 0) return rc;
-    /* Addresses of shm are strings, whose length differs between PEs (libfabric 1.17). */
+    /*
+     * An address of shm is a string, whose length differs between PEs (libfabric 1.17). Publish the
+     * same number of bytes on all PEs.
+     */
     if (stp_ofi.info->addr_format == FI_ADDR_STR) len = STP_FABRIC_ADDR_MAX - STP_OFI_LIVENESS;
     stp_ofi_liveness_listen(addr, addr + len);
     *addr_len = len + STP_OFI_LIVENESS;
@@ -64,7 +68,7 @@ static fi_addr_t insert_locked(struct stp_ofi_endpoint *endpoint, int pe)
     return where;
 }
 
-/* Inserts the address of a PE. All endpoints of a domain share the address table of the domain. */
+/* Inserts the address of PE pe. Endpoints without an av of their own use the main endpoint's av. */
 static fi_addr_t addr_find(struct stp_ofi_endpoint *endpoint, int pe)
 {
     struct stp_ofi_endpoint *holder = endpoint->av != NULL ? endpoint : &stp_ofi.main;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends and serves messages: atomics that the target's library executes with the CPU, for providers
- * without atomics, and packed messages of small operations. A reply with the old value, or an
- * acknowledgement, completes the request. The thread that reads the target's queue serves messages;
- * while the program computes, this is the progress thread. Messages name memory by region and
- * offset and carry a token that only the job knows. Messages without the token are dropped.
- * Design: docs/design/messages.md.
+ * Sends messages to other PEs and serves messages from them. There are two kinds of messages. One
+ * carries an atomic that the target's library executes with the CPU, for providers without atomics.
+ * The other is a packed message of small operations. The target sends back a reply with the old
+ * value, or an acknowledgement, which completes the request. The thread that reads the target's
+ * completion queue serves the messages. While the program computes, this is the progress thread. A
+ * message names memory by region and offset. It carries a token that only the job knows, and
+ * messages without the token are dropped. Design: docs/design/messages.md.
  */
 #include "am.h"
 
@@ -19,23 +20,27 @@
 #define N_INBOXES 128
 #define CANCEL_POLLS 100000
 
-#define LOOKS 16   /* most PEs that one round of pings checks */
-#define HURRIES 64 /* most PEs asked for acknowledgements at once; other PEs send theirs later */
+#define LOOKS 16 /* most PEs that one round of pings reaches */
+/*
+ * Most PEs that are asked for delayed acknowledgements at once. Other PEs send them later unasked.
+ */
+#define HURRIES 64
 #define PING_NS 500000000ull
 
 /* A buffer that receives a message. */
 struct inbox {
     struct stp_ofi_work work; /* first member */
-    struct inbox *next;       /* next buffer that is not posted */
+    struct inbox *next;       /* next receive buffer that is not posted */
     struct stp_ofi_am_header header;
     uint64_t items[]; /* items of a packed message */
 };
 
 static struct {
-    char *boxes;        /* N_INBOXES buffers that begin box_stride() bytes apart */
-    struct inbox *idle; /* unposted buffers, guarded by the main drain, also read without it */
-    unsigned n_dropped; /* number of dropped messages, guarded by the main endpoint's drain */
-    unsigned n_posted;  /* number of buffers that the provider holds */
+    char *boxes; /* N_INBOXES receive buffers, one every box_stride() bytes */
+    /* Receive buffers that are not posted. The main drain lock guards writes, but not reads. */
+    struct inbox *idle;
+    unsigned n_dropped; /* number of dropped messages, guarded by the main drain lock */
+    unsigned n_posted;  /* number of receive buffers that are posted */
     bool closing;
     bool lost; /* whether a message was lost */
     uint64_t pinged_ns;
@@ -126,7 +131,7 @@ void stp_ofi_send_answer_locked(const struct stp_ofi_am_header *answer, int pe)
     stp_ofi_post_or_defer_locked(endpoint, req);
 }
 
-/* Returns the number of bytes of items that a receive buffer can hold. */
+/* Returns how many bytes of items a receive buffer has room for. */
 static size_t items_room(void)
 {
     size_t size = stp_ofi.packed_size;
@@ -136,7 +141,10 @@ static size_t items_room(void)
 
 /* ---- receiving ------------------------------------------------------------- */
 
-/* Returns the element that a message names, or NULL. The sender has checked the request as well. */
+/*
+ * Returns the address of the element that a message names, or NULL if the message is not valid. The
+ * sender has checked its request, too.
+ */
 static void *message_element(const struct stp_ofi_am_header *ask)
 {
     if (ask->number >= STP_FABRIC_REGIONS || !stp_ofi_is_element(ask->size) ||
@@ -161,7 +169,7 @@ static void serve_locked(const struct stp_ofi_am_header *ask)
     stp_ofi_send_answer_locked(&answer, ask->pe);
 }
 
-/* Executes the items, which follow the header, and acknowledges the packed message. */
+/* Executes the items in the receive buffer, and acknowledges the packed message. */
 static void serve_packed_locked(const struct inbox *box)
 {
     const struct stp_ofi_am_header *packed = &box->header;
@@ -179,8 +187,8 @@ static void take_answer_locked(const struct stp_ofi_am_header *answer)
     struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_MESSAGED];
     struct stp_ofi_req *req = stp_ofi_req_find(pool, answer->id, answer->pe);
 
-    if (req == NULL) return; /* The request was given up meanwhile. */
-    /* The memory for the result has room only for an element of the requested size. */
+    if (req == NULL) return; /* This PE has given up the request. */
+    /* Ignore a reply of another size, because the result has room for the requested size only. */
     if (answer->size != req->data[offsetof(struct stp_ofi_am_header, size)]) return;
     if (req->result != NULL) memcpy(req->result, &answer->operand, answer->size);
     stp_ofi_message_part_done_locked(req);
@@ -219,7 +227,7 @@ void stp_ofi_ping_for_lost_messages(void)
     n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], pes, n, LOOKS);
     pthread_mutex_lock(&stp_ofi.main.drain);
     now = stp_now_ns();
-    /* Rounds are PING_NS apart, so that several waiting threads do not multiply one delay. */
+    /* Begin rounds PING_NS apart, so that several waiting threads do not count one delay twice. */
     if (now - am.pinged_ns < PING_NS) n = 0;
     if (n > 0) am.pinged_ns = now;
     ping.operand = stp_ofi_post_seq_next();
@@ -228,7 +236,10 @@ void stp_ofi_ping_for_lost_messages(void)
     pthread_mutex_unlock(&stp_ofi.main.drain);
 }
 
-/* Sends a pong after all delayed acknowledgements, or nothing, because another ping will follow. */
+/*
+ * Answers a ping. First sends all delayed acknowledgements, which the pong must not overtake. Sends
+ * nothing while a message with acknowledgements is being posted, because the peer will ping again.
+ */
 static void answer_ping_locked(const struct stp_ofi_am_header *ping)
 {
     struct stp_ofi_am_header pong = stp_ofi_am_header(STP_OFI_AM_PONG, 0);
@@ -257,7 +268,7 @@ void stp_ofi_request_acks(void)
 
 /* ---- receiving, of all kinds -------------------------------------------------- */
 
-/* Warns at the first dropped message and at each doubling, so strangers cannot flood the log. */
+/* Warns at the 1st, 2nd, 4th, 8th ... dropped message, so that strangers cannot flood the log. */
 static void drop_locked(void)
 {
     am.n_dropped++;
@@ -304,7 +315,7 @@ static void post_locked(struct inbox *box)
 {
     ssize_t rc;
 
-    /* Clear the header, because a short message must not be read with parts of the last header. */
+    /* Clear the header, so that a short message is not read with bytes of the last header. */
     memset(&box->header, 0, sizeof(box->header));
     box->work.kind = STP_OFI_INBOX;
     rc = fi_recv(stp_ofi.main.ep, &box->header, sizeof(box->header) + items_room(),
@@ -378,7 +389,7 @@ int stp_ofi_inbox_open(void)
     return 0;
 }
 
-/* Returns whether the provider holds our buffers, either receive buffers or outgoing replies. */
+/* Returns whether receive buffers are still posted or replies are still being sent. */
 static bool inbox_is_used(void)
 {
     return am.n_posted > 0 || stp_ofi.main.retry != NULL ||
@@ -390,18 +401,19 @@ void stp_ofi_inbox_unregister(void)
     if (am.mr == NULL) return;
     pthread_mutex_lock(&stp_ofi.main.drain);
     am.closing = true;
-    am.idle = NULL; /* Buffers that the provider refused are not posted again. */
+    /* Forget buffers that the provider refused, so that they are not posted again. */
+    am.idle = NULL;
     pthread_mutex_unlock(&stp_ofi.main.drain);
     for (int i = 0; i < N_INBOXES; i++)
         fi_cancel(&stp_ofi.main.ep->fid, &box_at(i)->work.fi);
-    /* A provider that does not return the buffers in time loses them when the endpoint closes. */
+    /* Poll until the provider has returned the buffers, or leave them to the endpoint's close. */
     for (int i = 0; i < CANCEL_POLLS && inbox_is_used(); i++)
         stp_ofi_poll_cq_once(&stp_ofi.main);
     fi_close(&am.mr->fid);
     am.mr = NULL;
 }
 
-/* Frees the buffers after the endpoint was closed, because the endpoint uses them until then. */
+/* Frees the receive buffers. The endpoint must be closed before, because it uses the buffers. */
 void stp_ofi_inbox_close(void)
 {
     if (am.mr != NULL) fi_close(&am.mr->fid);

@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Delays acknowledgements of packed messages, so that a message to the same PE can carry them.
- * Design: docs/design/messages.md.
+ * Delays the acknowledgements of packed messages, so that a later packed message to the same PE can
+ * carry them. Design: docs/design/messages.md.
  */
 #include "am_ack_delay.h"
 
 #include <string.h>
 
-#define N_PENDING 16    /* most PEs with delayed acknowledgements at a time */
+#define N_PENDING 16    /* most PEs for which acknowledgements are delayed at a time */
 #define N_HISTORY 256u  /* number of history entries, a power of two */
-#define HITS_TO_DEFER 4 /* consecutive messages that could have carried an acknowledgement */
+#define HITS_TO_DEFER 4 /* least value of hits at which acknowledgements are delayed */
 
-/* The delayed acknowledgements for one PE. */
+/* The delayed acknowledgements that this PE owes to one peer. */
 struct pending_ack {
     int pe;
     unsigned n;
-    bool urgent;  /* whether the PE waits for one of these acknowledgements */
-    uint32_t due; /* number of the drain that sends the acknowledgements */
+    bool urgent;  /* whether the peer waits for one of these acknowledgements */
+    uint32_t due; /* drain count at which the acknowledgements are sent */
     uint32_t ids[STP_OFI_AM_ACKS];
 };
 
-/* History that shows whether messages to a PE could have carried acknowledgements. */
+/* History of a peer, which shows whether messages to it could have carried acknowledgements. */
 struct ack_history {
-    uint32_t answered; /* number of the drain at which an acknowledgement was last to be sent */
+    uint32_t answered; /* drain count when an acknowledgement was last necessary */
+    /* Number of consecutive messages that could have carried an acknowledgement. */
     uint8_t hits;
 };
 
 static struct {
     pthread_mutex_t lock; /* guards all members except carrying */
-    unsigned n, n_urgent; /* entries and urgent entries of pending, also read without the lock */
-    uint32_t due;         /* earliest due of pending, also read without the lock */
+    /* Number of entries in pending, and number of urgent ones. Also read without the lock. */
+    unsigned n, n_urgent;
+    uint32_t due; /* earliest due of all entries, also read without the lock */
     struct pending_ack pending[N_PENDING];
     struct ack_history history[N_HISTORY];
     unsigned carrying; /* number of messages with acknowledgements that are being posted */
@@ -55,7 +57,7 @@ bool stp_ofi_ack_urgent(void)
     return __atomic_load_n(&acks.n_urgent, __ATOMIC_RELAXED) != 0;
 }
 
-/* Returns whether drain due has been reached. The drain counter wraps around. */
+/* Returns whether the drain count has reached due. now is the drain count, which wraps around. */
 static bool ack_is_due(uint32_t due, uint32_t now)
 {
     return (int32_t)(now - due) >= 0;
@@ -75,7 +77,7 @@ bool stp_ofi_ack_carrier_is_posting(void)
 
 /* ---- delaying ----------------------------------------------------------------- */
 
-/* Stores the members that are read without the lock. n is the new number of pending entries. */
+/* Updates the members that are read without the lock. n is the new number of pending entries. */
 static void ack_publish_locked(unsigned n)
 {
     uint32_t due = acks.pending[0].due;
@@ -91,8 +93,8 @@ static void ack_publish_locked(unsigned n)
 }
 
 /*
- * Returns whether acknowledgements may be delayed. Without a progress thread, perhaps no thread
- * sends them later, and when the job ends, peers do not wait for long.
+ * Returns whether acknowledgements may be delayed. Without a progress thread, possibly no thread
+ * sends them later. When the job ends, peers do not wait long for them.
  */
 static bool may_defer(void)
 {
@@ -101,8 +103,9 @@ static bool may_defer(void)
 }
 
 /*
- * Delays the acknowledgement of message id. Returns false if it must be sent now. Sets *full if the
- * PE's earlier acknowledgements must be sent now to make room.
+ * Delays the acknowledgement of packed message id from PE pe. Returns false if the acknowledgement
+ * must be sent now. If there was no room for it, moves the PE's earlier acknowledgements to *full,
+ * which the caller must send now.
  */
 static bool ack_defer_locked(int pe, uint32_t id, bool may_delay, struct pending_ack *full)
 {
@@ -147,7 +150,10 @@ void stp_ofi_ack_add_locked(int pe, uint32_t id, bool may_delay)
     if (full.n > 0) answer_locked(&full);
 }
 
-/* Moves the entries that are due at drain number at from pending to taken. Returns their number. */
+/*
+ * Removes the due entries from acks.pending and stores them in taken. An entry is due if the drain
+ * count `at` has reached its field due. Returns the number of these entries.
+ */
 static unsigned take_due_locked(uint32_t at, struct pending_ack *taken)
 {
     unsigned n = 0, left = 0;
@@ -179,7 +185,7 @@ void stp_ofi_ack_flush_locked(enum stp_ofi_ack_send which)
         answer_locked(&pending[i]);
 }
 
-/* Moves the entry of a PE from pending to *taken. Returns false if the PE has no entry. */
+/* Moves the pending entry for PE pe to *taken. Returns false if there is no such entry. */
 static bool ack_take_locked(int pe, struct pending_ack *taken)
 {
     for (unsigned i = 0; i < acks.n; i++) {
@@ -243,6 +249,6 @@ bool stp_ofi_ack_piggyback(struct stp_ofi_req *req)
 
 void stp_ofi_ack_piggybacked(void)
 {
-    /* Pairs with the acquire load in stp_ofi_ack_carrier_is_posting(), before a pong is sent. */
+    /* Pairs with the acquire load in stp_ofi_ack_carrier_is_posting(), which precedes each pong. */
     __atomic_fetch_sub(&acks.carrying, 1, __ATOMIC_RELEASE);
 }

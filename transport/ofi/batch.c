@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collects small operations in packed messages, one for each of a few PEs at a time. In a session
- * with the batch hint all small operations are collected. On TCP, where each operation costs a
- * system call at both ends, operations are also collected while an earlier operation to the PE is
- * not acknowledged. A packed message is a request from its first item on and counts on its context,
- * so that quiet finds it. A packed message is sent when it is full, when an operation must
- * complete, when the earlier operation is acknowledged, or when the progress thread or a wait of
- * the library finds that the message is old.
- * Design: docs/design/sessions.md.
+ * with the batch hint, all small operations are collected. On TCP, each operation costs a system
+ * call at both ends. Therefore operations are also collected while an earlier operation to the same
+ * PE is not acknowledged. A packed message is a request from its first item on. It counts on its
+ * context, so that quiet finds it. A packed message is sent when it is full, when an operation must
+ * complete, or when the earlier operation is acknowledged. It is also sent when the progress thread
+ * or a wait of the library finds that it is old. Design: docs/design/sessions.md.
  */
 #include "batch.h"
 
@@ -21,28 +20,31 @@
 #define LEAST_OPS 2 /* fewest expected operations for which a session collects */
 #define ITEM_MIN (2 * sizeof(uint64_t))
 
-/* A packed message that is being filled, or a write of several pieces. */
+/* A place for one request that is being filled: a packed message, or a write of several pieces. */
 struct slot {
     struct stp_ofi_req *req; /* request being filled, or NULL */
-    size_t used;             /* bytes of items, or number of pieces */
+    size_t used;             /* number of bytes of items, or number of pieces */
     unsigned look;           /* value of batches.looks when the request was begun */
-    unsigned unanswered;     /* unacknowledged requests to the PEs of this slot */
+    unsigned unanswered;     /* number of unacknowledged requests to the PEs of the slot */
 };
 
 struct stp_ofi_batch {
-    pthread_mutex_t lock; /* guards all members except next, never held over a wait or a post */
+    /* Guards all members except next. Threads do not hold the lock while they wait or post. */
+    pthread_mutex_t lock;
     struct stp_fabric_ctx *ctx;
-    size_t total, left;          /* expected operations, and those not collected yet */
-    unsigned mask;               /* number of slots in use minus one */
-    unsigned parked;             /* requests in slots, also read without the lock */
-    struct slot slots[2][SLOTS]; /* slots for messages and for writes, by PE & mask */
-    struct stp_ofi_batch *next;  /* next batch, guarded by batches.lock */
+    /* Operations that the session expects, and how many of them have not been collected. */
+    size_t total, left;
+    unsigned mask;   /* number of slots of each kind minus one */
+    unsigned parked; /* number of requests in slots, also read without the lock */
+    /* Slots for packed messages and for writes. A PE has slot number PE & mask of each kind. */
+    struct slot slots[2][SLOTS];
+    struct stp_ofi_batch *next; /* next batch, guarded by batches.lock */
 };
 
 static struct {
     pthread_mutex_t lock; /* guards the list of batches */
     struct stp_ofi_batch *first;
-    unsigned parked; /* requests in the slots of all batches */
+    unsigned parked; /* number of requests in the slots of all batches */
     unsigned looks;  /* number of scans by stp_ofi_batch_flush_aged() */
 } batches = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -68,12 +70,13 @@ static struct slot *slot_of(struct stp_ofi_batch *batch, bool writes, int pe)
 
 /* ---- packed messages, and writes of several pieces ------------------------------------ */
 
-/* Begins a request in the slot. From now on quiet of the context waits for this request. */
+/* Puts the request req into the slot. From now on quiet of the context waits for this request. */
 static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
                              struct stp_ofi_req *req)
 {
     req->batch = batch;
-    stp_ofi_count_on_ctx(req, batch->ctx); /* From now on the request may be abandoned. */
+    /* From here on, another thread may abandon the request if its PE has gone. */
+    stp_ofi_count_on_ctx(req, batch->ctx);
     __atomic_store_n(&batch->ctx->messages, true, __ATOMIC_RELAXED);
     __atomic_fetch_add(&batches.parked, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&batch->parked, batch->parked + 1, __ATOMIC_RELAXED);
@@ -84,13 +87,13 @@ static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
     slot->look = __atomic_load_n(&batches.looks, __ATOMIC_RELAXED);
 }
 
-/* Returns whether enough requests are free for others, so that acknowledgements may be delayed. */
+/* Returns whether enough requests are free to let targets delay their acknowledgements. */
 static bool has_plenty(const struct stp_ofi_pool *pool)
 {
     return __atomic_load_n(&pool->n_taken, __ATOMIC_RELAXED) < pool->limit / 2;
 }
 
-/* Completes the header. ctx is an argument, because req->batch is NULL if the PE has gone. */
+/* Completes a packed message. Does not use req->batch, which is NULL if the PE has gone. */
 static void close_packed(const struct stp_fabric_ctx *ctx, struct stp_ofi_req *req, size_t used)
 {
     struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_PACKED, req->id);
@@ -103,7 +106,7 @@ static void close_packed(const struct stp_fabric_ctx *ctx, struct stp_ofi_req *r
     req->desc = req->own_desc;
 }
 
-/* Takes the request out of the slot and completes it for posting. */
+/* Takes the request out of the slot, and completes it so that it can be posted. */
 static struct stp_ofi_req *slot_take_locked(struct stp_ofi_batch *batch, struct slot *slot)
 {
     struct stp_ofi_req *req = slot->req;
@@ -119,7 +122,7 @@ static struct stp_ofi_req *slot_take_locked(struct stp_ofi_batch *batch, struct 
     return req;
 }
 
-/* Returns a new request. While none is free, sends all collected requests so that they complete. */
+/* Returns a new request. While no request is free, sends all collected requests to free some. */
 static struct stp_ofi_req *slot_req_new(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe)
 {
     struct stp_ofi_wait wait = {.endpoint = pool->endpoint};
@@ -154,14 +157,17 @@ static void post_all(struct stp_ofi_req *req)
 
 /* ---- collecting ------------------------------------------------------------------ */
 
-/* A load to collect: items for a packed message, or one put that becomes a piece of a write. */
+/*
+ * Operations to collect together: items of a packed message, or one put for a write of several
+ * puts.
+ */
 struct load {
     bool writes;
-    bool session; /* whether the context is in a session, so that all loads are collected */
-    bool alone;   /* whether the caller sends the load itself if the PE is idle */
+    bool session; /* whether the context is in a session, which collects all loads */
+    bool alone;   /* whether the caller sends the load if no earlier one is outstanding */
     const struct stp_ofi_item *items;
     int n;
-    size_t room; /* room that the load takes in a slot: bytes, or one piece */
+    size_t room; /* room that the load takes in its slot: bytes, or one piece */
 };
 
 static int load_pe(const struct load *load)
@@ -194,8 +200,8 @@ static void piece_write_locked(struct slot *slot, const struct stp_ofi_item *ite
 }
 
 /*
- * Returns whether the request was begun before a region was added or removed. All items of a
- * message have one generation, which shows at the post whether their regions are unchanged.
+ * Returns whether a region was added or removed after the request was begun. All items of a packed
+ * message share one generation. The post compares it in order to find regions that have changed.
  */
 static bool is_older(const struct stp_ofi_req *req)
 {
@@ -205,16 +211,16 @@ static bool is_older(const struct stp_ofi_req *req)
 /* The result of an attempt to collect a load. */
 struct attempt {
     bool done;
-    bool idle;                  /* whether the PE has no unacknowledged operation to wait for */
-    bool begun;                 /* whether a request was begun and stays in a slot */
-    bool last;                  /* whether all expected operations have been collected */
+    bool idle;                  /* whether all earlier operations to the PE are acknowledged */
+    bool begun;                 /* whether a new request was begun and is still in its slot */
+    bool last;                  /* whether all operations that the session expects are collected */
     struct stp_ofi_req *leaves; /* request to post, or NULL */
 };
 
 /*
- * Returns the slot that has room for the load. Returns NULL if the request in the slot must be sent
- * first, if the load is sent alone and only counts as unacknowledged, or if a new request is
- * needed. *spare is such a request or NULL, and is used up if a request is begun.
+ * Returns the slot to which the load can be added. Returns NULL in three cases: the request in the
+ * slot must be sent first, the caller sends the load alone, or a new request is needed. *spare is a
+ * new request or NULL. If the function puts *spare into the slot, it sets *spare to NULL.
  */
 static struct slot *find_place_locked(struct stp_ofi_batch *batch, const struct load *load,
                                       struct stp_ofi_req **spare, struct attempt *attempt)
@@ -272,7 +278,7 @@ static bool fits(const struct stp_ofi_item *items, int n, size_t *room)
     return *room <= capacity();
 }
 
-/* Returns the batch of the context, which the first call makes, or NULL if memory is short. */
+/* Returns the batch of the context. The first call makes it. Returns NULL if memory is short. */
 static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx);
 
 static void batch_drain_for(const struct stp_fabric_ctx *ctx)
@@ -288,7 +294,10 @@ static struct stp_ofi_req *spare_for(struct stp_fabric_ctx *ctx, const struct lo
     return slot_req_new(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], STP_OFI_PACKED, load_pe(load));
 }
 
-/* Returns whether the load was collected. If not, sets *alone if the caller must send the load. */
+/*
+ * Collects the load and returns true. If the caller must send the load itself, sets *alone to the
+ * batch and returns false. Also returns false if the target is this PE or memory is short.
+ */
 static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
                     struct stp_ofi_batch **alone)
 {
@@ -306,7 +315,7 @@ static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
         pthread_mutex_unlock(&batch->lock);
         if (attempt.leaves != NULL) post(attempt.leaves);
         if (attempt.done || (attempt.idle && load->alone)) break;
-        /* The acknowledgement of the earlier operation may be in the completion queue already. */
+        /* The earlier operation's acknowledgement may already be in the completion queue. */
         if (!attempt.idle && attempt.leaves == NULL && !looked) {
             looked = true;
             batch_drain_for(ctx);
@@ -339,8 +348,8 @@ bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *i
 /* ---- sending ---------------------------------------------------------------------- */
 
 /*
- * Adds the requests in the slots to list, or with look only those begun before that scan. Returns
- * the list.
+ * Moves the requests in the slots to list. If look is not NULL, requests that were begun after scan
+ * number *look stay in their slots. Returns the list.
  */
 static struct stp_ofi_req *batch_take_locked(struct stp_ofi_batch *batch, struct stp_ofi_req *list,
                                              const unsigned *look)
@@ -357,7 +366,10 @@ static struct stp_ofi_req *batch_take_locked(struct stp_ofi_batch *batch, struct
     return list;
 }
 
-/* Returns whether slots hold requests, at least those of calls that happened before this call. */
+/*
+ * Returns whether slots hold requests. The answer includes at least the requests of calls that
+ * happened before this call.
+ */
 static bool has_parked(const struct stp_ofi_batch *batch)
 {
     return batch != NULL && __atomic_load_n(&batch->parked, __ATOMIC_RELAXED) != 0;
@@ -440,8 +452,8 @@ void stp_ofi_batch_post_next_locked(struct stp_ofi_endpoint *endpoint, struct st
 /* ---- sessions ---------------------------------------------------------------------- */
 
 /*
- * Returns the number of slots: enough for all PEs, but few enough to leave requests for packed
- * messages that have been sent.
+ * Returns the number of slots of each kind. There is a slot for each PE if possible. At least three
+ * quarters of the pool's requests must remain for packed messages that have been sent.
  */
 static unsigned slots_for(void)
 {
@@ -480,8 +492,8 @@ static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx)
 
 /*
  * Returns NULL if a batch gains nothing. Without a progress thread, no thread would send collected
- * operations while the program computes. A single operation cannot be combined. If adapters execute
- * puts and atomics, a message to the target's library is slower.
+ * operations while the program computes. A single operation cannot be combined with another one. If
+ * adapters execute puts and atomics, a message to the target's library would be slower.
  */
 struct stp_ofi_batch *stp_ofi_batch_prepare(struct stp_fabric_ctx *ctx, size_t total_ops)
 {
@@ -499,7 +511,7 @@ void stp_ofi_batch_start_or_stop(struct stp_fabric_ctx *ctx, struct stp_ofi_batc
         batch->total = batch->left = total_ops;
         pthread_mutex_unlock(&batch->lock);
     }
-    /* A thread that sees the flag but not the batch calls batch_of(). */
+    /* If a thread sees the flag but not the batch, it gets the batch from batch_of(). */
     __atomic_store_n(&ctx->batching, batch != NULL, __ATOMIC_RELEASE);
     if (batch == NULL) stp_ofi_batch_flush(ctx);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Opens and closes the domain, the address vector and the endpoints with their completion queues.
+ * Derives the settings of the module from the attributes that the provider granted.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -16,7 +17,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Entries for all outstanding requests, and as many again for incoming messages and replies. */
+/*
+ * Number of entries of a completion queue: one for each outstanding request, and the same number
+ * again for incoming messages and replies.
+ */
 #define QUEUE_SIZE                                                                                 \
     (2 * (STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES + STP_OFI_PACKED_REQS +      \
           STP_OFI_JOINED_REQS))
@@ -28,9 +32,10 @@
     } while (0)
 
 /*
- * Number of retries after EBUSY. shm of libfabric 1.17 names an endpoint's memory after the process
- * number and a counter, so files of a killed process with this number block the first names. With
- * too few retries, a PE would fall back to another configuration than its peers.
+ * Most retries after EBUSY. shm of libfabric 1.17 names the memory of an endpoint after the process
+ * number and a counter. Files that a killed process with the same number left behind can therefore
+ * block the first names. With too few retries, this PE would fall back to another configuration
+ * than its peers.
  */
 #define BUSY_TRIES 64
 
@@ -53,7 +58,7 @@ static int queue_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *doma
     return rc;
 }
 
-/* Runs the steps in order. Returns 0, or the error of the failed step, which *why names. */
+/* Opens queue and endpoint. Returns 0, or the error of the step that failed, which *why names. */
 static int endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
                          struct fid_av *av, bool wait_fd, const char **why)
 {
@@ -78,7 +83,8 @@ int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *
     struct stp_sigxfsz growth;
     int rc, tries = 0;
 
-    stp_sigxfsz_block(&growth); /* The files of shm must not raise SIGXFSZ. */
+    /* Files that the shm provider writes must not raise SIGXFSZ. */
+    stp_sigxfsz_block(&growth);
     while ((rc = endpoint_open(endpoint, domain, av, wait_fd, why)) != 0) {
         CLOSE(endpoint, ep);
         CLOSE(endpoint, cq);
@@ -99,7 +105,7 @@ void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint)
 {
     if (endpoint->ep == NULL) return;
     /*
-     * Registrations bound to the endpoint are closed before the endpoint. Registrations of the
+     * Close registrations that are bound to the endpoint before the endpoint. Registrations of the
      * domain are closed after the objects that use them.
      */
     if (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
@@ -116,21 +122,23 @@ void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint)
 /* ---- the main one and what it stands on ------------------------------------ */
 
 /*
- * Returns the bytes of a packed message, or 0 if there are none. Packed messages require that the
- * target's CPU executes atomics anyway. A fragment of ofi_rxm has 1 KiB, which open.c sets.
+ * Returns the size of a packed message in bytes, or 0 if packed messages are not used. They are
+ * used only if the target's CPU executes atomics anyway. With ofi_rxm the size is one fragment of
+ * ofi_rxm, which open.c sets to 1 KiB.
  */
 static size_t packed_size(const struct fi_info *info)
 {
     size_t size = strchr(info->fabric_attr->prov_name, ';') != NULL ? 1024 : 2048;
 
     if (!(info->caps & FI_MSG) || !stp_ofi.cpu_atomics) return 0;
-    /* An item of any size must fit together with its signal. */
+    /* A smaller size is of no use, because the largest item must fit together with its signal. */
     return size <= stp_ofi.max_msg ? size : 0;
 }
 
 /*
- * Returns whether small operations wait for earlier operations. They do so on TCP, if a progress
- * thread sends collected operations while the program computes.
+ * Returns whether small operations are collected while an earlier operation to the same PE is not
+ * acknowledged. This is done on TCP, and only if a progress thread can send collected operations
+ * while the program computes.
  */
 static bool coalesces_small(const struct stp_core *core)
 {
@@ -138,8 +146,9 @@ static bool coalesces_small(const struct stp_core *core)
 }
 
 /*
- * Returns whether a write with remote CQ data saves a message. It does if a signal would wait for
- * its data or take another system call, and if the target's CPU executes atomics anyway.
+ * Returns whether updates of words travel in the remote CQ data of a write. This saves a message if
+ * a signal would wait for its data or need another system call. The target's CPU must execute
+ * atomics anyway.
  */
 static bool takes_cqdata(const struct fi_info *info)
 {
@@ -147,7 +156,7 @@ static bool takes_cqdata(const struct fi_info *info)
            info->domain_attr->cq_data_size >= sizeof(uint64_t);
 }
 
-/* Returns the most puts that one write combines. Below 2, each put is a write of its own. */
+/* Returns the most puts that one write combines. With 0 or 1, each put is a write of its own. */
 static unsigned max_pieces(const struct fi_info *info)
 {
     size_t n = info->tx_attr->rma_iov_limit;
@@ -179,7 +188,7 @@ static void settle(const struct stp_core *core)
     stp_ofi.bounce_size = core->env->ofi_bounce_size;
     if (stp_ofi.bounce_size > stp_ofi.max_msg) stp_ofi.bounce_size = stp_ofi.max_msg;
     stp_ofi.cpu_atomics = stp_ofi.by_message || stp_ofi_is(info, STP_OFI_CPU);
-    /* In libfabric 1.17, shm frees a buffer twice if an update requests FI_DELIVERY_COMPLETE. */
+    /* shm of libfabric 1.17 frees a buffer twice if an update requests FI_DELIVERY_COMPLETE. */
     stp_ofi.update_by_fetch = stp_ofi_is(info, STP_OFI_SHM);
     stp_ofi.needs_syscalls = stp_ofi_is(info, STP_OFI_KERNEL);
     stp_ofi.packed_size = packed_size(info);
@@ -192,7 +201,7 @@ static void settle(const struct stp_core *core)
                       info->ep_attr->max_order_waw_size >= stp_ofi.max_msg;
 }
 
-/* Runs the steps in order. Returns 0, or the error of the failed step, which *why names. */
+/* Opens the provider. Returns 0, or the error of the step that failed, which *why names. */
 static int open_all(const char **why)
 {
     struct fi_info *info = stp_ofi.info;
@@ -213,7 +222,7 @@ static int open_all(const char **why)
                                  why);
 }
 
-/* Opens the provider with info, which the module then owns. Returns -FI_ENODATA without info. */
+/* Opens the provider with info, and takes ownership of it. Returns -FI_ENODATA if info is NULL. */
 static int open_with(const struct stp_core *core, struct fi_info *info, const char **why)
 {
     int rc;
@@ -227,7 +236,10 @@ static int open_with(const struct stp_core *core, struct fi_info *info, const ch
     return rc;
 }
 
-/* Opens the provider, with guaranteed order and with access to this PE's devices if possible. */
+/*
+ * Opens the provider with guaranteed order if possible, else without. In both cases, first tries to
+ * get access to device memory if this PE has any.
+ */
 static int open_best(const struct stp_core *core, const struct fi_info *info, const char **why)
 {
     int rc = -ENOMEM;
@@ -249,7 +261,10 @@ static int open_best(const struct stp_core *core, const struct fi_info *info, co
     return rc;
 }
 
-/* Opens with atomics and, if possible, messages. Returns -FI_ENOSYS if atomics do not suffice. */
+/*
+ * Opens the provider with its atomics, and with messages if possible. Returns -FI_ENOSYS if the
+ * provider lacks atomics that the library needs.
+ */
 static int open_with_atomics(const struct stp_core *core, const struct fi_info *info,
                              const char **why)
 {
@@ -294,9 +309,9 @@ void stp_ofi_close_endpoint_domain_fabric(void)
 /* ---- addresses ------------------------------------------------------------- */
 
 /*
- * Returns the number of polls before a wait yields the core. It is 0 if PEs share cores, and also
- * on TCP, because a yield costs little compared with a poll there, and other processes may need the
- * core, for example those of other jobs or of other simulated hosts.
+ * Returns the number of polls before a wait yields the core. The number is 0 if PEs share cores. It
+ * is also 0 on TCP, where a yield costs little compared with a poll. Other processes may need the
+ * core there, for example those of other jobs or of other simulated hosts.
  */
 static int choose_spin(const struct stp_core *core, bool crowded)
 {
@@ -321,6 +336,6 @@ int stp_ofi_connect(const void *addrs)
         stp_ofi_socket_sleep_set_peers(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
     rc = stp_ofi_endpoint_connect(&stp_ofi.main);
     if (rc == 0) stp_ofi_failure_connect();
-    /* Last, because messages may have arrived already, and the replies need the addresses. */
+    /* Open the inbox last, because replies to messages that have arrived need the addresses. */
     return rc != 0 ? rc : stp_ofi_inbox_open();
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Opens the two sockets of a PE that do not belong to the provider. The liveness socket listens but
- * never accepts, and the kernel answers on it while the process lives, even if the process is
+ * never accepts. The kernel answers on this socket while the process lives, even if the process is
  * stopped or busy. The datagram socket at the same address receives notices of the end of the job.
  * The kernel closes both sockets when the process ends or executes another program. A forked child
- * closes them and the provider's listening socket itself, because it must not pass for its parent.
- * peer_failure.c polls the liveness sockets of other PEs. Design: docs/design/security.md.
+ * closes its copies of these sockets and of the provider's listening socket. Otherwise peers would
+ * believe that the parent lives as long as the child lives. peer_failure.c polls the liveness
+ * sockets of other PEs. Design: docs/design/security.md.
  */
 #include "ofi_internal.h"
 
@@ -26,9 +27,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG 4096   /* connections of other PEs that the kernel queues */
+#define BACKLOG 4096   /* most connections of other PEs that the kernel queues */
 #define PORTS_TRIED 16 /* most attempts to find a port that is free for both sockets */
-#define LOCAL_RANDOM 8 /* number of random bytes in a local socket name */
+#define LOCAL_RANDOM 8 /* number of random bytes in the name of a local socket */
 #define NOTICES_A_LOOK 64
 #define NOTICE_MAGIC 0x7374657070654e31u
 
@@ -39,12 +40,12 @@ static struct {
     int listen_fd;
     int notice_fd;
     struct stp_ofi_liveness_addr mine;
-    bool connected; /* whether the liveness sockets of all PEs are known */
+    bool connected; /* whether the addresses of all liveness sockets are known */
     bool atfork;
-    bool said; /* whether a warning about a missing liveness socket was logged */
+    bool said; /* whether a warning was logged that this PE has no liveness socket */
 } life = {.listen_fd = -1, .notice_fd = -1};
 
-/* A notice in a datagram. The layout is the same on all PEs, because they run the same build. */
+/* A notice in a datagram. All PEs have the same layout, because they run the same build. */
 struct datagram {
     uint64_t magic;
     uint64_t token; /* token of the job */
@@ -72,7 +73,8 @@ socklen_t stp_ofi_liveness_sockaddr(const struct stp_ofi_liveness_addr *line,
         in6->sin6_port = line->port;
         memcpy(&in6->sin6_addr, line->at, sizeof(in6->sin6_addr));
         return sizeof(*in6);
-    default: /* An abstract name, which is in no file system, begins with a zero byte. */
+    /* The name of an abstract socket begins with a zero byte and is in no file system. */
+    default:
         local->sun_family = AF_UNIX;
         memcpy(local->sun_path + 1, line->at, sizeof(line->at));
         return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + sizeof(line->at));
@@ -92,7 +94,10 @@ static bool line_from(struct stp_ofi_liveness_addr *line, const struct sockaddr 
     return line->family != STP_OFI_LINE_NONE;
 }
 
-/* Takes the host's first IPv4 interface, because addresses of adapters are of another kind. */
+/*
+ * Takes the address of the host's first IPv4 interface, because the provider's address is not an IP
+ * address. Returns false if there is no such interface.
+ */
 static bool line_of_host(struct stp_ofi_liveness_addr *line)
 {
     struct ifaddrs *all;
@@ -115,8 +120,9 @@ uint64_t stp_ofi_shm_here(void)
 }
 
 /*
- * Makes the name of a socket for PEs of one host. Random bytes keep other processes from guessing
- * or reusing the name. The id of /dev/shm follows, which the PEs compare (dev_shm_check.c).
+ * Makes the name of a liveness socket for a job on one host. The name begins with random bytes, so
+ * that other processes cannot guess or reuse it. The device number of /dev/shm follows, because PEs
+ * compare it (dev_shm_check.c). Returns false if there are no random bytes.
  */
 static bool line_of_process(struct stp_ofi_liveness_addr *line)
 {
@@ -128,7 +134,7 @@ static bool line_of_process(struct stp_ofi_liveness_addr *line)
     return getrandom(line->at, LOCAL_RANDOM, 0) == LOCAL_RANDOM;
 }
 
-/* Chooses the address of this PE's liveness socket, from the provider's address if possible. */
+/* Chooses the address of this PE's liveness socket. Uses the provider's IP address if possible. */
 static bool line_choose(struct stp_ofi_liveness_addr *line, const struct sockaddr *name)
 {
     if (stp_ofi.info->addr_format == FI_ADDR_STR) return line_of_process(line);
@@ -143,8 +149,8 @@ bool stp_ofi_speaks_ip(void)
 }
 
 /*
- * Returns whether the addresses of all PEs are known. The progress thread, or a thread that ends
- * the job, may call this before they are.
+ * Returns whether the addresses of all PEs are known. The progress thread and a thread that ends
+ * the job may call this function before the addresses are known.
  */
 static bool is_connected(void)
 {
@@ -187,9 +193,7 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/*
- * Closes, in a forked child, each socket on which the kernel would still answer for the parent.
- */
+/* Runs in a forked child. Closes the sockets on which the kernel would answer for the parent. */
 static void close_in_child(void)
 {
     close_fd(&life.listen_fd);
@@ -197,7 +201,7 @@ static void close_in_child(void)
     stp_ofi_listener_close_in_child();
 }
 
-/* Opens a socket of the given type at the address. Returns its descriptor, or -errno. */
+/* Opens a socket of the given type at the address line. Returns its descriptor, or -errno. */
 static int socket_at(const struct stp_ofi_liveness_addr *line, int type)
 {
     struct sockaddr_storage addr;
@@ -215,7 +219,7 @@ static int socket_at(const struct stp_ofi_liveness_addr *line, int type)
     return fd;
 }
 
-/* Returns the port that the kernel chose. */
+/* Returns the port that the kernel has chosen for the socket fd. */
 static uint16_t port_of(int fd)
 {
     struct sockaddr_storage addr;
@@ -225,7 +229,7 @@ static uint16_t port_of(int fd)
     return stp_ofi_port_of((struct sockaddr *)&addr);
 }
 
-/* Opens both sockets at one address; the datagram socket may be missing. Returns 0, or -errno. */
+/* Opens both sockets at the address line. Returns 0 even if only the datagram socket failed. */
 static int open_at(struct stp_ofi_liveness_addr *line)
 {
     for (int i = 0; i < PORTS_TRIED; i++) {
@@ -315,7 +319,7 @@ void stp_ofi_notice_send_pow2_peers(const struct stp_notice *notice)
     int pe = stp_ofi.core->pe, n_pes = stp_ofi.core->n_pes, saved = errno;
 
     if (life.notice_fd < 0 || !is_connected()) return;
-    memset(&datagram, 0, sizeof(datagram)); /* also clears the padding */
+    memset(&datagram, 0, sizeof(datagram)); /* clears the padding, too */
     datagram.magic = NOTICE_MAGIC;
     datagram.token = stp_ofi.core->job_token;
     datagram.notice = *notice;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registers local buffers. A buffer needs a descriptor if it is device memory (of a region, or of a
- * registered private allocation), which the CPU must not access, or if the provider sets
- * FI_MR_LOCAL. In the second case small transfers pass through requests, which stay registered, and
- * larger transfers register their buffer until they complete. Providers with expensive registration
- * keep their own cache and notice when memory is unmapped. A buffer that cannot be registered
- * passes through requests in fragments.
- * Design: docs/design/fabric.md.
+ * Registers local buffers, because the provider needs a descriptor for some of them. A buffer needs
+ * a descriptor if it is device memory of a region or of a registered private allocation. The CPU
+ * must not access such memory. All buffers need a descriptor if the provider sets FI_MR_LOCAL.
+ * Small transfers then pass through requests, which stay registered, and larger transfers register
+ * their buffer until they complete. Providers with expensive registration keep a cache of their own
+ * and notice when memory is unmapped. A buffer that cannot be registered passes through requests in
+ * fragments. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -21,18 +21,18 @@
 static struct {
     pthread_rwlock_t lock; /* guards all members, because threads search while regions are added */
     unsigned n;
-    uint16_t numbers[STP_FABRIC_REGIONS]; /* numbers of regions in the order of their addresses */
+    uint16_t numbers[STP_FABRIC_REGIONS]; /* numbers of regions, sorted by address */
     unsigned n_buffers;                   /* number of private buffers, which are not in numbers */
 } list = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
-/* Private buffers by number, without a lock because each is added before and removed after use. */
+/* Private buffers by number. They need no lock, because none is added or removed during its use. */
 static struct stp_ofi_region buffers[STP_FABRIC_BUFFERS];
 
 static __thread const struct stp_ofi_region *buffer_used;
 
 _Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX, "a number fits");
 
-/* Returns the number of regions that begin at or below the address. */
+/* Returns how many of the listed regions begin at or below the address. */
 static unsigned count_below_locked(const char *at)
 {
     unsigned low = 0, high = list.n;
@@ -59,7 +59,7 @@ const struct stp_ofi_region *stp_ofi_local_mr_find(const void *local)
     if (below > 0) found = &stp_ofi.regions[list.numbers[below - 1]];
     if (found != NULL && (size_t)(at - found->base) >= stp_ofi_region_bytes(found)) found = NULL;
     pthread_rwlock_unlock(&list.lock);
-    /* Regions come first, because a space may lie in an allocation registered as a whole. */
+    /* A region comes first, because a space may lie in an allocation that is a private buffer. */
     if (found == NULL && buffer_used != NULL && at >= buffer_used->base &&
         (size_t)(at - buffer_used->base) < buffer_used->nbytes)
         found = buffer_used;
@@ -111,14 +111,14 @@ struct stp_ofi_local_mr_ref {
 };
 
 /*
- * Returns a key for a registration that only this PE uses. Keys that this PE chooses must be
- * unique, so these keys count up from the keys of regions and their extents.
+ * Returns a key for a registration that only this PE uses. If the PE chooses the keys, they must be
+ * unique. These keys therefore begin after the keys of all regions and their extents.
  */
 static uint64_t local_key(void)
 {
     static unsigned count;
 
-    /* The addition pairs with nothing, because the counter only makes each key unique. */
+    /* The addition pairs with nothing, because the counter only makes the keys different. */
     return stp_ofi.key_base + (uint64_t)STP_FABRIC_REGIONS * STP_FABRIC_EXTENTS +
            __atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST);
 }
@@ -163,7 +163,7 @@ static struct stp_ofi_local_mr_ref *lease_open(enum stp_ofi_kind kind, const voi
 
 void stp_ofi_local_mr_unref(struct stp_ofi_local_mr_ref *lease)
 {
-    /* Pairs with other threads' subtractions, so that the last user closes after all others. */
+    /* Pairs with the subtractions of other users, so that the close follows all their accesses. */
     if (__atomic_fetch_sub(&lease->refs, 1, __ATOMIC_ACQ_REL) > 1) return;
     fi_close(&lease->mr->fid);
     free(lease);
@@ -207,7 +207,10 @@ bool stp_ofi_buffer_remove(unsigned number)
 {
     struct stp_ofi_local_mr_ref *lease = buffers[number].lease;
 
-    /* Pairs with stp_ofi_local_mr_unref() in completions, whose data arrives before the close. */
+    /*
+     * Pairs with the subtraction in stp_ofi_local_mr_unref(), which a completion calls after its
+     * data has arrived.
+     */
     if (__atomic_load_n(&lease->refs, __ATOMIC_ACQUIRE) > 1) return false;
     buffers[number] = (struct stp_ofi_region){.mr = NULL};
     count_buffers(-1U);
@@ -215,7 +218,7 @@ bool stp_ofi_buffer_remove(unsigned number)
     return true;
 }
 
-/* Closes all private buffers. No outstanding operation can release its reference any more. */
+/* Closes all private buffers. References that are left belong to operations that never complete. */
 void stp_ofi_user_buffers_close(void)
 {
     for (unsigned i = 0; i < STP_FABRIC_BUFFERS; i++) {
@@ -227,7 +230,7 @@ void stp_ofi_user_buffers_close(void)
 
 /* ---- fragments --------------------------------------------------------------- */
 
-/* Returns the registration of a buffer in a listed region, or NULL if the buffer spans extents. */
+/* Returns the registration that holds the whole buffer, or NULL if the buffer spans extents. */
 static struct fid_mr *mr_around(const struct stp_ofi_region *region, const void *local,
                                 size_t nbytes)
 {
@@ -247,7 +250,7 @@ struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const struct s
     if (mr != NULL) {
         fragments.desc = fi_mr_desc(mr);
         if (region->lease != NULL) {
-            /* No thread closes the registration meanwhile, because the caller uses the buffer. */
+            /* No other thread closes the registration now, because the caller uses the buffer. */
             __atomic_fetch_add(&region->lease->refs, fragments.n, __ATOMIC_RELAXED);
             fragments.lease = region->lease;
         }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Selects network interfaces: those that the user names, or those that reach the other hosts, as
- * the library has found out. Only providers with IP addresses have interfaces.
- * Design: docs/design/providers.md.
+ * Selects network interfaces. If the user names interfaces, only these are used. Otherwise, only
+ * the interfaces are used on which the library has reached the other hosts. Addresses are compared
+ * for providers with IP addresses only. Design: docs/design/providers.md.
  */
 #include "ofi_internal.h"
 
@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD_MAX 64 /* size of an interface name, or of a subnet as address/bits */
+#define WORD_MAX 64 /* most bytes of an interface name, or of a subnet written as address/bits */
 
-/* Returns the bits of an IP address and sets *n_bits, or returns NULL for other addresses. */
+/* Returns the bits of an IP address and sets *n_bits. Returns NULL if addr is no IP address. */
 static const unsigned char *bits_of(const struct sockaddr *addr, unsigned *n_bits)
 {
     if (addr != NULL && addr->sa_family == AF_INET) {
@@ -36,7 +36,7 @@ static const unsigned char *source_of(const struct fi_info *info, unsigned *n_bi
     return bits_of(info->src_addr, n_bits);
 }
 
-/* Returns whether word is this address, or a subnet such as 10.1.0.0/16 that contains it. */
+/* Returns whether word is the given address or a subnet (such as 10.1.0.0/16) that contains it. */
 static bool in_subnet(const char *word, const unsigned char *bits, unsigned n_bits)
 {
     const char *slash = strchr(word, '/');
@@ -53,14 +53,16 @@ static bool in_subnet(const char *word, const unsigned char *bits, unsigned n_bi
     return stp_same_bits(net, bits, (unsigned)prefix);
 }
 
-/* Returns whether one word of SHMEM_OFI_INTERFACE names an address or the address's interface. */
+/*
+ * Returns whether a word of SHMEM_OFI_INTERFACE equals the interface name or matches the address.
+ */
 static bool word_names(const char *word, const char *name, const unsigned char *bits,
                        unsigned n_bits)
 {
     return (name != NULL && strcmp(word, name) == 0) || (bits && in_subnet(word, bits, n_bits));
 }
 
-/* As word_names(), for a list of words that are separated by commas. */
+/* As word_names(), but for a list of words that are separated by commas. */
 static bool list_names(const char *list, const char *name, const unsigned char *bits,
                        unsigned n_bits)
 {
@@ -75,7 +77,7 @@ static bool list_names(const char *list, const char *name, const unsigned char *
     }
 }
 
-/* Returns whether the user's list names this address, by its interface or by a subnet. */
+/* Returns whether the user names the address, its interface, or a subnet that contains it. */
 static bool address_named(const char *list, const unsigned char *bits, unsigned n_bits)
 {
     struct ifaddrs *all = NULL;
@@ -93,7 +95,7 @@ static bool address_named(const char *list, const unsigned char *bits, unsigned 
     return found;
 }
 
-/* Returns whether the provider needs an interface. shm does not, because it stays on one host. */
+/* Returns whether the provider uses an interface. shm does not, because it stays on one host. */
 static bool needs_interface(const struct fi_info *info)
 {
     return !stp_ofi_is(info, STP_OFI_SHM);
@@ -110,7 +112,7 @@ bool stp_ofi_netif_named(const struct fi_info *info, const struct stp_env *env)
     return bits != NULL && address_named(env->ofi_interface, bits, n_bits);
 }
 
-/* Returns the library's entry for the address of info, or NULL if the library has none. */
+/* Returns the entry of core->networks for the address of info, or NULL if there is none. */
 static const struct stp_network *network_of(const struct fi_info *info, const struct stp_core *core,
                                             bool *internet)
 {
@@ -146,7 +148,7 @@ int stp_ofi_netif_place_in_job_order(const struct fi_info *info, const struct st
     return core->n_networks > 0 && internet ? STP_NETWORKS_MAX : 0;
 }
 
-/* Writes a list such as "eth0 10.1.0.7, lo 127.0.0.1" to text. */
+/* Writes a list of the active interfaces to text, such as "eth0 10.1.0.7, lo 127.0.0.1". */
 static void list_interfaces(char *text, size_t size)
 {
     struct ifaddrs *all = NULL;

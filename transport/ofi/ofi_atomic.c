@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Converts the atomics and element types of transport.h to libfabric's, or to messages if the
- * provider lacks some. Operands are copied into the request, and results are written to the
- * caller's memory. Design: docs/design/fabric.md.
+ * Implements atomics. Converts the operations and element types of transport.h to those of
+ * libfabric. If the provider lacks atomics that the library needs, all atomics become messages.
+ * Operands are copied into the request, and results are written to the caller's memory.
+ * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -12,11 +13,11 @@
 #include <assert.h>
 #include <string.h>
 
-/* Offsets in a request's own bytes. */
+/* Offsets of operand, compare value and result in the data bytes of a request. */
 enum { AT_OPERAND = 0, AT_COMPARE = 16, AT_RESULT = 32 };
 
 struct element {
-    size_t size; /* size in bytes, or 0 if the type has no atomics */
+    size_t size; /* bytes of the element, or 0 if the type has no atomics */
     enum fi_datatype type;
 };
 
@@ -56,7 +57,7 @@ static struct stp_ofi_req *native(struct stp_ofi_endpoint *endpoint, const struc
     req->local = req->data + AT_OPERAND;
     req->nbytes = el->size;
     req->compare = req->data + AT_COMPARE;
-    /* The request gets the result, because the caller's memory is unregistered and may be freed. */
+    /* Receive the result in req, because the caller's memory is unregistered and may be freed. */
     req->result = req->data + AT_RESULT;
     req->copy_to = result;
     req->desc = req->own_desc;
@@ -76,8 +77,9 @@ struct stp_ofi_req *stp_ofi_atomic_prepare(struct stp_fabric_ctx *ctx,
 }
 
 /*
- * Returns whether the atomic was collected. If the atomic fetches, sends the operations that were
- * collected for its PE instead, because the caller waits for the result.
+ * Tries to collect the atomic in the batch of the context. Returns whether the atomic was
+ * collected. An atomic that fetches is not collected, because the caller waits for its result.
+ * Instead, the operations that were collected for the same PE are sent.
  */
 static bool batch(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
                   enum stp_dtype dtype, const void *operand, const void *result)
@@ -98,8 +100,8 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum
     struct stp_ofi_endpoint *endpoint;
     unsigned left = 1;
 
-    assert(!stp_ofi.regions[dest->number]
-                .device); /* The library asks the owner PE for atomics on device memory. */
+    /* Atomics on device memory do not come here, because the owner PE executes them. */
+    assert(!stp_ofi.regions[dest->number].device);
     if (dest->pe == stp_ofi.self) {
         stp_ofi_loopback_amo(stp_ofi_local_ptr(dest->number, dest->offset), elements[dtype].size,
                              op, operand, compare, result);
@@ -118,7 +120,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum
     }
 }
 
-/* Returns whether the domain has the atomics that the library needs on one element type. */
+/* Returns whether the domain supports all atomics that the library needs on one element type. */
 static bool element_served(struct fid_domain *domain, enum stp_dtype dtype)
 {
     enum fi_datatype type = elements[dtype].type;
@@ -128,7 +130,8 @@ static bool element_served(struct fid_domain *domain, enum stp_dtype dtype)
     for (unsigned i = 0; i < STP_COUNT(ops); i++) {
         bool bare = i == STP_AMO_SET || i == STP_AMO_FETCH || i == STP_AMO_SWAP;
 
-        if (!bare && !whole) continue; /* Floating-point types only need set, fetch and swap. */
+        /* Floating-point types only need the operations set, fetch and swap. */
+        if (!bare && !whole) continue;
         if (i < STP_AMO_FETCH && fi_query_atomic(domain, type, ops[i], &attr, 0) != 0) return false;
         if (i == STP_AMO_CSWAP) {
             if (fi_query_atomic(domain, type, ops[i], &attr, FI_COMPARE_ATOMIC) != 0) return false;
@@ -149,7 +152,7 @@ const char *stp_ofi_atomics_missing(struct fid_domain *domain)
         [STP_F32] = "lacks atomic access to float", [STP_F64] = "lacks atomic access to double",
     };
 
-    /* The widest types come first, so that the text fits a provider without any atomics. */
+    /* Check the widest types first. Their text also describes a provider without any atomics. */
     for (int i = STP_F64; i >= 0; i--)
         if (!element_served(domain, (enum stp_dtype)i)) return why[i];
     return NULL;

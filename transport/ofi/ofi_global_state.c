@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines the state that all files of the module read: provider, settings, endpoints and regions.
- * domain_endpoint.c, region.c and endpoint_sharing.c write most of this state.
- * Design: docs/design/fabric.md.
+ * Defines stp_ofi, the state that all files of the fabric module share: the provider, the settings,
+ * the endpoints and the regions. domain_endpoint.c, region.c and endpoint_sharing.c write most of
+ * this state. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Declares the internals of the fabric module: endpoints with their completion queues, requests
- * that carry an operation from its post to its completion, messages that replace features a
+ * that carry an operation from its post to its completion, messages that replace features that a
  * provider lacks, and the thread that serves peers while the application computes. Only files of
- * this directory include this header and libfabric's. Design: docs/design/fabric.md.
+ * this directory include this header and the headers of libfabric. Design: docs/design/fabric.md.
  */
 #ifndef STP_OFI_INTERNAL_H
 #define STP_OFI_INTERNAL_H
@@ -22,34 +22,35 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define STP_OFI_VERSION FI_VERSION(1, 17) /* version of libfabric's interface, not of the library */
+#define STP_OFI_VERSION FI_VERSION(1, 17) /* version of libfabric's interface, not of its library */
 #define STP_OFI_ENDPOINTS 64u
 
 /* ---- contexts ----------------------------------------------------------- */
 
 /*
- * Operations that quiet must wait for are counted in the phase in which they are issued. quiet
- * advances the phase and waits for the counter of the old phase, which no new operation uses.
- * Therefore quiet ends even if other threads keep issuing operations.
+ * Operations that quiet must wait for are counted in one of two counters, which the current phase
+ * selects. quiet advances the phase and then waits until the counter of the old phase is 0. New
+ * operations use the other counter, so quiet ends even if other threads keep issuing operations.
  */
 struct stp_fabric_ctx {
     struct stp_ofi_endpoint *endpoint;
     unsigned phase;
     unsigned pending[2];
-    bool messages;               /* whether messages were sent that later operations may overtake */
-    bool batching;               /* whether a session collects small operations, see batch.c */
-    bool allow_delayed_ack;      /* whether acknowledgements may be delayed, see am_ack_delay.c */
-    pthread_mutex_t quiet;       /* lock that one quiet at a time holds to advance the phase */
-    struct stp_ofi_batch *batch; /* batch, or NULL before the first operation is collected */
+    /* Whether messages were sent that later operations of the provider may overtake. */
+    bool messages;
+    bool batching;               /* whether a session collects small operations (batch.c) */
+    bool allow_delayed_ack;      /* whether targets may delay acknowledgements */
+    pthread_mutex_t quiet;       /* lock of quiet, which one thread at a time executes */
+    struct stp_ofi_batch *batch; /* batch, or NULL until an operation is collected */
 } STP_ALIGNED_LINE;
 
-/* Returns the counter for operations that are issued now. */
+/* Returns the counter of the current phase, which counts operations that are issued now. */
 static inline unsigned *stp_ofi_ctx_pending(struct stp_fabric_ctx *ctx)
 {
     return &ctx->pending[__atomic_load_n(&ctx->phase, __ATOMIC_RELAXED) & 1];
 }
 
-/* Makes quiet of the context wait for the request. */
+/* Counts the request on the context, so that quiet of this context waits for the request. */
 static inline void stp_ofi_count_on_ctx(struct stp_ofi_req *req, struct stp_fabric_ctx *ctx)
 {
     unsigned *pending = stp_ofi_ctx_pending(ctx);
@@ -58,7 +59,7 @@ static inline void stp_ofi_count_on_ctx(struct stp_ofi_req *req, struct stp_fabr
     stp_ofi_count_on(req, pending);
 }
 
-/* These functions are members of struct stp_fabric in transport.h (ofi_quiet_and_fence.c). */
+/* struct stp_fabric in transport.h describes these functions (ofi_quiet_and_fence.c). */
 int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx);
 void stp_ofi_ctx_free(struct stp_fabric_ctx *ctx);
 void stp_ofi_fence(struct stp_fabric_ctx *ctx);
@@ -68,74 +69,79 @@ void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
 /* ---- the module --------------------------------------------------------- */
 
 /*
- * The pieces by which a region of host memory has grown (region_mr.c). Extent 0 is the region as it
- * was added, and extent i + 1 is piece i. Pieces below n do not change any more.
+ * The extents by which a region of host memory has grown (region_mr.c). Extent 0 is the region as
+ * it was added. Entry i of each array belongs to extent i + 1. Entries below n do not change any
+ * more.
  */
 struct stp_ofi_extents {
-    unsigned n;                                /* number of pieces that all PEs have registered */
-    size_t begin[STP_FABRIC_EXTENTS];          /* offsets of pieces; piece i ends at begin[i + 1] */
-    struct fid_mr *mr[STP_FABRIC_EXTENTS - 1]; /* registrations of pieces; mr[n] is not used yet */
-    struct stp_fabric_region *peers[STP_FABRIC_EXTENTS - 1]; /* peers' descriptors of each piece */
+    unsigned n; /* number of entries, which all PEs have registered */
+    /* Offsets of the extents. Extent i + 1 begins at begin[i] and ends at begin[i + 1]. */
+    size_t begin[STP_FABRIC_EXTENTS];
+    struct fid_mr *mr[STP_FABRIC_EXTENTS - 1]; /* registrations; mr[n] is not used yet */
+    struct stp_fabric_region *peers[STP_FABRIC_EXTENTS - 1]; /* descriptors by PE */
 };
 
 struct stp_ofi_region {
-    struct fid_mr *mr;                  /* registration, or NULL if this PE has no part */
-    char *base;                         /* start of this PE's part */
-    size_t nbytes;                      /* size of this PE's part, which may grow */
-    unsigned generation;                /* module's generation at the last addition or removal */
-    bool device;                        /* whether this PE's part is device memory */
-    bool listed;                        /* whether local_mr.c finds the region by address */
-    struct stp_fabric_region *peers;    /* descriptors by PE if they differ, else NULL */
-    struct stp_ofi_extents *more;       /* pieces by which the region has grown, or NULL */
-    struct stp_ofi_local_mr_ref *lease; /* shared registration of a private buffer, else NULL */
+    struct fid_mr *mr;               /* registration, or NULL if this PE has no part */
+    char *base;                      /* start of this PE's part */
+    size_t nbytes;                   /* size of this PE's part, which may grow */
+    unsigned generation;             /* value of stp_ofi.generation when last added or removed */
+    bool device;                     /* whether this PE's part is device memory */
+    bool listed;                     /* whether local_mr.c finds the region by its address */
+    struct stp_fabric_region *peers; /* descriptors by PE, or NULL if all PEs have the same one */
+    struct stp_ofi_extents *more;    /* extents by which the region has grown, or NULL */
+    struct stp_ofi_local_mr_ref *lease; /* registration of a private buffer, else NULL */
 };
 
 struct stp_ofi {
-    struct stp_ofi_endpoint main; /* endpoint that contexts share and that serves peers */
+    struct stp_ofi_endpoint main; /* endpoint that contexts share and on which peers are served */
 
-    uint64_t key_base; /* key of region 0 if this side chooses keys */
-    unsigned n_listed; /* regions and buffers in which local buffers are looked up */
-    size_t max_msg;    /* most bytes of one operation */
+    uint64_t key_base; /* registration key of region 0, if this PE chooses keys */
+    unsigned n_listed; /* number of regions and buffers that local_mr.c searches */
+    size_t max_msg;    /* most bytes of one operation of the provider */
     size_t bounce_size;
-    size_t inject_size; /* most bytes of a message that needs no completion */
-    size_t packed_size; /* bytes of a packed message, or 0 if there are none */
-    int self;           /* this PE if its own memory is accessed by the CPU, else -1 */
+    size_t inject_size; /* most bytes of a message that fi_inject() can send */
+    size_t packed_size; /* bytes of a packed message, or 0 without packed messages */
+    int self;           /* number of this PE if the CPU accesses its own part of memory, else -1 */
     bool cpu_atomics;
-    bool by_message;      /* whether atomics are messages, because the provider lacks atomics */
-    bool coalesces_small; /* whether small operations wait for earlier ones to the same PE */
+    bool by_message; /* whether atomics are sent as messages, because the provider lacks atomics */
+    /* Whether small operations are collected while an earlier one to the same PE is outstanding. */
+    bool coalesces_small;
     bool needs_syscalls;  /* whether each post and each poll makes system calls, as on TCP */
-    bool has_cqdata;      /* whether a write may carry CQ data, see write_cqdata.c */
-    unsigned max_pieces;  /* most puts that one write may combine */
+    bool has_cqdata;      /* whether a write may carry remote CQ data (write_cqdata.c) */
+    unsigned max_pieces;  /* most puts that one write combines */
     bool may_lose_amo;    /* whether a broken connection may lose atomics without an error */
-    bool update_by_fetch; /* whether updates must be posted as fetches with an unused result */
+    bool update_by_fetch; /* whether updates are posted as fetches whose result is not used */
     bool peer_table;
-    bool ordered;               /* whether writes and atomics to one peer stay in order */
-    bool hmem;                  /* whether the provider was opened for device memory */
-    const char *why_no_devices; /* reason why devices of this PE are not used, or NULL */
+    bool ordered; /* whether the provider keeps writes and atomics to one peer in order */
+    bool hmem;    /* whether the provider was opened with access to device memory */
+    const char *why_no_devices; /* reason why device memory of this PE is not used, or NULL */
     bool mr_local;              /* whether local buffers must be registered too */
-    int spin;                   /* number of polls before a wait yields */
-    bool finishing;             /* whether the job ends, so that a failure is a PE that has left */
+    int spin;                   /* number of polls before a wait yields the core */
+    /* Whether the job ends. An operation that fails then counts as completed. */
+    bool finishing;
 
-    unsigned abandoned STP_ALIGNED_LINE; /* counter of requests to PEs that left while finishing */
-    unsigned unwaited;                   /* counter of messages for which no thread waits */
-    int failure;                         /* error of the last failed operation while finishing */
+    /* Number of requests for which no thread waits any more, because their PE has left the job. */
+    unsigned abandoned STP_ALIGNED_LINE;
+    unsigned unwaited; /* number of outstanding messages for which no thread waits */
+    int failure;       /* last error of an operation that failed while the job ends */
 
     const struct stp_core *core STP_ALIGNED_LINE;
     struct fi_info *info;
     struct fid_fabric *fabric;
     struct fid_domain *domain;
     struct fid_av *av;
-    const unsigned char *world; /* addresses by PE, addr_len bytes each, owned by the library */
+    const unsigned char *world; /* addresses by PE, addr_len bytes each; memory of the library */
     size_t addr_len;
-    pthread_mutex_t av_lock; /* guards insertions into any address table */
-    int wait_fd;             /* descriptor of the main endpoint's queue, or -1 without one */
+    pthread_mutex_t av_lock; /* guards insertions into all address tables */
+    int wait_fd;             /* descriptor of the main queue, or -1 without one */
     bool by_sockets;         /* whether the progress thread sleeps on the provider's sockets */
 
     pthread_mutex_t endpoints_lock; /* guards the list of endpoints and their n_ctxs */
-    unsigned n_endpoints;           /* number of endpoints besides main, which stay until close */
+    unsigned n_endpoints;           /* number of endpoints besides main; they stay until close */
     struct stp_ofi_endpoint *endpoints[STP_OFI_ENDPOINTS];
 
-    unsigned generation; /* counter that advances when a region is added or removed */
+    unsigned generation; /* counter of additions and removals of regions */
     struct stp_ofi_region regions[STP_FABRIC_REGIONS];
 };
 
@@ -148,8 +154,8 @@ static inline bool stp_ofi_has_inbox(void)
 }
 
 /*
- * Returns whether writes, atomics and messages of the context stay in order without waiting. If
- * atomics are not messages, nothing orders batches after atomics.
+ * Returns whether writes, atomics and messages of the context stay in order without a wait. If
+ * atomics are not messages, nothing keeps a batch in order with earlier atomics.
  */
 static inline bool stp_ofi_in_order(const struct stp_fabric_ctx *ctx)
 {
@@ -159,105 +165,121 @@ static inline bool stp_ofi_in_order(const struct stp_fabric_ctx *ctx)
                                      __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED) == NULL);
 }
 
-/* Properties of providers by name (provider_table.c). */
+/* Properties of each provider, found by its name (provider_table.c). */
 
 enum {
-    STP_OFI_KERNEL = 1,        /* provider that makes system calls for each post and each poll */
-    STP_OFI_LATE = 2,          /* provider on which a PE need not know a peer that contacts it */
-    STP_OFI_OWN_DOMAIN = 4,    /* provider with a lock per domain, cheap endpoints: 0.1 ms, 50 KB */
+    STP_OFI_KERNEL = 1, /* provider that makes system calls for each post and each poll */
+    STP_OFI_LATE = 2,   /* provider on which peers can contact a PE that does not know them */
+    /* Provider that locks a whole domain, and whose endpoints are cheap (0.1 ms, 50 KB). */
+    STP_OFI_OWN_DOMAIN = 4,
     STP_OFI_CPU = 8,           /* provider that executes atomics on the target's CPU */
-    STP_OFI_MAY_LOSE_AMO = 16, /* provider whose broken connections lose atomics without error */
-    STP_OFI_SHM = 32,          /* shared memory of one host, addressed by process numbers */
+    STP_OFI_MAY_LOSE_AMO = 16, /* provider that loses atomics if a connection breaks */
+    STP_OFI_SHM = 32,          /* the shm provider, which names processes by number */
 };
 
 struct stp_ofi_provider {
     const char *name;
     unsigned flags;
-    int sleepers;          /* most PEs of a job whose progress threads sleep on sockets */
-    const char *refused;   /* reason why only SHMEM_OFI_PROVIDER selects the provider, or NULL */
-    uint32_t dmabuf_since; /* first version that registers memory by DMA-BUF descriptor, or 0 */
+    int sleepers; /* most PEs of a job whose progress threads sleep on sockets */
+    /* Reason why the provider is only used if SHMEM_OFI_PROVIDER names it, or NULL. */
+    const char *refused;
+    /* First version of libfabric in which the provider registers DMA-BUF descriptors, or 0. */
+    uint32_t dmabuf_since;
     struct {
-        uint32_t from, before; /* first affected and first fixed version (0 if none is known) */
-        const char *text;      /* description of the trouble, or NULL */
+        /*
+         * First libfabric version that is affected, and first fixed version (0 if none is known).
+         */
+        uint32_t from, before;
+        const char *text; /* text on the trouble, or NULL */
     } trouble;
 };
 
-/* Returns the provider's row. An unknown provider has the row of its layer, or the one named "". */
+/*
+ * Returns the row of the provider in the table. A provider without a row of its own has the row of
+ * its layer, or otherwise the row with the name "".
+ */
 const struct stp_ofi_provider *stp_ofi_provider_of(const struct fi_info *info);
 bool stp_ofi_is(const struct fi_info *info, unsigned flag);
 
-/* Returns the provider's place in the order of preference, in which 0 is the best. */
+/* Returns the provider's place in the order of preference. Place 0 is the best. */
 int stp_ofi_rank_of(const struct fi_info *info);
 
-/* Returns whether wanted names provider. "tcp" names "tcp;ofi_rxm" too, but not the reverse. */
+/*
+ * Returns whether the name wanted matches provider. The name "tcp" matches "tcp;ofi_rxm", but
+ * "tcp;ofi_rxm" does not match "tcp".
+ */
 bool stp_ofi_names(const char *wanted, const char *provider);
 
 /* Provider choice (provider_select.c). */
 
 struct stp_ofi_choice {
     struct fi_info *info;
-    const char *refused;            /* reason why the info is refused, or NULL */
-    bool unnamed;                   /* whether the reason is that SHMEM_OFI_... names another */
-    int cost;                       /* cost, by which the cheapest info is tried first */
-    char text[96];                  /* memory for refused */
-    enum stp_provider_verdict code; /* code of the reason, for programs */
+    const char *refused;            /* reason why info is refused, or NULL */
+    bool unnamed;                   /* whether info is refused because the user names another */
+    int cost;                       /* cost of info; the cheapest info is tried first */
+    char text[96];                  /* text to which refused may point */
+    enum stp_provider_verdict code; /* verdict on info, for programs */
     int error;                      /* errno of a failed trial */
-    int fds_open;                   /* descriptors that a trial for a report took, else -1 */
+    int fds_open;                   /* descriptors of an endpoint in a report, else -1 */
     int fds_peer;
 };
 
 /*
  * Lists the infos that libfabric offers to this job, best first and refused ones last. The infos
- * live as long as *all, which the caller frees with fi_freeinfo(). The caller frees the array with
- * free(). Returns the number of infos, or -errno, which is logged except for -ENOMEM.
+ * live as long as *all, which the caller frees with fi_freeinfo(). The caller frees the array
+ * *choices with free(). Returns the number of infos, or -errno, which is logged unless it is
+ * -ENOMEM.
  */
 int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all,
                             struct stp_ofi_choice **choices);
 
-/* Returns the message order that keeps puts, and atomics or messages, to one peer in order. */
+/* Returns the message order that keeps puts to one peer in order with atomics or messages. */
 uint64_t stp_ofi_order_needed(const struct fi_info *info);
 
 /*
- * Returns an info of the same interface that guarantees the order of reads, writes and atomics to
- * one peer, or NULL if the provider does not guarantee this order. The caller frees the info.
+ * Returns a variant of info, for the same interface, that guarantees the order of reads, writes and
+ * atomics to one peer. Returns NULL if the provider does not guarantee it. The caller frees the
+ * variant.
  */
 struct fi_info *stp_ofi_info_with_order(const struct fi_info *info);
 
 /*
- * Returns an info of the same interface with access to device memory, or NULL if the provider
- * cannot give it. The returned info, which the caller frees, works with peers that use info itself,
- * because not every PE of a job may have devices.
+ * Returns a variant of info, for the same interface, with access to device memory. Returns NULL if
+ * the provider cannot access device memory. Not every PE of a job may have devices. The variant
+ * therefore works with peers that use info itself. The caller frees the variant.
  */
 struct fi_info *stp_ofi_info_for_device_memory(const struct fi_info *info);
 
 /*
- * Returns an info of the same interface with messages instead of the provider's atomics, or NULL if
- * the provider has no messages. The caller frees the info.
+ * Returns a variant of info, for the same interface, with messages instead of the provider's
+ * atomics. Returns NULL if the provider has no messages. The caller frees the variant.
  */
 struct fi_info *stp_ofi_info_for_messages(const struct fi_info *info);
 
-/* As stp_ofi_info_for_messages(), but the info also has atomics. The messages are for batches. */
+/*
+ * As stp_ofi_info_for_messages(), but the variant also has atomics. Its messages are for batches.
+ */
 struct fi_info *stp_ofi_info_for_amo_and_messages(const struct fi_info *info);
 
-/* Interfaces (netif_select.c). */
+/* Network interfaces (netif_select.c). */
 
-/* Returns whether SHMEM_OFI_INTERFACE is not set or names the interface of info. */
+/* Returns whether SHMEM_OFI_INTERFACE is not set, or names the interface of info. */
 bool stp_ofi_netif_named(const struct fi_info *info, const struct stp_env *env);
 
 /* Returns why other hosts of the job cannot reach the address of info, or NULL if they can. */
 const char *stp_ofi_netif_unreachable(const struct fi_info *info, const struct stp_core *core);
 
-/* Returns the interface's place, 0 (best) to 16, in the order that all hosts of the job share. */
+/* Returns the place (0 to 16, 0 is best) of info's interface in the order that all hosts share. */
 int stp_ofi_netif_place_in_job_order(const struct fi_info *info, const struct stp_core *core);
 
-/* Returns -EINVAL, after logging the available names, if SHMEM_OFI_INTERFACE names no info. */
+/* Returns -EINVAL if SHMEM_OFI_INTERFACE names no interface, after logging the available names. */
 int stp_ofi_netif_check_env_matches(const struct fi_info *infos, const struct stp_core *core);
 
 /* Endpoints (domain_endpoint.c). */
 
 /*
- * Opens domain, completion queue and endpoint for info. Returns 0, or -errno with *why set to the
- * step that failed; nothing stays open then.
+ * Opens the fabric, domain, completion queue and endpoint for info. Returns 0. On failure returns
+ * -errno, sets *why to the step that failed, and leaves nothing open.
  */
 int stp_ofi_domain_endpoint_open(const struct stp_core *core, const struct fi_info *info,
                                  const char **why);
@@ -266,12 +288,13 @@ int stp_ofi_make_published_address(unsigned char *addr, size_t *addr_len);
 int stp_ofi_connect(const void *addrs);
 
 /*
- * Forbids CUDA calls in an endpoint that is not enabled yet, if device memory is used. Returns 0,
- * or -errno if the provider needs CUDA calls (forbid_provider_cuda_calls.c).
+ * Forbids CUDA calls of the provider in an endpoint, if device memory is used. The endpoint is not
+ * enabled yet. Returns 0, or -errno if the provider needs such calls
+ * (forbid_provider_cuda_calls.c).
  */
 int stp_ofi_forbid_cuda(struct fid_ep *ep);
 
-/* Opens the queue and the endpoint on a domain. Returns 0, or -errno with *why set. */
+/* Opens the completion queue and the endpoint on a domain. Returns 0, or -errno with *why set. */
 int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
                           struct fid_av *av, bool wait_fd, const char **why);
 void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint);
@@ -280,13 +303,13 @@ void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint);
 
 int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av);
 
-/* Makes the endpoint's address table, and fills the table unless entries are made at first use. */
+/* Makes the endpoint's address table. Inserts all addresses unless they are added at first use. */
 int stp_ofi_endpoint_connect(struct stp_ofi_endpoint *endpoint);
 void stp_ofi_endpoint_free_addrs(struct stp_ofi_endpoint *endpoint);
 
 /*
- * Tests whether the open provider works as promised for operations of this PE on itself. Returns 0,
- * or -errno with *why set. The provider is closed in both cases.
+ * Tests the open provider with operations of this PE on itself. Returns 0, or -errno with *why set
+ * if the provider does not work as promised. Closes the provider in both cases.
  */
 int stp_ofi_provider_self_test(const char **why);
 
@@ -301,39 +324,46 @@ void stp_ofi_region_remove_all(void);
 
 /* Registrations, and regions that grow (region_mr.c). */
 
-/* Registers host memory. Providers that make keys ignore key. Returns 0 or -errno, not logged. */
+/* Registers host memory, with key if this PE chooses keys. Returns 0 or -errno, not logged. */
 int stp_ofi_mr_open(void *base, size_t nbytes, uint64_t key, struct fid_mr **mr);
 
-/* As stp_ofi_mr_open(), for memory of the CUDA device with the ordinal device. */
+/* As stp_ofi_mr_open(), but for memory of the CUDA device with this number. */
 int stp_ofi_mr_open_device(void *base, size_t nbytes, uint64_t key, int device, struct fid_mr **mr);
-/* Enables a registration if the provider requires that. On failure closes mr, returns -errno. */
+/* Enables mr if the provider requires that. On failure closes mr and returns -errno. */
 int stp_ofi_mr_enable(struct fid_mr *mr);
 
-/* Returns the descriptor by which peers access mr. */
+/* Returns the descriptor by which peers access the registered memory. */
 struct stp_fabric_region stp_ofi_mr_describe(struct fid_mr *mr, void *base);
-/* Replaces the table *to by a copy of peers. Returns 0 or -ENOMEM. */
+/* Replaces the table *to by a copy of the table peers. Returns 0 or -ENOMEM. */
 int stp_ofi_peer_regions_replace(struct stp_fabric_region **to,
                                  const struct stp_fabric_region *peers);
 
 int stp_ofi_region_grow(unsigned number, size_t more, struct stp_fabric_region *mine);
 int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers);
 void stp_ofi_region_undo_grow(unsigned number);
-void stp_ofi_extents_close(struct stp_ofi_region *region); /* Closes all pieces of the region. */
+void stp_ofi_extents_close(struct stp_ofi_region *region); /* Closes all extents except extent 0. */
 
-/* Pairs with the release stores in more_of() and stp_ofi_extents_close(). */
+/*
+ * Returns the region's extents, or NULL. Pairs with the release stores in more_of() and
+ * stp_ofi_extents_close().
+ */
 static inline const struct stp_ofi_extents *stp_ofi_extents(const struct stp_ofi_region *region)
 {
     return __atomic_load_n(&region->more, __ATOMIC_ACQUIRE);
 }
 
 /*
- * stp_ofi_extent_left() returns the bytes from offset to the end of its extent, or SIZE_MAX in the
- * last extent. stp_ofi_extent_mr() returns NULL if no single extent holds the nbytes at offset.
+ * Returns the number of bytes from offset to the end of the extent that contains offset. In the
+ * last extent, returns SIZE_MAX.
  */
 size_t stp_ofi_extent_left(const struct stp_ofi_extents *more, size_t offset);
+/* Returns the registration of the nbytes at offset, or NULL if no single extent contains them. */
 struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t offset, size_t nbytes);
 
-/* Returns the number of writes or reads of at most size bytes that nbytes from offset on need. */
+/*
+ * Returns the number of writes or reads that a transfer of nbytes at offset needs. An operation has
+ * at most size bytes and stays in one extent.
+ */
 unsigned stp_ofi_extent_pieces(const struct stp_ofi_extents *more, size_t offset, size_t nbytes,
                                size_t size);
 
@@ -342,7 +372,7 @@ static inline bool stp_ofi_has_grown(unsigned number)
     return STP_UNLIKELY(stp_ofi_extents(&stp_ofi.regions[number]) != NULL);
 }
 
-/* Returns whether nbytes at the target span several extents, which needs several operations. */
+/* Returns whether nbytes at the target span several extents, so they need several operations. */
 static inline bool stp_ofi_crosses(const struct stp_target *target, size_t nbytes)
 {
     const struct stp_ofi_extents *more = stp_ofi_extents(&stp_ofi.regions[target->number]);
@@ -356,13 +386,16 @@ static inline size_t stp_ofi_region_bytes(const struct stp_ofi_region *region)
     return __atomic_load_n(&region->nbytes, __ATOMIC_ACQUIRE);
 }
 
-/* Returns the address of an offset in this PE's own part of a region. */
+/* Returns the address at this offset in this PE's own part of a region. */
 static inline void *stp_ofi_local_ptr(unsigned number, size_t offset)
 {
     return stp_ofi.regions[number].base + offset;
 }
 
-/* As stp_ofi_local_ptr(), but returns NULL if nbytes there do not exist or are device memory. */
+/*
+ * As stp_ofi_local_ptr(), but returns NULL if this PE's part has no nbytes at this offset, or if it
+ * is device memory.
+ */
 static inline void *stp_ofi_local_part(unsigned number, size_t offset, size_t nbytes)
 {
     const struct stp_ofi_region *region = &stp_ofi.regions[number];
@@ -384,12 +417,12 @@ static inline struct stp_ofi_place stp_ofi_place_of(const struct stp_target *tar
     return (struct stp_ofi_place){
         .fn = target->fn,
         .number = target->number,
-        /* The generation changes only while no operation on the region may be issued. */
+        /* The generation only changes while no thread may issue operations on the region. */
         .generation = __atomic_load_n(&region->generation, __ATOMIC_RELAXED),
         .offset = target->offset};
 }
 
-/* Returns the address and the key of a place on PE pe in the form that the provider expects. */
+/* Returns the address and key of a place on PE pe, in the form that the provider expects. */
 struct stp_fabric_region stp_ofi_resolve_extent(const struct stp_ofi_place *place, int pe);
 
 static inline struct stp_fabric_region stp_ofi_resolve(const struct stp_ofi_place *place, int pe)
@@ -406,21 +439,22 @@ static inline struct stp_fabric_region stp_ofi_resolve(const struct stp_ofi_plac
 /* Ends the job if a region that a queued request names was removed after the request was made. */
 void stp_ofi_die_if_region_gone(const struct stp_ofi_req *req);
 
-/* Buffers of this PE (local_mr.c). */
+/* Local buffers (local_mr.c). */
 
 void stp_ofi_local_mr_index_add(unsigned number);
 void stp_ofi_local_mr_index_remove(unsigned number);
 const struct stp_ofi_region *stp_ofi_local_mr_find(const void *local);
 
-/* Private buffers, see transport.h. stp_ofi_user_buffers_close() closes all remaining ones. */
+/* Private buffers, see transport.h. stp_ofi_user_buffers_close() closes all that remain. */
 int stp_ofi_buffer_add(unsigned number, void *base, size_t nbytes, int device);
 void stp_ofi_set_current_local_mr(int number);
 bool stp_ofi_buffer_remove(unsigned number);
 void stp_ofi_user_buffers_close(void);
 
 /*
- * Returns the listed region in which the local buffer begins, or this thread's private buffer, or
- * NULL. Regions of device memory are listed, and all regions if local buffers need registration.
+ * Returns the listed region in which the local buffer begins. Otherwise returns this thread's
+ * private buffer if local is in it, or NULL. Regions of device memory are listed. All regions are
+ * listed if local buffers need registration.
  */
 static inline const struct stp_ofi_region *stp_ofi_local_mr_region(const void *local)
 {
@@ -436,24 +470,25 @@ static inline bool stp_ofi_on_device(const void *local)
     return STP_UNLIKELY(region != NULL) && region->device;
 }
 
-/* Returns whether the CPU can copy between this PE's own part of the region and the buffer. */
+/* Returns whether the CPU can copy between this PE's part of the region and the local buffer. */
 static inline bool stp_ofi_by_cpu(unsigned number, const void *local)
 {
     return !stp_ofi.regions[number].device && !stp_ofi_on_device(local);
 }
 
-/* The fragments of a transfer, and the registration by which the provider accesses the buffer. */
+/* The fragments of a transfer, and the registration of the local buffer for the provider. */
 struct stp_ofi_fragments {
-    size_t size; /* bytes of each fragment except the last */
+    size_t size; /* bytes of each fragment, except the last one */
     unsigned n;
-    bool copied; /* whether data passes through the requests' own bytes */
+    bool copied; /* whether data is copied through the requests */
     void *desc;
-    struct stp_ofi_local_mr_ref *lease; /* registration with one reference per fragment, or NULL */
+    struct stp_ofi_local_mr_ref *lease; /* registration that each fragment references, or NULL */
 };
 
 /*
- * Divides a transfer of nbytes > 0 into fragments, which extents of the target's region divide
- * further. kind is WRITE if local is read, and READ if local is written.
+ * Divides a transfer of nbytes > 0 into fragments. If the target's region has several extents, each
+ * fragment is in one extent. kind is STP_OFI_WRITE if the operation reads the buffer local, and
+ * STP_OFI_READ if it writes this buffer.
  */
 struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const struct stp_target *target,
                                           const void *local, size_t nbytes);
@@ -469,63 +504,80 @@ static inline struct stp_ofi_fragments stp_ofi_cut(enum stp_ofi_kind kind,
     return stp_ofi_cut_slow(kind, target, local, nbytes);
 }
 
-/* Drops the reference of one operation, and closes the registration with the last reference. */
+/* Drops the reference of one operation. The last reference closes the registration. */
 void stp_ofi_local_mr_unref(struct stp_ofi_local_mr_ref *lease);
 
-/* Registers memory of this module if FI_MR_LOCAL requires that, else sets *mr to NULL. */
+/* Registers memory of this module if FI_MR_LOCAL requires that. Otherwise sets *mr to NULL. */
 int stp_ofi_reg_internal_if_needed(void *base, size_t nbytes, struct fid_mr **mr);
 
 /* Posting and completing (post_and_cq_poll.c). */
 
-/* Posts the request, and waits with progress while the provider is busy. */
+/* Posts the request. Waits with progress while the provider is busy. */
 void stp_ofi_post_until_accepted(struct stp_ofi_req *req);
 
 /* Tries to post the request once. Returns 0, -FI_EAGAIN, or another error of the provider. */
 ssize_t stp_ofi_post_once(struct stp_ofi_req *req);
 
 /*
- * Posts a request for which no thread waits, now or in a later drain of the endpoint. The caller
- * holds endpoint->drain.
+ * Posts a request for which no thread waits. If the provider is busy, a later read of the
+ * endpoint's queue posts the request. The caller holds endpoint->drain.
  */
 void stp_ofi_post_or_defer_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);
 
-/* Completes one part of a message. The caller holds the main endpoint's drain. */
+/*
+ * Counts one event of a message: the end of its send, or its reply. The last event completes the
+ * request. The caller holds the main endpoint's drain lock.
+ */
 void stp_ofi_message_part_done_locked(struct stp_ofi_req *req);
 
-/* Reads completions, serves peers. Returns the number of completions, 0 if another thread polls. */
+/*
+ * Reads completions and serves peers. Returns the number of completions, or 0 if another thread is
+ * doing this.
+ */
 int stp_ofi_poll_cq_once(struct stp_ofi_endpoint *endpoint);
 
 /* Polls the main endpoint and all busy endpoints. Returns the number of completions. */
 int stp_ofi_poll_all_queues(void);
 
-/* Waits with progress until *pending is 0. The results of completed operations are then visible. */
+/* Waits with progress until *pending is 0. Results of the completed operations are then visible. */
 void stp_ofi_wait_zero(struct stp_ofi_endpoint *endpoint, unsigned *pending);
 
-/* Makes failed operations, and operations to PEs that have left, count as completed from now on. */
+/*
+ * Marks the job as ending. From now on, failed operations and operations to PEs that have left
+ * count as completed.
+ */
 void stp_ofi_set_job_ending(void);
 
 /* Returns whether the main endpoint has requests for which the provider had no room. */
 bool stp_ofi_has_retry(void);
 
-/* Makes all requests to PE pe count on stp_ofi.abandoned, so that no thread waits for them. */
+/*
+ * Makes all requests to PE pe count on stp_ofi.abandoned. Threads that wait for these requests then
+ * stop waiting.
+ */
 void stp_ofi_abandon_reqs_to(int pe);
 void stp_ofi_progress(void);
 
-/* The state of one wait for the fabric, which starts as {.endpoint = endpoint}. */
+/* The state of one wait for the fabric. Its initial value is {.endpoint = endpoint}. */
 struct stp_ofi_wait {
     struct stp_ofi_endpoint *endpoint;
     unsigned polls;
-    int spun;          /* number of polls since a completion or a yield */
-    uint64_t since_ns; /* time of the first stall or of the last check of peers, or 0 */
-    unsigned looks;    /* number of calls of on_stall(), which stp_ofi_wait_end() ends */
+    int spun; /* number of polls since the last completion or yield */
+    /* Time when the wait first stalled or last checked its peers, or 0. */
+    uint64_t since_ns;
+    /*
+     * Number of calls of on_stall(). If it is not 0, stp_ofi_wait_end() reports the end of the
+     * wait.
+     */
+    unsigned looks;
 };
 
 /* Makes one step of a wait: makes progress, spins or yields, and checks peers if it stalls. */
 void stp_ofi_wait_step(struct stp_ofi_wait *wait);
 
 /*
- * Ends the job if the target of an outstanding operation has gone (peer_failure.c). Waits call this
- * from time to time.
+ * Ends the job if the target of an outstanding operation has gone (peer_failure.c). A wait without
+ * progress calls this function from time to time.
  */
 void stp_ofi_wait_stalled(struct stp_ofi_wait *wait);
 
@@ -534,16 +586,19 @@ static inline void stp_ofi_wait_end(const struct stp_ofi_wait *wait)
     if (STP_UNLIKELY(wait->looks > 0)) stp_ofi.core->on_stall(0, -1);
 }
 
-/* As fi_strerror(), but names a limit that users can raise; see stp_errno_text(). */
+/* As fi_strerror(), but names a limit that the user can raise, as stp_errno_text() does. */
 const char *stp_ofi_strerror(int error);
 
-/* Operations (ofi_rma.c, ofi_atomic.c, ofi_signal.c, ofi_quiet_and_fence.c): as in transport.h. */
+/* Operations as in transport.h (ofi_rma.c, ofi_atomic.c, ofi_signal.c, ofi_quiet_and_fence.c). */
 
 void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
 void stp_ofi_allows_delayed_ack(struct stp_fabric_ctx *ctx);
 void stp_ofi_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                  size_t nbytes, bool nbi);
-/* Posts a put to another PE or of device memory before it returns, without collecting the put. */
+/*
+ * Posts a put before it returns, and never collects it. The target is another PE, or the put reads
+ * or writes device memory.
+ */
 void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                        const void *source, size_t nbytes, bool nbi);
 void stp_ofi_get(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
@@ -560,15 +615,13 @@ void stp_ofi_put_notify(struct stp_fabric_ctx *ctx, const struct stp_target *des
                         const void *source, size_t nbytes, const struct stp_target *word,
                         uint64_t value, enum stp_fabric_amo op);
 
-/*
- * stp_ofi_cqdata_pack() stores the update of a word in remote CQ data, or returns false if it does
- * not fit. The target, holding the main endpoint's drain, applies the update (write_cqdata.c).
- */
+/* Packs the update of a word into *data, or returns false if it does not fit (write_cqdata.c). */
 bool stp_ofi_cqdata_pack(const struct stp_target *word, uint64_t value, enum stp_fabric_amo op,
                          uint64_t *data);
+/* Applies the update at the target. The caller holds the main endpoint's drain lock. */
 void stp_ofi_cqdata_apply_to_word_locked(uint64_t data);
 
-/* Returns a request for one fragment of a local buffer, complete except for its counter. */
+/* Returns a request for one fragment of a local buffer. The request has no counter yet. */
 struct stp_ofi_req *stp_ofi_req_prepare_one_fragment(struct stp_ofi_endpoint *endpoint,
                                                      enum stp_ofi_kind kind,
                                                      const struct stp_target *target,
@@ -576,15 +629,16 @@ struct stp_ofi_req *stp_ofi_req_prepare_one_fragment(struct stp_ofi_endpoint *en
                                                      const void *local, size_t nbytes);
 
 /*
- * Puts or gets nbytes in fragments that count on *pending, to which the caller has added their
- * number. then is the signal that is posted when all fragments are complete, or NULL.
+ * Puts or gets nbytes in fragments that count on *pending. The caller has added the number of
+ * fragments to *pending. then is NULL, or the signal that is posted when all fragments are
+ * complete.
  */
 void stp_ofi_post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
                             const struct stp_ofi_fragments *fragments,
                             const struct stp_target *target, const void *local, size_t nbytes,
                             unsigned *pending, struct stp_ofi_req *then);
 
-/* Returns a request for an atomic, complete except for its counter. Arguments are those of amo. */
+/* Returns a request for an atomic, which has no counter yet. The arguments are those of amo(). */
 struct stp_ofi_req *stp_ofi_atomic_prepare(struct stp_fabric_ctx *ctx,
                                            const struct stp_target *dest, enum stp_fabric_amo op,
                                            enum stp_dtype dtype, const void *operand,
@@ -594,8 +648,8 @@ struct stp_ofi_req *stp_ofi_atomic_prepare(struct stp_fabric_ctx *ctx,
 const char *stp_ofi_atomics_missing(struct fid_domain *domain);
 
 /*
- * Atomics on this PE's own memory (self_amo_by_cpu.c), which the CPU executes at an address of this
- * process.
+ * Executes an atomic on this PE's own memory with the CPU (self_amo_by_cpu.c). at is an address of
+ * this process.
  */
 
 void stp_ofi_loopback_amo(void *at, size_t size, enum stp_fabric_amo op, const void *operand,
@@ -606,7 +660,7 @@ void stp_ofi_loopback_amo(void *at, size_t size, enum stp_fabric_amo op, const v
 int stp_ofi_progress_start(void);
 void stp_ofi_progress_stop(void);
 
-/* Wakes the progress thread for work that its descriptors do not report. Cheap if it is awake. */
+/* Wakes the progress thread for work that no descriptor reports. Cheap if the thread is awake. */
 void stp_ofi_progress_wake(void);
 
 #endif /* STP_OFI_INTERNAL_H */

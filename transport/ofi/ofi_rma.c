@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements put, get and store. Puts complete when they are delivered, so quiet only counts
- * completions. A small blocking put is sent from a copy and returns at once, unless its source is
- * device memory, which only the provider may access. Operations of a PE on itself are complete on
- * return, because nothing orders copies and atomics by the CPU and transfers by the provider.
+ * Implements put, get and store. A put completes when its data has been delivered, so quiet only
+ * counts completions. A small blocking put is sent from a copy and returns at once. Device memory
+ * is not copied, because only the provider may access it. Operations of a PE on itself are complete
+ * on return, because nothing orders the CPU's copies and atomics with the provider's transfers.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* Returns a request that transfers a fragment through the request's own bytes. */
+/* Returns a request for a fragment that is copied through the data field of the request itself. */
 static struct stp_ofi_req *fragment_copied(struct stp_ofi_endpoint *endpoint,
                                            enum stp_ofi_kind kind, int pe, const void *local,
                                            size_t nbytes)
@@ -77,7 +77,7 @@ void stp_ofi_post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind
     } while (STP_UNLIKELY(nbytes > 0));
 }
 
-/* Transfers nbytes and waits for the completion. */
+/* Transfers nbytes in fragments and waits until all of them are complete. */
 static void transfer(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
                      const struct stp_target *target, const void *local, size_t nbytes)
 {
@@ -88,7 +88,7 @@ static void transfer(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
     stp_ofi_wait_zero(endpoint, &left);
 }
 
-/* Starts a transfer that quiet completes. */
+/* Starts a transfer and does not wait for it. A later quiet waits for its completion. */
 static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind,
                          const struct stp_target *target, const void *local, size_t nbytes)
 {
@@ -100,8 +100,8 @@ static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind,
 }
 
 /*
- * Posts a put of one fragment, which quiet completes. With copied the source may be reused on
- * return. batch is the batch that is notified of the completion, or NULL.
+ * Posts a put in one fragment and does not wait for it. If copied is true, the source may be reused
+ * on return. The completion notifies batch, unless batch is NULL.
  */
 static void put_whole(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                       size_t nbytes, bool copied, struct stp_ofi_batch *batch)
@@ -117,8 +117,9 @@ static void put_whole(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
 
 /*
  * Collects a put of at most STP_OFI_ITEM_MAX bytes. If all earlier operations to the PE are
- * acknowledged, sends the put at once as a write, because a write, which the target's provider
- * acknowledges, is faster than a message. Returns false if the put was neither collected nor sent.
+ * acknowledged, sends the put as a write at once. A write is faster than a message, because the
+ * target's provider acknowledges a write, and the target's library acknowledges a message. Returns
+ * false if the put was neither collected nor sent.
  */
 static bool batch_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                       size_t nbytes)
@@ -133,7 +134,7 @@ static bool batch_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
     return alone != NULL;
 }
 
-/* As batch_put() for a larger put, which becomes one piece of a write of several puts. */
+/* As batch_put(), but for a larger put, which becomes a piece of a write of several puts. */
 static bool join_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                      size_t nbytes)
 {
@@ -189,7 +190,7 @@ void stp_ofi_get(struct stp_fabric_ctx *ctx, const struct stp_target *source, vo
         transfer(ctx->endpoint, STP_OFI_READ, source, dest, nbytes);
 }
 
-/* Stores with an atomic, because plain writes of 8 bytes tear on TCP (libfabric 1.17). */
+/* Stores with an atomic, because plain writes of 8 bytes may tear on TCP (libfabric 1.17). */
 void stp_ofi_store_atomic(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                           const void *value, size_t nbytes)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes small puts, stores and updates to one PE as items of a packed message, and executes the
- * items in the library of that PE. An item consists of a word that describes the operation, and of
- * the data, padded to a multiple of eight bytes. Design: docs/design/messages.md.
+ * Writes small puts, stores and updates to one PE as items of a packed message. On the target PE,
+ * executes the items of a message that has arrived. An item consists of a word that describes the
+ * operation, and of the data, which is padded to a multiple of eight bytes.
+ * Design: docs/design/messages.md.
  */
 #include "ofi_internal.h"
 
@@ -11,7 +12,7 @@
 
 #include <string.h>
 
-/* Layout of an item's word from the low bits: offset, region, operation, number of bytes - 1. */
+/* Fields of an item's word from the lowest bit: offset, region, operation, number of bytes - 1. */
 enum { OFFSET_BITS = 40, NUMBER_BITS = 12, OP_BITS = 4 };
 enum { NUMBER_AT = OFFSET_BITS, OP_AT = NUMBER_AT + NUMBER_BITS, NBYTES_AT = OP_AT + OP_BITS };
 
@@ -50,7 +51,7 @@ void stp_ofi_item_write(void *at, const struct stp_ofi_item *item)
         memcpy(data, item->data, sizeof(uint64_t));
         return;
     }
-    memset(data + (padded(item->nbytes) - 8), 0, 8); /* The padding must not send old data. */
+    memset(data + (padded(item->nbytes) - 8), 0, 8); /* Clear the padding, because it is sent. */
     memcpy(data, item->data, item->nbytes);
 }
 
@@ -69,15 +70,15 @@ void stp_ofi_packed_each(const void *items, size_t nbytes, bool (*look)(unsigned
 
 /* ---- at the target ----------------------------------------------------------- */
 
-/* Stores an aligned element atomically, so that a reader sees the old value or the new value. */
+/* Stores an aligned element atomically, so that a reader sees either the old or the new value. */
 static void store(void *there, const void *data, size_t nbytes)
 {
     uint64_t value;
 
     if (STP_LIKELY(nbytes == 8 && (uintptr_t)there % 8 == 0)) {
         /*
-         * Pairs with the acquire load of a thread that waits for the word and then reads the data
-         * of earlier items.
+         * Pairs with the acquire load of a thread that waits for this word. After the load, that
+         * thread also sees the data of earlier items.
          */
         memcpy(&value, data, sizeof(value));
         __atomic_store_n((uint64_t *)there, value, __ATOMIC_RELEASE);
@@ -88,7 +89,9 @@ static void store(void *there, const void *data, size_t nbytes)
     }
 }
 
-/* Executes one item. Returns false if the item names memory or an operation that does not exist. */
+/*
+ * Executes the item that word describes. Returns false if its memory or operation does not exist.
+ */
 static bool apply(uint64_t word, const char *data, size_t nbytes)
 {
     unsigned op = (unsigned)bits_at(word, OP_AT, OP_BITS);

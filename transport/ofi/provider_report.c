@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports for each provider why it is used or not, how the user can change that, and which problems
- * it has in this version of libfabric. This file makes no decision.
+ * Reports for each provider why it is used or refused, how the user can change that, and which
+ * problems the provider has in this version of libfabric. This file makes no decisions.
  * Design: docs/design/providers.md.
  */
 #include "provider_report.h"
@@ -11,12 +11,13 @@
 #include <string.h>
 
 /*
- * Reason and advice by code. A reason is NULL if it depends on the case; the function that sets the
- * code then supplies the reason. PROVIDER in an advice stands for the provider's name.
+ * Reason and advice for each verdict. The reason is NULL if it depends on the case, and the
+ * function that gives the verdict then supplies the reason. The word PROVIDER in an advice stands
+ * for the name of the provider.
  */
 static const struct {
     const char *reason;
-    const char *advice; /* advice, or NULL if nothing needs to be done or nothing can be done */
+    const char *advice; /* advice, or NULL if the user need not or cannot do anything */
 } offers[] = {
     [STP_PROVIDER_UNJUDGED] = {NULL, NULL},
     [STP_PROVIDER_USED] = {"the best of those that fit and pass a trial", NULL},
@@ -61,7 +62,7 @@ static const struct {
                              "PROVIDER shows what it looks for"},
 };
 
-/* Advice by errno of the failed call, which is preferred to the advice by code. */
+/* Advice for the errno of a failed call. It is preferred to the advice for the verdict. */
 static const struct {
     int error;
     const char *advice;
@@ -132,7 +133,7 @@ void stp_ofi_report_candidate(const struct stp_core *core, const struct stp_ofi_
     core->report(core->report_arg, &offer);
 }
 
-/* Returns whether the name is that of a layer or a hook, which are not providers of their own. */
+/* Returns whether the name belongs to a layer or a hook, which is not a provider of its own. */
 static bool is_layer(const char *provider)
 {
     return strncmp(provider, "ofi_", 4) == 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Selects the provider and the interface of the job. Each combination that libfabric offers gets a
- * cost, or a reason why it is refused. Opening the cheapest first shows whether a provider keeps
- * its promises. A provider that the user names is not refused as unsafe.
- * Design: docs/design/providers.md.
+ * Selects the provider and the interface of the job. Each pair of both that libfabric offers gets
+ * either a cost or a reason why it is refused. open.c opens the cheapest pair first, because only a
+ * trial shows whether a provider keeps its promises. A provider that the user names is not refused
+ * as unsafe. Design: docs/design/providers.md.
  */
 #include "ofi_internal.h"
 
@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bits of mr_mode that region.c and local_mr.c support. */
+/* Bits of mr_mode that this module supports (region_mr.c and local_mr.c). */
 #define MR_MODES (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
 #if FI_MAJOR_VERSION < 2
-#define MR_MODES_OLD (FI_MR_BASIC | FI_MR_SCALABLE) /* old names for sets of mr_mode bits */
+#define MR_MODES_OLD (FI_MR_BASIC | FI_MR_SCALABLE) /* older names for sets of mr_mode bits */
 #else
-#define MR_MODES_OLD 0 /* libfabric 2 does not grant the old names to API 1.5 or later. */
+#define MR_MODES_OLD 0 /* libfabric 2 refuses the older names to users of API 1.5 or later. */
 #endif
 #define MODES (FI_CONTEXT | FI_CONTEXT2)
 #define SHM_PEERS_MAX 256 /* most PEs that the shm provider can address (libfabric 1.17) */
@@ -41,7 +41,7 @@ static enum stp_provider_verdict judge_name(const struct fi_info *info, const st
     return STP_PROVIDER_UNJUDGED;
 }
 
-/* Returns the mr_mode bits that a job with these capabilities offers to libfabric. */
+/* Returns the mr_mode bits that this module accepts if it requests the capabilities caps. */
 static int mr_modes(uint64_t caps)
 {
     return MR_MODES | (caps & FI_HMEM ? FI_MR_HMEM : 0);
@@ -60,7 +60,7 @@ static enum stp_provider_verdict judge_attr(const struct fi_info *info)
 
 enum reach { REACH_ALL, REACH_HOST, REACH_LINK };
 
-/* Returns the scope in which the address of this interface is valid. */
+/* Returns how far the address of info is valid: for all hosts, for this host, or on one link. */
 static enum reach reach_of(const struct fi_info *info)
 {
     const struct sockaddr_in *v4 = info->src_addr;
@@ -112,8 +112,9 @@ static void judge(struct stp_ofi_choice *choice, const struct stp_core *core)
 }
 
 /*
- * Returns the cost of info. The provider weighs most, then the interface order that all hosts
- * share. Loopback comes last, and IPv4 before IPv6.
+ * Returns the cost of info. The provider has the largest weight. Next comes the place of the
+ * interface in the order that all hosts share. Loopback then costs more than other addresses, and
+ * IPv6 costs more than IPv4.
  */
 static int cost_of(const struct fi_info *info, const struct stp_core *core)
 {
@@ -135,7 +136,7 @@ static struct fi_info *make_hints(uint64_t caps)
     return hints;
 }
 
-/* Appends the infos that libfabric has for the hints to a list, or all infos if hints is NULL. */
+/* Appends the infos that match the hints, or all infos if hints is NULL. Frees the hints. */
 static int append(struct fi_info **list, struct fi_info *hints)
 {
     struct fi_info *found = NULL;
@@ -149,7 +150,7 @@ static int append(struct fi_info **list, struct fi_info *hints)
     return 0;
 }
 
-/* Lists the infos that match our hints with atomics, then with messages, then all other infos. */
+/* Lists the infos that match the hints for atomics, then those for messages, then all infos. */
 static int list_all(struct fi_info **all)
 {
     int rc;
@@ -214,7 +215,7 @@ int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all,
     }
     for (struct fi_info *info = infos; info != NULL; info = info->next) {
         if (listed(list, n, info)) continue;
-        /* Among equal costs libfabric's own order decides. */
+        /* Add n to the cost, so that libfabric's order decides between infos of equal cost. */
         list[n].info = info;
         list[n].cost = cost_of(info, core) * room + n;
         judge(&list[n++], core);
@@ -225,7 +226,10 @@ int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all,
     return n;
 }
 
-/* Returns the same interface with RMA, these capabilities and this message order, or NULL. */
+/*
+ * Returns a new info for the same interface, with RMA, the given capabilities and the given message
+ * order. Returns NULL if the provider does not offer them. The caller frees the info.
+ */
 static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_t order)
 {
     struct fi_info *hints, *found = NULL;
@@ -243,7 +247,7 @@ static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_
         match = match->next;
     if (match != NULL && (match->caps & caps) == caps && judge_attr(match) == STP_PROVIDER_UNJUDGED)
         result = fi_dupinfo(match);
-    /* Some providers grant more capabilities than the hints request. */
+    /* Remove FI_ATOMIC and FI_MSG if they were not requested, because some providers add them. */
     if (result != NULL && !(caps & FI_ATOMIC)) result->caps &= ~FI_ATOMIC;
     if (result != NULL && !(caps & FI_MSG)) result->caps &= ~FI_MSG;
     fi_freeinfo(found);
@@ -251,7 +255,7 @@ static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_
     return result;
 }
 
-/* Returns the capabilities of info that atomics and batches use. */
+/* Returns the capabilities of info on which atomics and batches rely. */
 static uint64_t means_of(const struct fi_info *info)
 {
     return info->caps & (FI_ATOMIC | FI_MSG);
@@ -263,7 +267,7 @@ uint64_t stp_ofi_order_needed(const struct fi_info *info)
                                   : FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_SAS;
 }
 
-/* Returns the order of sends that the detection of lost messages needs. */
+/* Returns the message order that the detection of lost messages needs. */
 static uint64_t sends_of(const struct fi_info *info)
 {
     return info->caps & FI_MSG ? FI_ORDER_SAS : 0;
@@ -271,7 +275,10 @@ static uint64_t sends_of(const struct fi_info *info)
 
 struct fi_info *stp_ofi_info_with_order(const struct fi_info *info)
 {
-    /* With order, shm of libfabric 1.17 gives up its single-copy path, and get is much slower. */
+    /*
+     * If an order is requested, shm of libfabric 1.17 does not use its single-copy path, and get is
+     * much slower.
+     */
     if (stp_ofi_is(info, STP_OFI_SHM)) return NULL;
     return refine(info, means_of(info), stp_ofi_order_needed(info) | sends_of(info));
 }
@@ -286,7 +293,7 @@ struct fi_info *stp_ofi_info_for_messages(const struct fi_info *info)
     return refine(info, FI_MSG, 0);
 }
 
-/* Returns whether PEs that opened a and b address and order each other's memory in the same way. */
+/* Returns whether PEs with info a and PEs with info b agree on addresses, keys and order. */
 static bool alike(const struct fi_info *a, const struct fi_info *b)
 {
     int modes = a->domain_attr->mr_mode ^ b->domain_attr->mr_mode;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of libfabric's providers. Each property of a provider that libfabric's interface does
- * not report has a column here. The rows describe the behaviour observed with libfabric 1.17.
- * Design: docs/design/providers.md.
+ * Contains the table of libfabric's providers. Each property of a provider that libfabric's
+ * interface does not report has a column in this table. The rows describe the behaviour that was
+ * observed with libfabric 1.17. Design: docs/design/providers.md.
  */
 #include "ofi_internal.h"
 
@@ -12,7 +12,7 @@
 #define RXM (STP_OFI_CPU | STP_OFI_MAY_LOSE_AMO)
 #define TCP (STP_OFI_KERNEL | STP_OFI_LATE)
 
-/* Providers, best first. A name that begins with ';' stands for all others with that layer. */
+/* Providers, best first. The row ";ofi_rxm" is for all other providers with the layer ofi_rxm. */
 static const struct stp_ofi_provider providers[] = {
     {.name = "cxi", .dmabuf_since = FI_VERSION(2, 5)},
     {.name = "opx", .dmabuf_since = FI_VERSION(2, 6)},
@@ -21,11 +21,14 @@ static const struct stp_ofi_provider providers[] = {
     {.name = "verbs;ofi_rxm", .flags = RXM, .dmabuf_since = FI_VERSION(1, 20)},
     {.name = "verbs", .dmabuf_since = FI_VERSION(1, 20)},
     {.name = ";ofi_rxm", .flags = RXM},
-    {.name = ""}, /* every other provider */
+    {.name = ""}, /* row for all providers that the table does not name */
     {.name = "tcp", .flags = TCP | STP_OFI_OWN_DOMAIN, .sleepers = 64},
     {.name = "tcp;ofi_rxm",
      .flags = RXM | TCP,
-     /* Above 12 PEs epoll is faster, because without it ofi_rxm polls each socket for 55 ns. */
+     /*
+      * With more than 12 PEs, a wait descriptor (epoll) is faster. Without it, ofi_rxm polls each
+      * socket, which takes 55 ns for each of them.
+      */
      .sleepers = 12,
      .trouble =
          {FI_VERSION(1, 17), 0,
@@ -45,7 +48,7 @@ static const struct stp_ofi_provider providers[] = {
                  "target"}},
     {.name = "sockets", .refused = "takes milliseconds an operation and is no longer maintained"},
     {.name = "udp;ofi_rxd", .refused = "loses updates of compare-and-swap and swap"},
-    {.name = "net;ofi_rxm", /* fixed in libfabric 1.19 */
+    {.name = "net;ofi_rxm", /* Libfabric 1.19 has fixed this defect. */
      .flags = RXM,
      .refused = "its wait descriptor never blocks, which costs a whole core"},
 };

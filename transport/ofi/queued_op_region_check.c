@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks operations that are posted after their call has returned: collected puts, signals that
- * wait for data, and requests that the provider had no room for. The region may be removed
- * meanwhile, and its number reused. A queued operation therefore keeps the generation of its
- * region, which is compared when the operation is posted. Design: docs/design/fabric.md.
+ * Checks operations that are posted after the routine that issued them has returned: collected
+ * puts, signals that wait for their data, and requests for which the provider had no room. Before
+ * the post, the region may be removed and its number reused. A queued operation therefore stores
+ * the generation of its region, a number that changes when the region is added or removed. The post
+ * compares this number with the region's current generation. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -26,7 +27,7 @@ _Noreturn STP_COLD static void die_stale(const struct stp_ofi_req *req, const ch
                         req->pe, number);
 }
 
-/* Ends the job if the region of an item was added or removed after the packed message was begun. */
+/* Ends the job if the region of an item was added or removed after its packed message was begun. */
 static bool item_is_queued(unsigned number, void *arg)
 {
     const struct stp_ofi_req *req = arg;
@@ -46,7 +47,9 @@ void stp_ofi_die_if_region_gone(const struct stp_ofi_req *req)
     struct stp_ofi_piece piece;
 
     if (req->work.kind == STP_OFI_ANSWER) return;
-    /* At the end of the job regions are removed while requests to ended PEs may still be queued. */
+    /*
+     * When the job ends, queued requests to PEs that have left may name regions that are removed.
+     */
     if (__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) return;
     if (req->work.kind == STP_OFI_PACKED) {
         if (STP_LIKELY(req->place.generation ==

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements puts that also update a word at the target. Data and update are one write, whose
- * remote CQ data names the word and the update. The provider reports the CQ data to the target
- * after the data, and the target's library then updates the word. The word may only grow, because
- * the CQ data has room for the low bits of a value only. Design: docs/design/messages.md.
+ * Implements puts that also update a word at the target. One write carries the data. Its remote CQ
+ * data describes the update: the word, the operation and a value. The target's provider reports the
+ * CQ data after the data has arrived, and the target's library then updates the word. The CQ data
+ * has room for the low bits of the value only. The word must therefore never decrease.
+ * Design: docs/design/messages.md.
  */
 #include "ofi_internal.h"
 
-/* Layout of the CQ data from the low bits: index of the 8-byte word, region, add flag, value. */
+/* Fields of the CQ data from the lowest bit: index of the 8-byte word, region, add flag, value. */
 enum { INDEX_BITS = 32, NUMBER_BITS = 12, ADD_BITS = 1, VALUE_BITS = 19 };
 enum { NUMBER_AT = INDEX_BITS, ADD_AT = NUMBER_AT + NUMBER_BITS, VALUE_AT = ADD_AT + ADD_BITS };
 
@@ -30,7 +31,10 @@ bool stp_ofi_cqdata_pack(const struct stp_target *word, uint64_t value, enum stp
     return true;
 }
 
-/* Returns the smallest value >= now that ends in low, because the word grows by less than 2^19. */
+/*
+ * Returns the smallest value that is at least now and whose low bits equal low. It is the new value
+ * of the word, because each update increases the word by less than 2^19.
+ */
 static uint64_t flag_grown(uint64_t now, uint64_t low)
 {
     return now + ((low - now) & VALUE_MASK);
@@ -47,12 +51,12 @@ void stp_ofi_cqdata_apply_to_word_locked(uint64_t data)
                             "a put tells of a word at %zu of region %u, which is not there", offset,
                             number);
     /*
-     * Both stores pair with the acquire loads of the collective that waits for the word, in
-     * stp_coll_wait_far(), coll_reached(), stp_coll_wait(), word_wait().
+     * Both updates of the word pair with the acquire loads by which a collective waits for the
+     * word: in stp_coll_wait_far(), coll_reached(), stp_coll_wait() and word_wait().
      */
     if ((data >> ADD_AT & 1) != 0)
         __atomic_fetch_add(word, value, __ATOMIC_RELEASE);
-    else /* No read-modify-write is needed, because the word has one writer at a time. */
+    else /* A store suffices, because only one PE at a time updates the word. */
         __atomic_store_n(word, flag_grown(__atomic_load_n(word, __ATOMIC_RELAXED), value),
                          __ATOMIC_RELEASE);
 }
