@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Performs CPU atomics on unsigned elements of 1, 2, 4 or 8 bytes. Additions wrap. The library and
- * the fabric module use them on their slow paths. Design: docs/design/concurrency.md.
+ * Performs atomics with the CPU on unsigned elements of 1, 2, 4 or 8 bytes. Additions wrap around.
+ * The library and the fabric module call these functions only on their slow paths.
+ * Design: docs/design/concurrency.md.
  */
 #ifndef STP_CPU_AMO_H
 #define STP_CPU_AMO_H
@@ -39,9 +40,10 @@ union stp_amo_value {
 };
 
 /*
- * Performs op on the aligned element of nbytes (1, 2, 4 or 8) at there and copies the old value to
- * result unless result is NULL. operand and compare may be NULL if op takes none. order: see
- * cpu_amo.tmpl.h.
+ * Performs the atomic op on *there, a naturally aligned element of nbytes bytes (1, 2, 4 or 8).
+ * Copies the old value of the element to *result unless result is NULL. STP_AMO_SET does not read
+ * the old value and copies 0 instead. The arguments operand and compare may be NULL if the atomic
+ * does not use them. The argument order is a memory order, see cpu_amo.tmpl.h.
  */
 static inline void stp_amo_cpu(void *there, size_t nbytes, enum stp_fabric_amo op,
                                const void *operand, const void *compare, void *result, int order)

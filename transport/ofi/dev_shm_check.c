@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks two conditions of the shm provider: all PEs see the same /dev/shm, and it has enough free
- * space, because touching a page that cannot be allocated is fatal. provider_select.c has already
- * checked that all PEs share a PID namespace, because shm names endpoints by process number and
- * copies data by it.
- * Design: docs/design/security.md.
+ * Checks two conditions of the shm provider. All PEs must see the same /dev/shm, and /dev/shm
+ * should have enough free space. A process dies when it touches a page of a file for which there is
+ * no space. A third condition, a common PID namespace, has already been checked in
+ * provider_select.c. The provider needs a common namespace, because it names endpoints and copies
+ * data by process number. Design: docs/design/security.md.
  */
 #include "ofi_internal.h"
 
@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 #define DIRECTORY STP_OFI_SHM_DIRECTORY
-#define WANTS_MIB 32u /* free MiB below which libfabric 1.17 may omit shm without a message */
+/* Minimum of free MiB in /dev/shm. With less, libfabric 1.17 may silently not offer shm. */
+#define WANTS_MIB 32u
 
 static int check_directory(void)
 {
@@ -36,7 +37,9 @@ static int check_directory(void)
     return 0;
 }
 
-/* Opens the file named by the address of this PE's endpoint. Returns its descriptor, or -1. */
+/*
+ * Opens the shm file that the address of this PE's endpoint names. Returns the descriptor, or -1.
+ */
 static int open_own(void)
 {
     char addr[STP_FABRIC_ADDR_MAX + 1] = "", path[sizeof(addr) + sizeof(DIRECTORY)];
@@ -50,8 +53,9 @@ static int open_own(void)
 }
 
 /*
- * Warns if all PEs together may touch more memory than is free. Allocating it now would refuse jobs
- * that need less: of 16 MiB per PE, 4 are touched at the start and 6 after traffic of all kinds.
+ * Warns if the shm files of all PEs may need more memory than /dev/shm has free. Does not allocate
+ * the memory now, because jobs that use only a part of it would then be refused. Of the 16 MiB for
+ * each PE, 4 MiB are touched at the start and 6 MiB after traffic of all kinds.
  */
 static void check_room(void)
 {
@@ -59,7 +63,7 @@ static void check_room(void)
     struct stat file;
     int fd = open_own();
 
-    if (fd < 0) return; /* other versions may name the file differently */
+    if (fd < 0) return; /* another version of libfabric may name the file differently */
     if (fstat(fd, &file) == 0 && fstatvfs(fd, &room) == 0 && room.f_blocks != 0) {
         size_t left = (size_t)room.f_bavail * room.f_frsize, size = (size_t)file.st_size;
         size_t has = (size_t)file.st_blocks * 512;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ends the job when an atomic was lost with a connection. ofi_rxm sends an atomic as a message and
- * completes it with the reply; if the connection breaks in between, ofi_rxm connects again without
- * an error. Replies of one peer arrive in order. So this file sends a probe, a read of the same
- * word, after a pending atomic; if two probes are answered first, the atomic is lost.
- * Design: docs/design/security.md.
+ * Ends the job if an atomic was lost when its connection broke. The provider ofi_rxm sends an
+ * atomic as a message and completes it when the reply arrives. If the connection breaks before the
+ * reply, ofi_rxm connects again without reporting an error. Replies of one peer arrive in order, so
+ * a later reply reveals the loss. While an atomic is pending, this file sends probes, which are
+ * reads of the atomic's target word. If two later probes are answered before the atomic, the atomic
+ * is lost. Design: docs/design/security.md.
  */
 #include "ofi_internal.h"
 
@@ -13,15 +14,15 @@
 
 #include <string.h>
 
-#define LOOKS 16 /* number of PEs from which the PE to probe is chosen */
+#define LOOKS 16 /* number of target PEs from which the next PE to probe is chosen */
 
 static struct {
-    pthread_mutex_t lock; /* guards all fields except left */
+    pthread_mutex_t lock; /* guards all fields except left, which is atomic */
     bool asked;
-    unsigned left; /* 1 while the probe is in flight, else 0 */
+    unsigned left; /* counter of the probe: 1 while the probe is in flight, else 0 */
     struct stp_ofi_pool *pool;
     int pe;
-    uint64_t turn; /* turn of the probe */
+    uint64_t turn; /* number of the probe, see lost_op_by_order.h */
     unsigned next;
     bool lost;
 } lost = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -32,12 +33,15 @@ static bool is_atomic(const struct stp_ofi_req *req)
            req->work.kind == STP_OFI_COMPARE;
 }
 
-/* Copies the target word of req to arg if req is the first atomic found. */
+/*
+ * Copies the target of req to the request arg if req is an atomic and no other atomic was copied
+ * before. Called for each request in use.
+ */
 static void copy_atomic(struct stp_ofi_req *req, void *arg)
 {
     struct stp_ofi_req *like = arg;
 
-    /* A request without a counter is still being filled by another thread. */
+    /* Skip requests without a counter, because another thread is still filling their fields. */
     if (!is_atomic(req) || stp_ofi_counts_on(req) == NULL || like->nbytes != 0) return;
     like->place = req->place;
     like->type = req->type;
@@ -61,7 +65,7 @@ static void ask(struct stp_ofi_endpoint *endpoint, int pe)
     req->result = req->data + STP_OFI_INLINE / 2;
     req->desc = req->own_desc;
     stp_ofi_count_on(req, &lost.left);
-    /* Pairs with the load in look_locked(), which waits for the subtraction in finish_locked(). */
+    /* Pairs with the load in look_locked(), which checks whether the probe is complete. */
     __atomic_store_n(&lost.left, 1, __ATOMIC_SEQ_CST);
     lost.asked = true;
     lost.pool = pool;
@@ -74,7 +78,7 @@ static void look_locked(struct stp_ofi_endpoint *endpoint)
 {
     int pes[LOOKS], n;
 
-    /* Pairs with the subtraction in finish_locked() after the reply has arrived. */
+    /* Pairs with the subtraction in finish_locked(), which runs when the reply has arrived. */
     if (lost.asked && __atomic_load_n(&lost.left, __ATOMIC_SEQ_CST) == 0) {
         lost.lost = stp_ofi_post_seq_older_is_lost(lost.pool, lost.pe, lost.turn);
         lost.asked = false;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chooses the endpoint of a context. A context that one thread at a time uses gets an endpoint of
- * its own if endpoints are cheap with the provider, so that threads do not share locks. Other
- * contexts, and those beyond a maximum number of endpoints, share endpoints. An endpoint outlives
- * its contexts and serves later ones. Design: docs/design/fabric.md.
+ * Chooses the endpoint of a context. A context that only one thread at a time uses gets its own
+ * endpoint if endpoints are cheap with the provider. Its thread then shares no lock with other
+ * threads. All other contexts share endpoints, and so do contexts that exceed the maximum number of
+ * endpoints. An endpoint stays open when its contexts are destroyed, and later contexts use it
+ * again. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -14,20 +15,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENDPOINTS_CHEAP 16u /* default maximum of endpoints where they are cheap */
-#define SPARE_FDS 16u       /* free descriptors that a new endpoint leaves to the program */
+#define ENDPOINTS_CHEAP 16u /* default maximum number of endpoints if endpoints are cheap */
+#define SPARE_FDS 16u       /* number of free descriptors that remain for the program */
 
 /*
- * Returns whether endpoints are cheap. With libfabric 1.17 an endpoint takes 0.1 ms and 50 KB on
- * native TCP, up to a second and 70 MB on ofi_rxm, and 20 ms and files on shm. Adapters have few
- * endpoints, which other processes may need.
+ * Returns whether endpoints are cheap with this provider. With libfabric 1.17, opening an endpoint
+ * takes 0.1 ms and 50 KB on native TCP. It takes up to a second and 70 MB on ofi_rxm, and 20 ms and
+ * additional files on shm. Network adapters have few endpoints, which other processes may need.
  */
 static bool is_cheap(void)
 {
     return stp_ofi_is(stp_ofi.info, STP_OFI_OWN_DOMAIN);
 }
 
-/* Returns whether endpoints get their own domain; net (libfabric 1.17) locks whole domains. */
+/*
+ * Returns whether each endpoint gets its own domain. The net provider of libfabric 1.17 locks a
+ * whole domain during each call, so endpoints in one domain would wait for each other.
+ */
 static bool wants_domain(void)
 {
     return is_cheap() && !stp_ofi.mr_local && !stp_ofi.hmem;
@@ -40,9 +44,9 @@ static unsigned endpoints_max_locked(void)
     size_t room = stp_ofi.info->domain_attr->ep_cnt;
     bool bound = (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
 
-    /* A registration is bound to one endpoint, and local buffers need a registration. */
+    /* Open no further endpoint if local buffers need registrations that belong to one endpoint. */
     if (bound && (stp_ofi.mr_local || stp_ofi.hmem)) return 0;
-    /* The main endpoint also counts toward ep_cnt. */
+    /* The provider's limit ep_cnt also counts the main endpoint. */
     if (!wants_domain() && n > 0 && n > room - 1) n = room - 1;
     return n < STP_OFI_ENDPOINTS ? (unsigned)n : STP_OFI_ENDPOINTS;
 }
@@ -83,9 +87,9 @@ static unsigned n_made(void)
 }
 
 /*
- * Returns the number of free descriptors that one more endpoint and the connections of all made
- * endpoints need. The number is doubled unless the user set a number of endpoints, because half of
- * the descriptors are the program's.
+ * Returns how many descriptors must be free before one more endpoint is opened. The number covers
+ * the new endpoint itself and the connections of all endpoints. It is doubled unless the user has
+ * set the number of endpoints, because half of the descriptors are left to the program.
  */
 static size_t fds_for_another(void)
 {
@@ -112,7 +116,7 @@ static int endpoint_make(struct stp_ofi_endpoint **made, const char **why)
     return rc;
 }
 
-/* Returns a new endpoint, or NULL after logging; contexts can always share an endpoint. */
+/* Returns a new endpoint, or NULL after logging the reason. Contexts then share endpoints. */
 static struct stp_ofi_endpoint *endpoint_make_locked(void)
 {
     size_t left = stp_ofi_fds_left(), need = fds_for_another();
@@ -134,7 +138,7 @@ static struct stp_ofi_endpoint *endpoint_make_locked(void)
     return NULL;
 }
 
-/* Returns the endpoint with the fewest contexts, or NULL if none was made. */
+/* Returns the endpoint with the fewest contexts, or NULL if only the main endpoint exists. */
 static struct stp_ofi_endpoint *least_used_locked(void)
 {
     struct stp_ofi_endpoint *least = NULL;

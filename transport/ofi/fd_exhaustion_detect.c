@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts descriptors, finds the provider's listening socket, and detects that descriptors have run
- * out during a job. A provider that cannot accept a connection reports nothing and tries again for
- * ever, as does the PE that connects, so both would hang (seen with libfabric 1.17). A PE without a
- * free descriptor therefore checks whether connections wait for one.
- * Design: docs/design/security.md.
+ * Counts file descriptors, finds the provider's listening socket, and detects when this PE has run
+ * out of descriptors during a job. A provider that has no descriptor for a new connection reports
+ * no error and tries forever to accept it. The PE that connects also tries forever, so both PEs
+ * would hang (seen with libfabric 1.17). Therefore a PE without a free descriptor checks whether
+ * connections wait at its listening socket. Design: docs/design/security.md.
  */
 #include "ofi_internal.h"
 
@@ -20,14 +20,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LOOK_NS 1000000000ull /* time between two checks */
-#define WARN_NS 2000000000ull /* waiting time of connections before the warning */
+#define LOOK_NS 1000000000ull /* minimum time between two checks */
+#define WARN_NS 2000000000ull /* time that connections must wait before a warning is logged */
 
 static struct {
-    pthread_mutex_t lock; /* guards all fields except listener */
+    pthread_mutex_t lock; /* guards all other fields except listener */
     uint64_t looked_ns;
-    uint64_t since_ns; /* time since which connections wait in vain, or 0 */
-    int listener;      /* provider's listening socket or -1, set while no other thread runs */
+    uint64_t since_ns; /* time at which waiting connections were first seen, or 0 */
+    int listener;      /* provider's listening socket or -1, written while no other thread runs */
     bool warned;
 } descriptors = {.lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1};
 
@@ -68,12 +68,12 @@ void stp_ofi_listener_find(const struct sockaddr *name)
     descriptors.listener = -1;
     if (dir == NULL) return;
     while (descriptors.listener < 0 && (entry = readdir(dir)) != NULL) {
-        int fd = atoi(entry->d_name); /* 0 for "." and ".." */
+        int fd = atoi(entry->d_name); /* 0 for the entries "." and ".." */
 
         if (fd > 0 && listens_at(fd, stp_ofi_port_of(name))) descriptors.listener = fd;
     }
     closedir(dir);
-    /* libfabric 1.17 leaves this socket open on exec. */
+    /* libfabric 1.17 does not set this flag, so executed programs would inherit the socket. */
     if (descriptors.listener >= 0) fcntl(descriptors.listener, F_SETFD, FD_CLOEXEC);
 }
 
@@ -97,7 +97,7 @@ static bool somebody_waits(void)
     return poll_fd.fd >= 0 && poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & POLLIN) != 0;
 }
 
-/* Returns for how many nanoseconds connections have waited for a descriptor. */
+/* Returns how long connections have waited for a free descriptor, in nanoseconds. */
 static uint64_t waited_ns(uint64_t now)
 {
     if (!stp_ofi_fds_exhausted() || !somebody_waits())
@@ -145,7 +145,7 @@ void stp_ofi_fd_exhaustion_reset(void)
 
 size_t stp_ofi_endpoint_connection_fds(void)
 {
-    /* The endpoint connects to each peer, and the new endpoint of each peer connects to this PE. */
+    /* The endpoint connects to each peer, and each peer's new endpoint connects to this PE. */
     return 2 * (size_t)(stp_ofi.core->n_pes - 1);
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forbids an endpoint to call CUDA. A copy by CUDA in the middle of an operation can wait for a
- * kernel of the program, and that kernel can wait for the operation. Design: docs/design/fabric.md.
+ * Forbids the provider to call CUDA in operations of an endpoint. A copy by CUDA in the middle of
+ * an operation can wait for a running kernel of the program. If that kernel waits for the
+ * operation, the copy and the kernel wait for each other forever. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
-/* The option exists from libfabric 1.18 on. It is an enumerator, so #ifdef alone cannot find it. */
+/* FI_OPT_CUDA_API_PERMITTED is an enumerator since libfabric 1.18, so #ifdef cannot find it. */
 #if defined(FI_OPT_CUDA_API_PERMITTED) || FI_MAJOR_VERSION > 1 || FI_MINOR_VERSION >= 18
 #define CUDA_HAS_OPTION true
 #else
@@ -14,8 +15,9 @@
 #endif
 
 /*
- * Forbids CUDA calls on ep. Returns 0, or -errno if the provider needs CUDA to reach device memory.
- * A libfabric before 1.18 does not have the option; the function then returns 0.
+ * Forbids CUDA calls on the endpoint ep. Returns 0, or -errno if the provider needs CUDA to access
+ * device memory. Also returns 0 if the libfabric in use is older than 1.18, because it does not
+ * have the option.
  */
 int stp_ofi_forbid_cuda(struct fid_ep *ep)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers operations whose loss providers do not report. The number of an operation is its turn.
- * Design: docs/design/messages.md.
+ * Numbers operations in the order of their posts, because providers do not report the loss of some
+ * operations. A PE answers operations in order, so an operation is lost if the PE has answered
+ * later ones. The number of an operation is called its turn. Design: docs/design/messages.md.
  */
 #include "lost_op_by_order.h"
 
 #define BEING_POSTED ((uint64_t)1 << 63)
-#define MISSES 2 /* number of later probes answered before an operation counts as lost */
+/* Number of later probes that must be answered before an unanswered operation counts as lost. */
+#define MISSES 2
 
 struct look {
     uint64_t turn;
@@ -17,13 +19,13 @@ static unsigned long long turns;
 
 uint64_t stp_ofi_post_seq_next(void)
 {
-    /* Pairs with nothing, because the addition only makes numbers unique. */
+    /* The order pairs with nothing, because the addition only makes the numbers unique. */
     return __atomic_fetch_add(&turns, 1, __ATOMIC_SEQ_CST) + 1;
 }
 
 uint64_t stp_ofi_post_seq_begin_post(struct stp_ofi_req *req)
 {
-    uint64_t posting_token = BEING_POSTED | req->uses; /* unique to this use of req */
+    uint64_t posting_token = BEING_POSTED | req->uses; /* value that is unique to this use of req */
 
     __atomic_store_n(&req->turn, posting_token, __ATOMIC_RELAXED);
     return posting_token;

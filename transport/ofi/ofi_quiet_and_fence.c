@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements contexts and the waits for their operations: for all operations (quiet), before later
- * operations (fence), to some PEs (quiet_pes) and to a region (region_drain).
+ * Implements contexts and the functions that order or complete their operations. Quiet waits for
+ * all operations of a context, quiet_pes for those to some PEs, and region_drain for those on a
+ * region. Fence waits like quiet, unless operations stay in order without a wait.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -12,9 +13,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FEW_PES 8      /* maximum number of PEs for a linear search instead of a bit set */
-#define GROUP 128      /* maximum number of requests in one group */
-#define LEAST_TURNS 64 /* number of wait steps before a wait first calls urge() */
+#define FEW_PES 8      /* maximum length of a list of PEs that needs no bit set */
+#define GROUP 128      /* maximum number of requests that are collected at a time */
+#define LEAST_TURNS 64 /* number of steps that a wait polls before it first calls urge() */
 
 static void lock_with_progress(struct stp_ofi_endpoint *endpoint, pthread_mutex_t *lock)
 {
@@ -32,7 +33,7 @@ static bool is_done(struct stp_fabric_ctx *ctx)
            __atomic_load_n(&ctx->pending[1], __ATOMIC_ACQUIRE) == 0;
 }
 
-/* Asks targets for delayed acknowledgements, because possibly no message will carry them soon. */
+/* Asks the target PEs for acknowledgements that they delay, in case no message will carry them. */
 static void ask_for_answers(struct stp_fabric_ctx *ctx)
 {
     stp_ofi_poll_cq_once(&stp_ofi.main);
@@ -46,14 +47,17 @@ void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
     if (is_done(ctx)) return;
     lock_with_progress(ctx->endpoint, &ctx->quiet);
     phase = __atomic_load_n(&ctx->phase, __ATOMIC_RELAXED);
-    /* Wait for operations whose thread read the phase before the last quiet but counted later. */
+    /*
+     * First wait for the other counter. A thread may have read the phase before the last quiet
+     * changed it, and counted its operation later.
+     */
     stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[(phase + 1) & 1]);
     __atomic_store_n(&ctx->phase, phase + 1, __ATOMIC_RELAXED);
-    /* Flush only now, because operations that are collected from here on count in the new phase. */
+    /* Send the batch only now, because operations that are added later count in the new phase. */
     stp_ofi_batch_flush(ctx);
     if (ctx->allow_delayed_ack) ask_for_answers(ctx);
     stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[phase & 1]);
-    /* With several threads the flag stays set, because another thread may have sent messages. */
+    /* With several threads keep the flag, because another thread may have sent a message. */
     if (!stp_ofi.core->thread_multiple) __atomic_store_n(&ctx->messages, false, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&ctx->quiet);
 }
@@ -63,7 +67,7 @@ static bool is_used(const struct stp_ofi_pool *pool)
     return __atomic_load_n(&pool->n_taken, __ATOMIC_RELAXED) != 0;
 }
 
-/* Returns whether any context has a message or batch without an acknowledgement. */
+/* Returns whether any message or combined write, also of another context, is unacknowledged. */
 static bool has_messages(const struct stp_fabric_ctx *ctx)
 {
     const struct stp_ofi_pool *pools = stp_ofi.main.pools;
@@ -75,8 +79,9 @@ static bool has_messages(const struct stp_fabric_ctx *ctx)
 void stp_ofi_fence(struct stp_fabric_ctx *ctx)
 {
     /*
-     * The target's library handles messages in order, but later writes of the provider can pass
-     * them. The flag avoids a read of the pools, which all contexts share.
+     * Wait if a message is outstanding, because a later write of the provider can overtake it.
+     * (Messages do not overtake each other.) The flag is tested first, because it is cheaper than a
+     * read of the pools, which all contexts share.
      */
     if (!stp_ofi_in_order(ctx) ||
         (__atomic_load_n(&ctx->messages, __ATOMIC_RELAXED) && has_messages(ctx)))
@@ -89,7 +94,7 @@ struct wanted {
     struct stp_fabric_ctx *ctx;
     const int *pes;
     size_t n_pes;
-    unsigned char *bits; /* bit set of the PEs, or NULL if pes has few entries */
+    unsigned char *bits; /* bit set of the PEs, or NULL if the list pes is short */
 };
 
 static bool is_listed(const struct wanted *wanted, int pe)
@@ -100,7 +105,7 @@ static bool is_listed(const struct wanted *wanted, int pe)
     return false;
 }
 
-/* Returns whether req is an operation of the context to one of the PEs. */
+/* Returns whether the request is an operation of the given context to one of the given PEs. */
 static bool is_wanted(const struct stp_ofi_req *req, const void *arg)
 {
     const struct wanted *wanted = arg;
@@ -109,14 +114,14 @@ static bool is_wanted(const struct stp_ofi_req *req, const void *arg)
     return (on == first || on == first + 1) && is_listed(wanted, req->pe);
 }
 
-/* Selection of the requests that a wait covers. */
+/* Criterion by which a wait selects requests, and a function that speeds up their completion. */
 struct filter {
     bool (*wanted)(const struct stp_ofi_req *req, const void *arg);
     const void *arg;
-    void (*urge)(void); /* NULL, or a function that flushes batches and requests acknowledgements */
+    void (*urge)(void); /* NULL, or function that sends batches and requests acknowledgements */
 };
 
-/* Returns whether the seen request is still in use and wanted (false if its PE has gone). */
+/* Returns whether the request is still in use and wanted. It is not wanted if its PE has left. */
 static bool is_under_way(const struct stp_ofi_seen *seen, const struct filter *filter)
 {
     struct stp_ofi_req *req = seen->req;
@@ -131,7 +136,7 @@ static bool is_under_way(const struct stp_ofi_seen *seen, const struct filter *f
 static void wait_seen(const struct stp_ofi_seen *seen, const struct filter *filter,
                       struct stp_ofi_wait *wait)
 {
-    /* Call urge() at turns that are powers of two, so that a slow peer is not flooded. */
+    /* Call urge() only when turns is a power of two, so that a slow peer is not flooded. */
     for (unsigned turns = 1; is_under_way(seen, filter); turns++) {
         stp_ofi_wait_step(wait);
         if (filter->urge != NULL && turns >= LEAST_TURNS && (turns & (turns - 1)) == 0)
@@ -139,7 +144,10 @@ static void wait_seen(const struct stp_ofi_seen *seen, const struct filter *filt
     }
 }
 
-/* Waits group by group, which bounds the waits for requests that other threads post meanwhile. */
+/*
+ * Waits for the selected requests of a pool. Collects a group of requests before each wait.
+ * Requests that other threads post meanwhile can therefore not prolong the wait without bound.
+ */
 static void wait_pool(struct stp_ofi_pool *pool, const struct filter *filter)
 {
     struct stp_ofi_cursor cursor = {.slab = NULL};
@@ -155,7 +163,7 @@ static void wait_pool(struct stp_ofi_pool *pool, const struct filter *filter)
     }
 }
 
-/* Creates the bit set if there are many PEs. Returns false if there is no memory. */
+/* Creates a bit set if there are more than FEW_PES PEs. Returns false if out of memory. */
 static bool list_pes(struct wanted *wanted)
 {
     if (wanted->n_pes <= FEW_PES) return true;
@@ -167,9 +175,10 @@ static bool list_pes(struct wanted *wanted)
 }
 
 /*
- * Waits for the context's requests to the given PEs. Each request stores its PE and, until it is
- * done, the counter of its context. A signal that waits for its data is such a request, too. So
- * operations need no further bookkeeping when they are posted.
+ * Waits for the context's operations to the given PEs. Each request contains its target PE and the
+ * counter of its context, so the function finds the operations by a search of the pools. This
+ * includes a signal that waits for its data, which is a request, too. Posting an operation
+ * therefore needs no additional bookkeeping.
  */
 void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
 {
@@ -193,8 +202,9 @@ void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
 /* ---- a region ---------------------------------------------------------------- */
 
 /*
- * Returns whether req may be an operation on the region. Packed messages and writes of several
- * pieces always count, because another thread may be filling them.
+ * Returns whether the request may be an operation on the region. Packed messages and writes of
+ * several pieces are always included, because another thread may still be adding operations to
+ * them.
  */
 static bool may_name(const struct stp_ofi_req *req, const void *arg)
 {
@@ -263,7 +273,10 @@ void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops)
     struct stp_ofi_batch *made = batch ? stp_ofi_batch_prepare(ctx, total_ops) : NULL;
     bool was_in_order = stp_ofi_in_order(ctx);
 
-    /* Earlier fences did not wait, so the operations before them must complete before any batch. */
+    /*
+     * If the batch ends the guaranteed order, complete all operations that precede earlier fences.
+     * These fences did not wait, because they relied on the order.
+     */
     if (was_in_order && !stp_ofi_in_order(ctx)) stp_ofi_quiet(ctx);
     stp_ofi_batch_start_or_stop(ctx, made, total_ops);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements put with signal. If the provider keeps order, data and signal are posted back to back.
- * Otherwise the signal is a prepared request that the completion of the last data fragment posts,
- * so that no thread waits for the data. A word of the library's own may travel with its data in one
- * write (write_cqdata.c).
+ * Implements put with signal. If the provider keeps operations in order, the signal is posted
+ * directly after the data. Otherwise the signal is prepared as a request, which is posted when the
+ * last data fragment completes, so that no thread waits for the data. If the signal updates one of
+ * the library's own flags, a single write can carry both the data and the update (write_cqdata.c).
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -21,7 +21,7 @@ static struct stp_ofi_req *signal_request(struct stp_fabric_ctx *ctx, const stru
     return req;
 }
 
-/* Posts the data and chains the signal to its completion. Quiet waits for the signal only. */
+/* Posts the data. The signal is posted when the data completes. Quiet waits for the signal only. */
 static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig,
                          const struct stp_target *dest, const void *source, size_t nbytes, bool nbi)
 {
@@ -34,9 +34,10 @@ static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig,
 }
 
 /*
- * Adds data and signal to one packed message. The target performs the items in order, so the signal
- * need not wait for the data. The data becomes up to STP_OFI_SIGNAL_PUTS items; nbytes is at most
- * PACKED_MAX. Returns false, without adding anything, if the items cannot be packed.
+ * Adds the data and the signal to one packed message. The data, at most PACKED_MAX bytes, is cut
+ * into up to STP_OFI_SIGNAL_PUTS items. The target PE executes the items in order, so the signal
+ * can be sent before the data has arrived. Returns false, and adds nothing, if they cannot be
+ * packed.
  */
 static bool batch_signal(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                          const void *source, size_t nbytes, const struct stp_target *word,
@@ -62,7 +63,7 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, const struct stp_target *des
                         const void *source, size_t nbytes, const struct stp_target *word,
                         uint64_t signal, enum stp_fabric_amo op, bool nbi)
 {
-    /* A blocking put without a copy is delivered on return, so its signal needs no chaining. */
+    /* Blocking puts without a bounce copy wait for delivery, so the signal can follow at once. */
     bool waits = !nbi && nbytes > 0 &&
                  (nbytes > stp_ofi.bounce_size || stp_ofi_on_device(source) ||
                   (stp_ofi_has_grown(dest->number) && stp_ofi_crosses(dest, nbytes)));
@@ -77,7 +78,7 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, const struct stp_target *des
     if (nbytes <= PACKED_MAX && stp_ofi_can_coalesce(ctx) &&
         batch_signal(ctx, dest, source, nbytes, word, &signal, op))
         return;
-    /* Put the data alone, because a collected put could leave after its signal. */
+    /* Post the data at once, because a put that waits in a batch could be sent after its signal. */
     if (nbytes > 0 && !chain) stp_ofi_put_alone(ctx, dest, source, nbytes, nbi);
     sig = signal_request(ctx, word, signal, op);
     if (chain)
@@ -86,7 +87,11 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, const struct stp_target *des
         stp_ofi_post_until_accepted(sig);
 }
 
-/* Returns false for small puts (cheaper packed) and device data (the signal must wait for it). */
+/*
+ * Returns whether one write can carry the data and the signal. Excludes small puts, which are
+ * cheaper in a packed message. Excludes data in device memory, because its signal must wait until
+ * the data has arrived.
+ */
 static bool goes_along(const struct stp_target *dest, const void *source, size_t nbytes)
 {
     return stp_ofi.has_cqdata && dest->pe != stp_ofi.self && nbytes <= stp_ofi.max_msg &&

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Opens the module: tries the providers in the order of provider_select.c, reports the verdict on
- * each, and fills the library's table. Also restores the process's signal handlers, because
- * libraries below libfabric install handlers when they are loaded. Design: docs/design/fabric.md.
+ * Opens the fabric module. Tries the providers in the order that provider_select.c determines,
+ * reports the verdict on each, and fills in the functions that the library calls. Also restores the
+ * program's signal handlers, because libraries that libfabric loads install their own handlers.
+ * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -18,7 +19,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define FEW_FDS 16 /* number of descriptors that a provider needs before its first connection */
+#define FEW_FDS 16 /* number of descriptors that a provider needs before it connects */
 
 /* ---- signal handlers ---------------------------------------------------- */
 
@@ -28,9 +29,9 @@ static struct sigaction handlers[N_SIGNALS];
 static bool handlers_saved;
 
 /*
- * Saves the signal handlers. Runs before the constructors of libfabric's libraries, because the
- * module is linked with -z initfirst. With Debian's libfabric 1.17, libpsm_infinipath installs
- * handlers for SIGSEGV, SIGINT and others.
+ * Saves the program's signal handlers. This constructor runs before those of libfabric's libraries,
+ * because the module is linked with -z initfirst. With Debian's libfabric 1.17, libpsm_infinipath
+ * installs handlers for SIGSEGV, SIGINT and other signals.
  */
 __attribute__((constructor)) static void handlers_save(void)
 {
@@ -46,7 +47,8 @@ static void handlers_restore(void)
     for (int sig = 1; handlers_saved && sig < N_SIGNALS; sig++)
         if (sigaction(sig, NULL, &now) == 0 && now.sa_handler != handlers[sig].sa_handler)
             sigaction(sig, &handlers[sig], NULL);
-    handlers_saved = false; /* Handlers that the application installs later stay. */
+    /* Restore only once, because the application may install its own handlers later. */
+    handlers_saved = false;
 }
 
 /* ---- report ------------------------------------------------------------- */
@@ -66,7 +68,7 @@ static const char *domain_of(const struct stp_ofi_choice *choice)
     return name_of(choice->info->domain_attr->name);
 }
 
-/* Returns whether an earlier choice differs from choice i in its address only. */
+/* Returns whether an earlier choice differs from choices[i] only in its address. */
 static bool repeats(const struct stp_ofi_choice *choices, int i)
 {
     for (int k = 0; k < i; k++)
@@ -96,7 +98,7 @@ static const char *or_any(const char *name)
     return name != NULL ? name : "any";
 }
 
-/* Logs why no provider could be opened, for each one that the user's settings allow. */
+/* Logs why no provider could be opened. Omits providers that the user's settings exclude. */
 static void explain(const struct stp_core *core, const struct stp_ofi_choice *choices, int n)
 {
     const struct stp_env *env = core->env;
@@ -121,16 +123,17 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
                       domain_of(&choices[i]));
     if (core->env->ofi_provider != NULL && strcasecmp(core->env->ofi_provider, "shm") == 0)
         stp_ofi_shm_explain_failure(core);
-    /* libfabric may have reported the lack of descriptors as another error. */
+    /* Log the lack of descriptors, because libfabric may have reported another error instead. */
     if (short_of_fds) core->log(STP_LOG_ERROR, "fabric: %s", stp_errno_text(EMFILE));
 }
 
 /* ---- opening ------------------------------------------------------------ */
 
 /*
- * Opens the choice, tests it on this PE alone, and closes it. Returns 0, or -errno with *why set.
- * For a report, also counts descriptors: a connection to itself has two ends in this process, a
- * connection to a peer one.
+ * Opens the provider of a choice, tests it on this PE alone, and closes it. Returns 0, or -errno
+ * with the failed step in *why. For a report, also counts the descriptors of the endpoint and of a
+ * connection. The test's connection uses twice as many, because both of its ends are in this
+ * process.
  */
 static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, const char **why)
 {
@@ -155,7 +158,7 @@ static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, con
     return rc;
 }
 
-/* Returns whether the choice passes its test. If not, stores the reason in the choice. */
+/* Returns whether the provider passes its test. If not, stores the reason in the choice. */
 static bool passes(const struct stp_core *core, struct stp_ofi_choice *choice)
 {
     const char *why;
@@ -171,8 +174,8 @@ static bool passes(const struct stp_core *core, struct stp_ofi_choice *choice)
 }
 
 /*
- * Finds the first choice that passes its test; for a report also tests the others. Returns the
- * index of that choice, or -errno.
+ * Finds the first choice that passes its test, and returns its index or -errno. For a report, also
+ * tests all later choices.
  */
 static int open_first(const struct stp_core *core, struct stp_ofi_choice *choices, int n)
 {
@@ -181,7 +184,10 @@ static int open_first(const struct stp_core *core, struct stp_ofi_choice *choice
 
     for (int i = 0; i < n; i++) {
         struct stp_ofi_choice *choice = &choices[i];
-        /* Without descriptors the next choice fails, too, or is one that no other PE uses. */
+        /*
+         * Without free descriptors, do not test the next choice. It would fail as well, or this PE
+         * would use another provider than its peers.
+         */
         bool wanted = all || (used < 0 && !short_of_fds);
 
         if (choice->refused != NULL) continue;
@@ -221,7 +227,7 @@ static void fill(struct stp_fabric *fabric)
                       (uint32_t)stp_ofi.has_cqdata << 2 |
                       (uint32_t)stp_ofi.info->domain_attr->mr_key_size << 8 |
                       (uint32_t)stp_ofi.packed_size << 16;
-    /* Only close() unlinks the files of the shm provider in /dev/shm. */
+    /* Only close() unlinks the shm provider's files in /dev/shm, so it must also run at abort. */
     fabric->close_at_abort = stp_ofi_is(stp_ofi.info, STP_OFI_SHM);
     fabric->connect = stp_ofi_connect;
     fabric->region_add = stp_ofi_region_add;
@@ -253,7 +259,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->close = close_all;
 }
 
-/* Opens the choice for the job. Returns 0, or -errno after logging, with everything closed. */
+/* Opens the chosen provider. Returns 0, or -errno after logging and closing everything. */
 static int start(const struct stp_core *core, const struct stp_ofi_choice *choice,
                  struct stp_fabric *fabric)
 {
@@ -266,7 +272,7 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
         return rc;
     }
     pthread_mutex_init(&stp_ofi.endpoints_lock, NULL);
-    /* Pairs with nothing, because no other thread reads it yet. */
+    /* The order pairs with nothing, because no other thread reads this flag yet. */
     __atomic_store_n(&stp_ofi.finishing, false, __ATOMIC_SEQ_CST);
     fill(fabric);
     rc = stp_ofi_make_published_address(fabric->addr, &fabric->addr_len);
@@ -276,12 +282,12 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
     return rc;
 }
 
-/* Replaces costly and useless defaults of libfabric 1.17. Settings of the user have priority. */
+/* Replaces costly defaults of libfabric 1.17. Settings of the user have priority. */
 static void set_defaults(void)
 {
-    /* Messages have at most 1024 bytes. The default, 16 KiB buffers, would take 70 MB. */
+    /* Use small buffers. Messages have at most 1024 bytes, and 16 KiB buffers would take 70 MB. */
     setenv("FI_OFI_RXM_BUFFER_SIZE", "1024", 0);
-    /* Poll for new connections every 1 ms, not 10, because a first contact takes several polls. */
+    /* Check for new connections every 1 ms, not 10 ms, because each one takes several checks. */
     setenv("FI_OFI_RXM_CM_PROGRESS_INTERVAL", "1000", 0);
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Detects dead peers. Providers report most failures of connections, but some (libfabric 1.17)
- * reconnect for ever, lose the reply to an atomic without an error, or send to a dead host for a
- * quarter of an hour. So a PE keeps a connection, called a link, to the liveness socket of its
- * successor (liveness_socket_and_notices.c) and to those of the targets of stalled operations. A PE
- * that finds a dead peer ends the job and notifies the other PEs.
+ * Detects dead peers. Providers report most failures of connections. Some providers (libfabric
+ * 1.17), however, reconnect forever, lose the reply to an atomic without an error, or send to a
+ * dead host for a quarter of an hour. Therefore each PE connects to the liveness socket of its
+ * successor, the PE with the next number (liveness_socket_and_notices.c). If an operation stalls,
+ * the PE also connects to the liveness socket of the operation's target. Such a connection is
+ * called a link. A PE that finds a dead peer ends the job and notifies the other PEs.
  * Design: docs/design/security.md and fabric.md.
  */
 #include "peer_liveness_and_fd_limits.h"
@@ -24,16 +25,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STALL_NS 1000000000ull   /* time without a completion that makes a wait suspicious */
-#define FINISH_NS 20000000ull    /* value instead of STALL_NS while the job ends and peers leave */
-#define LOOK_NS 100000000ull     /* time between two polls of the links */
-#define RETRY_NS 1000000000ull   /* time between two attempts to reach a silent host */
-#define ANSWER_MS 2000           /* time limit of the last probe before a verdict */
+#define STALL_NS 1000000000ull   /* time without a completion after which targets are suspected */
+#define FINISH_NS 20000000ull    /* time used instead of STALL_NS and LOOK_NS while the job ends */
+#define LOOK_NS 100000000ull     /* minimum time between two polls of the links */
+#define RETRY_NS 1000000000ull   /* time between two attempts to connect to a peer */
+#define ANSWER_MS 2000           /* time limit of the last check before a PE is declared dead */
 #define FIRST_MS 1000            /* time limit of the first connection to the successor */
-#define BLAME_MS 1000            /* time to find the dead PE after an error that names none */
-#define LINKS 16                 /* number of links to other PEs; the first is to the successor */
-#define RESETS 3                 /* number of consecutive resets by which a PE counts as dead */
-#define STEADY_NS 10000000000ull /* uptime of a link that restarts the count of resets */
+#define BLAME_MS 1000            /* time limit of the search after an error that names no PE */
+#define LINKS 16                 /* maximum number of links; the first link is to the successor */
+#define RESETS 3                 /* number of consecutive resets after which a PE counts as dead */
+#define STEADY_NS 10000000000ull /* uptime of a link after which its count of resets restarts */
 
 enum link_state { LINK_FREE, LINK_WAITING, LINK_CONNECTING, LINK_UP, LINK_PROCESS, LINK_USELESS };
 
@@ -41,18 +42,21 @@ struct link {
     enum link_state state;
     int pe;
     int fd;
-    int resets;         /* number of consecutive resets */
-    bool was_up;        /* true if the link was up once, so that its failure is evidence */
-    bool sought;        /* true if a link to another PE of the host was started as a witness */
-    uint64_t silent_ns; /* time since which the peer has not replied, or 0 */
-    uint64_t next_ns;   /* time of the next attempt in state WAITING */
+    int resets; /* number of consecutive resets */
+    /* True if the link was up at least once. Otherwise its failure proves nothing. */
+    bool was_up;
+    /* True if a link to another PE of the host was started as a witness, see witnessed_locked(). */
+    bool sought;
+    uint64_t silent_ns; /* time at which the peer became silent, or 0 */
+    uint64_t next_ns;   /* time of the next attempt to connect, in state LINK_WAITING */
     uint64_t up_ns;     /* time at which the link came up */
-    uint64_t used_ns;   /* time at which the link was last requested */
+    uint64_t used_ns;   /* time at which this PE last suspected the peer */
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards all other fields; released before the job is ended */
-    uint64_t gone_ns;     /* time at which the first PE was found gone while the job ends, or 0 */
+    pthread_mutex_t lock; /* guards all other fields; not held while the job is ended */
+    /* Time at which, during the end of the job, the first PE was found to have left, or 0. */
+    uint64_t gone_ns;
     struct link links[LINKS];
     uint64_t looked_ns;
 } health = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -62,7 +66,7 @@ static bool is_finishing(void)
     return __atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED);
 }
 
-/* Returns the nanoseconds of silence before the last probe, or 0 for no limit. */
+/* Returns the silence in nanoseconds after which a peer is checked a last time, or 0 for never. */
 static uint64_t patience(void)
 {
     int ms = stp_ofi.core->env->peer_timeout * 1000;
@@ -94,7 +98,7 @@ static void link_free(struct link *link)
     link->state = LINK_FREE;
 }
 
-/* Makes the kernel probe the peer's host regularly, so that silence becomes an error in time. */
+/* Makes the kernel probe the peer's host, so that the silence of the host becomes an error. */
 static void keep_alive(int fd)
 {
     int total = stp_ofi.core->env->peer_timeout, on = 1, probes = 3;
@@ -108,7 +112,10 @@ static void keep_alive(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof(limit));
 }
 
-/* Watches a local peer by pidfd, for PEs that share a PID namespace but no network namespace. */
+/*
+ * Watches a peer on this host by a pidfd instead of a connection. This is needed if the PEs share a
+ * PID namespace but no network namespace.
+ */
 static void link_start_process(struct link *link)
 {
     char addr[STP_FABRIC_ADDR_MAX + 1] = "";
@@ -119,7 +126,8 @@ static void link_start_process(struct link *link)
     link_wait(link, RETRY_NS);
     link->state = LINK_USELESS;
     if (fi_av_lookup(stp_ofi.av, stp_ofi_addr(&stp_ofi.main, link->pe), addr, &len) != 0) return;
-    at = strstr(addr, "://"); /* addresses of the shm provider begin with the process number */
+    /* shm addresses begin with the process number, which may follow a prefix like "fi_shm://". */
+    at = strstr(addr, "://");
     if (sscanf(at != NULL ? at + 3 : addr, "%d:", &pid) != 1 || pid <= 0) return;
     link->fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (link->fd >= 0) {
@@ -136,7 +144,7 @@ static bool is_local(const struct link *link)
     return stp_ofi_liveness_addr_of(link->pe).family == STP_OFI_LINE_LOCAL;
 }
 
-/* Updates the link after an attempt to connect that succeeded, was refused or got no reply. */
+/* Updates the link after an attempt to connect. The argument error is 0 or an errno value. */
 static void link_outcome(struct link *link, int error)
 {
     if (error == 0) {
@@ -153,9 +161,10 @@ static void link_outcome(struct link *link, int error)
         return;
     }
     link_wait(link, RETRY_NS);
+    /* EAGAIN is not silence. It means that the backlog of a local socket is full. */
     if (error == ECONNREFUSED || error == ECONNRESET)
         link->resets = RESETS;
-    else if (error != EAGAIN && link->silent_ns == 0) /* EAGAIN means a full local backlog. */
+    else if (error != EAGAIN && link->silent_ns == 0)
         link->silent_ns = stp_now_ns();
 }
 
@@ -172,7 +181,7 @@ static void link_start(struct link *link)
     }
     len = stp_ofi_liveness_sockaddr(&line, &addr);
     link->fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (link->fd < 0) { /* a local error, not the peer's */
+    if (link->fd < 0) { /* an error of this PE, not of the peer */
         link_wait(link, RETRY_NS);
         return;
     }
@@ -185,7 +194,7 @@ static void link_start(struct link *link)
         link_outcome(link, errno);
 }
 
-/* Updates a link that broke because of the peer's process, its host or the network between. */
+/* Updates a link that broke. The peer's process, its host, or the network may be the cause. */
 static void link_broke(struct link *link, int error)
 {
     link_say(link, "broken", error);
@@ -195,7 +204,7 @@ static void link_broke(struct link *link, int error)
     } else if (error == 0 || error == ECONNRESET || error == EPIPE) {
         link->resets = stp_now_ns() - link->up_ns > STEADY_NS ? 1 : link->resets + 1;
         link_wait(link, 0);
-    } else { /* The kernel's probes got no reply within their time limit. */
+    } else { /* The kernel's probes of the host got no reply in time. */
         if (link->silent_ns == 0) {
             uint64_t now = stp_now_ns(), ago = patience() / 5 * 4;
 
@@ -218,7 +227,7 @@ static void link_poll(struct link *link, uint64_t now)
         return;
     poll_fd.fd = link->fd;
     if (poll(&poll_fd, 1, 0) <= 0) {
-        /* Start the clock of silence now, because the kernel repeats SYN for minutes. */
+        /* Count the silence from now on, because the kernel retries the connection for minutes. */
         if (link->state == LINK_CONNECTING && link->silent_ns == 0) link->silent_ns = now;
         return;
     }
@@ -232,9 +241,10 @@ static void link_poll(struct link *link, uint64_t now)
 /* ---- verdicts ------------------------------------------------------------------- */
 
 /*
- * Probes the provider's IP address of PE pe, the last check before a verdict. Returns true if a
- * process listens there. The liveness socket was then unreachable for another reason, such as a
- * firewall that passes the provider's port only, or a full backlog.
+ * Checks a last time whether PE pe lives, by a connection to the IP address of its provider.
+ * Returns true if a process listens there. In this case the liveness socket was unreachable for
+ * another reason, for example because its backlog is full or a firewall allows only the provider's
+ * port.
  */
 static bool answers(int pe)
 {
@@ -246,7 +256,7 @@ static bool answers(int pe)
 
     if (fi_av_lookup(stp_ofi.av, stp_ofi_addr(&stp_ofi.main, pe), &addr, &len) != 0) return false;
     poll_fd.fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (poll_fd.fd < 0) return true; /* a local error, not the peer's */
+    if (poll_fd.fd < 0) return true; /* an error of this PE, not of the peer */
     if (connect(poll_fd.fd, (struct sockaddr *)&addr, (socklen_t)len) != 0 && errno != EINPROGRESS)
         rc = errno;
     if (rc == 0 && poll(&poll_fd, 1, ANSWER_MS) == 0) rc = ETIMEDOUT;
@@ -262,7 +272,7 @@ static bool same_host(const struct stp_ofi_liveness_addr *a, const struct stp_of
     return a->family == b->family && memcmp(a->at, b->at, sizeof(a->at)) == 0;
 }
 
-/* Returns another PE on the host of the link's PE, or -1. */
+/* Returns another PE that runs on the same host as the link's PE, or -1 if none exists. */
 static int neighbour_of(const struct link *link)
 {
     struct stp_ofi_liveness_addr line = stp_ofi_liveness_addr_of(link->pe);
@@ -276,8 +286,9 @@ static int neighbour_of(const struct link *link)
 }
 
 /*
- * Returns whether another link to the host of link's PE was up once, which shows that no firewall
- * blocks liveness sockets there. If no such link exists, starts one to another PE there, once.
+ * Returns whether a link to another PE of the same host was up once. This proves that no firewall
+ * blocks liveness sockets on that host. If no link to another PE of the host exists, starts one,
+ * but only in the first call for this link.
  */
 static bool witnessed_locked(struct link *link, uint64_t now)
 {
@@ -301,7 +312,10 @@ static bool witnessed_locked(struct link *link, uint64_t now)
 
 enum verdict { ALIVE, GONE, SILENT };
 
-/* Returns the verdict by the link's state alone. now is not before any time in the link. */
+/*
+ * Returns the verdict by the link's state alone. The argument now must not be earlier than any time
+ * in the link.
+ */
 static enum verdict link_verdict(const struct link *link, uint64_t now)
 {
     if (link->state != LINK_WAITING && link->state != LINK_CONNECTING) return ALIVE;
@@ -311,7 +325,11 @@ static enum verdict link_verdict(const struct link *link, uint64_t now)
     return ALIVE;
 }
 
-/* Returns the final verdict, after a probe of an IP address or else with a witness. */
+/*
+ * Returns the final verdict on the link's PE. If the provider uses IP, answers() checks the PE a
+ * last time. Otherwise the PE counts as dead only if this link, or another link to its host, was up
+ * once.
+ */
 static enum verdict judge_locked(struct link *link)
 {
     uint64_t now = stp_now_ns();
@@ -328,7 +346,7 @@ static enum verdict judge_locked(struct link *link)
     return ALIVE;
 }
 
-/* Returns the nanoseconds since the first PE was found gone. */
+/* Returns the time in nanoseconds since the first PE was found to have left. */
 static uint64_t gone_for(void)
 {
     uint64_t now, since;
@@ -355,8 +373,9 @@ _Noreturn static void end(int pe, enum verdict verdict)
 }
 
 /*
- * Ends the job, or, if the job is ending, abandons the requests to pe. A PE leaves only after its
- * last message has arrived, so a wait that continues for patience() is an error.
+ * Ends the job because PE pe is dead. If the job is ending anyway, abandons the requests to PE pe
+ * instead. A PE leaves only after its last message has arrived. It is therefore an error if a wait
+ * still lasts when the time patience() has passed.
  */
 static void end_or_let_go(int pe, enum verdict verdict)
 {
@@ -369,7 +388,10 @@ static void end_or_let_go(int pe, enum verdict verdict)
                             stp_ofi_liveness_where(pe, where, sizeof(where)));
 }
 
-/* Polls all links, in one thread at a time, at most every LOOK_NS. Calls found for dead PEs. */
+/*
+ * Polls all links and calls found() for each dead PE. Does not poll if another thread polls, or if
+ * the last poll was less than LOOK_NS ago.
+ */
 static void links_poll(void (*found)(int pe, enum verdict verdict))
 {
     enum verdict verdicts[LINKS];
@@ -402,7 +424,7 @@ void stp_ofi_failure_poll(void)
     links_poll(end_or_let_go);
 }
 
-/* Makes sure that a link to PE pe exists. Replaces the link that was unused for longest. */
+/* Starts a link to PE pe if none exists. Replaces the least recently used link if none is free. */
 static void suspect_locked(int pe, uint64_t now)
 {
     struct link *victim = NULL;
@@ -418,7 +440,7 @@ static void suspect_locked(int pe, uint64_t now)
                       (victim->state != LINK_FREE && link->used_ns < victim->used_ns)))
             victim = link;
     }
-    /* All links belong to current suspects, which must be cleared first. */
+    /* Do not replace a link that was used recently, because its PE is still a suspect. */
     if (victim->state != LINK_FREE && now - victim->used_ns < 2 * STALL_NS) return;
     link_free(victim);
     *victim = (struct link){.state = LINK_WAITING, .pe = pe, .fd = -1, .used_ns = now};
@@ -442,14 +464,15 @@ void stp_ofi_failure_blame(void)
 {
     suspect_targets();
     for (int ms = 0; ms < BLAME_MS; ms += 10) {
-        links_poll(end); /* not end_or_let_go(), because the caller holds an endpoint's lock */
+        /* Pass end(), because end_or_let_go() locks endpoints and the caller holds such a lock. */
+        links_poll(end);
         poll(NULL, 0, 10);
     }
 }
 
 /* ---- the module's side ------------------------------------------------------------ */
 
-/* Waits for the link to come up, because only a link that was up proves a PE's death later. */
+/* Waits until the link is up. Only such a link can later prove that its PE has died. */
 static void await_first_locked(struct link *link)
 {
     uint64_t end = stp_now_ns() + (uint64_t)FIRST_MS * 1000000u;
@@ -462,7 +485,7 @@ static void await_first_locked(struct link *link)
     }
 }
 
-/* Frees all links. Also runs in a forked child, which must not use its parent's links. */
+/* Frees all links. Also runs in a forked child, because a child must not use its parent's links. */
 static void links_free(void)
 {
     for (int i = 0; i < LINKS; i++)
@@ -474,7 +497,8 @@ void stp_ofi_failure_connect(void)
     static bool atfork;
     int n_pes = stp_ofi.core->n_pes, next = (stp_ofi.core->pe + 1) % n_pes;
 
-    pthread_mutex_lock(&health.lock); /* The progress thread may already poll. */
+    /* Lock the links, because the progress thread may already poll them. */
+    pthread_mutex_lock(&health.lock);
     for (int i = 0; i < LINKS; i++)
         health.links[i] = (struct link){.state = LINK_FREE, .fd = -1};
     if (!atfork) atfork = pthread_atfork(NULL, NULL, links_free) == 0;
@@ -487,7 +511,7 @@ void stp_ofi_failure_connect(void)
     pthread_mutex_unlock(&health.lock);
 }
 
-/* The descriptors may become stale, because another thread may start or drop a link meanwhile. */
+/* Another thread may close these descriptors while the caller polls them. */
 void stp_ofi_failure_fds(struct pollfd fds[STP_OFI_FAILURE_FDS])
 {
     const struct link *link = &health.links[0];

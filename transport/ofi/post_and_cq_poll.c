@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Posts operations to libfabric, retries them, reads the completion queues, and implements the
- * waits for completions. No other file retries operations or reads the queues. A failure ends the
- * job with a message that names the operation and the target.
+ * Posts operations to libfabric, posts them again if the provider is busy, reads the completion
+ * queues, and waits for completions. No other file posts operations again or reads the queues. A
+ * failed operation ends the job with a message that names the operation and its target.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -19,19 +19,21 @@
 
 #define BATCH 16
 #define MARK_BITS 10
-#define POSTS_A_DRAIN 64  /* posts per poll of the queue, a power of two */
-#define POLLS_A_SERVE 8   /* polls of a wait per poll of all queues, a power of two */
-#define POLLS_A_FLUSH 64  /* polls per flush of batches with several threads, a power of two */
-#define WAITS_A_LOOK 1024 /* steps of a wait per call of stp_ofi_wait_stalled(), a power of two */
-#define POLLS_A_LOOK 4096 /* polls per check for dead peers, a power of two */
+/* The following intervals are powers of two. */
+#define POSTS_A_DRAIN 64  /* number of posts after which a thread polls its queue */
+#define POLLS_A_SERVE 8   /* number of polls after which a waiting thread polls all queues */
+#define POLLS_A_FLUSH 64  /* number of polls after which batches are sent, with several threads */
+#define WAITS_A_LOOK 1024 /* number of polls after which a wait calls stp_ofi_wait_stalled() */
+#define POLLS_A_LOOK 4096 /* number of polls after which a thread checks for dead peers */
 
 /*
- * Flags that delay the completion until the data is delivered, and so visible at the target. Each
- * operation sets them, because net (libfabric 1.17) ignores them as a default of the endpoint.
+ * Flags of writes. FI_DELIVERY_COMPLETE delays the completion until the data is visible at the
+ * target PE. Each operation passes the flags, because the net provider of libfabric 1.17 ignores
+ * them as defaults of the endpoint.
  */
 #define WRITE_FLAGS (FI_COMPLETION | FI_DELIVERY_COMPLETE)
 
-/* Posts several puts as one write, with one system call at either end and one acknowledgement. */
+/* Posts several puts as one write. This saves system calls at both PEs, and acknowledgements. */
 static ssize_t post_pieces(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     struct stp_ofi_piece pieces[STP_OFI_PIECES];
@@ -80,7 +82,7 @@ static ssize_t post_atomic(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req
     struct fi_ioc compare = {.addr = (void *)(uintptr_t)req->compare, .count = 1};
     struct fi_ioc result = {.addr = req->result, .count = 1};
     struct fi_rma_ioc rma = {.addr = there.addr, .count = 1, .key = there.key};
-    void **desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc; /* for buffers in req */
+    void **desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc; /* for the request's buffers */
     struct fi_msg_atomic msg = {.msg_iov = &operand,
                                 .desc = desc,
                                 .iov_count = 1,
@@ -102,7 +104,7 @@ static ssize_t post_atomic(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req
     }
 }
 
-/* Posts an atomic that the provider may lose without an error. */
+/* Posts an atomic and gives it a number, by which the loss of an atomic is later detected. */
 static ssize_t post_forgotten(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     uint64_t begun = stp_ofi_post_seq_begin_post(req);
@@ -145,7 +147,10 @@ static bool is_broken_connection(int error)
            error == FI_ECONNABORTED || error == FI_ESHUTDOWN || error == EPIPE;
 }
 
-/* Ends the job because a post or completion of req failed with error (positive); text explains. */
+/*
+ * Ends the job because an operation failed. The argument error is a positive error number, and the
+ * string text explains it. If req is NULL, the failed operation is unknown.
+ */
 _Noreturn STP_COLD static void die(const struct stp_ofi_req *req, int error, const char *text)
 {
     const char *prov = stp_ofi.info->fabric_attr->prov_name;
@@ -165,7 +170,7 @@ _Noreturn STP_COLD static void die(const struct stp_ofi_req *req, int error, con
                         text);
 }
 
-/* Increases a counter whose readers only check for a change, so lost updates are harmless. */
+/* Adds n to a counter. Additions may get lost, because readers only check for a change. */
 static unsigned bump(unsigned *counter, unsigned n)
 {
     unsigned moved = __atomic_load_n(counter, __ATOMIC_RELAXED) + n;
@@ -174,13 +179,13 @@ static unsigned bump(unsigned *counter, unsigned n)
     return moved;
 }
 
-/* Counts calls of application threads. The progress thread stays idle while the count changes. */
+/* Counts a call of an application thread. The progress thread is idle while the count changes. */
 static unsigned mark_activity(struct stp_ofi_endpoint *endpoint)
 {
     return bump(&endpoint->activity, 1);
 }
 
-/* Returns whether no thread waits for req any more, because its PE left at the end of the job. */
+/* Returns whether req is abandoned. No thread waits for it, because its PE has left the job. */
 static bool is_abandoned(const struct stp_ofi_req *req)
 {
     return stp_ofi_counts_on(req) == &stp_ofi.abandoned;
@@ -197,7 +202,7 @@ static void put_aside_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_r
     __atomic_store_n(&endpoint->retry, req, __ATOMIC_RELAXED);
 }
 
-/* Posts req. Returns false after adding req to the retry list if the provider is busy. */
+/* Posts req. If the provider is busy, adds req to the retry list and returns false. */
 static bool post_try_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     ssize_t rc = stp_ofi_post_once(req);
@@ -211,8 +216,8 @@ static bool post_try_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_re
 }
 
 /*
- * Posts a request for which no thread waits, now or when the provider can take it. A request is
- * deferred if older ones are, so that replies keep their order.
+ * Posts a request for which no thread waits. If the provider is busy, or if older requests are
+ * still deferred, defers the request. Requests therefore stay in order.
  */
 void stp_ofi_post_or_defer_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
@@ -230,8 +235,9 @@ bool stp_ofi_has_retry(void)
 }
 
 /*
- * Posts the deferred requests again. After the provider refused a request, later ones to that PE,
- * or to a PE with an equal hash, are skipped. The hash depends on drains, so it differs next time.
+ * Posts the deferred requests again. If the provider refuses a request, later requests to the same
+ * PE are skipped. PEs are compared by a hash only, so requests to another PE with an equal hash are
+ * skipped as well. The hash changes with each drain, so the next call does not skip the same PEs.
  */
 static void retry_locked(struct stp_ofi_endpoint *endpoint)
 {
@@ -258,7 +264,7 @@ static void retry_locked(struct stp_ofi_endpoint *endpoint)
     }
 }
 
-/* Finished requests of one pool, which are given back together under one lock. */
+/* List of finished requests of one pool, which are returned to the pool together. */
 struct finished {
     struct stp_ofi_pool *pool;
     struct stp_ofi_req *first, *last;
@@ -270,7 +276,10 @@ static void finished_give(struct finished *list)
     list->first = list->last = NULL;
 }
 
-/* Adds req to the list. Consecutive completions are mostly of one pool, so few lists are needed. */
+/*
+ * Adds req to the list. If the list has requests of another pool, returns these to their pool
+ * first. This is rare, because consecutive completions are mostly of one pool.
+ */
 static void finished_add(struct finished *list, struct stp_ofi_req *req)
 {
     if (STP_UNLIKELY(req->pool != list->pool)) finished_give(list);
@@ -280,13 +289,13 @@ static void finished_add(struct finished *list, struct stp_ofi_req *req)
     if (list->last == NULL) list->last = req;
 }
 
-/* Returns the buffer with the data for copy_to: the local buffer of a read, else the result. */
+/* Returns the buffer from which received data is copied to req->copy_to. */
 static const void *completion_copy_source(const struct stp_ofi_req *req)
 {
     return req->work.kind == STP_OFI_READ ? req->local : req->result;
 }
 
-/* Completes a request: copies its data, releases its resources and decrements its counter. */
+/* Completes req. Copies its data, releases its resources and decrements its counter. */
 static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *list,
                           struct stp_ofi_req *req)
 {
@@ -296,10 +305,10 @@ static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *li
     if (STP_UNLIKELY(req->copy_to != NULL))
         memcpy(req->copy_to, completion_copy_source(req), req->nbytes);
     if (STP_UNLIKELY(req->lease != NULL)) stp_ofi_local_mr_unref(req->lease);
-    /* Call this before the subtraction, because the batch is freed with its context. */
+    /* Call this before the subtraction, after which another thread may free the context's batch. */
     if (req->batch != NULL) stp_ofi_batch_post_next_locked(endpoint, req);
     finished_add(list, req);
-    /* Pairs with the acquire loads in stp_ofi_wait_zero() and is_done(), which see the results. */
+    /* Publishes the results. Pairs with the acquire loads in stp_ofi_wait_zero() and is_done(). */
     if (__atomic_fetch_sub(pending, 1, __ATOMIC_ACQ_REL) == 1 && then != NULL)
         stp_ofi_post_or_defer_locked(endpoint, then);
 }
@@ -322,7 +331,7 @@ static void complete_locked(struct stp_ofi_endpoint *endpoint,
         struct stp_ofi_work *work = entries[i].op_context;
 
         if (STP_UNLIKELY((entries[i].flags & FI_REMOTE_CQ_DATA) != 0))
-            stp_ofi_cqdata_apply_to_word_locked(entries[i].data); /* from a peer's write */
+            stp_ofi_cqdata_apply_to_word_locked(entries[i].data); /* CQ data of a peer's write */
         else if (STP_LIKELY(work->kind < STP_OFI_MESSAGE || work->kind == STP_OFI_ANSWER))
             finish_locked(endpoint, &list, (struct stp_ofi_req *)work);
         else if (work->kind != STP_OFI_INBOX)
@@ -333,14 +342,17 @@ static void complete_locked(struct stp_ofi_endpoint *endpoint,
     finished_give(&list);
 }
 
-/* Handles a failed operation. Ends the job, unless it is ending anyway and targets may be gone. */
+/*
+ * Handles a failed operation. Ends the job with an error. If the job is ending anyway, the target
+ * PE may have left, so the operation counts as completed instead.
+ */
 static void fail_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_work *work, int error,
                         const char *text)
 {
     struct stp_ofi_req *req = (struct stp_ofi_req *)work;
     struct finished list = {NULL, NULL, NULL};
 
-    /* A failed receive is due to a stranger's message or a lost connection. */
+    /* A receive fails because of a message from outside the job or a broken connection. */
     if (work != NULL && work->kind == STP_OFI_INBOX) {
         stp_ofi_inbox_locked(work, true);
         return;
@@ -369,8 +381,9 @@ static void read_error_locked(struct stp_ofi_endpoint *endpoint, ssize_t rc)
 void stp_ofi_set_job_ending(void)
 {
     __atomic_store_n(&stp_ofi.finishing, true, __ATOMIC_RELAXED);
+    /* Repeat, because stp_ofi_ack_flush() sends nothing while another thread holds the lock. */
     while (stp_ofi_ack_any())
-        stp_ofi_ack_flush(STP_OFI_ACK_ALL); /* Another thread's drain may send them, too. */
+        stp_ofi_ack_flush(STP_OFI_ACK_ALL);
 }
 
 int stp_ofi_poll_cq_once(struct stp_ofi_endpoint *endpoint)
@@ -382,7 +395,10 @@ int stp_ofi_poll_cq_once(struct stp_ofi_endpoint *endpoint)
     if (pthread_mutex_trylock(&endpoint->drain) != 0) return 0;
     bump(&endpoint->drains, 1);
     __atomic_store_n(&endpoint->draining, true, __ATOMIC_RELAXED);
-    /* If errno holds an old EAGAIN, TCP in libfabric 1.17 never closes a socket at end of file. */
+    /*
+     * Clear errno. If it holds an old EAGAIN, the TCP provider of libfabric 1.17 never closes a
+     * socket at end of file.
+     */
     errno = 0;
     ack_due = endpoint == &stp_ofi.main && stp_ofi_delayed_ack_timed_out();
     n = fi_cq_read(endpoint->cq, entries, BATCH);
@@ -393,15 +409,15 @@ int stp_ofi_poll_cq_once(struct stp_ofi_endpoint *endpoint)
     if (STP_UNLIKELY(endpoint->retry != NULL)) retry_locked(endpoint);
     if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && endpoint == &stp_ofi.main)
         stp_ofi_inbox_refill_locked();
-    /* Send due acknowledgements, which no message has carried, because their senders wait. */
+    /* Send acknowledgements that no message has carried in time, because peers wait for them. */
     if (STP_UNLIKELY(ack_due)) stp_ofi_ack_flush_locked(STP_OFI_ACK_DUE);
     __atomic_store_n(&endpoint->draining, false, __ATOMIC_RELAXED);
     again = endpoint->retry != NULL || stp_ofi_inbox_lacks() || stp_ofi_ack_urgent() ||
             (!stp_ofi.by_sockets && stp_ofi_ack_any());
     pthread_mutex_unlock(&endpoint->drain);
-    /* Wake the progress thread, because this thread may not poll again for long. */
+    /* Wake the progress thread for the remaining work. This thread may not poll again soon. */
     if (STP_UNLIKELY(again)) stp_ofi_progress_wake();
-    /* This thread calls on_progress(), because its reads do not wake the progress thread. */
+    /* Call on_progress() here, because completions read here wake no other thread. */
     if (STP_UNLIKELY(stp_ofi.core->on_progress != NULL)) stp_ofi.core->on_progress();
     return n > 0 ? (int)n : 0;
 }
@@ -435,9 +451,9 @@ void stp_ofi_post_until_accepted(struct stp_ofi_req *req)
                     "refused at once");
         pthread_mutex_unlock(&endpoint->drain);
     }
-    /* Completions of this endpoint wake no thread, and the application may not poll for long. */
+    /* Wake the progress thread to poll this endpoint, whose completions wake no thread. */
     if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_progress_wake();
-    /* Read completions during a flood of posts, so that a few requests are reused in the cache. */
+    /* Poll regularly, so that a flood of posts reuses a few requests in the CPU cache. */
     if ((mark_activity(endpoint) & (POSTS_A_DRAIN - 1)) != 0) return;
     stp_ofi_poll_cq_once(endpoint);
     if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_poll_cq_once(&stp_ofi.main);
@@ -450,7 +466,10 @@ void stp_ofi_progress(void)
     unsigned polls = mark_activity(&stp_ofi.main);
 
     if ((polls & (POLLS_A_LOOK - 1)) == 0) stp_ofi_failure_poll();
-    /* Send batches, because peers may wait for them; rarely if other threads may be adding. */
+    /*
+     * Send batches, because peers may wait for them. With several threads, send them less often,
+     * because other threads may still be adding operations.
+     */
     if (STP_UNLIKELY(stp_ofi_batch_has_unsent()) &&
         (!stp_ofi.core->thread_multiple || (polls & (POLLS_A_FLUSH - 1)) == 0))
         stp_ofi_batch_flush_aged(!stp_ofi.core->thread_multiple, false);
@@ -458,9 +477,10 @@ void stp_ofi_progress(void)
 }
 
 /*
- * Polls the endpoint of the wait and, at every POLLS_A_SERVE-th poll, all endpoints. Peers are
- * served on the main endpoint, a message may wait for data on another endpoint, and a peer may wait
- * for a signal after such data. Returns the number of completions.
+ * Polls the endpoint of the wait. Every POLLS_A_SERVE-th call also polls all other endpoints,
+ * because peers are served on the main endpoint. Also, a message may wait for data on another
+ * endpoint, and a peer may wait for a signal that follows such data. Returns the number of
+ * completions.
  */
 static int wait_drain(const struct stp_ofi_wait *wait)
 {
@@ -484,7 +504,8 @@ void stp_ofi_wait_step(struct stp_ofi_wait *wait)
         stp_cpu_relax();
     } else {
         stp_yield_or_sleep(wait->polls);
-        wait->spun = stp_ofi.spin / 2; /* If cores suffice, yield only after more polls. */
+        /* With enough cores, poll several times before the next yield. */
+        wait->spun = stp_ofi.spin / 2;
     }
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Runs the progress thread, which serves peers while the application computes or sleeps. The thread
- * sleeps on the completion queue's descriptor or on the provider's sockets (tcp_socket_sleep.c).
- * While application threads poll, the thread only naps and samples their activity counter, so that
- * no operation pays for a wake-up. Providers without a descriptor are polled with naps in between.
- * Design: docs/design/fabric.md.
+ * sleeps until the completion queue's descriptor or a socket of the provider (tcp_socket_sleep.c)
+ * has an event. While application threads make calls, they poll themselves. The progress thread
+ * then only takes short naps and reads their activity counters, because its wake-ups would slow
+ * down their operations. If the provider has no descriptor, the thread polls, and naps between
+ * polls. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -21,17 +22,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAP_MIN_US 50u     /* first nap while the application polls */
-#define NAP_MAX_US 400u    /* longest nap while the application polls */
-#define NAP_PARKED_US 100u /* longest nap while packed messages wait to become full */
+#define NAP_MIN_US 50u     /* first nap while the application makes calls */
+#define NAP_MAX_US 400u    /* longest nap while the application makes calls */
+#define NAP_PARKED_US 100u /* longest nap while collected operations wait to be sent */
 #define NAP_POLL_US 100u   /* first nap between polls of a provider without a descriptor */
-#define NAP_IDLE_US 400u   /* longest nap between such polls while the application makes no call */
+#define NAP_IDLE_US 400u   /* longest nap between polls of a provider without a descriptor */
 
 static struct {
     pthread_t thread;
     bool stop;
-    bool asleep; /* true while only an event on a descriptor wakes the thread */
-    int wake_fd; /* eventfd that wakes or ends the thread */
+    bool asleep; /* true while the thread sleeps until an event wakes it */
+    int wake_fd; /* eventfd by which other threads wake the thread */
     bool running;
 } progress;
 
@@ -42,7 +43,7 @@ static void nap(unsigned us)
     clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
-/* Returns a counter that changes while application threads post or poll on any endpoint. */
+/* Returns a sum of counters. It changes while application threads post or poll on any endpoint. */
 static unsigned activity(void)
 {
     unsigned sum = 0;
@@ -58,13 +59,13 @@ static bool is_draining(void)
     return __atomic_load_n(&stp_ofi.main.draining, __ATOMIC_RELAXED);
 }
 
-/* Returns a counter that changes when any thread serves peers. */
+/* Returns the number of polls of the main queue. It changes when any thread serves peers. */
 static unsigned main_drains(void)
 {
     return __atomic_load_n(&stp_ofi.main.drains, __ATOMIC_RELAXED);
 }
 
-/* Returns whether an endpoint besides the main one is busy; such endpoints wake no thread. */
+/* Returns whether any endpoint except the main endpoint is busy. Such endpoints wake no thread. */
 static bool other_endpoints_busy(void)
 {
     for (unsigned i = 1; i < stp_ofi_n_endpoints(); i++)
@@ -72,7 +73,9 @@ static bool other_endpoints_busy(void)
     return false;
 }
 
-/* Serves peers and sends urgent acknowledgements, which no message may carry soon. */
+/*
+ * Serves peers and sends the acknowledgements that peers wait for, in case no message carries them.
+ */
 static void serve(void)
 {
     stp_ofi_poll_all_queues();
@@ -80,8 +83,8 @@ static void serve(void)
 }
 
 /*
- * Naps while application threads make calls, because each wake-up of this thread would cost them a
- * context switch. Returns the last value of activity().
+ * Naps while application threads make calls. If this thread slept on descriptors, each wake-up
+ * would cost the application a context switch. Returns the last value of activity().
  */
 static unsigned park(void)
 {
@@ -95,8 +98,9 @@ static unsigned park(void)
         if (stp_ofi_batch_has_unsent() && us > NAP_PARKED_US) us = NAP_PARKED_US;
         stp_ofi_batch_flush_aged(false, true);
         /*
-         * Serve peers only if no other thread has done so during the nap: an application that only
-         * posts does not poll, and an application that polls must not wait for this thread's lock.
+         * Serve peers only if no other thread has polled the queue during the nap. An application
+         * that only posts never polls, so this thread must serve. An application that polls serves
+         * peers itself, and must not wait for a lock that this thread holds.
          */
         if (drains == main_drains() && !is_draining()) serve();
         now = activity();
@@ -106,8 +110,9 @@ static unsigned park(void)
 }
 
 /*
- * Naps between polls of a provider without a descriptor. The nap grows with the time since the last
- * call of the application, because a poll does not report how much it has served for peers.
+ * Naps between two polls of a provider without a descriptor. The nap becomes longer while the
+ * application makes no calls. It does not depend on the traffic of peers, because a poll does not
+ * report whether it has served a peer.
  */
 static void nap_between_polls(void)
 {
@@ -123,8 +128,9 @@ static void nap_between_polls(void)
 }
 
 /*
- * Returns the longest sleep in milliseconds, or -1 for a sleep until an event. Adapters that do
- * atomics write to this PE without an event, so requests for its device memory must be polled.
+ * Returns the time limit of a sleep in milliseconds, or -1 for no limit. If an adapter executes
+ * atomics, it writes to this PE's memory without an event. Requests of peers for device memory of
+ * this PE arrive by such writes, so the thread must poll for them.
  */
 static int sleep_limit(void)
 {
@@ -132,7 +138,7 @@ static int sleep_limit(void)
     bool unseen = core->devices && core->on_progress != NULL && !stp_ofi.cpu_atomics;
 
     if (stp_ofi_batch_has_unsent() || stp_ofi_ack_any())
-        return 0; /* no event would wake this thread for the unsent data */
+        return 0; /* no event reports that this data must be sent */
     return unseen || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_endpoints_busy() ? 1
                                                                                             : -1;
 }
@@ -156,7 +162,10 @@ static void sleep_on_queue(void)
     }
     stp_ofi_failure_fds(&fds[2]);
     __atomic_store_n(&progress.asleep, true, __ATOMIC_RELAXED);
-    /* Pairs with the fence in stp_ofi_progress_wake(): at least one side sees the other's write. */
+    /*
+     * Pairs with the fence in stp_ofi_progress_wake(). Either the other thread sees that asleep is
+     * true, or sleep_limit() sees the work of the other thread.
+     */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     limit = sleep_limit();
     if (limit < 0) limit = STP_OFI_FAILURE_SLEEP_MS;
@@ -170,13 +179,16 @@ static void sleep_on_queue(void)
 
 void stp_ofi_progress_wake(void)
 {
-    /* Pairs with the fence in sleep_on_queue(): at least one side sees the other's write. */
+    /*
+     * Pairs with the fence in sleep_on_queue(). Either this thread sees that asleep is true, or
+     * sleep_limit() sees the work of this thread.
+     */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    /* The write cannot fail, because the counter is far from full. */
+    /* Writing to the eventfd cannot fail, because its counter is far below the maximum. */
     if (__atomic_load_n(&progress.asleep, __ATOMIC_RELAXED)) eventfd_write(progress.wake_fd, 1);
 }
 
-/* Checks once a second whether all threads of the program have ended; the process then exits. */
+/* Checks once a second whether all threads of the program have ended. If so, exits the process. */
 static void look_at_threads(void)
 {
     static time_t looked;
@@ -195,7 +207,7 @@ static void *progress_main(void *arg)
     (void)arg;
     while (!__atomic_load_n(&progress.stop, __ATOMIC_RELAXED)) {
         serve();
-        /* If the counter has changed, the application is in the library and polls there. */
+        /* If the counter has changed, the application makes calls and polls the queue itself. */
         if (activity() != seen || is_draining() || stp_ofi_batch_has_unsent()) {
             seen = park();
             if (stp_ofi.by_sockets) stp_ofi_socket_sleep_mark_stale();
@@ -213,7 +225,7 @@ int stp_ofi_progress_start(void)
 {
     int rc;
 
-    /* Pairs with nothing, because the thread is started below. */
+    /* The order pairs with nothing, because the progress thread has not been started yet. */
     __atomic_store_n(&progress.stop, false, __ATOMIC_SEQ_CST);
     progress.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (progress.wake_fd < 0) {
@@ -238,9 +250,9 @@ int stp_ofi_progress_start(void)
 void stp_ofi_progress_stop(void)
 {
     if (!progress.running) return;
-    /* Pairs with the loads in progress_main() and park(), in the thread that the eventfd wakes. */
+    /* Pairs with the loads in progress_main() and park(), which the woken thread executes. */
     __atomic_store_n(&progress.stop, true, __ATOMIC_SEQ_CST);
-    /* The write cannot fail, because the counter is far from full. */
+    /* Writing to the eventfd cannot fail, because its counter is far below the maximum. */
     if (eventfd_write(progress.wake_fd, 1) == 0) pthread_join(progress.thread, NULL);
     stp_ofi_socket_sleep_fini();
     close(progress.wake_fd);

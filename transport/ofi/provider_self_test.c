@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests a provider before the job relies on it. The test performs a put, a get, atomics and a flag
- * after data from this PE to itself through the provider. The endpoint of the test is closed
- * afterwards, so that nothing of the test remains.
- * Design: docs/design/providers.md.
+ * Tests a provider before the job relies on it. This PE performs operations on its own memory
+ * through the provider: a put, a get, atomics, and a put with a flag. The endpoint of the test is
+ * closed afterwards, so that nothing of the test remains. Design: docs/design/providers.md.
  */
 #include "ofi_internal.h"
 
@@ -14,20 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT_NS 20000000000ull /* time limit of one operation, which may have to connect first */
-#define SHORT_NS 500000000ull   /* time before the test checks for a shortage of descriptors */
+#define LIMIT_NS 20000000000ull /* time limit of one operation, including its connection set-up */
+#define SHORT_NS 500000000ull   /* time after which an operation checks for free descriptors */
 #define REGION 0
 #define ONE_ENDPOINT (&stp_ofi.main)
 
 int stp_ofi_probe_fds = -1;
 
-/* Returns whether no descriptor is left, because the provider then retries accept for ever. */
+/*
+ * Returns whether an operation hangs because no descriptor is free. The provider then retries
+ * accept() forever. The argument begin is the time at which the operation started.
+ */
 static bool is_short(uint64_t begin)
 {
     return stp_now_ns() - begin > SHORT_NS && stp_ofi_fds_exhausted();
 }
 
-/* Posts req and waits until *pending is zero. Returns 0, -FI_ETIMEDOUT, or another -errno. */
+/* Posts the request and waits until *pending is 0. Returns 0, -FI_ETIMEDOUT, or another -errno. */
 static int run(struct stp_ofi_req *req, unsigned *pending)
 {
     uint64_t begin = stp_now_ns(), end = begin + LIMIT_NS;
@@ -47,7 +49,7 @@ static int run(struct stp_ofi_req *req, unsigned *pending)
     return -stp_ofi.failure;
 }
 
-/* Runs a put or get in fragments. word is NULL or the remote CQ data that a put carries. */
+/* Performs a put or get in fragments. A put carries *word as remote CQ data unless word is NULL. */
 static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nbytes,
                    const uint64_t *word)
 {
@@ -87,7 +89,7 @@ static uint64_t word(size_t i)
     return 0x9e3779b97f4a7c15u * (i + 1);
 }
 
-/* Tests a put and a get of n words at the start of the region. */
+/* Tests a put and a get of n 8-byte words at the start of the region. */
 static int try_data(const uint64_t *region, uint64_t *local, size_t n, const char **why)
 {
     size_t nbytes = n * sizeof(*local);
@@ -127,7 +129,7 @@ static int try_word(uint64_t *region, size_t at, uint64_t *local, const char **w
     return 0;
 }
 
-/* Tests the most important atomics on the word with index at. */
+/* Tests the most important atomics on the word region[at]. */
 static int try_atomics(struct stp_fabric_ctx *ctx, uint64_t *region, size_t at, const char **why)
 {
     size_t offset = at * sizeof(*region);
@@ -146,7 +148,7 @@ static int try_atomics(struct stp_fabric_ctx *ctx, uint64_t *region, size_t at, 
     return old == 7 && *flag == 9 ? 0 : -EIO;
 }
 
-/* Tests puts of one word and of more than a bounce buffer, and then flags after the data. */
+/* Tests puts and gets (small, and larger than a bounce buffer), a put with a flag, and atomics. */
 static int try_all(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_t *local, size_t n_words,
                    const char **why)
 {
@@ -164,7 +166,7 @@ static int try_all(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_t *local
 
 static int connect_self(const char **why)
 {
-    static unsigned char own[STP_FABRIC_ADDR_MAX]; /* static, because addresses are read later */
+    static unsigned char own[STP_FABRIC_ADDR_MAX]; /* static, because the module keeps a pointer */
     size_t len;
     int rc = stp_ofi_make_published_address(own, &len);
 
@@ -181,7 +183,10 @@ int stp_ofi_provider_self_test(const char **why)
     int rc = memory != NULL ? 0 : -ENOMEM;
 
     *why = "no memory";
-    /* Let failures return instead of ending the job, and use the provider for own memory, too. */
+    /*
+     * Make failed operations return an error instead of ending the job. Set self to -1, so that
+     * operations of this PE on itself use the provider instead of the CPU.
+     */
     stp_ofi_set_job_ending();
     stp_ofi.self = -1;
     stp_ofi.failure = 0;

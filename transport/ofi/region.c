@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registers the memory of regions. A region has a number; the address and key by which peers reach
- * the region follow from the mr_mode that the provider granted. If this side chooses the keys and
- * addressing is by offset, nothing is stored per peer.
- * Design: docs/design/fabric.md.
+ * Registers the memory of regions. A region is memory that all PEs name by the same region number.
+ * The address and the key by which other PEs access the region depend on the mr_mode that the
+ * provider has granted. With keys chosen by the module and addressing by offset, no data of other
+ * PEs needs to be stored. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Starts a new generation of the region, so that operations queued earlier count as stale. */
+/* Gives the region a new generation, so that operations queued earlier are recognized as stale. */
 static void region_new_generation(struct stp_ofi_region *region)
 {
-    /* Pairs with nothing, because no thread may use a region that is being added or removed. */
+    /* Pairs with nothing, because no thread may use a region while it is added or removed. */
     unsigned now = __atomic_add_fetch(&stp_ofi.generation, 1, __ATOMIC_RELAXED);
 
     __atomic_store_n(&region->generation, now, __ATOMIC_RELAXED);
 }
 
 /*
- * Logs why a registration failed. Returns rc for host memory. Returns -EOPNOTSUPP for device memory
- * whatever the reason (no support, no kernel module, too small an aperture), because the library
- * then stages that memory.
+ * Logs why the provider refused a registration. Returns rc unchanged for host memory. Always
+ * returns -EOPNOTSUPP for device memory, because the library then copies that memory through host
+ * memory (staging). Typical reasons are no support, no kernel module, or a too small aperture.
  */
 static int refused(void *base, size_t nbytes, enum stp_fabric_memory memory, int rc)
 {
@@ -56,8 +56,8 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
     region->device = memory == STP_MEMORY_CUDA;
     region_new_generation(region);
     /*
-     * Store mr last, because a message handler may test it to see whether the region exists. Pairs
-     * with the acquire load in stp_ofi_local_part().
+     * Store mr last, because a message handler that finds mr set uses the other members of the
+     * region. Pairs with the acquire load in stp_ofi_local_part().
      */
     __atomic_store_n(&region->mr, mr, __ATOMIC_RELEASE);
     if (region->device || stp_ofi.mr_local) stp_ofi_local_mr_index_add(number);

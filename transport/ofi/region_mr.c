@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registers memory and extends regions. A region grows by extents after its first part. Each extent
- * has its own registration and key and, on providers that need one, its own address. A libfabric
- * operation targets one extent, so a transfer across two is cut. Design: docs/design/fabric.md.
+ * Registers memory and lets regions grow. A region begins with one extent, a registered block of
+ * memory. Each growth adds another extent after the last one. Each extent has its own registration,
+ * its own key and, with some providers, its own address. A libfabric operation can access only one
+ * extent, so a transfer across extents is cut into several operations.
+ * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -29,14 +31,16 @@ int stp_ofi_mr_open(void *base, size_t nbytes, uint64_t key, struct fid_mr **mr)
     uint64_t access = FI_REMOTE_READ | FI_REMOTE_WRITE;
     int rc;
 
-    if (stp_ofi.mr_local) access |= FI_READ | FI_WRITE; /* local buffers may be in the memory */
+    /* Also allow local access, because local buffers may be in this memory. */
+    if (stp_ofi.mr_local) access |= FI_READ | FI_WRITE;
     rc = fi_mr_reg(stp_ofi.domain, base, nbytes, access, 0, key, 0, mr, NULL);
     return rc == 0 ? stp_ofi_mr_enable(*mr) : rc;
 }
 
 /*
- * Returns the registration attributes of device memory. They include local access, because device
- * memory, unlike host memory, must also be registered as a local buffer.
+ * Returns the attributes for registering device memory. They always include local access, because a
+ * local buffer in device memory must be registered. Most providers require this for device memory
+ * only.
  */
 static struct fi_mr_attr device_attr(uint64_t key, int device)
 {
@@ -49,9 +53,10 @@ static struct fi_mr_attr device_attr(uint64_t key, int device)
 
 #ifdef FI_MR_DMABUF
 /*
- * Returns whether the provider, in the libfabric that runs, supports DMA-BUF descriptors. Other
- * providers ignore the flag, register the address that equals the descriptor's number, and report
- * success, as do software providers of libfabric 1.20 to 2.6 where addressing is by offset.
+ * Returns whether the provider supports DMA-BUF descriptors in the libfabric version that is in
+ * use. A provider without this support may ignore FI_MR_DMABUF. It then takes the number of the
+ * descriptor for an address, registers this address, and reports success. Software providers of
+ * libfabric 1.20 to 2.6 do this if addressing is by offset.
  */
 static bool knows_descriptors(void)
 {
@@ -61,7 +66,7 @@ static bool knows_descriptors(void)
 }
 #endif
 
-/* Registers device memory by its DMA-BUF descriptor. After -errno, the caller tries the address. */
+/* Registers device memory by its DMA-BUF descriptor. If this fails, the caller uses the address. */
 static int mr_open_dmabuf(void *base, size_t nbytes, uint64_t key, int device, struct fid_mr **mr)
 {
     int rc = -FI_EOPNOTSUPP;
@@ -78,7 +83,7 @@ static int mr_open_dmabuf(void *base, size_t nbytes, uint64_t key, int device, s
 
         attr.dmabuf = &whole;
         rc = fi_mr_regattr(stp_ofi.domain, &attr, FI_MR_DMABUF, mr);
-        close(fd); /* the registration keeps a reference to the memory */
+        close(fd); /* The registration holds its own reference to the memory. */
     }
 #else
     (void)base, (void)nbytes, (void)key, (void)device, (void)mr;
@@ -123,8 +128,8 @@ int stp_ofi_peer_regions_replace(struct stp_fabric_region **to,
 /* ---- which extent an offset is in ---------------------------------------------------------- */
 
 /*
- * Returns the index of the extent that holds offset, 0 for the region's first part. Searches from
- * the last extent, because extents double and the last one is used most.
+ * Returns the index of the extent that contains the offset. Index 0 is the region's first extent.
+ * Searches from the last extent, because extents double in size and the last one is used most.
  */
 static unsigned extent_of(const struct stp_ofi_extents *more, size_t offset)
 {
@@ -141,7 +146,8 @@ size_t stp_ofi_extent_left(const struct stp_ofi_extents *more, size_t offset)
     /* Pairs with the release store in stp_ofi_region_grown(). */
     unsigned n = __atomic_load_n(&more->n, __ATOMIC_ACQUIRE), i = extent_of(more, offset);
 
-    return i < n ? more->begin[i] - offset : SIZE_MAX; /* The caller has checked the end. */
+    /* The last extent has no limit here, because the caller has checked the end of the region. */
+    return i < n ? more->begin[i] - offset : SIZE_MAX;
 }
 
 unsigned stp_ofi_extent_pieces(const struct stp_ofi_extents *more, size_t offset, size_t nbytes,
@@ -169,7 +175,7 @@ struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t off
     return i == 0 ? region->mr : more->mr[i - 1];
 }
 
-/* Returns the key of an extent, for keys that this side chooses. */
+/* Returns the key of an extent if the module chooses the keys. */
 static uint64_t key_of(unsigned number, unsigned extent)
 {
     return stp_ofi.key_base + number + (uint64_t)extent * STP_FABRIC_REGIONS;
@@ -189,7 +195,9 @@ struct stp_fabric_region stp_ofi_resolve_extent(const struct stp_ofi_place *plac
 
 /* ---- growth ---------------------------------------------------------------------------------- */
 
-/* Returns the region's extents, created empty at the first growth, or NULL if out of memory. */
+/*
+ * Returns the list of added extents, or NULL if out of memory. The first growth creates the list.
+ */
 static struct stp_ofi_extents *more_of(struct stp_ofi_region *region)
 {
     struct stp_ofi_extents *more = region->more;
@@ -236,8 +244,8 @@ int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers)
         return -ENOMEM;
     /*
      * Both stores pair with the acquire loads in extent_of(), stp_ofi_extent_left() and
-     * stp_ofi_region_bytes(). PEs use the new extent only after these stores, because the caller or
-     * a message announces the extent later.
+     * stp_ofi_region_bytes(). No PE uses the new extent earlier, because the caller or a message
+     * announces the extent only after these stores.
      */
     __atomic_store_n(&more->n, more->n + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&region->nbytes, more->begin[more->n], __ATOMIC_RELEASE);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Manages pools of requests. A thread takes a request to post an operation; the thread that handles
- * the completion gives the request back. Memory is bounded: beyond the pool's limit a thread waits
- * for completions, so a million outstanding operations cost no more than a few thousand.
- * Design: docs/design/fabric.md.
+ * Manages pools of requests. A thread takes a request from a pool to post an operation. The thread
+ * that handles the completion returns the request to the pool. The size of a pool is limited. If no
+ * request is free, a thread waits for completions. A million outstanding operations therefore need
+ * no more memory than a few thousand. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -17,7 +17,7 @@
 
 struct stp_ofi_slab {
     struct stp_ofi_slab *next;
-    struct fid_mr *mr; /* registration of reqs if the provider needs one, else NULL */
+    struct fid_mr *mr; /* registration of the array reqs, or NULL if not needed */
     unsigned first_id;
     unsigned n;
     unsigned char reqs[] STP_ALIGNED_LINE;
@@ -48,7 +48,10 @@ static void pool_init(struct stp_ofi_endpoint *endpoint, unsigned index, size_t 
     pthread_mutex_init(&pool->lock, NULL);
 }
 
-/* Returns the message limit, lower in large jobs because one PE may hold replies to all PEs. */
+/*
+ * Returns the maximum number of outstanding messages per PE. In large jobs it is less than the
+ * argument most, because one PE may have to store replies to all PEs.
+ */
 static unsigned message_limit(unsigned most)
 {
     unsigned fair = MESSAGES_JOB / (unsigned)stp_ofi.core->n_pes;
@@ -71,7 +74,8 @@ void stp_ofi_pools_init(struct stp_ofi_endpoint *endpoint)
     pool_init(endpoint, STP_OFI_MESSAGED, STP_OFI_INLINE, message_limit(STP_OFI_MESSAGES));
     pool_init(endpoint, STP_OFI_PACKED_POOL, stp_ofi.packed_size,
               message_limit(STP_OFI_PACKED_REQS));
-    pool_init(endpoint, STP_OFI_ANSWERED, STP_OFI_INLINE, UINT_MAX); /* limited by the senders */
+    /* The pool of replies has no limit, because the senders limit the number of their messages. */
+    pool_init(endpoint, STP_OFI_ANSWERED, STP_OFI_INLINE, UINT_MAX);
 }
 
 void stp_ofi_pools_unregister(struct stp_ofi_endpoint *endpoint)
@@ -101,7 +105,7 @@ void stp_ofi_pools_fini(struct stp_ofi_endpoint *endpoint)
     }
 }
 
-/* Adds a slab of requests to the free list, within the limit. Returns 0 or -errno. */
+/* Adds new requests to the free list, up to the pool's limit. Returns 0, or -errno. */
 static int pool_grow_locked(struct stp_ofi_pool *pool)
 {
     size_t stride = req_stride(pool);
@@ -260,7 +264,7 @@ unsigned stp_ofi_req_collect(struct stp_ofi_pool *pool, struct stp_ofi_cursor *c
     unsigned n = 0;
 
     pthread_mutex_lock(&pool->lock);
-    /* New slabs are inserted at the head of the list and slabs are never removed. */
+    /* Slabs are never removed, and new slabs are added at the head, so the cursor remains valid. */
     if (!cursor->begun) *cursor = (struct stp_ofi_cursor){.slab = pool->slabs, .begun = true};
     for (; cursor->slab != NULL && n < max; cursor_step(cursor)) {
         struct stp_ofi_req *req = req_at(pool, cursor->slab, cursor->i);
@@ -277,12 +281,12 @@ static void req_abandon(struct stp_ofi_req *req, void *arg)
 
     (void)arg;
     if (on == NULL || on == &stp_ofi.abandoned) return;
-    /* The thread that waited may continue and release its buffers. */
+    /* Drop pointers to memory of the waiting thread, because that thread may now free it. */
     req->copy_to = NULL;
     req->batch = NULL;
     if (req->work.kind == STP_OFI_MESSAGE) req->result = NULL;
     __atomic_fetch_add(&stp_ofi.abandoned, 1, __ATOMIC_RELAXED);
-    /* Pairs with the acquire load in stp_ofi_wait_zero(), as in finish_locked(). */
+    /* Pairs with the acquire load in stp_ofi_wait_zero(), like the one in finish_locked(). */
     __atomic_fetch_sub(on, 1, __ATOMIC_ACQ_REL);
     stp_ofi_count_on(req, &stp_ofi.abandoned);
 }
@@ -313,7 +317,7 @@ void stp_ofi_abandon_reqs_to(int pe)
 {
     unsigned n_all = stp_ofi_n_endpoints();
 
-    /* Lock all endpoints, because a signal may be on another endpoint than its data. */
+    /* Lock all endpoints, because a signal may be posted on another endpoint than its data. */
     for (unsigned i = 0; i < n_all; i++)
         pthread_mutex_lock(&stp_ofi_endpoint_at(i)->drain);
     for (unsigned i = 0; i < n_all; i++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lets the progress thread sleep on the provider's TCP sockets instead of a wait descriptor. With a
- * wait descriptor libfabric 1.17 keeps the sockets in nested epoll sets, which costs 1.5 us per
- * operation even if no thread sleeps. The sockets are found in /proc/self/fd: those bound to this
- * endpoint's address or connected to the address of a PE. A missed socket causes a delay only,
- * because sleeps are bounded: to 1 ms after traffic, and to more when nothing arrives.
- * Design: docs/design/fabric.md.
+ * wait descriptor, libfabric 1.17 keeps the sockets in nested epoll sets. This costs 1.5 us per
+ * operation even if no thread sleeps. The provider's sockets are found in /proc/self/fd. They are
+ * bound to the address of this PE's endpoint or connected to the address of a PE. If a socket is
+ * missed, its data is only delayed, because every sleep has a time limit. The limit is 1 ms after
+ * traffic, and grows while nothing arrives. Design: docs/design/fabric.md.
  */
 #include "tcp_socket_sleep.h"
 
@@ -19,13 +19,15 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define MAX_PES 64 /* largest value of sleepers in provider_table.c */
+#define MAX_PES 64 /* largest value of the field sleepers in provider_table.c */
 #define FIRST (1 + STP_OFI_FAILURE_FDS)
-#define MAX_FDS 192 /* maximum of watched sockets; the others are served when a sleep ends */
+/* Maximum number of polled descriptors. Other sockets are served when a sleep ends. */
+#define MAX_FDS 192
 #define MAX_SLEEP_MS 128
-#define DOUBLINGS 7 /* doublings of 1 ms up to MAX_SLEEP_MS */
+#define DOUBLINGS 7 /* number of doublings from 1 ms to MAX_SLEEP_MS */
 #define RUSH 4096
-#define WAKES_A_SCAN 64 /* wakes per scan, because a descriptor may have become another file */
+/* Number of wake-ups between two scans, because descriptors may have been closed and reused. */
+#define WAKES_A_SCAN 64
 
 union address {
     struct sockaddr any;
@@ -37,15 +39,18 @@ static struct {
     union address own;
     union address pes[MAX_PES];
     int n_pes; /* number of valid entries in pes */
-    DIR *dir;  /* /proc/self/fd, kept open so that the program never sees a transient descriptor */
-    struct pollfd fds[MAX_FDS]; /* wake_fd, failure descriptors, and from FIRST on the sockets */
+    /* Stream of /proc/self/fd. It stays open, because programs may check their descriptors. */
+    DIR *dir;
+    /* Descriptors to poll: wake_fd, those of stp_ofi_failure_fds(), and sockets from FIRST on. */
+    struct pollfd fds[MAX_FDS];
     nfds_t n_fds;
-    int listener;      /* index of the listening socket in fds, or 0 */
+    int listener;      /* index of the provider's listening socket in fds, or 0 */
     unsigned n_calm;   /* number of consecutive sleeps that ended by timeout */
     unsigned n_wakes;  /* number of events that ended or prevented a sleep */
     unsigned n_rushed; /* number of consecutive checks that found an event */
-    bool scan;         /* request for a scan before the next sleep */
-    bool unsettled;    /* possibility of new connections, which causes regular scans for a while */
+    bool scan;         /* true if a scan for sockets must precede the next sleep */
+    /* True if new connections may exist. Scans for sockets then continue for a while. */
+    bool unsettled;
 } sockets;
 
 /* ---- which are ours ------------------------------------------------------- */
@@ -56,7 +61,7 @@ static bool is_any(const union address *address)
     return IN6_IS_ADDR_UNSPECIFIED(&address->in6.sin6_addr);
 }
 
-/* Returns whether found equals known. The host of known may be the wildcard address. */
+/* Returns whether two addresses are equal. If known has the wildcard host, any host matches. */
 static bool matches(const union address *known, const union address *found)
 {
     if (known->any.sa_family != found->any.sa_family) return false;
@@ -73,7 +78,7 @@ static bool is_internet(const union address *address)
     return address->any.sa_family == AF_INET || address->any.sa_family == AF_INET6;
 }
 
-/* Returns whether fd is bound to this endpoint's address or connected to the address of a PE. */
+/* Returns whether the socket fd is bound to this PE's endpoint address or connected to a PE. */
 static bool is_ours(int fd)
 {
     union address address = {0};
@@ -101,7 +106,7 @@ static void scan(void)
     if (sockets.dir == NULL) return;
     rewinddir(sockets.dir);
     while (sockets.n_fds < MAX_FDS && (entry = readdir(sockets.dir)) != NULL) {
-        int fd = atoi(entry->d_name); /* 0 for "." and "..", which is skipped */
+        int fd = atoi(entry->d_name); /* 0 for the entries "." and "..", which are skipped */
 
         if (fd <= 0 || !is_ours(fd)) continue;
         if (fd == stp_ofi_provider_listener_fd()) sockets.listener = (int)sockets.n_fds;
@@ -112,9 +117,9 @@ static void scan(void)
 /* ---- sleeping ------------------------------------------------------------- */
 
 /*
- * Polls all descriptors once. Returns true if there is something to read. Also sets the events to
- * wait for: input, and output on sockets with a full buffer, because the provider may have more to
- * send.
+ * Polls all descriptors once. Returns true if one of them has input or an error. Also sets the
+ * events for which the next sleep waits. These are input, and output on sockets with a full send
+ * buffer, because the provider may have more data to send.
  */
 static bool look(void)
 {
@@ -132,7 +137,10 @@ static bool look(void)
     return ready;
 }
 
-/* Returns 1, 1, 2, 2, 4, ... ms, because events on unknown sockets become less likely with time. */
+/*
+ * Returns the time limit of the next sleep in milliseconds. Sleeps without an event become longer
+ * (1, 1, 2, 2, 4, ...), because it becomes less likely that a missed socket has an event.
+ */
 static int sleep_ms(void)
 {
     unsigned doubled = sockets.n_calm / 2;
@@ -140,7 +148,7 @@ static int sleep_ms(void)
     return doubled < DOUBLINGS ? 1 << doubled : MAX_SLEEP_MS;
 }
 
-/* Updates the state after an event. Broken sockets are left to the provider, which closes them. */
+/* Updates the state after an event. Stops polling broken sockets, which the provider will close. */
 static void woken(void)
 {
     for (nfds_t i = FIRST; i < sockets.n_fds; i++) {
@@ -167,7 +175,10 @@ void stp_ofi_socket_sleep(int limit_ms, const struct pollfd also[STP_OFI_FAILURE
     if (limit_ms >= 0 && limit_ms < ms) ms = limit_ms;
     ready = look();
     sockets.n_rushed = ready ? sockets.n_rushed + 1 : 0;
-    /* Rest for 1 ms, which is harmless in traffic and needed if draining never clears the event. */
+    /*
+     * Rest for 1 ms if an event is still there after RUSH polls. Otherwise this thread could spin
+     * forever on an event that the provider never handles. In traffic the rest does not matter.
+     */
     if (sockets.n_rushed > RUSH) {
         sockets.n_rushed = 0;
         poll(sockets.fds, 1, 1);
@@ -185,7 +196,7 @@ void stp_ofi_socket_sleep(int limit_ms, const struct pollfd also[STP_OFI_FAILURE
 
 void stp_ofi_socket_sleep_mark_stale(void)
 {
-    sockets.unsettled = true; /* no scan now, because the application may soon call again */
+    sockets.unsettled = true; /* no scan yet, because the application may soon call again */
     sockets.n_calm = 0;
 }
 
@@ -207,7 +218,7 @@ void stp_ofi_socket_sleep_init(int wake_fd)
     size_t len;
 
     memset(&sockets, 0, sizeof(sockets));
-    /* The address was read before, so the call does not fail. If it did, sleeps are bounded. */
+    /* The address was read before, so this succeeds. A failure would only delay progress. */
     if (stp_ofi_make_published_address(own, &len) == 0)
         memcpy(&sockets.own, own, sizeof(sockets.own));
     sockets.dir = opendir("/proc/self/fd");

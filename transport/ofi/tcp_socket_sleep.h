@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets the progress thread sleep on the sockets of a TCP provider.
+ * Lets the progress thread sleep until a socket of a TCP provider has an event.
  * Design: docs/design/fabric.md.
  */
 #ifndef STP_TCP_SOCKET_SLEEP_H
@@ -8,26 +8,30 @@
 
 #include "peer_liveness_and_fd_limits.h"
 
-/* Sleep of the progress thread (tcp_socket_sleep.c). */
+/* Functions by which the progress thread sleeps (tcp_socket_sleep.c). */
 
 /* Returns whether the progress thread can sleep on the provider's sockets in a job of n_pes PEs. */
 bool stp_ofi_socket_sleep_usable(const struct fi_info *info, int n_pes);
 
-/* Prepares sleeps before the progress thread starts. A sleep ends when wake_fd is readable. */
+/*
+ * Prepares this file's data before the progress thread starts. Every sleep also ends when the
+ * descriptor wake_fd becomes readable.
+ */
 void stp_ofi_socket_sleep_init(int wake_fd);
 
-void stp_ofi_socket_sleep_fini(void); /* Called after the progress thread has ended. */
+/* Closes /proc/self/fd after the progress thread has ended. */
+void stp_ofi_socket_sleep_fini(void);
 
-/* Stores the addresses of all PEs. The progress thread may already run. */
+/* Stores the addresses of all PEs. May be called while the progress thread runs. */
 void stp_ofi_socket_sleep_set_peers(const unsigned char *addrs, size_t addr_len, int n_pes);
 
 /*
- * Sleeps until a socket of the provider or a descriptor in also is ready, but for at most 128 ms.
- * A limit_ms other than -1 is a further upper bound.
+ * Sleeps until a socket of the provider, or a descriptor in the array also[], is ready. A sleep
+ * lasts at most 128 ms, and at most limit_ms milliseconds if limit_ms is not -1.
  */
 void stp_ofi_socket_sleep(int limit_ms, const struct pollfd also[STP_OFI_FAILURE_FDS]);
 
-/* Records that new connections may exist because other threads have made progress. */
+/* Records that the provider may have new sockets, because other threads have made progress. */
 void stp_ofi_socket_sleep_mark_stale(void);
 
 #endif /* STP_TCP_SOCKET_SLEEP_H */
