@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Active sets. The first call with a set and its pSync makes an internal team, on which the members
- * agree through pSync alone. Later calls find that team. Design: docs/design/active-sets.md.
+ * Implements active sets. The first call with a set and its pSync makes an internal team. In this
+ * call the members communicate only through pSync. Later calls find the team. Design:
+ * docs/design/active-sets.md.
  */
 #include "coll_internal.h"
 
@@ -10,7 +11,7 @@
 #define ACTIVE_BUCKETS 1024
 #define ACTIVE_RECENT 4
 
-/* Arguments that members share. The address of pSync may differ, its symmetric object does not. */
+/* Arguments of a set. They are equal on all members, but the address of pSync may differ. */
 struct active_key {
     long *psync;
     int start, log_stride, size;
@@ -23,20 +24,21 @@ struct active {
 };
 
 static struct {
-    pthread_mutex_t lock; /* lock of all fields; n_sets and generation are also read unlocked */
+    /* Lock of all fields. The fields n_sets and generation are also read without the lock. */
+    pthread_mutex_t lock;
     struct active *buckets[ACTIVE_BUCKETS];
     size_t n_sets;
-    uint64_t generation; /* number that grows when sets are forgotten */
+    uint64_t generation; /* number of sets that were forgotten, plus 1 */
 } active = {.lock = PTHREAD_MUTEX_INITIALIZER, .generation = 1};
 
-/* A set that this thread used recently. The entry is valid while active.generation is unchanged. */
+/* Set that this thread used recently. Valid while generation equals active.generation. */
 struct active_recent {
     struct active_key key;
     uint64_t generation;
     struct stp_team *team;
 };
 
-/* Returns a hash of the arguments that are equal on all members. */
+/* Returns a hash of the set's start, stride and size, which are equal on all members. */
 static uint64_t active_hash_set(const struct active_key *key)
 {
     uint64_t first = (uint64_t)(unsigned)key->start << 32 | (unsigned)key->size;
@@ -169,7 +171,7 @@ void stp_active_sets_quiet(void)
     if (__atomic_load_n(&active.n_sets, __ATOMIC_RELAXED) > 0) stp_coll_quiet();
 }
 
-/* Removes from a bucket the sets whose pSync lies in nbytes at base, and releases their teams. */
+/* Removes from a bucket all sets whose pSync is in the nbytes bytes at base, with their teams. */
 static void active_forget_bucket(struct active **at, uintptr_t base, size_t nbytes)
 {
     while (*at != NULL) {

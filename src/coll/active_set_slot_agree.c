@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * In the first call with an active set, its members agree on a slot of the internal space. They use
- * pSync alone, because no team has exactly these members. Design: docs/design/active-sets.md.
+ * Lets the members of an active set agree on a slot of the internal space, in the first call with
+ * that set. The members communicate only through pSync, because no team has exactly these members.
+ * Design: docs/design/active-sets.md.
  */
 #include "coll_internal.h"
 
 /*
- * The members exchange words through pSync, in a binary tree over the set. The parent writes
- * element 0, and the children write elements 1 and 2. Each element has one writer, which waits for
- * the reply before it writes again. A word has, from the top, 8 bits of tag, 2 of enum word_what,
- * 10 of the exchange number, 24 of a hash of the set, and 20 of a slot.
+ * The members of the set form a binary tree and exchange words through pSync. In the pSync of a
+ * member, its parent writes element 0, and its children write elements 1 and 2. So each element has
+ * only one writer, which waits for a reply before it writes again.
+ *
+ * A word has five parts. From the highest bits down, these are 8 bits of tag, 2 of enum word_what,
+ * 10 of the exchange number, 24 of a hash of the set, and 20 of a slot number.
  */
 #define WORD_TAG 0xa5u
 #define WORD_HASH 0xffffffu
@@ -19,16 +22,16 @@
 
 enum word_what { WORD_PROPOSE, WORD_GO, WORD_YES, WORD_NO };
 
-/* State of a first call. */
+/* State of the agreement in the first call with a set. */
 struct agreement {
     struct stp_team *team;
     long *psync;
     const char *fn;
     uint64_t hash;     /* hash of the set */
-    unsigned exchange; /* number of words that came down, with the current one */
-    bool taken;        /* whether this PE holds slot, with the area in it */
+    unsigned exchange; /* number of the current exchange, counted from 1 */
+    bool taken;        /* whether this PE has taken the slot below, with the area in it */
     size_t slot;
-    int passes; /* number of passes of the first member over all slots */
+    int passes; /* number of times that the first member has searched all slots */
 };
 
 static uint64_t word_make(const struct agreement *a, enum word_what what, size_t slot)
@@ -44,7 +47,7 @@ static enum word_what word_what(uint64_t word)
     return (enum word_what)(word >> 54 & 3);
 }
 
-/* Returns the slot in a word, or SIZE_MAX for no slot, as the functions of slots do. */
+/* Returns the slot number in a word, or SIZE_MAX if the word contains no slot number. */
 static size_t word_slot(uint64_t word)
 {
     return (word & WORD_NO_SLOT) == WORD_NO_SLOT ? SIZE_MAX : word & WORD_NO_SLOT;
@@ -68,7 +71,10 @@ _Noreturn static void word_fatal_other_set(const struct agreement *a, int i)
               (void *)a->psync, i);
 }
 
-/* Returns true for a word of this exchange, false for the word before it. Any other is fatal. */
+/*
+ * Returns true if the word belongs to the current exchange, and false if it has not changed since
+ * the previous exchange. Any other word is fatal.
+ */
 static bool word_check(const struct agreement *a, int i, uint64_t word)
 {
     unsigned ahead = ((unsigned)(word >> 44) - a->exchange) & 1023;
@@ -78,7 +84,7 @@ static bool word_check(const struct agreement *a, int i, uint64_t word)
     if ((word >> 20 & WORD_HASH) != a->hash) word_fatal_other_set(a, i);
     if (ahead == 0) return true;
     if (ahead != 1023 || a->exchange == 1) word_fatal_element(a, i, word);
-    return false; /* word of the exchange before */
+    return false; /* word of the previous exchange */
 }
 
 static uint64_t word_wait(const struct agreement *a, int i)
@@ -87,7 +93,10 @@ static uint64_t word_wait(const struct agreement *a, int i)
     struct stp_wait wait = {0};
 
     for (;;) {
-        /* Pairs with the release store in word_post(), or of the message that brought the word. */
+        /*
+         * Pairs with the release store in word_post(), or with the release store by which the
+         * fabric wrote the word.
+         */
         uint64_t word = __atomic_load_n(element, __ATOMIC_ACQUIRE);
         if (word_check(a, i, word)) return word;
         stp_wait_idle_once(&wait);
@@ -122,7 +131,7 @@ static void agree_tell_children(const struct agreement *a, enum word_what what, 
         if (agree_child(a, i) >= 0) word_post(a, 0, word_make(a, what, slot), agree_child(a, i));
 }
 
-/* Takes the slot if it is free on this PE, and makes the area in it. */
+/* Takes the slot if it is free on this PE, and makes the team's area in it. Sets a->taken. */
 static void agree_take(struct agreement *a, size_t slot)
 {
     a->slot = slot;
@@ -141,9 +150,9 @@ static void agree_give_back(struct agreement *a)
 }
 
 /*
- * Waits for the replies of the children, if there are any. Returns true if the whole subtree has
- * the slot. Otherwise sets *next to a later slot that may be free: the highest of the members'
- * offers.
+ * Waits for the replies of this PE's children in the tree. Returns true if this PE and all PEs
+ * below it have taken the slot. Otherwise sets *next to a higher slot that may be free: the highest
+ * slot that one of these PEs offers.
  */
 static bool agree_gather(const struct agreement *a, size_t *next)
 {
@@ -161,14 +170,14 @@ static bool agree_gather(const struct agreement *a, size_t *next)
     return all;
 }
 
-/* Restores this PE's elements of pSync, because no member writes to them any more. */
+/* Restores SHMEM_SYNC_VALUE in this PE's pSync. No member writes to this pSync any more. */
 static void agree_restore(const struct agreement *a)
 {
     for (int i = 0; i < ACTIVE_N_WORDS; i++)
         __atomic_store_n(&a->psync[i], SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);
 }
 
-/* Runs the agreement on a member other than the first. */
+/* Runs the agreement on every member except the first one. */
 static void agree_follow(struct agreement *a)
 {
     int rank = a->team->rank;
@@ -184,8 +193,8 @@ static void agree_follow(struct agreement *a)
         agree_take(a, word_slot(word));
         all = agree_gather(a, &next);
         /*
-         * The zeroed area must be visible before another member learns of it. Pairs with the
-         * acquire load in word_wait().
+         * Make the zeroed area visible before any other member learns that this PE has it. Pairs
+         * with the acquire load in word_wait().
          */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         word_post(a, 1 + (rank - 1) % 2, word_make(a, all ? WORD_YES : WORD_NO, next),
@@ -194,9 +203,9 @@ static void agree_follow(struct agreement *a)
 }
 
 /*
- * The first member takes the lowest slot that is free here and not below from. After the last slot
- * it continues at slot 0, because other sets may have given slots back. While this PE holds the
- * slot, no other set can propose it from this PE.
+ * Takes, on the first member, the lowest slot that is free on this PE and not lower than the
+ * argument from. After the last slot the search continues at slot 0, because other sets may have
+ * given slots back. While this PE holds the slot, no other set can propose the slot from this PE.
  */
 static void agree_take_lowest(struct agreement *a, size_t from)
 {
@@ -213,8 +222,9 @@ static void agree_take_lowest(struct agreement *a, size_t from)
 }
 
 /*
- * Returns the slot at which the next search starts. Sets with other first members also search, so
- * the step from next depends on the PE and the exchange, which separates competing sets.
+ * Returns the slot at which the first member starts its next search. The first members of other
+ * sets may search at the same time. The step from next to the returned slot therefore depends on
+ * the PE and on the exchange, so that competing sets get different slots.
  */
 static size_t agree_look_further(const struct agreement *a, size_t next)
 {
@@ -243,7 +253,11 @@ void stp_active_set_agree_slot(struct stp_team *team, long *psync, uint64_t hash
 {
     struct agreement a = {.team = team, .psync = psync, .fn = fn, .hash = hash & WORD_HASH};
 
-    /* No member replies before this PE asks, but element 0 may hold the parent's word already. */
+    /*
+     * Check the initial values of pSync. The children write only after this PE has asked them. The
+     * parent may already have written element 0, so only the first member, which has no parent,
+     * checks element 0.
+     */
     for (int i = team->rank == 0 ? 0 : 1; i < ACTIVE_N_WORDS; i++)
         if (psync[i] != SHMEM_SYNC_VALUE) word_fatal_element(&a, i, (uint64_t)psync[i]);
     if (team->rank == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The members of a team agree on numbers that only the library sees: verdicts, equal arguments,
- * free slots. This file also checks the arguments of collectives.
+ * Lets the members of a team agree on numbers that programs do not see, such as verdicts and free
+ * slots. Also checks the arguments of collectives.
  */
 #include "coll_internal.h"
 
@@ -37,11 +37,12 @@ size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, v
 {
     size_t from = 0;
 
-    /* Every member offers its lowest index. Equal offers are an index that is free everywhere. */
+    /* If all members offer the same lowest free index, this index is free on every PE. */
     for (;;) {
         size_t mine = find(from, arg);
         int64_t offer = mine > INT64_MAX ? INT64_MAX : (int64_t)mine;
-        int64_t range[2] = {offer, -offer}; /* maximum, and negated minimum */
+        /* The agreement sets range to the highest offer and the negated lowest offer. */
+        int64_t range[2] = {offer, -offer};
 
         stp_coll_agree(team, range, 2);
         if (range[0] == INT64_MAX) return SIZE_MAX;
@@ -85,7 +86,7 @@ void stp_coll_require_node_loadable(struct stp_team *team, const void *addr, siz
             stp_fatal_global_unreachable(addr, plan->local_pes[i], fn);
 }
 
-/* Returns on all members the lowest rank for which is_true holds, or n_pes if there is none. */
+/* Returns on all members the lowest rank that passed true, or n_pes if every rank passed false. */
 static int check_first(struct stp_team *team, bool is_true)
 {
     int64_t first = is_true ? -(int64_t)team->rank : -(int64_t)team->n_pes;
@@ -95,8 +96,9 @@ static int check_first(struct stp_team *team, bool is_true)
 }
 
 /*
- * Ends the job unless all members that pass any bytes name the same space. The message names the
- * first of these members and the first one that names another space.
+ * Ends the job unless addr is in the same space on all members that pass at least one byte. The
+ * error message names the first of these members and the first member whose addr is in another
+ * space.
  */
 static void check_same_space(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,
                              const char *argument)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chooses the algorithm of a collective between nodes from a table, by operation, provider, nodes,
- * members and bytes. The built-in lines stand at the end, after the lines of the user's file. PE 0
- * alone reads that file and sends it to the other PEs at start, so that all members decide alike,
- * whatever their environment. Design: docs/design/collectives.md.
+ * Chooses the algorithm of a collective between nodes from a table. The choice depends on the
+ * operation, the provider, and the numbers of nodes, members and bytes. The lines of the user's
+ * file come first, and the built-in lines follow. Only PE 0 reads the file. It sends the lines to
+ * the other PEs at start, so all members make the same choice, even if their environments differ.
+ * Design: docs/design/collectives.md.
  */
 #include "algorithm_table.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define TABLE_TEXT_MAX ((size_t)64 << 10) /* maximum bytes of a file */
+#define TABLE_TEXT_MAX ((size_t)64 << 10) /* maximum size of the user's file in bytes */
 #define TABLE_COLUMNS 6
 
 static const char *const table_operations[STP_COLL_N_OPERATIONS] = {
@@ -28,9 +29,10 @@ static const char *const table_operations[STP_COLL_N_OPERATIONS] = {
 static const struct stp_coll_algorithm *const algorithms[] = {STP_COLL_ALGORITHMS(ALGORITHM_ROW)};
 
 /*
- * Built-in table in the form of a user's file. Shares pay off from some bytes per leader on. With
- * few leaders they pay off early, because a tree has more steps than shares there. If an algorithm
- * cannot do a call, the next line that fits decides.
+ * Built-in table, in the format of a user's file. The algorithms scatter and shares cut the data
+ * into shares. This pays off only above some number of bytes per leader. With few leaders the
+ * number is small, because a tree then has more steps than an exchange of shares. If the algorithm
+ * of a line cannot do a call, the next line that fits decides.
  */
 static const char table_text[] = "broadcast * 4     * 192k- scatter\n"
                                  "broadcast * 5     * 512k- scatter\n"
@@ -55,7 +57,7 @@ static const char table_text[] = "broadcast * 4     * 192k- scatter\n"
                                  "alltoall  * *     * *     heads\n"
                                  "alltoall  * *     * *     direct";
 
-/* The parsed built-in table and the job's table. Both are set at start, before there are teams. */
+/* The built-in table and the table of the job's user. Both are set before any team exists. */
 static struct stp_coll_table table_built_in, table_user;
 
 /* ---- the decision ---------------------------------------------------------------- */
@@ -71,7 +73,7 @@ static bool line_fits(const struct stp_coll_line *line, const struct stp_team *t
            (algorithms[line->how]->can == NULL || algorithms[line->how]->can(team, call));
 }
 
-/* Returns the algorithm of the first line that fits, or NULL if no line of the table does. */
+/* Returns the algorithm of the table's first line that fits the call, or NULL if no line fits. */
 static const struct stp_coll_algorithm *table_find(const struct stp_coll_table *table,
                                                    const struct stp_team *team,
                                                    const struct stp_coll_call *call)
@@ -92,12 +94,12 @@ const struct stp_coll_algorithm *stp_coll_choose(const struct stp_team *team,
 /* ---- text ------------------------------------------------------------------------ */
 
 struct table_place {
-    const char *provider; /* provider of the job, or NULL */
-    char *why;            /* buffer for the error and the expected form */
+    const char *provider; /* name of the job's provider, or NULL */
+    char *why;            /* buffer for the error message and the expected form */
     size_t size;
 };
 
-/* Returns the number of an operation, or the row of one of its algorithms; -1 if it is unknown. */
+/* Returns the number of the operation with this name, or -1 if no operation has this name. */
 static int table_operation(const char *name)
 {
     for (int what = 0; what < STP_COLL_N_OPERATIONS; what++)
@@ -105,6 +107,7 @@ static int table_operation(const char *name)
     return -1;
 }
 
+/* Returns the row of the operation's algorithm with this name, or -1 if there is none. */
 static int table_algorithm(int what, const char *name)
 {
     for (size_t how = 0; how < STP_COUNT(algorithms); how++)
@@ -113,7 +116,9 @@ static int table_algorithm(int what, const char *name)
     return -1;
 }
 
-/* Parses the whole text as a number, or as a size if is_size is set. Returns false on failure. */
+/*
+ * Parses the whole text as a size if is_size is set, or else as a number. Returns false on failure.
+ */
 static bool table_number(const char *text, bool is_size, uint64_t *value)
 {
     size_t nbytes;
@@ -130,7 +135,7 @@ static bool table_number(const char *text, bool is_size, uint64_t *value)
     return errno == 0 && *end == '\0' && *value <= UINT32_MAX;
 }
 
-/* Parses "*", "4", "4-16" or "4-". Returns false if the text is none of these. */
+/* Parses a range such as "*", "4", "4-16" or "4-". Returns false if the text is not a range. */
 static bool table_range(char *text, bool is_size, uint64_t range[2])
 {
     char *dash = strchr(text, '-');
@@ -141,7 +146,7 @@ static bool table_range(char *text, bool is_size, uint64_t range[2])
     if (strcmp(text, "*") == 0) return true;
     if (dash != NULL) *dash = '\0';
     is_number = table_number(text, is_size, &range[0]);
-    if (dash != NULL) *dash = '-'; /* restored for the message */
+    if (dash != NULL) *dash = '-'; /* restore the text for error messages */
     if (!is_number) return false;
     if (dash == NULL) {
         range[1] = range[0];
@@ -224,7 +229,7 @@ static int table_parse_columns(char **columns, struct stp_coll_line *line,
     return table_parse_ranges(columns, line, place);
 }
 
-/* Returns true if the column names the job's provider. "tcp" also names "tcp;ofi_rxm". */
+/* Returns true if the column names the job's provider. The name "tcp" also fits "tcp;ofi_rxm". */
 static bool table_is_provider(const char *column, const char *provider)
 {
     size_t len = strlen(column);
@@ -234,7 +239,7 @@ static bool table_is_provider(const char *column, const char *provider)
            (provider[len] == '\0' || provider[len] == ';');
 }
 
-/* Returns 1 for a line of the table, 0 for a line that does not concern this job, or -EINVAL. */
+/* Returns 1 for a line that is for this job, 0 for any other or an empty line, or -EINVAL. */
 static int table_parse_line(char *text, struct stp_coll_line *line, const struct table_place *place)
 {
     char *columns[TABLE_COLUMNS + 1], *next = NULL;
@@ -252,7 +257,8 @@ static int table_parse_line(char *text, struct stp_coll_line *line, const struct
                  n > TABLE_COLUMNS ? "more than " : "", n > TABLE_COLUMNS ? TABLE_COLUMNS : n);
         return -EINVAL;
     }
-    memset(line, 0, sizeof(*line)); /* all bytes are sent to other nodes */
+    /* Zero the line, because all of its bytes are sent to other nodes. */
+    memset(line, 0, sizeof(*line));
     if (table_parse_columns(columns, line, place) != 0) return -EINVAL;
     return table_is_provider(columns[1], place->provider);
 }
@@ -284,7 +290,9 @@ int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *p
 
 /* ---- the user's file ------------------------------------------------------------- */
 
-/* Opens the file for reading, without waiting for a writer if it is a pipe. Fatal on failure. */
+/*
+ * Opens the file for reading. If the file is a pipe, does not wait for a writer. Fatal on failure.
+ */
 static FILE *table_open(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -299,7 +307,7 @@ static FILE *table_open(const char *path)
     return file;
 }
 
-/* Returns the text of the file with a zero after it, for the caller to free. Fatal on failure. */
+/* Returns the file's text with a zero byte after it. The caller frees it. Fatal on failure. */
 static char *table_load(const char *path)
 {
     FILE *file = table_open(path);

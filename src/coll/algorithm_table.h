@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Declares the table by which collectives between nodes choose their algorithms, the parser of its
- * text, and the choice. Design: docs/design/collectives.md.
+ * Declares the table that gives a collective between nodes its algorithm. Also declares the parser
+ * of the table's text, and the function that chooses an algorithm. Design:
+ * docs/design/collectives.md.
  */
 #ifndef STP_ALGORITHM_TABLE_H
 #define STP_ALGORITHM_TABLE_H
@@ -18,12 +19,15 @@ enum stp_coll_operation {
     STP_COLL_N_OPERATIONS
 };
 
-/* A collective on host memory in a team of several nodes. The values are equal on all members. */
+/*
+ * Describes a call of a collective on host memory in a team with several nodes. The values are
+ * equal on all members.
+ */
 struct stp_coll_call {
     enum stp_coll_operation what;
-    size_t bytes; /* bytes of the vector, or of a member's block */
-    size_t all;   /* bytes of the result */
-    bool unequal; /* whether blocks differ in size; bytes is their mean then */
+    size_t bytes; /* bytes of the whole vector, or of one member's block */
+    size_t all;   /* bytes of the result on one member */
+    bool unequal; /* whether the blocks differ in size; if so, bytes is their mean */
 };
 
 struct stp_coll_bcast;
@@ -31,38 +35,47 @@ struct stp_coll_reduction;
 struct stp_coll_gather;
 struct stp_coll_alltoall;
 
-/* An algorithm of one operation between nodes. coll_internal.h declares the arguments. */
+/*
+ * An algorithm for one operation between nodes. The file coll_internal.h declares the arguments of
+ * the functions below.
+ */
 struct stp_coll_algorithm {
-    const char *name; /* name in the table */
+    const char *name; /* name of the algorithm in the table */
     enum stp_coll_operation what;
-    /* Returns whether the algorithm can do the call, alike on all members. NULL means always. */
+    /*
+     * Returns whether the algorithm can do the call. The result is the same on all members. If can
+     * is NULL, the algorithm can do every call.
+     */
     bool (*can)(const struct stp_team *team, const struct stp_coll_call *call);
     /*
-     * Functions of the algorithm, of which only those of its operation are set. On return dest is
-     * complete on the calling PE. Only leaders call broadcast, with more than COLL_SMALL bytes. It
-     * posts COLL_READY when dest may be read, and source may be written after stp_coll_quiet().
+     * The functions below run the algorithm. Only the functions of its own operation are set. When
+     * a function returns, dest is complete on the calling PE.
+     *
+     * Only leaders call broadcast, for more than COLL_SMALL bytes. This function posts COLL_READY
+     * when other members may read dest. The data at source may change only after stp_coll_quiet().
      */
     void (*broadcast)(const struct stp_coll_bcast *b);
     /*
-     * Above COLL_SMALL all members call reduce. If reduce is NULL, only the leaders call
-     * reduce_leaders; their dest holds the node's result before the call and the final result after
-     * it.
+     * All members call reduce if the vector has more than COLL_SMALL bytes. If reduce is NULL, only
+     * the leaders call reduce_leaders. In this case dest holds the result of the leader's node on
+     * entry and the final result on return.
      */
     void (*reduce)(const struct stp_coll_reduction *r, void *dest, const void *source,
                    size_t nreduce);
     void (*reduce_leaders)(const struct stp_coll_reduction *r, void *dest, size_t nreduce);
     /*
-     * Only leaders call reduce_cell, up to stp_coll_recdbl_cell_bytes(). The pointer is NULL if
-     * can() refuses vectors of up to COLL_SMALL bytes.
+     * Only leaders call reduce_cell, for at most stp_coll_recdbl_cell_bytes() bytes. The pointer is
+     * NULL if can() refuses vectors of up to COLL_SMALL bytes.
      */
     void (*reduce_cell)(const struct stp_coll_reduction *r, void *acc, size_t nreduce);
-    void (*gather)(const struct stp_coll_gather *g); /* function of collect and fcollect */
+    void (*gather)(const struct stp_coll_gather *g); /* runs collect and fcollect */
     void (*alltoall)(const struct stp_coll_alltoall *a);
 };
 
 /*
- * List of the algorithms. Each is a struct stp_coll_algorithm in its own file, named stp_coll_NAME.
- * A job with its own table sends row numbers of this list to other nodes.
+ * List of all algorithms. The entry NAME stands for the structure stp_coll_NAME, which the file of
+ * that algorithm defines. A table that is sent to other nodes refers to algorithms by their row
+ * numbers in this list.
  */
 #define STP_COLL_ALGORITHMS(ROW)                                                                   \
     ROW(bcast_tree)                                                                                \
@@ -82,9 +95,9 @@ struct stp_coll_algorithm {
 #define STP_COLL_DECLARE(name) extern const struct stp_coll_algorithm stp_coll_##name;
 STP_COLL_ALGORITHMS(STP_COLL_DECLARE)
 
-/* A line of the table. Each range includes its two ends. */
+/* One line of the table. Each pair of numbers is a range that includes both ends. */
 struct stp_coll_line {
-    uint8_t what, how; /* operation, and row in the list of algorithms */
+    uint8_t what, how; /* operation, and row number in STP_COLL_ALGORITHMS */
     uint16_t unused;
     uint32_t nodes[2], members[2];
     uint64_t bytes[2];
@@ -102,15 +115,17 @@ struct stp_coll_table {
 _Static_assert(sizeof(struct stp_coll_table) <= STP_BOOT_BCAST_MAX, "PE 0 can tell all of it");
 
 /*
- * Parses the lines of a text that concern the provider ("tcp;ofi_rxm", or NULL without one).
- * Returns 0, or the number of the first wrong line, with the reason in why. Writes into the text.
+ * Parses a text and stores those lines in the table that apply to the provider. The argument
+ * provider is a name such as "tcp;ofi_rxm", or NULL without one. Returns 0, or the number of the
+ * first wrong line with the error message in why. Modifies the text.
  */
 int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *provider, char *why,
                          size_t size);
 
 /*
- * Returns the algorithm of the first line that fits the call and can do it. The job's lines come
- * before the built-in lines, and some built-in line always can.
+ * Returns the algorithm of the first line that fits the call and whose algorithm can do the call.
+ * The lines of the user's file come before the built-in lines. The result is never NULL, because
+ * some built-in line fits every call.
  */
 const struct stp_coll_algorithm *stp_coll_choose(const struct stp_team *team,
                                                  const struct stp_coll_call *call);

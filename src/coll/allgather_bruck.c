@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gathers small blocks of all members to all members through the leaders. In round k each leader
- * sends the blocks that it has to the leader 2^k nodes further on (Bruck). In a leader's cell the
- * blocks of its own node come first, then those of the node before it, and so on, so that a round
- * is one message. Design: docs/design/collectives.md.
+ * Gathers small blocks of all members on all members, through the leaders of the nodes (Bruck's
+ * algorithm). In round k each leader sends all blocks that it holds so far to the leader that is
+ * 2^k nodes further. A leader's cell holds the blocks of its own node first, then those of the node
+ * before it, and so on. The blocks that a leader sends are therefore contiguous and need only one
+ * message. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <string.h>
 
-/* Returns the number of members of n groups, counted backwards from group. */
+/*
+ * Returns the number of members in n consecutive groups, of which the argument group is the last.
+ */
 static size_t gather_members(const struct stp_team_hierarchy *plan, int group, int n)
 {
     int from = group - n + 1, n_pes = plan->first[plan->n_groups];
@@ -35,7 +38,7 @@ static void gather_across(struct stp_team *team, struct stp_coll_cell *cell, uin
     }
 }
 
-/* Copies the blocks in the cell of this node's leader to their places in all. */
+/* Copies the blocks from the cell of this node's leader to their places in the buffer all. */
 static void gather_unpack(const struct stp_team *team, const struct stp_coll_cell *leader,
                           char *all, size_t nbytes, size_t skip, size_t take)
 {
@@ -80,7 +83,7 @@ static void gather_by_leaders(struct stp_team *team, void *all, const void *mine
     gather_unpack(team, leader, all, nbytes, skip, take);
 }
 
-/* Every member writes its own cell and, after a sync, reads the cells of all members. */
+/* Gathers without leaders: after a sync, every member reads the cells of all members. */
 static void gather_by_cells(struct stp_team *team, char *all, const void *mine, size_t nbytes,
                             size_t skip, size_t take)
 {
@@ -117,7 +120,7 @@ static void bruck_gather(const struct stp_coll_gather *g)
 const struct stp_coll_algorithm stp_coll_fcollect_bruck = {
     .name = "gather", .what = STP_COLL_FCOLLECT, .can = bruck_gather_can, .gather = bruck_gather};
 
-/* An alltoall gathers the data of all members on every member, which takes its own part. */
+/* Alltoall as a gather: every member receives the data of all members, and copies its own part. */
 static bool bruck_alltoall_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
     return stp_coll_gather_fits(team, call->all);

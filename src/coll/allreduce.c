@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions. On a node, every member reads small vectors from the members' cells and reduces them
- * in rank order. Large vectors are split, and each member reduces its share from all sources.
- * Between nodes the leaders continue with the results of their nodes: by doubling
- * (allreduce_recdbl.c), by shares (allreduce_rsag.c), or by a binomial tree, in which each leader
- * reads the results of its children and the final result comes down. The order of operations is
- * always the same, so every member gets the same bits. Design: docs/design/collectives.md.
+ * Reductions. On a node, small vectors are in the cells of the members. Every member reads them
+ * from all cells and reduces them in rank order. Large vectors are cut into shares. Each member
+ * reads its share from all sources and reduces it.
+ *
+ * Between nodes the leaders then reduce the results of their nodes: by doubling
+ * (allreduce_recdbl.c), by shares (allreduce_rsag.c), or by a binomial tree. In the tree each
+ * leader reads the results of its children, and afterwards the final result is sent down. The order
+ * of operations is always the same, so every member gets the same bits. Design:
+ * docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define REDUCE_BLOCK 8192               /* bytes reduced at a time, to stay in the L1 cache */
-#define REDUCE_AHEAD ((size_t)1 << 20)  /* bytes fetched from a child at once */
-#define REDUCE_ALONE ((size_t)64 << 10) /* bytes of all members that the last one reduces alone */
+#define REDUCE_BLOCK 8192              /* bytes reduced at a time, to stay in the L1 cache */
+#define REDUCE_AHEAD ((size_t)1 << 20) /* maximum bytes that one get reads from a child */
+/* Maximum bytes of all members' vectors together that the last member to arrive reduces alone. */
+#define REDUCE_ALONE ((size_t)64 << 10)
 
 /* ---- small ------------------------------------------------------------------ */
 
-/* Returns true if the team is on one node and has more members than cores. */
+/* Returns true if the team is on one node that has more members than cores. */
 static bool reduce_is_crowded(const struct stp_coll_reduction *r)
 {
     return r->team->plan.n_groups == 1 && !r->team->plan.flat;
@@ -39,7 +43,7 @@ static void reduce_local_cells(const struct stp_coll_reduction *r, void *acc, si
     }
 }
 
-/* The last member to arrive reduces for all members. */
+/* The last member to arrive reduces the vectors of all members. The others copy the result. */
 static void reduce_small_crowded(const struct stp_coll_reduction *r, void *dest, size_t nreduce)
 {
     struct stp_coll_cell *first;
@@ -84,7 +88,10 @@ static void reduce_small(const struct stp_coll_reduction *r, void *dest, const v
     memcpy(dest, leader->out, nbytes);
 }
 
-/* Reduces in pieces, because with many nodes a cell cannot hold a whole vector for each round. */
+/*
+ * Reduces a small vector in pieces. With many nodes, a cell has no room for a whole vector per
+ * round.
+ */
 static void reduce_pieces(struct stp_coll_reduction *r, char *dest, const char *source,
                           size_t nreduce)
 {
@@ -100,8 +107,9 @@ static void reduce_pieces(struct stp_coll_reduction *r, char *dest, const char *
 /* ---- large ------------------------------------------------------------------ */
 
 /*
- * Returns the team's buffer of REDUCE_BLOCK bytes, which its collectives use one after the other.
- * The first collective that needs the buffer makes it, because most teams reduce nothing large.
+ * Returns the team's buffer of REDUCE_BLOCK bytes. The collectives of a team run one after another,
+ * so one buffer is enough. It is allocated when a collective first needs it, because most teams
+ * never reduce large vectors.
  */
 static unsigned char *reduce_scratch(const struct stp_coll_reduction *r)
 {
@@ -114,10 +122,11 @@ static unsigned char *reduce_scratch(const struct stp_coll_reduction *r)
 }
 
 /*
- * Reduces n elements of all local members' sources in rank order into n_dests of their dests. The
- * last step writes the first two dests at once, and the others are copied from the first. Two
- * members need a single pass. With more, acc, which stays in the cache, holds the result of all
- * sources except the last.
+ * Reduces n elements of the sources of all local members, in rank order. Writes the result into the
+ * dests of the first n_dests local members. The last step writes the first two dests at once, and
+ * the other dests are copied from the first. With two members, one pass is enough. With more
+ * members, the buffer acc holds the result of all sources except the last. It is small enough for
+ * the cache.
  */
 static void reduce_block(const struct stp_coll_reduction *r, char *dest, const char *source,
                          size_t n, int n_dests, unsigned char *acc)
@@ -142,9 +151,10 @@ static void reduce_block(const struct stp_coll_reduction *r, char *dest, const c
 }
 
 /*
- * Reduces the elements from at to end, block by block: reads every local member's source, then
- * writes n_dests dests, one or all. No other member reads a block, and a block is written only
- * after it was read from all sources, so source may be dest.
+ * Reduces the elements from index at to index end - 1, block by block. For each block it reads the
+ * sources of all local members and then writes n_dests dests, one or all. The arrays source and
+ * dest may be the same, because no other member reads a block, and because a block is written only
+ * after all sources were read.
  */
 static void reduce_range(const struct stp_coll_reduction *r, char *dest, const char *source,
                          size_t at, size_t end, int n_dests)
@@ -159,7 +169,7 @@ static void reduce_range(const struct stp_coll_reduction *r, char *dest, const c
     }
 }
 
-/* Reduces this member's share for all local members, or for the first if everyone is false. */
+/* Reduces this member's share for all local members if everyone is set, else for the first one. */
 static void reduce_share(const struct stp_coll_reduction *r, char *dest, const char *source,
                          size_t nreduce, bool everyone)
 {
@@ -172,7 +182,9 @@ static void reduce_share(const struct stp_coll_reduction *r, char *dest, const c
     if (at < end) reduce_range(r, dest, source, at, end, everyone ? plan->n_local : 1);
 }
 
-/* Returns true if one member should reduce for all, because one wait is cheaper than two. */
+/*
+ * Returns true if one member should reduce for all members. Each member then waits once, not twice.
+ */
 static bool reduce_pays_alone(const struct stp_coll_reduction *r, size_t nbytes)
 {
     return reduce_is_crowded(r) && nbytes <= REDUCE_ALONE / (size_t)r->team->plan.n_local;
@@ -188,7 +200,7 @@ static void reduce_large_crowded(const struct stp_coll_reduction *r, void *dest,
     stp_coll_post_node(r->team, &first->flags[COLL_DONE], r->sequence);
 }
 
-/* Reduces a child's vector into dest. Each blocking get fills at most room bytes at theirs. */
+/* Reads a child's vector into the buffer theirs, room bytes at a time, and reduces it into dest. */
 static void reduce_fetched(const struct stp_coll_reduction *r, int child_pe, char *dest,
                            size_t nreduce, char *theirs, size_t room)
 {
@@ -201,7 +213,7 @@ static void reduce_fetched(const struct stp_coll_reduction *r, int child_pe, cha
     }
 }
 
-/* Uses few large gets, because each may last until other processes let both PEs have a core. */
+/* Uses few large gets, because on a busy host each get may wait until both PEs have a core. */
 static void reduce_child(const struct stp_coll_reduction *r, int child_pe, char *dest,
                          size_t nreduce)
 {
@@ -215,7 +227,7 @@ static void reduce_child(const struct stp_coll_reduction *r, int child_pe, char 
     free(many);
 }
 
-/* Goes up the tree: reduces the subtree of each round into dest, then notifies the parent. */
+/* Goes up the tree: reduces the results of the children into dest, then notifies the parent. */
 static void reduce_up(const struct stp_coll_reduction *r, char *dest, size_t nreduce)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
@@ -232,7 +244,7 @@ static void reduce_up(const struct stp_coll_reduction *r, char *dest, size_t nre
     }
 }
 
-/* Comes down the tree: waits for the result in mine, except on the root, and sends it on. */
+/* Comes down the tree: waits for the result, except on the root, and sends it to the children. */
 static void reduce_down(const struct stp_coll_reduction *r, void *mine, size_t nbytes)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
@@ -249,7 +261,7 @@ static void reduce_down(const struct stp_coll_reduction *r, void *mine, size_t n
     stp_coll_quiet();
 }
 
-/* Reduces by a binomial tree. Leaders read their children's results; the final one comes down. */
+/* Reduces by a binomial tree: results go up to the root, and the final result comes down. */
 static void tree_leaders(const struct stp_coll_reduction *r, void *dest, size_t nreduce)
 {
     reduce_up(r, dest, nreduce);
@@ -272,8 +284,9 @@ void stp_coll_reduce_node(const struct stp_coll_reduction *r, void *dest, const 
 }
 
 /*
- * Leaders reduce in place. The dest of each leader holds its node's result first, and the algorithm
- * replaces it with the final result. The other members wait.
+ * Lets the leaders reduce in place. The dest of each leader first holds the result of its node. The
+ * algorithm replaces this result by the final one. The other members wait for the final result and
+ * copy it.
  */
 static void reduce_by_leaders(const struct stp_coll_reduction *r, void *dest, const void *source,
                               size_t nreduce)
@@ -286,11 +299,11 @@ static void reduce_by_leaders(const struct stp_coll_reduction *r, void *dest, co
         reduce_share(r, dest, source, nreduce, false);
     else if (dest != source)
         memcpy(dest, source, nbytes);
-    stp_coll_node_sync(r->team); /* the leader has its node's result */
+    stp_coll_node_sync(r->team); /* the leader's dest holds the result of its node */
     if (plan->local == 0) r->how->reduce_leaders(r, dest, nreduce);
-    stp_coll_node_sync(r->team); /* the leader has the result */
+    stp_coll_node_sync(r->team); /* the leader's dest holds the final result */
     if (plan->local != 0) memcpy(dest, stp_ptr(dest, plan->local_pes[0]), nbytes);
-    stp_coll_node_sync(r->team); /* all members have read the result */
+    stp_coll_node_sync(r->team); /* all members have read the final result */
 }
 
 static void reduce_large(const struct stp_coll_reduction *r, void *dest, const void *source,

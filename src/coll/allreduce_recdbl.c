@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions between the leaders by doubling, or by a tree with the same order of operations. Each
- * leader has a separate place for the data of each round. There it combines the received data with
- * its own, and from there it sends the result in the next round. Small vectors use the cell, and
- * larger ones a chunk of the team. Design: docs/design/collectives.md.
+ * Reductions between the leaders by recursive doubling, or by a tree with the same order of
+ * operations. Each leader has a separate buffer for the data of each round. In this buffer it
+ * combines the received data with its own result, and from there it sends the new result in the
+ * next round. The buffers of small vectors are in the cell, and those of larger vectors in a chunk
+ * of the team. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <string.h>
 
-#define DOUBLING_FAN 8 /* maximum messages of a leader in a round */
+#define DOUBLING_FAN 8 /* maximum number of messages that a leader sends in a round */
 
 static int doubling_rounds(int n_groups)
 {
@@ -30,10 +31,10 @@ size_t stp_coll_recdbl_cell_bytes(const struct stp_team *team)
 
 struct doubling {
     const struct stp_coll_reduction *r;
-    const void *acc; /* result of this leader so far */
+    const void *acc; /* result that this leader has so far */
     size_t nreduce, nbytes;
-    char *pieces; /* buffers of the received data, by round */
-    size_t piece; /* bytes from a buffer to the next */
+    char *pieces; /* buffers for the received data, one for each round */
+    size_t piece; /* distance in bytes between the buffers of two rounds */
 };
 
 static uint64_t *doubling_flag(const struct doubling *d, int round)
@@ -52,7 +53,10 @@ static void doubling_send(const struct doubling *d, int round, int group)
                        d->r->sequence, d->r->team->plan.leaders[group]);
 }
 
-/* Combines acc with the data of a round, which comes from groups above this one, or below it. */
+/*
+ * Waits for the data of a round and combines acc with it. The argument above is true if the data
+ * comes from higher groups. The data is then the right operand.
+ */
 static void doubling_take(struct doubling *d, int round, bool above)
 {
     void *theirs = doubling_piece(d, round);
@@ -66,10 +70,10 @@ static void doubling_take(struct doubling *d, int round, bool above)
 }
 
 /*
- * In each round neighbouring blocks of mask groups exchange their results, with the lower block as
- * the left operand, and all their leaders get the combined result. The last block may be short, and
- * then each of its leaders sends to several leaders of the lower block. In the last round all
- * leaders take part.
+ * In each round, pairs of neighbouring blocks of mask groups exchange their results. The result of
+ * the lower block is the left operand. All leaders of both blocks get the combined result. The last
+ * block may be short. In this case each of its leaders sends to several leaders of the lower block.
+ * All leaders take part in the last round, so all of them get the final result.
  */
 static void doubling_run(struct doubling *d)
 {
@@ -91,7 +95,7 @@ static void doubling_run(struct doubling *d)
     }
 }
 
-/* Reduces in the order of doubling_run(), but by a tree: up to group 0, and the result down. */
+/* Reduces like doubling_run(), but by a tree: up to group 0, from where the result comes down. */
 static void doubling_tree(struct doubling *d)
 {
     int n = d->r->team->plan.n_groups, me = d->r->team->plan.group, mask = 1, round = 0;
@@ -109,13 +113,14 @@ static void doubling_tree(struct doubling *d)
                           d->r->sequence, d->r->team->plan.leaders[me + mask]);
 }
 
-/* Returns the most messages that a leader sends in a round. A short upper block needs several. */
+/* Returns the maximum number of messages that any leader sends in one round of doubling_run(). */
 static int doubling_fan(int n)
 {
     int fan = 1;
 
     for (int mask = 1; mask < n; mask <<= 1) {
-        int n_above = n % (2 * mask) - mask; /* groups in the upper of the last two blocks */
+        /* Number of groups in the last block, if this block is the upper one of a pair. */
+        int n_above = n % (2 * mask) - mask;
 
         if (n_above > 0 && (mask + n_above - 1) / n_above > fan)
             fan = (mask + n_above - 1) / n_above;
@@ -128,7 +133,10 @@ static size_t doubling_padded(size_t nbytes)
     return (nbytes + STP_CACHE_LINE - 1) / STP_CACHE_LINE * STP_CACHE_LINE;
 }
 
-/* Returns true if the vector fits the cells, or a chunk with a place for each round. */
+/*
+ * Returns true if the vector fits the cells. A larger vector must fit a chunk n_places times: once
+ * per round, and once for the result of the node.
+ */
 static bool doubling_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
     size_t n_places = (size_t)doubling_rounds(team->plan.n_groups) + 1;
@@ -166,8 +174,8 @@ void stp_coll_leader_tree_reduce_small(const struct stp_coll_reduction *r, void 
 /* ---- in the chunk: what this node has, what comes, by round, and so the result last -------- */
 
 /*
- * Leaders read their members' sources and keep the result in the chunk, so no leader waits until
- * its members have read the result.
+ * Reduces in the chunks. Each leader reads the sources of its members and keeps the result in its
+ * chunk, where the members read it. No leader has to wait until its members have read the result.
  */
 static void doubling_reduce(const struct stp_coll_reduction *r, void *dest, const void *source,
                             size_t nreduce)

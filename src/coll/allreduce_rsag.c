@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large reductions between nodes. The vector is cut into shares, and each share has a leader that
- * owns it. The owner reads the share from all leaders, reduces it in the order of the tree, and
- * writes the result into every leader's dest. Design: docs/design/collectives.md.
+ * Large reductions between nodes. The vector is cut into shares, and each share is owned by one
+ * leader. The owner reads its share from all leaders and reduces it, in the same order of
+ * operations as the tree. Then it writes the result into the dest of every leader. Design:
+ * docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum number of nodes, because a leader exchanges data with all others. */
+/* Maximum number of nodes. It is limited because each leader exchanges data with all others. */
 #define SHARES_MOST 64
-#define SHARES_LEAST ((size_t)64 << 10) /* minimum bytes of a share, if there are several */
-#define SHARES_BUFFER ((size_t)4 << 20) /* bytes that an owner holds at once, of all nodes */
+#define SHARES_LEAST ((size_t)64 << 10) /* minimum bytes of a share if there are several shares */
+#define SHARES_BUFFER ((size_t)4 << 20) /* bytes that an owner buffers at once for all nodes */
 
 static bool shares_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
@@ -25,8 +26,8 @@ struct shares {
     char *dest;
     size_t nbytes;
     size_t n_owners; /* number of leaders that own a share */
-    size_t share;    /* bytes of each share except the last */
-    size_t block;    /* bytes of each node that an owner holds at once */
+    size_t share;    /* bytes of each share, except that the last may be shorter */
+    size_t block;    /* bytes that an owner buffers at once for one node */
 };
 
 static size_t shares_round(size_t nbytes)
@@ -34,7 +35,7 @@ static size_t shares_round(size_t nbytes)
     return (nbytes + STP_CACHE_LINE - 1) / STP_CACHE_LINE * STP_CACHE_LINE;
 }
 
-/* Cuts the vector. A small one has few owners, because a message costs more than its bytes. */
+/* Cuts the vector into shares, only a few if it is small, because each message has a fixed cost. */
 static void shares_cut(struct shares *s)
 {
     size_t n = (size_t)s->plan->n_groups, n_owners = s->nbytes / SHARES_LEAST;
@@ -54,7 +55,7 @@ static size_t shares_end(const struct shares *s, size_t owner)
     return end < s->nbytes ? end : s->nbytes;
 }
 
-/* Returns the number of blocks in the shares that other leaders own. */
+/* Returns the number of blocks in the shares of other leaders. This leader receives all of them. */
 static size_t shares_blocks(const struct shares *s)
 {
     size_t n_blocks = 0;
@@ -65,7 +66,9 @@ static size_t shares_blocks(const struct shares *s)
     return n_blocks;
 }
 
-/* Reduces slots, which holds one block of each group in group order, into the first block. */
+/*
+ * The buffer slots has one block per group, in group order. Reduces all blocks into the first one.
+ */
 static void shares_combine(const struct shares *s, char *slots, size_t nbytes)
 {
     size_t n = (size_t)s->plan->n_groups;
@@ -77,8 +80,8 @@ static void shares_combine(const struct shares *s, char *slots, size_t nbytes)
 }
 
 /*
- * Reduces nbytes at the dest of all leaders, which no other PE reads or writes meanwhile. slots
- * stays in use until stp_coll_quiet().
+ * Reduces the nbytes bytes at the address dest of all leaders. No other PE reads or writes these
+ * bytes meanwhile. The buffer slots stays in use until stp_coll_quiet().
  */
 static void shares_block(const struct shares *s, char *dest, size_t nbytes, char *slots)
 {
@@ -99,24 +102,25 @@ static void shares_block(const struct shares *s, char *dest, size_t nbytes, char
     memcpy(dest, slots, nbytes);
 }
 
-/* Reduces the share of this leader. Returns the buffer, for the caller to free after a quiet. */
+/* Reduces this leader's share. The caller frees the returned buffer after stp_coll_quiet(). */
 static char *shares_own(const struct shares *s)
 {
     size_t n = (size_t)s->plan->n_groups, owner = (size_t)s->plan->group;
     size_t end = shares_end(s, owner);
-    char *slots = malloc(n * s->block); /* not a bounce buffer: transfers may need those */
+    /* Do not use the bounce buffers, because the transfers below may need them. */
+    char *slots = malloc(n * s->block);
 
     if (slots == NULL) stp_fatal(s->r->fn, "no memory for a buffer of %zu bytes", n * s->block);
     stp_coll_wait_count(s->r->cell, COLL_HERE, n - 1);
     for (size_t at = s->share * owner, k; at < end; at += k) {
         k = end - at < s->block ? end - at : s->block;
-        stp_coll_quiet(); /* the previous block has been sent from its slot */
+        stp_coll_quiet(); /* wait until the previous block has been sent from slots */
         shares_block(s, s->dest + at, k, slots);
     }
     return slots;
 }
 
-/* The leaders reduce the shares, each its own for all, between two syncs of their nodes. */
+/* Runs on each leader between two syncs of its node. Reduces the leader's share for all leaders. */
 static void shares_leaders(const struct stp_coll_reduction *r, void *dest, size_t nreduce)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
@@ -131,7 +135,10 @@ static void shares_leaders(const struct stp_coll_reduction *r, void *dest, size_
             stp_coll_put_and_count(r->cell, COLL_HERE, NULL, NULL, 0, plan->leaders[owner], r->fn);
     }
     if ((size_t)plan->group < s.n_owners) slots = shares_own(&s);
-    /* Owners write a block after reading it. Once all blocks are here, no PE reads this dest. */
+    /*
+     * Wait until the blocks of all owners have arrived. An owner writes a block only after it has
+     * read the block from all leaders. So no owner reads this dest any more.
+     */
     stp_coll_wait_count(r->cell, COLL_CAME, shares_blocks(&s));
     stp_coll_quiet();
     free(slots);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large broadcasts between nodes. The root puts a share of the data to each other leader, which
- * puts the pieces of its share to the remaining leaders as they come. Every byte crosses each
- * network interface once. Design: docs/design/collectives.md.
+ * Large broadcasts between nodes. The root puts one share of the data to each other leader, in
+ * pieces. A leader forwards each piece of its share to the other leaders as soon as the piece
+ * arrives. So each leader, including the root, sends at most about as many bytes as the data has.
+ * Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
-/* Maximum number of nodes, because a leader exchanges data with all others. */
+/* Maximum number of nodes. It is limited because each leader exchanges data with all others. */
 #define SCATTER_MOST 64
 #define SCATTER_PIECE ((size_t)128 << 10) /* minimum bytes of a piece */
 #define SCATTER_PIECES 8                  /* maximum number of pieces of a share */
@@ -19,7 +20,7 @@ static bool scatter_can(const struct stp_team *team, const struct stp_coll_call 
     return team->plan.n_groups <= SCATTER_MOST;
 }
 
-/* Returns the bytes of a share. Every place has one except 0, the root, which has all the data. */
+/* Returns the bytes of a share. Every leader has one, except the root, which has all the data. */
 static size_t scatter_share(const struct stp_coll_bcast *s)
 {
     size_t n = (size_t)s->team->plan.n_groups - 1;
@@ -35,7 +36,7 @@ static size_t scatter_piece(const struct stp_coll_bcast *s)
     return nbytes > SCATTER_PIECE ? nbytes : SCATTER_PIECE;
 }
 
-/* Finds a piece of a place's share. Returns its bytes, with the offset in *at, or 0 if none. */
+/* Returns the bytes of a piece of one leader's share, or 0 if none. Sets *at to its offset. */
 static size_t scatter_find(const struct stp_coll_bcast *s, int place, size_t piece, size_t *at)
 {
     size_t share = scatter_share(s), nbytes = scatter_piece(s);
@@ -47,7 +48,7 @@ static size_t scatter_find(const struct stp_coll_bcast *s, int place, size_t pie
     return end - *at < nbytes ? end - *at : nbytes;
 }
 
-/* Sends the root's data. Its source may be reused after stp_coll_quiet(). */
+/* Sends all shares from the root. The data at source may change only after stp_coll_quiet(). */
 static void scatter_send(const struct stp_coll_bcast *s)
 {
     int n = s->team->plan.n_groups;
@@ -62,13 +63,13 @@ static void scatter_send(const struct stp_coll_bcast *s)
                                stp_coll_bcast_leader(s, place), s->fn);
 }
 
-/* Receives and forwards the data on a leader other than the root. On return dest is complete. */
+/* Receives all data on a leader other than the root, and forwards the share of this leader. */
 static void scatter_receive(const struct stp_coll_bcast *s)
 {
     int n = s->team->plan.n_groups, me = stp_coll_bcast_group_from_root(s);
     size_t at, nbytes, n_others = 0;
 
-    /* The root begins when all leaders are here, because each leader writes its pieces to all. */
+    /* Report to the root, which waits for all leaders because each leader writes to all others. */
     if (s->team->active_set)
         stp_coll_put_and_count(s->cell, COLL_HERE, NULL, NULL, 0, s->root_pe, s->fn);
     for (size_t piece = 0; piece < SCATTER_PIECES; piece++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcast. The leaders of the nodes form a binomial tree, in which the root is the leader of its
- * own node. On each node the members read from the leader. Small data travels in the cells. Large
- * data goes straight into dest and is read from there. In an active set a member's dest is written
- * only after that member has come to this very call: docs/design/active-sets.md.
+ * Broadcast. The leaders of the nodes form a binomial tree. On the root's node, the root itself is
+ * the leader. On each node the other members read the data from their leader. Small data is sent
+ * through the cells. Large data is put straight into the dest of the leaders, from which the
+ * members read it. In an active set a member's dest is written only after that member has entered
+ * the same call. Design: docs/design/active-sets.md.
  */
 #include "coll_internal.h"
 
@@ -24,7 +25,8 @@ int stp_coll_bcast_group_from_root(const struct stp_coll_bcast *b)
 }
 
 /*
- * Returns the distance in places to the first leader below, or 0. The next leader is half as far.
+ * Returns the distance, in groups, from this leader to the first leader below it in the tree, or 0
+ * if there is none. The distance of each further leader is half as large.
  */
 static int bcast_first_below(const struct stp_coll_bcast *b)
 {
@@ -35,7 +37,7 @@ static int bcast_first_below(const struct stp_coll_bcast *b)
     return mask >> 1;
 }
 
-/* Sends small data from a leader to the leaders below, the one with the largest subtree first. */
+/* Sends small data to the leaders below this leader, the one with the largest subtree first. */
 static void bcast_down(const struct stp_coll_bcast *b, void *data)
 {
     int vg = stp_coll_bcast_group_from_root(b);
@@ -65,11 +67,14 @@ static void bcast_small(const struct stp_coll_bcast *b)
     if (stp_rt.pe != b->root_pe || !b->team->active_set) memcpy(b->dest, from->out, b->nbytes);
 }
 
-/* Waits until all readers are done, so that the leader's buffer is free again. */
+/*
+ * Waits until all other members of the node have read the data. The leader may then reuse its
+ * buffer.
+ */
 static void bcast_wait_readers(const struct stp_coll_bcast *b)
 {
     stp_coll_wait_node(b->team, &b->cell->flags[COLL_ACK], (uint64_t)b->team->plan.n_local - 1);
-    /* The next use of the cell starts at 0, because acknowledgements are counted, not numbered. */
+    /* Reset the count of acknowledgements, because the next use of the cell expects it to be 0. */
     __atomic_store_n(&b->cell->flags[COLL_ACK], 0, __ATOMIC_RELAXED);
 }
 
@@ -80,18 +85,18 @@ static void bcast_read_from_leader(const struct stp_coll_bcast *b)
 
     stp_coll_wait_node(b->team, &there->flags[COLL_READY], b->sequence);
     memcpy(b->dest, stp_ptr(data, b->leader), b->nbytes);
-    /* Pairs with the acquire load of the leader in bcast_wait_readers(). */
+    /* Pairs with the acquire load by which the leader waits in bcast_wait_readers(). */
     __atomic_fetch_add(&there->flags[COLL_ACK], 1, __ATOMIC_RELEASE);
     stp_coll_wake(b->team);
 }
 
-/* Returns the word by which the leader mask places below reports that it is in this call. */
+/* Returns the word in which the leader that is mask groups further down reports its arrival. */
 static uint64_t *bcast_here(const struct stp_coll_bcast *b, int mask)
 {
     return &b->cell->flags[COLL_CHILD + __builtin_ctz((unsigned)mask)];
 }
 
-/* Reports to the leader above that this leader's dest may be written. The root does not call it. */
+/* Reports to the leader above that it may write this leader's dest. Not called on the root. */
 static void bcast_say_here(const struct stp_coll_bcast *b)
 {
     int vg = stp_coll_bcast_group_from_root(b), mask = vg & -vg;
@@ -135,7 +140,7 @@ static void bcast_large(const struct stp_coll_bcast *b)
     if (stp_rt.pe == b->root_pe && !b->team->active_set && b->dest != b->source)
         memcpy(b->dest, b->source, b->nbytes);
     bcast_wait_readers(b);
-    stp_coll_quiet(); /* the sent data has left its source */
+    stp_coll_quiet(); /* wait until the sent data has left its source */
 }
 
 int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,

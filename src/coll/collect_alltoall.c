@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collect, fcollect and the alltoalls. Between nodes, data that fits goes through the leaders
- * (allgather_bruck.c, leader_exchange.c). Otherwise every member writes its blocks straight into
- * the dest of every member, starting with its neighbour so that the members do not all write to one
- * PE at once. A quiet and a sync follow, or between nodes a count that each block brings along. The
- * standard allows writes into a dest before its owner arrives. Active sets allow none so early
- * (docs/design/active-sets.md). They need a sync before, except for small data, which goes through
- * the cells.
+ * Collect, fcollect and the alltoalls. Between nodes, data that is small enough goes through the
+ * leaders (allgather_bruck.c, leader_exchange.c). Otherwise every member writes its blocks straight
+ * into the dest of every member. It starts with its neighbour, so that the members do not all write
+ * to one PE at once. Afterwards the members do a quiet and a sync. Between nodes each block instead
+ * adds to a count at its destination.
+ *
+ * The standard allows a member to write into a dest before the owner of the dest has entered the
+ * call. Active sets do not allow this (docs/design/active-sets.md). They sync before they write
+ * blocks, except for small data, which goes through the cells.
  */
 #include "coll_internal.h"
 
@@ -14,29 +16,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks for all members, this one included. The block of a rank is at source + rank * step. */
+/*
+ * The blocks that this member sends to all members and itself. A rank's block is at source + rank *
+ * step.
+ */
 struct collect {
     struct stp_team *team;
-    char *dest; /* address on each of the members */
+    char *dest; /* address of the destination on every member */
     const char *source;
-    size_t step, nbytes; /* nbytes is 0 if this member has no block */
+    size_t step, nbytes; /* nbytes is 0 if this member sends no block */
     const char *fn;
 };
 
-/* Syncs an active set before other members' dests are written. */
+/* Syncs an active set before any member writes into the dest of another member. */
 static void collect_begin(struct stp_team *team)
 {
     if (STP_UNLIKELY(team->active_set)) stp_coll_sync(team);
 }
 
-/* Returns true if each member of an active set should take its blocks from the cells of all. */
+/* Returns true if the members of an active set should read the blocks from each other's cells. */
 static bool collect_by_cells(const struct stp_team *team, const void *dest, const void *source,
                              size_t nbytes)
 {
     return STP_UNLIKELY(team->active_set) && nbytes <= COLL_SMALL && !stp_on_device(dest, source);
 }
 
-/* Returns the one algorithm for a single node and for device memory, else the table's choice. */
+/* Returns the argument direct for one node or device memory, else the choice of the table. */
 static const struct stp_coll_algorithm *collect_choose(const struct stp_team *team,
                                                        const struct stp_coll_call *call,
                                                        bool device,
@@ -68,7 +73,7 @@ static void collect_puts(const struct collect *c)
 
 /*
  * Stores a block on a PE of this node. Returns false if the block goes through the fabric, because
- * that PE's part is not mapped here.
+ * the dest of that PE is not mapped here.
  */
 static bool collect_store(const struct collect *c, const char *block, int pe)
 {
@@ -83,8 +88,9 @@ static bool collect_store(const struct collect *c, const char *block, int pe)
 }
 
 /*
- * Sends blocks between nodes. Each block brings its count along, so a member knows without a sync
- * when it has all blocks. If kept is true, source does not change until the others have read it.
+ * Sends blocks to members on other nodes and stores blocks on this node. Each block that is sent
+ * adds to a count at the receiver, so a member knows without a sync when it has all blocks. If kept
+ * is set, source stays unchanged until all members have read it.
  */
 static void collect_counted(const struct collect *c, bool kept)
 {
@@ -103,10 +109,13 @@ static void collect_counted(const struct collect *c, bool kept)
     }
     stp_coll_wait_count(cell, COLL_CAME, (size_t)(team->n_pes - team->plan.n_local));
     if (quiet) stp_coll_quiet();
-    stp_coll_node_sync(team); /* the blocks of this node have arrived */
+    stp_coll_node_sync(team); /* all blocks from this node have arrived */
 }
 
-/* Returns a lasting copy of nbytes, or NULL if the team has no room; alike on all members. */
+/*
+ * Copies nbytes to a chunk, where they stay unchanged until all members have read them. Returns the
+ * copy, or NULL if there is no room. The result is NULL on all members or on none.
+ */
 static const char *collect_keep(struct stp_team *team, const char *source, size_t nbytes)
 {
     char *chunk = nbytes <= COLL_CHUNK ? stp_coll_alternate_chunk(team) : NULL;
@@ -115,8 +124,8 @@ static const char *collect_keep(struct stp_team *team, const char *source, size_
 }
 
 /*
- * Writes the blocks of c. equal is true if all members have the same nbytes, and device if device
- * memory is in use. Both arguments are the same on all members.
+ * Writes the blocks of c to all members. The flag equal is set if all members have the same nbytes,
+ * and the flag device if any member uses device memory. Both flags are the same on all members.
  */
 static void collect_direct(struct collect *c, bool equal, bool device)
 {
@@ -134,7 +143,7 @@ static void collect_direct(struct collect *c, bool equal, bool device)
     collect_counted(c, copy != NULL);
 }
 
-/* Writes this member's block to its place in every dest. */
+/* Writes this member's block to its place in the dest of every member. */
 static void gather_direct(const struct stp_coll_gather *g)
 {
     size_t rank = (size_t)g->team->rank, at = g->at != NULL ? g->at[rank] : g->nbytes * rank;
@@ -167,11 +176,13 @@ int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, siz
 
 /* ---- collect -------------------------------------------------------------------- */
 
-/* A block by which a member reports its number of bytes, with the data itself if it fits. */
+/*
+ * A block in which a member reports its number of bytes. If the data fits, the block contains it.
+ */
 struct collect_block {
     uint64_t nbytes;
     uint32_t whole;
-    /* Whether device memory is in use, which a member without bytes and source does not know. */
+    /* Whether dest or source is device memory. A member that passes no source learns this here. */
     uint32_t device;
     unsigned char data[COLL_SMALL - 2 * sizeof(uint64_t)];
 };
@@ -182,8 +193,8 @@ _Static_assert(sizeof(struct collect_block) == COLL_SMALL, "a block fills a cell
 #define COLLECT_FAR (COLLECT_HEAD + 48) /* maximum bytes of a block between nodes */
 
 /*
- * Returns the bytes of a block, the same on all members: as many as leave room for the blocks of
- * all members, but at least the head.
+ * Returns the bytes of a block, which are the same on all members. The blocks of all members must
+ * fit a cell, but a block has at least its head (all fields before data).
  */
 static size_t collect_block_bytes(const struct stp_team *team)
 {
@@ -193,13 +204,13 @@ static size_t collect_block_bytes(const struct stp_team *team)
     return nbytes > COLLECT_HEAD ? nbytes : COLLECT_HEAD;
 }
 
-/* The blocks of all members. */
+/* The blocks that this member received from all members. */
 struct collect_blocks {
     size_t size;
-    bool whole;  /* whether all blocks contain their data */
+    bool whole;  /* whether every block contains the data of its member */
     bool device; /* whether any member's source or dest is device memory */
     char *first;
-    size_t *at; /* n_pes + 1 offsets in dest, in one allocation with first */
+    size_t *at; /* n_pes + 1 offsets in dest; allocated together with first */
 };
 
 static const struct collect_block *collect_block(const struct collect_blocks *blocks, int rank)
@@ -207,7 +218,9 @@ static const struct collect_block *collect_block(const struct collect_blocks *bl
     return (const void *)(blocks->first + (size_t)rank * blocks->size);
 }
 
-/* Gathers the blocks and adds up the offsets. The caller frees blocks->at. */
+/*
+ * Gathers the blocks of all members and computes the offsets in dest. The caller frees blocks->at.
+ */
 static void collect_tell(const struct stp_coll_gather *g, struct collect_blocks *blocks)
 {
     size_t n = (size_t)g->team->n_pes;
@@ -233,7 +246,7 @@ static void collect_tell(const struct stp_coll_gather *g, struct collect_blocks 
     }
 }
 
-/* Copies the data, which came with the blocks. R44: a member without bytes may pass no dest. */
+/* Copies the data from the blocks to dest, which may be NULL on a member without bytes (R44). */
 static void collect_take(const struct stp_coll_gather *g, const struct collect_blocks *blocks)
 {
     if (STP_UNLIKELY(g->dest == NULL) && g->nbytes == 0) return;
@@ -246,8 +259,10 @@ static void collect_take(const struct stp_coll_gather *g, const struct collect_b
 }
 
 /*
- * Exchanges sizes, and data that fits blocks of the given bytes. If some data does not fit, all
- * members then know all offsets, and continue like an fcollect of the mean size, or directly.
+ * Gathers one block of the given size from each member. The block contains the member's number of
+ * bytes, and also its data if the data fits. If some data does not fit, all members then know all
+ * offsets. They write the data directly if direct is set, or else like an fcollect of the mean
+ * size.
  */
 static void collect_blocks(struct stp_coll_gather g, size_t block, bool direct)
 {
@@ -307,7 +322,7 @@ int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size
 
 /* ---- alltoall ------------------------------------------------------------------- */
 
-/* Writes each of this member's blocks into the dest of the member for which the block is. */
+/* Writes each of this member's blocks into the dest of the member that is to receive the block. */
 static void alltoall_direct(const struct stp_coll_alltoall *a)
 {
     size_t nbytes = a->nelems * a->size;
@@ -340,7 +355,8 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
 }
 
 /*
- * Returns the bytes spanned by all members' blocks of nelems strided elements. Fatal on overflow.
+ * Returns the number of bytes from the first to the last element of all members' blocks. Each block
+ * has nelems elements at the given stride. Fatal on overflow.
  */
 static size_t collect_span(const struct stp_team *team, size_t nelems, ptrdiff_t stride,
                            size_t size, const char *fn)
@@ -360,7 +376,9 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
     if (nelems == 0 || size == 0) return 0;
     stp_coll_check(team, dest, source, collect_span(team, nelems, dst, size, fn),
                    collect_span(team, nelems, sst, size, fn), fn);
-    /* Strided elements of a block are one message through the chunks, else one message each. */
+    /*
+     * Through the chunks the strided elements of a block are one message. Else each is a message.
+     */
     if (stp_coll_leader_alltoall_can(team, nelems * size) && !stp_on_device(dest, source)) {
         stp_coll_leader_alltoall(
             &(struct stp_coll_alltoall){team, dest, source, dst, sst, size, nelems, fn, false});

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcast and reductions if dest, source or both are device memory. The library's own puts and
- * gets move the data, because they support every kind and path. The host reduces the data, or the
- * device if it reaches all of it, also for scans. Design: docs/design/collectives.md.
+ * Broadcast and reductions if dest, source or both are in device memory. The library's own puts and
+ * gets move the data, because they support every kind of memory and every path. A device reduces
+ * the data if it can access all of the data, otherwise the host does. Scans use the same functions.
+ * Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <stdlib.h>
 
 /*
- * Broadcasts by a binomial tree of gets, with a sync in each round. In round k the ranks 2^k ..
- * 2^(k+1) - 1, counted from the root, read the data of rank - 2^k.
+ * Broadcasts by a binomial tree of gets, with a sync after each round. Ranks are counted from the
+ * root. In round k each of the ranks 2^k to 2^(k+1) - 1 reads the data of the rank that is 2^k
+ * lower.
  */
 int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                               int root, const char *fn)
@@ -31,7 +33,10 @@ int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *sou
 
 /* ---- shares ----------------------------------------------------------------------------- */
 
-/* Reduces elements at .. at + n of every member in rank order and writes them to every member. */
+/*
+ * Reduces n elements of every member, starting at index at, in rank order. Writes the results to
+ * every member.
+ */
 static void share_block(const struct stp_coll_slice *s, size_t at, size_t n, char *acc,
                         char *theirs)
 {
@@ -52,7 +57,8 @@ void stp_coll_slice_on_host(const struct stp_coll_slice *s)
     char *buffer;
 
     if (s->nelems == 0) return;
-    buffer = malloc(STP_BOUNCE_BYTES); /* not a bounce buffer: transfers may need those */
+    /* Do not use a bounce buffer, because the transfers below may need the bounce buffers. */
+    buffer = malloc(STP_BOUNCE_BYTES);
     if (buffer == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", STP_BOUNCE_BYTES);
     for (size_t at = 0, n; at < s->nelems; at += n) {
         n = s->nelems - at < room ? s->nelems - at : room;
@@ -61,7 +67,7 @@ void stp_coll_slice_on_host(const struct stp_coll_slice *s)
     free(buffer);
 }
 
-/* Returns the address at which this PE's device reaches a member's bytes, or NULL. */
+/* Returns the address by which this PE's device can access a member's elements, or NULL. */
 static char *share_reach(const struct stp_coll_slice *s, const void *addr, int rank,
                          const char *argument)
 {
@@ -123,7 +129,7 @@ struct stp_coll_slice stp_coll_slice_of(struct stp_ctx *ctx, struct stp_team *te
                                    .fn = fn};
 }
 
-/* Every member reduces its share for all. */
+/* Every member reduces its share of the vector for all members. */
 int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,
                            const void *source, size_t nreduce, const char *fn)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends words between nodes, and small data in one message with its word. Waits for words from
- * other nodes. Design: docs/design/collectives.md.
+ * Sends words to other nodes. Small data and its word leave as one message. Also waits for words
+ * that come from other nodes. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <string.h>
 
-#define NET_PACKED 768 /* bytes that the fabric may pack into a message */
+#define NET_PACKED 768 /* maximum bytes that the fabric may pack into a message */
 
-/* Returns true if data and word leave as one message, because the fabric packs messages. */
+/* Returns true if the fabric packs the data and the word into one message to this PE. */
 static bool is_packed(const uint64_t *word, size_t nbytes, int pe)
 {
     return nbytes <= NET_PACKED && stp_ctx_small.fabric != NULL &&
@@ -17,12 +17,14 @@ static bool is_packed(const uint64_t *word, size_t nbytes, int pe)
 }
 
 /*
- * Sends data and word in a session of one operation. The fabric packs both into a message, whose
- * items the target applies in order, and sends it when the session ends. If the fabric does not
- * pack, the session changes nothing. The context is a separate one, because other messages of
- * collectives must not be collected. Without the session, the word would be queued after the last
- * word, whose acknowledgement may come only with the word that this PE waits for next. The wait
- * would first read the completion queue, and this PE's acknowledgements would leave in separate
+ * Sends data and a word in a session of one operation. In a session, the fabric packs both into one
+ * message and sends it when the session ends. The target applies the items of the message in order.
+ * If the fabric does not pack messages, the session has no effect. The context stp_ctx_small is
+ * used for nothing else, because the session must not collect other messages of collectives.
+ *
+ * Without the session, a word would be queued until the previous word is acknowledged. This
+ * acknowledgement may arrive only with the word for which this PE waits next. This wait would then
+ * first have to read the completion queue. This PE's acknowledgements would leave as separate
  * messages.
  */
 static void send_packed(void *dest, const void *source, size_t nbytes, uint64_t *word,
@@ -74,7 +76,7 @@ void stp_coll_put_and_count(struct stp_coll_cell *cell, int which_count, void *d
         stp_put_notify(&stp_ctx_coll, dest, source, nbytes, word, 1, SHMEM_SIGNAL_ADD, pe, fn);
 }
 
-/* Waits out of line, so that a word that has arrived costs one load and one compare. */
+/* The slow path is out of line, so that a word that has arrived costs one load and one compare. */
 static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64_t value)
 {
     struct stp_wait wait = {0};
@@ -82,7 +84,7 @@ static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64
     for (;;) {
         if (STP_LIKELY(stp_rt.has_fabric)) stp_rt.fabric.progress();
         /*
-         * Both loads pair with the release stores in stp_coll_post() and
+         * Both loads of the word pair with the release stores in stp_coll_post() and
          * stp_ofi_cqdata_apply_to_word_locked().
          */
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) >= value) break;
@@ -95,6 +97,6 @@ static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64
 
 void stp_coll_wait_far(const uint64_t *word, uint64_t value)
 {
-    /* Pairs with the release stores that wait_far_slow() names. */
+    /* Pairs with the release stores that are named in wait_far_slow(). */
     if (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) wait_far_slow(word, value);
 }

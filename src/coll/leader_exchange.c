@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exchanges blocks of all members through the leaders (the heads of their nodes). The members of a
- * node copy their data into their leader's chunk, the leaders send each other one message each, and
- * the members copy their data out of their leader's chunk. So a node sends one message where its n
- * members would send n * n. A chunk holds the members by node, in the order of team->plan.order.
+ * Exchanges the blocks of all members through the leaders, which are the heads of their nodes. The
+ * members of a node copy their data into the chunk of their leader. Each leader sends one message
+ * to each other leader. Then the members copy their data out of the chunk of their leader. So two
+ * nodes with n members each exchange one message in each direction instead of n * n. In a chunk the
+ * data is sorted by node, in the order of team->plan.order.
  *
- * All members take a chunk together, and none leaves before all have come, so no PE writes into
- * data that another PE still reads (coll_internal.h). Design: docs/design/collectives.md.
+ * All members take the chunk in the same call, and no member returns before all have entered the
+ * call. So no PE overwrites data that another PE still reads (coll_internal.h). Design:
+ * docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
@@ -18,7 +20,8 @@ struct heads {
     struct stp_coll_cell *leader; /* cell of this node's leader */
     char *chunk;                  /* chunk of this node's leader */
     uint64_t sequence;
-    char *own; /* chunk of this PE, from which a leader sends to the chunks of others */
+    /* Chunk of this PE. A leader sends from this chunk to the chunks of other leaders. */
+    char *own;
     const char *fn;
 };
 
@@ -34,14 +37,17 @@ static struct heads heads_begin(struct stp_team *team, const char *fn)
     return h;
 }
 
-/* Sends nbytes at offset at to offset to in the chunk of group, and adds to the count there. */
+/*
+ * Sends nbytes from this PE's chunk to another leader's chunk. The data begins at offset at in the
+ * first chunk, and at offset to in the second. Then adds 1 to the count of messages there.
+ */
 static void heads_send(const struct heads *h, int group, size_t to, size_t at, size_t nbytes)
 {
     stp_coll_put_and_count(h->cell, COLL_CAME, h->own + to, h->own + at, nbytes,
                            h->team->plan.leaders[group], h->fn);
 }
 
-/* Reports that this PE's data is in the chunk. Leaders wait for all members, and return true. */
+/* Reports that this PE's data is in the chunk. A leader waits for all reports and returns true. */
 static bool heads_arrive(const struct heads *h)
 {
     const struct stp_team_hierarchy *plan = &h->team->plan;
@@ -78,7 +84,7 @@ static size_t gather_size(const struct stp_coll_gather *g, int rank)
     return g->at != NULL ? g->at[rank + 1] - g->at[rank] : g->nbytes;
 }
 
-/* Returns the bytes of the members at places from..end-1 of the order. */
+/* Returns the bytes of all blocks in the given range of places, of which end is not included. */
 static size_t gather_bytes(const struct stp_coll_gather *g, int from, int end)
 {
     size_t sum = 0;
@@ -109,7 +115,7 @@ static bool heads_can(const struct stp_team *team)
     return team->plan.order != NULL && team->plan.n_groups > 1 && stp_coll_has_chunk(team);
 }
 
-/* Returns false if each member is a leader, because the chunks would then only add copies. */
+/* Returns false if every member is a leader, because the chunks would then only add copies. */
 static bool heads_gather_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
     return team->plan.most_local > 1 && call->all <= COLL_CHUNK && heads_can(team);
@@ -139,21 +145,22 @@ const struct stp_coll_algorithm stp_coll_fcollect_leader = {
 /* ---- a block of each to each ------------------------------------------------------------ */
 
 /*
- * A chunk has two halves. The first holds data that leaves the node, by destination node. The
- * second holds data that has come, by source node. Each half has a row of blocks for each sender.
+ * In an alltoall, a chunk has two halves. The first half holds the data that leaves the node,
+ * sorted by destination node. The second half holds the data that has arrived, sorted by source
+ * node. The data for each node has one row of blocks per sending member.
  */
 static int group_members(const struct stp_team_hierarchy *plan, int group)
 {
     return plan->first[group + 1] - plan->first[group];
 }
 
-/* Returns the offset, in the first half of node from, of its data for node to. */
+/* Returns the offset of the data from one group to another, in the first half of the sender. */
 static size_t alltoall_out(const struct stp_team_hierarchy *plan, size_t nbytes, int from, int to)
 {
     return nbytes * (size_t)group_members(plan, from) * (size_t)plan->first[to];
 }
 
-/* Returns the offset, in the second half of node to, of the data from node from. */
+/* Returns the offset of the data from one group to another, in the second half of the receiver. */
 static size_t alltoall_in(const struct stp_team_hierarchy *plan, size_t nbytes, int from, int to)
 {
     return COLL_CHUNK / 2 + nbytes * (size_t)group_members(plan, to) * (size_t)plan->first[from];
@@ -167,7 +174,7 @@ bool stp_coll_leader_alltoall_can(const struct stp_team *team, size_t nbytes)
            nbytes * (size_t)team->n_pes * (size_t)plan->most_local <= COLL_CHUNK / 2;
 }
 
-/* Copies nelems elements of size bytes that are dst elements apart in dest, sst in source. */
+/* Copies nelems elements. They are dst elements apart in dest, and sst elements apart in source. */
 static void copy_apart(char *dest, ptrdiff_t dst, const char *source, ptrdiff_t sst, size_t size,
                        size_t nelems)
 {

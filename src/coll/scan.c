@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scans. Each member gets the sum over the members up to itself (inscan), or before itself (exscan,
- * zeros on the first). On one node a member reads small vectors from the cells of the members
- * before it. Between nodes the distance doubles in every round, which works for ranks in any order
- * over the nodes. Large vectors are split, and each member scans its share for all, on a device if
- * that reaches all of it. Design: docs/design/collectives.md.
+ * Scans. An inscan gives each member the sum over the ranks up to its own. An exscan leaves out the
+ * own rank, and gives zeros to rank 0. On one node a member reads small vectors from the cells of
+ * the ranks before it. Between nodes ranks exchange small vectors over a distance that doubles in
+ * every round. This works for any placement of ranks on nodes. Large vectors are cut into shares,
+ * and each member scans its share for all members. A device scans the share if it can access the
+ * share on all members. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of all members' blocks on one node, so that they stay in the cache. */
+/* Bytes of the buffer for the blocks of all members on one node. The buffer fits the cache. */
 #define SCAN_NEAR ((size_t)256 << 10)
-#define SCAN_FAR ((size_t)4 << 20) /* bytes of all members' blocks through the fabric */
-#define SCAN_BLOCK ((size_t)16384) /* minimum bytes taken from a member at a time */
+#define SCAN_FAR ((size_t)4 << 20) /* bytes of the buffer if the blocks come through the fabric */
+#define SCAN_BLOCK ((size_t)16384) /* minimum bytes that are read from a member at a time */
 
 struct scan {
     struct stp_team *team;
@@ -31,7 +32,10 @@ static void scan_add(const struct scan *s, void *sum, const void *more, size_t n
 
 /* ---- small ------------------------------------------------------------------ */
 
-/* Scans on one node by adding up the members' cells in rank order, up to or before this member. */
+/*
+ * Scans on one node. Adds up, in rank order, the vectors in the cells of the ranks before this
+ * rank, and of this rank if the scan is inclusive.
+ */
 static void scan_cells(const struct scan *s, void *dest, const void *source, size_t nbytes)
 {
     int rank = s->team->rank, n_terms = s->exclusive ? rank : rank + 1;
@@ -62,8 +66,9 @@ static int scan_rounds(int n_pes)
 }
 
 /*
- * Scans over any nodes. In round k a rank sends to the rank 2^k after it the sum of the 2^k ranks
- * that end with itself. The data of each round stays in a separate piece of the cell.
+ * Scans over any nodes. In round k each rank sends a sum to the rank that is 2^k higher. This is
+ * the sum over the 2^k ranks that end with the sender. The data of each round is received in a
+ * separate piece of the cell.
  */
 static void scan_doubling(const struct scan *s, void *dest, const void *source, size_t nbytes)
 {
@@ -92,9 +97,10 @@ static void scan_doubling(const struct scan *s, void *dest, const void *source, 
 /* ---- large ------------------------------------------------------------------ */
 
 /*
- * Scans nbytes at dest and source of all members. slots has room for n_slots blocks: the sum of the
- * members so far, then as many members' blocks as fit. All sources of these members are read before
- * a dest of theirs is written, so source may be dest.
+ * Scans nbytes at the addresses dest and source of all members. The buffer slots has room for
+ * n_slots blocks. The first block is the sum over the members so far. The others are blocks of as
+ * many members as fit. All sources of these members are read before any of their dests is written,
+ * so source and dest may be the same.
  */
 static void scan_block(const struct scan *s, char *dest, const char *source, size_t nbytes,
                        char *slots, int n_slots)
@@ -108,7 +114,8 @@ static void scan_block(const struct scan *s, char *dest, const char *source, siz
             stp_get_nbi(&stp_ctx_coll, slots + (size_t)(i + 1) * nbytes, source, nbytes,
                         stp_team_pe(s->team, first + i), s->fn);
         stp_coll_quiet();
-        for (int i = first == 0 ? 1 : 0; i < n; i++) /* keeps a -0.0 of rank 0 */
+        /* For rank 0, do not add the zeros in slots, because -0.0 would become 0.0. */
+        for (int i = first == 0 ? 1 : 0; i < n; i++)
             scan_add(s, slots + (size_t)(i + 1) * nbytes, slots + (size_t)i * nbytes, nbytes);
         for (int i = 0; i < n; i++)
             stp_put_nbi(&stp_ctx_coll, dest, slots + (size_t)(s->exclusive ? i : i + 1) * nbytes,
@@ -119,9 +126,9 @@ static void scan_block(const struct scan *s, char *dest, const char *source, siz
 }
 
 /*
- * Returns the bytes of a block, at most share, and sets how many blocks fit into the buffer. Over
- * the fabric a PE waits for each block twice, and a wait may last until other processes let both
- * PEs have a core. Blocks are therefore few and large there.
+ * Returns the bytes of a block, at most share. Sets *n_slots to the number of blocks that fit into
+ * the buffer. Through the fabric the PE waits twice for each block. On a busy host each wait may
+ * last until both PEs have a core. The blocks are therefore few and large in this case.
  */
 static size_t scan_plan(const struct stp_team *team, size_t share, int *n_slots)
 {
@@ -142,7 +149,8 @@ static void scan_on_host(const struct scan *s, char *dest, const char *source, s
     char *slots;
 
     if (nelems == 0) return;
-    slots = malloc(nbytes); /* not a bounce buffer: transfers may need those */
+    /* Do not use a bounce buffer, because the transfers below may need the bounce buffers. */
+    slots = malloc(nbytes);
     if (slots == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", nbytes);
     for (size_t at = 0, k; at < nelems; at += k) {
         k = nelems - at < room ? nelems - at : room;
@@ -167,7 +175,7 @@ static bool scan_on_device(const struct scan *s, char *dest, const char *source,
     return stp_coll_slice_try_on_device(&share);
 }
 
-/* Every member scans its share for all. No other member reads or writes that share. */
+/* Every member scans its share for all members. No other member reads or writes this share. */
 static void scan_shares(const struct scan *s, char *dest, const char *source, size_t nelems)
 {
     size_t n = (size_t)s->team->n_pes;

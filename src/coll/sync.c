@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sync. The members arrive on the node, meet the other nodes, and are released on the node. Words
- * are epochs with one writer, or counts of arrivals, and only grow, so calls may follow back to
- * back.
+ * Sync. The members of a node arrive at a barrier of the node. Then the leaders of the nodes meet,
+ * and finally all members are released. A word is an epoch that one PE writes, or a count of
+ * arrivals. Words only grow, so one sync can directly follow another.
  */
 #include "coll_internal.h"
 
-/* Syncs few members that have a core each. Every member notifies log2(n) others (dissemination). */
+/* Syncs a few members on one node that have a core each, by dissemination in log2(n) rounds. */
 static void sync_flat(struct stp_team *team, uint64_t epoch)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
@@ -19,14 +19,17 @@ static void sync_flat(struct stp_team *team, uint64_t epoch)
 }
 
 /*
- * Counts this member in at the first local member's area. Returns true on the last member to
- * arrive, which acquires because it then acts for the others.
+ * Counts the arrival of this member in the barrier of the first local member. Returns true on the
+ * last member to arrive. The atomic addition acquires, because the last member then acts for the
+ * others.
  */
 static bool sync_arrive(struct stp_coll_barrier *barrier, uint64_t epoch, int n_local)
 {
     uint64_t all = epoch * (uint64_t)n_local;
 
-    /* Each arrival releases the writes of its PE, and the last arrival acquires all of them. */
+    /*
+     * Each arrival releases the writes of its PE. The last arrival acquires the writes of all PEs.
+     */
     return __atomic_add_fetch(&barrier->arrived.value, 1, __ATOMIC_ACQ_REL) == all;
 }
 
@@ -36,9 +39,9 @@ static void sync_across(struct stp_team *team, uint64_t epoch)
     uint64_t *words = team->area->across[epoch & 1];
 
     /*
-     * A word of the last sync may still be under way and must not arrive after a word of this sync,
-     * so syncs use two sets of words in turn. The words of the sync before the last have arrived,
-     * because every member has been in the last sync since.
+     * Use two sets of words alternately. A word of the previous sync may still be on its way, and
+     * must not overwrite a word of this sync. The words of the sync before the previous one have
+     * arrived, because all members have since taken part in the previous sync.
      */
     for (int step = 1, round = 0; step < plan->n_groups; step <<= 1, round++) {
         int to = plan->leaders[(plan->group + step) % plan->n_groups];
@@ -47,7 +50,7 @@ static void sync_across(struct stp_team *team, uint64_t epoch)
     }
 }
 
-/* Releases each member in its own memory, so that no member polls memory of a PE that has left. */
+/* Releases each local member in its own memory, so that none polls memory of a PE that left. */
 static void sync_release_each(struct stp_team *team, uint64_t epoch)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
@@ -57,9 +60,9 @@ static void sync_release_each(struct stp_team *team, uint64_t epoch)
 }
 
 /*
- * Syncs more members than cores. The last to arrive releases all, so no member waits until a
- * particular PE is scheduled. Between nodes the first member acts for its node, because the words
- * come to its memory.
+ * Syncs by counting arrivals on each node. The last member to arrive releases all others, so no
+ * member waits until a particular PE is scheduled. With several nodes the first local member acts
+ * for its node, because the words from other nodes arrive in its memory.
  */
 static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
 {
@@ -67,7 +70,7 @@ static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
     struct stp_coll_barrier *barrier = stp_ptr(&team->area->all, plan->local_pes[0]);
     bool last = sync_arrive(barrier, epoch, plan->n_local);
 
-    if (last && plan->n_groups > 1) stp_coll_wake(team); /* the first member may sleep */
+    if (last && plan->n_groups > 1) stp_coll_wake(team); /* the first member may be asleep */
     if (plan->n_groups > 1 && plan->local == 0) {
         stp_coll_wait_node(team, &barrier->arrived.value, epoch * (uint64_t)plan->n_local);
         sync_across(team, epoch);
@@ -78,7 +81,9 @@ static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
         else
             stp_coll_post_node(team, &barrier->released.value, epoch);
     } else if (leave) {
-        /* This member must not sleep, because the doorbell may go away. */
+        /*
+         * This member must not sleep, because the PE that owns the doorbell may already have left.
+         */
         stp_coll_wait(&team->area->left.value, epoch);
     } else {
         stp_coll_wait_node(team, &barrier->released.value, epoch);
@@ -92,8 +97,8 @@ static void sync_team(struct stp_team *team, bool leave)
 
     __atomic_store_n(&team->sync_epoch, epoch, __ATOMIC_RELAXED);
     /*
-     * A barrier is also a quiet, so stores of this PE come first. Pairs with the acquire loads of
-     * the PEs that wait for the words that are posted below.
+     * Order all earlier stores of this PE first, because a barrier is also a quiet. Pairs with the
+     * acquire loads of the PEs that wait for the words that are posted below.
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (plan->n_groups == 1 && plan->flat)
@@ -117,8 +122,9 @@ void stp_team_last_sync(struct stp_team *team)
 }
 
 /*
- * Meets the other nodes once, like sync_across(), with a word of each node. Sets *least to the
- * smallest word that came and returns its sender, or -1 if no word is smaller than *least.
+ * Meets the leaders of the other nodes once, like sync_across(), and exchanges words with some of
+ * them. If a received word is smaller than *least, sets *least to the smallest one and returns its
+ * sender. Returns -1 otherwise.
  */
 static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
 {
@@ -150,7 +156,10 @@ int stp_coll_job_end_find_least(struct stp_team *team, uint64_t word, uint64_t *
     int whose;
 
     *least = UINT64_MAX;
-    /* Pairs with the acquire loads of the PEs that wait, as in sync_team(). */
+    /*
+     * Order earlier stores first, as in sync_team(). Pairs with the acquire loads of the PEs that
+     * wait.
+     */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (sync_arrive(barrier, 1, plan->n_local)) stp_coll_wake(team);
     if (plan->local != 0) {
@@ -184,12 +193,12 @@ bool stp_coll_arrive_last_or_wait(struct stp_team *team, struct stp_coll_cell *c
 
     *first = stp_ptr(cell, plan->local_pes[0]);
     /*
-     * Each arrival releases the writes of its PE, and the last arrival acquires all of them before
-     * it reads them.
+     * Each arrival releases the writes of its PE. The last arrival acquires the writes of all PEs
+     * before it reads their data.
      */
     if (__atomic_add_fetch(&(*first)->arrived.value, 1, __ATOMIC_ACQ_REL) ==
         (uint64_t)plan->n_local) {
-        /* The count starts at 0 in the next use of the cell, which a sync precedes. */
+        /* Reset the count for the next use of the cell. A sync precedes the next use. */
         __atomic_store_n(&(*first)->arrived.value, 0, __ATOMIC_RELAXED);
         return true;
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Posts to the sync words of a team's area, and waits for such words by polling, by yielding, and
- * asleep. Design: docs/design/collectives.md.
+ * Posts the sync words of a team's area and waits for them. A wait first polls, then yields, and
+ * finally sleeps. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
-#define COLL_YIELDS 32 /* polls, each with a yield, before a wait sleeps */
-#define COLL_LOOKS 4   /* polls before a wait sleeps, if polls are system calls */
+#define COLL_YIELDS 32 /* number of polls with a yield before a wait sleeps */
+#define COLL_LOOKS 4   /* number of polls before a wait sleeps, if each poll is a system call */
 
 static bool coll_reached(const uint64_t *word, uint64_t value)
 {
@@ -17,7 +17,7 @@ static bool coll_reached(const uint64_t *word, uint64_t value)
     return __atomic_load_n(word, __ATOMIC_ACQUIRE) >= value;
 }
 
-/* Returns false if this PE must serve the fabric itself, because it has no proxy thread. */
+/* Returns false if this PE must serve the fabric itself, because it has no progress thread. */
 static bool coll_may_sleep(void)
 {
     return !stp_rt.has_fabric || stp_env.ofi_progress_thread;
@@ -29,7 +29,7 @@ void stp_coll_show_wait(const uint64_t *word)
         &(struct stp_wait_subject){.kind = STP_WAIT_COLL, .addr = word, .pe = -1});
 }
 
-/* Waits out of line, so that a word that has arrived costs one load and one compare. */
+/* The slow path is out of line, so that a word that has arrived costs one load and one compare. */
 void stp_coll_wait_slow(const uint64_t *word, uint64_t value)
 {
     struct stp_wait wait = {0};
@@ -61,8 +61,8 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
         }
         if (stp_wait_show_due(&wait)) stp_coll_show_wait(word);
         /*
-         * Pairs with the fence in stp_coll_wake_slow(): this PE sees the word, or the PE that rings
-         * sees this PE.
+         * Pairs with the fence in stp_coll_wake_slow(). Either this PE sees the new word, or the PE
+         * that rings sees this PE as a sleeper.
          */
         __atomic_fetch_add(&doorbell->sleepers, 1, __ATOMIC_SEQ_CST);
         seen = __atomic_load_n(&doorbell->rings, __ATOMIC_SEQ_CST);
@@ -78,12 +78,15 @@ void stp_coll_wake_slow(struct stp_team *team)
     struct stp_coll_doorbell *doorbell = team->doorbell;
 
     /*
-     * Pairs with the fence in stp_coll_wait_node_slow() between the change of sleepers and the
-     * check of the word.
+     * Pairs with the fence in stp_coll_wait_node_slow(), which is between the change of sleepers
+     * and the check of the word.
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&doorbell->sleepers, __ATOMIC_RELAXED) == 0) return;
-    /* Pairs with the load of rings in stp_coll_wait_node_slow(), which the kernel compares. */
+    /*
+     * Pairs with the load of rings in stp_coll_wait_node_slow(). The kernel compares the loaded
+     * value with rings before the PE sleeps.
+     */
     __atomic_fetch_add(&doorbell->rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&doorbell->rings, INT_MAX);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Builds a PE's view of a team: its members grouped by node, the leaders of the nodes, and the
- * members of this PE's node. Design: docs/design/collectives.md.
+ * Builds the plan of a team: the members grouped by node, the leaders of the nodes, and the members
+ * on this PE's node. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
@@ -20,7 +20,7 @@ int stp_coll_group_of(const struct stp_team *team, int rank)
     return group;
 }
 
-/* Records the first member of each node and all members of this node, in one walk. */
+/* Records the leaders of all nodes and the members of this node, in one walk over the ranks. */
 static void plan_fill(struct stp_team *team, int *group_of_node)
 {
     struct stp_team_hierarchy *plan = &team->plan;
@@ -42,8 +42,9 @@ static void plan_fill(struct stp_team *team, int *group_of_node)
 }
 
 /*
- * Sorts ranks by group, ascending in each group. first[group + 1] counts the group's members, then
- * is the place of the next one of them, and is in the end the place where the next group begins.
+ * Sorts the ranks by group, in ascending order in each group. The entry first[group + 1] at first
+ * counts the members of the group. Then it is the place for the next rank of the group. In the end
+ * it is the place where the next group begins.
  */
 static void plan_sort(struct stp_team *team, const int *group_of_node)
 {

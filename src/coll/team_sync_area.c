@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Manages a team's part of the internal space: its slot, its area of sync words and cells, and its
- * chunks. Design: docs/design/collectives.md.
+ * Manages the memory of teams in the internal space. A team has a slot, an area with sync words and
+ * cells, and may have two chunks. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
@@ -9,23 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_CHUNKS 64   /* maximum number of slots with a chunk */
-#define CHUNKS_PART 8 /* chunks take at most 1/CHUNKS_PART of the bytes */
+#define N_CHUNKS 64   /* maximum number of slots that have chunks */
+#define CHUNKS_PART 8 /* chunks take at most 1/CHUNKS_PART of the memory for teams */
 #define COLL_RAISE (STP_FABRIC_WORD_GROWS / 2)
 #define AREA_STRIDE (((sizeof(struct stp_team_sync_area) + 4095) / 4096) * 4096)
 
 _Static_assert(COLL_RAISE % COLL_RING == 0, "where the ring comes round");
 
 static struct {
-    pthread_mutex_t lock; /* guards the assignment of slots to teams */
+    pthread_mutex_t lock; /* lock that guards the assignment of slots to teams */
     uint64_t *used;       /* bit map of slots in use */
     size_t n_slots;
-    size_t n_chunks;               /* number of first slots with chunks, after the areas */
-    const struct stp_team **teams; /* teams by slot; read without the lock */
+    size_t n_chunks;               /* number of slots that have chunks, which are the first ones */
+    const struct stp_team **teams; /* team in each slot, read without the lock */
     size_t offset;                 /* offset of the first area in the internal space */
-    size_t hint;                   /* number below which no slot is free */
-    unsigned n_doubtful;           /* number of taken slots that may be given back soon */
-    unsigned n_released;           /* number of slots ever released */
+    size_t hint;                   /* number of the slot before which no slot is free */
+    unsigned n_doubtful;           /* number of slots that are taken but may be given back soon */
+    unsigned n_released;           /* number of slots that were ever released */
 } slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 size_t stp_coll_lay_out_internal(size_t window_capacity)
@@ -130,7 +130,10 @@ int stp_coll_attach(struct stp_team *team, size_t slot)
     }
     team->slot = slot;
     team->area = (struct stp_team_sync_area *)(internal->base + slots.offset + slot * AREA_STRIDE);
-    /* Peers may already post to the predefined teams, whose memory is fresh. */
+    /*
+     * Do not zero the areas of predefined teams, because peers may already have posted there. Their
+     * memory is new, so it is 0.
+     */
     if (!team->predefined) memset(team->area, 0, sizeof(*team->area));
     team->doorbell = stp_ptr(&team->area->doorbell, team->plan.local_pes[0]);
     team->sync_epoch = team->node_epoch = team->sequence = team->n_chunked = 0;
@@ -157,8 +160,11 @@ void stp_coll_detach(struct stp_team *team)
 {
     const struct stp_team *here = team;
 
-    /* Pairs with the release store in stp_coll_attach(), perhaps of another team of this slot. */
-    if (team->slot < slots.n_slots) /* another team may have the slot now */
+    /*
+     * Clear the entry, unless another team has taken the slot. Pairs with the release store in
+     * stp_coll_attach() for either team.
+     */
+    if (team->slot < slots.n_slots)
         __atomic_compare_exchange_n(&slots.teams[team->slot], &here, NULL, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
     stp_coll_hierarchy_free(team);
@@ -167,9 +173,10 @@ void stp_coll_detach(struct stp_team *team)
 }
 
 /*
- * Sets the words that others send to this PE, as if collective n had sent all of them. Words that
- * travel with data carry only low bits, and a team may go without some words for any time. No such
- * word is under way, and none will be before this PE has come to the next sync.
+ * Raises the words that other PEs send to this PE, as if collective n had sent all of them. A word
+ * that travels with data carries only its low bits, so the old value of a word must not be far
+ * below the new value. A team may leave some words unused for any time. No such word is on its way
+ * now, and none is sent before this PE has entered the next sync.
  */
 static void raise_words(struct stp_team *team, uint64_t n)
 {
@@ -188,9 +195,13 @@ struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequen
     __atomic_store_n(&team->sequence, n + 1, __ATOMIC_RELAXED);
     if (n != 0 && n % COLL_RING == 0) {
         if (STP_UNLIKELY(n % COLL_RAISE == 0)) raise_words(team, n);
-        /* The receiver of a word waits for it, so no word is under way after the sync. */
+        /*
+         * After this sync no word is on its way, because the receiver of each word has waited for
+         * it.
+         */
         stp_coll_sync(team);
     }
-    *sequence = n + 1; /* never 0, the value in a fresh area */
+    /* Never 0, because words of a new area are 0. */
+    *sequence = n + 1;
     return &team->area->cells[n % COLL_RING];
 }
