@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Defines the collectives over active sets, which are deprecated since OpenSHMEM 1.5. Each routine
- * looks up the team that the library made for the set and its pSync, and runs that team's
- * collective. pWrk is not used. Design: docs/design/active-sets.md.
+ * looks up the internal team that belongs to the active set and pSync, and calls the collective of
+ * that team. The argument pWrk is ignored. Design: docs/design/active-sets.md.
  */
 #include "api/api.h"
 
-/* Converts nreduce, which is an int in these routines. Fatal if nreduce is negative. */
+/* Returns nreduce, an int in the active-set routines, as a size_t. Fatal if nreduce is negative. */
 static size_t api_nreduce(int nreduce, const char *fn)
 {
     if (STP_UNLIKELY(nreduce < 0)) stp_fatal(fn, "nreduce is %d: it is 0 or more", nreduce);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines the atomics of every type, also under the names of before 1.4. A template uses the
- * helpers that the templates above it define.
+ * Defines the atomics for every type, under their current names and under the names from before
+ * OpenSHMEM 1.4. The order of the includes matters, because a template uses helpers that earlier
+ * templates define.
  */
 #include "api/api.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the CPU atomics of float and double, which have fetch, set and swap only. */
+/* Defines the CPU atomics of float and double, which support only fetch, set and swap. */
 
 STP_API_INLINE TYPE STP_LOCAL(amo_apply)(TYPE *there, enum stp_fabric_amo op, TYPE operand,
                                          TYPE compare, int order)
@@ -9,8 +9,8 @@ STP_API_INLINE TYPE STP_LOCAL(amo_apply)(TYPE *there, enum stp_fabric_amo op, TY
     (void)compare;
     (void)order;
     /*
-     * The acquire order pairs with the fence in shmem_fence() or shmem_quiet() that a PE passed
-     * before it stored the value.
+     * Loads acquire, so that this PE sees the data that was stored before the value. Pairs with the
+     * fence in shmem_fence() or shmem_quiet() that another PE called before it stored the value.
      */
     if (op == STP_AMO_FETCH) __atomic_load(there, &old, __ATOMIC_ACQUIRE);
     if (op == STP_AMO_SET) __atomic_store(there, &operand, __ATOMIC_RELAXED);

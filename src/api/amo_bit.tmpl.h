@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the atomics and, or and xor on one TYPE. Spec 9.7. */
+/* Defines the bitwise atomics (and, or, xor) on one TYPE. Spec 9.7. */
 
 #define OP and
 #define AMO STP_AMO_AND

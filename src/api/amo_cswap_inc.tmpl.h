@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the atomics compare_swap, inc and add on one integer TYPE. Spec 9.7. */
+/* Defines the atomics compare-and-swap, increment and add on one integer TYPE. Spec 9.7. */
 
 TYPE STP_FN(atomic_compare_swap)(TYPE *dest, TYPE cond, TYPE value, int pe)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines the helpers for the three forms of atomics on one TYPE (fetching, non-fetching and
- * nonblocking), and the atomics that float and double have, too. Spec 9.7.
+ * Defines helpers that run a fetching, a non-fetching or a nonblocking atomic on one TYPE. Also
+ * defines fetch, set and swap, which float and double have as well. Spec 9.7.
  */
 
-/* Runs a fetching atomic out of line, and returns the fetched value. */
+/* Runs a fetching atomic for which stp_ptr_inline() returned NULL. Returns the fetched value. */
 static STP_COLD TYPE STP_LOCAL(amo_fetch_slow)(struct stp_ctx *ctx, enum stp_fabric_amo op,
                                                TYPE *dest, TYPE operand, TYPE compare, int pe,
                                                const char *fn)
@@ -16,7 +16,10 @@ static STP_COLD TYPE STP_LOCAL(amo_fetch_slow)(struct stp_ctx *ctx, enum stp_fab
     return result;
 }
 
-/* Runs any other atomic out of line. fetch is the buffer of a nonblocking result, or NULL. */
+/*
+ * Runs a nonblocking atomic, or one that fetches nothing, for which stp_ptr_inline() returned NULL.
+ * The parameter fetch is the buffer for a nonblocking result, or NULL if nothing is fetched.
+ */
 static STP_COLD void STP_LOCAL(amo_post_slow)(struct stp_ctx *ctx, enum stp_fabric_amo op,
                                               TYPE *fetch, TYPE *dest, TYPE operand, TYPE compare,
                                               int pe, const char *fn)
@@ -33,8 +36,8 @@ STP_API_INLINE TYPE STP_LOCAL(amo_fetch)(struct stp_ctx *ctx, enum stp_fabric_am
 
     if (STP_LIKELY(there != NULL))
         /*
-         * The order is acquire because the value is fetched. transport/cpu_amo.tmpl.h names the
-         * release that this acquire pairs with.
+         * Acquire, because the caller may next read the data that the fetched value announces. The
+         * file transport/cpu_amo.tmpl.h names the release with which this acquire pairs.
          */
         return STP_LOCAL(amo_apply)(there, op, operand, compare, __ATOMIC_ACQUIRE);
     return STP_LOCAL(amo_fetch_slow)(ctx, op, dest, operand, compare,

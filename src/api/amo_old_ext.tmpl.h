@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines fetch, set and swap under their names of before 1.4. Spec 9.7.1. */
+/* Defines fetch, set and swap under their names from before OpenSHMEM 1.4. Spec 9.7.1. */
 
 TYPE STP_FN(fetch)(const TYPE *source, int pe)
 {

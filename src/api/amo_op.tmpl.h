@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the operation OP (AMO in enum stp_fabric_amo) on one integer TYPE. Spec 9.7. */
+/* Defines the atomics with operation OP (enumerator AMO) on one integer TYPE. Spec 9.7. */
 
 TYPE STP_OP_FN(atomic_fetch_, )(TYPE *dest, TYPE value, int pe)
 {

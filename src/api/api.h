@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names and publishes the typed routines, and defines the checks that a routine makes before it
- * calls the function that does the work. The body of a routine is plain C in a *.tmpl.h file. A
- * list in gen/ includes that file once per type, with NAME and TYPE defined (SIZE for sized
- * routines). Design: docs/design/api.md.
+ * Defines the macros that name and publish the typed routines, and the checks that a routine makes
+ * before it calls the function that does the work. The body of a routine is plain C in a *.tmpl.h
+ * file. A list in gen/ includes that file once per type, and defines NAME and TYPE before each
+ * include. For routines that are named by a size, the list defines SIZE instead. Design:
+ * docs/design/api.md.
  */
 #ifndef STP_API_H
 #define STP_API_H
@@ -18,21 +19,24 @@
 #define STP_API_JOIN(a, b, c) STP_API_JOIN_(a, b, c)
 #define STP_API_PROFILED(name) STP_PROFILED(name)
 
-/* Prefix of routine names. It is shmemx_ while types that the standard leaves out are included. */
+/* Prefix of routine names, redefined as shmemx_ around lists of types that the standard omits. */
 #define STP_API_PREFIX shmem_
 
-/* Names that define shmem_NAME_op and its context form, and the name of a helper for one type. */
+/* Names of the routine shmem_NAME_op, of its form with a context, and of a helper for one TYPE. */
 #define STP_FN(op) STP_API_JOIN(STP_API_JOIN(p, STP_API_PREFIX, ), NAME, _##op)
 #define STP_CTX_FN(op) STP_API_JOIN(pshmem_ctx_, NAME, _##op)
 #define STP_LOCAL(op) STP_API_JOIN(api_, NAME, _##op)
 
-/* Publishes, after its definition, a routine alone (_ONE) or together with its context form. */
+/* Publishes a defined routine under its public name, alone (_ONE) or with its context form. */
 #define STP_PUBLISH_ONE(op) STP_API_PROFILED(STP_API_JOIN(STP_API_PREFIX, NAME, _##op))
 #define STP_PUBLISH(op)                                                                            \
     STP_PUBLISH_ONE(op);                                                                           \
     STP_API_PROFILED(STP_API_JOIN(shmem_ctx_, NAME, _##op))
 
-/* Names and publication of a routine whose name has OP between the arguments before and after. */
+/*
+ * The next four macros name and publish a routine whose name contains an operation, OP. Their
+ * arguments are the parts of the name before and after OP.
+ */
 #define STP_OP_FN(before, after) STP_API_JOIN(STP_FN(before), OP, after)
 #define STP_OP_CTX_FN(before, after) STP_API_JOIN(STP_CTX_FN(before), OP, after)
 #define STP_OP_PUBLISH_ONE(before, after)                                                          \
@@ -41,7 +45,10 @@
     STP_OP_PUBLISH_ONE(before, after);                                                             \
     STP_API_PROFILED(STP_API_JOIN(STP_API_JOIN(shmem_ctx_, NAME, _##before), OP, after))
 
-/* Names and publication of a routine named by a size instead of a type: op SIZE tail. */
+/*
+ * The next four macros name and publish a routine whose name contains a size instead of a type. The
+ * name consists of the argument op, SIZE, and the argument tail.
+ */
 #define STP_SIZED_FN(op, tail) STP_API_JOIN(pshmem_##op, SIZE, tail)
 #define STP_SIZED_CTX_FN(op, tail) STP_API_JOIN(pshmem_ctx_##op, SIZE, tail)
 #define STP_SIZED_PUBLISH_ONE(op, tail) STP_API_PROFILED(STP_API_JOIN(shmem_##op, SIZE, tail))
@@ -49,14 +56,14 @@
     STP_SIZED_PUBLISH_ONE(op, tail);                                                               \
     STP_API_PROFILED(STP_API_JOIN(shmem_ctx_##op, SIZE, tail))
 
-/* Forces inlining of a helper, so that its checks know which context the caller passes. */
+/* Forces inlining, so that the compiler sees at each call which context the caller passes. */
 #define STP_API_INLINE static inline __attribute__((always_inline))
 
 /* ---- contexts and PEs ------------------------------------------------------- */
 
 /*
- * Returns the same as stp_ctx_pe(), inlined. If the compiler sees that the context is the default
- * one, only the range check is left, because PE numbers on that context are world numbers.
+ * Returns the same as stp_ctx_pe(), but is inlined. On the default context PE numbers are world
+ * numbers. If the compiler sees that ctx is the default context, it keeps only the range check.
  */
 STP_API_INLINE int stp_api_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 {
@@ -66,9 +73,10 @@ STP_API_INLINE int stp_api_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 }
 
 /*
- * The next two functions do the work of stp_api_pe() before and after a call of stp_ptr_inline().
- * On the default context only the second one checks the range, because stp_ptr_inline() returns
- * NULL for a PE number out of range.
+ * stp_api_pe_look() is called before stp_ptr_inline(), and stp_api_pe_miss() after stp_ptr_inline()
+ * has returned NULL. Together the two functions do the work of stp_api_pe(). On the default context
+ * only stp_api_pe_miss() checks the range, because stp_ptr_inline() returns NULL for a PE number
+ * out of range.
  */
 STP_API_INLINE int stp_api_pe_look(const struct stp_ctx *ctx, int pe, const char *fn)
 {
@@ -82,7 +90,7 @@ STP_API_INLINE int stp_api_pe_miss(const struct stp_ctx *ctx, int world_pe, cons
 
 /* ---- remote memory access ---------------------------------------------------- */
 
-/* The puts and gets of every type call these functions with nelems elements of size bytes. */
+/* The puts and gets of every type call the functions below for nelems elements of size bytes. */
 
 STP_API_INLINE void stp_api_put(struct stp_ctx *ctx, void *dest, const void *source, size_t nelems,
                                 size_t size, int pe, const char *fn)
@@ -145,7 +153,10 @@ STP_API_INLINE void stp_api_put_signal(struct stp_ctx *ctx, void *dest, const vo
                    stp_api_pe(ctx, pe, fn), fn);
 }
 
-/* Transfers nblocks blocks of bsize elements of size bytes. Spec 1.6, 9.6.1.4, 9.6.1.8. */
+/*
+ * The next functions transfer nblocks blocks. A block has bsize elements of size bytes each. Spec
+ * 1.6, 9.6.1.4, 9.6.1.8.
+ */
 
 STP_API_INLINE void stp_api_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
                                  ptrdiff_t sst, size_t bsize, size_t nblocks, size_t size, int pe,
@@ -163,7 +174,7 @@ STP_API_INLINE void stp_api_iget(struct stp_ctx *ctx, void *dest, const void *so
 
 /* ---- waits ---------------------------------------------------------------- */
 
-/* With SHMEM_CHECK=1, checks that vars holds nelems symmetric elements of size bytes. */
+/* With SHMEM_CHECK=1, ends the job unless vars is an array of nelems symmetric elements. */
 static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t size, const char *fn,
                                       const char *argument)
 {
@@ -172,8 +183,9 @@ static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t si
 }
 
 /*
- * Publishes the subject of a typed routine's wait. i is the index of the element, or SIZE_MAX for
- * any of the nelems elements. value is compared with that element or with all elements.
+ * Publishes for hang reports the elements for which a typed routine waits. The argument i is the
+ * index of one element, or SIZE_MAX if the routine waits for any of the nelems elements. The
+ * elements are compared with value.
  */
 #define STP_WAIT_SHOW_VARS(fn, vars, nelems, i, wanted, value)                                     \
     stp_wait_publish_subject(&(struct stp_wait_subject){STP_WAIT_VARS, fn, vars, -1, nelems, i,    \
@@ -183,12 +195,13 @@ static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t si
 /* ---- searches ------------------------------------------------------------------- */
 
 /*
- * A round: a walk over an array by the calls of one "any" routine, which search the array for an
- * element that satisfies the comparison. Consecutive calls share a round, in which no element is
- * found twice. A round starts at a random element, so that every such element is found in the end,
- * even if a caller gets only some calls of each round. That happens when another caller shares the
- * round, or when the thread forgets the round because it searches many other arrays. Rounds are per
- * thread.
+ * State of the search by an "any" routine, such as wait_until_any, for an array element that
+ * satisfies a comparison. Consecutive calls of the routine continue one search, which consists of
+ * rounds. A round visits each element once, so it finds no element twice. Each round starts at a
+ * random element. Therefore every satisfying element is found in the end, even by a caller that
+ * gets only some calls of each round. A caller misses calls if another caller shares the search, or
+ * if the thread drops the search because it searches many other arrays. Each thread has its own
+ * searches.
  */
 struct stp_wait_any_search {
     const void *ivars;
@@ -196,14 +209,14 @@ struct stp_wait_any_search {
     const char *fn;
     size_t nelems;
     size_t next; /* index of the element to check next */
-    size_t left; /* number of elements left in the round */
+    size_t left; /* number of elements that the round has not checked yet */
 };
 
-/* Returns this thread's round for these arguments, perhaps a new one. Valid until the next call. */
+/* Returns this thread's search with these arguments, or a new one. Valid until the next call. */
 struct stp_wait_any_search *stp_wait_any_search(const void *ivars, size_t nelems, const int *status,
                                                 const char *fn);
 
-/* Starts a new round at a random element. */
+/* Starts a new round of the search at a random element. */
 void stp_wait_any_round_at_random(struct stp_wait_any_search *round);
 
 #endif /* STP_API_H */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exports the fields of the window that programs with inlined small operations read. They are the
- * beginning of the window and are exported through a pointer, so that the window itself stays
- * hidden and the library needs no load to reach it. Design: docs/design/api.md.
+ * Exports the first fields of the window structure, which programs with inlined small operations
+ * read. The fields are exported through a pointer to the structure. The structure itself stays a
+ * hidden symbol, so the library needs no load from the GOT to access it. Design:
+ * docs/design/api.md.
  */
 #include "rma/rma.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the arithmetic reductions of one TYPE with OP_TEMPLATE. Spec 9.10.9. */
+/* Defines the reductions sum and prod of one TYPE by including OP_TEMPLATE. Spec 9.10.9. */
 
 #define OP sum
 #define CODE STP_SUM

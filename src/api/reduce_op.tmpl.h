@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the reduction OP (CODE in enum stp_op) of one TYPE over a team. Spec 9.10.9. */
+/* Defines the team reduction with operation OP (enumerator CODE) on one TYPE. Spec 9.10.9. */
 
 int STP_OP_FN(, _reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the reductions max and min of one ordered TYPE with OP_TEMPLATE. Spec 9.10.9. */
+/* Defines the reductions max and min of one TYPE by including OP_TEMPLATE. Spec 9.10.9. */
 
 #define OP max
 #define CODE STP_MAX

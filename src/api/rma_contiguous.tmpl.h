@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines put and get, blocking and nonblocking, and put-with-signal for elements of type ELEM,
- * which rma_typed_and_sized.c sets. Spec 9.6, 9.8.
+ * Defines put and get, both blocking and nonblocking, and put-with-signal. The file
+ * rma_typed_and_sized.c includes this template, and sets the macro ELEM to the type of the
+ * elements. Spec 9.6, 9.8.
  */
 
 void RMA_FN(put, )(ELEM *dest, const ELEM *source, size_t nelems, int pe)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines p and g for one TYPE. Spec 9.6. */
+/* Defines the single-element routines p and g for one TYPE. Spec 9.6. */
 
-/* Stores the value out of line. Only the out-of-line halves of p and g need a value's address. */
+/*
+ * Stores a value if stp_ptr_inline() returned NULL. Only out-of-line code takes a value's address.
+ */
 static STP_COLD void STP_LOCAL(p_slow)(struct stp_ctx *ctx, TYPE *dest, TYPE value, int world_pe,
                                        const char *fn)
 {
@@ -17,7 +19,7 @@ static STP_COLD TYPE STP_LOCAL(g_slow)(struct stp_ctx *ctx, const TYPE *source, 
     return value;
 }
 
-/* Stores one TYPE with an access that the compiler may neither split nor drop. */
+/* Stores one element through a volatile pointer, so that the store is neither split nor dropped. */
 STP_API_INLINE void STP_LOCAL(p)(struct stp_ctx *ctx, TYPE *dest, TYPE value, int pe,
                                  const char *fn)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines put and get at strides, of elements and of blocks of elements of type ELEM, which
- * rma_typed_and_sized.c sets. Spec 9.6.
+ * Defines strided put and get of elements (iput, iget) and of blocks of elements (ibput, ibget).
+ * The file rma_typed_and_sized.c includes this template, and sets the macro ELEM to the type of the
+ * elements. Spec 9.6.
  */
 
 void RMA_FN(iput, )(ELEM *dest, const ELEM *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,

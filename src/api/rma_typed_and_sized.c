@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines remote memory access and put-with-signal for every type, every size, and bytes.
+ * Defines remote memory access and put-with-signal for every type, every element size, and bytes.
  *
- * The contiguous and the strided template define routines for elements of type ELEM and ELEM_SIZE
- * bytes. RMA_FN(op, tail) is the name of a routine, and RMA_CTX_FN(op, tail) that of its context
- * form.
+ * This file sets macros for the contiguous and the strided template. ELEM is the type of an
+ * element, and ELEM_SIZE is the size of an element in bytes. RMA_FN(op, tail) is the name of a
+ * routine, and RMA_CTX_FN(op, tail) is the name of its form with a context.
  */
 #include "api/api.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the scans of one TYPE. Spec 9.10.10. */
+/* Defines the inclusive and the exclusive sum scan of one TYPE. Spec 9.10.10. */
 
 int STP_FN(sum_inscan)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the sum of one TYPE in the order of a stream. */
+/* Defines the sum reduction of one TYPE that runs in the order of a device stream. */
 
 int STP_FN(sum_reduce_on_stream)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce,
                                  void *stream)

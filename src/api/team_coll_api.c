@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines the team collectives for every type and for bytes, with the reductions and scans.
+ * Defines the team collectives for every type and for bytes, including reductions and scans.
  *
- * The template of the collectives that move data defines routines for elements of type ELEM and
- * ELEM_SIZE bytes. COLL_FN(op) is the name of a routine.
+ * This file sets macros for the template coll_move.tmpl.h. ELEM is the type of an element, and
+ * ELEM_SIZE is the size of an element in bytes. COLL_FN(op) is the name of a routine.
  */
 #include "api/api.h"
 

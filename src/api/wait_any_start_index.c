@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses the element at which a search starts (the out-of-line half of api.h). */
+/* Chooses the element at which a search by an "any" routine starts (declared in api.h). */
 #include "api/api.h"
 
 /* ---- where searches start ---------------------------------------------------- */
@@ -11,7 +11,7 @@ static _Thread_local struct {
     uint64_t random;
 } api_search;
 
-/* Mixes the bits of x by the last step of splitmix64. */
+/* Mixes the bits of x with the last steps of the generator splitmix64. */
 static uint64_t api_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines point-to-point synchronization on every type and on arrays, also under the names of
- * before 1.4. A template uses the helpers that the templates above it define.
+ * Defines point-to-point synchronization for every type, on single elements and on arrays. Also
+ * defines the names from before OpenSHMEM 1.4. The order of the includes matters, because a
+ * template uses helpers that earlier templates define.
  */
 #include "api/api.h"
 

@@ -2,9 +2,9 @@
 /*
  * Defines waits and tests on arrays of TYPE. Spec 9.11.2 to 9.11.7, 9.11.9 to 9.11.14.
  *
- * Forms with one value and forms with a vector of values share their code. Element i is compared
- * with values[i * step], and step is 0 if there is only one value. Elements that status marks are
- * left out.
+ * Routines with a single value and routines with a vector of values share their code. Element i is
+ * compared with values[i * step]. The parameter step is 0 for a single value, and 1 for a vector.
+ * Elements whose status is not 0 are skipped.
  */
 
 static bool STP_LOCAL(many_holds)(const TYPE *ivars, size_t i, unsigned wanted, const TYPE *values,
@@ -13,7 +13,7 @@ static bool STP_LOCAL(many_holds)(const TYPE *ivars, size_t i, unsigned wanted, 
     return STP_LOCAL(holds)(&ivars[i], wanted, values[i * step]);
 }
 
-/* Returns the same as stp_cmp_outcomes(), after a check of the array. */
+/* Checks the array, then returns the same as stp_cmp_outcomes(). */
 static unsigned STP_LOCAL(many_outcomes)(const TYPE *ivars, size_t nelems, int cmp, const char *fn)
 {
     stp_api_check_vars(ivars, nelems, sizeof(*ivars), fn, "ivars");
@@ -50,8 +50,9 @@ static int STP_LOCAL(test_all)(const TYPE *ivars, size_t nelems, const int *stat
 }
 
 /*
- * Returns the index of an element that satisfies the comparison, or SIZE_MAX if there is none.
- * Searches the rest of the round first, then a new round. Sets *open if some element is not marked.
+ * Finds an element that satisfies the comparison. Returns its index, or SIZE_MAX if no element
+ * does. Checks the remaining elements of the current round first, and then all elements in a new
+ * round. Sets *open to true if it has checked an element whose status is 0.
  */
 static size_t STP_LOCAL(find)(struct stp_wait_any_search *round, unsigned wanted,
                               const TYPE *values, size_t step, bool *open)
@@ -105,7 +106,8 @@ static size_t STP_LOCAL(test_any)(const TYPE *ivars, size_t nelems, const int *s
 }
 
 /*
- * Stores the indices of the satisfying elements, returns their number, and sets *open like find().
+ * Writes the indices of all elements that satisfy the comparison to the array indices. Returns
+ * their number. Sets *open like find().
  */
 static size_t STP_LOCAL(collect)(const TYPE *ivars, size_t nelems, size_t *indices,
                                  const int *status, unsigned wanted, const TYPE *values,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the wait for and the test of one element of TYPE. Spec 9.11.1, 9.11.8. */
+/* Defines wait_until and test for one element of TYPE. Spec 9.11.1, 9.11.8. */
 
 /*
- * Returns true if *ivar compares with value in one of the wanted ways; see stp_cmp_outcomes(). The
- * acquire pairs with the release before the update: a signal, a fence, a quiet or a barrier.
+ * Returns true if the comparison of *ivar with value has one of the wanted outcomes, which
+ * stp_cmp_outcomes() returned. The load of *ivar acquires. It pairs with the release before another
+ * PE updated *ivar: a signal, a fence, a quiet or a barrier.
  */
 static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE value)
 {
@@ -12,19 +13,22 @@ static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE valu
 
     if (STP_LIKELY(!stp_win.devices)) {
         /*
-         * Pairs with the fence in shmem_fence() or shmem_quiet(), or with the release store of a
-         * signal, before ivar was stored.
+         * Pairs with the fence in shmem_fence() or shmem_quiet() before the store to *ivar, or with
+         * the release store of a signal to *ivar.
          */
         now = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);
         return wanted >> (1 - (now < value) + (now > value)) & 1;
     }
     stp_load_slow(&now, ivar, sizeof(now));
     so = wanted >> (1 - (now < value) + (now > value)) & 1;
-    if (so) stp_remote_flush(); /* once the data is there, not at each poll */
+    /*
+     * Flush writes to device memory only when the awaited value has arrived, not after each poll.
+     */
+    if (so) stp_remote_flush();
     return so;
 }
 
-/* Waits until *ivar satisfies the comparison. Called after the first check has failed. */
+/* Waits until *ivar satisfies the comparison. The caller has already checked *ivar once. */
 static __attribute__((noinline)) void STP_LOCAL(wait)(const TYPE *ivar, unsigned wanted, TYPE value,
                                                       const char *fn)
 {
