@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Splits teams. A split of a stride is a stride, and a split of a table is a table. The verdict is
- * the same on all PEs of the parent. Design: docs/design/teams.md.
+ * Splits teams. If the parent has a constant stride, the new team has one, too. If the parent has a
+ * table, the new team has a table. A split succeeds on all PEs of the parent or on none. Design:
+ * docs/design/teams.md.
  */
 #include "team_lifecycle.h"
 
@@ -11,7 +12,8 @@
 #include <stdlib.h>
 
 /*
- * Sets members to ranks start + i * stride of the parent, i < size. Returns 0, or 1 without memory.
+ * Sets members to the ranks start + i * stride of the parent for i < size. Returns 0, or 1 if there
+ * is no memory.
  */
 static int split_members(const struct stp_team *parent, int start, int stride, int size,
                          struct stp_team_members *members)
@@ -48,7 +50,7 @@ static void split_configure(struct stp_team *team, const shmem_team_config_t *co
     team->config.num_contexts = mask & SHMEM_TEAM_NUM_CONTEXTS ? config->num_contexts : 0;
 }
 
-/* Returns true if the triplet stays inside the parent, without wrap-around. */
+/* Returns true if the triplet stays inside the parent without wrapping around. */
 static bool split_triplet_ok(const struct stp_team *parent, int start, int stride, int size)
 {
     long long last = start + (long long)stride * (size - 1);
@@ -86,8 +88,9 @@ int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride, i
 STP_PROFILED(shmem_team_split_strided);
 
 /*
- * Makes the rows, then the columns; every PE is in one of each. The teams of one axis are disjoint,
- * so one creation over the parent makes all of them, in one slot.
+ * Makes the teams of the rows, then the teams of the columns. Every PE is in one row and in one
+ * column. The teams of one axis are disjoint. Therefore one call of stp_team_create() over the
+ * parent makes all teams of this axis, in one slot.
  */
 int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
                          const shmem_team_config_t *xaxis_config, long xaxis_mask,
@@ -141,7 +144,9 @@ int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team)
     else
         *new_team = SHMEM_TEAM_INVALID;
     if (stp_team_is_invalid(team)) return stp_reject(__func__, "team", "SHMEM_TEAM_INVALID");
-    /* The members agree, so that none waits for a member that has returned. */
+    /*
+     * The members agree whether any new_team is NULL, so that none waits for one that has returned.
+     */
     stp_coll_agree(stp_team_check(team, __func__), &wrong, 1);
     if (wrong != 0) return 1;
     return pshmem_team_split_strided(team, 0, 1, stp_team_check(team, __func__)->n_pes, NULL, 0,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes and destroys teams, which are sets of PEs held as a stride or a table, and answers queries
- * about them. Splits are in split.c. Design: docs/design/teams.md.
+ * Makes and destroys teams, and answers queries about them. A team is a set of PEs, which is held
+ * as a stride or as a table. Splits are in split.c. Design: docs/design/teams.md.
  */
 #include "team_lifecycle.h"
 
@@ -23,7 +23,10 @@ static void team_set_members(struct stp_team *team, const struct stp_team_member
         if (team->table[rank] <= team->table[rank - 1]) team->ascending = false;
 }
 
-/* Returns a free slot not below *arg, which is after the slots that other threads took first. */
+/*
+ * Returns the lowest free slot that is not lower than from and *arg. All slots that other threads
+ * took first are lower than *arg.
+ */
 static size_t team_find_slot(size_t from, void *arg)
 {
     size_t floor = *(const size_t *)arg;
@@ -34,8 +37,9 @@ static size_t team_find_slot(size_t from, void *arg)
 enum placed { PLACED, LOST_SLOT, NO_MEMORY };
 
 /*
- * Takes a slot that was free everywhere a moment ago, with the team's area in it. PEs that will not
- * be members (team is NULL) hold the slot, too, until all PEs are sure.
+ * Tries to take a slot that was free on all PEs a moment ago, with the team's area in it. On PEs
+ * that will not be members, team is NULL. These PEs also hold the slot until all PEs agree on the
+ * outcome.
  */
 static enum placed team_try_slot(struct stp_team *parent, struct stp_team *team, size_t slot)
 {
@@ -54,8 +58,8 @@ static enum placed team_try_slot(struct stp_team *parent, struct stp_team *team,
 }
 
 /*
- * Takes a slot that is free on all PEs of the parent, with the new team's area in it. Threads may
- * split different parents at once. Returns 0 or 1, the same on all PEs.
+ * Takes a slot that is free on all PEs of the parent, with the new team's area in it. Other threads
+ * may split other parents at the same time. Returns 0 or 1, the same on all PEs.
  */
 static int team_find_area(struct stp_team *parent, struct stp_team *team)
 {
@@ -79,8 +83,8 @@ static int team_find_area(struct stp_team *parent, struct stp_team *team)
 }
 
 /*
- * The PEs of the parent agree whether all is well everywhere, which slot is free, and whether every
- * area is ready. After the last agreement all members may use the team at once.
+ * The PEs of the parent agree on three points: whether any PE has an error, which slot is free, and
+ * whether all areas are ready. After the last agreement all members may use the team at once.
  */
 int stp_team_create(struct stp_team *parent, const struct stp_team_members *members, int rc,
                     struct stp_space *space, struct stp_team **out)
@@ -96,7 +100,7 @@ int stp_team_create(struct stp_team *parent, const struct stp_team_members *memb
     stp_coll_agree(parent, &bad, 1);
     if (bad || team_find_area(parent, team) != 0) {
         if (team != NULL) {
-            team->table = NULL; /* the caller owns it again */
+            team->table = NULL; /* the caller owns the table again */
             stp_team_struct_free(team);
         }
         return 1;
@@ -116,7 +120,7 @@ static void team_free(struct stp_team *team)
 void stp_team_destroy(struct stp_team *team)
 {
     stp_ctx_destroy_all(team);
-    /* Complete this PE's messages first; the last sync then shows that no collective is running. */
+    /* First complete this PE's messages. The last sync then shows that no collective is running. */
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
     stp_team_last_sync(team);
@@ -124,7 +128,7 @@ void stp_team_destroy(struct stp_team *team)
     team_free(team);
 }
 
-/* Makes a predefined team. Its slot is 0 or 1, so it needs no agreement. */
+/* Makes a predefined team. Its slot is 0 or 1 on all PEs, so the PEs need no agreement. */
 static struct stp_team *team_predefine(const struct stp_team_members *members, size_t slot)
 {
     struct stp_team *team = stp_team_struct_alloc();
@@ -133,7 +137,7 @@ static struct stp_team *team_predefine(const struct stp_team_members *members, s
     team_set_members(team, members);
     team->predefined = true;
     team->space = stp_space_at(STP_SPACE_HEAP);
-    /* The handles are constants in the order of the slots. */
+    /* The handles of the predefined teams are constants, in the order of the slots. */
     team->handle = (shmem_team_t)(slot + (uintptr_t)SHMEM_TEAM_WORLD);
     (void)stp_coll_take_slot(slot);
     stp_coll_slot_decided();
@@ -168,7 +172,10 @@ void stp_team_destroy_ctxs(void)
     stp_ctx_destroy_all(stp_team_shared);
 }
 
-/* Destroys all teams, also those of users. Every PE does so alone, after the last barrier. */
+/*
+ * Destroys all teams, including those that users made. Each PE does so alone, after the last
+ * barrier.
+ */
 void stp_team_fini(void)
 {
     struct stp_team *team;

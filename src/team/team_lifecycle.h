@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Declares how teams are made and destroyed. Design: docs/design/teams.md. */
+/* Declares the functions that make and destroy teams. Design: docs/design/teams.md. */
 #ifndef STP_TEAM_LIFECYCLE_H
 #define STP_TEAM_LIFECYCLE_H
 
@@ -8,11 +8,11 @@
 
 void stp_team_init(void);
 
-/* Destroys, at finalize, every context of every team, each with its quiet. */
+/* Destroys all contexts of all teams at finalize. The destruction of a context includes a quiet. */
 void stp_team_destroy_ctxs(void);
 void stp_team_fini(void);
 
-/* Members of a new team: a stride, or a table that the new team takes over. */
+/* Members of a new team, as a stride or as a table. The new team takes over the table. */
 struct stp_team_members {
     int n_pes;
     int rank; /* rank of this PE, or -1 if it is not a member */
@@ -21,14 +21,14 @@ struct stp_team_members {
 };
 
 /*
- * Makes a team; collective over parent. rc is nonzero if this PE found an error, and a nonzero rc
- * on any PE makes all return nonzero. *team is NULL on failure and on PEs that are not members.
- * space is the space from which the new team descends.
+ * Makes a team. Collective over the parent. The argument rc is nonzero if this PE found an error.
+ * If rc is nonzero on any PE, all PEs return nonzero. Sets *team to the new team, or to NULL on
+ * failure and on PEs that are not members. The new team belongs to space.
  */
 int stp_team_create(struct stp_team *parent, const struct stp_team_members *members, int rc,
                     struct stp_space *space, struct stp_team **team);
 
-/* Destroys a team. Collective over the team. */
+/* Destroys a team. Collective over the members of the team. */
 void stp_team_destroy(struct stp_team *team);
 
 #endif /* STP_TEAM_LIFECYCLE_H */
