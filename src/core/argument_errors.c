@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports the wrong arguments that any routine may get. */
+/* Reports errors in arguments that many routines have, such as contexts and PE numbers. */
 #include "argument_errors.h"
 
 #include "job_state.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks of arguments that many routines share, and their messages. fn is the public routine's
- * name.
+ * Declares checks of arguments that many routines have, and the functions that report errors in
+ * them. The argument fn is the name of the public routine.
  */
 #ifndef STP_ARGUMENT_ERRORS_H
 #define STP_ARGUMENT_ERRORS_H
@@ -15,18 +15,18 @@ _Noreturn void stp_fatal_null(const char *fn, const char *argument) STP_COLD;
 _Noreturn void stp_fatal_overflow(const char *fn, size_t nelems, size_t size) STP_COLD;
 
 /*
- * Logs, before anything is changed, that an argument of a shmemx_ routine is wrong, in the form
- * "argument is what". Returns 1, for the routine to return.
+ * Logs that an argument of a shmemx_ routine is wrong, in the form "ARGUMENT is WHAT". The routine
+ * calls this function before it changes anything. Returns 1, which the routine then returns.
  */
 int stp_reject(const char *fn, const char *argument, const char *what) STP_COLD;
 
-/* Ends the job if a pointer that the routine reads or writes through is NULL. */
+/* Ends the job if a pointer through which the routine reads or writes is NULL. */
 static inline void stp_check_given(const void *pointer, const char *fn, const char *argument)
 {
     if (STP_UNLIKELY(pointer == NULL)) stp_fatal_null(fn, argument);
 }
 
-/* Returns nelems * size. Fatal if the product does not fit. */
+/* Returns nelems * size. Fatal if the product does not fit into size_t. */
 static inline size_t stp_bytes(size_t nelems, size_t size, const char *fn)
 {
     size_t nbytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collects the facts about a device for programs and reports. Design: docs/design/spaces.md. */
+/* Collects the properties of a device for programs and reports. Design: docs/design/spaces.md. */
 #include "device_info_query.h"
 
 #include "job_state.h"
@@ -10,14 +10,15 @@
 _Static_assert(SHMEMX_DEVICE_PAGES == STP_DEVICE_PAGES, "as many sizes");
 _Static_assert(SHMEMX_BYTES_UNKNOWN == SIZE_MAX, "one value for what is not known");
 
-/* Returns the NUMA node of the fabric's RDMA device or network interface, or -1 if unknown. */
+/* Returns the NUMA node of the network adapter that the fabric uses, or -1 if it is unknown. */
 static int devices_nic_node(void)
 {
     static const char *const classes[] = {"infiniband", "net"};
     int length, node;
 
     if (stp_references() == 0 || !stp_rt.has_fabric || stp_rt.fabric.domain == NULL) return -1;
-    length = (int)strcspn(stp_rt.fabric.domain, "-"); /* length of mlx5_0 in "mlx5_0-xrc" */
+    /* Length of the name without a suffix: mlx5_0 if the domain is "mlx5_0-xrc". */
+    length = (int)strcspn(stp_rt.fabric.domain, "-");
     for (size_t i = 0; i < STP_COUNT(classes); i++) {
         char path[160], line[32];
 

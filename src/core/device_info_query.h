@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Facts about the devices on which spaces can be made. */
+/* Declares the query for the properties of devices on which spaces can be made. */
 #ifndef STP_DEVICE_INFO_QUERY_H
 #define STP_DEVICE_INFO_QUERY_H
 
@@ -7,8 +7,9 @@
 #include "spaces/kinds.h"
 
 /*
- * Fills info, of this library's size, with the facts about device i of a kind. Returns 0, or 1 if
- * the device does not exist. Kinds must be started, as they are in a job.
+ * Fills info with the properties of device i of a memory kind. The structure must have the size
+ * that the library's own header defines. Returns 0, or 1 if the device does not exist. The kinds
+ * must have been started, as they are in a job.
  */
 int stp_device_query(const struct stp_kind *kind, int i, shmemx_device_info_t *info);
 

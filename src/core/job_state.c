@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the structure of the job's state, and checks that the library is initialized. */
+/* Defines the structure with the job's state, and the check that the library is initialized. */
 #include "job_state.h"
 
 struct stp_runtime stp_rt = {.lock = PTHREAD_MUTEX_INITIALIZER};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of the job, which every part of the library reads. In all headers argument names are
- * those of the standard, fn is the public routine's name for messages, and pe is a world number
- * that the caller has checked.
+ * Declares the state of the job, which every part of the library reads. In all headers, arguments
+ * have the names that the standard uses. The argument fn is the name of the public routine for
+ * messages. The argument pe is a world number that the caller has checked.
  */
 #ifndef STP_JOB_STATE_H
 #define STP_JOB_STATE_H
@@ -18,36 +18,39 @@
 #define STP_PROFILED(name)                                                                         \
     extern __typeof__(p##name) name __attribute__((weak, alias("p" #name), visibility("default")))
 
-/* State of the job, written in init and finalize only, except remote_flush. */
+/* State of the job. Only init and finalize write it, except for the field remote_flush. */
 struct stp_runtime {
     int pe;
     int n_pes;
-    bool has_fabric;  /* whether fabric below is open */
+    bool has_fabric;  /* whether the fabric in the field below is open */
     bool check;       /* whether SHMEM_CHECK is 1 */
-    bool ident_addr;  /* whether all windows of the job have the same base */
+    bool ident_addr;  /* whether the windows of all PEs have the same base address */
     int references;   /* value of stp_references() */
     int thread_level; /* value of stp_thread_level() */
-    bool stopping;    /* whether the last finalize runs; read by all threads */
-    int epoch;        /* number of starts of the library in this process */
-    int host_pes;     /* number of PEs on this host, whatever SHMEM_NODE is */
-    int host_cores;   /* cores that the host's PEs may use together; 0 if unknown */
-    int n_nodes;      /* groups of PEs that reach each other by load and store */
+    bool stopping;    /* whether the last finalize is running; read by all threads */
+    int epoch;        /* number of times that this process has started the library */
+    int host_pes;     /* number of PEs on this host, independent of SHMEM_NODE */
+    int host_cores;   /* number of cores that the PEs of this host share; 0 if unknown */
+    int n_nodes;      /* number of nodes; the PEs of a node reach each other by load and store */
     uint64_t job_key, job_token;
-    bool remote_flush; /* whether peers' adapters write to device memory here */
+    bool remote_flush; /* whether other PEs write to this PE's device memory by RDMA */
     struct stp_fabric fabric;
-    pthread_mutex_t lock; /* guards the lists of teams, contexts and spaces */
+    pthread_mutex_t lock; /* lock of the lists of teams, contexts and spaces */
 };
 
 extern struct stp_runtime stp_rt;
 
-/* Returns the number of inits not yet finalized. Other threads may be in init or finalize. */
+/*
+ * Returns the number of inits minus the number of finalizes. Meanwhile another thread may be in
+ * init or finalize.
+ */
 static inline int stp_references(void)
 {
     /* Pairs with the stores in init, finalize and exit (src/runtime.c). */
     return __atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST);
 }
 
-/* Returns the thread level, SHMEM_THREAD_..., which a later init may raise. */
+/* Returns the thread level, an SHMEM_THREAD_ constant, which a later init may raise. */
 static inline int stp_thread_level(void)
 {
     /* Pairs with the store in shmem_init_thread(). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Maps the handles of spaces to spaces, and names device types. Nothing here communicates. Design:
- * docs/design/spaces.md.
+ * Maps the handles of spaces to spaces, and names the device types. No function in this file
+ * communicates. Design: docs/design/spaces.md.
  */
 #include "team_and_space_handles.h"
 
@@ -15,7 +15,7 @@ STP_KINDS(TYPE_CHECK)
 
 static const char *const space_type_names[STP_N_DEVICE_TYPES] = {STP_KINDS(TYPE_NAME)};
 
-/* Spaces of SHMEM_ENABLE_<KIND> by device type. NULL if this PE has no such space. */
+/* Spaces that SHMEM_ENABLE_<KIND> requested, by device type. NULL if this PE has no such space. */
 static struct stp_space *space_of_env[STP_N_DEVICE_TYPES];
 
 const char *stp_space_type_name(int type)

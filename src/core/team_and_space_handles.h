@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Declares the structure of a team, the handles of teams and spaces, and their checks. Nothing here
- * communicates.
+ * Declares the structure of a team, and the handles of teams and spaces with their checks. No
+ * function here communicates.
  */
 #ifndef STP_TEAM_AND_SPACE_HANDLES_H
 #define STP_TEAM_AND_SPACE_HANDLES_H
@@ -12,20 +12,20 @@
 
 #define STP_TEAM_MAGIC 0x5354454du
 
-/* A team as this PE sees it: its members grouped by node. */
+/* This PE's view of a team. The members on one node form a group. */
 struct stp_team_hierarchy {
     int n_groups;     /* number of nodes with members */
-    int group;        /* group of this PE; group 0 holds rank 0 */
+    int group;        /* number of this PE's group; rank 0 is in group 0 */
     int n_local;      /* number of members on this node */
-    int local;        /* index of this PE on its node, in rank order */
-    int most_local;   /* most members on one node; 0 if order is NULL */
-    bool flat;        /* whether local members are few enough to spin on flags */
-    bool sleeps;      /* whether long waits sleep (not flat, or slow other nodes) */
+    int local;        /* index of this PE among the local members, in rank order */
+    int most_local;   /* maximum number of members on one node; 0 if order is NULL */
+    bool flat;        /* whether the local members are few enough to spin on flags */
+    bool sleeps;      /* whether long waits sleep: not flat, or other nodes are slow */
     int *local_pes;   /* world numbers of the local members, in rank order */
     int *local_ranks; /* ranks of the local members, in rank order */
     int *leaders;     /* world number of the first member of each group */
-    int *order;       /* ranks sorted by group; NULL on one node, or if too many */
-    int *first;       /* start of each group in order; n_groups + 1 entries */
+    int *order;       /* ranks sorted by group; NULL on one node or with too many members */
+    int *first;       /* start of each group in the array order; n_groups + 1 entries */
 };
 
 struct stp_team_sync_area;
@@ -36,41 +36,47 @@ struct stp_team {
     uint32_t magic;
     int n_pes;
     int rank;          /* rank of this PE */
-    int start, stride; /* first member and stride, if table is NULL */
-    int *table;        /* world numbers by rank, for members without a stride */
-    bool ascending;    /* whether table ascends, as in splits with positive stride */
+    int start, stride; /* world number of the first member, and stride, if table is NULL */
+    int *table;        /* world numbers by rank, for members without a constant stride */
+    bool ascending;    /* whether table ascends, as after splits with a positive stride */
     bool predefined;
-    bool active_set; /* whether an active set uses the team: docs/design/active-sets.md */
+    bool active_set; /* whether the team belongs to an active set: docs/design/active-sets.md */
     shmem_team_config_t config;
-    struct stp_space *space; /* space from which the team descends */
-    shmem_team_t handle;     /* constant that users compare, or NULL */
+    struct stp_space *space; /* space whose team is this team's oldest ancestor */
+    shmem_team_t handle;     /* constant by which users denote the team, or NULL */
     struct stp_ctx *ctxs;    /* contexts of the team, guarded by stp_rt.lock */
     struct stp_team_hierarchy plan;
-    size_t slot;                        /* slot of the area in the internal space */
-    struct stp_team_sync_area *area;    /* this PE's part of the area */
-    struct stp_coll_doorbell *doorbell; /* doorbell of this node's members */
-    uint64_t sync_epoch;                /* number of syncs; other threads read the world's */
-    uint64_t node_epoch;                /* number of syncs on the node only */
-    uint64_t sequence;            /* number of collectives with a cell; read like sync_epoch */
-    uint64_t n_chunked;           /* number of collectives that took a chunk */
-    uint64_t stream_called;       /* number of collectives called on streams, in one order on all */
-    uint64_t stream_done;         /* number of collectives done on streams */
-    uint64_t stream_epoch;        /* number of syncs on streams, counted by the stream thread */
-    unsigned char *scratch;       /* buffer of large reductions, because thread stacks are small */
+    size_t slot;                        /* slot of the team's area in the internal space */
+    struct stp_team_sync_area *area;    /* this PE's copy of the team's area */
+    struct stp_coll_doorbell *doorbell; /* doorbell of the members on this node */
+    /* Number of syncs. Other threads read this field of the world team. */
+    uint64_t sync_epoch;
+    uint64_t node_epoch; /* number of syncs of the members on this node only */
+    /* Number of collectives that used a cell. Other threads read this field of the world team. */
+    uint64_t sequence;
+    uint64_t n_chunked; /* number of collectives that took a chunk */
+    /* Number of collectives called on streams, in the same order on all members. */
+    uint64_t stream_called;
+    uint64_t stream_done;         /* number of completed collectives on streams */
+    uint64_t stream_epoch;        /* number of syncs on streams; the stream thread counts them */
+    unsigned char *scratch;       /* buffer for large reductions, because thread stacks are small */
     struct stp_team *next, *prev; /* links in the list of live teams, guarded by stp_rt.lock */
 };
 
 extern struct stp_team *stp_team_world, *stp_team_shared;
 
-/* Lowest value of a handle that is not a constant. */
+/* Handles below this value are constants. All other handles were made at run time. */
 #define STP_HANDLE_CONSTANTS ((uintptr_t)64)
 
 struct stp_team *stp_team_of_constant(shmem_team_t team);
 
-/* First constant of the spaces that the environment asks for, and of their teams. */
+/*
+ * Value of the first handle constant for spaces that environment variables request. The constants
+ * for the teams of these spaces begin at the same value.
+ */
 #define STP_HANDLE_ENV ((uintptr_t)SHMEM_SPACE_CPU)
 
-/* Returns true for SHMEM_TEAM_INVALID and for the constant of a team that was not made here. */
+/* Returns true for SHMEM_TEAM_INVALID and for the constant of a team that this PE does not have. */
 static inline bool stp_team_is_invalid(shmem_team_t team)
 {
     uintptr_t number = (uintptr_t)team;
@@ -79,7 +85,10 @@ static inline bool stp_team_is_invalid(shmem_team_t team)
     return number == 0 || (number >= STP_HANDLE_ENV && stp_team_of_constant(team) == NULL);
 }
 
-/* Returns the team of a handle, or NULL for SHMEM_TEAM_INVALID and for teams that were not made. */
+/*
+ * Returns the team that a handle denotes. Returns NULL for SHMEM_TEAM_INVALID and for the constant
+ * of a team that this PE does not have.
+ */
 static inline struct stp_team *stp_team_of(shmem_team_t team)
 {
     if (STP_LIKELY(team == SHMEM_TEAM_WORLD)) return stp_team_world;
@@ -89,7 +98,7 @@ static inline struct stp_team *stp_team_of(shmem_team_t team)
 
 _Noreturn void stp_fatal_team(const char *fn, shmem_team_t team) STP_COLD;
 
-/* Returns the team of a collective's handle. Fatal if the handle is invalid or not live. */
+/* Returns the team that was passed to a collective. Fatal if the handle is invalid or not live. */
 static inline struct stp_team *stp_team_check(shmem_team_t team, const char *fn)
 {
     struct stp_team *t = stp_team_of(team);
@@ -98,50 +107,52 @@ static inline struct stp_team *stp_team_check(shmem_team_t team, const char *fn)
     return t;
 }
 
-/* Returns the handle that users compare. */
+/* Returns the handle by which users denote the team. */
 static inline shmem_team_t stp_team_handle(struct stp_team *team)
 {
     return team->handle != NULL ? team->handle : (shmem_team_t)team;
 }
 
-/* Returns the world number of a rank. */
+/* Returns the world number of the member with this rank. */
 static inline int stp_team_pe(const struct stp_team *team, int rank)
 {
     return team->table != NULL ? team->table[rank] : team->start + rank * team->stride;
 }
 
-/* Returns the rank of a world number, or -1 if that PE is not a member. */
+/* Returns the rank of the PE with this world number, or -1 if the PE is not a member. */
 int stp_team_rank_of(const struct stp_team *team, int pe);
 
-/* Returns a cleared team structure, or NULL without memory. Freeing it also frees its table. */
+/* Returns a team structure filled with zeros, or NULL if there is no memory. */
 struct stp_team *stp_team_struct_alloc(void);
+/* Frees a team structure and its table. */
 void stp_team_struct_free(struct stp_team *team);
 
-/*
- * stp_team_link() adds a team that users made to the list of live teams, and stp_team_unlink()
- * removes it. stp_team_first() returns the first team, for callers that know that the list does not
- * change.
- */
+/* Adds a team that the user made to the list of live teams. */
 void stp_team_link(struct stp_team *team);
+/* Removes a team from the list of live teams. */
 void stp_team_unlink(struct stp_team *team);
+/* Returns the first live team. The caller must know that no thread changes the list meanwhile. */
 struct stp_team *stp_team_first(void);
 
-/* Returns true if team is a live team of this PE. Safe on any pointer value. */
+/* Returns true if team is a live team of this PE. The pointer may have any value. */
 bool stp_team_is_live(const struct stp_team *team);
 
 /* ---- spaces (space_handle.c) ------------------------------------------------------ */
 
-/* Returns the space of SHMEM_SPACE_<KIND>, or NULL if it was not made on this PE. */
+/* Returns the space that SHMEM_SPACE_<KIND> denotes, or NULL if this PE does not have it. */
 struct stp_space *stp_space_of_constant(shmem_space_t space);
 
 /*
- * Returns the space of a handle. Returns NULL for SHMEM_SPACE_INVALID, for spaces that were not
- * made, and for destroyed spaces, for which it sets *destroyed.
+ * Returns the space that a handle denotes. Returns NULL for SHMEM_SPACE_INVALID and for a space
+ * that does not exist. Sets *destroyed to whether the space was destroyed.
  */
 struct stp_space *stp_space_of(shmem_space_t space, bool *destroyed);
+/* Returns the handle by which users denote the space. */
 shmem_space_t stp_space_handle(const struct stp_space *space);
 
-/* Returns true for SHMEM_SPACE_INVALID and for the constant of a space that was not made here. */
+/*
+ * Returns true for SHMEM_SPACE_INVALID and for the constant of a space that this PE does not have.
+ */
 static inline bool stp_space_is_invalid(shmem_space_t space)
 {
     uintptr_t number = (uintptr_t)space;
@@ -150,25 +161,26 @@ static inline bool stp_space_is_invalid(shmem_space_t space)
     return number == 0 || (number >= STP_HANDLE_ENV && stp_space_of_constant(space) == NULL);
 }
 
-/* Adds n to the number of users (teams, contexts, device handles) that keep the space alive. */
+/*
+ * Adds n, which may be negative, to the number of users of the space. Users are teams, contexts and
+ * device handles. They keep the space alive.
+ */
 void stp_space_use(struct stp_space *space, int n);
 
-/*
- * stp_space_allow_use_without_handle() lets parts of the library that have no handle use the space,
- * with all its ranges. The other function ends this, unless the space has users, and returns the
- * number of users.
- */
+/* Lets parts of the library that have no handle of the space use all of its ranges. */
 void stp_space_allow_use_without_handle(struct stp_space *space);
+/* Ends use without a handle, unless the space has users. Returns the number of users. */
 int stp_space_end_use_without_handle_if_unused(struct stp_space *space);
 
-/* Returns the live space of a handle. Fatal, naming fn and the argument, if there is none. */
+/* Returns the live space that a handle denotes. Ends the job with a message if there is none. */
 struct stp_space *stp_space_check(shmem_space_t handle, const char *fn, const char *argument);
 
 /* Returns the name of a device type for messages, such as "CPU". */
 const char *stp_space_type_name(int type);
 
-/* Makes SHMEM_SPACE_<KIND> of a device type mean the space. The other function drops all spaces. */
+/* Makes the constant SHMEM_SPACE_<KIND> of a device type denote the space. */
 void stp_space_set_constant(int type, struct stp_space *space);
+/* Makes the constants of all device types denote no space. */
 void stp_space_forget_constants(void);
 
 #endif /* STP_TEAM_AND_SPACE_HANDLES_H */

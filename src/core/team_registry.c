@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps the structures of teams, maps handles to teams, and finds the ranks of PEs. Nothing here
- * communicates. Design: docs/design/teams.md.
+ * Keeps the structures of teams, maps handles to teams, and finds the ranks of PEs. No function in
+ * this file communicates. Design: docs/design/teams.md.
  */
 #include "team_and_space_handles.h"
 
@@ -12,7 +12,7 @@
 
 #define POOL_CHUNK 64
 
-/* Structures come from a pool that is never unmapped, so that stale handles are recognized. */
+/* Team structures are never unmapped, so that a stale handle can be read and recognized. */
 struct pool_chunk {
     struct pool_chunk *next;
     struct stp_team teams[POOL_CHUNK];
@@ -20,7 +20,7 @@ struct pool_chunk {
 
 static struct {
     struct pool_chunk *chunks;
-    struct stp_team *free; /* free structures, linked by next */
+    struct stp_team *free; /* unused structures, linked by the field next */
     struct stp_team *live; /* live teams except the predefined ones */
 } pool;                    /* pool of team structures, guarded by stp_rt.lock */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks and copies public structures that begin with their size. Design: docs/abi.md. */
+/* Checks and copies public structures whose first field is their size. Design: docs/abi.md. */
 #include "versioned_struct.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Public structures that begin with their size. Programs built with an older header have fewer
- * fields, and those built with a newer header have more.
+ * Declares functions for public structures whose first field is their size. A program that was
+ * built with an older header has fewer fields, and a program that was built with a newer header has
+ * more.
  */
 #ifndef STP_VERSIONED_STRUCT_H
 #define STP_VERSIONED_STRUCT_H
@@ -9,34 +10,36 @@
 #include "base/base.h"
 #include "shmemx.h"
 
-/* Largest accepted size of a structure that the library fills in, with room for later headers. */
+/* Maximum size that the library accepts for a structure. It leaves room for later versions. */
 #define STP_STRUCT_MAX 4096
 
-/* Smallest shmemx_space_info_t. The first version had the numbers before the field kind. */
+/* Minimum size of shmemx_space_info_t. The first version has only the fields before kind. */
 #define STP_SPACE_INFO_MIN offsetof(shmemx_space_info_t, kind)
 
-/* Smallest structures that the library reads: those of the first version. */
+/* Minimum sizes of structures that the library reads. They are the sizes of the first versions. */
 #define STP_SPACE_ATTR_MIN (offsetof(shmemx_space_attr_t, max_size) + sizeof(size_t))
 #define STP_DEVICE_OPTIONS_MIN (offsetof(shmemx_device_options_t, device) + sizeof(int))
 
 /*
- * Returns true if the size at the beginning of a structure is in min_bytes..max_bytes. Otherwise
- * logs that the structure's initializer was not used, and returns false.
+ * Returns true if nbytes, the size field of a structure, is at least min_bytes and at most
+ * max_bytes. Otherwise logs that the program did not use the structure's initializer, and returns
+ * false.
  */
 bool stp_struct_known(size_t nbytes, size_t min_bytes, size_t max_bytes, const char *argument,
                       const char *initializer, const char *fn);
 
 /*
- * Copies the program's structure given to full, which has full_bytes and the defaults. Returns
- * false after logging if the size of given is below min_bytes or above STP_STRUCT_MAX, or if given
- * is longer than full and the rest is not zero.
+ * Copies the program's structure (given) to the library's structure (full). Before the call, the
+ * full_bytes bytes of full contain the defaults. Logs an error and returns false if the size of
+ * given is below min_bytes or above STP_STRUCT_MAX. Does the same if given is longer than full and
+ * any byte after the first full_bytes is not zero.
  */
 bool stp_struct_read(void *full, size_t full_bytes, const void *given, size_t min_bytes,
                      const char *argument, const char *initializer, const char *fn);
 
 /*
- * Copies the fields that both structures have: full has full_bytes, the program's structure nbytes.
- * The rest of the program's structure becomes zero.
+ * Copies a structure of full_bytes bytes to the program's structure, which has nbytes bytes. Only
+ * the fields that both have are copied. The rest of the program's structure becomes zero.
  */
 void stp_struct_copy_versioned(void *to, size_t nbytes, const void *full, size_t full_bytes);
 
