@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Performs atomics that the inlined path does not handle: by the CPU on globals and on peers with
- * scattered numbers, by the owner's proxy thread on device memory, and otherwise by the fabric.
- * Only the fabric needs the datatype, because additions wrap and swaps move bits.
+ * Performs the atomics that the inlined path does not handle. The CPU performs them on globals and
+ * on local PEs whose numbers are not contiguous. The owner's proxy thread performs them on device
+ * memory, and the fabric performs all others. Only the fabric needs the datatype. A CPU needs only
+ * the size, because additions wrap around and swaps only move bits.
  */
 #include "rma.h"
 
@@ -11,7 +12,7 @@
 void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const void *operand,
                    const void *compare, void *result)
 {
-    /* Pairs with the release that transport/cpu_amo.tmpl.h describes for atomics that fetch. */
+    /* Pairs with the release of fence and quiet, which transport/cpu_amo.tmpl.h describes. */
     stp_amo_cpu(there, nbytes, op, operand, compare, result, __ATOMIC_ACQUIRE);
 }
 
@@ -27,7 +28,8 @@ void stp_amo_to(struct stp_ctx *ctx, const struct stp_target *dest, enum stp_fab
         stp_ctx_by_fabric(ctx, dest->pe);
         stp_rt.fabric.amo(ctx->fabric, dest, op, dtype, operand, compare, result, nbi);
         break;
-    case STP_PATH_DEVICE: /* by the owner, because copies are not atomic */
+    /* The owner performs these atomics, because copies by this PE would not be atomic. */
+    case STP_PATH_DEVICE:
     case STP_PATH_CMA:
     case STP_PATH_STAGED:
         stp_stage_amo_by_owner(dest, op, dtype, operand, compare, result);

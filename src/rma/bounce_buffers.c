@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the host buffers through which copies between device memory and the fabric pass. The first
- * use allocates and pins all buffers. Design: docs/design/kinds.md.
+ * Owns the host buffers for copies between device memory and the fabric, which pass through host
+ * memory. The first use allocates and pins all buffers. Design: docs/design/kinds.md.
  */
 #include "rma.h"
 
 #include <stdlib.h>
 
 static struct {
-    pthread_mutex_t lock; /* guard of used, and of the allocation of memory */
-    char *memory;         /* memory of all buffers, or NULL before the first use */
-    unsigned used;        /* one bit for each buffer in use */
+    /* Guards the other two fields. */
+    pthread_mutex_t lock;
+    char *memory;  /* memory of all buffers; NULL until a buffer is first used */
+    unsigned used; /* bit i is 1 while buffer i is in use */
 } bounce = {.lock = PTHREAD_MUTEX_INITIALIZER};
 _Static_assert(STP_BOUNCE_BUFFERS < 32, "a bit a buffer");
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies between this process and private pages of another process of the node by the kernel
- * (process_vm_readv and _writev). Copies are complete on return. Design: docs/design/memory.md.
+ * Copies between this process and private pages of another process of the node. The kernel performs
+ * the copies (process_vm_readv and process_vm_writev), and they are complete on return. Design:
+ * docs/design/memory.md.
  */
 #include "rma.h"
 
@@ -9,10 +10,11 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define PROCESS_ROWS 64                 /* maximum number of rows per call */
-#define PROCESS_BYTES ((size_t)1 << 30) /* maximum bytes per call; the kernel's limit is 2^31 */
+#define PROCESS_ROWS 64 /* maximum number of rows that one system call copies */
+/* Maximum number of bytes that one system call copies. The kernel's limit is 2^31. */
+#define PROCESS_BYTES ((size_t)1 << 30)
 
-/* One transfer. row and column are the position that the transfer has reached. */
+/* State of one transfer. The fields row and column are the position of the next byte to copy. */
 struct process_copy {
     char *local;
     uintptr_t remote;
@@ -20,7 +22,7 @@ struct process_copy {
     size_t row, column;
 };
 
-/* Fills here and there with the pieces of the next call. Returns the number of pieces. */
+/* Sets here[] and there[] to the pieces of the next system call. Returns the number of pieces. */
 static unsigned long process_pieces(const struct process_copy *copy,
                                     struct iovec here[PROCESS_ROWS],
                                     struct iovec there[PROCESS_ROWS])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Creates and destroys contexts. A context has a team, options, and the fabric's half, which counts
- * outstanding operations. Creation is local. The end of a team destroys its contexts.
+ * Creates and destroys contexts. A context holds a team, options, and a struct stp_fabric_ctx, in
+ * which the fabric module counts outstanding operations. Creating a context involves no other PE.
+ * Destroying a team also destroys the contexts of this team.
  */
 #include "rma.h"
 
@@ -60,7 +61,10 @@ void stp_ctx_init(void)
         ctx_open(&stp_ctx_stage, stp_team_world, 0) != 0 ||
         ctx_open(&stp_ctx_proxy, stp_team_world, 0) != 0)
         stp_fatal("shmem_init", "cannot create the default context");
-    /* A PE that sent a collective's word waits for words of other PEs, not for acknowledgements. */
+    /*
+     * Allow delayed acknowledgements, because this context carries the flag words of collectives.
+     * After sending such a word, a PE waits for words of other PEs and not for acknowledgements.
+     */
     if (stp_ctx_small.fabric != NULL) stp_rt.fabric.allow_delayed_ack(stp_ctx_small.fabric);
 }
 
@@ -74,11 +78,11 @@ void stp_ctx_close_stream(void)
     ctx_close(&stp_ctx_stream);
 }
 
-/* Contexts of the library, which stay open longer because the last sync uses one of them. */
+/* Internal contexts. They are closed after the default context, because the last sync uses them. */
 static struct stp_ctx *const ctx_internal[] = {&stp_ctx_coll, &stp_ctx_small, &stp_ctx_stage,
                                                &stp_ctx_proxy};
 
-/* Called when the contexts of all teams are closed. */
+/* Closes SHMEM_CTX_DEFAULT. The caller has already closed the contexts of all teams. */
 void stp_ctx_close_default(void)
 {
     ctx_close(&stp_ctx_default);
@@ -90,14 +94,14 @@ void stp_ctx_internal_quiet(void)
         stp_quiet(ctx_internal[i]);
 }
 
-/* Called when the proxy thread has stopped, so that no copy is in progress. */
+/* Destroys the copy queues of the internal contexts after the proxy thread has stopped. */
 void stp_ctx_close_internal_copy_queues(void)
 {
     for (size_t i = 0; i < STP_COUNT(ctx_internal); i++)
         stp_copy_close(ctx_internal[i]);
 }
 
-/* Destroys the fabric's halves of these contexts after the last sync, before the fabric closes. */
+/* Destroys the internal contexts with their fabric contexts, after the last sync of the job. */
 void stp_ctx_internal_fini(void)
 {
     for (size_t i = 0; i < STP_COUNT(ctx_internal); i++) {
@@ -112,8 +116,9 @@ int stp_ctx_pe_slow(const struct stp_ctx *ctx, int pe)
 }
 
 /*
- * List of structures of destroyed contexts, guarded by stp_rt.lock. They are reused but never
- * unmapped, are not live, and have n_pes 0, so that the use of a stale handle is a clear error.
+ * List of the structures of destroyed contexts, linked by the field next and guarded by
+ * stp_rt.lock. The structures are reused but never freed. In a destroyed context live is false and
+ * n_pes is 0, so that the use of a stale handle is reported and does not crash.
  */
 static struct stp_ctx *ctx_free;
 
@@ -199,7 +204,7 @@ int pshmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx)
 }
 STP_PROFILED(shmem_team_create_ctx);
 
-/* Returns whether each member of the team has a part of the space. */
+/* Returns whether all members of the team are also members of the space's team. */
 static bool ctx_team_in_space(const struct stp_team *team, const struct stp_space *space)
 {
     for (int rank = 0; rank < team->n_pes; rank++)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements sessions, which are hints about future operations on a context. Loads and stores
- * ignore these hints; the fabric may collect small operations of a batch. Hints do not affect the
- * completion of operations.
- * Design: docs/design/sessions.md.
+ * Implements sessions, which are hints about future operations on a context. In a batch session the
+ * fabric may collect small operations and send them together. Operations by load and store ignore
+ * the hints. Hints do not affect the completion of operations. Design: docs/design/sessions.md.
  */
 #include "rma.h"
 
-/* Supported options; other bits are ignored. */
+/* Session options that the library uses. All other bits are ignored. */
 #define SESSION_OPTIONS SHMEM_CTX_SESSION_BATCH
 
-/* Adds the options and masked fields of the caller. A new session starts with the defaults. */
+/*
+ * Adds the caller's options to the session of ctx, and copies from config the fields that
+ * config_mask selects. If no session is open, opens a session with default values first.
+ */
 static void session_merge_locked(struct stp_ctx *ctx, long options,
                                  const shmem_ctx_session_config_t *config, long config_mask)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies to and from device memory, which the CPU must not touch. This file has the queues of
- * contexts, the fragments of a copy of rows, and loads of single words. Only operations of the kind
- * touch the memory. Design: docs/design/kinds.md.
+ * Copies data to and from device memory. The CPU must not touch such memory, so the operations of
+ * its memory kind perform all copies. This file also owns the copy queues of contexts, cuts strided
+ * copies into fragments, and loads single words. Design: docs/design/kinds.md.
  */
 #include "rma.h"
 
@@ -23,7 +23,7 @@ static int copy_kind_id(const struct stp_kind *kind)
 
 static struct stp_queue *copy_queue_make(struct stp_ctx *ctx, int id, const char *fn)
 {
-    pthread_mutex_lock(&stp_rt.lock); /* because threads may share the context */
+    pthread_mutex_lock(&stp_rt.lock); /* several threads may create the queue at once */
     if (ctx->queues[id] == NULL) {
         struct stp_queue *queue;
         if (stp_kinds[id]->device->queue_create(&queue) != 0)
@@ -48,8 +48,9 @@ static struct stp_queue *copy_queue(struct stp_ctx *ctx, const struct stp_kind *
 }
 
 /*
- * While a kernel runs that does not end, the driver must not be asked for a stream or for pinned
- * memory. Queues that exist early get both when spaces are created.
+ * Creates the queues before the first copy, which may come while a kernel runs that does not end.
+ * The driver must not be asked for a stream or for pinned memory at that time. A queue that exists
+ * already gets both when a space of device memory is created.
  */
 void stp_copy_open(struct stp_ctx *ctx, const char *fn)
 {
@@ -158,7 +159,10 @@ void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn)
 
 /* ---- fragments ---------------------------------------------------------------------------- */
 
-/* Splits a row that is larger than the room, and combines several smaller rows. */
+/*
+ * Cuts a row that is larger than p->room into several fragments. Several smaller rows form one
+ * fragment.
+ */
 bool stp_fragment_next(struct stp_fragments *p, struct stp_fragment *fragment)
 {
     const struct stp_strided_copy *rows = &p->rows;
@@ -187,7 +191,7 @@ bool stp_fragment_next(struct stp_fragments *p, struct stp_fragment *fragment)
 
 static void copy_load_host(void *value, const void *word, size_t nbytes)
 {
-    /* Pairs with the fence of shmem_fence() or shmem_quiet() before the word was stored. */
+    /* Pairs with the fence in the shmem_fence() or shmem_quiet() before the store of the word. */
     switch (nbytes) {
     case 1:
         *(uint8_t *)value = __atomic_load_n((const uint8_t *)word, __ATOMIC_ACQUIRE);

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Caches registrations of the program's private device memory with the fabric. Whole allocations
- * are registered and found by the driver's ID, which is never reused, because an address can be
- * freed and allocated again between two operations. Design: docs/design/fabric.md.
+ * Caches fabric registrations of the program's private device memory. Each registration covers a
+ * whole allocation. The driver's ID of the allocation, which is never reused, identifies an entry.
+ * The address is not enough, because the program can free an allocation and get another one at the
+ * same address. Design: docs/design/fabric.md.
  */
 #include "rma.h"
 
 struct buffer {
     const struct stp_kind *kind; /* kind of the memory, or NULL for a free entry */
     struct stp_allocation allocation;
-    bool refused;       /* whether the registration failed, so that no retry is made */
-    unsigned n_holders; /* number of operations that are being issued */
-    uint64_t used;      /* value of now at the last use */
+    bool refused;       /* whether registration failed, so that it is not retried */
+    unsigned n_holders; /* number of operations that are being issued with this entry */
+    uint64_t used;      /* value of buffers.now at the last use of this entry */
 };
 
 static struct {
-    pthread_mutex_t lock; /* guard of the table, also held during registration and closing */
-    uint64_t now;         /* number of uses so far */
+    pthread_mutex_t lock; /* guards the table; held while memory is registered or closed */
+    uint64_t now;         /* number of uses of all entries so far */
     struct buffer by_number[STP_FABRIC_BUFFERS];
 } buffers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Closes the registration. Returns false if operations use it. */
+/* Closes a registration and frees its entry. Returns false if operations use the registration. */
 static bool buffer_close_locked(unsigned number)
 {
     struct buffer *buffer = &buffers.by_number[number];
@@ -36,8 +37,9 @@ static bool buffer_close_locked(unsigned number)
 }
 
 /*
- * Sets *number to the number of the allocation, or to -1. Closes registrations of allocations that
- * were at these addresses before. Returns false if operations on such freed memory are outstanding.
+ * Searches for the entry of an allocation. Sets *number to the number of the entry, or to -1 if
+ * there is none. Closes the registrations of freed allocations that overlap the wanted allocation.
+ * Returns false if operations on such freed memory are outstanding.
  */
 static bool buffer_find_locked(const struct stp_allocation *wanted, int *number)
 {
@@ -59,7 +61,10 @@ static bool buffer_find_locked(const struct stp_allocation *wanted, int *number)
     return true;
 }
 
-/* Returns a free number; may close the least recently used entry. Returns -1 if all are in use. */
+/*
+ * Returns the number of a free entry. May close the least recently used entry that no operation
+ * uses. Returns -1 if operations use all entries.
+ */
 static int buffer_room_locked(void)
 {
     uint64_t since = 0;
@@ -131,6 +136,7 @@ void stp_device_mr_fini(void)
 {
     pthread_mutex_lock(&buffers.lock);
     for (unsigned i = 0; i < STP_FABRIC_BUFFERS; i++)
-        if (!buffer_close_locked(i)) buffers.by_number[i].kind = NULL; /* closed by the fabric */
+        /* The fabric closes the registrations that are still in use. */
+        if (!buffer_close_locked(i)) buffers.by_number[i].kind = NULL;
     pthread_mutex_unlock(&buffers.lock);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds an object on a PE, and the path to this object, when the inlined path misses: in the data
- * segment, on scattered local PEs, in device memory, or through the fabric. Also has the checks
- * that report why an address is wrong. Design: docs/design/memory.md.
+ * Finds the location of a symmetric object on a PE, and the access path to the object, if the
+ * inlined path misses. Such objects are in the data segment, in device memory, on local PEs whose
+ * numbers are not contiguous, or on other nodes. This file also reports why an address is not
+ * valid. Design: docs/design/memory.md.
  */
 #include "rma.h"
 
@@ -19,9 +20,8 @@ static void *locate_segment(const void *addr, size_t offset, int pe, int local)
 }
 
 /*
- * Returns the address of an object in host memory of a space that has a mapping of its own, or
- * NULL. Bytes after the end of the space may belong to another mapping, here or in the peer's file,
- * so this function checks the end.
+ * Returns the address at which this PE accesses an object in a space outside the window, or NULL.
+ * Checks the end of the space, because other memory may follow it here or in the peer's file.
  */
 static void *locate_outside(const void *addr, size_t nbytes, int pe, int local, const char *fn,
                             const char *argument)
@@ -41,10 +41,13 @@ static void *locate_outside(const void *addr, size_t nbytes, int pe, int local, 
     if (STP_LIKELY(part != NULL)) return part + offset;
     if (stp_team_rank_of(space->team, pe) >= 0)
         stp_fatal(NULL, "cannot reach the part of PE %d of space %u", pe, space->number);
-    return NULL; /* the caller reports that the PE has no part */
+    return NULL; /* the caller reports that PE pe has no part of the space */
 }
 
-/* As stp_ptr_slow(), for nbytes, or 0 if unknown. fn and argument are for messages. */
+/*
+ * As stp_ptr_slow(), but checks that a space outside the window has all nbytes bytes. nbytes is 0
+ * if the size is unknown. fn and argument are for messages.
+ */
 static void *locate_host(const void *addr, size_t nbytes, int pe, const char *fn,
                          const char *argument)
 {
@@ -75,7 +78,7 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
 {
     const struct stp_space *heap = stp_space_at(STP_SPACE_HEAP), *kept;
     size_t offset;
-    char globals[256], whose[1792]; /* both fit a message of 2048 bytes */
+    char globals[256], whose[1792]; /* both texts fit a message of 2048 bytes */
 
     if (heap == NULL) stp_fatal(fn, "called before shmem_init or after shmem_finalize");
     kept = stp_space_lookup_growth_room(addr, &offset);
@@ -97,7 +100,7 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
               argument, addr, whose, stp_data_segment_format(globals, sizeof(globals)));
 }
 
-/* With SHMEM_CHECK=1, checks that nbytes at offset (addr on this PE) are in a live allocation. */
+/* Fatal if nbytes bytes at offset are not in one live allocation. Called with SHMEM_CHECK=1. */
 static void locate_check(const struct stp_space *space, size_t offset, const void *addr,
                          size_t nbytes, const char *fn, const char *argument)
 {
@@ -130,7 +133,7 @@ struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t 
     return space;
 }
 
-/* Returns the path to private pages. The owner does all atomics, because kernel copies can tear. */
+/* Returns the path to private memory. Atomics are staged, because copies by the kernel can tear. */
 static enum stp_access_path locate_path_to_private(const struct stp_space *space, int pe, int local,
                                                    enum stp_use use)
 {
@@ -155,14 +158,14 @@ enum stp_access_path stp_access_path_to(struct stp_space *space, int pe, enum st
     return local < 0 && space->on_fabric ? STP_PATH_FABRIC : STP_PATH_STAGED;
 }
 
-/* Returns whether space is the bound space; globals and statics belong to the default space. */
+/* Returns whether space is the bound space. Globals and statics count as part of the heap. */
 static bool locate_is_of(struct stp_space *space, const struct stp_space *bound)
 {
     if (space->number == STP_SPACE_DATA) return bound->number == STP_SPACE_HEAP;
     return space == bound;
 }
 
-/* With SHMEM_CHECK=1, performs all checks of an address before the search for a path. */
+/* Performs all checks of an address before the path is chosen. Called with SHMEM_CHECK=1. */
 static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
                              const char *fn, const char *argument)
 {
@@ -175,7 +178,7 @@ static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t
     (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
 }
 
-/* Returns whether nbytes at offset at are in the space and pe has a part of this space. */
+/* Returns whether the space holds nbytes bytes at an offset, and PE pe has a part of the space. */
 static bool locate_has(const struct stp_space *space, size_t at, size_t nbytes, int pe)
 {
     return space != NULL && nbytes <= stp_space_nbytes(space) - at &&
@@ -198,7 +201,8 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
     target.offset = target.space->at + at;
     target.number = target.space->number;
     target.path = stp_access_path_to(target.space, pe, use);
-    if (target.path == STP_PATH_HOST) target.path = STP_PATH_FABRIC; /* for unshared globals */
+    /* The path is still HOST only for globals that PE pe does not share with its node. */
+    if (target.path == STP_PATH_HOST) target.path = STP_PATH_FABRIC;
     if (target.path == STP_PATH_FABRIC && !stp_rt.has_fabric)
         stp_fatal_global_unreachable(addr, pe, fn);
     if (target.path == STP_PATH_DEVICE)

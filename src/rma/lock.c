@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements locks as a queue of PEs (Mellor-Crummey and Scott) whose links are the lock's own
- * words. Each PE that waits polls its own memory, and PEs get the lock in the order of arrival.
- * Threads of one PE first take turns in this file. Design: docs/design/locks.md.
+ * Implements locks as the queue of Mellor-Crummey and Scott. The members of the queue are PEs,
+ * linked by PE numbers in the lock's own words. Each PE that waits polls its own memory, and PEs
+ * get the lock in the order of arrival. Before a thread enters this queue, it waits in this file
+ * for its turn among the threads of its PE. Design: docs/design/locks.md.
  */
 #include "rma.h"
 
 #include <stdlib.h>
 
 /*
- * A lock's long, which is 0 on all PEs when no PE uses the lock. PE numbers in this word start at
- * 1. Only the home PE of the lock uses tail; each PE has its own mine.
+ * Contents of a lock's long. The long is 0 on all PEs while no PE uses the lock. PE numbers in it
+ * start at 1. The field tail is used only on the home PE of the lock. The field mine is used on
+ * every PE.
  */
 struct lock_word {
     uint32_t tail; /* number of the last PE in the queue, or 0 if the lock is free */
-    uint32_t mine; /* number of the next PE in the queue, plus LOCK_GRANTED at this PE's turn */
+    /* Number of the next PE in the queue, or 0, plus LOCK_GRANTED once this PE has the lock. */
+    uint32_t mine;
 };
 
 #define LOCK_GRANTED UINT32_C(0x80000000)
@@ -23,25 +26,29 @@ _Static_assert(sizeof(struct lock_word) == sizeof(long), "the state of a lock fi
 
 /* ---- turns of this PE's threads -------------------------------------------- */
 
-/* Tickets of threads for a lock that this PE holds or waits for. Guarded by holds.lock. */
+/*
+ * Record of a lock that this PE holds or waits for. Each thread takes a ticket and waits for its
+ * turn. holds.lock guards all fields, except as noted.
+ */
 struct lock_hold {
     struct lock_hold *next;
     const long *lock;
-    unsigned tickets; /* number of tickets given out */
-    unsigned turn;    /* ticket whose turn it is, also read without holds.lock */
+    unsigned tickets; /* number of tickets that threads have taken */
+    unsigned turn;    /* number of the ticket whose turn it is; also read without holds.lock */
     bool held;        /* whether this PE holds the lock; also written without holds.lock */
-    uint64_t owner;   /* number of the thread whose turn it is */
+    uint64_t owner;   /* thread_number() of the thread whose turn it is */
 };
 
 #define LOCK_BUCKETS 64
 
 static struct {
-    pthread_mutex_t lock; /* guard of the holds, taken only under SHMEM_THREAD_MULTIPLE */
+    /* Guards all holds. Taken only if the thread level is SHMEM_THREAD_MULTIPLE. */
+    pthread_mutex_t lock;
     struct lock_hold *buckets[LOCK_BUCKETS];
-    struct lock_hold *spare; /* hold that was freed last, or NULL */
+    struct lock_hold *spare; /* one freed hold that can be used again, or NULL */
 } holds = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns this thread's number, from 1. A pthread_t can recur after the end of its thread. */
+/* Returns this thread's number, from 1. Unlike a pthread_t it is never given to another thread. */
 static uint64_t thread_number(void)
 {
     static _Thread_local uint64_t mine;
@@ -52,7 +59,7 @@ static uint64_t thread_number(void)
     return mine;
 }
 
-/* Locks only under SHMEM_THREAD_MULTIPLE, because otherwise the program serializes its calls. */
+/* Locks holds.lock at SHMEM_THREAD_MULTIPLE only. At other levels the program serializes calls. */
 static void holds_lock(void)
 {
     if (stp_thread_level() == SHMEM_THREAD_MULTIPLE) pthread_mutex_lock(&holds.lock);
@@ -63,7 +70,10 @@ static void holds_unlock(void)
     if (stp_thread_level() == SHMEM_THREAD_MULTIPLE) pthread_mutex_unlock(&holds.lock);
 }
 
-/* Returns the link that points to the hold of lock, or the link at which to insert this hold. */
+/*
+ * Returns the address of the pointer that points to the hold of a lock. If there is no hold,
+ * returns the address of the NULL pointer at the end of the list, where it can be inserted.
+ */
 static struct lock_hold **hold_find(const long *lock)
 {
     uintptr_t hash = (uintptr_t)lock / sizeof(*lock);
@@ -74,7 +84,9 @@ static struct lock_hold **hold_find(const long *lock)
     return link;
 }
 
-/* Adds a hold with one ticket, which belongs to this thread and whose turn it is. */
+/*
+ * Adds a hold with one ticket, which belongs to this thread. The turn of this ticket comes at once.
+ */
 static struct lock_hold *hold_add(struct lock_hold **link, const long *lock, const char *fn)
 {
     struct lock_hold *hold = holds.spare != NULL ? holds.spare : malloc(sizeof(*hold));
@@ -101,7 +113,7 @@ static STP_COLD void lock_show(const char *fn, const void *lock, int before)
         &(struct stp_wait_subject){.kind = STP_WAIT_LOCK, .fn = fn, .addr = lock, .pe = before});
 }
 
-/* Waits for the turn of ticket. Called if another thread of this PE was first. */
+/* Waits for the turn of this thread's ticket. Called if another thread of this PE came first. */
 static void hold_wait(struct lock_hold *hold, unsigned ticket, const char *fn)
 {
     struct stp_wait wait = {0};
@@ -115,7 +127,7 @@ static void hold_wait(struct lock_hold *hold, unsigned ticket, const char *fn)
     holds_unlock();
 }
 
-/* Takes a ticket for the lock, waits for its turn, and returns the hold. */
+/* Takes a ticket for the lock and waits for the turn of the ticket. Returns the hold. */
 static struct lock_hold *hold_enter(const long *lock, const char *fn)
 {
     struct lock_hold **link, *hold;
@@ -128,7 +140,7 @@ static struct lock_hold *hold_enter(const long *lock, const char *fn)
     if (hold == NULL) {
         hold = hold_add(link, lock, fn);
     } else {
-        /* Pairs with nothing, because holds.lock guards owner and the clearing of held. */
+        /* Pairs with nothing, because holds.lock guards owner and the change of held to false. */
         again = __atomic_load_n(&hold->held, __ATOMIC_SEQ_CST) && hold->owner == thread_number();
         ticket = hold->tickets++;
     }
@@ -142,7 +154,7 @@ static struct lock_hold *hold_enter(const long *lock, const char *fn)
     return hold;
 }
 
-/* As hold_enter(), but returns NULL instead of waiting if this PE holds or awaits the lock. */
+/* As hold_enter(), but returns NULL if a thread of this PE holds the lock or waits for it. */
 static struct lock_hold *hold_try(const long *lock, const char *fn)
 {
     struct lock_hold **link, *hold = NULL;
@@ -160,9 +172,9 @@ static void hold_own(struct lock_hold *hold)
 }
 
 /*
- * Returns the hold of a lock that this PE holds, or NULL if the PE does not hold the lock. If
- * several threads clear the lock at once, only one thread gets the hold. No other thread's turn
- * comes before hold_leave().
+ * Returns the hold of a lock and marks it as not held. Returns NULL if this PE does not hold the
+ * lock. If several threads clear the lock at once, only one of them gets the hold. The turn does
+ * not pass to another thread before hold_leave().
  */
 static struct lock_hold *hold_claim(const long *lock)
 {
@@ -176,7 +188,7 @@ static struct lock_hold *hold_claim(const long *lock)
     return hold;
 }
 
-/* Gives the turn to the next thread of this PE, or deletes the hold if no thread waits. */
+/* Passes the turn to the next thread of this PE, or deletes the hold if no thread waits. */
 static void hold_leave(struct lock_hold *hold)
 {
     unsigned next = hold->turn + 1;
@@ -202,9 +214,9 @@ void stp_locks_forget(void)
 /* ---- words of PEs ------------------------------------------------------------ */
 
 /*
- * Returns the home PE of the lock, whose word has the tail. The home is a PE that has the lock's
- * memory, chosen by a hash because the strides between locks are often powers of two. Fatal if the
- * lock is no symmetric long.
+ * Returns the home PE of the lock, which is the PE on which tail is used. The home PE is a member
+ * of the space that holds the lock. It is chosen by a hash of the lock's offset, because offsets of
+ * locks are often multiples of a power of two. Fatal if lock is not an aligned symmetric long.
  */
 static int lock_home(const long *lock, const char *fn)
 {
@@ -219,15 +231,19 @@ static int lock_home(const long *lock, const char *fn)
     return stp_team_pe(team, (int)(((unsigned __int128)hash * (unsigned)team->n_pes) >> 64));
 }
 
-/* Performs an atomic on half of the lock's word of PE pe. Fetches unless result is NULL. */
+/*
+ * Performs an atomic on one field of the lock's word on PE pe. Sets *result to the old value of the
+ * field unless result is NULL.
+ */
 static void lock_amo(enum stp_fabric_amo op, uint32_t *word, uint32_t operand, uint32_t compare,
                      uint32_t *result, int pe, const char *fn)
 {
     void *there = stp_ptr_inline(word, pe, STP_USE_ATOMIC);
 
     /*
-     * A PE that finds this PE in the queue must write to this PE's word after this PE's earlier
-     * writes. Pairs with the acquire of that PE's atomic, or of its lock_mine().
+     * A PE that finds this PE in the queue writes to this PE's field mine. That write must come
+     * after this PE's earlier writes. Pairs with the acquire of that PE's atomic, or with the
+     * acquire in its lock_mine().
      */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (STP_LIKELY(there != NULL))
@@ -236,7 +252,7 @@ static void lock_amo(enum stp_fabric_amo op, uint32_t *word, uint32_t operand, u
         stp_amo_slow(&stp_ctx_coll, op, STP_U32, word, &operand, &compare, result, false, pe, fn);
 }
 
-/* Loads this PE's mine with acquire order. */
+/* Loads this PE's field mine with acquire order. */
 static uint32_t lock_mine(const struct lock_word *word)
 {
     uint32_t mine;
@@ -248,8 +264,9 @@ static uint32_t lock_mine(const struct lock_word *word)
 }
 
 /*
- * Waits until a bit of mask is set in this PE's mine, and returns mine. before is the PE that must
- * set the bit, or -1 for the PE that comes next.
+ * Waits until a bit of mask is set in this PE's field mine. Returns the value of mine. The
+ * parameter before is the PE that will set the bit, for reports of long waits. It is -1 if that PE
+ * is the next PE in the queue, whose number is not known yet.
  */
 static uint32_t lock_wait(const struct lock_word *word, uint32_t mask, int before, const char *fn)
 {
@@ -266,7 +283,7 @@ static uint32_t lock_wait(const struct lock_word *word, uint32_t mask, int befor
 
 /* ---- the queue ----------------------------------------------------------------- */
 
-/* Fatal if the tail is neither a PE's number nor 0. The word was then never cleared. */
+/* Fatal if tail is neither 0 nor a PE's number. The program then has not set the lock to 0. */
 static void lock_check_tail(const struct lock_word *word, uint32_t tail, const char *fn)
 {
     if (STP_UNLIKELY(tail > (uint32_t)stp_rt.n_pes))
@@ -288,8 +305,10 @@ static void lock_queue(struct lock_word *word, int home, const char *fn)
 }
 
 /*
- * Passes the lock to the next PE or frees the tail. This PE's mine is cleared when no PE can write
- * to it any more: when the tail is free, or when both the next PE's number and the grant have come.
+ * Passes the lock to the next PE in the queue. If there is none, sets tail to 0. Sets this PE's
+ * field mine to 0 when no other PE can write to it any more. This is the case after tail was set to
+ * 0. It is also the case after the next PE has added its number, because LOCK_GRANTED was added
+ * before, when this PE got the lock.
  */
 static void lock_pass(struct lock_word *word, int home, const char *fn)
 {

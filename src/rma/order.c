@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements fence and quiet. On the node they need only memory order. The fabric's half costs
- * nothing if a context has no operations outstanding there. pe_quiet waits for the fabric's
- * operations to the named PEs, but for all device copies, because this PE performs these copies.
+ * Implements fence and quiet. For operations by load and store a memory fence is sufficient. The
+ * fabric's part takes no time if the context has no outstanding fabric operations. The pe_quiet
+ * routines wait for fabric operations to the named PEs only. They wait for all device copies,
+ * because this PE itself performs these copies.
  */
 #include "rma.h"
 
 #include <stdlib.h>
 
-#define ORDER_FEW_PES 64 /* maximum number of PEs whose numbers are translated without malloc */
+/* Maximum number of PEs in a call of pe_quiet that needs no malloc. */
+#define ORDER_FEW_PES 64
 
-/* Returns whether device copies may be outstanding. Atomic, because threads share contexts. */
+/* Returns whether device copies may be outstanding. Atomic, because threads may share ctx. */
 static inline bool order_copies(const struct stp_ctx *ctx)
 {
     return __atomic_load_n(&ctx->copies, __ATOMIC_RELAXED);
@@ -18,12 +20,16 @@ static inline bool order_copies(const struct stp_ctx *ctx)
 
 void stp_fence(struct stp_ctx *ctx)
 {
-    /* Pairs with the acquire of a PE that waits for a later store of this PE. */
+    /* Pairs with the acquire of a PE that sees a store which this PE makes after the fence. */
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
-    /* Flush, because queues of different kinds are not ordered among each other. */
+    /* Complete all copies, because queues of different kinds are not ordered with each other. */
     if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
     if (STP_LIKELY(ctx->fabric == NULL)) return;
-    /* Data for a device can be overtaken by data for its host, and fabric data by CPU stores. */
+    /*
+     * A fence of the fabric is not enough in two cases. Data for a device can arrive after later
+     * data for the host memory of the same PE. Data for a PE of this node can arrive after later
+     * stores of this CPU.
+     */
     if (STP_UNLIKELY(__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED) ||
                      __atomic_load_n(&ctx->near, __ATOMIC_RELAXED)))
         stp_rt.fabric.quiet(ctx->fabric);
@@ -31,15 +37,15 @@ void stp_fence(struct stp_ctx *ctx)
         stp_rt.fabric.fence(ctx->fabric);
 }
 
-/* Inlined so that the report of a hang finds a frame of the public routine on the stack. */
+/* Inlined, so that a hang report finds the frame of the public routine on the stack. */
 static inline __attribute__((always_inline)) void quiet(struct stp_ctx *ctx)
 {
     if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
     if (STP_UNLIKELY(ctx->fabric != NULL)) stp_rt.fabric.quiet(ctx->fabric);
     /*
-     * A load after quiet must not pass a store before quiet: if two PEs each store, call quiet and
-     * load, at least one sees the other's store. Pairs with the fence of the other PE's quiet, and
-     * with the acquire of waits.
+     * A load after quiet must not be performed before a store that precedes quiet. If two PEs each
+     * store, call quiet and load, at least one of them must see the other's store. Pairs with the
+     * fence in the other PE's quiet, and with the acquire of waits.
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
@@ -76,9 +82,9 @@ STP_PROFILED(shmem_ctx_quiet);
 /* ---- of one space -------------------------------------------------------------------------- */
 
 /*
- * Returns whether the fabric may have operations of the context on the space. If all members are on
- * this node, the CPU, device copies and proxy threads perform all operations, so that quiet of the
- * space need not wait for operations on other nodes.
+ * Returns whether the fabric may have operations of ctx on the space. There are none if all members
+ * are on this node, because the CPU, device copies and proxy threads then perform all operations.
+ * In that case quiet of the space need not wait for operations to other nodes.
  */
 static bool order_on_fabric(const struct stp_ctx *ctx, const struct stp_space *space)
 {
@@ -127,14 +133,15 @@ STP_PROFILED(shmemx_ctx_space_fence);
 
 /* ---- of some PEs --------------------------------------------------------------------------- */
 
-/* Completes the fabric's operations to the given PEs, which are numbers in the context's team. */
+/* Completes the fabric operations to target_pes, which are PE numbers in the context's team. */
 static void order_fabric_pes(struct stp_ctx *ctx, const int *target_pes, size_t npes,
                              const char *fn)
 {
     int few[ORDER_FEW_PES];
     int *pes = npes <= ORDER_FEW_PES ? few : malloc(stp_bytes(npes, sizeof(*pes), fn));
 
-    if (pes == NULL) { /* a quiet of all PEs needs no memory and includes the named PEs */
+    /* If malloc failed, complete the operations to all PEs, which include the named PEs. */
+    if (pes == NULL) {
         stp_rt.fabric.quiet(ctx->fabric);
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Performs atomics on words of this PE's part that only this PE may change, in device memory and in
- * private pages. Design: docs/design/stage.md.
+ * Performs atomics on words that only this PE may change, because it owns them. These words are in
+ * device memory or in private memory of the program. Design: docs/design/stage.md.
  */
 #include "stage_request_boxes.h"
 
@@ -13,7 +13,8 @@
 #include <string.h>
 
 static struct {
-    pthread_mutex_t lock; /* guard of each atomic, and of the choice between GPU and copies */
+    /* Held during each atomic, and while GPU atomics are enabled or disabled. */
+    pthread_mutex_t lock;
 } words = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- by the device ------------------------------------------------------------------------ */
@@ -22,7 +23,7 @@ int stp_stage_amo_by_gpu_enable(int device)
 {
     int rc;
 
-    pthread_mutex_lock(&words.lock); /* atomics in progress end before kernels may run */
+    pthread_mutex_lock(&words.lock); /* waits until atomics in progress have ended */
     rc = stp_gpu_amo_acquire(device);
     pthread_mutex_unlock(&words.lock);
     return rc;
@@ -45,7 +46,7 @@ bool stp_stage_amo_by_gpu_enabled(const struct stp_space *space)
     return shared;
 }
 
-/* Returns an operand of 4 or 8 bytes, or 0 for NULL. */
+/* Returns the value of an operand of 4 or 8 bytes, or 0 if operand is NULL. */
 static uint64_t words_value(const void *operand, size_t nbytes)
 {
     uint32_t small = 0;
@@ -55,7 +56,10 @@ static uint64_t words_value(const void *operand, size_t nbytes)
     return nbytes == sizeof(small) ? small : value;
 }
 
-/* Returns false if kernels do not change the words, so that this PE's threads do the atomic. */
+/*
+ * Lets the device perform the atomic. Returns false if no kernel may change words of the space at
+ * this time. The caller then performs the atomic by copies.
+ */
 static bool words_by_device(struct stp_space *space, size_t offset, size_t nbytes,
                             enum stp_fabric_amo op, const void *operand, const void *compare,
                             void *result, const char *fn)
@@ -83,7 +87,7 @@ static bool words_by_device(struct stp_space *space, size_t offset, size_t nbyte
 
 /* ---- by this PE's threads ------------------------------------------------------------------ */
 
-/* With SHMEM_CHECK=1, checks before the write that the word still has the value that was read. */
+/* Fatal if the word has changed since it was read. Called with SHMEM_CHECK=1 before the write. */
 static void words_check(struct stp_ctx *ctx, const struct stp_space *space, const char *word,
                         size_t nbytes, uint64_t before, const char *fn)
 {
@@ -119,7 +123,8 @@ void stp_stage_amo_here(struct stp_ctx *ctx, struct stp_space *space, size_t off
     size_t nbytes = stp_dtype_size(dtype);
     char *word = space->base + offset;
 
-    if (space->kind->device == NULL) { /* by CPU, atomic to the program's own accesses */
+    if (space->kind->device == NULL) {
+        /* Private memory: use a CPU atomic, which is atomic to the program's own accesses, too. */
         /* Pairs with the acquire of a thread that waits for the word. */
         __atomic_thread_fence(__ATOMIC_RELEASE);
         stp_amo_apply(word, nbytes, op, operand, compare, result);

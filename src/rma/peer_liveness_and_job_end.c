@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * While a PE waits, checks the launcher, the PEs of the node, and PEs that have reached the end of
- * the job although this PE still needs them. A launcher normally ends the job when a PE is killed;
- * these checks cover a launcher that does not do so, or is dead. Only waits that have yielded for a
- * while make these checks, so that a busy program pays nothing. transport/ofi/peer_failure.c checks
- * PEs on other hosts. Design: docs/design/security.md.
+ * While this PE waits, checks whether it waits in vain. This is so if the launcher or a PE of the
+ * node has ended, or if another PE has reached the end of the job although this PE still needs it.
+ * A launcher normally ends the job when a PE is killed. The checks help if the launcher does not
+ * end the job, or has itself ended. Only waits that have yielded for a while make the checks, so
+ * that they cost a busy program nothing. transport/ofi/peer_failure.c checks PEs on other hosts.
+ * Design: docs/design/security.md.
  */
 #include "rma.h"
 
@@ -19,12 +20,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_NS 500000000ull  /* time between two checks */
-#define LOOKS_A_ROUND 2       /* number of checks that cover all PEs of the node */
-#define TELL_NS 1000000000ull /* time until a closing PE's first notice; doubles for each notice */
-#define GRACE_S 1             /* time for the launcher to end this process when the job ends */
+#define LOOK_NS 500000000ull /* time between two checks */
+#define LOOKS_A_ROUND 2      /* number of checks after which all PEs of the node were checked */
+/*
+ * Delay of the first notice that a PE sends to other nodes while it waits at the end of the job.
+ * The delay doubles with each notice.
+ */
+#define TELL_NS 1000000000ull
+/* Time that the launcher has to end this process after the job has ended. */
+#define GRACE_S 1
 
-/* A PE that has reached the end of the job. */
+/* A closing PE, which is a PE that has reached the end of the job. */
 struct closer {
     int pe; /* number of the PE, or -1 for no PE */
     enum stp_pe_exit how;
@@ -33,12 +39,14 @@ struct closer {
 static struct {
     bool on;
     pid_t parent;
-    pthread_mutex_t lock; /* guard of the following fields */
+    pthread_mutex_t lock; /* guards the following fields */
     uint64_t looked_ns;
-    int next;                        /* local index of the next PE to check */
-    struct stp_notice received;      /* CLOSING notice from another node; pe is -1 if none came */
-    struct stp_notice mine;          /* CLOSING notice of this PE; pe is -1 if there is none */
-    uint64_t tell_ns, tell_every_ns; /* time and interval of the next notice of this PE */
+    int next; /* local index of the next PE to check */
+    /* CLOSING notice that a PE of another node sent. Its field pe is -1 if there is none. */
+    struct stp_notice received;
+    /* CLOSING notice that this PE sends. Its field pe is -1 if there is none. */
+    struct stp_notice mine;
+    uint64_t tell_ns, tell_every_ns; /* time of this PE's next notice, and interval after it */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .received.pe = -1, .mine.pe = -1};
 
 /* ---- processes of the node ------------------------------------------------------- */
@@ -62,7 +70,7 @@ int stp_alive_memfd_create(struct stp_alive_fd *witness)
     return 0;
 }
 
-/* Returns whether a process has ended; a zombie counts as ended. */
+/* Returns whether a process has ended. A zombie counts as ended. */
 static bool process_ended(pid_t pid)
 {
     struct pollfd poll_fd = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
@@ -75,8 +83,9 @@ static bool process_ended(pid_t pid)
 }
 
 /*
- * Returns whether the PE no longer runs its program. The PID alone is not sufficient, because it
- * may belong to another program of the same process, or to another process.
+ * Returns whether the PE no longer runs its program. Its program runs if its process has the
+ * witness file open. The PID is not sufficient, because the process may have executed another
+ * program, or the PID may now belong to another process.
  */
 static bool program_ended(const struct stp_pe_info *pe_info)
 {
@@ -127,9 +136,9 @@ void stp_peer_require_local_alive(int pe)
 }
 
 /*
- * Returns whether the launcher has ended. A closed connection is not sufficient, because an MPI
- * library in this process may have closed the connection. A new parent process is not sufficient,
- * because a wrapper may have left.
+ * Returns whether the launcher has ended. The PE must have a new parent process, and the connection
+ * to the launcher must be closed. One of these conditions is not sufficient, because an MPI library
+ * in this process may close the connection, and a wrapper process may have left.
  */
 static bool launcher_ended(void)
 {
@@ -138,24 +147,29 @@ static bool launcher_ended(void)
 
 /* ---- PEs at the end of the job ---------------------------------------------------- */
 
-/* Number of world syncs that this PE has started; another thread may be inside one. */
+/* Returns the number of world syncs that this PE has started. Another thread may be inside one. */
 static uint64_t world_syncs(void)
 {
     return __atomic_load_n(&stp_team_world->sync_epoch, __ATOMIC_RELAXED);
 }
 
+/* Returns the number of all other world collectives that this PE has started. */
 static uint64_t world_cells(void)
 {
     return __atomic_load_n(&stp_team_world->sequence, __ATOMIC_RELAXED);
 }
 
-/* Returns whether this PE has started world collectives beyond the counts of a closing PE. */
+/* Returns whether this PE has started more world collectives than these counts of a closing PE. */
 static bool is_behind(uint64_t syncs, uint64_t cells)
 {
     return world_syncs() > syncs || world_cells() > cells;
 }
 
-/* Finds a PE for which this PE waits in vain. Finds none in finalize, as all PEs have arrived. */
+/*
+ * Returns a closing PE for which this PE waits in vain, because this PE has started more world
+ * collectives than the closing PE. The field pe of the result is -1 if there is no such PE. There
+ * is none after all PEs have met in finalize.
+ */
 static struct closer find_closer_locked(void)
 {
     struct closer none = {.pe = -1};
@@ -185,7 +199,7 @@ _Noreturn static void fatal_closer(struct closer closer)
 }
 
 /*
- * Sends PEs of other nodes a notice that this PE waits for them at the end of the job. The first
+ * Sends a notice to PEs of other nodes that this PE waits for them at the end of the job. The first
  * notice is delayed, because these PEs are expected to come soon.
  */
 static void tell_closing_locked(uint64_t now)
@@ -197,7 +211,11 @@ static void tell_closing_locked(uint64_t now)
     stp_rt.fabric.tell(&watch.mine);
 }
 
-/* Keeps the smallest counts, because a PE that waits in vain is beyond these, too. */
+/*
+ * Handles a CLOSING notice. Keeps the notice with the smallest counts. This is sufficient, because
+ * a PE that has started more collectives than any closing PE has also started more than the
+ * smallest counts. Passes the notice on to other nodes if it is new.
+ */
 static void receive_closing(const struct stp_notice *notice)
 {
     struct stp_notice *received = &watch.received;
@@ -223,7 +241,7 @@ static struct closer find_closer(void)
     return closer;
 }
 
-/* Packs a count of syncs and the kind of exit into a word that is never 0. */
+/* Returns a number of syncs and the kind of exit in one word, which is never 0. */
 static uint64_t closing_word(uint64_t syncs, enum stp_pe_exit how)
 {
     return syncs << 2 | (uint64_t)how;
@@ -249,7 +267,8 @@ void stp_peer_meet_at_job_end(enum stp_pe_exit how, stp_watch_meet_fn *meet)
     if (closer.pe >= 0) fatal_closer(closer);
     begin_closing(how, syncs, world_cells());
     other = meet(stp_team_world, closing_word(syncs, how), &word);
-    closer = find_closer(); /* all PEs of this node have arrived; word is from other nodes */
+    /* All PEs of this node have now published their counts, and word has those of another node. */
+    closer = find_closer();
     if (other >= 0 && word >> 2 < world_syncs())
         closer = (struct closer){.pe = other, .how = (enum stp_pe_exit)(word & 3)};
     if (closer.pe >= 0) fatal_closer(closer);
@@ -260,7 +279,7 @@ void stp_peer_meet_at_job_end(enum stp_pe_exit how, stp_watch_meet_fn *meet)
 
 /* ---- the end, told by another PE ---------------------------------------------------- */
 
-static int end_status; /* exit status of this process if its flush takes too long */
+static int end_status; /* exit status for end_late() */
 
 static void end_late(void)
 {
@@ -269,7 +288,7 @@ static void end_late(void)
 
 /*
  * Ends this process without a message, because the PE that ended the job has printed the reason.
- * First flushes this PE's output and gives the launcher a second to end the process.
+ * First flushes this PE's output, and gives the launcher one second to end the process.
  */
 _Noreturn static void end_with(int status)
 {
@@ -289,7 +308,7 @@ void stp_peer_relay_closing_or_job_end(const struct stp_notice *notice)
     if (notice->kind == STP_NOTICE_CLOSING) {
         receive_closing(notice);
     } else if (notice->kind == STP_NOTICE_ENDED &&
-               /* Pairs with this exchange in other threads, of which only one proceeds. */
+               /* Pairs with this exchange in other threads, so that only one thread proceeds. */
                !__atomic_exchange_n(&ending, true, __ATOMIC_SEQ_CST)) {
         stp_debug("the job ends with status %d: pe %d has said so", notice->status, notice->pe);
         stp_boot_publish_job_ended(notice->status);
@@ -302,7 +321,8 @@ void stp_peer_tell_job_end(int status)
 {
     struct stp_notice notice = {.kind = STP_NOTICE_ENDED, .pe = stp_rt.pe};
 
-    if (status != 0 && (status & 0xff) == 0) status = 1; /* because a shell sees only 8 bits */
+    /* An exit status has only 8 bits. Make sure that a failure does not become 0. */
+    if (status != 0 && (status & 0xff) == 0) status = 1;
     status &= 0xff;
     notice.status = status;
     stp_boot_publish_job_ended(status);
@@ -321,7 +341,7 @@ void stp_peer_check(void)
     if (!__atomic_load_n(&watch.on, __ATOMIC_RELAXED)) return;
     if (pthread_mutex_trylock(&watch.lock) != 0) return;
     now = stp_now_ns();
-    /* Pairs with the store in stp_peer_checks_disable(), which takes the lock after it. */
+    /* Pairs with the store in stp_peer_checks_disable(), which then locks watch.lock. */
     due = now - watch.looked_ns >= LOOK_NS && __atomic_load_n(&watch.on, __ATOMIC_SEQ_CST);
     if (due) {
         watch.looked_ns = now;
@@ -352,6 +372,6 @@ void stp_peer_checks_disable(void)
 {
     /* Pairs with the load in stp_peer_check() that is made under the lock. */
     __atomic_store_n(&watch.on, false, __ATOMIC_SEQ_CST);
-    pthread_mutex_lock(&watch.lock); /* waits until a check in progress has finished */
+    pthread_mutex_lock(&watch.lock); /* waits for the end of a check in progress */
     pthread_mutex_unlock(&watch.lock);
 }

@@ -11,33 +11,38 @@
 struct stp_team;
 
 /*
- * Opens the witness file by which other PEs of the node recognize this PE, unless it is open.
- * Returns 0 or -errno. Without a witness, the other PEs check only the process.
+ * Opens the witness file of this PE if it is not open. The file stays open as long as the program
+ * runs, so that other PEs of the node can check whether this PE still runs it. Returns 0 or -errno.
+ * Without a witness file the other PEs check only whether the process exists.
  */
 int stp_alive_memfd_create(struct stp_alive_fd *witness);
 
-/* Makes waits notice from now on if the launcher or a PE of this node ends. */
+/* Enables the checks, by which waits notice that the launcher or a PE of this node has ended. */
 void stp_peer_checks_enable(void);
 
-/* Checks launcher and peers unless a check was made recently. A hook in struct stp_wait_hooks. */
+/*
+ * Checks the launcher and PEs of the node unless a check was made a moment ago. Waits call this
+ * function as the look() hook of struct stp_wait_hooks.
+ */
 void stp_peer_check(void);
-/* Fatal if the PE is on this node and has ended. For callers that cannot reach its memory. */
+/* Fatal if PE pe is on this node and has ended. Called when the memory of pe cannot be reached. */
 void stp_peer_require_local_alive(int pe);
-/* Ends the checks, because PEs may leave now. Called when every PE has reached this point. */
+/* Disables the checks. Called when all PEs have reached the end of the job and may leave. */
 void stp_peer_checks_disable(void);
 
-/* Function by which all members of a team meet at the end: stp_coll_job_end_find_least(). */
+/* Type of stp_coll_job_end_find_least(), in which the members of a team meet at job end. */
 typedef int stp_watch_meet_fn(struct stp_team *team, uint64_t word, uint64_t *least);
 
 /*
- * Meets the other PEs at the end of the job. Fatal, at some PE, if not all PEs have made the same
- * world collectives, because a PE that is inside one more collective would wait forever.
+ * Waits in meet() for the other PEs at the end of the job. Fatal on at least one PE if the PEs have
+ * not started the same number of world collectives, because a PE that is inside one more collective
+ * would wait forever.
  */
 void stp_peer_meet_at_job_end(enum stp_pe_exit how, stp_watch_meet_fn *meet);
 
 /* Notifies all PEs that the job ends with status. Signal handlers may call this function, too. */
 void stp_peer_tell_job_end(int status);
-void stp_peer_relay_closing_or_job_end(
-    const struct stp_notice *notice); /* on_notice() of struct stp_core */
+/* Handles a notice from another PE and passes it on. Serves as on_notice() of struct stp_core. */
+void stp_peer_relay_closing_or_job_end(const struct stp_notice *notice);
 
 #endif /* STP_PEER_LIVENESS_AND_JOB_END_H */

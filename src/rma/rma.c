@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Performs remote memory access that the inlined path does not handle: on globals and scattered
- * peers by load and store, on device memory by copies of its kind, and otherwise through the fabric
- * or the proxy thread of the owner. With SHMEM_CHECK=1 every operation takes this path and is
- * checked.
+ * Performs puts and gets that the inlined path does not handle. The CPU copies host memory that is
+ * mapped here, such as globals, and the memory of local PEs whose numbers are not contiguous.
+ * Device memory is copied by the operations of its kind. Other memory is accessed through the
+ * fabric or the proxy thread of the owner. With SHMEM_CHECK=1 every operation takes this path and
+ * is checked.
  *
- * A transfer consists of rows: one row for put and get, a row for each block of strided routines.
+ * A transfer consists of rows. A put or get has one row. A strided routine has one row per block.
  */
 #include "rma.h"
 
@@ -17,9 +18,10 @@ static size_t rma_extent(const struct stp_strided_copy *rows, size_t pitch)
 }
 
 /*
- * Returns whether the fabric can access this buffer: host memory always, device memory if it is
- * registered. Several rows of private device memory are packed instead, because one operation per
- * row would be slower. The caller releases *held after it has issued all operations.
+ * Returns whether the fabric can access the local buffer. It can access host memory, and device
+ * memory that is registered. If several rows are in private device memory, returns false, because
+ * packing them is faster than one operation per row. Sets *held to a registration that this call
+ * acquired, or to -1. The caller releases *held after it has issued all operations.
  */
 static bool rma_fabric_reaches(const struct stp_kind *kind, const void *buffer,
                                const struct stp_strided_copy *rows, int *held)
@@ -45,7 +47,7 @@ static void rma_copy_host(char *dest, const char *source, const struct stp_strid
         memcpy(dest, source, rows->width);
         return;
     }
-    switch (rows->width) { /* copies of constant size become single moves */
+    switch (rows->width) { /* memcpy() of a constant size compiles to moves */
     case 4:
         for (size_t i = 0; i < rows->n; i++)
             memcpy(dest + i * to, source + i * from, 4);
@@ -62,7 +64,7 @@ static void rma_copy_host(char *dest, const char *source, const struct stp_strid
 
 /* ---- the fabric ------------------------------------------------------------------ */
 
-/* Returns the target nbytes after the given target. */
+/* Returns the target that is nbytes bytes after the given target. */
 static struct stp_target rma_behind(const struct stp_target *target, size_t nbytes)
 {
     struct stp_target behind = *target;
@@ -71,7 +73,7 @@ static struct stp_target rma_behind(const struct stp_target *target, size_t nbyt
     return behind;
 }
 
-/* Puts the rows of a fragment, which are packed in a host buffer. */
+/* Puts the rows of a fragment. The rows are packed in buffer, which is host memory. */
 static void fabric_put_fragment(struct stp_ctx *ctx, const struct stp_target *target,
                                 const struct stp_fragment *fragment, size_t dest_pitch,
                                 const char *buffer)
@@ -85,7 +87,10 @@ static void fabric_put_fragment(struct stp_ctx *ctx, const struct stp_target *ta
     }
 }
 
-/* Puts from device memory that the fabric cannot read. Copies a fragment while another is sent. */
+/*
+ * Puts from device memory that the fabric cannot read. While the fabric sends one fragment, the
+ * device copies the next fragment to a bounce buffer.
+ */
 static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                const struct stp_target *target, const char *source,
                                const struct stp_strided_copy *rows)
@@ -116,7 +121,10 @@ static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
     if (buffers[1] != NULL) stp_bounce_give(buffers[1]);
 }
 
-/* Gets to device memory that the fabric cannot write. Copies a fragment while another arrives. */
+/*
+ * Gets to device memory that the fabric cannot write. While the fabric receives one fragment, the
+ * device copies the previous fragment from its bounce buffer.
+ */
 static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                const struct stp_target *target, char *dest,
                                const struct stp_strided_copy *rows)
@@ -184,12 +192,12 @@ static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
         fabric->get(ctx->fabric, &row, dest + i * rows->dest_pitch, rows->width, true);
     }
     stp_device_mr_end_current(held);
-    if (end == STP_COPY_REMOTE) fabric->quiet(ctx->fabric); /* the data must be here on return */
+    if (end == STP_COPY_REMOTE) fabric->quiet(ctx->fabric); /* wait for the data */
 }
 
 /*
- * Returns the mapped address if addr and buffer are both host memory, or NULL otherwise. Such
- * operations miss the inlined path only because buffers can be device memory.
+ * Returns the address at which addr of PE pe is mapped, if both addr and buffer are host memory,
+ * else NULL. Such operations miss the inlined path only because buffers can be device memory.
  */
 static void *rma_plain(const void *addr, const void *buffer, int pe)
 {
@@ -198,7 +206,7 @@ static void *rma_plain(const void *addr, const void *buffer, int pe)
     return there != NULL && stp_device_of(buffer) == NULL ? there : NULL;
 }
 
-/* Returns whether rows is one element, which must not tear; copies by the kernel can tear. */
+/* Returns whether the transfer is a single element, which a copy by the kernel could tear. */
 static bool rma_is_element(const struct stp_strided_copy *rows, const struct stp_target *target)
 {
     const char *addr = target->space->base + (target->offset - target->space->at);
@@ -380,7 +388,8 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
         else
             stp_rt.fabric.put(ctx->fabric, &target, value, nbytes, false);
         break;
-    case STP_PATH_CMA: /* by the owner, because a copy by the kernel can tear */
+    case STP_PATH_CMA:
+        /* The owner stores the element, because a copy by the kernel can tear. */
     case STP_PATH_STAGED:
         stp_stage_put(ctx, &target, value, &one);
         break;
@@ -390,8 +399,9 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
 /* ---- strided ---------------------------------------------------------------- */
 
 /*
- * Returns nblocks blocks of bsize elements at strides dst and sst as rows. Blocks that are adjacent
- * on both sides become one row. Fatal if the bytes that the blocks span do not fit a size_t.
+ * Converts nblocks blocks of bsize elements at the strides dst and sst to rows. If the blocks are
+ * contiguous in both source and destination, returns one row for all of them. Fatal if the span of
+ * the blocks in bytes does not fit a size_t.
  */
 static struct stp_strided_copy rma_rows(ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks,
                                         size_t size, const char *fn)

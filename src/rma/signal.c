@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements put with signal and the signal routines. A signal never arrives before its data.
+ * Implements put with signal and the signal routines. The data of a put arrives before its signal.
  */
 #include "rma.h"
 
@@ -16,17 +16,20 @@ static enum stp_fabric_amo signal_op(int sig_op, const char *fn)
               SHMEM_SIGNAL_SET, SHMEM_SIGNAL_ADD);
 }
 
-/* Updates the signal with release order, so that a PE that sees the signal sees earlier stores. */
+/*
+ * Updates a mapped signal with release order, so that a PE that sees the signal also sees all
+ * earlier stores of this PE.
+ */
 static void signal_store(uint64_t *there, uint64_t signal, enum stp_fabric_amo op)
 {
-    /* Pairs with the acquire load of the PE that waits for or fetches the signal. */
+    /* Pairs with the acquire load in signal_load() of the PE that waits for the signal. */
     if (op == STP_AMO_SET)
         __atomic_store_n(there, signal, __ATOMIC_RELEASE);
     else
         __atomic_fetch_add(there, signal, __ATOMIC_RELEASE);
 }
 
-/* Updates a signal of PE pe, which is a number in the context's team. */
+/* Updates a signal of the PE that has the number pe in the context's team. */
 static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal,
                         enum stp_fabric_amo op, int pe, const char *fn)
 {
@@ -40,9 +43,10 @@ static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal
 }
 
 /*
- * Returns the device address of a pinned signal word, or NULL if the word is not pinned. With this
- * address the queue sets the word after the copy, so that no thread waits for the copy. Stores of a
- * device are atomic to atomics of CPUs.
+ * Returns the address by which devices write a signal that is in pinned host memory. The copy queue
+ * can then set the signal after the copy, and no thread need wait for the copy. Returns NULL if the
+ * signal is not pinned. Also returns NULL if the fabric performs atomics, because a store of a
+ * device is atomic only to atomics of CPUs.
  */
 static void *signal_of_device(const uint64_t *sig_addr, int pe)
 {
@@ -53,7 +57,10 @@ static void *signal_of_device(const uint64_t *sig_addr, int pe)
     return stp_pinned_device_ptr(space, stp_local_of(pe), offset);
 }
 
-/* Puts with signal when stp_put_signal() misses. Data and signal may need different paths. */
+/*
+ * Performs a put with signal if stp_put_signal() finds no mapped address for the data or the
+ * signal. Data and signal may take different paths.
+ */
 static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                             uint64_t *sig_addr, uint64_t signal, enum stp_fabric_amo op, bool nbi,
                             int pe, const char *fn)
@@ -70,8 +77,9 @@ static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source,
     if (nbytes > 0) data = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
     word = stp_locate(ctx, sig_addr, sizeof(signal), pe, STP_USE_ATOMIC, fn, "sig_addr");
     /*
-     * A put from host memory to host memory of another node is one operation of the fabric. For
-     * other puts a quiet keeps the order.
+     * If both buffers are host memory and the PE is on another node, the fabric performs the put
+     * and the update of the signal as one operation. For most other puts a quiet before the signal
+     * keeps the order.
      */
     if (stp_local_of(pe) < 0 && word.path == STP_PATH_FABRIC && !device &&
         (nbytes == 0 || data.space->host)) {
@@ -150,7 +158,7 @@ void(pshmem_signal_add)(uint64_t *sig_addr, uint64_t signal, int pe)
 }
 STP_PROFILED(shmem_signal_add);
 
-/* With SHMEM_CHECK=1, checks that sig_addr is a symmetric word. */
+/* With SHMEM_CHECK=1, checks that sig_addr is in symmetric memory. */
 static void signal_check(const uint64_t *sig_addr, const char *fn)
 {
     if (STP_UNLIKELY(stp_rt.check))
@@ -163,8 +171,8 @@ static uint64_t signal_load(const uint64_t *sig_addr)
     uint64_t value;
 
     /*
-     * Pairs with the release in signal_store(), or with the release by which the library applied a
-     * message with the signal.
+     * Pairs with the release in signal_store(), or with the release of the fabric module when it
+     * updates the signal for another node.
      */
     if (STP_LIKELY(!stp_win.devices)) return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
     stp_load_slow(&value, sig_addr, sizeof(value));
@@ -177,8 +185,8 @@ uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 
     signal_check(sig_addr, __func__);
     value = signal_load(sig_addr);
-    stp_remote_flush();           /* because the caller may act on the value */
-    stp_wait_after_failed_test(); /* because a program may poll with this routine */
+    stp_remote_flush();           /* the caller may next read the data of the put */
+    stp_wait_after_failed_test(); /* a program may call this routine in a loop */
     return value;
 }
 STP_PROFILED(shmem_signal_fetch);
@@ -211,6 +219,7 @@ uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_valu
     }
     stp_wait_end(&wait);
     stp_remote_flush();
-    return value; /* the value that satisfied the test, not a second load */
+    /* Return the value that satisfied the test, because a second load could return another one. */
+    return value;
 }
 STP_PROFILED(shmem_signal_wait_until);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements the origin's side of staging: transfers to and from memory that only its owner can
- * touch, and atomics on such memory. A transfer is cut into fragments, of which several are
- * outstanding at once. Design: docs/design/stage.md.
+ * Implements the origin's side of staging: transfers to and from memory that only its owner PE can
+ * access, and atomics on such memory. The origin sends requests to the proxy thread of the owner. A
+ * transfer is cut into fragments, with one request per fragment. Several requests are outstanding
+ * at once. Design: docs/design/stage.md.
  */
 #include "stage_request_boxes.h"
 
@@ -10,15 +11,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STAGE_WINDOW 6 /* maximum number of outstanding fragments of one transfer */
+#define STAGE_WINDOW 6 /* maximum number of outstanding fragments of a transfer */
 #define STAGE_FN "staged transfer"
 
 static struct {
     size_t chunk;
-    pthread_mutex_t lock;          /* guard of used, turns and the allocation of served */
-    unsigned used;                 /* one bit for each reply slot in use */
-    uint64_t turns[STAGE_REPLIES]; /* last turn of each reply slot */
-    uint64_t *served;              /* known number of requests that each remote PE has served */
+    /* Guards the fields used and turns, and the allocation of served. */
+    pthread_mutex_t lock;
+    unsigned used; /* bit i is 1 while reply slot i is in use */
+    /* Number of times that each reply slot was taken. A request stores this number as its turn. */
+    uint64_t turns[STAGE_REPLIES];
+    /* Number of requests that each PE of another node has served, as far as this PE knows. */
+    uint64_t *served;
 } stage = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the box ------------------------------------------------------------------------ */
@@ -60,27 +64,27 @@ char *stp_stage_reply_memory(unsigned reply)
 void stp_stage_ring(struct stage_mailbox *there)
 {
     /*
-     * Pairs with the fence in proxy_sleep(): either the proxy thread sees the ready word, or this
-     * thread sees that the proxy thread sleeps.
+     * Pairs with the fence in proxy_sleep(). Either the proxy thread then sees the new value of
+     * ready, or this thread sees that sleeping is 1 and wakes the proxy thread.
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&there->sleeping, __ATOMIC_RELAXED) == 0) return;
-    /* Pairs with the load of rings in proxy_sleep(), whose value the kernel compares. */
+    /* Pairs with the load of rings in proxy_sleep(). The kernel compares that value with rings. */
     __atomic_fetch_add(&there->rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&there->rings, 1);
 }
 
 /* ---- replies ---------------------------------------------------------------------------- */
 
-/* One outstanding request. It is complete when its reply slot reaches turn. */
+/* One outstanding request. It is complete when its reply slot's word done has reached turn. */
 struct flight {
     unsigned reply;
     uint64_t turn, ticket;
-    char *buffer; /* bounce buffer of a request through the fabric, or NULL */
+    char *buffer; /* bounce buffer of a request that the fabric carries, or NULL */
     struct stp_fragment fragment;
 };
 
-/* Takes a reply slot and, if not mapped, a buffer. Returns false if no slot or buffer is free. */
+/* Takes a reply slot and, if mapped is false, a bounce buffer. Returns false if none is free. */
 static bool flight_try(struct flight *flight, bool mapped)
 {
     bool got = false;
@@ -99,10 +103,13 @@ static bool flight_try(struct flight *flight, bool mapped)
     return got;
 }
 
-/* Returns the entry of a PE. Pages of the table are only touched for PEs that get requests. */
+/*
+ * Returns the entry of PE pe in stage.served. Pages of this table are touched only for PEs that get
+ * requests.
+ */
 static uint64_t *stage_served_of(int pe)
 {
-    /* Pairs with the release store below in another thread. */
+    /* Pairs with the release store below, which another thread may have performed. */
     uint64_t *served = __atomic_load_n(&stage.served, __ATOMIC_ACQUIRE);
 
     if (STP_LIKELY(served != NULL)) return &served[pe];
@@ -111,19 +118,22 @@ static uint64_t *stage_served_of(int pe)
         served = calloc((size_t)stp_rt.n_pes, sizeof(*served));
         if (served == NULL)
             stp_fatal(STAGE_FN, "no memory for what %d PEs have served", stp_rt.n_pes);
-        /* Pairs with the acquire load above. */
+        /* Pairs with the acquire load at the start of this function. */
         __atomic_store_n(&stage.served, served, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&stage.lock);
     return &stage.served[pe];
 }
 
-/* Records that pe has served n requests. A lost update of another thread does no harm. */
+/*
+ * Records that PE pe has served n requests. If another thread overwrites this with a lower number,
+ * the only effect is that the number is read from pe again.
+ */
 static void stage_note_served(int pe, uint64_t n)
 {
     uint64_t *served = stage_served_of(pe);
 
-    /* Pairs with the release store below in another thread. */
+    /* Pairs with the release store below, which another thread may have performed. */
     if (__atomic_load_n(served, __ATOMIC_ACQUIRE) < n)
         /* Pairs with the acquire load in stage_served(). */
         __atomic_store_n(served, n, __ATOMIC_RELEASE);
@@ -150,7 +160,10 @@ static void flight_end(const struct flight *flight)
 
 /* ---- posting --------------------------------------------------------------------------- */
 
-/* Returns a lower bound of the requests that pe has served; exact if ticket may have no slot. */
+/*
+ * Returns the number of requests that PE pe has served, or a lower number. The number is exact
+ * whenever it means that the slot of this ticket is not free yet.
+ */
 static uint64_t stage_served(uint64_t ticket, int pe)
 {
     struct stage_mailbox *box = stp_stage_mailbox();
@@ -167,7 +180,7 @@ static uint64_t stage_served(uint64_t ticket, int pe)
     return served;
 }
 
-/* Takes a ticket in the queue of the owner pe and waits until the ticket's slot is free. */
+/* Takes a ticket for a request to PE pe, and waits until the slot of this ticket is free. */
 static uint64_t stage_take_ticket(int pe)
 {
     struct stage_mailbox *box = stp_stage_mailbox();
@@ -185,7 +198,10 @@ static uint64_t stage_take_ticket(int pe)
     return ticket;
 }
 
-/* Returns the memory for a request and its data: the slot itself, or the buffer to be sent. */
+/*
+ * Returns the memory into which this PE writes a request and its data. This is the slot in the
+ * owner's mailbox if the mailbox is mapped, else the bounce buffer that will be sent.
+ */
 static char *stage_room(const struct flight *flight, uint64_t ticket, int pe)
 {
     return flight->buffer != NULL
@@ -205,7 +221,7 @@ static void stage_send(const struct flight *flight, uint64_t ticket, size_t nbyt
         stp_stage_ring(there);
         return;
     }
-    /* The buffer is not reused before the reply has arrived. */
+    /* The put is nonblocking, because the buffer stays unchanged until the reply has arrived. */
     stp_put_signal(&stp_ctx_stage, stp_stage_slot_memory(slot), flight->buffer, nbytes,
                    &box->slots[slot].ready, ticket + 1, SHMEM_SIGNAL_SET, true, pe, STAGE_FN);
 }
@@ -216,12 +232,12 @@ struct transfer {
     struct stp_ctx *ctx;
     const struct stp_target *target;
     const struct stp_strided_copy *rows;
-    const struct stp_kind *kind; /* kind of the local buffer, or NULL for host memory */
+    const struct stp_kind *kind; /* memory kind of the local buffer, or NULL for host memory */
     char *local;
     enum stage_op op;
 };
 
-/* Copies rows between the local buffer and packed host memory. */
+/* Copies rows between the buffer of the program and packed rows in host memory. */
 static void transfer_copy(const struct transfer *t, char *dest, const char *source,
                           const struct stp_strided_copy *rows)
 {
@@ -292,7 +308,7 @@ static void transfer_run(const struct transfer *t)
             first = (first + 1) % STAGE_WINDOW;
             flying--;
         } else {
-            stp_wait_idle_once(&wait); /* because other threads use all reply slots */
+            stp_wait_idle_once(&wait); /* other threads use all reply slots or buffers */
         }
     }
 }

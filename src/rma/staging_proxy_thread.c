@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements the owner's side of staging: a thread that serves requests for this PE's device memory
- * in the order of their tickets. This thread runs only in PEs that share a device space, or a space
- * of private memory, with other PEs. It sleeps while idle. Design: docs/design/stage.md.
+ * Implements the owner's side of staging: the proxy thread. It serves the requests of other PEs for
+ * this PE's device memory and private memory, in the order of their tickets. It runs only if this
+ * PE shares a device space, or a space of private memory, with other PEs. It sleeps while no
+ * requests come. Design: docs/design/stage.md.
  */
 #include "stage_request_boxes.h"
 
@@ -11,14 +12,14 @@
 #include <unistd.h>
 
 #define PROXY_FN "proxy thread"
-#define PROXY_LOOKS 50 /* polls, each with a yield, before the proxy thread sleeps */
+#define PROXY_LOOKS 50 /* number of polls, each with a yield, before the thread sleeps */
 
 static struct {
-    pthread_mutex_t lock; /* guard of the start */
+    pthread_mutex_t lock; /* guards the start of the thread */
     pthread_t thread;
     bool running;
     bool stop;
-    bool left; /* whether the thread has seen stop */
+    bool left; /* whether the thread has left its loop after stop was set */
 } proxy = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- serving -------------------------------------------------------------------------- */
@@ -33,7 +34,10 @@ static struct stp_space *proxy_space(const struct stage_request *request)
     return space;
 }
 
-/* Signals the origin that the request is done. Off the node, first puts nbytes into its reply. */
+/*
+ * Reports to the origin that the request is complete. If the origin is on another node, first puts
+ * nbytes bytes of data into the origin's reply slot.
+ */
 static void proxy_answer(const struct stage_request *request, const char *data, size_t nbytes)
 {
     struct stage_reply *reply = &stp_stage_mailbox()->replies[request->reply];
@@ -56,7 +60,10 @@ static void proxy_put(const struct stage_request *request, const char *data)
     proxy_answer(request, NULL, 0);
 }
 
-/* Copies directly into the origin's reply slot on the node, or else through the request's slot. */
+/*
+ * Serves a get. Copies the rows directly into the reply slot of an origin on this node. For other
+ * origins, copies them into the request's slot, from which proxy_answer() puts them.
+ */
 static void proxy_get(const struct stage_request *request, char *data)
 {
     struct stp_space *space = proxy_space(request);
@@ -122,15 +129,15 @@ static bool proxy_has_work(struct stage_mailbox *box)
 
 static void proxy_sleep(struct stage_mailbox *box)
 {
-    /* Pairs with the addition in stp_stage_ring(). The kernel compares the value. */
+    /* Pairs with the addition in stp_stage_ring(). The kernel compares this value with rings. */
     uint32_t seen = __atomic_load_n(&box->rings, __ATOMIC_SEQ_CST);
 
     /* Pairs with the fence in stp_stage_ring(). */
     __atomic_store_n(&box->sleeping, 1, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     /*
-     * Pairs with the stores in stp_stage_server_stop() and stp_stage_server_try_stop_on_abort(),
-     * which ring after them.
+     * Pairs with the stores in stp_stage_server_stop() and stp_stage_server_try_stop_on_abort().
+     * Both functions call stp_stage_ring() after the store.
      */
     if (!proxy_has_work(box) && !__atomic_load_n(&proxy.stop, __ATOMIC_SEQ_CST))
         (void)stp_sleep_on(&box->rings, seen);
@@ -148,7 +155,7 @@ static void *proxy_main(void *arg)
         if (proxy_has_work(box)) {
             uint64_t next = box->served;
             proxy_serve((unsigned)(next % STAGE_SLOTS));
-            /* Pairs with the acquire load in stage_served(). The slot can now be reused. */
+            /* Pairs with the acquire load in stage_served(). The slot is free from now on. */
             __atomic_store_n(&box->served, next + 1, __ATOMIC_RELEASE);
             idle = 0;
         } else if (idle++ < PROXY_LOOKS) {
@@ -172,7 +179,7 @@ void stp_stage_server_wake_if_asked(void)
     if (proxy_has_work(box)) stp_stage_ring(box);
 }
 
-/* Pins or unpins the slots, so that device copies are fast while the proxy thread runs. */
+/* Pins the memory of all slots, to make device copies fast, or unpins it if on is false. */
 static void proxy_pin(bool on)
 {
     size_t nbytes = stp_stage_slot_bytes() * (STAGE_SLOTS + STAGE_REPLIES);
@@ -231,6 +238,6 @@ bool stp_stage_server_try_stop_on_abort(void)
     /* This load and the load below pair with the store in proxy_main(). */
     for (int ms = 0; ms < PROXY_HALT_MS && !__atomic_load_n(&proxy.left, __ATOMIC_SEQ_CST); ms++)
         usleep(1000);
-    /* A proxy thread that has not ended waits for a peer that may be gone. */
+    /* If the proxy thread has not ended, it waits for a peer that may have ended. */
     return __atomic_load_n(&proxy.left, __ATOMIC_SEQ_CST);
 }

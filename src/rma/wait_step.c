@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements the step of a wait between two polls, and the step after a failed test of the program.
+ * Implements the step that a wait makes between two polls, and the step that a test routine makes
+ * when its test fails.
  */
 #include "rma.h"
 
-#define WAIT_PROGRESS_POLLS 20 /* cost of serving the fabric once, in polls of a wait */
+#define WAIT_PROGRESS_POLLS 20 /* number of polls that take as long as one call of progress() */
 #define WAIT_MISSES_A_POLL 8   /* number of failed tests that take as long as one poll */
 
 bool stp_wait_idle_once(struct stp_wait *wait)
@@ -16,7 +17,7 @@ bool stp_wait_idle_once(struct stp_wait *wait)
     stp_rt.fabric.progress();
     wait->polls += WAIT_PROGRESS_POLLS;
     stp_wait_step(wait);
-    /* With enough cores, a PE that serves other PEs need not enter the kernel at each poll. */
+    /* Spin again after each yield, so that with enough cores most polls do not enter the kernel. */
     if (wait->polls >= stp_wait_spin) wait->polls = 0;
     return stp_wait_turn(wait);
 }
