@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The foundation of every part of Steppe: messages and fatal errors, the environment table, text,
- * element types, the clock, waiting, and threads of the library. The functions know PEs only by the
- * number printed in messages. This header includes only libc.
+ * The foundation of all other parts of Steppe: messages and fatal errors, the table of environment
+ * variables, text and hashes, cores, the clock, waiting, the threads that the library starts, and
+ * element types. These functions use the number of a PE only to print it. This header includes only
+ * headers of libc.
  * Design: docs/design/base.md.
  */
 #ifndef STP_BASE_H
@@ -30,88 +31,105 @@
 
 enum stp_log_level { STP_LOG_ERROR, STP_LOG_WARN, STP_LOG_INFO, STP_LOG_DEBUG };
 
-extern int stp_log_level; /* highest level that is printed; set by stp_log_identify() */
+extern int stp_log_level; /* highest level that stp_log() prints; stp_log_identify() sets it */
 
 /*
- * Sets the PE number that messages carry and the highest level that is printed. Before the first
- * call messages carry only the host name; with pe -1 messages carry neither number nor host. Only
- * the thread that initializes the library may call this function.
- * pe: PE number in the world, or -1 if this process is not a PE. level: highest level printed.
+ * Sets the PE number that stp_log() prints and the highest level of the messages that it prints.
+ * Before the first call, messages contain the host name but no PE number. Only the thread that
+ * initializes the library may call this function.
+ * pe: PE number in the world. If this process is not a PE, pe is -1, and messages contain neither a
+ * PE number nor the host name.
+ * level: highest level of the messages that are printed.
  */
 void stp_log_identify(int pe, int level);
 
-/* Prints "steppe: pe 3 (host): <text>" to standard error. Any thread may call stp_log(). */
+/*
+ * Prints "steppe: pe 3 (host): <text>" to standard error if level is at most stp_log_level. Any
+ * thread may call this function.
+ */
 void stp_log(int level, const char *fmt, ...) STP_PRINTF(2, 3);
 
 /*
- * Public routine that this thread executes, or NULL. stp_log() prints it before an error or a
- * warning that does not begin with it.
+ * Name of the public routine that this thread executes, or NULL outside public routines. stp_log()
+ * prints this name before the text of errors and warnings, unless the text begins with this name.
  */
 extern _Thread_local const char *stp_log_routine;
 
 /*
- * Prints "steppe: pe 3 (host): <routine>: <text>" and ends the whole job with status 1 through the
- * hook of stp_fatal_hook(), or by exit(1) if no hook is set. routine may be NULL; the leading "p"
- * of a profiling name is not printed. After the line, the process that is the PE flushes the output
- * streams of the program.
+ * Prints "steppe: pe 3 (host): <routine>: <text>" and ends the whole job with status 1. It ends the
+ * job by calling the function that stp_fatal_hook() has set, or exit(1) if no function is set.
+ * routine may be NULL. If routine is a profiling name, its leading "p" is not printed. If this
+ * process is the PE and not a forked child, the output streams of the program are flushed after the
+ * message. The attribute noreturn repeats _Noreturn, because for clang only the attribute is part
+ * of the function's type.
  */
 _Noreturn void stp_fatal(const char *routine, const char *fmt, ...) STP_PRINTF(2, 3) STP_COLD
-    __attribute__((noreturn)); /* repeated, because clang makes only this form a part of the type */
+    __attribute__((noreturn));
 
-/* Returns the name of a routine as users write it, without the "p" of a profiling name. */
+/*
+ * Returns the name of a routine as users write it. If routine is a profiling name, such as
+ * "pshmem_init", the leading "p" is left out.
+ */
 const char *stp_public_name(const char *routine);
 
 /*
- * Sets the function that ends the job; it is called once with the exit status and must not return.
- * The calling process becomes the PE. A child process becomes the PE only by stp_log_identify().
+ * Sets the function that stp_fatal() calls in order to end the job. stp_fatal() calls end_job()
+ * once, with the exit status, and end_job() must not return. The calling process becomes the PE. A
+ * child that it forks does not count as the PE until the child calls stp_log_identify().
  */
 void stp_fatal_hook(void (*end_job)(int status));
 
 /*
- * Calls late() after the given number of seconds unless stp_deadline_end() is called before. late()
- * runs in a signal handler of any thread and must end the process. Only a process that is about to
- * end may use this function, because SIGALRM stays with the library. Signal handlers may call
- * stp_deadline().
+ * Calls late() after the given number of seconds, unless stp_deadline_end() is called before then.
+ * late() runs in a signal handler, in any thread, and must end the process. Only a process that is
+ * about to end may call stp_deadline(), because the library handles SIGALRM from then on. A signal
+ * handler may call stp_deadline().
  */
 void stp_deadline(unsigned seconds, void (*late)(void));
+/* Cancels the deadline that stp_deadline() has set. */
 void stp_deadline_end(void);
 
 /*
- * Flushes stdout, stderr and then all streams of a process that is about to end. If the flush takes
- * longer than 2 s, late() is called as by stp_deadline(). Signal handlers may call this function.
+ * Flushes stdout, stderr and then all other streams of a process that is about to end. If the flush
+ * takes longer than 2 s, late() is called in a signal handler, as stp_deadline() describes. A
+ * signal handler may call this function.
  */
 void stp_flush_stdio_before_exit(void (*late)(void));
 
 /*
- * Returns the text of an errno value, like strerror(). For a limit that users can raise
- * (descriptors, file size) the text names the limit and advises to raise the limit. The text is
- * valid until the thread's next call.
+ * Returns the text of an errno value, as strerror() does. If the error reports that the process has
+ * reached a limit which users can raise (open descriptors or file size), the text names the limit
+ * and advises users to raise it. The text is valid until this thread calls the function again.
  */
 const char *stp_errno_text(int error);
 
-/* Returns a soft limit (RLIMIT_...), SIZE_MAX for none. Sets *hard, unless NULL, to the maximum. */
+/*
+ * Returns the soft limit of a resource (RLIMIT_...), or SIZE_MAX if the resource is unlimited. If
+ * hard is not NULL, *hard is set to the hard limit in the same way.
+ */
 size_t stp_limit(int resource, size_t *hard);
 
-/* Returns the number of descriptors that this process has open, or -1 if it is unknown. */
+/* Returns the number of open descriptors of this process, or -1 if the number is unknown. */
 int stp_count_fds(void);
 
 /*
- * Between stp_sigxfsz_block() and stp_sigxfsz_unblock(), an operation of this thread that makes a
- * file longer than ulimit -f fails with EFBIG. It does not raise SIGXFSZ, because the handler and
- * the mask of that signal belong to the program.
+ * Signal state of this thread that stp_sigxfsz_block() saves and stp_sigxfsz_unblock() restores.
+ * Between the two calls, an operation of this thread that makes a file longer than ulimit -f allows
+ * fails with EFBIG and does not raise SIGXFSZ. The library must not raise SIGXFSZ, because the
+ * handler and the mask of this signal belong to the program.
  */
 struct stp_sigxfsz {
-    sigset_t before;
-    bool pending; /* true if SIGXFSZ was already pending for the program */
+    sigset_t before; /* signal mask before stp_sigxfsz_block() */
+    bool pending;    /* true if SIGXFSZ was already pending before stp_sigxfsz_block() */
 };
 
 void stp_sigxfsz_block(struct stp_sigxfsz *growth);
 void stp_sigxfsz_unblock(const struct stp_sigxfsz *growth);
 
-/* Resizes a file by ftruncate() with SIGXFSZ blocked. Returns 0 or -errno. */
+/* Sets the size of a file to nbytes by ftruncate(), with SIGXFSZ blocked. Returns 0 or -errno. */
 int stp_file_resize(int fd, size_t nbytes);
 
-/* Returns the name of this host from gethostname(); never NULL. */
+/* Returns the name of this host as gethostname() reports it. The result is never NULL. */
 const char *stp_hostname(void);
 
 #define stp_error(...) stp_log(STP_LOG_ERROR, __VA_ARGS__)
@@ -127,18 +145,19 @@ const char *stp_hostname(void);
 
 /* ---- environment -------------------------------------------------------- */
 
+/* Kinds of variables. The comments give the type of the value in struct stp_env and its range. */
 enum stp_env_kind {
-    STP_ENV_PRESENT, /* bool: true if the variable is set, even to an empty text */
+    STP_ENV_PRESENT, /* bool: true if the variable is set, even if its value is empty */
     STP_ENV_BOOL,    /* bool: on/off, yes/no, true/false, 1/0 */
     STP_ENV_INT,     /* int: -1 or greater */
     STP_ENV_COUNT,   /* int: 1 or greater */
-    STP_ENV_SIZE,    /* size_t: number with an optional suffix k m g t; see stp_env_parse_size() */
+    STP_ENV_SIZE,    /* size_t: number with an optional letter k m g t; see stp_env_parse_size() */
     STP_ENV_GROWTH,  /* struct stp_env_growth: one size, or two sizes separated by a colon */
     STP_ENV_STRING,  /* const char *: NULL if unset or empty */
-    STP_ENV_CHOICE,  /* int: index into the words of the row */
+    STP_ENV_CHOICE,  /* int: index of the value in the field words of struct stp_env_row */
 };
 
-/* Initial and maximum size of memory that can grow; equal sizes if only one size is given. */
+/* Initial size and maximum size of memory. The two sizes are equal if the memory cannot grow. */
 struct stp_env_growth {
     size_t size, max;
 };
@@ -146,15 +165,16 @@ struct stp_env_growth {
 enum stp_env_pmi { STP_PMI_AUTO, STP_PMI_1, STP_PMI_2, STP_PMI_SINGLE, STP_PMI_X };
 
 /*
- * Kinds of memory, in the order of the SHMEM_DEVICE_ constants. PEs send these numbers to each
- * other. stp_kind_NAME is the table of operations of a kind: docs/design/kinds.md.
+ * Kinds of memory, in the order of the SHMEM_DEVICE_ constants. PEs send the number of a kind to
+ * each other. Each kind has a table of operations, which is named stp_kind_cpu, stp_kind_gpu and so
+ * on. Design: docs/design/kinds.md.
  */
 #define STP_KINDS(ROW) ROW(CPU, cpu) ROW(GPU, gpu) ROW(HBM, hbm) ROW(FAM, fam)
 
 #define STP_KIND_TYPE(NAME, name) STP_DEVICE_##NAME,
 enum stp_device_type { STP_KINDS(STP_KIND_TYPE) STP_N_DEVICE_TYPES };
 
-/* Values of all variables, filled by stp_env_load(). Each field is a row of the table in env.c. */
+/* Values of all environment variables, set by stp_env_load(). Each field has one row in env.c. */
 struct stp_env {
     bool version;                    /* SHMEM_VERSION */
     bool info;                       /* SHMEM_INFO */
@@ -165,41 +185,43 @@ struct stp_env {
     bool crash;                      /* SHMEM_CRASH: report why a signal ended a PE */
     bool node;                       /* SHMEM_NODE: use load/store between PEs of a node */
     size_t window_size;              /* SHMEM_WINDOW_SIZE in bytes, 0 = automatic */
-    int spin;                        /* SHMEM_SPIN: polls before a wait yields, -1 = automatic */
-    const char *coll_table;          /* SHMEM_COLL_TABLE */
-    int isa;                         /* SHMEM_ISA, enum stp_isa */
-    int pmi;                         /* SHMEM_PMI, enum stp_env_pmi */
-    const char *launcher;            /* SHMEM_LAUNCHER, read by oshrun */
-    bool resolve;                    /* SHMEM_RESOLVE, read by oshrun */
-    const char *ofi_provider;        /* SHMEM_OFI_PROVIDER */
-    const char *ofi_fabric;          /* SHMEM_OFI_FABRIC */
-    const char *ofi_domain;          /* SHMEM_OFI_DOMAIN */
+    int spin;                 /* SHMEM_SPIN: number of polls before a wait yields, -1 = automatic */
+    const char *coll_table;   /* SHMEM_COLL_TABLE */
+    int isa;                  /* SHMEM_ISA, enum stp_isa */
+    int pmi;                  /* SHMEM_PMI, enum stp_env_pmi */
+    const char *launcher;     /* SHMEM_LAUNCHER, read by oshrun */
+    bool resolve;             /* SHMEM_RESOLVE, read by oshrun */
+    const char *ofi_provider; /* SHMEM_OFI_PROVIDER */
+    const char *ofi_fabric;   /* SHMEM_OFI_FABRIC */
+    const char *ofi_domain;   /* SHMEM_OFI_DOMAIN */
     const char *ofi_interface; /* SHMEM_OFI_INTERFACE: names or subnets, separated by commas */
-    size_t ofi_bounce_size;    /* SHMEM_OFI_BOUNCE_SIZE: size of the largest put that is copied */
+    size_t ofi_bounce_size;    /* SHMEM_OFI_BOUNCE_SIZE: copy the data of puts up to this size */
     int ofi_endpoints;
     bool ofi_progress_thread; /* SHMEM_OFI_PROGRESS_THREAD */
     int peer_timeout;         /* SHMEM_PEER_TIMEOUT in seconds, 0 = never */
     int hang_report;          /* SHMEM_HANG_REPORT in seconds, 0 = never */
-    bool spaces_table;        /* SHMEM_SPACES_TABLE: PE 0 prints the table at creation */
+    bool spaces_table;        /* SHMEM_SPACES_TABLE: print all spaces after a space is created */
     int default_space;        /* SHMEM_DEFAULT_SPACE: device type of the default space */
-    bool kind_enabled[STP_N_DEVICE_TYPES]; /* SHMEM_ENABLE_<KIND>: create a space at init */
+    bool kind_enabled[STP_N_DEVICE_TYPES]; /* SHMEM_ENABLE_<KIND>: create its space at init */
     size_t kind_size[STP_N_DEVICE_TYPES];  /* SHMEM_<KIND>_SYMMETRIC_SIZE in bytes per PE */
-    bool gpu;                              /* SHMEM_GPU: search for GPUs */
-    int gpu_device;       /* SHMEM_GPU_DEVICE: ordinal of the GPU, -1 = by locality */
+    bool gpu;                              /* SHMEM_GPU: search for GPUs at init */
+    int gpu_device;       /* SHMEM_GPU_DEVICE: ordinal of the GPU to use, -1 = automatic */
     bool gpu_ipc;         /* SHMEM_GPU_IPC: map GPU memory of other PEs of the node */
-    int stream_waits;     /* SHMEM_STREAM_WAITS: number of streams that may wait at once */
-    bool gpu_reduce;      /* SHMEM_GPU_REDUCE: use kernels if they reach all the data */
-    bool pin_heap;        /* SHMEM_PIN_HEAP: let GPUs access the default heap */
+    int stream_waits;     /* SHMEM_STREAM_WAITS: number of streams that may wait at one time */
+    bool gpu_reduce;      /* SHMEM_GPU_REDUCE: reduce in a kernel if one GPU reaches all data */
+    bool pin_heap;        /* SHMEM_PIN_HEAP: pin the heap so that GPU kernels can access it */
     const char *fam_path; /* SHMEM_FAM_PATH: directory, file or DAX device */
 };
 
+/* Description of one environment variable. */
 struct stp_env_row {
-    const char *name;  /* SHMEM_... */
-    const char *alias; /* older name in the standard, or NULL; name wins if both are set */
+    const char *name; /* SHMEM_... */
+    /* Older name of the variable in the standard, or NULL. If both are set, only name is read. */
+    const char *alias;
     enum stp_env_kind kind;
-    size_t offset;            /* offset of the value in struct stp_env */
-    const char *fallback;     /* default as text, or NULL for unset */
-    const char *const *words; /* accepted words of STP_ENV_CHOICE, NULL-terminated */
+    size_t offset;            /* offset of the variable's field in struct stp_env */
+    const char *fallback;     /* default value as text, or NULL for a variable without a default */
+    const char *const *words; /* accepted values of a STP_ENV_CHOICE, NULL-terminated */
     const char *help;         /* one line of help text */
 };
 
@@ -208,92 +230,112 @@ extern const struct stp_env_row stp_env_table[];
 extern const size_t stp_env_n_rows;
 
 /*
- * Reads every variable into stp_env. Returns 0, or -EINVAL if a value is wrong. Logs each wrong
- * value with the name of its variable and a description of the accepted values.
+ * Reads all variables of stp_env_table into stp_env. For each wrong value, logs the name of the
+ * variable, the value and a description of the accepted values. Returns 0, or -EINVAL if the value
+ * of any variable is wrong.
  */
 int stp_env_load(void);
 
 /*
- * Parses a size as the standard defines SHMEM_SYMMETRIC_SIZE: a decimal integer or floating-point
- * number and optionally one of the letters k m g t in either case (binary factors). Text after the
- * letter is ignored. The size is rounded up to whole bytes, in the same way in any locale. Returns
- * 0 and sets *bytes, or returns -EINVAL (empty, negative, nan, inf, hexadecimal, other text after
- * the number), -ERANGE (above SIZE_MAX) or -ENOMEM. Spec 1.6, chapter 8.
+ * Parses a size in the syntax that the standard defines for SHMEM_SYMMETRIC_SIZE. The text is a
+ * decimal integer or floating-point number. One of the letters k, m, g and t, in either case, may
+ * follow it and multiplies it by 2^10, 2^20, 2^30 or 2^40. Text after the letter is ignored. The
+ * size is rounded up to whole bytes. The result does not depend on the locale. Spec 1.6, chapter 8.
+ * Returns 0 and sets *bytes. Returns -EINVAL if the text is empty, negative, nan, inf or
+ * hexadecimal, or if a text without such a letter follows the number. Returns -ERANGE if the size
+ * is above SIZE_MAX. Returns -ENOMEM if there is not enough memory.
  */
 int stp_env_parse_size(const char *text, size_t *bytes);
 
 /*
- * Finds the next environment variable with the prefix SHMEM_ or SMA_ that is not a known variable.
- * *at must be 0 before the first call; each call advances *at. Copies the variable's name, cut to
- * len, to name. Returns the nearest known name, "" if no name is near, or NULL at the end.
+ * Finds the next environment variable that begins with SHMEM_ or SMA_ but is unknown to Steppe.
+ * *at is the position in the environment. *at must be 0 before the first call, and each call
+ * advances *at. Copies the name of the unknown variable to name, which has len bytes. Returns the
+ * known name that is most similar, or "" if no known name is similar. Returns NULL if there are no
+ * more unknown variables.
  */
 const char *stp_env_unknown(size_t *at, char *name, size_t len);
 
 /* Logs a warning for each variable that stp_env_unknown() finds. */
 void stp_env_warn_unknown(void);
 
-/* Writes the value of a row as readable text to buf, at most len bytes. Returns buf. */
+/* Writes the value of the row's variable as text to buf, which has len bytes. Returns buf. */
 const char *stp_env_format(const struct stp_env_row *row, char *buf, size_t len);
 
-/* Writes a size in the syntax of variables, with the largest unit without a remainder: "512m". */
+/*
+ * Writes a size to buf in the syntax of stp_env_parse_size(), for example "512m". Uses the largest
+ * unit that divides the size without a remainder.
+ */
 void stp_env_format_size(size_t bytes, char *buf, size_t len);
 
-/* Returns true if the variable of the row or its alias is set in the environment. */
+/* Returns true if the row's variable is set in the environment by its name or by its alias. */
 bool stp_env_is_set(const struct stp_env_row *row);
 
 /* ---- text and hashes ------------------------------------------------------ */
 
-#define STP_SIZE_TEXT 32 /* size of the buffer for a size as text */
+#define STP_SIZE_TEXT 32 /* bytes that stp_size_text() and stp_size_exact() need for their text */
 
-/* Writes a size with four digits ("1.5 GiB"), or "unlimited" for SIZE_MAX. Returns text. */
+/*
+ * Writes a number of bytes to text, rounded to four digits ("1.5 GiB"). Writes "unlimited" if
+ * nbytes is SIZE_MAX. Returns text.
+ */
 const char *stp_size_text(size_t nbytes, char text[STP_SIZE_TEXT]);
 
-/* Writes a size without rounding ("1536 MiB"). Returns text. */
+/* Writes a number of bytes to text without rounding it ("1536 MiB"). Returns text. */
 const char *stp_size_exact(size_t nbytes, char text[STP_SIZE_TEXT]);
 
-/* Returns true if the list contains word. A comma and any number of spaces separate its words. */
+/* Returns true if list contains word. Commas separate the words; spaces may follow a comma. */
 bool stp_words_have(const char *list, const char *word);
 
 /*
- * Returns the number after key at the start of a line, from the first such line of the file, or
- * SIZE_MAX if no line matches. An empty key matches every line.
+ * Finds the first line of a file that begins with the text key and then a number, and returns this
+ * number. Returns SIZE_MAX if there is no such line or the file cannot be opened. If key is empty,
+ * the line only needs to begin with a number.
  */
 size_t stp_file_number(const char *path, const char *key);
 
 /*
- * Returns the state of a process or thread ('R', 'S', 'T' and so on) from its stat file in /proc,
- * or 0 if the file cannot be read. Allocates no memory.
+ * Returns the state of a process or thread as a letter ('R', 'S', 'T' and so on), or 0 if the state
+ * is unknown. path: stat file of the process or thread in /proc. Allocates no memory.
  */
 char stp_stat_state(const char *path);
 
-/* Returns the index of value in an array of n ascending values, or -1 if value is absent. */
+/*
+ * Returns the index of value in the array values, whose n elements are in ascending order. Returns
+ * -1 if the array does not contain value.
+ */
 int stp_ascending_find(const int *values, int n, int value);
 
-/* List of PEs as text ("0-3, 5"). PEs are appended in ascending order; the last may be repeated. */
+/* List of PEs as text ("0-3, 5"). The caller initializes it with first = -1 and len = 0. */
 struct stp_pe_list {
     char text[1024];
     size_t len;
-    int first, last; /* range not yet in text; start with first = -1 */
+    int first, last; /* range of PEs not yet written to text; first is -1 without such a range */
 };
 
+/* Appends a PE. The caller appends PEs in ascending order and may repeat the last PE. */
 void stp_pe_list_append(struct stp_pe_list *list, int pe);
+/* Writes the last range of PEs to the text, which is then complete. */
 void stp_pe_list_end(struct stp_pe_list *list);
 
-#define STP_HASH_EMPTY 0xcbf29ce484222325u /* hash of zero bytes (FNV-1a) */
+#define STP_HASH_EMPTY 0xcbf29ce484222325u /* hash of empty data, the start for stp_hash() */
 
-/* Returns the hash of the data that is already in hash, followed by nbytes of data. */
+/* Adds data to the FNV-1a hash of the preceding data. Returns the hash of all the data. */
 uint64_t stp_hash(uint64_t hash, const void *data, size_t nbytes);
 
 /* ---- cores (cores_and_spin.c) -------------------------------------------------------- */
 
 #define STP_CORES_MAX 1024
 
-/* Set of cores, by their numbers on this host. */
+/* Set of cores of this host, with one bit for each core number. */
 struct stp_cores {
     uint64_t bits[STP_CORES_MAX / 64];
 };
 
-/* Sets *cores to the cores of the calling thread, or to all cores if the system reports none. */
+/*
+ * Sets *cores to the set of cores on which the calling thread may run. If the system does not
+ * report this set, *cores is set to all online cores.
+ */
 void stp_cores_mine(struct stp_cores *cores);
 void stp_cores_add(struct stp_cores *cores, const struct stp_cores *more);
 int stp_cores_count(const struct stp_cores *cores);
@@ -316,60 +358,75 @@ static inline void stp_cpu_relax(void)
 #elif defined(__aarch64__)
     __asm__ __volatile__("yield" ::: "memory");
 #else
-    /* Constrains only the compiler, so that a loop around this function reads memory again. */
+    /* Keep the compiler from reading memory only once in a loop that calls this function. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 #endif
 }
 
 /*
- * Sets the number of polls before a wait yields (cores_and_spin.c). If polls is negative, the
- * number depends on whether the host has a core for each PE. If the host has too few cores, long
- * waits also sleep: see stp_yield_or_sleep().
+ * Sets stp_wait_spin, the number of polls before a wait yields its core (cores_and_spin.c). If
+ * polls is negative, the function chooses the number itself.
+ * enough_cores: true if the host has a core for each of its PEs. If it is false, long waits also
+ * sleep; see stp_yield_or_sleep().
  */
 void stp_wait_choose(int polls, bool enough_cores);
 
-extern int stp_wait_spin;     /* polls before a wait yields; set at init */
-extern int stp_wait_sleep_ms; /* longest sleep of a wait, at most 1000; set at init */
+extern int stp_wait_spin;     /* number of polls before a wait yields its core; set at init */
+extern int stp_wait_sleep_ms; /* longest time in ms for which a wait sleeps, at most 1000 */
 
 struct stp_wait_subject;
 
-/* Functions that any thread calls during waits that last. */
+/* Functions that a thread calls from time to time while it waits. Any thread may call them. */
 struct stp_wait_hooks {
-    void (*look)(void); /* checks the peers; limits the rate of its own checks */
-    /* Publishes the subject as stp_wait_publish_subject() in wait_state_page.h describes. */
+    /* Checks whether the launcher and the other PEs are alive, unless it did so a moment ago. */
+    void (*look)(void);
+    /* Shows the object that the thread waits for; see stp_wait_publish_subject(). */
     void (*show)(const struct stp_wait_subject *subject);
 };
-extern const struct stp_wait_hooks *stp_wait_hook; /* hooks of all waits, or NULL */
+extern const struct stp_wait_hooks *stp_wait_hook; /* hooks of all waits, or NULL before init */
 
-/* Calls the look() hook. Threads of the library do so while the program or a device waits. */
+/*
+ * Calls the look() hook, if hooks are set. Threads of the library call this function when a device,
+ * or a program thread in a device driver, may wait for another PE.
+ */
 void stp_wait_run_hook(void);
 
 /*
- * stp_sleep_on() sleeps while *word, which processes may share, equals seen, for at most
- * stp_wait_sleep_ms. stp_sleep_on() may return early, so the caller checks its condition again.
- * Returns false if no thread woke the caller. stp_wait_sleep() also calls the look() hook in that
- * case. stp_wake() wakes up to n sleeping threads.
+ * Sleeps while *word equals seen, for at most stp_wait_sleep_ms. Several processes may share the
+ * word. The function may return early, so the caller must check its condition again. Returns true
+ * if another thread woke this thread by stp_wake(), and false otherwise.
  */
 bool stp_sleep_on(const uint32_t *word, uint32_t seen);
+/* Wakes up to n threads that sleep in stp_sleep_on() or stp_wait_sleep() on this word. */
 void stp_wake(const uint32_t *word, int n);
+/* Calls stp_sleep_on(), and calls the look() hook if no other thread woke this thread. */
 void stp_wait_sleep(const uint32_t *word, uint32_t seen);
 
 /*
- * Lets another thread run. turns: turns of the caller's wait so far, or 0 if the caller does not
- * count them. Once in 1024 calls of a thread the function sleeps for about 50 us instead of
- * yielding. It sleeps at every call if turns is at least stp_yield_turns, which is
- * STP_YIELD_CROWDED if PEs share cores and UINT_MAX otherwise. Returns true once in 1024 calls;
- * stp_yield_and_watch_peers() then calls stp_wait_run_hook().
+ * Number of turns (iterations) of a wait loop after which stp_yield_or_sleep() sleeps at every
+ * call. The number is STP_YIELD_CROWDED if PEs share cores, and UINT_MAX otherwise.
  */
 #define STP_YIELD_CROWDED 256
 extern unsigned stp_yield_turns;
+
+/*
+ * Lets another thread run, usually by sched_yield(). Every 1024th call of a thread sleeps for about
+ * 50 us instead. Calls with turns >= stp_yield_turns also sleep. Returns true at every 1024th call
+ * of a thread.
+ * turns: number of turns (iterations) of the caller's wait loop so far. Callers that do not count
+ * their turns pass 0.
+ */
 bool stp_yield_or_sleep(unsigned turns);
+/* Calls stp_yield_or_sleep(), and calls stp_wait_run_hook() whenever it returns true. */
 void stp_yield_and_watch_peers(unsigned turns);
 
-/* State of one wait, starting with {0}. The wait spins stp_wait_spin times and then yields. */
+/*
+ * State of one wait, initialized with {0}. The wait polls stp_wait_spin times without yielding, and
+ * then yields its core after each poll.
+ */
 struct stp_wait {
     int polls;
-    unsigned turns; /* turns of the loop so far (wait_state_page.h, stp_yield_or_sleep()) */
+    unsigned turns; /* number of iterations of the wait loop so far; see wait_state_page.h */
 };
 
 static inline void stp_wait_step(struct stp_wait *wait)
@@ -385,23 +442,29 @@ static inline void stp_wait_step(struct stp_wait *wait)
 /* ---- threads of the library (own_threads_and_last_exit.c) ------------------------------------ */
 
 /*
- * Starts a thread of the library, which takes no signals except faults. name: at most 15 characters
- * with static lifetime. Returns 0 or -errno; -EAGAIN if no more threads are available.
+ * Starts a thread of the library. In this thread all signals are blocked, except those of faults
+ * such as SIGSEGV.
+ * name: name of the thread, at most 15 characters, with static lifetime.
+ * Returns 0 or -errno. Returns -EAGAIN if the library cannot have more threads.
  */
 int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *));
 
 /*
- * Ends this process with status 0 if all threads of the program have ended, as would happen without
- * the library. Each thread of the library calls this function about once a second.
+ * Ends this process with status 0 if all threads that the library did not start have ended. Without
+ * threads of the library, the process would have ended by itself. Each thread of the library calls
+ * this function about once a second.
  */
 void stp_process_exit_if_program_over(void);
 
-/* Returns the number of threads that the library did not start, or -1 if it is unknown. */
+/*
+ * Returns the number of running threads of this process that the library did not start, or -1 if
+ * the number is unknown.
+ */
 int stp_thread_count_program(void);
 
 /* ---- element types ------------------------------------------------------ */
 
-/* Element types by representation: C types with equal bits (long, int64_t) are one datatype. */
+/* Element types. C types with equal representation, such as long and int64_t, share a datatype. */
 enum stp_dtype {
     STP_I8,
     STP_U8,
@@ -456,32 +519,40 @@ size_t stp_dtype_size(enum stp_dtype dtype);
 /* Reduction operators of the standard. */
 enum stp_op { STP_AND, STP_OR, STP_XOR, STP_MAX, STP_MIN, STP_SUM, STP_PROD, STP_N_OPS };
 
-/* Returns true if the standard has this reduction: no bitwise on floats, no order on complex. */
+/*
+ * Returns true if the standard defines this operator for this type. The bitwise operators
+ * are defined only for integers. max and min are defined for all types except complex types.
+ */
 bool stp_op_valid(enum stp_op op, enum stp_dtype dtype);
 
 /*
- * Computes inout[i] = inout[i] op in[i] for nelems elements. Integers wrap in their own width. The
- * arrays are identical or disjoint. Requires stp_op_valid(op, dtype).
+ * Computes inout[i] = inout[i] op in[i] for nelems elements. Integer results that overflow wrap
+ * around. The two arrays must be identical or disjoint. stp_op_valid(op, dtype) must be true.
  */
 void stp_op_reduce(enum stp_op op, enum stp_dtype dtype, void *inout, const void *in,
                    size_t nelems);
 
 /*
- * Computes to[i] = also[i] = x[i] op y[i] in one pass. Each of to and also is identical to x, to y
- * or to the other destination, or overlaps no other array.
+ * Computes x[i] op y[i] for nelems elements and stores each result in to[i] and in also[i], in one
+ * pass. Each of the two destination arrays (to, also) may be identical to any of the other arrays,
+ * but must not overlap another array partially.
  */
 void stp_op_combine(enum stp_op op, enum stp_dtype dtype, void *to, void *also, const void *x,
                     const void *y, size_t nelems);
 
-/* Levels of vector instructions for reductions, ascending. All levels give the same bits. */
+/*
+ * Levels of vector instructions that reductions can use, in ascending order. The results of a
+ * reduction are bitwise identical at all levels.
+ */
 enum stp_isa { STP_ISA_AUTO, STP_ISA_BASE, STP_ISA_AVX2, STP_ISA_AVX512 };
 
 /* Returns the highest level that this processor supports. */
 enum stp_isa stp_isa_best(void);
 
 /*
- * Selects the level of later reductions. Returns false if the processor does not support isa. No
- * reduction may run during the call.
+ * Selects the level of vector instructions for later reductions. STP_ISA_AUTO selects the highest
+ * supported level. Returns false if the processor does not support the level. No reduction may run
+ * during the call.
  */
 bool stp_isa_choose(enum stp_isa isa);
 

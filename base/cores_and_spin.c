@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Determines the cores on which a process may run, and how long waits spin on them.
+ * Determines on which cores a process may run, and how long its waits poll before they yield.
  * Design: docs/design/base.md.
  */
 #include "base/base.h"
@@ -8,8 +8,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-#define SPIN_NS 2000   /* spin time; a flag between two cores takes a tenth of this time */
-#define SPIN_CROWDED 2 /* polls if PEs share cores, because the awaited PE may need this core */
+#define SPIN_NS 2000   /* polling time in ns, ten times the time to transfer a flag between cores */
+#define SPIN_CROWDED 2 /* few polls if PEs share cores, because the awaited PE may need this core */
 
 _Static_assert(STP_CORES_MAX == 8 * sizeof(cpu_set_t), "a set holds what the system's does");
 
@@ -21,7 +21,7 @@ void stp_cores_mine(struct stp_cores *cores)
 
     *cores = (struct stp_cores){{0}};
     CPU_ZERO(&set);
-    known = sched_getaffinity(0, sizeof(set), &set) == 0; /* fails with more than 1024 cores */
+    known = sched_getaffinity(0, sizeof(set), &set) == 0; /* fails if cores > 1024 */
     for (int i = 0; i < STP_CORES_MAX; i++)
         if (known ? CPU_ISSET(i, &set) : i < online) cores->bits[i / 64] |= (uint64_t)1 << (i % 64);
 }
@@ -41,7 +41,10 @@ int stp_cores_count(const struct stp_cores *cores)
     return n;
 }
 
-/* Returns the least of three times of n pauses, because other processes may lengthen one. */
+/*
+ * Measures three times how long n pause instructions take, and returns the shortest time in ns.
+ * Other processes may lengthen a single measurement.
+ */
 static uint64_t cores_relax_ns(int n)
 {
     uint64_t least = UINT64_MAX;
@@ -57,7 +60,7 @@ static uint64_t cores_relax_ns(int n)
     return least;
 }
 
-/* Returns the number of pauses that take ns; a pause takes 4 ns to 140 ns, by the processor. */
+/* Returns how many pause instructions take ns nanoseconds in total. One takes 4 to 140 ns. */
 static int cores_relaxes(uint64_t ns)
 {
     enum { TURNS = 64 };
@@ -68,8 +71,9 @@ static int cores_relaxes(uint64_t ns)
 }
 
 /*
- * If each PE has a core, a spin covers the transfer of a flag between two cores many times over.
- * The spin is still short if an unknown other process uses the core of this PE or of its peer.
+ * If each PE has its own core, a wait polls long enough to receive a flag from another core without
+ * yielding. The time is still short, because an unknown process may use the core of this PE or of
+ * the PE that sends the flag.
  */
 void stp_wait_choose(int polls, bool enough_cores)
 {

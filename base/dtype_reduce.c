@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Element types and their reductions, computed by the kernels for this processor. Only the table of
- * kernels defines which pairs of operator and type are valid. Design: docs/design/base.md.
+ * Element types and their reductions. The reductions call the kernels for this processor. An
+ * operator is valid for a type if and only if the table of kernels has an entry for this pair.
+ * Design: docs/design/base.md.
  */
 #include "base/base.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines every environment variable of Steppe in one table, read by the parser, oshinfo and the
- * manual. A wrong value is an error, never a silent default. Design: docs/design/base.md.
+ * Defines every environment variable of Steppe in one table, which the parser, oshinfo and the
+ * generator of the manual read. A wrong value is an error and is never replaced by the default
+ * without a message. Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -121,7 +122,7 @@ const struct stp_env_row stp_env_table[] = {
 
 const size_t stp_env_n_rows = STP_COUNT(stp_env_table);
 
-/* Converts only ASCII letters, because the result must not depend on the user's locale. */
+/* Converts an ASCII letter to lower case. The result must not depend on the user's locale. */
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -136,7 +137,7 @@ static bool same_word(const char *a, const char *b)
     return *a == '\0' && *b == '\0';
 }
 
-/* Returns the index of text in a NULL-terminated list, or -1 if text is absent. */
+/* Returns the index of text in the NULL-terminated array words, or -1 if text is not in words. */
 static int word_find(const char *const *words, const char *text)
 {
     for (int i = 0; words[i]; i++) {
@@ -167,9 +168,9 @@ static int parse_int(const char *text, long least, int *value)
     return 0;
 }
 
-#define SIZE_TEXT 64 /* size of the buffer for the first of two sizes */
+#define SIZE_TEXT 64 /* bytes of the buffer that holds the text of the first of two sizes */
 
-/* Parses one size, or two sizes separated by a colon; the second must not be smaller. */
+/* Parses one size, or two sizes separated by a colon. The second size must not be smaller. */
 static int parse_growth(const char *text, struct stp_env_growth *value)
 {
     const char *colon = strchr(text, ':');
@@ -201,7 +202,10 @@ static int parse_choice(const char *const *words, const char *text, int *value)
     return 0;
 }
 
-/* Stores a copy, because the program may change its environment later. "" counts as unset. */
+/*
+ * Stores a copy of text in *value, because the program may change its environment later. Stores
+ * NULL if text is NULL or empty.
+ */
 static int parse_string(const char *text, const char **value)
 {
     char *copy = NULL;
@@ -215,7 +219,7 @@ static int parse_string(const char *text, const char **value)
     return 0;
 }
 
-/* Sets the value of a row from text; NULL means an unset variable without a default. */
+/* Sets the row's field in stp_env from text. text is NULL if there is no value and no default. */
 static int row_parse(const struct stp_env_row *row, const char *text)
 {
     void *value = (char *)&stp_env + row->offset;
@@ -242,7 +246,7 @@ static int row_parse(const struct stp_env_row *row, const char *text)
     return -EINVAL;
 }
 
-/* Returns the description of the values that a row accepts, for an error message. */
+/* Returns a text for error messages that describes which values the row's variable accepts. */
 static const char *row_expects(const struct stp_env_row *row, char *buf, size_t len)
 {
     size_t used = 0;
@@ -273,7 +277,10 @@ static const char *row_expects(const struct stp_env_row *row, char *buf, size_t 
     return "any text";
 }
 
-/* Returns the text of the row's variable, or NULL if unset. Sets *name to the name or the alias. */
+/*
+ * Returns the value of the row's variable in the environment, or NULL if the variable is unset.
+ * Sets *name to the variable that was read last, which is row->name or row->alias.
+ */
 static const char *row_getenv(const struct stp_env_row *row, const char **name)
 {
     const char *text = getenv(row->name);
@@ -317,12 +324,12 @@ int stp_env_load(void)
 
 /* ---- names that nobody reads ------------------------------------------------------- */
 
-#define NAME_MOST 40 /* longest name that is compared with known names */
+#define NAME_MOST 40 /* length of the longest variable name that is compared with known names */
 
-/* Variables that only the commands oshcc and oshc++ read. */
+/* Variables that are not in the table, because only the commands oshcc and oshc++ read them. */
 static const char *const command_names[] = {"SHMEM_CC", "SHMEM_CXX", NULL};
 
-/* Returns the number of letters to insert, delete or change in order to turn a into b. */
+/* Returns the least number of letters to insert, delete or change in order to turn a into b. */
 static unsigned name_distance(const char *a, size_t a_len, const char *b)
 {
     unsigned row[NAME_MOST + 1];
@@ -347,7 +354,8 @@ static unsigned name_distance(const char *a, size_t a_len, const char *b)
 }
 
 /*
- * Returns the nearest known name. Sets *distance to the edit distance, 0 if name itself is known.
+ * Returns the known variable name that is most similar to name. Sets *distance to the number of
+ * letters that differ (name_distance()), which is 0 if name itself is a known variable.
  */
 static const char *name_nearest(const char *name, size_t len, unsigned *distance)
 {

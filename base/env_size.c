@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parses sizes as the standard lets users write them: 512m, 3.1M, .5g, 1e6. strtold_l() reads the
- * number in the C locale, because the program may use another locale. Design: docs/design/base.md.
+ * Parses sizes in the syntax that the standard allows, for example 512m, 3.1M, .5g or 1e6.
+ * strtold_l() reads the number in the C locale, because the program may use another locale.
+ * Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -16,7 +17,7 @@ static const struct {
     long double factor;
 } suffixes[] = {{"kK", 0x1p10L}, {"mM", 0x1p20L}, {"gG", 0x1p30L}, {"tT", 0x1p40L}};
 
-/* Returns the factor of a letter, 1 at the end of the text, or 0 if letter is no suffix. */
+/* Returns the factor of the suffix k, m, g or t, 1 without a suffix, or 0 for other letters. */
 static long double suffix_factor(char letter)
 {
     if (letter == '\0') return 1;
@@ -25,7 +26,7 @@ static long double suffix_factor(char letter)
     return 0;
 }
 
-/* Reads the number at text. Returns 0, -EINVAL (inf, nan, hex, a sign) or -ENOMEM; sets *end. */
+/* Reads an unsigned decimal number and sets *end to its end. Returns 0, -EINVAL or -ENOMEM. */
 static int read_number(const char *text, char **end, long double *number)
 {
     locale_t c;
@@ -36,7 +37,7 @@ static int read_number(const char *text, char **end, long double *number)
     if (c == (locale_t)0) return -ENOMEM;
     errno = 0;
     *number = strtold_l(text, end, c);
-    /* A number too small for long double counts as a fraction of a byte. */
+    /* Replace a number that is too small for a long double, so that it is rounded up to 1 byte. */
     if (errno == ERANGE && *number < 1) *number = LDBL_MIN;
     freelocale(c);
     return *end == text ? -EINVAL : 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Flushes the output streams of a process that is about to end. A flush can meet a full pipe, a
- * lock that is never released, or code that a signal interrupted. An alarm therefore ends the
- * process if the flush takes too long. Design: docs/design/base.md.
+ * Flushes the output streams of a process that is about to end. The flush can hang if a pipe is
+ * full, if a thread never releases the lock of a stream, or if a signal handler calls the flush and
+ * has interrupted code that holds a lock. Therefore an alarm ends the process if the flush takes
+ * too long. Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -11,21 +12,22 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds after which the flush of all streams is given up. */
+/* Seconds that the flush of all streams may take before late() ends the process. */
 #define FLUSH_S 2
 
-/* Number of attempts, and milliseconds between two attempts, to lock a stream of another thread. */
+/* Number of attempts to lock a stream, and milliseconds between two of these attempts. */
 #define LOCK_TRIES 100
 #define LOCK_PAUSE_MS 2
 
-#define EARLY_NS UINT64_C(10000000) /* time by which an alarm, on another clock, may be early */
+/* Time by which SIGALRM may come before the deadline, because alarm() uses a different clock. */
+#define EARLY_NS UINT64_C(10000000)
 
 static struct {
-    uint64_t due_ns; /* time of the deadline, or UINT64_MAX for none */
+    uint64_t due_ns; /* time of the deadline, or UINT64_MAX if no deadline is set */
     void (*late)(void);
 } deadline;
 
-/* Handles SIGALRM. An alarm of the program may come before the deadline, so a new alarm is set. */
+/* Handles SIGALRM. If an alarm of the program comes before the deadline, sets a new alarm. */
 static void deadline_alarm(int signo)
 {
     (void)signo;
@@ -59,7 +61,10 @@ void stp_deadline_end(void)
     alarm(0);
 }
 
-/* Retries for a thread that prints and soon unlocks; gives up on a thread that keeps the lock. */
+/*
+ * Flushes a stream as soon as it can be locked. If another thread prints, the lock is soon free. If
+ * another thread keeps the lock for longer than all attempts, the stream is not flushed.
+ */
 static void flush_stream(FILE *stream)
 {
     const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000L};

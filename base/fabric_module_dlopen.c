@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the fabric module next to the library and loads it. Initialization uses the module; the
- * reports ask the module which fabric it would use.
+ * Finds and loads the fabric module, a shared object in a folder next to the library. PEs
+ * communicate between nodes through this module. Reports of oshinfo ask the module which fabric it
+ * would use.
  */
 #include "fabric_module_dlopen.h"
 
@@ -19,7 +20,7 @@
 #define MODULE_FILE "steppe/ofi.so"
 #define MODULE_ENTRY "stp_ofi_open"
 
-/* Joins prefix, separator and MODULE_FILE to path. Returns false if no such file exists. */
+/* Writes prefix + separator + MODULE_FILE to path. Returns true if a file with this path exists. */
 static bool module_in(const char *prefix, int len, const char *separator, char *path,
                       size_t path_len)
 {
@@ -28,17 +29,18 @@ static bool module_in(const char *prefix, int len, const char *separator, char *
     return n >= 0 && (size_t)n < path_len && access(path, F_OK) == 0;
 }
 
-/* Returns true if self is the executable, whose program headers are at AT_PHDR. */
+/* Returns true if self describes the executable, which contains the headers at AT_PHDR. */
 static bool module_in_program(const Dl_info *self)
 {
     uintptr_t headers = (uintptr_t)getauxval(AT_PHDR), base = (uintptr_t)self->dli_fbase;
 
-    return headers - base < 4096; /* the program headers follow the ELF header */
+    return headers - base < 4096; /* the program headers follow the ELF header, which is at base */
 }
 
 /*
- * Searches the folders in which the program finds its libraries, because a program with libsteppe.a
- * contains the library itself. musl does not report these folders.
+ * Searches for the module in the folders in which the dynamic loader finds the program's libraries.
+ * A program that is linked with libsteppe.a needs this search, because no file of the library shows
+ * where the module is. The libc musl does not report these folders.
  */
 #ifdef __GLIBC__
 static bool module_in_run_path(char *path, size_t path_len)

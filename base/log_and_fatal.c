@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Prints messages, and ends the job after a fatal error. Each message is built on the stack and
- * written by one write(), so that the lines of several threads and of PEs that share a pipe do not
- * mix. Design: docs/design/base.md.
+ * written by one call of write(). Therefore the lines of several threads, and of several PEs that
+ * share a pipe, do not mix. Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -17,34 +17,37 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Less than PIPE_BUF, because a write to a pipe must be atomic; small enough for a signal stack. */
+/*
+ * Size of the longest line. It is less than PIPE_BUF, because a write to a pipe must be atomic, and
+ * small enough for the stack of a signal handler.
+ */
 #define LINE_MAX_BYTES 2048
 
-/* Seconds for which a thread that fails later waits for the first thread to end the job. */
+/* Seconds for which a thread with a fatal error waits if another thread already ends the job. */
 #define FATAL_GRACE_S 10
 
 /* Milliseconds after which a line is dropped if standard error is full and non-blocking. */
 #define WRITE_GRACE_MS 1000
 
-/* Seconds after which the line of a fatal error is given up, even if the write blocks. */
+/* Seconds after which the job ends even if the message of the fatal error is not yet written. */
 #define FATAL_LINE_S 5
 
-#define PE_UNKNOWN INT_MIN /* value of pe before the first stp_log_identify() */
+#define PE_UNKNOWN INT_MIN /* value of log_state.pe before the first call of stp_log_identify() */
 
 int stp_log_level = STP_LOG_WARN;
 _Thread_local const char *stp_log_routine;
 
 static struct {
     int pe;
-    int pid;        /* process that is the PE; a forked child is not a PE */
-    int fatal_tid;  /* thread that reports the fatal error, or 0 */
-    int ending_tid; /* thread that then ends the job, or 0 */
+    int pid;        /* process ID of the PE; a forked child of the PE has another ID */
+    int fatal_tid;  /* ID of the first thread with a fatal error, or 0 before any fatal error */
+    int ending_tid; /* ID of the thread that ends the job, or 0 while no thread ends it */
     void (*end_job)(int);
     pthread_once_t host_once;
     char host[256];
 } log_state = {.pe = PE_UNKNOWN, .host_once = PTHREAD_ONCE_INIT};
 
-/* A line under construction; one byte of text is reserved for the newline. */
+/* Line that is being built. One byte of text is reserved for the newline at the end. */
 struct line {
     size_t len;
     bool cut;
@@ -88,7 +91,10 @@ static void line_begin(struct line *line)
         line_add(line, "steppe: ");
 }
 
-/* Replaces control characters of outside values, which could break lines or steer a terminal. */
+/*
+ * Removes newlines at the end of the line and replaces other control characters. They come from
+ * values that users set, and they could break the line or change the state of a terminal.
+ */
 static void line_clean(struct line *line)
 {
     while (line->len > 0 && line->text[line->len - 1] == '\n')
@@ -103,7 +109,7 @@ static void line_clean(struct line *line)
     }
 }
 
-/* Ends a cut line with dots, without leaving half of a UTF-8 character before the dots. */
+/* Replaces the end of a cut line by three dots, without cutting a UTF-8 character in half. */
 static void line_mark_cut(struct line *line)
 {
     size_t len = line->len - 3;
@@ -155,7 +161,7 @@ const char *stp_hostname(void)
 
 void stp_log_identify(int pe, int level)
 {
-    /* Reads the host name now, so that a signal handler can log later. */
+    /* Read the host name now, so that a signal handler which logs later need not read it. */
     (void)stp_hostname();
     __atomic_store_n(&log_state.pe, pe < 0 ? -1 : pe, __ATOMIC_RELAXED);
     /* Pairs with the load in stp_fatal(). */
@@ -163,7 +169,7 @@ void stp_log_identify(int pe, int level)
     stp_log_level = level;
 }
 
-/* Inserts the public routine that this thread executes, unless the text at start names it. */
+/* Inserts the name in stp_log_routine at offset start, unless the text there begins with it. */
 static void line_insert_routine(struct line *line, size_t start)
 {
     size_t len = stp_log_routine != NULL ? strlen(stp_log_routine) : 0;
@@ -206,9 +212,10 @@ const char *stp_public_name(const char *routine)
 }
 
 /*
- * Returns 0 to the first thread that fails, which ends the job, and the ID of that thread to the
- * others. Blocks SIGPIPE and SIGXFSZ and disables cancellation, because neither a pipe without a
- * reader nor another thread may end the calling thread.
+ * Finds out whether another thread has already had a fatal error. Returns 0 if the calling thread
+ * is the first one, which must end the job. Returns the ID of the first thread otherwise.
+ * The function also blocks SIGPIPE and SIGXFSZ and disables cancellation. Neither a failing write
+ * nor another thread may end the calling thread before it has reported its error.
  */
 static int fatal_enter(int tid)
 {
@@ -220,13 +227,13 @@ static int fatal_enter(int tid)
     sigaddset(&set, SIGXFSZ);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    /* Pairs with the same exchange in other threads; the first thread ends the process. */
+    /* Pairs with the same exchange in other threads. Only the first thread ends the job. */
     __atomic_compare_exchange_n(&log_state.fatal_tid, &first, tid, false, __ATOMIC_SEQ_CST,
                                 __ATOMIC_SEQ_CST);
     return first;
 }
 
-/* Gives another thread time to end the job, and then ends the process. */
+/* Waits FATAL_GRACE_S seconds for another thread to end the job, and then ends this process. */
 static _Noreturn void fatal_wait(void)
 {
     struct timespec grace = {.tv_sec = FATAL_GRACE_S};
@@ -237,15 +244,16 @@ static _Noreturn void fatal_wait(void)
 }
 
 /*
- * Ends the job by the hook, or the process by otherwise() if no hook is set. A thread that comes
- * back from its hook, after a failure or a signal in the hook, ends the process at once.
+ * Ends the job by calling log_state.end_job(), or ends the process by calling otherwise() if no
+ * such function is set. If end_job() itself has a fatal error, its thread calls fatal_end() again.
+ * This second call ends the process at once.
  */
 static _Noreturn void fatal_end(void (*otherwise)(int))
 {
     int tid = (int)syscall(SYS_gettid), first = 0;
     void (*end_job)(int);
 
-    /* Pairs with the same exchange in other threads; the first thread ends the job. */
+    /* Pairs with the same exchange in other threads. Only the first thread ends the job. */
     if (__atomic_compare_exchange_n(&log_state.ending_tid, &first, tid, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST)) {
         /* Pairs with the store in stp_fatal_hook(). */
@@ -256,7 +264,7 @@ static _Noreturn void fatal_end(void (*otherwise)(int))
     _exit(EXIT_FAILURE);
 }
 
-/* Ends the job at the deadline without exit handlers, because a handler could need a held lock. */
+/* Ends the job at the deadline. Runs no exit handlers, because one could wait for a held lock. */
 static void fatal_late(void)
 {
     fatal_end(_exit);
@@ -268,8 +276,8 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     va_list args;
     int tid = (int)syscall(SYS_gettid);
     /*
-     * Only the PE flushes, because a child's buffers hold output of its parent. Pairs with the
-     * stores in stp_log_identify() and stp_fatal_hook().
+     * Only the PE flushes its streams. A forked child must not flush, because its buffers contain
+     * output of its parent. Pairs with the stores in stp_log_identify() and stp_fatal_hook().
      */
     bool is_pe = getpid() == __atomic_load_n(&log_state.pid, __ATOMIC_SEQ_CST);
     int first = fatal_enter(tid);
@@ -284,7 +292,7 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     if (first == 0 && is_pe) stp_flush_stdio_before_exit(fatal_late);
     if (first == 0) stp_deadline_end();
     if (first != 0 && first != tid) fatal_wait();
-    fatal_end(exit); /* also called for an error during this thread's flush */
+    fatal_end(exit); /* A fatal error during the flush of this thread also leads to this call. */
 }
 
 void stp_fatal_hook(void (*end_job)(int status))

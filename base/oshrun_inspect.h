@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of a running job that oshrun reads from outside: the end of each node's memory file,
- * the files that PEs hold open, and the file for the stack frames of dying PEs. Design:
- * docs/design/hang.md.
+ * Data by which oshrun inspects a running job from outside. oshrun reads the end of each node's
+ * memory file, recognizes PEs by the files that they hold open, and reads the file to which dying
+ * PEs write their stack frames. Design: docs/design/hang.md.
  */
 #ifndef STP_OSHRUN_INSPECT_H
 #define STP_OSHRUN_INSPECT_H
@@ -12,37 +12,40 @@
 #include <sys/types.h>
 
 /*
- * Last bytes of the node's memory file, for readers that do not know its layout. They locate the
- * area in the file and, by offsets in the area, the data that oshrun reads. A change of any of
- * these layouts changes the magic number.
+ * The last bytes of the memory file that the PEs of a node share. oshrun does not know the layout
+ * of the file, so it uses this trailer to find its data. The data is in the area, which is the last
+ * part of the file and includes the trailer. All offsets count from the start of the area. If the
+ * layout of the trailer or of the data changes, the magic number must change, too.
  */
 struct stp_node_file_trailer {
     uint64_t magic;
-    uint64_t job; /* number of the job, equal on all its nodes */
-    uint64_t area_bytes;
-    uint64_t processes_at, process_bytes; /* processes; each begins with a struct stp_process */
+    uint64_t job;        /* random number that is equal on all nodes of the job */
+    uint64_t area_bytes; /* size of the area */
+    /* Offset and element size of an array with one element for each PE of the node. */
+    uint64_t processes_at, process_bytes; /* each element begins with a struct stp_process */
     uint64_t pages_at;                    /* offset of the array of struct stp_wait_state_page */
-    /* offset of the names of all hosts, STP_HOST_MAX bytes each, empty if unknown; 0: one node */
+    /* Offset of an array with the host name of each node, or 0 if the job has only one node. */
     uint64_t hosts_at;
-    int n_pes, n_local;
-    int n_nodes, node; /* number of nodes; number of this node */
+    int n_pes, n_local; /* number of PEs of the job and of this node */
+    int n_nodes, node;  /* number of nodes, and index of this node */
     char program[48];
 };
 
-#define STP_HOST_MAX 64
+#define STP_HOST_MAX 64 /* bytes of each host name in the file; an unknown host has an empty name */
 
 #define STP_TRAILER_MAGIC UINT64_C(0x7374702d6d726b33)
 #define STP_NODE_FILE "steppe-node"
-#define STP_ALIVE_FD_NAME "steppe-pe" /* name of a file open in each PE from the start of init */
+#define STP_ALIVE_FD_NAME "steppe-pe" /* name of a memory file that every PE holds open */
 
 struct stp_process {
     int pe;
-    pid_t pid; /* process ID, or 0 before the PE has stored it */
+    pid_t pid; /* process ID, or 0 if the PE has not stored its ID yet */
 };
 
 /*
- * Environment variable that oshrun sets to "PATH:NAME". PATH leads to a memory file called NAME, to
- * which a dying PE writes its frames as lines "PE ADDRESS FILE".
+ * Environment variable that oshrun sets to "PATH:NAME". PATH is the path of a memory file, and NAME
+ * is the name of this file. A dying PE writes its stack frames to the file, with one line of the
+ * form "PE ADDRESS FILE" for each frame.
  */
 #define STP_FRAMES_VARIABLE "OSHRUN_FRAMES"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads of the library. These threads take no signals except faults and do not keep a process
- * alive. When all threads of the program, including main, have ended by pthread_exit(), the process
- * ends as it would without the library. Design: docs/design/base.md.
+ * Starts and counts the library's own threads. In these threads all signals except faults are
+ * blocked. The threads do not keep a process alive. If all threads of the program, including the
+ * main thread, have ended by pthread_exit(), a thread of the library ends the process.
+ * Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -16,8 +17,8 @@
 #include <unistd.h>
 
 /*
- * Stack size, many times the need of libfabric, drivers and messages, but small enough for programs
- * that lock all their memory.
+ * Stack size of the library's threads. It is many times the size that libfabric, drivers and
+ * messages need, but small enough for programs that lock all their memory.
  */
 #define THREAD_STACK ((size_t)1 << 20)
 
@@ -25,7 +26,7 @@
 #define TID_STARTING (-1)
 
 struct own_thread {
-    int tid; /* thread ID, or 0 if the place is free */
+    int tid; /* thread ID, TID_STARTING before the ID is known, or 0 if this element is free */
     void *(*main)(void *);
     const char *name;
 };
@@ -34,13 +35,13 @@ static struct {
     struct own_thread own[THREADS_MAX];
     pthread_mutex_t lock; /* guards mask and has_mask */
     bool has_mask;
-    sigset_t mask; /* signal mask of the program when the first thread started */
+    sigset_t mask; /* signal mask of the program when the library started its first thread */
     bool leaving;
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
- * Calls pthread_create() with a stack size that suffices for all code of the library, because the
- * program may have changed the default (pthread_setattr_default_np, ulimit -s). Returns 0 or a
+ * Calls pthread_create() with a stack of THREAD_STACK bytes. The default stack size may be too
+ * small, because the program can change it (pthread_setattr_default_np, ulimit -s). Returns 0 or a
  * positive error number.
  */
 static int create(pthread_t *thread, void *(*main)(void *arg), void *arg)
@@ -60,7 +61,7 @@ static struct own_thread *own_take(void)
     for (size_t i = 0; i < THREADS_MAX; i++) {
         int none = 0;
 
-        /* Pairs with the stores of 0 in own_main() and stp_thread_start(), which free a place. */
+        /* Pairs with the stores of 0 in own_main() and stp_thread_start(), which free elements. */
         if (__atomic_compare_exchange_n(&threads.own[i].tid, &none, TID_STARTING, false,
                                         __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
             return &threads.own[i];
@@ -80,7 +81,10 @@ static void *own_main(void *arg)
     return NULL;
 }
 
-/* Blocks all signals except faults, which stay with the thread that raises them. */
+/*
+ * Sets *old to the signal mask of this thread, and then blocks all signals except faults. Faults
+ * must reach the thread that causes them.
+ */
 static void block_signals(sigset_t *old)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
@@ -122,7 +126,7 @@ static bool is_own(int tid)
     return false;
 }
 
-/* Returns true if main has called pthread_exit(), which leaves a zombie while other threads run. */
+/* Returns true if the main thread has ended by pthread_exit(), which makes it a zombie thread. */
 static bool main_ended(void)
 {
     char path[64];
@@ -147,7 +151,10 @@ int stp_thread_count_program(void)
     return n;
 }
 
-/* Runs in a new thread and ends the process as the C library does after a program's last thread. */
+/*
+ * Main function of a thread that ends the process with exit(0). The C library also does this when
+ * the last thread of a program ends.
+ */
 static void *leave_main(void *arg)
 {
     (void)arg;
@@ -160,7 +167,7 @@ void stp_process_exit_if_program_over(void)
     pthread_t thread;
 
     if (!main_ended() || stp_thread_count_program() != 0) return;
-    /* Pairs with the same exchange in other threads; only one thread starts leave_main(). */
+    /* Pairs with the same exchange in other threads. Only one of them starts leave_main(). */
     if (__atomic_exchange_n(&threads.leaving, true, __ATOMIC_SEQ_CST)) return;
     if (pthread_create(&thread, NULL, leave_main, NULL) == 0)
         pthread_detach(thread);

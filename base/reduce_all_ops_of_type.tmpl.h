@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduction kernels of one element type. reduce_kernels.tmpl.h includes this file once for each
- * type, after it has defined
+ * Template for the reduction kernels of one element type. reduce_kernels.tmpl.h includes this file
+ * once for each type. Before each inclusion, it defines two macros, which this file undefines:
  *   TYPE        the element type
- *   SUFFIX      the suffix of the names of the kernels
- * This file undefines these two macros. The following macros stay defined for several types:
- *   CALC        the type to compute sums and products in: unsigned for integers, so that they wrap
- *   HAS_ORDER   1 if the type has min and max
- *   HAS_BITS    1 if the type has and, or, xor
+ *   SUFFIX      the suffix in the names of the kernels
+ * This file also uses the following macros. They stay defined for several types:
+ *   CALC        the type of sums and products, unsigned for integers so that overflow wraps around
+ *   HAS_ORDER   1 if the operators max and min exist for the type, otherwise 0
+ *   HAS_BITS    1 if the bitwise operators (and, or, xor) exist for the type, otherwise 0
  */
 
 #define NAME(op) STP_KERNEL_NAME(op, SUFFIX)
@@ -42,7 +42,10 @@
 #include "base/reduce_one_type_op.tmpl.h"
 #endif
 
-/* Complex products get no STP_TARGET, because gcc 12 contracts them despite -ffp-contract=off. */
+/*
+ * Compile complex products without STP_TARGET. Otherwise gcc 12 contracts them to fused operations,
+ * which give different bits, despite -ffp-contract=off.
+ */
 #if !HAS_ORDER
 #undef KERNEL
 #define KERNEL static

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables of the reduction kernels, one for each level of vector instructions that the processor may
- * have. An empty entry marks a pair of operator and type as invalid. All levels give the same bits.
+ * Tables of the reduction kernels. Each level of vector instructions has its own table. An entry is
+ * NULL if the operator is not valid for the type. The results of all levels are bitwise identical.
  * Design: docs/design/base.md.
  */
 #ifndef STP_REDUCE_KERNELS_H

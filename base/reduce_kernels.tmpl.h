@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The reduction kernels of all element types for one level of vector instructions, and their table.
- * The file of a level includes this template once after it has defined
+ * Template for the reduction kernels of one level of vector instructions and for their table. Each
+ * level has its own source file, which includes this template once after it has defined
  *   STP_KERNELS   the name of the table
- *   STP_TARGET    the attribute for the functions that allows the instructions; may be empty
+ *   STP_TARGET    the function attribute that enables the vector instructions; may be empty
  */
 #include "base/reduce_kernels.h"
 
 #define STP_KERNEL static STP_TARGET
 
 /*
- * States that the iterations of the next loop may run in any order; see reduce_one_type_op.tmpl.h.
- * Clang has no such pragma without warnings about loops that cannot be vectorized, so code of clang
- * checks at run time whether the arrays overlap.
+ * Tells the compiler that the iterations of the next loop may run in any order. The reason is in
+ * reduce_one_type_op.tmpl.h. Clang's pragma for this purpose is not used, because clang would
+ * warn about each loop that it cannot vectorize. Code that is compiled by clang therefore checks at
+ * run time whether the arrays overlap.
  */
 #ifdef __clang__
 #define STP_INDEPENDENT
@@ -24,7 +25,7 @@
 #define STP_KERNEL_NAME(op, suffix) STP_KERNEL_JOIN(op, _, suffix)
 #define STP_KERNEL_NAME_TWO(op, suffix) STP_KERNEL_JOIN(op, _two_, suffix)
 
-/* Integers have an order and bits, so reduce_all_ops_of_type.tmpl.h makes all kernels for them. */
+/* The following types are integers, for which all operators exist. */
 #define HAS_ORDER 1
 #define HAS_BITS 1
 #define CALC unsigned

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reduction kernels for x86 processors with AVX2, which process 32 bytes in a step. */
+/* Reduction kernels for x86 processors with AVX2. Each vector instruction processes 32 bytes. */
 #ifdef __x86_64__
 #define STP_KERNELS stp_kernels_avx2
 #define STP_TARGET __attribute__((target("avx2")))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reduction kernels for the instructions that every processor of this architecture has. */
+/* Reduction kernels that use only instructions which all processors of the architecture have. */
 #define STP_KERNELS stp_kernels_base
 #define STP_TARGET
 #include "base/reduce_kernels.tmpl.h"

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduction kernels of one element type for one operator. reduce_all_ops_of_type.tmpl.h includes
- * this file after it has defined
+ * Template for the reduction kernels of one element type and one operator. The file
+ * reduce_all_ops_of_type.tmpl.h includes this template after it has defined
  *   TYPE            the element type
- *   NAME(op)        the name of the kernel with one result; NAME_TWO(op): with two results
- *   KERNEL          the storage class and attributes of a kernel
+ *   NAME(op)        the name of the kernel that writes its results to one array
+ *   NAME_TWO(op)    the name of the kernel that writes its results to two arrays
+ *   KERNEL          the storage class and the attributes of a kernel
  *   OP              the operator
- *   RESULT(x, y)    the result of the operator, of type TYPE
- * This file undefines OP and RESULT. STP_INDEPENDENT states that no iteration needs the result of
- * another iteration. This holds for equal arrays and for disjoint arrays; restrict would exclude
- * equal arrays.
+ *   RESULT(x, y)    the result of the operator for the operands x and y, of type TYPE
+ * This file undefines OP and RESULT. STP_INDEPENDENT tells the compiler that no iteration of a loop
+ * needs the result of another iteration. This is true for arrays that are identical and for arrays
+ * that are disjoint. The keyword restrict is not used, because it forbids identical arrays.
  */
 
-/* Computes inout[i] = inout[i] op in[i]. */
+/* Computes inout[i] = inout[i] op in[i] for nelems elements. */
 KERNEL void NAME(OP)(void *inout, const void *in, size_t nelems)
 {
     TYPE *a = inout;
@@ -23,7 +24,7 @@ KERNEL void NAME(OP)(void *inout, const void *in, size_t nelems)
         a[i] = RESULT(a[i], b[i]);
 }
 
-/* Computes to[i] = also[i] = x[i] op y[i] in one pass over all four arrays. */
+/* Computes x[i] op y[i] and writes the result to to[i] and also[i], in one pass over the arrays. */
 KERNEL void NAME_TWO(OP)(void *to, void *also, const void *x, const void *y, size_t nelems)
 {
     TYPE *c = to, *d = also;

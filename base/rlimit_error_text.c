@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Error texts that name the limits which users can raise, and functions that turn a limit that the
- * kernel enforces by a signal into an error. The fabric module has its own copy of this file.
- * Design: docs/design/base.md.
+ * Provides error texts that name the limits which users can raise. Also provides functions that let
+ * an operation fail with an error if a file becomes too large. Without them, the kernel would send
+ * SIGXFSZ. The fabric module contains its own copy of this file. Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -28,12 +28,12 @@ int stp_count_fds(void)
     DIR *dir = opendir("/proc/self/fd");
     int n = 0;
 
-    /* EMFILE means that all descriptors are in use, so that none is left for the directory. */
+    /* EMFILE means that all descriptors are in use. Their number is then equal to the limit. */
     if (dir == NULL) return errno == EMFILE ? (int)stp_limit(RLIMIT_NOFILE, NULL) : -1;
     while (readdir(dir) != NULL)
         n++;
     closedir(dir);
-    return n - 3; /* without ".", ".." and the descriptor of dir */
+    return n - 3; /* Subtract ".", ".." and the descriptor of dir itself. */
 }
 
 const char *stp_errno_text(int error)
@@ -73,7 +73,10 @@ void stp_sigxfsz_unblock(const struct stp_sigxfsz *growth)
 
     sigemptyset(&mine);
     sigaddset(&mine, SIGXFSZ);
-    /* The kernel sends SIGXFSZ to the failing thread, so the signal is already pending here. */
+    /*
+     * Remove a SIGXFSZ that the library has caused. The signal is already pending, because the
+     * kernel sends it to the thread whose operation fails.
+     */
     if (!growth->pending) sigtimedwait(&mine, NULL, &at_once);
     pthread_sigmask(SIG_SETMASK, &growth->before, NULL);
     errno = error;

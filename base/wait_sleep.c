@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Settings of every wait (the number of polls and the longest sleep), sleeping and waking, and the
- * hooks of long waits. Design: docs/design/base.md.
+ * Defines the settings of all waits (the number of polls and the longest sleep), and the functions
+ * that sleep, wake other threads, or call the hooks for long waits. Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-int stp_wait_spin = 100; /* until init compares the number of PEs with the number of cores */
+int stp_wait_spin = 100; /* value until init calls stp_wait_choose() */
 
 int stp_wait_sleep_ms = 1000;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures how long waits last, shows them in the page of this PE, and selects the PE of the node
- * that reports them. This file allocates no memory, because a thread that hangs may hold the lock
- * of the heap. Design: docs/design/hang.md.
+ * Measures how long waits last, and writes long waits to the page of this PE, so that other PEs of
+ * the node can read them. Selects the PE that reports the waits of all PEs of the node. This file
+ * allocates no memory, because a thread that hangs may hold the lock of malloc().
+ * Design: docs/design/hang.md.
  */
 #include "base/wait_state_page.h"
 
@@ -13,27 +14,34 @@
 
 static struct {
     bool on;
-    int n_inside; /* threads that access the pages of the node */
+    int n_inside; /* number of threads that are accessing the pages of the node */
     struct stp_wait_state_page *page;
-    uint64_t *reported; /* time of the last report by a PE of the node */
-    uint64_t limit_ns;  /* waiting time before a report; 0: no reports */
-    uint64_t show_ns;   /* waiting time before a wait is shown */
-    uint64_t most_ns;   /* longest time that counts for one turn, in case the process was stopped */
+    uint64_t *reported; /* time of the last report on the node, which all PEs of the node share */
+    uint64_t limit_ns;  /* waiting time after which a wait is reported, or 0 for no reports */
+    uint64_t show_ns;   /* waiting time after which a wait is written to the page */
+    /*
+     * Longest time between two readings of the clock that counts as waiting time. The difference
+     * can be longer if the process was stopped between the two readings.
+     */
+    uint64_t most_ns;
 } timed;
 
-/* State of the wait of this thread after the first check of the clock. */
+/* State of the current wait of this thread, from its first reading of the clock on. */
 static __thread struct {
     uint64_t seen_ns, waited_ns, shown_ns, first_shown_ns;
-    int note; /* index in the notes of the page, plus 1; 0: no note */
+    int note; /* index of this thread's note in the page plus 1, or 0 if the thread has no note */
     bool reported;
 } mine;
 
-/* Opens the pages of the node for this thread until leave(). Returns false if there are none. */
+/*
+ * Begins an access of this thread to the pages of the node, which leave() ends. Returns false if
+ * the pages may not be accessed, because showing waits has not started or has stopped.
+ */
 static bool enter(void)
 {
     /*
-     * Pairs with stp_wait_state_stop(), which clears on and then reads n_inside, so that one of the
-     * two functions sees the change of the other.
+     * Pairs with stp_wait_state_stop(), which clears timed.on and then reads timed.n_inside.
+     * Therefore at least one of the two functions sees the change that the other function makes.
      */
     __atomic_fetch_add(&timed.n_inside, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&timed.on, __ATOMIC_SEQ_CST)) return true;
@@ -58,7 +66,7 @@ void stp_wait_end_slow(void)
     leave();
 }
 
-/* Returns true if this wait has lasted for SHMEM_HANG_REPORT seconds and was not yet reported. */
+/* Returns true if this wait has lasted for SHMEM_HANG_REPORT seconds and is not reported yet. */
 static bool report_is_due(void)
 {
     return timed.limit_ns != 0 && !mine.reported && mine.waited_ns >= timed.limit_ns;
@@ -98,14 +106,14 @@ static bool note_take(struct stp_wait_state_page *page)
     return mine.note != 0;
 }
 
-/* Writes the note of this thread. A reader compares the version before and after its copy. */
+/* Writes the note of this thread. Readers check the version to detect a write during a copy. */
 static void note_write(struct stp_wait_state_page *page, const struct stp_wait_state *note)
 {
     uint32_t *version = &page->notes[mine.note - 1].version;
     uint32_t before = *version;
 
     __atomic_store_n(version, before + 1, __ATOMIC_RELAXED);
-    /* Pairs with the acquire fence in note_read(). The version is odd before the note changes. */
+    /* Pairs with the acquire fence in note_read(). The odd version is visible before note. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     page->notes[mine.note - 1].note = *note;
     /* Pairs with the acquire load of version in note_read(). */
@@ -114,10 +122,13 @@ static void note_write(struct stp_wait_state_page *page, const struct stp_wait_s
 
 /* ---- the report ------------------------------------------------------------------------ */
 
-/* Returns true to the first PE of the node that claims a report after this wait was shown. */
+/*
+ * Returns true if this PE must report the waits of the node. Returns false if another PE of the
+ * node has reported them since this wait was first shown.
+ */
 static bool report_claim(uint64_t now)
 {
-    /* Pairs with the compare-and-swap below in another PE of the node. Only one PE prints. */
+    /* Pairs with the compare-and-swap below in another PE of the node. Only one PE reports. */
     uint64_t last = __atomic_load_n(timed.reported, __ATOMIC_ACQUIRE);
 
     if (last > mine.first_shown_ns) return false;
@@ -165,7 +176,7 @@ void stp_wait_state_start(struct stp_wait_state_page *page, uint64_t *reported)
 
 void stp_wait_state_stop(void)
 {
-    /* Pairs with enter(), which increments n_inside and then reads on. */
+    /* Pairs with enter(), which increments timed.n_inside and then reads timed.on. */
     __atomic_store_n(&timed.on, false, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&timed.n_inside, __ATOMIC_SEQ_CST) != 0)
         stp_yield_and_watch_peers(0);

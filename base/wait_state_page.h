@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures waits that last, and shows to the node the objects for which threads of a PE wait. A
- * wait that ends within its first turns makes no call into this module.
- * Design: docs/design/hang.md.
+ * Measures how long threads of a PE wait, and shows to the other PEs of the node for which objects
+ * they wait. A wait that ends within STP_WAIT_TURNS turns (iterations of its loop) calls no
+ * function of this module. Design: docs/design/hang.md.
  */
 #ifndef STP_WAIT_STATE_PAGE_H
 #define STP_WAIT_STATE_PAGE_H
@@ -10,61 +10,69 @@
 #include "base/base.h"
 
 /*
- * Row in which a waiting thread of a PE shows its wait to the node. text is equal on all PEs that
- * wait for the same object.
+ * Description of the wait of one thread, which the thread shows to the other PEs of its node. The
+ * field text is equal on all PEs that wait for the same object.
  */
 struct stp_wait_state {
     uint64_t waited_ns;
-    uint64_t lock; /* hash of the lock for which the thread waits, or 0 */
+    uint64_t lock; /* hash that identifies the lock for which the thread waits, or 0 */
     /*
-     * PE for which the thread waits first, or -1 if it is unknown. This PE is the preceding PE in
-     * the queue of a lock, or the PE whose word must arrive.
+     * PE that must act before this thread can continue, or -1 if this PE is unknown. In a wait for
+     * a lock, this is the preceding PE in the queue of the lock. In a collective, it is the PE
+     * that must send a word to this PE. In a wait for the fabric, it is the target PE.
      */
     int before;
-    int team_n_pes; /* members of the team that must all arrive, or 0 without a team */
-    /* first PE and stride of the team; the stride is 0 if the members have no fixed stride */
+    int team_n_pes; /* number of PEs in the team of a collective, or 0 without a team */
+    /* First PE and stride of the team. The stride is 0 if the members have no fixed stride. */
     int team_start, team_stride;
-    /* true if PEs of all nodes wait for this object, so that the report of one node suffices */
+    /* True if PEs of all nodes wait for this object, so that the report of one node suffices. */
     bool everywhere;
-    char text[160]; /* routine and object of the wait */
+    char text[160]; /* text that names the routine and the object for which it waits */
 };
 
-#define STP_WAIT_STATES 4 /* number of threads of a PE that can show their waits */
+#define STP_WAIT_STATES 4 /* number of notes in a page; each note shows the wait of one thread */
 
+/* Memory in which a PE shows the waits of its threads. All PEs of the node can read it. */
 struct stp_wait_state_page {
     struct {
-        uint32_t taken;   /* 1 while a thread of the PE uses the note */
-        uint32_t version; /* version of the note, odd while the note is written */
+        uint32_t taken;   /* 1 while a thread of the PE uses this note, otherwise 0 */
+        uint32_t version; /* version of the field note, odd while a thread writes to the field */
         struct stp_wait_state note;
     } STP_ALIGNED_LINE notes[STP_WAIT_STATES];
 };
 
 /* ---- how long a wait lasts ---------------------------------------------------- */
 
-#define STP_WAIT_TURNS 64 /* turns of a wait between two readings of the clock */
+#define STP_WAIT_TURNS 64 /* number of iterations of a wait loop between readings of the clock */
 
 /*
- * Starts to measure waits and to show them in page, the page of this PE, until
- * stp_wait_state_stop(). reported: word of the node that holds the time of its last report.
+ * Starts to measure waits and to show them to the node.
+ * page: page of this PE.
+ * reported: word that all PEs of the node share, which holds the time of their last report.
  */
 void stp_wait_state_start(struct stp_wait_state_page *page, uint64_t *reported);
+/* Stops showing waits to the node. After the return, no thread of this PE accesses the pages. */
 void stp_wait_state_stop(void);
 
 /*
- * Reads the clock for a turn of a wait. Returns true if the wait has lasted and the caller must now
- * call stp_wait_publish_subject().
+ * Reads the clock and adds the time since the last reading to the waiting time of this thread.
+ * Returns true if the caller must now call stp_wait_publish_subject() to show its wait.
  */
 bool stp_wait_check_clock(const struct stp_wait *wait);
 
+/*
+ * Counts one turn (iteration) of a wait loop. Reads the clock once in STP_WAIT_TURNS turns. Returns
+ * true if the caller must now call stp_wait_publish_subject() to show its wait.
+ */
 static inline bool stp_wait_turn(struct stp_wait *wait)
 {
     return STP_UNLIKELY((++wait->turns & (STP_WAIT_TURNS - 1)) == 0) && stp_wait_check_clock(wait);
 }
 
-/* As stp_wait_turn(), but reads the clock at each call, for a turn that is about to sleep. */
+/* As stp_wait_turn(), but reads the clock at each call. Loops that sleep in each turn use it. */
 bool stp_wait_show_due(struct stp_wait *wait);
 
-/* Ends the wait of this thread and removes the wait from the page. */
+/* Removes the wait of this thread from the page, and sets its waiting time to 0. */
 void stp_wait_end_slow(void);
 
 static inline void stp_wait_end(const struct stp_wait *wait)
@@ -76,28 +84,32 @@ static inline void stp_wait_end(const struct stp_wait *wait)
 
 enum stp_wait_kind { STP_WAIT_VARS, STP_WAIT_LOCK, STP_WAIT_COLL, STP_WAIT_FABRIC };
 
-/* Object for which a thread waits, as the waiting code knows it. */
+/* Description of the object for which a thread waits. The code that waits fills it in. */
 struct stp_wait_subject {
     enum stp_wait_kind kind;
-    const char *fn;   /* name of the routine, or NULL to find it in the stack */
-    const void *addr; /* address of the elements, the lock, or the word of a collective */
+    const char *fn;   /* name of the public routine, or NULL if the stack must be searched */
+    const void *addr; /* address of the elements, of the lock, or of the word of a collective */
     int pe;           /* preceding PE in the queue of a lock, target of a fabric operation, or -1 */
-    /* The following fields are for STP_WAIT_VARS only. */
+    /* Only waits of the kind STP_WAIT_VARS use the following fields. */
     size_t nelems;
-    size_t i; /* index of the element, or SIZE_MAX for any element */
+    size_t i; /* index of the awaited element, or SIZE_MAX if the thread waits for any element */
     size_t size;
     bool is_signed;
-    unsigned wanted; /* bit 0: less than value, bit 1: equal to value, bit 2: greater than value */
-    uint64_t value;
+    /* Bit 0 is set if an element < value ends the wait, bit 1 for == value, bit 2 for > value. */
+    unsigned wanted;
+    uint64_t value; /* value with which the elements are compared */
 };
 
-/* Shows the subject through stp_wait_hook, and reports the waits of the node if this is due. */
+/*
+ * Shows the subject to the node by calling the show() hook. The hook also reports the waits of the
+ * node if this wait has lasted for SHMEM_HANG_REPORT seconds.
+ */
 void stp_wait_publish_subject(const struct stp_wait_subject *subject) STP_COLD;
 
 /*
- * Writes the row into the page, and calls report if this wait has lasted for SHMEM_HANG_REPORT
- * seconds and no other PE of the node has reported the wait. Sets note->waited_ns. The show() hook
- * calls this function.
+ * Sets note->waited_ns and copies *note to the page of this PE. If this wait has lasted for
+ * SHMEM_HANG_REPORT seconds and no PE of the node has reported it yet, calls report(). The show()
+ * hook calls this function.
  */
 void stp_wait_state_publish(struct stp_wait_state *note, void (*report)(uint64_t waited_ns));
 

@@ -6,9 +6,9 @@
 #include <sched.h>
 #include <time.h>
 
-#define YIELDS_A_SLEEP 1024 /* yields per sleep, half a millisecond or more */
+#define YIELDS_A_SLEEP 1024 /* yields between two sleeps; they take half a millisecond or more */
 
-unsigned stp_yield_turns = UINT_MAX; /* no sleeps until init compares PEs with cores */
+unsigned stp_yield_turns = UINT_MAX; /* value until init calls stp_wait_choose() */
 
 bool stp_yield_or_sleep(unsigned turns)
 {
@@ -17,15 +17,16 @@ bool stp_yield_or_sleep(unsigned turns)
     bool hook_is_due = ++yields % YIELDS_A_SLEEP == 0;
 
     /*
-     * A pause instruction would keep the core, which the PE that must act next may need if PEs
-     * outnumber cores. A sleep at each call would delay the wait, because no thread wakes the
-     * sleeper. A sleep now and then is needed, because Linux 6.18 may run threads that only yield
-     * for a minute while all others starve. A long wait of a PE without its own core always sleeps,
-     * because with autogroups a yield does not give the core to another PE.
+     * Most calls yield. A pause instruction would keep the core, but if there are more PEs than
+     * cores, the PE that must act next may need this core. A sleep at each call would make the wait
+     * longer, because no thread wakes the sleeping thread. Some calls sleep, because Linux 6.18 can
+     * keep running threads that only yield, while all other threads starve for a minute. If PEs
+     * share cores, each call of a long wait sleeps, because with autogroups a yield does not give
+     * the core to another PE.
      */
     if (!hook_is_due && turns < stp_yield_turns)
         sched_yield();
     else
-        nanosleep(&moment, NULL); /* a signal may end the sleep */
+        nanosleep(&moment, NULL); /* a signal may end the sleep early */
     return hook_is_due;
 }
