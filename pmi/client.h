@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Internal interface of pmi/: the table of a client, the session that the clients share, the
- * key-value space of fragments, and the map from ranks to nodes.
+ * Internal interface of the files in pmi/. A client implements one protocol to the launcher. This
+ * header declares the table of functions of a client, the session that all clients use, the
+ * key-value space, and the map from ranks to nodes.
  */
 #ifndef STP_PMI_CLIENT_H
 #define STP_PMI_CLIENT_H
@@ -9,42 +10,44 @@
 #include "base/base.h"
 #include "pmi/pmi1_pmi2_framing.h"
 
-#define STP_PMI_REPLY_MS 60000   /* timeout of replies that depend only on the launcher */
-#define STP_PMI_FINALIZE_MS 5000 /* timeout of finalize; the process ends in any case */
-#define STP_PMI_VALUE_MAX 1000   /* characters of one value; launchers silently cut at 1023 */
-#define STP_PMI_VALUE_MIN 64     /* smallest limit of a launcher that is of use */
-#define STP_PMI_KEY_MAX 64 /* bytes of a key: prefix, at most 40 characters, fragment, zero byte */
+#define STP_PMI_REPLY_MS 60000   /* timeout of replies that do not depend on other processes */
+#define STP_PMI_FINALIZE_MS 5000 /* timeout of finalize; the process then ends without a reply */
+#define STP_PMI_VALUE_MAX 1000   /* most characters in a value; launchers silently cut at 1023 */
+#define STP_PMI_VALUE_MIN 64     /* least number of characters that a launcher must accept */
+#define STP_PMI_KEY_MAX 64       /* bytes of a key with its prefix, fragment number and zero byte */
 #define STP_PMI_JOB_MAX 256
-#define STP_PMI_NAME_MAX 40 /* longest key that the library uses */
+#define STP_PMI_NAME_MAX 40 /* most characters in a key that a caller of pmi.h may pass */
 
 struct stp_pmi_session {
     int rank;
     int size;
-    size_t value_max; /* longest value that this launcher accepts, in characters */
-    int told_key_max; /* PMI-1: longest key that the launcher reports; else 0 */
-    int told_value_max;
-    char job[STP_PMI_JOB_MAX]; /* PMI-1: name of the key-value space; PMI-2: job ID or "" */
-    struct stp_wire wire;      /* connection to the launcher; not used by a single process */
+    size_t value_max;   /* most characters in a value that the client may send to this launcher */
+    int told_key_max;   /* greatest length of a key that a PMI-1 launcher has reported, or 0 */
+    int told_value_max; /* greatest length of a value that a PMI-1 launcher has reported, or 0 */
+    char job[STP_PMI_JOB_MAX]; /* name of the key-value space (PMI-1), or job ID or "" (PMI-2) */
+    struct stp_wire wire;      /* connection to the launcher; unused without a launcher */
 };
 
 /*
- * One protocol to reach a launcher. Functions that return int return 0, or -errno after logging the
- * reason unless stated otherwise. Without a launcher a client has only open().
+ * Table of the functions of a client. Functions of type int return 0, or -errno after logging the
+ * reason. If the launcher does not have the value that get(), mapping() or host() should copy, the
+ * function returns -ENOENT without logging it. The client for a process without a launcher has only
+ * open().
  */
 struct stp_pmi_client {
     const char *name;
-    /* Called after the greeting. Sets rank, size and value_max. */
+    /* Opens the session after the greeting. Sets its fields rank, size and value_max. */
     int (*open)(struct stp_pmi_session *session);
     int (*put)(struct stp_pmi_session *session, const char *key, const char *value);
-    int (*fence)(struct stp_pmi_session *session); /* returns after all ranks have entered */
-    /* Copies the value that rank has put under key. Returns -ENOENT, not logged, if none exists. */
+    int (*fence)(struct stp_pmi_session *session); /* waits until all ranks have called fence() */
+    /* Copies the text that rank has put under key to the buffer value. */
     int (*get)(struct stp_pmi_session *session, int rank, const char *key, char *value,
                size_t capacity);
-    /* Copies the launcher's process mapping. Returns -ENOENT, not logged, if none exists. */
+    /* Copies the launcher's process mapping, a vector that maps ranks to nodes. */
     int (*mapping)(struct stp_pmi_session *session, char *text, size_t capacity);
-    /* Copies the host name of a rank, or returns -ENOENT, not logged. The pointer may be NULL. */
+    /* Copies the name of the host on which rank runs. NULL if the protocol has no host names. */
     int (*host)(struct stp_pmi_session *session, int rank, char *name, size_t capacity);
-    /* Logs nothing, because the launcher may already have closed the connection. */
+    /* Ends the session. Logs nothing, because the launcher may have closed the connection. */
     void (*finalize)(struct stp_pmi_session *session);
     void (*abort)(struct stp_pmi_session *session, int status, const char *message);
 };
@@ -53,26 +56,30 @@ extern const struct stp_pmi_client stp_pmi1_client;
 extern const struct stp_pmi_client stp_pmi2_client;
 extern const struct stp_pmi_client stp_pmix_client;
 
-/* Opens libpmix at the first call. Returns 0, or -ENOENT, not logged, if it is unusable. */
+/* Loads libpmix at the first call. Returns 0, or -ENOENT (not logged) if it cannot be used. */
 int stp_pmix_load(void);
 
-/* Returns the text of the error of stp_pmix_load(), or "". */
+/* Returns the reason why stp_pmix_load() has failed, or "" if it has not failed. */
 const char *stp_pmix_missing(void);
 
-/* Logs that request failed with rc (from stp_wire_*); shows a malformed reply. Returns rc. */
+/* Logs that a request failed with the error rc, and shows the reply for -EPROTO. Returns rc. */
 int stp_pmi_complain(const struct stp_pmi_session *session, const char *request, int rc);
 
-/* Logs an error in the reply to request, and shows the reply. Returns -EPROTO. */
+/* Logs what is wrong in the reply to a request, and the start of the reply. Returns -EPROTO. */
 int stp_pmi_malformed(const struct stp_pmi_session *session, const char *request, const char *what);
 
 /*
- * Sends a request and receives the reply, which must belong to command and report no error. Returns
- * 0; -ENOENT, not logged, if a get of PMI-1 finds no value; or -errno after logging the reason.
+ * Sends the request that fmt describes and receives its reply. The reply must name command as its
+ * command and must not report an error. Returns 0, or -errno after logging the reason. If a get of
+ * PMI-1 finds no value, returns -ENOENT without logging it.
  */
 int stp_pmi_ask(struct stp_pmi_session *session, enum stp_wire_framing framing, const char *command,
                 int timeout_ms, const char *fmt, ...) STP_PRINTF(5, 6);
 
-/* Reads a number >= lowest from a variable. Returns 0, -ENOENT (unset) or -EPROTO (malformed). */
+/*
+ * Reads a number from an environment variable. Returns 0, -ENOENT if the variable is unset, or
+ * -EPROTO if its value is not a number or is less than lowest.
+ */
 int stp_pmi_env_int(const char *name, int lowest, int *number);
 
 /* ---- key-value space: any bytes under a name, in fragments (kvs.c) ------------- */
@@ -85,12 +92,15 @@ int stp_kvs_get(const struct stp_pmi_client *client, struct stp_pmi_session *ses
 /* ---- map from ranks to nodes (map.c) ------------------------------------ */
 
 struct stp_map_block {
-    int node; /* first of n_nodes consecutive nodes */
-    int n_nodes;
-    int per_node; /* number of consecutive ranks on each node */
+    int node;     /* number of the first node in the block */
+    int n_nodes;  /* number of consecutive nodes in the block */
+    int per_node; /* number of consecutive ranks on each of these nodes */
 };
 
-/* Map from ranks to nodes: a vector of blocks repeated every period ranks, or a table by rank. */
+/*
+ * Map from ranks to nodes. It is either a table with the node of each rank, or an array of blocks.
+ * The blocks describe the first ranks of the job (period ranks) and are repeated for later ranks.
+ */
 struct stp_pmi_map {
     int n_nodes;
     int period;
@@ -100,20 +110,25 @@ struct stp_pmi_map {
 };
 
 /*
- * Parses "(vector,(node,n_nodes,per_node),...)" for a job of size ranks. Renumbers the nodes
- * without holes, in their order. Returns 0, -EPROTO if text is malformed, or -ENOMEM; logs nothing.
+ * Makes the map of a job of size ranks from a text "(vector,(node,n_nodes,per_node),...)". Nodes
+ * without ranks get no number. The other nodes are numbered from 0 in the order of their numbers in
+ * the text. Returns 0, -EPROTO if text is malformed, or -ENOMEM. Logs nothing.
  */
 int stp_map_parse(struct stp_pmi_map *map, const char *text, int size);
 
-/* Makes a map with all ranks on one node. Returns 0, or -errno without logging. */
+/* Makes a map in which all ranks are on one node. Returns 0, or -errno without logging it. */
 int stp_map_one(struct stp_pmi_map *map, int size);
 
-/* Makes the map from the launcher's host names. Returns 0, -ENOENT if none exist, or -errno. */
+/*
+ * Makes the map from the host names that the launcher provides. Returns 0, -ENOENT if the launcher
+ * provides no host names, or another -errno.
+ */
 int stp_map_from_launcher_hosts(struct stp_pmi_map *map, const struct stp_pmi_client *client,
                                 struct stp_pmi_session *session);
 
 /*
- * Makes the map by a collective exchange of host names. Returns 0 or -errno; logs all but -ENOMEM.
+ * Makes the map from the host names of all ranks, which the ranks exchange. All ranks must call
+ * this function. Returns 0 or -errno. Logs all errors except -ENOMEM.
  */
 int stp_map_exchange(struct stp_pmi_map *map, const struct stp_pmi_client *client,
                      struct stp_pmi_session *session);

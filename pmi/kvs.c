@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The key-value space. A name has any number of arbitrary bytes, which are stored as hexadecimal
- * text in fragments of the size that the launcher accepts. The first fragment begins with the total
- * length, so that readers need not know the writer's fragment size.
+ * Implements the key-value space. Data of any length with any bytes is stored as hexadecimal text,
+ * in fragments whose size the launcher accepts. The first fragment begins with the total length of
+ * the data, so that a reader need not know the size of the writer's fragments.
  * Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HEADER_CHARS 16 /* characters of the length, a 64-bit number in hexadecimal */
+#define HEADER_CHARS 16 /* hexadecimal digits of the total length, a 64-bit number */
 
 static void kvs_key(char *key, const char *name, size_t fragment)
 {
@@ -37,7 +37,7 @@ static int kvs_nibble(char c)
     return -1;
 }
 
-/* Decodes nbytes bytes, two characters each. Returns 0 or -EPROTO. */
+/* Decodes nbytes bytes from hexadecimal text. Returns 0, or -EPROTO if text is malformed. */
 static int kvs_decode(const char *text, unsigned char *bytes, size_t nbytes)
 {
     for (size_t i = 0; i < nbytes; i++) {
@@ -82,7 +82,7 @@ static int kvs_bad(const char *name, size_t fragment, const char *what)
     return -EPROTO;
 }
 
-/* Reads the length at the start of the first fragment. Returns 0, or -EPROTO after logging. */
+/* Reads the total length, with which value begins. Returns 0, or -EPROTO after logging it. */
 static int kvs_length(const char *name, const char *value, uint64_t *length)
 {
     unsigned char bytes[HEADER_CHARS / 2];
@@ -95,7 +95,10 @@ static int kvs_length(const char *name, const char *value, uint64_t *length)
     return 0;
 }
 
-/* Decodes one fragment to bytes + *done and advances *done. Returns 0, or -EPROTO after logging. */
+/*
+ * Decodes the text of one fragment, stores its bytes at bytes + *done, and adds their number to
+ * *done. Returns 0, or -EPROTO after logging it.
+ */
 static int kvs_add(const char *name, size_t fragment, const char *text, unsigned char *bytes,
                    size_t length, size_t *done)
 {

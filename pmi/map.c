@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Maps ranks to nodes. The launcher's mapping vector is kept as its few blocks, without data per
- * rank. The table by rank exists only if the launcher gives no usable vector and the map is made
- * from host names. Design: docs/design/launch.md.
+ * Maps ranks to nodes. If the launcher provides a usable mapping vector, the map consists of the
+ * few blocks of this vector and has no data per rank. Otherwise the map is made from host names and
+ * is a table with one element per rank. Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
 
@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads an unsigned number followed by behind. Returns the text after behind, or NULL. */
+/*
+ * Reads an unsigned number. The next character must be equal to the parameter behind. Returns the
+ * text after this character, or NULL if text is malformed.
+ */
 static const char *map_number(const char *text, char behind, int *number)
 {
     long long value = 0;
@@ -25,7 +28,7 @@ static const char *map_number(const char *text, char behind, int *number)
     return *text == behind ? text + 1 : NULL;
 }
 
-/* Reads "(node,n_nodes,per_node)". Returns the text after the block, or NULL if malformed. */
+/* Reads a block "(node,n_nodes,per_node)". Returns the text after it, or NULL if malformed. */
 static const char *map_block(const char *text, struct stp_map_block *block)
 {
     if (*text != '(') return NULL;
@@ -36,7 +39,10 @@ static const char *map_block(const char *text, struct stp_map_block *block)
     return text;
 }
 
-/* Appends block, cut to the remaining ranks of the job. Returns 0 or -EPROTO. */
+/*
+ * Appends a block to the map, without those nodes of the block for which the job of size ranks has
+ * no ranks left. Returns 0, or -EPROTO if the number of a node is too large.
+ */
 static int map_add(struct stp_pmi_map *map, struct stp_map_block block, int size)
 {
     int left = size - map->period;
@@ -62,11 +68,11 @@ static int map_by_node(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-/* Renumbers the nodes without holes, because a node without ranks does not count. */
+/* Renumbers the nodes of the map from 0, because nodes without ranks must not get a number. */
 static int map_compact(struct stp_pmi_map *map)
 {
     struct stp_map_block **sorted = malloc(map->n_blocks * sizeof(struct stp_map_block *));
-    int top = 0; /* highest node seen so far, plus 1 */
+    int top = 0; /* highest node number so far, plus 1 */
     int holes = 0;
 
     if (!sorted) return -ENOMEM;
@@ -121,12 +127,13 @@ int stp_map_one(struct stp_pmi_map *map, int size)
     return stp_map_parse(map, text, size);
 }
 
-/* Returns the index of name in the list, to which a new name is appended, or -ENOMEM. */
+/* Returns the index of name in the array *names, or -ENOMEM. Appends name if it is new. */
 static int map_number_of_host(char ***names, int *n_names, const char *name)
 {
     char **grown;
 
-    for (int i = *n_names - 1; i >= 0; i--) /* adjacent ranks mostly share a host */
+    /* Search from the end, because a rank is often on the same host as the preceding rank. */
+    for (int i = *n_names - 1; i >= 0; i--)
         if (strcmp((*names)[i], name) == 0) return i;
     grown = realloc(*names, ((size_t)*n_names + 1) * sizeof(char *));
     if (!grown) return -ENOMEM;
@@ -136,11 +143,11 @@ static int map_number_of_host(char ***names, int *n_names, const char *name)
     return (*n_names)++;
 }
 
-/* Function that copies the host name of a rank. */
+/* Type of a function that copies the host name of rank to name. */
 typedef int (*map_source)(const struct stp_pmi_client *client, struct stp_pmi_session *session,
                           int rank, char *name, size_t capacity);
 
-/* Makes the table from the host name of each rank. Returns 0 or -errno. */
+/* Makes a map with a table, from the host names that host_of() returns. Returns 0 or -errno. */
 static int map_from_hosts(struct stp_pmi_map *map, const struct stp_pmi_client *client,
                           struct stp_pmi_session *session, map_source host_of)
 {
@@ -165,9 +172,10 @@ static int map_from_hosts(struct stp_pmi_map *map, const struct stp_pmi_client *
 }
 
 /*
- * Copies the launcher's host name of a rank. Returns -ENOENT if the launcher has no host name
- * except that of this process, and logs an error if it has the names of only some ranks. This
- * distinction matters because the exchange after -ENOENT is collective.
+ * Copies the host name that the launcher provides for rank. Returns -ENOENT if the launcher
+ * provides no host name except that of this process. If it provides host names of other ranks
+ * but not of rank, logs an error and returns -EPROTO. The function must not return -ENOENT in this
+ * case, because the caller would then start a collective exchange, which other ranks may not join.
  */
 static int map_told_of(const struct stp_pmi_client *client, struct stp_pmi_session *session,
                        int rank, char *name, size_t capacity)

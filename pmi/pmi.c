@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Handles the launch of this process: chooses the client, greets the launcher, keeps the only
- * session of the process from the first init until the process ends, and ends the job on request.
- * Design: docs/design/launch.md.
+ * Implements pmi.h. Chooses the client for the launcher, agrees with the launcher on a version of
+ * PMI, and ends the job on request. A process has only one session, which lasts from the first init
+ * until the process ends. Design: docs/design/launch.md.
  */
 #include "pmi/pmi.h"
 
@@ -19,14 +19,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DRAIN_MS 200   /* longest wait of an abort for its output to be read */
-#define LINGER_MS 2000 /* longest wait of an abort for the launcher to end this process */
+#define DRAIN_MS 200   /* longest time that an abort waits until its output has been read */
+#define LINGER_MS 2000 /* longest time that an abort waits for the launcher to kill this process */
 
 static struct {
     bool tried;
     int rc; /* result of the only attempt to open the session */
     pid_t pid;
-    bool aborts;                         /* true before an abort, so that finalize is not sent */
+    bool aborts; /* true if an abort will end this process, so that finalize is not sent */
     const struct stp_pmi_client *client; /* client of the open session, or NULL */
     struct stp_pmi_info info;
     struct stp_pmi_map map;
@@ -87,7 +87,10 @@ int stp_pmi_ask(struct stp_pmi_session *session, enum stp_wire_framing framing, 
     rc = stp_wire_number(session->wire.text, separator, "rc", &result);
     if (rc == -ENOENT && line) rc = 0; /* in PMI-1 a reply without rc means success */
     if (rc == 0 && result == 0) return 0;
-    /* A PMI-1 get that fails means an absent key, because launchers use different error numbers. */
+    /*
+     * Treat each failure of a PMI-1 get as an absent key. The error number does not show whether
+     * the key is absent, because launchers use different numbers.
+     */
     if (strcmp(answer, "get_result") == 0) return -ENOENT;
     return stp_pmi_malformed(session, command, "the launcher refuses");
 }
@@ -113,13 +116,13 @@ static int single_open(struct stp_pmi_session *session)
     return 0;
 }
 
-/* Client without a launcher, which needs no put or fence because no other process takes part. */
+/* Client without a launcher. It has no put() or fence(), because there are no other processes. */
 static const struct stp_pmi_client single_client = {.name = "single", .open = single_open};
 
-/* Launchers that start several processes without a PMI_FD, and the variables that identify each. */
+/* Launchers that start processes without a PMI_FD, and environment variables that they set. */
 static const struct {
-    const char *rank;
-    const char *size; /* NULL if the launcher sets only the rank */
+    const char *rank; /* name of the variable that contains the rank of the process */
+    const char *size; /* name of the variable with the number of processes, or NULL if not set */
     const char *name;
     const char *advice;
 } foreign_launchers[] = {
@@ -138,9 +141,10 @@ static const struct {
 };
 
 /*
- * Returns true if srun started this process. In a batch script, and in the shell that salloc starts
- * as an "interactive" step, Slurm's variables describe the allocation, and a program that starts
- * there without srun is one process. Such steps have the highest numbers: SLURM_BATCH_SCRIPT is -5.
+ * Returns true if srun has started this process. Slurm also sets its variables in a batch script
+ * and in the shell that salloc starts as an "interactive" step. In these steps the variables
+ * describe the allocation, and a program that is started without srun is a single process. These
+ * steps have the highest step numbers. For example, SLURM_BATCH_SCRIPT is -5.
  */
 static bool pmi_in_slurm_step(void)
 {
@@ -154,7 +158,10 @@ static bool pmi_in_slurm_step(void)
     return end != text && *end == '\0' && step < 0xfffffff0UL;
 }
 
-/* Returns the unsupported launcher that has started more than one process, or -1. Sets *rank. */
+/*
+ * Searches for an unsupported launcher that has started this process as one of several. Sets *rank
+ * and returns the index of the launcher in foreign_launchers, or returns -1.
+ */
 static int pmi_find_foreign(int *rank)
 {
     for (size_t i = 0; i < STP_COUNT(foreign_launchers); i++) {
@@ -169,7 +176,7 @@ static int pmi_find_foreign(int *rank)
     return -1;
 }
 
-/* Takes over the socket of the launcher. Returns 0, or -errno after logging the reason. */
+/* Duplicates the launcher's socket. text: value of PMI_FD. Returns 0, or -errno after logging. */
 static int pmi_connect(struct stp_pmi_session *session, const char *text)
 {
     int fd;
@@ -194,8 +201,9 @@ static int pmi_connect(struct stp_pmi_session *session, const char *text)
 }
 
 /*
- * Proposes a version to the launcher. Sets *agreed to the version in the reply, and *refused if the
- * reply refuses the proposal. Returns 0, or -errno after logging the reason.
+ * Proposes a version of PMI to the launcher. Sets *agreed to the version in the reply, or to the
+ * proposed version if the reply contains none. Sets *refused to true if the reply refuses the
+ * proposal. Returns 0, or -errno after logging the reason.
  */
 static int pmi_propose(struct stp_pmi_session *session, int version, int *agreed, bool *refused)
 {
@@ -221,9 +229,10 @@ static int pmi_propose(struct stp_pmi_session *session, int version, int *agreed
 }
 
 /*
- * Returns the version to propose first. Slurm's plugin, which sets PMI_JOBID, is made for PMI-2.
- * Other launchers with a PMI_FD get PMI-1, because its barrier waits, its abort keeps the status,
- * its gets stay on the node, and hydra's front end survives an abort while other PEs send requests.
+ * Returns the version of PMI that is proposed first. Slurm's plugin, which sets PMI_JOBID, is made
+ * for PMI-2. For other launchers the version is PMI-1, which has several advantages. Its barrier
+ * waits for all processes, its abort keeps the exit status, and its gets do not leave the node.
+ * Hydra's front end also survives an abort during which other PEs send requests.
  */
 static int pmi_first_version(void)
 {
@@ -233,9 +242,10 @@ static int pmi_first_version(void)
 }
 
 /*
- * Agrees on a version with the launcher. If the launcher replies with another version than
- * proposed, the version of the launcher is used without a second init, because Slurm accepts only
- * one init. If the launcher only refuses, the other version is proposed.
+ * Agrees with the launcher on a version of PMI and sets *client to the client for this version. If
+ * the reply contains another version than the proposed one, this other version is used. No second
+ * init is sent in this case, because Slurm accepts only one init. If the launcher refuses the
+ * proposal without naming another version, the other version is proposed.
  */
 static int pmi_greet(struct stp_pmi_session *session, const struct stp_pmi_client **client)
 {
@@ -257,10 +267,11 @@ static int pmi_greet(struct stp_pmi_session *session, const struct stp_pmi_clien
 }
 
 /*
- * Returns true if PMIx is the launcher. A job inside another job has the variables of two
- * launchers. PMIx launchers close the descriptors that processes would inherit, but hydra and Slurm
- * keep the PMIx variables. A PMI_FD that still is a launcher's socket therefore belongs to the
- * inner job; any other PMI_FD is left over.
+ * Returns true if the launcher of this process uses PMIx. A job that runs inside another job has
+ * the variables of two launchers, and must use the inner launcher. PMIx launchers close descriptors
+ * that processes would inherit, but hydra and Slurm pass on the PMIx variables. Therefore, if
+ * PMI_FD is the socket of a launcher, this is the inner launcher. Otherwise PMI_FD is left over
+ * from the outer job.
  */
 static bool pmi_wants_pmix(const char *fd)
 {
@@ -272,7 +283,7 @@ static bool pmi_wants_pmix(const char *fd)
     return stp_pmix_load() == 0;
 }
 
-/* Returns the PMIx client for SHMEM_PMI=pmix, or NULL with the reason in why. */
+/* Returns the PMIx client, which SHMEM_PMI=pmix demands, or NULL with the reason in why. */
 static const struct stp_pmi_client *pmi_demand_pmix(char *why, size_t capacity)
 {
     if (!getenv("PMIX_NAMESPACE"))
@@ -290,9 +301,9 @@ static const struct stp_pmi_client *pmi_demand_pmix(char *why, size_t capacity)
 }
 
 /*
- * Chooses the client by the environment and writes the deciding variable to why. Returns NULL, with
- * the error in why, if the launcher is not supported. With a PMI_FD the greeting may still change
- * the version.
+ * Chooses the client by the environment variables, and writes the reason for the choice to why. If
+ * the launcher is not supported, writes the error to why and returns NULL. If PMI_FD is set, the
+ * greeting can later change the choice between PMI-1 and PMI-2.
  */
 static const struct stp_pmi_client *pmi_choose(char *why, size_t capacity)
 {
@@ -318,7 +329,7 @@ static const struct stp_pmi_client *pmi_choose(char *why, size_t capacity)
     return NULL;
 }
 
-/* Chooses the client and greets a PMI launcher. Returns 0, or -errno after logging the reason. */
+/* Chooses the client and connects to a PMI launcher. Returns 0, or -errno after logging. */
 static int pmi_reach(struct stp_pmi_session *session, const struct stp_pmi_client **client)
 {
     char why[STP_PMI_WHY_MAX];
@@ -349,7 +360,11 @@ void stp_pmi_describe_client(struct stp_pmi_details *details)
 
 /* ---- nodes --------------------------------------------------------------- */
 
-/* Makes the map without a vector: from the launcher's host names, local count, or an exchange. */
+/*
+ * Makes the map if the launcher provides no mapping vector. Uses the launcher's host names if it
+ * provides them. Otherwise, if all ranks are local, all ranks are on one node. Otherwise the ranks
+ * exchange their host names.
+ */
 static int pmi_map_without_vector(void)
 {
     int n_local;
@@ -362,7 +377,7 @@ static int pmi_map_without_vector(void)
     return stp_map_exchange(&pmi.map, pmi.client, &pmi.session);
 }
 
-/* Makes the map. All ranks see the same vector and therefore take the same path. */
+/* Makes the map. All ranks receive the same vector and therefore make the map in the same way. */
 static int pmi_make_map(void)
 {
     static char text[STP_WIRE_TEXT_MAX];
@@ -384,7 +399,7 @@ static int pmi_make_map(void)
 
 /* ---- life of the session ------------------------------------------------- */
 
-/* Sends finalize, because hydra treats an exit without finalize as a bad termination. */
+/* Exit handler. Sends finalize, because hydra reports an exit without it as a bad termination. */
 static void pmi_at_exit(void)
 {
     if (!pmi.client || pmi.pid != getpid() || pmi.aborts) return;
@@ -497,7 +512,7 @@ bool stp_pmi_hung_up(void)
 
 /* ---- abort --------------------------------------------------------------- */
 
-/* Waits until the pipe of fd is empty or the deadline has passed. */
+/* If fd is a pipe, waits until the pipe is empty or the deadline has passed. */
 static void pmi_drain(int fd, uint64_t deadline)
 {
     const struct timespec pause = {.tv_nsec = 50000};
@@ -510,11 +525,11 @@ static void pmi_drain(int fd, uint64_t deadline)
 }
 
 /*
- * Waits until the launcher kills this process or closes the connection, at most LINGER_MS. On an
- * abort hydra asks the node's proxy to clean up. If the proxy has already ended, because all its
- * processes have, hydra dies of SIGPIPE before it prints the last output. PMIx needs no such wait,
- * because libpmix has waited for the launcher and Open MPI's mpirun waits a second for this process
- * to end.
+ * Waits until the launcher kills this process or closes the connection, at most LINGER_MS. After an
+ * abort, hydra sends a request to its proxy on this node, but the proxy ends when all its processes
+ * have ended. If the proxy ends too early, SIGPIPE kills hydra before it prints the last output.
+ * With PMIx this wait is not needed. libpmix has already waited for the launcher, and Open MPI's
+ * mpirun waits one second for this process to end.
  */
 static void pmi_linger(int fd)
 {
@@ -536,13 +551,13 @@ bool stp_pmi_keeps_status(void)
 
 _Noreturn void stp_pmi_abort(int status, const char *message)
 {
-    int code = status & 0xff; /* the bits that a shell can see */
+    int code = status & 0xff; /* the bits of the status that a shell can see */
 
     if (status != 0 && code == 0) code = 1;
     if (pmi.client && pmi.pid == getpid()) {
         uint64_t deadline = stp_now_ns() + DRAIN_MS * 1000000ull;
 
-        /* Drains first, because a launcher that kills this process may drop unread output. */
+        /* Wait for empty pipes first. A launcher that kills this process may drop unread output. */
         pmi_drain(STDERR_FILENO, deadline);
         pmi_drain(STDOUT_FILENO, deadline);
         if (pmi.client->abort) pmi.client->abort(&pmi.session, code, message);

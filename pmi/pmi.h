@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Launch and key-value exchange: the rank of this process, the number of ranks, the node of each
- * rank, and a small key-value space. The environment decides at run time which client is used:
- * PMI-2, PMI-1, PMIx, or a single process without a launcher. Design: docs/design/launch.md.
+ * Interface to the launcher. It provides the rank of this process, the number of ranks, the node of
+ * each rank, and a small key-value space. The environment decides at run time which client is used.
+ * There are clients for PMI-2, for PMI-1, for PMIx, and for a single process without a launcher.
+ * Design: docs/design/launch.md.
  *
  * The functions are not thread safe unless stated otherwise. Only init, global_exit and exit
  * handlers call these functions.
@@ -22,74 +23,83 @@ struct stp_pmi_info {
 
 #define STP_PMI_WHY_MAX 512
 
-/* Client that a process uses or would use, and the limits of the client. */
+/* Description of the client that this process has chosen or would choose. */
 struct stp_pmi_details {
     const char *client;        /* name of the client, or "none" if the launcher is not supported */
-    char why[STP_PMI_WHY_MAX]; /* variable that decides, or the error if client is "none" */
+    char why[STP_PMI_WHY_MAX]; /* reason for the choice, or the error if client is "none" */
     char libpmix[256];         /* reason why libpmix cannot be loaded, or "" */
-    int key_max; /* longest key in characters that the launcher reports, 0: not reported */
-    int value_max;
-    size_t fragment; /* characters of a fragment of a value, 0: not open */
+    int key_max;               /* greatest length of a key that the launcher has reported, or 0 */
+    int value_max;             /* greatest length of a value that the launcher has reported, or 0 */
+    size_t fragment;           /* characters in a fragment of a value, or 0 if no session is open */
 };
 
-/* Describes the client that open would choose or has chosen. Sends nothing to the launcher. */
+/*
+ * Describes the client that stp_pmi_open() has chosen or, if it has not been called, would choose.
+ * Sends nothing to the launcher.
+ */
 void stp_pmi_describe_client(struct stp_pmi_details *details);
 
 /*
- * Connects to the launcher at the first call; later calls return the same result. The connection
- * stays open until the process exits. The process that opened the connection sends finalize from an
- * atexit handler. Returns 0, or -errno, which is logged except for -ENOMEM. The error is -EPROTO if
- * variables show several processes but no protocol that this library knows.
+ * Connects to the launcher at the first call. Later calls return the result of the first call. The
+ * connection stays open until the process exits. An atexit handler then sends finalize to the
+ * launcher, but not in a forked child. Returns 0, or -errno. Logs all errors except -ENOMEM.
+ * Returns -EPROTO if the environment shows that this process is one of several, but the library
+ * knows no protocol by which it can reach the launcher.
  */
 int stp_pmi_open(struct stp_pmi_info *info);
 
-/* Returns the node of a rank, 0 to n_nodes-1. Valid after stp_pmi_open(). */
+/* Returns the node of a rank, 0 to n_nodes-1. May be called after stp_pmi_open(). */
 int stp_pmi_node_of(int rank);
 
 /*
- * Publishes nbytes of data under key, which has at most 40 characters of [A-Za-z0-9_.-]. The data
- * may have any bytes and any length and is cut into fragments that the launcher accepts. A key may
- * be put once in a job. Returns 0, or -errno after logging the reason.
+ * Publishes nbytes of data under key. The key has at most 40 characters of [A-Za-z0-9_.-]. The data
+ * can have any length and any bytes. It is sent in fragments that the launcher accepts. A key may
+ * be put only once in a job. Returns 0, or -errno after logging the reason.
  */
 int stp_pmi_put(const char *key, const void *data, size_t nbytes);
 
-/* Waits for all processes of the job; collective. Every earlier put is then visible to get. */
+/*
+ * Waits until all processes of the job have called this function. After the return, stp_pmi_get()
+ * finds the data of all earlier puts. Returns 0, or -errno after logging the reason.
+ */
 int stp_pmi_fence(void);
 
 /*
- * Reads the data that rank has put under key. A fence must come before, because a launcher may not
- * reply before the first fence. PMIx separates the keys of ranks; the other clients ignore rank.
- * Returns 0 and sets *nbytes; returns -ENOENT if the key was not put or this process has no
- * launcher, and -EMSGSIZE if the data is longer than capacity. Only other errors are logged.
+ * Reads the data that rank has put under key. The caller must have called stp_pmi_fence() before,
+ * because some launchers do not reply to a get before the first fence. With PMIx each rank has its
+ * own keys. The other clients ignore rank, because all ranks share the keys.
+ * Returns 0 and sets *nbytes. Returns -ENOENT if no rank has put the key or this process has no
+ * launcher. Returns -EMSGSIZE if the data is longer than capacity. Logs all errors but these two.
  */
 int stp_pmi_get(int rank, const char *key, void *data, size_t capacity, size_t *nbytes);
 
 /*
- * Returns true if the launcher has closed the connection of an open session, because the launcher
- * died or an MPI library in this process was finalized. Any thread may call this function after
- * open.
+ * Returns true if the launcher has closed the connection of the open session. This happens if the
+ * launcher dies or if an MPI library in this process is finalized. Any thread may call this
+ * function after stp_pmi_open().
  */
 bool stp_pmi_hung_up(void);
 
 /*
- * Sets a function that a fence calls four times a second while it waits, in the waiting thread;
- * NULL removes the function. Only the thread that will fence may call stp_pmi_set_idle(). PMIx
- * ignores the function, because libpmix itself waits.
+ * Sets a function that stp_pmi_fence() calls four times a second while it waits. NULL removes the
+ * function. Only the thread that calls stp_pmi_fence() may call stp_pmi_set_idle(). With PMIx the
+ * function is never called, because the wait is inside libpmix.
  */
 void stp_pmi_set_idle(void (*idle)(void));
 
-/* Announces that stp_pmi_abort() will end this process, so that finalize is not sent before. */
+/* Announces that stp_pmi_abort() will end this process. Finalize is not sent after this call. */
 void stp_pmi_will_abort(void);
 
-/* Returns false if the launcher replaces the status of an abort by its own status (Slurm). */
+/* Returns false if the launcher replaces the exit status of an abort by its own, as Slurm does. */
 bool stp_pmi_keeps_status(void);
 
 /*
- * Asks the launcher to end the job with status, then calls _exit(status). A nonzero status whose
- * low eight bits are 0 becomes 1. message: for a launcher that shows a message (Slurm); may be
- * NULL. Flushes nothing, but waits a moment until output in pipes on standard output and error has
- * been read. May be called before open, from a signal handler, and in a forked child, where only
- * the child ends.
+ * Asks the launcher to end the job with this exit status, and then ends this process by _exit()
+ * with the same status. If the status is not 0 but its low eight bits are 0, the status 1 is used.
+ * message: text for launchers that print it, such as Slurm, or NULL.
+ * The function flushes no streams. If standard output or standard error is a pipe, the function
+ * waits for a short time until the pipe is empty. The function may be called before stp_pmi_open()
+ * and in a signal handler. In a forked child, it ends only the child.
  */
 _Noreturn void stp_pmi_abort(int status, const char *message);
 

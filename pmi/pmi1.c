@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The PMI-1 client. Requests and replies are lines whose fields are separated by blanks. A barrier
- * makes puts visible. Rank and size come from the environment.
+ * makes the data of earlier puts visible to all ranks. Rank and size are environment variables.
  * Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
@@ -23,7 +23,7 @@ static int pmi1_limits(struct stp_pmi_session *session)
         return stp_pmi_malformed(session, "maxes", "a limit is missing or is no number");
     session->told_key_max = key_max;
     session->told_value_max = value_max;
-    /* The limits include the terminating zero, as PMI implementations understand the limits. */
+    /* Both limits include the terminating zero byte, as in the implementations of PMI. */
     if (key_max < STP_PMI_KEY_MAX || value_max <= STP_PMI_VALUE_MIN)
         return stp_pmi_malformed(session, "maxes", "keys or values are too short for use");
     session->value_max = value_max > STP_PMI_VALUE_MAX ? STP_PMI_VALUE_MAX : (size_t)value_max - 1;
@@ -60,7 +60,7 @@ static int pmi1_fence(struct stp_pmi_session *session)
     return stp_pmi_ask(session, STP_WIRE_LINE, "barrier_out", STP_WIRE_FOREVER, "cmd=barrier_in");
 }
 
-/* Copies the value of key. All ranks share one space, so rank is ignored. */
+/* Copies the value of key. Ignores the argument rank, because all ranks share the keys. */
 static int pmi1_get(struct stp_pmi_session *session, int rank, const char *key, char *value,
                     size_t capacity)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exchanges lines and messages with the launcher over its socket, with bounded size and time. This
- * file owns the duplicate of the descriptor and the reply buffer and knows no command of the
- * protocol. Design: docs/design/launch.md.
+ * Sends and receives lines (PMI-1) and messages (PMI-2) over the launcher's socket, with limits of
+ * size and time. This file owns the library's descriptor of the socket and the buffer for replies.
+ * It does not know the commands of the protocols. Design: docs/design/launch.md.
  */
 #include "pmi/pmi1_pmi2_framing.h"
 
@@ -22,7 +22,7 @@
 #define LENGTH_CHARS 6
 #define NS_PER_MS INT64_C(1000000)
 #define STEP_MS 1000
-#define IDLE_MS 250 /* milliseconds between two calls of wire_idle */
+#define IDLE_MS 250 /* milliseconds between two calls of wire_idle() */
 
 int stp_wire_open(struct stp_wire *wire, int fd)
 {
@@ -48,7 +48,7 @@ bool stp_wire_is_pair(int fd)
     socklen_t len = sizeof(peer);
 
     if (fd < 0 || getpeername(fd, (struct sockaddr *)&peer, &len) < 0) return false;
-    return peer.sun_family == AF_UNIX && len == sizeof(peer.sun_family); /* the peer has no name */
+    return peer.sun_family == AF_UNIX && len == sizeof(peer.sun_family); /* peer has no address */
 }
 
 static void (*wire_idle)(void);
@@ -59,9 +59,11 @@ void stp_pmi_set_idle(void (*idle)(void))
 }
 
 /*
- * Waits until fd is ready or *left nanoseconds of waiting are used up; a negative *left means no
- * limit. A step counts for at most its planned length, because a frozen virtual machine or a
- * stopped job must not look like a launcher that does not reply.
+ * Waits until fd is ready, but at most *left nanoseconds, or without limit if *left is negative.
+ * Subtracts the time of the wait from *left. Returns 0, -EIO or -ETIMEDOUT.
+ * The function waits in steps of at most STEP_MS. A step never counts for more than its planned
+ * time. Otherwise, after a pause of a virtual machine or of a stopped job, the function would
+ * report that the launcher does not reply.
  */
 static int wire_wait(int fd, short events, int64_t *left)
 {
@@ -172,8 +174,9 @@ int stp_wire_send(struct stp_wire *wire, enum stp_wire_framing framing, const ch
 }
 
 /*
- * Peeks before reading in order to consume only the bytes up to the newline. Later bytes stay in
- * the kernel for another user of the socket, or the next reply reports them as a violation.
+ * Peeks at the received bytes first, in order to read only the bytes up to the newline. Later bytes
+ * stay in the socket, because another library may wait for them. If they are an error of the
+ * launcher, the next reply is found to be malformed.
  */
 int stp_wire_recv_line(struct stp_wire *wire, int timeout_ms)
 {
@@ -199,7 +202,7 @@ int stp_wire_recv_line(struct stp_wire *wire, int timeout_ms)
     return -EPROTO;
 }
 
-/* Parses a length, which servers pad with blanks on either side. Returns 0 or -EPROTO. */
+/* Parses the length of a message. Ignores blanks before and after it. Returns 0 or -EPROTO. */
 static int wire_parse_length(const char *digits, size_t *length)
 {
     size_t value = 0;

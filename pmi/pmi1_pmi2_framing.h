@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The two framings of PMI on one socket, bounded in size and time: lines (PMI-1, and the greeting
- * of both versions) and messages after a six-character length (PMI-2). This module also reads
- * key=value fields. The module logs nothing, because only the caller knows the request.
+ * Sends and receives data over the launcher's socket in the two framings of PMI, with limits of
+ * size and time. PMI-1, and the greeting of both versions, use lines. PMI-2 uses messages, which
+ * begin with their length in six characters. This module also reads fields of the form key=value.
+ * The module logs nothing, because only the caller knows the meaning of a request.
  */
 #ifndef STP_PMI1_PMI2_FRAMING_H
 #define STP_PMI1_PMI2_FRAMING_H
@@ -11,30 +12,31 @@
 
 #include <stdarg.h>
 
-#define STP_WIRE_TEXT_MAX 65536 /* bytes of the longest reply; mappings of big jobs are long */
-#define STP_WIRE_SEND_MAX 4096  /* longest request */
+#define STP_WIRE_TEXT_MAX 65536 /* bytes of the longest reply, the mapping vector of a large job */
+#define STP_WIRE_SEND_MAX 4096  /* bytes of the longest request */
 #define STP_WIRE_FOREVER (-1)
 
 enum stp_wire_framing { STP_WIRE_LINE, STP_WIRE_MESSAGE };
 
 struct stp_wire {
-    int fd;                       /* duplicate that only this library uses, closed on exec */
-    char text[STP_WIRE_TEXT_MAX]; /* last reply, always terminated */
+    int fd;                       /* library's own descriptor of the socket, closed on exec */
+    char text[STP_WIRE_TEXT_MAX]; /* last reply, always with a terminating zero byte */
 };
 
 /*
- * Duplicates fd, because other users of the connection may close their own descriptor. Returns 0 or
- * -errno (-EBADF: not open, -ENOTSOCK: not a socket).
+ * Duplicates fd, the descriptor of the launcher's socket, because other users of the connection may
+ * close fd. Returns 0 or -errno: -EBADF if fd is not open, -ENOTSOCK if fd is not a socket.
  */
 int stp_wire_open(struct stp_wire *wire, int fd);
 void stp_wire_close(struct stp_wire *wire);
 
-/* Returns true if fd is one end of a connected socketpair, as launchers leave to processes. */
+/* Returns true if fd is an end of a connected socketpair, as launchers create for processes. */
 bool stp_wire_is_pair(int fd);
 
 /*
- * Sends one request; adds the newline of a line or the length of a message. Never raises SIGPIPE.
- * Returns 0, -EIO if the peer is gone, or -EMSGSIZE above STP_WIRE_SEND_MAX.
+ * Sends one request. Adds the newline after a line or the length before a message. Never raises
+ * SIGPIPE. Returns 0, -EIO if the launcher has closed the connection, or -EMSGSIZE if the request
+ * is longer than STP_WIRE_SEND_MAX.
  */
 int stp_wire_send(struct stp_wire *wire, enum stp_wire_framing framing, const char *fmt, ...)
     STP_PRINTF(3, 4);
@@ -42,26 +44,35 @@ int stp_wire_vsend(struct stp_wire *wire, enum stp_wire_framing framing, const c
                    va_list args) STP_PRINTF(3, 0);
 
 /*
- * Receives one reply into wire->text and removes its newline. Each request has one reply, and no
- * byte after the reply is read, so that several users can share the connection in turns.
+ * Receives one reply, which is a line, into wire->text and removes the newline. Each request has
+ * one reply. The function reads no bytes after the reply, so that several libraries can use the
+ * connection in turns.
  * timeout_ms: time limit for the whole reply, or STP_WIRE_FOREVER.
- * Returns 0, -EIO (closed, even in the middle of a reply), -ETIMEDOUT, or -EPROTO (too long, a
- * length that is no number, a zero byte inside).
+ * Returns 0, -ETIMEDOUT, -EIO if the connection is closed before the end of the reply, or -EPROTO
+ * if the reply is too long or contains a zero byte.
  */
 int stp_wire_recv_line(struct stp_wire *wire, int timeout_ms);
+/*
+ * As stp_wire_recv_line(), but the reply is a message. Returns -EPROTO also if the length before
+ * the message is not a number.
+ */
 int stp_wire_recv_message(struct stp_wire *wire, int timeout_ms);
 
 /*
- * Copies the value of field name ("name=value", fields divided by separator) from text. Returns 0,
- * -ENOENT if the field does not exist, or -EMSGSIZE if the buffer is too small for the value.
+ * Copies the value of the field called name from text. The text consists of fields "name=value"
+ * that are separated by the character in separator. Returns 0, -ENOENT if there is no such field,
+ * or -EMSGSIZE if the value is too long for a buffer of capacity bytes.
  */
 int stp_wire_field(const char *text, char separator, const char *name, char *value,
                    size_t capacity);
 
-/* Reads a field as a decimal number. Returns 0, -ENOENT, or -EPROTO if the value is no int. */
+/*
+ * Reads the value of a field as a decimal number. Returns 0, -ENOENT if there is no such field, or
+ * -EPROTO if the value is not an int.
+ */
 int stp_wire_number(const char *text, char separator, const char *name, int *number);
 
-/* Parses a whole string as a decimal int, without blanks. Returns 0 or -EPROTO. */
+/* Parses text, which must be a decimal int without blanks. Returns 0 or -EPROTO. */
 int stp_wire_parse_int(const char *text, int *number);
 
 #endif /* STP_PMI1_PMI2_FRAMING_H */

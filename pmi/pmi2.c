@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The PMI-2 client. A length precedes each message, and semicolons end its fields. This file hides
- * differences between launchers: fences that do not wait, and an abort that hydra does not know.
+ * The PMI-2 client. Requests and replies are messages. Each message begins with its length, and
+ * each of its fields ends with a semicolon. This file hides two differences between launchers: the
+ * fence of hydra does not wait, and hydra does not know the abort of PMI-2.
  * Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 
 #define SEMICOLON ';'
-#define NOBODYS_KEY "stp::nobody" /* key that no process puts, for gets that only wait */
+#define NOBODYS_KEY "stp::nobody" /* key that no process puts; see pmi2_fence() */
 
 static int pmi2_open(struct stp_pmi_session *session)
 {
@@ -42,7 +43,10 @@ static int pmi2_put(struct stp_pmi_session *session, const char *key, const char
                        "cmd=kvs-put;key=%s;value=%s;", key, value);
 }
 
-/* Copies the value of a reply. Returns -ENOENT, not logged, unless the reply has found=TRUE. */
+/*
+ * Copies the value in the reply to value. If the reply does not contain found=TRUE, returns -ENOENT
+ * without logging it.
+ */
 static int pmi2_found(struct stp_pmi_session *session, const char *command, char *value,
                       size_t capacity)
 {
@@ -57,11 +61,11 @@ static int pmi2_found(struct stp_pmi_session *session, const char *command, char
     return 0;
 }
 
-/* Copies the value of key. All ranks share one space, so rank is ignored. */
+/* Copies the value of key. Ignores the argument rank, because all ranks share the keys. */
 static int pmi2_get(struct stp_pmi_session *session, int rank, const char *key, char *value,
                     size_t capacity)
 {
-    /* No timeout, because the launcher may hold the reply until others have come to the fence. */
+    /* Wait without a timeout, because the reply may come only after the fence of other ranks. */
     int rc = stp_pmi_ask(session, STP_WIRE_MESSAGE, "kvs-get", STP_WIRE_FOREVER,
                          "cmd=kvs-get;jobid=%s;srcid=-1;key=%s;", session->job, key);
 
@@ -70,12 +74,14 @@ static int pmi2_get(struct stp_pmi_session *session, int rank, const char *key, 
 }
 
 /*
- * Hydra replies to a fence at once and makes the reader wait instead. It holds a get for an absent
- * key until all processes have fenced as often as the reader. Hydra checks held gets only when its
- * count of fences is a multiple of the number of processes, so a process that runs ahead to its
- * next fence could leave the gets held forever. A get here for a key that no process puts makes
- * each fence a barrier, so that no process runs ahead and no later get waits. With other launchers
- * the get costs one short request.
+ * Hydra replies to a fence at once, without waiting for other processes. Instead, it delays the
+ * reply to a get of an absent key, until all processes have sent as many fences as the process that
+ * sent the get. Therefore this function also sends a get of a key that no process puts. The get
+ * makes each fence a barrier, so that no later get is delayed.
+ * The barrier also prevents a deadlock. Hydra checks the delayed gets only when its count of fences
+ * is a multiple of the number of processes. Without a barrier, a process could send its next fence
+ * too early, and hydra might then never reply to the delayed gets of other processes.
+ * With other launchers, the get costs only one short request.
  */
 static int pmi2_fence(struct stp_pmi_session *session)
 {
@@ -103,7 +109,7 @@ static void pmi2_finalize(struct stp_pmi_session *session)
     (void)stp_wire_recv_message(&session->wire, STP_PMI_FINALIZE_MS);
 }
 
-/* Copies text and replaces the characters that have a meaning in the protocol. */
+/* Copies text to plain, but replaces characters that have a meaning in the protocol by '_'. */
 static void pmi2_plain_text(const char *text, char *plain, size_t capacity)
 {
     size_t i;
@@ -117,10 +123,11 @@ static void pmi2_plain_text(const char *text, char *plain, size_t capacity)
 }
 
 /*
- * A PMI-2 abort has a text and no status, and hydra does not even know the command and dies with
- * error messages and status 255. Hydra detects the framing of each request, so hydra gets the abort
- * line of PMI-1, which keeps the status. Slurm, which sets PMI_JOBID, reads only messages and ends
- * the step.
+ * Asks the launcher to end the job. The abort message of PMI-2 contains a text but no exit status.
+ * Hydra does not know this message and would end with error messages and the status 255. Because
+ * hydra detects the framing of each request, it gets the abort line of PMI-1, which contains the
+ * exit status. Slurm reads only messages, and ends the job step after an abort message. The field
+ * job is not empty with Slurm, because Slurm sets PMI_JOBID.
  */
 static void pmi2_abort(struct stp_pmi_session *session, int status, const char *message)
 {

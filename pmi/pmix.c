@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The PMIx client, which uses the launcher's own library, found at run time. Each rank puts into
- * its own space, a fence collects all spaces, and a get names the rank. Everything that the library
+ * The PMIx client. It uses the library libpmix of the launcher, which is loaded at run time. With
+ * PMIx each rank has its own key-value space. A rank puts data into its own space, a fence collects
+ * the spaces of all ranks, and a get names the rank whose data it reads. Everything that libpmix
  * returns is checked. Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ABORT_S 3 /* seconds that the library may take to forward an abort */
+#define ABORT_S 3 /* seconds that libpmix may take to send an abort to the launcher */
 
 static struct {
     bool tried;
@@ -43,7 +44,7 @@ static void pmix_load_from(void *library)
 #undef LOAD
 }
 
-/* Loads libpmix and keeps it open, because the library has threads. */
+/* Loads libpmix. It is never unloaded, because it has threads of its own. */
 int stp_pmix_load(void)
 {
     void *library;
@@ -64,7 +65,7 @@ const char *stp_pmix_missing(void)
     return pmix.missing;
 }
 
-/* Logs that call has failed. Returns -EIO. */
+/* Logs that a PMIx function has failed with rc. call: name of the function. Returns -EIO. */
 static int pmix_complain(const char *call, const char *key, int rc)
 {
     const char *text = pmix.api.error_string ? pmix.api.error_string(rc) : NULL;
@@ -74,7 +75,7 @@ static int pmix_complain(const char *call, const char *key, int rc)
     return -EIO;
 }
 
-/* Logs an error in the launcher's value of key. Returns -EPROTO. */
+/* Logs what is wrong in the value of key that libpmix has returned. Returns -EPROTO. */
 static int pmix_malformed(const char *key, const char *what)
 {
     stp_error("pmi: PMIx's value of %s is unusable: %s", key, what);
@@ -91,7 +92,10 @@ static void pmix_set_true(struct stp_pmix_info *info, const char *attribute)
     info->value.data.flag = true;
 }
 
-/* Frees a value, if possible by libpmix, because unexpected types may own more memory. */
+/*
+ * Frees a value that libpmix has returned. Uses a function of libpmix if it has one, because values
+ * of types that this file does not know may own other memory.
+ */
 static void pmix_free(struct stp_pmix_value *value)
 {
     if (pmix.api.value_free) {
@@ -106,9 +110,10 @@ static void pmix_free(struct stp_pmix_value *value)
 }
 
 /*
- * Gets the value that rank has put under key or that the launcher gives for rank. Never waits for
- * an absent key, because values of the launcher are available since init, and the server has the
- * values of ranks since the fence. Returns 0, -ENOENT (not logged), or -errno after logging.
+ * Gets the value of key for rank. The rank itself has put this value, or the launcher provides it.
+ * The function never waits for an absent key. This is sufficient, because the launcher's values are
+ * available since init, and the PMIx server has the values of all ranks since the fence. Returns 0,
+ * -ENOENT (not logged) if there is no value, or another -errno after logging it.
  */
 static int pmix_ask(uint32_t rank, const char *key, struct stp_pmix_value **value)
 {
@@ -162,7 +167,10 @@ static int pmix_ask_size(int *size)
 
 /* ---- the session --------------------------------------------------------- */
 
-/* Checks namespace and rank, because a library without a server may make a job of its own. */
+/*
+ * Compares the namespace and the rank that libpmix reports with the environment. If libpmix finds
+ * no server, it may treat this process as a job of its own.
+ */
 static int pmix_check_self(void)
 {
     const char *nspace = getenv("PMIX_NAMESPACE");
@@ -222,7 +230,7 @@ static int pmix_fence(struct stp_pmi_session *session)
     (void)session;
     if (rc != STP_PMIX_SUCCESS) return pmix_complain("PMIx_Commit", "", rc);
     pmix_set_true(&collect, STP_PMIX_COLLECT_DATA);
-    rc = pmix.api.fence(NULL, 0, &collect, 1); /* NULL: all processes of the job */
+    rc = pmix.api.fence(NULL, 0, &collect, 1); /* NULL means all processes. */
     return rc == STP_PMIX_SUCCESS ? 0 : pmix_complain("PMIx_Fence", "", rc);
 }
 
@@ -245,9 +253,10 @@ static size_t pmix_count_peers(const char *list)
 }
 
 /*
- * Makes a vector of one node if all ranks are local, which is the usual case; otherwise copies the
- * vector of PMI-2, which Slurm also has. Node numbers cannot replace the vector, because Open MPI 4
- * gives a process only the node number of its own node, but the host names of all ranks.
+ * Writes a mapping vector to text. If all ranks are on this node, this is a vector with one node.
+ * Otherwise it is the vector of PMI-2, which Slurm also provides through PMIx. The node numbers of
+ * PMIx are not used, because Open MPI 4 provides to a process only the number of its own node. It
+ * does provide the host names of all ranks; see pmix_host().
  */
 static int pmix_mapping(struct stp_pmi_session *session, char *text, size_t capacity)
 {
@@ -280,9 +289,10 @@ static void pmix_abort_now(void)
 }
 
 /*
- * Asks the library to abort the job. The library takes locks and memory, which a process that
- * aborts in a signal handler may hold forever. The process therefore ends after ABORT_S seconds,
- * which the launcher treats as a failure of the job.
+ * Asks libpmix to abort the job. libpmix takes locks and allocates memory. It can therefore wait
+ * forever if this process aborts in a signal handler that has interrupted code with such a lock.
+ * For this reason the process ends after ABORT_S seconds in any case. The launcher then treats the
+ * end of the process as a failure of the job.
  */
 static void pmix_abort(struct stp_pmi_session *session, int status, const char *message)
 {

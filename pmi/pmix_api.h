@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Declares by hand the part of the PMIx C interface that this project uses. dlopen() opens the
- * library at run time, so that the build needs no part of PMIx. The declarations are binary
- * compatible with libpmix.so.2, which is every OpenPMIx from 2 to 5. The names are our own, so that
- * a test can compare the declarations with the real header. Arrays of info have only one element,
- * because the code does not rely on the size of an element.
+ * Declares the part of the PMIx C interface that Steppe uses. Because this header is written by
+ * hand and libpmix is loaded at run time, the build needs no part of PMIx. The declarations are
+ * binary compatible with libpmix.so.2, the library of OpenPMIx 2 to 5. The names differ from those
+ * of PMIx, so that a test can compare this header with the real one. Steppe passes arrays of only
+ * one struct stp_pmix_info, so that it does not rely on the size of this struct.
  */
 #ifndef STP_PMIX_API_H
 #define STP_PMIX_API_H
@@ -15,13 +15,13 @@
 
 #define STP_PMIX_LIBRARY "libpmix.so.2"
 
-#define STP_PMIX_NSPACE_MAX 255 /* longest namespace in characters, without the zero byte */
+#define STP_PMIX_NSPACE_MAX 255 /* most characters in a namespace, without the zero byte */
 #define STP_PMIX_KEY_MAX 511
 
 #define STP_PMIX_SUCCESS 0
 #define STP_PMIX_ERR_NOT_FOUND (-46)
 
-#define STP_PMIX_GLOBAL 3 /* scope of a put for local and remote ranks */
+#define STP_PMIX_GLOBAL 3 /* scope of a put whose data local and remote ranks can get */
 #define STP_PMIX_RANK_WILDCARD (UINT32_MAX - 1)
 
 /* Types of values. */
@@ -62,7 +62,10 @@ struct stp_pmix_info {
     struct stp_pmix_value value;
 };
 
-/* Each function with its name here, symbol, result and parameters. The second list is optional. */
+/*
+ * List of the PMIx functions that Steppe needs. Each row has the name of the member in struct
+ * stp_pmix_api, the symbol in libpmix, the type of the result, and the parameters.
+ */
 #define STP_PMIX_FUNCTIONS(F)                                                                      \
     F(init, PMIx_Init, int, (struct stp_pmix_proc * self, struct stp_pmix_info * info, size_t n))  \
     F(finalize, PMIx_Finalize, int, (const struct stp_pmix_info *info, size_t n))                  \
@@ -77,6 +80,7 @@ struct stp_pmix_info {
       (const struct stp_pmix_proc *proc, const char *key, const struct stp_pmix_info *info,        \
        size_t n, struct stp_pmix_value **value))
 
+/* List of the PMIx functions that Steppe calls only if libpmix has them. */
 #define STP_PMIX_OPTIONAL_FUNCTIONS(F)                                                             \
     F(error_string, PMIx_Error_string, const char *, (int status))                                 \
     F(value_free, PMIx_Value_free, void, (struct stp_pmix_value * values, size_t n))               \
