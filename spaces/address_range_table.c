@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A sorted table of address ranges. Readers take no lock and search again when the version counter
- * shows that a writer has changed the table. Design: docs/design/memory.md.
+ * A sorted table of address ranges. Readers take no lock. A reader repeats its search if the
+ * version counter shows that a writer has changed the table meanwhile. Design:
+ * docs/design/memory.md.
  */
 #include "spaces/address_range_table.h"
 
@@ -18,7 +19,7 @@ static void ranges_end_change(struct stp_ranges *ranges)
     __atomic_store_n(&ranges->version, ranges->version + 1, __ATOMIC_RELEASE);
 }
 
-/* Stores one entry. Readers may read it meanwhile; the version makes them discard the result. */
+/* Stores entry i. A reader that reads it now discards the result, because the version changes. */
 static void ranges_set(struct stp_ranges *ranges, unsigned i, uintptr_t base, size_t nbytes,
                        uintptr_t what)
 {
@@ -32,7 +33,7 @@ static void ranges_move(struct stp_ranges *ranges, unsigned to, unsigned from)
     ranges_set(ranges, to, ranges->bases[from], ranges->sizes[from], ranges->what[from]);
 }
 
-/* Returns the index of the range that begins at base, or ranges->n if there is no such range. */
+/* Returns the index of the range that begins at base, or ranges->n if no range begins there. */
 static unsigned ranges_index(const struct stp_ranges *ranges, const void *base)
 {
     unsigned i = 0;
@@ -78,7 +79,10 @@ void stp_ranges_resize(struct stp_ranges *ranges, const void *base, size_t nbyte
     ranges_end_change(ranges);
 }
 
-/* Searches with conditional moves instead of branches, which could not be predicted. */
+/*
+ * Returns the last range that begins at or below addr. The binary search uses conditional moves,
+ * because the CPU could not predict its branches.
+ */
 static struct stp_range ranges_search(const struct stp_ranges *ranges, uintptr_t addr)
 {
     unsigned n = __atomic_load_n(&ranges->n, __ATOMIC_RELAXED);
@@ -103,11 +107,11 @@ bool stp_ranges_find(const struct stp_ranges *ranges, const void *at, struct stp
         /* Pairs with the release store in ranges_end_change(). */
         unsigned version = __atomic_load_n(&ranges->version, __ATOMIC_ACQUIRE);
 
-        /* A writer keeps the version odd for a few stores only. */
+        /* The version is odd while a writer changes the table. Try again until it is even. */
         if (version & 1) continue;
         *found = ranges_search(ranges, (uintptr_t)at);
         found->version = version;
-        /* Reads the range before version. Pairs with the release fence in ranges_begin_change(). */
+        /* Read the version after the range. Pairs with the fence in ranges_begin_change(). */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (__atomic_load_n(&ranges->version, __ATOMIC_RELAXED) == version)
             return (uintptr_t)at - found->base < found->nbytes;

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A table of address ranges, sorted by base, which readers search without a lock. Design:
- * docs/design/memory.md.
+ * A table of address ranges, sorted by base address. Readers search the table without a lock.
+ * Design: docs/design/memory.md.
  */
 #ifndef STP_ADDRESS_RANGE_TABLE_H
 #define STP_ADDRESS_RANGE_TABLE_H
 
 #include "spaces/space_registry.h"
 
-/* Capacity of a table. The data segment is one space number with several ranges. */
+/* Maximum number of ranges in a table: one for each space, but several for the data segment. */
 #define STP_RANGES (STP_SPACE_NUMBERS + STP_SEGMENT_PARTS)
 
-/* Ranges that do not overlap. Writers exclude each other; version is odd during a change. */
+/*
+ * A table of ranges that do not overlap. Callers make sure that only one thread at a time changes
+ * the table. The field version is odd during a change.
+ */
 struct stp_ranges {
     uintptr_t bases[STP_RANGES];
     size_t sizes[STP_RANGES];
-    uintptr_t what[STP_RANGES]; /* value that the user of the table gave for each range */
+    uintptr_t what[STP_RANGES]; /* value that stp_ranges_add() stored for each range */
     unsigned n;
     unsigned version;
 };
 
-/* The range that a search found. It is valid while the version of the table is unchanged. */
+/* A range that stp_ranges_find() found, and the version of the table at that time. */
 struct stp_range {
     uintptr_t base;
     size_t nbytes;
@@ -28,12 +31,14 @@ struct stp_range {
     unsigned version;
 };
 
-/* These functions change the range at base. stp_ranges_add() returns false if the table is full. */
+/* Adds a range and its value (the argument what). Returns false if the table is full. */
 bool stp_ranges_add(struct stp_ranges *ranges, const void *base, size_t nbytes, uintptr_t what);
+/* Removes the range that begins at base, if there is one. */
 void stp_ranges_remove(struct stp_ranges *ranges, const void *base);
+/* Changes the size of the range that begins at base, if there is one. */
 void stp_ranges_resize(struct stp_ranges *ranges, const void *base, size_t nbytes);
 
-/* Finds the last range that begins at or below at; returns whether it holds at. Any thread. */
+/* Sets *found to the range that contains an address. Returns false if no range contains it. */
 bool stp_ranges_find(const struct stp_ranges *ranges, const void *at, struct stp_range *found);
 
 static inline bool stp_ranges_unchanged(const struct stp_ranges *ranges, unsigned version)

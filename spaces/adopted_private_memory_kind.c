@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kind of spaces that consist of private memory of the program. This file checks whether a
- * buffer can become a space. No other process can map private pages. The owner loads and stores
- * them, PEs of the node copy through the kernel, and the owner's process performs the atomics.
- * own_file.c serves buffers that have a file descriptor. Design: docs/design/memory.md.
+ * The memory kind "private": spaces that consist of private memory of the program. No other process
+ * can map private pages, so only the owner PE loads and stores them. Other PEs of the node copy
+ * with system calls (process_vm_readv() and process_vm_writev()). The owner's process performs the
+ * atomics. This file also checks whether a buffer of the program can become a space. Buffers that
+ * are mapped from a file become spaces in own_file.c. Design: docs/design/memory.md.
  */
 #include "spaces/adopted_private_memory_kind.h"
 #include "spaces/data_segment_private.h"
@@ -22,13 +23,14 @@ unsigned stp_private_n;
 
 /* ---- may it become a space? ----------------------------------------------------------------- */
 
-/* Progress of a check of the mappings in a range, in ascending order. */
+/* State of a check that visits the mappings of an address range in ascending order. */
 struct private_check_mapping {
     uintptr_t at, end;
-    uint64_t file_at; /* offset of address at in the file, if the buffer has a descriptor */
+    /* File offset that belongs to the field at, if the buffer must be mapped from a file. */
+    uint64_t file_at;
     struct stat st;
-    bool shared;  /* whether the range must be a shared mapping of the file in st */
-    char why[96]; /* reason for a refusal; empty while no problem was found */
+    bool shared;  /* whether the range must be mapped with MAP_SHARED from the file in st */
+    char why[96]; /* reason why the buffer is refused, or "" if no problem was found */
 };
 
 static bool private_check_mapping(const struct stp_mapping *mapping, void *arg)
@@ -60,7 +62,10 @@ static int pages_refuse(const struct stp_space_params *params, const char *why)
     return -EINVAL;
 }
 
-/* Accepts any buffer if the kernel does not report the mappings of this process. */
+/*
+ * Checks that all pages of the buffer are mapped for reading and writing. Returns 0, or -EINVAL
+ * after logging. Accepts every buffer if /proc/self/maps cannot be read.
+ */
 static int pages_check_mapped(const struct stp_space_params *params)
 {
     struct private_check_mapping look = {.at = (uintptr_t)params->buffer,
@@ -114,24 +119,28 @@ bool stp_private_gone(const struct stp_space *space)
 /* ---- private pages: what peers know ---------------------------------------------------------- */
 
 /*
- * Identity of the process that the kernel copies to and from. In another container the same PID may
- * denote another process. Peers therefore first read a secret at an address of the owner.
+ * Data that other PEs of the node need to copy to and from this PE's process. In another container
+ * the PID can denote a different process. Each peer therefore first reads the secret, a random
+ * number, from the memory of the process, and compares it with the field secret.
  */
 struct pages_share {
-    int32_t pid; /* PID of the owner; 0 if the kernel refuses to copy */
-    uint64_t proof;
+    int32_t pid;    /* PID of the owner PE's process, or 0 if the kernel refuses to copy */
+    uint64_t proof; /* address of the secret in the owner's process */
     uint64_t secret[2];
     uint64_t base;
 };
 _Static_assert(sizeof(struct pages_share) <= STP_PART_EXPORT_BYTES, "fits what PEs exchange");
 
-/* The type of space->own for this kind. */
+/* Data of this kind for one space (space->own). */
 struct pages_own {
     uint64_t secret[2];
-    struct pages_share peers[]; /* indexed by local PE */
+    struct pages_share peers[]; /* data of each PE of this node, by local index */
 };
 
-/* Draws a secret, which must stay at its address while peers may read it. */
+/*
+ * Fills secret with a random number and returns the data for peers. The secret must stay at its
+ * address, because peers read it there.
+ */
 static struct pages_share pages_mine(void *base, uint64_t secret[2])
 {
     struct pages_share mine = {
@@ -144,8 +153,8 @@ static struct pages_share pages_mine(void *base, uint64_t secret[2])
 }
 
 /*
- * Checks that the process with the PID is the owner. Returns 0, or -errno without logging, because
- * kernels refuse the read if the process may not be traced.
+ * Checks that the process peer->pid has the peer's secret in its memory. Returns 0 or -errno. Logs
+ * nothing, because many systems forbid processes to read each other's memory.
  */
 static int pages_prove(const struct pages_share *peer)
 {
@@ -174,8 +183,8 @@ static int pages_create(struct stp_space *space, const struct stp_space_params *
     space->own = own;
     space->base = params->buffer;
     /*
-     * No acquire load pairs with this addition, because an operation can only get an address of the
-     * space after the addition.
+     * No acquire load needs to pair with this addition, because no operation uses an address in the
+     * space before shmemx_buffer_register() has returned.
      */
     __atomic_fetch_add(&stp_private_n, 1, __ATOMIC_RELEASE);
     return 0;
@@ -189,7 +198,7 @@ static void pages_destroy(struct stp_space *space)
     __atomic_fetch_sub(&stp_private_n, 1, __ATOMIC_RELAXED);
 }
 
-/* Returns 0 also if the kernel refuses to copy, because the owner's proxy thread then copies. */
+/* Always returns 0. If the kernel refuses to copy, the owner's proxy thread copies instead. */
 static int pages_attach(struct stp_space *space, int local, const struct stp_part_export *share)
 {
     struct pages_share *peer = &((struct pages_own *)space->own)->peers[local];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Limits of the control groups of this process. Memory of the window is charged when it is touched,
- * and the kernel kills a process that exceeds the limit. CPU time is charged, too: after the quota
- * is used, no thread of the group runs until the next period. Design: docs/design/memory.md,
- * base.md.
+ * Reads the memory limit and the CPU limit of the control groups (cgroups) of this process. The
+ * kernel counts memory of the window when it is first touched, and kills a process if its group
+ * exceeds the memory limit. The CPU limit is a quota of CPU time per period. When the quota is used
+ * up, no thread of the group runs until the next period. Design: docs/design/memory.md, base.md.
  */
 #include "spaces/space_registry.h"
 
@@ -12,10 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Smallest value by which version 1 reports "no limit"; it depends on the page size. */
+/*
+ * Smallest value that means "no limit" in cgroup version 1. The kernel reports LLONG_MAX, rounded
+ * down to its page size, and the largest page size is 64 KiB.
+ */
 #define NO_LIMIT ((size_t)LLONG_MAX / 65536 * 65536)
 
-/* Returns the limit in the directory of a group, or SIZE_MAX if the group has no limit. */
+/* A function that returns the limit of the group in directory dir. SIZE_MAX means no limit. */
 typedef size_t cgroup_read_fn(const char *dir);
 
 static size_t cgroup_number(const char *dir, const char *file)
@@ -24,7 +27,7 @@ static size_t cgroup_number(const char *dir, const char *file)
     char *name;
 
     if (asprintf(&name, "%s/%s", dir, file) < 0) return SIZE_MAX;
-    number = stp_file_number(name, ""); /* returns SIZE_MAX for "max" */
+    number = stp_file_number(name, ""); /* SIZE_MAX if the file contains "max" */
     free(name);
     return number;
 }
@@ -41,14 +44,17 @@ static size_t cgroup_memory_v1(const char *dir)
     return limit < NO_LIMIT ? limit : SIZE_MAX;
 }
 
-/* Returns the number of whole cores, at least 1. A fraction of a core is useless for spinning. */
+/*
+ * Returns the CPU limit in whole cores, at least 1. Rounds down, because a thread that spins needs
+ * a whole core.
+ */
 static size_t cgroup_whole(size_t quota, size_t period)
 {
     if (quota == SIZE_MAX || period == SIZE_MAX || period == 0) return SIZE_MAX;
     return quota / period > 0 ? quota / period : 1;
 }
 
-/* Parses cpu.max, for example "200000 100000": the quota and the period in microseconds. */
+/* Reads cpu.max. The text "200000 100000" (quota and period in microseconds) means two cores. */
 static size_t cgroup_cpu_max(const char *dir)
 {
     unsigned long long quota, period;
@@ -65,7 +71,7 @@ static size_t cgroup_cpu_max(const char *dir)
     return cores;
 }
 
-/* A quota of -1, which does not parse as a number, means that there is no limit. */
+/* Reads the limit of version 1. If there is no limit, the quota is -1, which reads as SIZE_MAX. */
 static size_t cgroup_cpu_v1(const char *dir)
 {
     return cgroup_whole(cgroup_number(dir, "cpu.cfs_quota_us"),
@@ -73,8 +79,9 @@ static size_t cgroup_cpu_v1(const char *dir)
 }
 
 /*
- * Returns the least limit of the group and its ancestors; cuts path on the way up. In a container,
- * path may be the host's. Then only the root exists, which is the container's group.
+ * Returns the least limit of a group and its ancestors. Removes the last component of path in each
+ * step. In a container, path can be a path of the host, which does not exist here. The last step
+ * then reads the limit of the root directory, which is the container's group.
  */
 static size_t cgroup_least(char *path, const char *root, cgroup_read_fn *read)
 {
@@ -94,12 +101,12 @@ static size_t cgroup_least(char *path, const char *root, cgroup_read_fn *read)
     }
 }
 
-/* Returns the least limit around this process, from version 2 and a controller of version 1. */
+/* Returns the least limit of this process's groups, of cgroup version 2 and of version 1. */
 static size_t cgroup_limit(const char *controller, cgroup_read_fn *read, cgroup_read_fn *read_v1)
 {
     FILE *file = fopen("/proc/self/cgroup", "re");
     size_t least = SIZE_MAX, room = 0;
-    /* The line is on the heap because threads that create spaces can have small stacks. */
+    /* getline() puts the line on the heap, because the stack of the calling thread can be small. */
     char *line = NULL;
     char root[64];
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moves the data segment (globals and statics of the executable) in place onto a memfd before
- * main(), so that other PEs of the node can load and store it. data_segment_fork.c handles forks.
- * Design: docs/design/memory.md.
+ * Moves the data segment (globals and statics of the executable) to a memfd before main(), so that
+ * other PEs of the node can load and store it. The variables keep their addresses, because the
+ * memfd is mapped over the original pages. data_segment_fork.c handles fork(). Design:
+ * docs/design/memory.md.
  */
 #include "spaces/data_segment_private.h"
 
@@ -17,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Maximum number of local PEs whose segments one PE can map. */
+/* Maximum number of PEs of one node whose data segments a PE can map. */
 #define SEGMENT_MAX_LOCAL 4096
 
 _Static_assert(STP_SEGMENT_PARTS == 64, "a message says so");
@@ -26,29 +27,29 @@ struct stp_data_segment stp_data_segment = {.fd = -1, .why_not = "no writable se
 
 static struct {
     size_t page;
-    pthread_mutex_t lock; /* guards the mapping of peers' segments */
-    /* Address of each local PE's segment in this process. Set once; read without the lock. */
+    pthread_mutex_t lock; /* held by a thread that is mapping a peer's segment */
+    /* Address of each local PE's segment, or NULL if it is not mapped. The lock guards writes. */
     char *peers[SEGMENT_MAX_LOCAL];
 } segment = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- finding it ----------------------------------------------------------- */
 
-/* Adjacent pages of a part that have the same protection and backing. */
+/* The pages of one mapping that are in a writable ELF segment of the executable. */
 struct segment_piece {
     char *base;
     size_t nbytes;
     size_t at;
     int prot;
-    /* Whether the file holds the value of a page that is not present in memory. */
+    /* Whether a page that is not in memory is read from the executable file. Else it is zero. */
     bool from_file;
 };
 
-/* The writable segments of the executable and the pieces that are mapped there. */
+/* The writable ELF segments of the executable, and the pieces of memory that are mapped there. */
 struct segment_plan {
     uintptr_t bias; /* load address minus link address */
     struct {
         uintptr_t start, end;
-    } loads[STP_SEGMENT_PARTS]; /* writable segments, ascending */
+    } loads[STP_SEGMENT_PARTS]; /* page ranges of the writable ELF segments, ascending */
     unsigned n_loads;
     struct segment_piece pieces[STP_SEGMENT_PARTS];
     unsigned n_pieces;
@@ -62,7 +63,7 @@ static void segment_add_load(struct segment_plan *plan, uintptr_t start, uintptr
 
     start &= mask;
     end = (end + segment.page - 1) & mask;
-    if (start < before) start = before; /* two segments can share a page */
+    if (start < before) start = before; /* two ELF segments can share a page */
     if (start >= end) return;
     plan->too_many = plan->too_many || plan->n_loads == STP_SEGMENT_PARTS;
     if (plan->too_many) return;
@@ -70,7 +71,10 @@ static void segment_add_load(struct segment_plan *plan, uintptr_t start, uintptr
     plan->loads[plan->n_loads++].end = end;
 }
 
-/* Visits the executable only, which is first in the list. The layout hash includes the build ID. */
+/*
+ * Finds the writable ELF segments of the executable. Also hashes its program headers and its notes,
+ * which include the build ID. Returns 1, because only the first object in the list is needed.
+ */
 static int segment_find_loads(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct segment_plan *plan = arg;
@@ -100,8 +104,9 @@ static void segment_add_piece(struct segment_plan *plan, const struct segment_pi
 }
 
 /*
- * Skips mappings that are not writable now (RELRO, pages that were already protected) and mappings
- * that the program itself shares. The skipped mappings stay as they are.
+ * Adds to the plan all pages of a mapping that are in the executable's writable ELF segments. Skips
+ * a mapping that is read-only now (for example RELRO) or that the program itself has mapped with
+ * MAP_SHARED. Skipped mappings stay as they are.
  */
 static bool segment_find_pieces(const struct stp_mapping *mapping, void *arg)
 {
@@ -122,7 +127,10 @@ static bool segment_find_pieces(const struct stp_mapping *mapping, void *arg)
     return true;
 }
 
-/* Joins adjacent pieces into parts. An unused page between two parts lets overruns trap. */
+/*
+ * Joins adjacent pieces into parts and chooses the offset of each part in the memfd. Leaves an
+ * unused page between two parts, so that an access past the end of a part faults.
+ */
 static void segment_lay_out(struct segment_plan *plan)
 {
     struct stp_data_segment_part *part = NULL;
@@ -158,7 +166,7 @@ static const char *segment_find(struct segment_plan *plan)
 
 /* ---- moving it ------------------------------------------------------------ */
 
-/* Copies a page by a plain loop, because a sanitizer's memcpy would trap on its red zones. */
+/* Copies a page by a plain loop, because memcpy() of a sanitizer would report its red zones. */
 __attribute__((no_sanitize("address", "thread", "undefined"))) static void segment_copy_page(
     char *to, const char *from, size_t page)
 {
@@ -168,14 +176,15 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static void segme
 
     for (size_t i = 0; i < page / sizeof(*source); i++)
         any |= source[i];
-    if (any == 0) return; /* a hole reads as zeros and takes no memory */
+    if (any == 0) return; /* a hole in the memfd reads as zeros and takes no memory */
     for (size_t i = 0; i < page / sizeof(*source); i++)
         dest[i] = source[i];
 }
 
 /*
- * Fills present with one entry per page, 0 for a page of the bss that was never touched. This
- * avoids reading gigabytes. Returns false if the kernel does not report the pages.
+ * Reads the pagemap entries of n pages into present. The entry of a page that was never touched is
+ * 0, so that the caller need not read a large untouched bss. Returns false if the kernel does not
+ * report the entries.
  */
 static bool segment_pages_present(int pagemap, const char *first, uint64_t *present, size_t n)
 {
@@ -227,7 +236,7 @@ static const char *segment_create_file(int *fd)
     return rc == 0 ? NULL : "cannot size its memfd";
 }
 
-/* Checks that the system allows executable shared memory if the piece is executable. */
+/* If the piece is executable, checks that the system allows executable shared mappings. */
 static const char *segment_try(const struct segment_piece *piece, int fd)
 {
     void *got;
@@ -239,7 +248,7 @@ static const char *segment_try(const struct segment_piece *piece, int fd)
     return NULL;
 }
 
-/* Maps the memfd over the private pages, with the same protection. */
+/* Maps the memfd over the private pages, with the protection that these pages have. */
 static const char *segment_map_in_place(const struct segment_plan *plan, int fd)
 {
     for (unsigned i = 0; i < plan->n_pieces; i++) {
@@ -255,7 +264,10 @@ static const char *segment_map_in_place(const struct segment_plan *plan, int fd)
     return NULL;
 }
 
-/* Moves the pieces to a memfd. No other thread may write the segment during the call. */
+/*
+ * Moves the pieces of the segment to a memfd. Returns NULL, or the reason for a failure. No other
+ * thread may write to the segment during the call.
+ */
 static const char *segment_share(const struct segment_plan *plan)
 {
     const char *why;
@@ -287,8 +299,9 @@ err:
 }
 
 /*
- * Runs before main(). The segment stays private if the process has other threads. Of private parts
- * only the first is used, because private memory is one region of the fabric.
+ * Runs before main(). The segment stays private if the process has other threads. If the segment
+ * stays private, only its first part is used, because the fabric registers the segment as one
+ * contiguous range.
  */
 __attribute__((constructor)) static void segment_init(void)
 {
@@ -309,13 +322,13 @@ __attribute__((constructor)) static void segment_init(void)
 
 /* ---- peers ----------------------------------------------------------------- */
 
-/* Returns the address in the view that is reserved for the segment of a local PE. */
+/* Returns the address that is reserved in the view for the segment of a local PE. */
 static char *segment_in_view(int local)
 {
     return stp_window_part(local) + stp_window_bytes_for_spaces();
 }
 
-/* Leaves the pages between parts inaccessible, so that an overrun faults. */
+/* Maps the parts of a peer's segment. The pages between parts stay inaccessible. */
 static bool segment_map_parts(char *place, int fd)
 {
     for (unsigned i = 0; i < stp_data_segment.n_parts; i++) {
@@ -370,7 +383,7 @@ void *stp_data_segment_reach(int local, pid_t pid, int fd, size_t offset)
     char *part;
 
     if (local >= SEGMENT_MAX_LOCAL) return NULL;
-    /* Pairs with the release store below in another thread. */
+    /* Pairs with the release store below, which another thread may have executed. */
     part = __atomic_load_n(&segment.peers[local], __ATOMIC_ACQUIRE);
     if (STP_UNLIKELY(part == NULL)) {
         pthread_mutex_lock(&segment.lock);

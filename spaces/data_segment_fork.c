@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fork handlers that give a child process its own copy of the data segment. The copy has the
- * contents and the page protections of the moment of the fork. Design: docs/design/memory.md.
+ * Fork handlers that give a child process its own copy of the data segment. The copy has the
+ * contents and the page protections that the segment had when fork() was called. Design:
+ * docs/design/memory.md.
  */
 #include "spaces/data_segment_private.h"
 
@@ -11,27 +12,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Initial size of the table of pieces in bytes; the table grows on demand. */
+/* Initial size, in bytes, of the table of pieces, which grows on demand. */
 #define FORK_TABLE ((size_t)16 << 10)
 
 /* Adjacent pages of the segment that have the same protection. */
 struct fork_piece {
     char *base;
     size_t nbytes;
-    size_t at; /* offset in the memfd */
+    size_t at; /* offset of the piece in the memfd */
     int prot;
 };
 
 /*
- * State of the fork handlers, in private memory of its own. If the library is linked into the
- * executable, the library's variables are in the segment, which parent and child share.
+ * State of the fork handlers. It is in private memory that is allocated for it, because parent and
+ * child must not share it. If the library is linked statically, variables of the library are in the
+ * data segment, which parent and child share at first.
  */
 static struct fork_state {
-    /* Held from the prepare handler until the parent or child handler. */
+    /* Held from fork_prepare() until fork_end(), because two threads can fork at the same time. */
     pthread_mutex_t lock;
-    /* Copy of the segment, which exists between the prepare and the parent or child handler. */
+    /* Copy of the segment, from fork_prepare() until fork_end(). */
     char *copy;
-    /* Table with the lifetime of copy; not from malloc, whose locks another thread may hold. */
+    /* Table of the pieces of the segment. Not from malloc, whose locks another thread can hold. */
     struct fork_piece *pieces;
     size_t n_pieces;
     size_t table_bytes;
@@ -39,8 +41,9 @@ static struct fork_state {
 } * forking;
 
 /*
- * Copies the data of the memfd, including pages that the program has made unreadable. Changing the
- * file position is safe, because peers open the file with descriptors of their own.
+ * Copies the contents of the memfd to a buffer. Reads the file instead of the segment, because the
+ * program can have made pages unreadable. The change of the file position does no harm, because
+ * peers open the file with descriptors of their own. Returns false on failure.
  */
 static bool fork_copy_data(char *to)
 {
@@ -75,7 +78,10 @@ static void fork_add_piece(const struct fork_piece *piece)
     forking->pieces[forking->n_pieces++] = *piece;
 }
 
-/* Records what is left of the segment; the child keeps other mappings that the program made. */
+/*
+ * Adds the pages of a mapping that still belong to the segment to the table of pieces. If the
+ * program has mapped something else over its globals, the child keeps that mapping.
+ */
 static bool fork_add_mapping(const struct stp_mapping *mapping, void *arg)
 {
     const struct stp_data_segment_part *last =
@@ -112,7 +118,7 @@ static void *fork_map(size_t nbytes)
 
 static void fork_prepare(void)
 {
-    pthread_mutex_lock(&forking->lock); /* two threads may fork at once */
+    pthread_mutex_lock(&forking->lock);
     forking->copy = fork_map(stp_data_segment.nbytes);
     forking->table_bytes = FORK_TABLE;
     forking->pieces = fork_map(forking->table_bytes);
@@ -125,7 +131,7 @@ static void fork_prepare(void)
 
 static void fork_end(void)
 {
-    /* In a child, the copy now has only the ranges between the pieces. */
+    /* In the child, fork_child() has moved all pieces out of the copy. Unmap the rest. */
     munmap(forking->copy, stp_data_segment.nbytes);
     munmap(forking->pieces, forking->table_bytes);
     forking->copy = NULL;
@@ -133,7 +139,10 @@ static void fork_end(void)
     pthread_mutex_unlock(&forking->lock);
 }
 
-/* Moves private pages, because MAP_PRIVATE of the memfd would show later writes of the parent. */
+/*
+ * Moves the pages of the copy over the segment. A private mapping of the memfd cannot be used
+ * instead, because later writes of the parent would be visible in it.
+ */
 static void fork_child(void)
 {
     for (size_t i = 0; i < forking->n_pieces; i++) {

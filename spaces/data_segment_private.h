@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Declarations that the files of the data segment share: the mappings of this process and the fork
+ * Declarations that the data_segment files share: the list of this process's mappings and the fork
  * handlers. Design: docs/design/memory.md.
  */
 #ifndef STP_DATA_SEGMENT_PRIVATE_H
@@ -12,22 +12,26 @@
 
 struct stp_mapping {
     uintptr_t start, end;
-    int prot;     /* PROT_... */
-    bool shared;  /* MAP_SHARED */
-    uint64_t at;  /* offset of start in the file */
-    uint64_t dev; /* device of the file; 0 without a file, as ino */
-    uint64_t ino;
+    int prot;     /* PROT_ flags */
+    bool shared;  /* whether the mapping is MAP_SHARED */
+    uint64_t at;  /* file offset that is mapped at start */
+    uint64_t dev; /* device number of the file, or 0 if the memory is anonymous */
+    uint64_t ino; /* inode number of the file, or 0 */
 };
 
 /*
- * Calls each() for every mapping of this process, in ascending order, until each() returns false.
- * each() must not change mappings. Returns false if the kernel does not report the mappings.
+ * Calls each() for every mapping of this process, in ascending order of addresses. Stops when
+ * each() returns false. each() must not map or unmap memory. Returns false if /proc/self/maps
+ * cannot be read.
  */
 bool stp_proc_maps_foreach(bool (*each)(const struct stp_mapping *mapping, void *arg), void *arg);
 
 /* ---- fork (data_segment_fork.c) ------------------------------------------------ */
 
-/* Gives children their own copy of the segment from now on. Returns false without memory. */
+/*
+ * Installs fork handlers, so that each child process gets its own copy of the data segment. Returns
+ * false if there is no memory.
+ */
 bool stp_data_segment_copy_on_fork(void);
 
 #endif /* STP_DATA_SEGMENT_PRIVATE_H */

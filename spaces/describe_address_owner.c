@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the part of the data segment that holds an address and, for messages, describes the owner
- * of an address that is not symmetric. Design: docs/design/memory.md.
+ * Finds the part of the data segment that holds an address. For error messages, also describes the
+ * owner of an address that is not symmetric. Design: docs/design/memory.md.
  */
 #include "spaces/space_registry.h"
 
@@ -38,7 +38,7 @@ const char *stp_data_segment_format(char *text, size_t len)
 
 struct whose_search {
     uintptr_t addr;
-    unsigned n_seen; /* number of objects visited; the first is the executable */
+    unsigned n_seen; /* number of loaded objects visited so far; the executable is the first */
     bool found;
     char *text;
     size_t len;

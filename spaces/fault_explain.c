@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Explains faults in symmetric memory (PE, space and offset) and faults that a wrong pointer
- * argument causes in a routine of the library. The signal handler is in src/diag/crash.c.
+ * Explains faults in symmetric memory by PE, space and offset, and faults in routines to which the
+ * program passed a wrong pointer. The signal handler is in src/diag/crash.c.
  */
 #include "spaces/space_registry.h"
 
@@ -11,9 +11,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-static char guard_here; /* any address of the library, for dladdr() */
+static char guard_here; /* by its address, dladdr() finds this library */
 
-/* Returns the space whose range holds a window offset, or the nearest space below it. */
+/* Returns the last space that begins at or below the given offset in the window, or NULL. */
 static const struct stp_space *guard_space_below(size_t offset)
 {
     const struct stp_space *best = NULL;
@@ -21,13 +21,13 @@ static const struct stp_space *guard_space_below(size_t offset)
     for (unsigned n = 0; n < STP_SPACE_NUMBERS; n++) {
         const struct stp_space *space = stp_space_at(n);
         if (space == NULL || n == STP_SPACE_DATA || space->offset > offset)
-            continue; /* offset is SIZE_MAX outside the window */
+            continue; /* the offset of a space outside the window is SIZE_MAX */
         if (best == NULL || space->offset > best->offset) best = space;
     }
     return best;
 }
 
-/* Explains an access to the globals of a peer, whose place is after the memory for spaces. */
+/* Explains an access to a peer's globals. The argument at is the offset in the data segment. */
 static void guard_explain_globals(const char *access, size_t at, const char *whose,
                                   const char *what, char *text, size_t len)
 {
@@ -45,7 +45,10 @@ static void guard_explain_globals(const char *access, size_t at, const char *who
                  (void *)(below->base + below->nbytes));
 }
 
-/* Returns the program counter and sets the stack pointer; both NULL on other architectures. */
+/*
+ * Returns the program counter at the fault and sets *stack to the stack pointer. Both are NULL on
+ * architectures other than x86-64 and AArch64.
+ */
 static const void *guard_code(const ucontext_t *at, const void *const **stack)
 {
 #if defined(__x86_64__)
@@ -61,7 +64,7 @@ static const void *guard_code(const ucontext_t *at, const void *const **stack)
 #endif
 }
 
-/* Returns whether code belongs to this library, and sets *routine to its public name or NULL. */
+/* Returns whether code points into this library. Sets *routine to the routine's name, or NULL. */
 static bool guard_in_library(const void *code, const char **routine)
 {
     Dl_info there, here;
@@ -71,12 +74,13 @@ static bool guard_in_library(const void *code, const char **routine)
     return there.dli_fbase == here.dli_fbase;
 }
 
-/* Number of stack words that are searched for a return address in a public routine. */
+/* Number of words on the stack that are searched for a return address in a public routine. */
 #define GUARD_WORDS 64
 
 /*
- * Returns the public routine in which the fault happened, or NULL outside the library. It reads
- * stack frames of other functions, which AddressSanitizer would report.
+ * Returns the name of the public routine in which the fault happened, or NULL if the fault happened
+ * outside the library. The function reads stack frames of other functions. AddressSanitizer would
+ * report this as an error.
  */
 __attribute__((no_sanitize("address"))) static const char *guard_routine(const ucontext_t *at)
 {
@@ -85,7 +89,7 @@ __attribute__((no_sanitize("address"))) static const char *guard_routine(const u
     const char *routine;
 
     if (code == NULL) return NULL;
-    /* memcpy, called by the library, has its return address on top of the stack */
+    /* If the library called memcpy(), the return address is on top of the stack. */
     if (!guard_in_library(code, &routine) && !guard_in_library(stack[0], &routine)) return NULL;
     for (int i = 0; routine == NULL && i < GUARD_WORDS; i++)
         if (!guard_in_library(stack[i], &routine)) routine = NULL;
@@ -94,15 +98,15 @@ __attribute__((no_sanitize("address"))) static const char *guard_routine(const u
 }
 
 /*
- * Explains a fault in the window or the view. routine is the public routine of the library in which
- * the fault happened, or NULL. snprintf is not async-signal-safe by POSIX, but glibc's snprintf is
- * for integers, and this process is about to end.
+ * Explains a fault in the window or the view. routine is the public routine in which the fault
+ * happened, or NULL. POSIX does not allow snprintf() in a signal handler, but glibc's snprintf() is
+ * safe for integers, pointers and strings, and this process is about to end.
  */
 static void guard_explain(const void *addr, size_t offset, int local, int signo,
                           const char *routine, char *text, size_t len)
 {
     const struct stp_space *space = guard_space_below(offset);
-    /* Another thread may be reusing the structure of a destroyed space. */
+    /* kind is NULL if another thread is reusing the structure of a destroyed space. */
     const struct stp_kind *kind = space != NULL ? space->kind : NULL;
     const char *name = kind != NULL ? kind->name : "gone";
     const char *what = signo == SIGBUS ? "no memory left behind it" : "not mapped here";
@@ -146,7 +150,10 @@ static void guard_explain_argument(const void *addr, const char *routine, char *
              routine, addr);
 }
 
-/* Explains an access to the growth room of a space outside the window, here or in a peer's part. */
+/*
+ * Explains an access to memory that a space outside the window keeps for its growth, in this PE's
+ * part or in the mapped part of a peer.
+ */
 static bool guard_explain_kept(const void *addr, const char *routine, char *text, size_t len)
 {
     char whose[48] = "this PE";
@@ -170,7 +177,7 @@ static bool guard_explain_kept(const void *addr, const char *routine, char *text
     return false;
 }
 
-/* Explains an access to a live or destroyed space of this PE that is outside the window. */
+/* Explains an access to this PE's part of a live or destroyed space outside the window. */
 static bool guard_explain_own(const siginfo_t *info, const char *routine, char *text, size_t len)
 {
     size_t offset;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kind of spaces in high-bandwidth memory of the host. Its spaces are host memory that is bound
- * to a NUMA node with such memory. Design: docs/design/kinds.md.
+ * The memory kind "hbm": spaces in high-bandwidth memory of the host. A space of this kind is host
+ * memory that is bound to a NUMA node with high-bandwidth memory. Design: docs/design/kinds.md.
  */
 #include "spaces/hbm.h"
 
@@ -12,11 +12,11 @@
 extern const struct stp_kind stp_kind_hbm;
 
 static struct {
-    pthread_mutex_t lock; /* guards found; held while hwloc examines the host */
+    pthread_mutex_t lock; /* guards the field found; held while hwloc runs */
     struct stp_hbm *found;
 } hbm = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns the nodes that hwloc reported to the first call, or NULL if there is no memory. */
+/* Returns the nodes with high-bandwidth memory, or NULL if malloc() failed. Queries hwloc once. */
 static const struct stp_hbm *hbm_read_once(void)
 {
     const struct stp_hbm *found;
@@ -56,7 +56,7 @@ static int hbm_probe(const struct stp_space_params *params, char *why, size_t le
     return 0;
 }
 
-/* Returns the index of the node for a space, or -ENODEV after logging. */
+/* Returns the index of the NUMA node for a new space, or -ENODEV after logging. */
 static int hbm_pick(const struct stp_space_params *params)
 {
     const struct stp_hbm *found = hbm_read_once();
@@ -74,7 +74,10 @@ static int hbm_pick(const struct stp_space_params *params)
     return -ENODEV;
 }
 
-/* Chooses a node as hbm_pick() does and sets *bound, the parameters for the kind cpu. */
+/*
+ * Sets *bound to a copy of params that binds the memory to the node that hbm_pick() chooses.
+ * Returns the index of the node, or -ENODEV after logging.
+ */
 static int hbm_bind(const struct stp_space_params *params, struct stp_space_params *bound)
 {
     int i = hbm_pick(params);
@@ -95,8 +98,8 @@ static size_t hbm_free(int node)
 }
 
 /*
- * Checks the size against the free memory of the node, because a page that a full node cannot
- * provide later, when the page is touched, ends the job.
+ * Checks that the node has enough free memory for the part. Without this check, the kernel would
+ * end the job later, when a page is touched and the node is full.
  */
 static int hbm_admit(const struct stp_space_params *params)
 {
@@ -162,7 +165,7 @@ static int hbm_devices(int i, struct stp_device *device)
     if (device == NULL || i < 0 || i >= found->n) return found->n;
     node = &found->nodes[i];
     stp_numa_describe(node->number, device);
-    device->nbytes = node->nbytes; /* correct also if hwloc describes another host */
+    device->nbytes = node->nbytes; /* from hwloc, whose topology can be that of another host */
     snprintf(device->name, sizeof(device->name), "%s, NUMA node %d", node->what, node->number);
     snprintf(device->why_not, sizeof(device->why_not), "%s", found->why_not);
     if (found->why_not[0] != '\0') device->free = SIZE_MAX;

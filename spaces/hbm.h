@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The NUMA nodes with high-bandwidth memory and the choice of a node for a PE, for the kind hbm
- * (hbm.c) and its tests. Design: docs/design/kinds.md.
+ * Functions that find the NUMA nodes with high-bandwidth memory and choose one of them for a PE.
+ * Only the memory kind hbm (hbm.c) and its tests use them. Design: docs/design/kinds.md.
  */
 #ifndef STP_HBM_H
 #define STP_HBM_H
@@ -11,30 +11,34 @@
 #define STP_HBM_NODES 64
 
 struct stp_hbm_node {
-    int number;              /* number in the kernel */
-    size_t nbytes;           /* memory size */
-    char what[24];           /* name from firmware or hwloc, for example "MCDRAM"; else "HBM" */
+    int number;              /* kernel's number of the NUMA node */
+    size_t nbytes;           /* memory size in bytes */
+    char what[24];           /* type of the memory, for example "MCDRAM"; "HBM" if unknown */
     struct stp_numbers cpus; /* CPUs that are local to the node */
 };
 
 struct stp_hbm {
-    char why_not[128]; /* reason why there is no usable node; empty if there is one */
+    char why_not[128]; /* reason why no node can be used, or "" if nodes can be used */
     int n;
-    struct stp_hbm_node nodes[STP_HBM_NODES]; /* nodes in ascending order */
+    struct stp_hbm_node nodes[STP_HBM_NODES]; /* in the order of hwloc's list */
 };
 
-/* Asks hwloc for the nodes, which takes long because hwloc examines the whole machine. */
+/* Gets the nodes from hwloc. This takes 5 to 100 ms, because hwloc examines the whole machine. */
 void stp_hbm_read(struct stp_hbm *hbm);
 
 /*
- * Returns the index of a node for a PE on these CPUs, or -1 if there is none: a local node, else a
- * nearest node by the firmware's distances. turn selects among equally near nodes.
+ * Returns the index of the node that is nearest to a PE on the given CPUs, or -1 if there are no
+ * nodes. A node that is local to one of the CPUs is nearest. Other nodes are compared by the
+ * distances that the firmware reports. If several nodes are equally near, the argument turn selects
+ * one of them.
  */
 int stp_hbm_choose_index(const struct stp_hbm *hbm, const struct stp_numbers *cpus, int turn);
 
 /*
- * Checks whether the parts of all PEs of a host that are bound to one NUMA node fit its free
- * memory. Sets *n_beside to the number of these PEs. Returns 0, or -ENOMEM; one PE logs.
+ * Checks whether this PE's NUMA node has enough free memory for the parts of all PEs that chose
+ * this node. claims has the requests of the n PEs on this host, and mine is the request of this PE.
+ * Sets *n_beside to the number of PEs that chose the node. Returns 0 or -ENOMEM. Only the first of
+ * these PEs logs the error.
  */
 int stp_hbm_fits(size_t nbytes, const struct stp_capacity_request *claims, int n,
                  const struct stp_capacity_request *mine, int *n_beside);

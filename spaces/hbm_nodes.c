@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds NUMA nodes with high-bandwidth memory through hwloc, which knows them from firmware and
- * from its own tables. hwloc is loaded only when a program asks for such memory, because it takes
- * longer than the rest of initialization. Design: docs/design/kinds.md.
+ * Finds the NUMA nodes with high-bandwidth memory. hwloc identifies these nodes by firmware data
+ * and by tables of its own. The library loads hwloc only when a program asks for such memory,
+ * because hwloc takes longer to start than the rest of the library. Design: docs/design/kinds.md.
  */
 #include "spaces/hbm.h"
 
@@ -16,7 +16,7 @@
 #include "spaces/hwloc_load.h"
 #endif
 
-/* hwloc 2.3 added memory attributes. */
+/* The code needs the memory attributes of hwloc 2.3 or later. */
 #if defined(HWLOC_API_VERSION) && HWLOC_API_VERSION >= 0x00020300
 
 /* A topology that hwloc has loaded. */
@@ -32,12 +32,12 @@ static hwloc_obj_t look_node(const struct look *look, unsigned i)
     return look->calls.hwloc_get_obj_by_depth(look->topology, look->depth, i);
 }
 
-/* Returns 0 or -1. The topology is this host as the process sees it unless HWLOC_XMLFILE is set. */
+/* Loads the topology of this host, or of the file in HWLOC_XMLFILE. Returns 0, or -1 on failure. */
 static int look_load(struct look *look)
 {
     if (look->calls.hwloc_topology_init(&look->topology) != 0) return -1;
 #if HWLOC_API_VERSION >= 0x00020500
-    /* Without this flag hwloc runs on each CPU in turn to query its caches. */
+    /* Without this flag hwloc moves this thread to each CPU in turn to query the CPU's caches. */
     (void)look->calls.hwloc_topology_set_flags(look->topology,
                                                HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
 #endif
@@ -50,7 +50,7 @@ static int look_load(struct look *look)
     return -1;
 }
 
-/* Returns the bandwidth of a node from one CPU in MiB/s, or 0 if it is unknown. */
+/* Returns the bandwidth between a CPU and a NUMA node in MiB/s, or 0 if it is unknown. */
 static uint64_t look_bandwidth(const struct look *look, hwloc_obj_t node, int cpu)
 {
     hwloc_bitmap_t cpus = look->calls.hwloc_bitmap_alloc();
@@ -66,7 +66,10 @@ static uint64_t look_bandwidth(const struct look *look, hwloc_obj_t node, int cp
     return value;
 }
 
-/* Returns the local node of a CPU with the lowest number, because firmware numbers DRAM first. */
+/*
+ * Returns the NUMA node with the usual memory (DRAM) of a CPU, or NULL. Of the nodes that are local
+ * to the CPU, it is the one with the lowest number, because firmware numbers DRAM first.
+ */
 static hwloc_obj_t look_usual(const struct look *look, int cpu)
 {
     hwloc_obj_t usual = NULL;
@@ -74,7 +77,7 @@ static hwloc_obj_t look_usual(const struct look *look, int cpu)
     for (unsigned i = 0; i < look->n; i++) {
         hwloc_obj_t node = look_node(look, i);
         if (node->cpuset == NULL ||
-            look->calls.hwloc_bitmap_next(node->cpuset, cpu - 1) != cpu) /* not local to the CPU */
+            look->calls.hwloc_bitmap_next(node->cpuset, cpu - 1) != cpu) /* not a local node */
             continue;
         if (usual == NULL || node->os_index < usual->os_index) usual = node;
     }
@@ -82,8 +85,9 @@ static hwloc_obj_t look_usual(const struct look *look, int cpu)
 }
 
 /*
- * Returns whether a node has high bandwidth, by its name if it has one. A node without a name must
- * be twice as fast as the usual memory of its CPUs, which is the criterion of hwloc, too.
+ * Returns whether a node has high-bandwidth memory. If hwloc has a name for the memory, only the
+ * name counts. Otherwise the node must have at least twice the bandwidth of the usual memory of its
+ * CPUs. Recent versions of hwloc use the same criterion.
  */
 static bool look_is_hbm(const struct look *look, hwloc_obj_t node)
 {
@@ -93,7 +97,7 @@ static bool look_is_hbm(const struct look *look, hwloc_obj_t node)
 
     if (name != NULL && (strcasecmp(name, "MCDRAM") == 0 || strcasecmp(name, "HBM") == 0))
         return true;
-    if (name != NULL && strcasecmp(name, "SPM") != 0) return false; /* DRAM, NVM or GPU memory */
+    if (name != NULL && strcasecmp(name, "SPM") != 0) return false; /* DRAM, NVM, GPU memory */
     cpu = node->cpuset != NULL ? look->calls.hwloc_bitmap_next(node->cpuset, -1) : -1;
     usual = cpu >= 0 ? look_usual(look, cpu) : NULL;
     if (usual == NULL || usual == node) return false;
@@ -164,7 +168,7 @@ void stp_hbm_read(struct stp_hbm *hbm)
 
 #endif
 
-/* Returns the distance of a node from these CPUs, 0 if it is local to one of them. */
+/* Returns the distance between a node and these CPUs: 0 if local, INT_MAX if unknown. */
 static int hbm_distance(const struct stp_hbm_node *node, const struct stp_numbers *cpus)
 {
     int distance;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kind of host memory: ranges of the window whose pages are allocated when touched.
+ * The memory kind "cpu", which is host memory. Its spaces are ranges of the window or, outside the
+ * window, files. The kernel allocates a page when the page is first touched.
  */
 #include "spaces/host_memory_kind.h"
 #include "spaces/adopted_private_memory_kind.h"
@@ -20,7 +21,7 @@ static int cpu_probe(const struct stp_space_params *params, char *why, size_t le
     return 0;
 }
 
-/* Refuses impossible sizes here, because the kernel reserves shared memory without a check. */
+/* Checks the size, because the kernel accepts any size and allocates pages only on first use. */
 int stp_cpu_check_fits_ram_and_cgroup(const struct stp_space_params *params, const char *kind)
 {
     size_t nbytes = params->nbytes;
@@ -42,14 +43,15 @@ int stp_cpu_check_fits_ram_and_cgroup(const struct stp_space_params *params, con
 
 static int cpu_admit(const struct stp_space_params *params)
 {
-    if (params->adopt != NULL) return stp_private_check_buffer(params); /* exists already */
+    if (params->adopt != NULL) return stp_private_check_buffer(params); /* nothing to allocate */
     if (stp_numa_check(params) != 0) return -ENODEV;
     return stp_cpu_check_fits_ram_and_cgroup(params, "cpu");
 }
 
 /*
- * Checks whether the part can grow to nbytes. Growth is for memory that will be used at once, so it
- * is also compared with free memory. At creation, later use of a space is unknown.
+ * Checks whether the part can grow to nbytes bytes. The program will use the added memory at once,
+ * so the added size is also compared with the host's free memory. The creation of a space does not
+ * check the free memory, because it is unknown how much of the space will ever be used.
  */
 static int cpu_admit_growth(const struct stp_space *space, size_t nbytes, char *why, size_t len)
 {
@@ -92,7 +94,7 @@ int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *why, size_t l
 
 void stp_cpu_undo_grow(struct stp_space *space)
 {
-    /* The policy belongs to the file, which the window keeps. */
+    /* The kernel keeps a NUMA policy with the file, and the file stays. Reset the policy. */
     if (space->placed && space->page_bytes == 0)
         stp_numa_reset_policy(space->base + space->nbytes, space->max_bytes - space->nbytes);
     if (space->page_bytes != 0)
@@ -118,7 +120,7 @@ int stp_cpu_create(struct stp_space *space, const struct stp_space_params *param
     space->placed = stp_numa_apply(params, space->base, space->nbytes, &space->numa_node);
     space->numa = space->placed ? params->numa : STP_NUMA_DEFAULT;
     space->device = -1;
-    share->valid = 1; /* all PEs of the node have the node's file */
+    share->valid = 1; /* peers need no data, because they have the node's file */
     return 0;
 }
 

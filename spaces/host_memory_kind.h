@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations of host memory for kinds that are host memory on certain NUMA nodes. Design:
- * docs/design/kinds.md.
+ * Operations of the kind cpu that other kinds use, too, because their spaces are host memory on
+ * certain NUMA nodes. Design: docs/design/kinds.md.
  */
 #ifndef STP_HOST_MEMORY_KIND_H
 #define STP_HOST_MEMORY_KIND_H
 
 #include "spaces/space_registry.h"
 
-/* Operations of the kind's row. The parameters of stp_cpu_create() may name the NUMA node. */
+/* Operations in the row of the kind cpu. stp_cpu_create() applies the NUMA policy in params. */
 int stp_cpu_create(struct stp_space *space, const struct stp_space_params *params,
                    struct stp_part_export *share);
 int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *why, size_t len);
@@ -16,7 +16,10 @@ void stp_cpu_undo_grow(struct stp_space *space);
 int stp_cpu_attach(struct stp_space *space, int local, const struct stp_part_export *share);
 void stp_cpu_destroy(struct stp_space *space);
 
-/* Checks a part against host memory and the cgroup limit. Returns 0, or -ENOMEM after logging. */
+/*
+ * Checks that a part is not larger than the host's memory or the cgroup limit. Returns 0, or
+ * -ENOMEM after logging. The argument kind is the kind's name for the message.
+ */
 int stp_cpu_check_fits_ram_and_cgroup(const struct stp_space_params *params, const char *kind);
 
 #endif /* STP_HOST_MEMORY_KIND_H */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host memory with a page size that the program chose. Advice and huge pages are properties of
- * files and mappings, so each PE's part is a file of its own outside the window. The real page size
- * is read from the kernel. Design: docs/design/memory.md.
+ * Host memory with a page size that the program chose. Page sizes and madvise() settings belong to
+ * a file or to its mappings. Each PE's part is therefore a separate file, which is mapped outside
+ * the window. The kernel can choose other pages, so the real page size is read from
+ * /proc/self/smaps. Design: docs/design/memory.md.
  */
 #include "spaces/space_registry.h"
 
@@ -19,16 +20,16 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* The type of space->own. */
+/* Data of one space with a chosen page size (space->own). */
 struct pages {
     int fd;
-    size_t unit; /* granularity of the file and its mappings */
+    size_t unit; /* the size of the file is a multiple of this number */
     size_t map_bytes;
-    bool reserved;     /* whether the pages come from the pool of reserved pages */
+    bool reserved;     /* whether the pages are reserved huge pages (hugetlb) */
     size_t page_bytes; /* page size that the program requested */
 };
 
-/* Returns a field, in kB, of the mapping that holds addr, or 0 if there is no such field. */
+/* Returns a field of /proc/self/smaps, in kB, of the mapping that holds addr, or 0 on failure. */
 static size_t pages_smaps(const void *addr, const char *field)
 {
     FILE *smaps = fopen("/proc/self/smaps", "re");
@@ -52,8 +53,9 @@ static size_t pages_smaps(const void *addr, const char *field)
 }
 
 /*
- * Returns the page size of the range. A file on hugetlbfs has huge pages from the start. For
- * another file a page must be touched before the kernel reports its size.
+ * Returns the page size of the part at base. If the file is on hugetlbfs, the kernel always reports
+ * its page size. For any other file, a page must be touched first, because the kernel reports only
+ * huge pages that exist.
  */
 static size_t pages_measure(const char *base)
 {
@@ -70,7 +72,10 @@ static size_t pages_whole(const struct pages *pages, size_t nbytes)
     return (nbytes + pages->unit - 1) & ~(pages->unit - 1);
 }
 
-/* Creates and maps this PE's part. Returns 0, or -errno without logging and without effect. */
+/*
+ * Creates the file of this PE's part and maps it. Returns 0 or -errno. After an error nothing has
+ * changed, and nothing was logged.
+ */
 static int pages_map(struct stp_space *space, struct pages *pages, size_t unit, unsigned flags,
                      struct stp_part_export *share)
 {
@@ -104,19 +109,20 @@ static void pages_place(struct stp_space *space, size_t nbytes,
 }
 
 /*
- * Allocates the pages of a piece now, because a missing page would later cause SIGBUS. Kernels
- * before 5.14 allocate from any node. Returns 0, or -errno without logging.
+ * Allocates the pages of the bytes [from, to) of the part now, because a page that is missing later
+ * would cause SIGBUS. Kernels before 5.14 take the pages from any NUMA node. Returns 0, or -errno
+ * without logging.
  */
 static int pages_take(const struct stp_space *space, const struct pages *pages, size_t from,
                       size_t to)
 {
     if (madvise(space->base + from, to - from, MADV_POPULATE_WRITE) == 0) return 0;
-    if (errno == EFAULT) return -ENOMEM; /* the kernel's error if no page is free */
+    if (errno == EFAULT) return -ENOMEM; /* EFAULT means that no page is free */
     if (errno != EINVAL) return -errno;
     return fallocate(pages->fd, 0, (off_t)from, (off_t)(to - from)) == 0 ? 0 : -errno;
 }
 
-/* Maps pages that an administrator reserved, on the requested NUMA nodes. */
+/* Maps huge pages of unit bytes, which the administrator has reserved, on the chosen NUMA nodes. */
 static int pages_reserved(struct stp_space *space, struct pages *pages,
                           const struct stp_space_params *params, size_t unit,
                           struct stp_part_export *share)
@@ -132,7 +138,7 @@ static int pages_reserved(struct stp_space *space, struct pages *pages,
     return rc;
 }
 
-/* Maps ordinary shared memory and advises the kernel on huge pages. */
+/* Maps ordinary shared memory. Advises the kernel to use huge pages, or to use none. */
 static int pages_advised(struct stp_space *space, struct pages *pages,
                          const struct stp_space_params *params, struct stp_part_export *share)
 {
@@ -146,8 +152,9 @@ static int pages_advised(struct stp_space *space, struct pages *pages,
 }
 
 /*
- * Maps the best available pages: reserved pages of the requested size, else of 2 MiB, else advised
- * pages. Sets *refused to the first result. Returns 0, or -errno without logging.
+ * Maps the best pages that are available. Tries reserved pages of the requested size first, then
+ * reserved pages of 2 MiB, and finally ordinary memory. Sets *refused to the error of the first
+ * attempt, or to 0. Returns 0, or -errno without logging.
  */
 static int pages_best(struct stp_space *space, struct pages *pages,
                       const struct stp_space_params *params, struct stp_part_export *share,
@@ -190,7 +197,7 @@ int stp_huge_pages_create(struct stp_space *space, const struct stp_space_params
     if (rc != 0) {
         stp_error("cannot map %zu bytes of memory: %s", space->nbytes, stp_errno_text(-rc));
         free(pages);
-        return rc == -EEXIST ? -EINVAL : rc; /* EEXIST means that another thread won a race */
+        return rc == -EEXIST ? -EINVAL : rc; /* the caller would take -EEXIST for a lost race */
     }
     space->own = pages;
     space->device = -1;
@@ -201,7 +208,10 @@ int stp_huge_pages_create(struct stp_space *space, const struct stp_space_params
 
 /* ---- growth ---------------------------------------------------------------------------------- */
 
-/* Sets the NUMA policy of a new piece of this PE's part, then allocates or advises its pages. */
+/*
+ * Prepares the memory by which this PE's part has grown. The argument to is the new end of the
+ * part. Sets the NUMA policy, and then allocates reserved pages or advises the kernel.
+ */
 static int pages_settle(struct stp_space *space, const struct pages *pages, size_t to)
 {
     size_t from = pages->map_bytes;
@@ -244,7 +254,7 @@ void stp_huge_pages_undo_grow(struct stp_space *space)
     if (pages->map_bytes != had) pages_shrink_to(space, pages, had);
 }
 
-/* Unmapping also removes the NUMA policy and the advice. */
+/* The NUMA policy and the advice need no reset, because they disappear with the file. */
 void stp_huge_pages_destroy(struct stp_space *space)
 {
     struct pages *pages = space->own;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads hwloc at run time when it is needed, so that other programs do not pay for it. Include this
- * header only if <hwloc.h> is available.
+ * Loads the library hwloc at run time when it is needed. Programs that do not need hwloc thus do
+ * not spend time on loading it. Include this header only if <hwloc.h> is available.
  */
 #ifndef STP_HWLOC_LOAD_H
 #define STP_HWLOC_LOAD_H
@@ -41,7 +41,10 @@ struct hwloc_calls {
 #undef FIELD
 };
 
-/* Loads hwloc, which stays loaded. Returns false if hwloc does not exist or is too old. */
+/*
+ * Loads hwloc and sets all pointers in *calls. hwloc stays loaded. Returns false if hwloc is not
+ * installed or is too old.
+ */
 static inline bool hwloc_open(struct hwloc_calls *calls)
 {
     void *handle = dlopen(HWLOC_LIBRARY, RTLD_NOW | RTLD_LOCAL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of memory kinds, which runtime.c fills. The file also has the code for all kinds and
- * for kinds whose memory the CPU can access. How to add a kind: docs/design/kinds.md.
+ * The table of memory kinds. runtime.c registers the kinds. This file also has functions that apply
+ * to all kinds, and functions for memory that the CPU can access. docs/design/kinds.md describes
+ * how to add a kind.
  */
 #include "spaces/space_registry.h"
 
@@ -80,7 +81,7 @@ bool stp_kinds_trait_is_possible(enum stp_trait trait, char *why, size_t len)
     return can;
 }
 
-/* Returns whether ptr is in the window, the view or the data segment, which are host memory. */
+/* Returns whether ptr is in the window, the view or the data segment. All three are host memory. */
 static bool kinds_is_symmetric_host(const void *ptr)
 {
     size_t offset;
@@ -126,7 +127,7 @@ void *stp_kind_reach(struct stp_space *space, int local)
     return stp_window_open_peer(local) == 0 ? stp_window_part(local) + space->offset : NULL;
 }
 
-/* Keeps parts in the window, because they stay valid when a peer destroys its part. */
+/* Unmaps nothing in the view, because its mappings stay valid when a peer destroys its part. */
 void stp_kind_detach(struct stp_space *space)
 {
     if (space->kind->device != NULL) space->kind->device->detach(space);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kinds of memory: a row of operations for each kind, and the records by which PEs reach each
- * other's parts of a space. Design: docs/design/kinds.md.
+ * Kinds of memory, for example host memory and GPU memory. The operations of a kind are in its row,
+ * a struct stp_kind. This header also declares the data by which PEs access each other's parts of a
+ * space. Design: docs/design/kinds.md.
  */
 #ifndef STP_KINDS_H
 #define STP_KINDS_H
@@ -10,121 +11,133 @@
 #include "window.h"
 
 /*
- * Attributes of a space besides its size. A row has the bits of the attributes that its kind
- * supports; stp_kinds_trait_is_possible() says whether this machine supports them.
+ * Optional attributes of a space. The field traits of a kind has a bit for each attribute that the
+ * kind supports. stp_kinds_trait_is_possible() returns whether this machine supports an attribute.
  */
 enum stp_trait {
-    STP_TRAIT_GROWS,  /* maximum size, up to which a space can grow */
-    STP_TRAIT_PAGES,  /* page size */
-    STP_TRAIT_NODE,   /* NUMA node of the pages */
-    STP_TRAIT_POLICY, /* NUMA policy other than binding to a node */
-    STP_TRAIT_PINNED, /* access by GPUs */
-    STP_TRAIT_NAME,   /* name by which other jobs find the contents */
-    STP_TRAIT_ADOPTS, /* adoption of existing memory of the program */
+    STP_TRAIT_GROWS,  /* a maximum size, up to which the space can grow */
+    STP_TRAIT_PAGES,  /* a page size that the program chooses */
+    STP_TRAIT_NODE,   /* a NUMA node to which the pages are bound */
+    STP_TRAIT_POLICY, /* a NUMA policy other than binding to a node */
+    STP_TRAIT_PINNED, /* host memory that is pinned, so that GPUs can access it */
+    STP_TRAIT_NAME,   /* a name by which other jobs find the space */
+    STP_TRAIT_ADOPTS, /* use of a buffer that the program has allocated */
     STP_N_TRAITS
 };
 #define STP_HAS(trait) (1u << (trait))
 
 struct stp_space;
-struct stp_team; /* stored here, defined in upper layers */
+struct stp_team; /* defined in src/; this layer stores only pointers to teams */
 
-/* Ways to open a name, with the values of the public constants. */
+/* Whether to open or to create a named space. The values are those of the public constants. */
 enum stp_open { STP_OPEN_EITHER, STP_OPEN_CREATE, STP_OPEN_FOUND, STP_N_OPENS };
 
-/* NUMA policies, with the values of the public constants. */
+/* NUMA policies. The values are those of the public constants. */
 enum stp_numa { STP_NUMA_DEFAULT, STP_NUMA_BIND, STP_NUMA_INTERLEAVE, STP_NUMA_TOUCH, STP_N_NUMAS };
 
-/* Memory of the program that becomes a space. */
+/* How a buffer of the program becomes a space (the space adopts the buffer). */
 struct stp_adopt {
-    int fd; /* file mapped there with MAP_SHARED; -1 for private memory */
-    uint64_t at;
-    int flags; /* flags that the program passed */
-    bool heap; /* whether malloc takes memory from the buffer */
+    int fd;      /* descriptor of the file that is mapped in the buffer; -1 for private memory */
+    uint64_t at; /* offset of the buffer in the file */
+    int flags;   /* flags that the program passed */
+    bool heap;   /* whether the program can allocate blocks in the buffer */
 };
 
 /* Parameters for the creation of a space, from its config and attributes. */
 struct stp_space_params {
-    size_t nbytes;    /* size per PE */
-    size_t max_bytes; /* size up to which the space can grow; nbytes if it cannot */
-    int device;       /* ordinal of the device; -1 if the kind chooses */
-    const char *name; /* name for other jobs; NULL for a space without a name */
+    size_t nbytes;    /* size of each PE's part in bytes */
+    size_t max_bytes; /* size up to which a part can grow; nbytes if it cannot grow */
+    int device;       /* number of the device; -1 to let the kind choose */
+    const char *name; /* name by which other jobs find the space, or NULL */
     bool keep;        /* whether a named space outlives the job */
-    void *buffer;     /* memory of the caller to adopt, or NULL to allocate memory */
-    int pe;           /* number of this PE in the creating team */
-    int n_pes;        /* number of PEs in the creating team */
+    void *buffer;     /* buffer of the program to adopt, or NULL to allocate memory */
+    int pe;           /* rank of this PE in the team that creates the space */
+    int n_pes;        /* number of PEs in the team that creates the space */
     enum stp_open open;
     enum stp_numa numa;
-    int numa_node;       /* node for STP_NUMA_BIND; -1 for the node of this PE */
-    const char *numa_by; /* kind that set the policy, for messages; NULL for the program */
-    bool pinned;         /* whether GPUs access this host memory */
-    uint64_t token;      /* unique number of this creation, equal on all PEs */
-    bool reshape;        /* whether a named space with fewer parts gets a new generation */
+    int numa_node;       /* NUMA node for STP_NUMA_BIND; -1 for the node of this PE */
+    const char *numa_by; /* for messages: kind that set the NUMA policy; NULL for the program */
+    bool pinned;         /* whether to pin the memory, so that GPUs can access it */
+    uint64_t token;      /* unique number of this creation; equal on all PEs */
+    bool reshape;        /* whether a named space with too few parts gets new parts */
     size_t page_bytes;   /* page size of host memory; 0 for the system's default */
-    const struct stp_adopt *adopt; /* details of an adopted buffer, or NULL */
+    const struct stp_adopt *adopt; /* details of the buffer to adopt, or NULL */
 };
 
 /*
- * A place of a host whose memory parts of several PEs share, and its free memory when this PE
- * asked. Members exchange these requests before they create their parts.
+ * A PE's request for memory of a place that several PEs of a host share, for example a NUMA node.
+ * The members of the team exchange their requests before they create their parts.
  */
 struct stp_capacity_request {
     int32_t pe, host;
-    int32_t place; /* number that the kind gives to the place */
-    uint64_t left; /* free bytes */
+    int32_t place; /* number of the place, which the kind defines */
+    uint64_t left; /* free bytes of the place when this PE queried it */
 };
 
-/* Properties of a named space that is not open. */
+/* Properties of a named space, which need not be open. */
 struct stp_named {
     const struct stp_kind *kind;
-    size_t nbytes; /* bytes per part */
+    size_t nbytes; /* size of each part in bytes */
     unsigned n_parts;
     bool keep, in_use;
 };
 
-/* A named block of a named space. Offsets are equal in all parts. */
+/* A range of a named space that has a name of its own. Its offset is equal in all parts. */
 #define STP_BLOCK_NAME 64
 struct stp_named_block {
     char name[STP_BLOCK_NAME];
-    uint64_t offset, nbytes;     /* range that has the name */
-    uint64_t block, block_bytes; /* allocated block around the range */
+    uint64_t offset, nbytes;     /* the named range */
+    uint64_t block, block_bytes; /* the allocated block that contains the named range */
 };
 
 /*
- * Allocates zeroed records of a space: nbytes bytes, and each bytes for each of the *n PEs of this
- * node. Returns NULL after logging if there is no memory; what names the space in the message.
+ * Allocates a zeroed structure of nbytes bytes, followed by an array with one element for every PE
+ * of this node. The argument each is the size of an element. Sets *n to the number of elements.
+ * Returns NULL after logging if there is no memory. The argument what names the space in the
+ * message.
  */
 void *stp_kind_alloc_with_peers(const char *what, size_t nbytes, size_t each, int *n);
 
-/* Checks that the requested NUMA node exists. Returns 0, or -ENODEV after logging. */
+/*
+ * Checks that the requested NUMA node exists and that this process may use it. Returns 0, or
+ * -ENODEV after logging.
+ */
 int stp_numa_check(const struct stp_space_params *params);
 
 /*
- * stp_numa_apply() sets the NUMA policy of a range of host memory before its pages are touched. It
- * returns whether it set a policy, and sets *bound to the node to which pages are bound, or -1. If
- * the kernel refuses, a warning is logged and pages come from any node. The file keeps the policy,
- * so stp_numa_reset_policy() must remove it before another space uses the range.
+ * Sets the NUMA policy of a range of host memory whose pages have not been touched. Returns whether
+ * a policy was set. Sets *bound to the node to which the pages are bound, or to -1. If the kernel
+ * refuses the policy, a warning is logged, and the pages come from any node.
  */
 bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes, int *bound);
+/*
+ * Removes the NUMA policy of a range. Called before another space can use the range, because the
+ * kernel keeps the policy with the file.
+ */
 void stp_numa_reset_policy(void *base, size_t nbytes);
 
-/* Applies the NUMA policy of the space, if it has one, to a piece by which the space grows. */
+/*
+ * Applies the NUMA policy of a space to memory by which the space has grown: nbytes bytes at piece.
+ * Does nothing if the space has no NUMA policy.
+ */
 void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes);
 
 /*
- * Data by which the other PEs of the node reach this PE's part of a space, for example a file
- * descriptor or an IPC handle. Only the kind interprets the bytes.
+ * Data by which the other PEs of the node access this PE's part of a space, for example a file
+ * descriptor or an IPC handle. Only the code of the kind interprets the field bytes.
  */
 #define STP_PART_EXPORT_BYTES 112
 struct stp_part_export {
     int32_t pe;
-    int32_t valid; /* 0 if this PE shares nothing */
+    int32_t valid; /* 1 if peers can use the data, else 0 */
     unsigned char bytes[STP_PART_EXPORT_BYTES];
 };
 
 /*
- * Operations of a kind's row for a space with a page size that the program chose (huge_pages.c).
- * The space is outside the window and attached like all such spaces. If the system cannot provide
- * the size, a warning is logged. space->page_bytes is the real page size.
+ * These functions implement create(), grow(), shrink() and destroy() of struct stp_kind for a space
+ * whose page size the program chose (huge_pages.c). The space is outside the window, and
+ * stp_own_file_peer() attaches the parts of peers. If the system cannot provide pages of the chosen
+ * size, a warning is logged. space->page_bytes is set to the real page size.
  */
 #define STP_PAGES_HUGE ((size_t)2 << 20)
 #define STP_PAGES_GIANT ((size_t)1 << 30)
@@ -137,64 +150,78 @@ void stp_huge_pages_destroy(struct stp_space *space);
 /* ---- host memory outside the window (own_file.c) ---- */
 
 /*
- * stp_own_file_map_own_part() maps this PE's part of a space outside the window: map_bytes of fd
- * from position at, inaccessible from open_bytes on. extra has mmap flags for this PE and its
- * peers. The caller keeps fd open while the space lives. Returns 0, or -errno without logging.
- * stp_own_file_create_memory() maps a new file and logs a failure. stp_own_file_set_path() sets a
- * path by which peers open the file if /proc is refused; the path must live as long as the space.
+ * Maps map_bytes bytes of the file fd as this PE's part of a space outside the window. The argument
+ * at is the position of the part in the file. Only the first open_bytes bytes are accessible. extra
+ * has additional mmap() flags for this PE and its peers. The caller keeps fd open as long as the
+ * space exists. Returns 0, or -errno without logging.
  */
 int stp_own_file_map_own_part(struct stp_space *space, int fd, off_t at, size_t map_bytes,
                               size_t open_bytes, int extra, struct stp_part_export *share);
+/* Creates a memfd and maps it as this PE's part. Returns 0, or -errno after logging. */
 int stp_own_file_create_memory(struct stp_space *space, struct stp_part_export *share);
+/*
+ * Sets a path by which peers open the file if they cannot open it through /proc. The string must
+ * exist as long as the space.
+ */
 void stp_own_file_set_path(struct stp_space *space, const char *path);
 
 /*
- * Operations of a kind's row for spaces with space->shm_attach; stp_own_file_destroy() also accepts
- * spaces without it. The grow functions set the accessible size of the parts, in whole pages of the
- * file. stp_own_file_grow() returns 0, or -errno without logging.
+ * Extends this PE's file to new_nbytes bytes, a multiple of the file's page size, and makes the new
+ * bytes accessible in all parts that this PE has mapped. Returns 0, or -errno without logging.
  */
 int stp_own_file_grow(struct stp_space *space, size_t new_nbytes);
+/* Reduces the file and the accessible size of all mapped parts to kept_nbytes bytes again. */
 void stp_own_file_undo_grow(struct stp_space *space, size_t kept_nbytes);
+/* Implements attach() of struct stp_kind for a space outside the window. */
 int stp_own_file_peer(struct stp_space *space, int local, const struct stp_part_export *share);
+/* Returns the address of a local PE's part, or NULL after logging. Maps the part on first use. */
 void *stp_own_file_map_peer(const struct stp_space *space, int local);
 void stp_own_file_unmap_peers(struct stp_space *space);
+/* Unmaps all parts and frees space->shm_attach. Does nothing if space->shm_attach is NULL. */
 void stp_own_file_destroy(struct stp_space *space);
 
-/* Shares memory that the program has mapped, so that peers map it. Returns 0 or -errno, logged. */
+/*
+ * Makes a buffer that the program has mapped from a file this PE's part of the space. Peers map the
+ * same file. Returns 0, or -errno after logging.
+ */
 int stp_own_file_share_buffer(struct stp_space *space, const struct stp_space_params *params,
                               struct stp_part_export *share);
 
 /*
- * Returns whether addr is in a mapped part of the space or in its growth room. Sets *local (-1 for
- * this PE's part) and *offset. A signal handler may call this function.
+ * Returns whether addr is in a part of the space that this PE has mapped, or in the memory that the
+ * part keeps for growth. Sets *local to the local index of the part's owner, or to -1 for this PE.
+ * Sets *offset to the offset in the part. A signal handler may call this function.
  */
 bool stp_own_file_holds(const struct stp_space *space, const void *addr, int *local,
                         size_t *offset);
 
-extern unsigned stp_own_file_n; /* number of spaces with shm_attach */
+extern unsigned stp_own_file_n; /* number of spaces whose field shm_attach is set */
 
 /* State that a copy must have reached when the call returns. */
 enum stp_copy_completion {
-    STP_COPY_NONE,   /* source and dest can be in use until flush */
-    STP_COPY_LOCAL,  /* source can be reused; dest is written at flush */
-    STP_COPY_REMOTE, /* dest is written */
+    STP_COPY_NONE,   /* the copy may use source and dest until flush() returns */
+    STP_COPY_LOCAL,  /* the caller may change source; dest is complete after flush() */
+    STP_COPY_REMOTE, /* dest is complete */
 };
 
-/* A strided copy of n rows of width bytes. A pitch is the distance between rows in bytes. */
+/* A copy of n rows of width bytes. A pitch is the distance between the starts of two rows. */
 struct stp_strided_copy {
     size_t width, n, dest_pitch, source_pitch;
 };
 
-/* An atomic on a word of nbytes (4 or 8). variant is an SHMEMX_DEV_AMO_ constant. */
+/* An atomic operation on a word of 4 or 8 bytes. variant is an SHMEMX_DEV_AMO_ constant. */
 struct stp_word_op {
     uint32_t nbytes, variant;
     uint64_t value, compare;
 };
 
-/* The sources that destination i combines: all, 0 to i, or 0 to i-1 (none for the first). */
+/* Sources that are combined for destination i: all, 0 to i, or 0 to i-1 (no source if i is 0). */
 enum stp_reduce_span { STP_SPAN_ALL, STP_SPAN_INCLUSIVE, STP_SPAN_EXCLUSIVE };
 
-/* One reduction: reads elements of n source parts in this order and writes n destination parts. */
+/*
+ * A reduction. It combines the elements of n sources, in the order of the array sources, and writes
+ * n destinations.
+ */
 #define STP_REDUCTION_PARTS 64
 struct stp_reduction {
     enum stp_op op;
@@ -203,241 +230,285 @@ struct stp_reduction {
     size_t nelems;
     int n;
     const void *sources[STP_REDUCTION_PARTS];
-    void *dests[STP_REDUCTION_PARTS]; /* may be equal to the sources */
-};
-
-/* Copies of one context by one kind. They run in order and are complete after flush. */
-struct stp_queue;
-
-/* Private memory of a device, as the program allocated it. */
-struct stp_allocation {
-    void *base;
-    size_t nbytes;
-    unsigned long long id; /* ID that no other allocation of this process ever has */
-    int device;
-    unsigned long long sync_memops; /* state of the kind, for unregister_private() */
+    void *dests[STP_REDUCTION_PARTS]; /* dests[i] may be equal to sources[i] */
 };
 
 /*
- * Operations of a kind whose memory the CPU must not access. Any thread may call them, except look,
- * missing and start.
+ * A queue of the copies that one context makes through one kind. The copies run in order. They are
+ * complete after flush().
+ */
+struct stp_queue;
+
+/* Device memory that the program has allocated itself and that is in no space. */
+struct stp_allocation {
+    void *base;
+    size_t nbytes;
+    unsigned long long id; /* number that no other allocation in this process ever has */
+    int device;
+    /* Value that register_private() saves for unregister_private(). */
+    unsigned long long sync_memops;
+};
+
+/*
+ * Operations of a kind whose memory the CPU must not access. Any thread may call these operations,
+ * except look(), missing() and start(), which are called during initialization.
  */
 struct stp_device_ops {
     /*
-     * look() returns whether this PE finds the driver. A search without a driver takes a hundred
-     * system calls, so only the leader of a node calls look(). If it finds no driver, the other PEs
-     * call missing() before start().
+     * Returns whether the device driver is installed on this host. Only the leader of a node calls
+     * look(), because an unsuccessful search takes a hundred system calls.
      */
     bool (*look)(void);
+    /*
+     * Makes start() skip the search for the driver. If look() found no driver on the leader, all
+     * other PEs of the node call missing() before start(). The argument leader is the leader's
+     * world number.
+     */
     void (*missing)(int leader);
-    /* Finds the devices of this machine without using any. probe() reports a failure. */
+    /* Finds the devices of this machine. Creates no context on them. probe() reports a failure. */
     void (*start)(void);
-    /* Unmaps the parts of peers; called before any peer destroys its part. */
+    /* Unmaps the parts of peers. Called before any peer destroys its part. */
     void (*detach)(struct stp_space *space);
     /*
-     * Returns the address by which this PE copies to and from the part of a local PE; opens the
-     * part on first use. Returns NULL if the system refuses; the owner's proxy thread then copies.
+     * Returns the address by which this PE copies to and from the part of a local PE. The first
+     * call for a PE opens its part. Returns NULL if the system refuses access. The owner's proxy
+     * thread then makes the copies.
      */
     void *(*reach)(struct stp_space *space, int local);
-    /* Returns whether ptr is memory of this kind, symmetric or private; fast for host memory. */
+    /*
+     * Returns whether ptr points to memory of this kind, in a space or elsewhere. The check is fast
+     * if ptr points to host memory.
+     */
     bool (*owns)(const void *ptr);
     int (*queue_create)(struct stp_queue **queue);
-    void (*queue_destroy)(struct stp_queue *queue); /* after flush; accepts NULL */
+    void (*queue_destroy)(struct stp_queue *queue); /* called after flush(); accepts NULL */
     /*
-     * Copies between memory of this kind, on at least one side, and any memory that the kind or the
-     * host can access here. Returns 0, or -errno after logging the driver's error.
+     * Copies nbytes bytes. source, dest or both are memory of this kind. The other buffer can be
+     * any memory that the kind or the CPU can access in this process. Returns 0, or -errno after
+     * logging the driver's error.
      */
     int (*copy)(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
                 enum stp_copy_completion end);
     int (*copy_rows)(struct stp_queue *queue, void *dest, const void *source,
                      const struct stp_strided_copy *rows, enum stp_copy_completion end);
-    /* Completes all work in the queue. Returns 0, or -errno after logging. */
+    /* Waits until all work in the queue is complete. Returns 0, or -errno after logging. */
     int (*flush)(struct stp_queue *queue);
-    /* Zeroes bytes of this PE's part before it returns. Returns 0, or -errno after logging. */
+    /* Zeroes a range of this PE's part and waits. Returns 0, or -errno after logging. */
     int (*zero)(struct stp_queue *queue, struct stp_space *space, size_t offset, size_t nbytes);
-    /* Sets a word, which devices can access, after the queued copies to near. */
+    /*
+     * Sets *word to value after all earlier copies of the queue on one device. The argument near
+     * is an address in the memory of this device. The device must be able to access the word.
+     * Returns 0, or -errno after logging.
+     */
     int (*set_word)(struct stp_queue *queue, const void *near, void *word, uint64_t value);
     /*
-     * Performs an atomic on a word of this PE's part by the device; sets *old to the old value. One
-     * caller at a time. Returns 0; -ENOTSUP if the caller must perform it, because only threads of
-     * this PE change the words; or -errno after logging.
+     * Performs an atomic operation on a word of this PE's part, on the device. Sets *old to the
+     * previous value. Only one thread at a time may call this operation. Returns 0, or -errno after
+     * logging. Returns -ENOTSUP if no kernels on the device change words of spaces. The caller then
+     * performs the operation with copies.
      */
     int (*atomic)(struct stp_space *space, size_t offset, const struct stp_word_op *op,
                   uint64_t *old);
     /*
-     * Performs a reduction on the device, with the order and the result of stp_op_reduce() except
-     * the choice of a NaN. Returns 0 when done, -ENOTSUP if the device cannot and nothing was
-     * written, or -errno after logging.
+     * Performs a reduction on the device and waits for completion. The order of the operands and
+     * the result are those of stp_op_reduce(), but a NaN can be a different NaN. Returns 0, or
+     * -errno after logging. Returns -ENOTSUP, without writing anything, if the device does not
+     * support this reduction.
      */
     int (*reduce)(struct stp_queue *queue, const struct stp_reduction *reduction);
     /*
-     * Makes the driver's context of a space current while another library, which uses the driver,
-     * works on its memory. enter() returns false if there is nothing to leave.
+     * Makes the driver's context of the space current in this thread. Called before another library
+     * uses the driver for the space's memory, for example to register the memory. Returns false if
+     * this failed; leave() must then not be called.
      */
     bool (*enter)(const struct stp_space *space);
+    /* Undoes enter(). */
     void (*leave)(void);
-    /* Returns whether host spaces can be pinned for devices of this kind; if not, sets why. */
+    /* Returns whether host memory can be pinned for this kind. If not, writes the reason to why. */
     bool (*can_pin)(char *why, size_t len);
-    /* Pins host memory to speed up frequent copies, or unpins it. Failures are ignored. */
+    /* Pins host memory, because copies to and from it are then faster. Failures are ignored. */
     void (*pin)(void *host, size_t nbytes);
+    /* Undoes pin(). */
     void (*unpin)(void *host, size_t nbytes);
-    /* Makes writes of peers' adapters to this PE's memory visible to devices of this kind. */
+    /* Makes the data that network adapters have written to device memory visible to the device. */
     void (*flush_remote)(void);
     /*
-     * Returns a file descriptor by which an adapter can register memory of a space, from *offset
-     * on; the caller closes it. Called between enter and leave. Returns -1 if the driver has none.
+     * Returns the descriptor of a dma-buf, with which a network adapter can register memory of a
+     * space. Sets *offset to the offset of base in the dma-buf. Returns -1 if the driver provides
+     * no dma-buf. Called between enter() and leave(). The caller closes the descriptor.
      */
     int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
     /*
-     * Finds the allocation that holds private memory of this kind, if adapters can register all of
-     * it until the program frees it. Returns false if they cannot, or if a space holds ptr. Reuses
-     * the result that owns() got from the driver in this operation.
+     * Finds the allocation of the program that contains ptr. Returns false if ptr is in a space, or
+     * if network adapters cannot register the whole allocation until the program frees it. If
+     * owns() queried the driver about ptr in this operation, the result is used again.
      */
     bool (*allocation)(const void *ptr, struct stp_allocation *allocation);
     /*
-     * Registers the allocation through add() with this number. Returns 0, or the error of add() or
-     * of the driver without effect. unregister_private() undoes it if the allocation still exists.
+     * Registers the allocation with the fabric by calling add() with this number. Returns 0, or the
+     * error of add() or of the driver. After an error nothing has changed.
      */
     int (*register_private)(struct stp_allocation *allocation, unsigned number,
                             int (*add)(unsigned number, void *base, size_t nbytes, int device));
+    /* Restores the driver settings that register_private() changed, if the allocation exists. */
     void (*unregister_private)(const struct stp_allocation *allocation);
 };
 
-/* Operations of a kind whose memory can outlive the job. Any thread may call them. */
+/* Operations of a kind whose memory can outlive the job. Any thread may call these operations. */
 struct stp_store_ops {
-    /* Makes bytes of this PE's part survive power failures. Returns 0, or -errno, not logged. */
+    /* Makes bytes of this PE's part durable. Returns 0, or -errno without logging. */
     int (*persist)(struct stp_space *space, size_t offset, size_t nbytes);
-    /* Gets the i-th named block. Returns false if there are fewer. */
+    /* Sets *root to the i-th named block. Returns false if the space has fewer named blocks. */
     bool (*named_block_at)(const struct stp_space *space, unsigned i, struct stp_named_block *root);
     /*
-     * Names a block durably, or forgets the name if nbytes is 0. All members call this; only the
-     * first call for a part has an effect. Returns 0, or -errno after logging.
+     * Stores the name of a block durably. If root->nbytes is 0, removes the name. All members call
+     * this operation. It does nothing if another member has stored the name already. Returns 0, or
+     * -errno after logging.
      */
     int (*named_block_set)(struct stp_space *space, const struct stp_named_block *root);
-    /* Looks up a name. Returns 0, -ENOENT if it is unknown (not logged), or -errno, logged. */
+    /*
+     * Looks up a space by name. Returns 0, -ENOENT without logging if the name does not exist, or
+     * another -errno after logging.
+     */
     int (*stat)(const char *name, struct stp_named *named);
     /*
-     * Sets *base to part i < n_parts, readable until the space is destroyed or, if the part is of
-     * an old generation, until drop(). Returns 0, or -errno after logging.
+     * Maps part i of the space for reading and sets *base to its address. i is less than
+     * space->n_parts. The part stays mapped until the space is destroyed. A part of the old
+     * generation stays mapped only until drop(). Returns 0, or -errno after logging.
      */
     int (*part)(struct stp_space *space, unsigned i, const void **base);
     /*
-     * reshaping() returns whether this is a new generation and the name still denotes the old one.
-     * The other operations release it in steps; all members finish a step before any begins the
-     * next. settle() makes this PE's part durable, release() moves the name, and drop() frees the
-     * old generation. settle() and release() return 0, or -errno after logging.
+     * Returns whether the space has new parts (a new generation), while its name still denotes the
+     * old parts. The next three operations complete this change. All members finish one of these
+     * operations before any member calls the next one.
      */
     bool (*reshaping)(const struct stp_space *space);
+    /* Makes this PE's new part durable. Returns 0, or -errno after logging. */
     int (*settle)(struct stp_space *space);
+    /* Makes the name denote the new parts. Returns 0, or -errno after logging. */
     int (*release)(struct stp_space *space);
+    /* Frees the old parts. */
     void (*drop)(struct stp_space *space);
 };
 
 /*
- * A row per kind of memory. Only operations whose comment mentions NULL may be NULL. Any thread may
- * call an operation, except stop and probe.
+ * The row of a kind of memory: its properties and its operations. An operation is never NULL unless
+ * its comment says so. Any thread may call the operations, except stop() and probe().
  */
 struct stp_kind {
-    const char *name;    /* "gpu" */
-    int device_type;     /* SHMEM_DEVICE_... */
-    bool host;           /* whether CPUs of the node load and store the parts */
-    bool in_window;      /* whether spaces use the window while it has room; host only */
-    bool owner_only;     /* whether only the owner and the kernel access a part */
-    unsigned traits;     /* bits of enum stp_trait */
-    const char *numa_by; /* kind in messages about NUMA policies, if it sets them; or NULL */
-    const struct stp_device_ops *device; /* NULL if the CPU can access the parts */
-    const struct stp_store_ops *store;   /* NULL if the memory ends with the job */
+    const char *name;    /* name of the kind, for example "gpu" */
+    int device_type;     /* SHMEM_DEVICE_ constant of the kind */
+    bool host;           /* whether CPUs of the node may load and store the parts */
+    bool in_window;      /* whether spaces are in the window if there is room; needs host */
+    bool owner_only;     /* whether only the owner's process and the kernel access a part */
+    unsigned traits;     /* supported attributes, as bits of enum stp_trait */
+    const char *numa_by; /* name for messages if the kind sets NUMA policies, else NULL */
+    const struct stp_device_ops *device; /* device operations; NULL if CPUs access the parts */
+    const struct stp_store_ops *store;   /* operations for memory that outlives the job, or NULL */
 
-    /* Undoes the device's start() and whatever other operations set up. Can be NULL. */
+    /* Releases all that start() and other operations of the kind have set up. Can be NULL. */
     void (*stop)(void);
     /*
-     * Returns 0 if this PE has access to such memory, else -errno. Sets why to a text for the user
-     * in both cases: the memory found or the reason for the failure.
+     * Returns 0 if this PE has access to memory of this kind, else -errno. In both cases writes a
+     * text for the user to why: a description of the memory, or the reason for the error.
      */
     int (*probe)(const struct stp_space_params *params, char *why, size_t len);
-    /* Checks whether this PE can create the part. Returns 0, or -errno after logging. */
+    /* Checks whether this PE can create its part. Returns 0, or -errno after logging. */
     int (*admit)(const struct stp_space_params *params);
     /*
-     * claim() sets the place from which this PE's part takes memory. admit_all() gets the n claims
-     * of the members on this host, in team order, and checks that the place can serve its claims.
-     * It stores data for growth in the space. Returns 0 or -errno; only the first PE of the claims
-     * logs. Both are NULL if parts need no common check.
+     * Sets mine->place to the place from which this PE's part takes memory, and mine->left to the
+     * free memory there. NULL if parts of different PEs do not share a place.
      */
     void (*claim)(const struct stp_space_params *params, struct stp_capacity_request *mine);
+    /*
+     * Checks whether the place of this PE's request (mine) has enough memory for all parts that use
+     * it. claims has the requests of the n members on this host, in team order. Stores data in the
+     * space that grow() needs. Returns 0 or -errno. Only the first PE among the requests logs the
+     * error. NULL if claim() is NULL.
+     */
     int (*admit_all)(struct stp_space *space, const struct stp_capacity_request *claims, int n,
                      const struct stp_capacity_request *mine);
     /*
-     * Creates this PE's part: sets base (in the window: at the offset, own part only), device and
-     * the data for peers. Returns 0, or -errno after logging and without effect.
+     * Creates this PE's part and sets space->base, space->device and *share, the data for peers. If
+     * the space is in the window, its offset there is space->offset. Returns 0, or -errno after
+     * logging. After an error nothing has changed.
      */
     int (*create)(struct stp_space *space, const struct stp_space_params *params,
                   struct stp_part_export *share);
     /*
-     * grow() extends this PE's part to nbytes <= space->max_bytes, and its mappings of the parts of
-     * local members. space->nbytes stays, and nobody uses the new memory yet. Returns 0, or -errno
-     * without effect and with the reason in why. shrink() undoes grow() while space->nbytes is
-     * unchanged. Both are NULL without STP_TRAIT_GROWS.
+     * Extends this PE's part, and its mappings of the parts of local members, to nbytes bytes.
+     * nbytes is at most space->max_bytes. space->nbytes does not change yet, and no PE uses the new
+     * memory yet. Returns 0, or -errno with the reason in why. After an error nothing has changed.
+     * NULL without STP_TRAIT_GROWS.
      */
     int (*grow)(struct stp_space *space, size_t nbytes, char *why, size_t len);
+    /* Undoes grow() as long as space->nbytes is unchanged. NULL without STP_TRAIT_GROWS. */
     void (*shrink)(struct stp_space *space);
     /*
-     * Attaches the part of the local member with index local, which can be this PE. Kinds in the
-     * window map the part into the view; others store the data. Returns 0, or -errno after logging.
+     * Attaches the part of the member with local index local, which can be this PE. If the space is
+     * in the window, the part becomes accessible in the view. Otherwise the operation stores the
+     * data in *share for later use. Returns 0, or -errno after logging.
      */
     int (*attach)(struct stp_space *space, int local, const struct stp_part_export *share);
-    /* Undoes create() and attach() after all members have finished with the space. */
+    /* Undoes create() and attach(). Called when no member uses the space any more. */
     void (*destroy)(struct stp_space *space);
     /*
-     * Describes device i, as this PE sees it, in one line: name and memory. Returns false if there
-     * is no such device.
+     * Writes one line about device i to text: its name and its memory size, as this PE sees them.
+     * Returns false if device i does not exist.
      */
     bool (*describe)(int i, char *text, size_t len);
     /*
-     * Returns the number of devices that this PE sees. Sets *device, unless device is NULL, if
-     * device i exists. Called between start and stop; creates no context. NULL in a kind without a
-     * public constant, because no program can query its devices.
+     * Returns the number of devices that this PE sees. If device i exists and device is not NULL,
+     * also sets *device. Called after start() and before stop(). Creates no context on a device.
+     * NULL for a kind without a SHMEM_DEVICE_ constant, because programs cannot query its devices.
      */
     int (*devices)(int i, struct stp_device *device);
 };
 
 #define STP_KINDS_MAX 8
 
-/* The registered kinds, in the order of registration. */
+/* The registered kinds, in the order of registration. The index of a kind is its number. */
 extern const struct stp_kind *stp_kinds[STP_KINDS_MAX];
 extern int stp_n_kinds;
 
 /*
- * Registers a kind, before other calls and in equal order on all PEs, which exchange the numbers.
+ * Registers a kind. Called before all other functions in this header. All PEs must register the
+ * kinds in the same order, because they exchange the numbers of kinds.
  */
 void stp_kind_register(const struct stp_kind *kind);
 
-/* Returns the kind of a SHMEM_DEVICE_ constant, or NULL if this build does not have the kind. */
+/* Returns the kind with this SHMEM_DEVICE_ constant, or NULL if this build has no such kind. */
 const struct stp_kind *stp_kind_find(int device_type);
 
 /*
- * stp_kinds_without_driver() returns a bit for each kind, by number, without a driver. Only the
- * leader of a node calls it. The other PEs pass the bits to stp_kinds_mark_driver_missing() before
- * start.
+ * Returns a bit mask of the kinds whose driver is not installed. Bit i stands for stp_kinds[i].
+ * Only the leader of a node calls this function.
  */
 uint32_t stp_kinds_without_driver(void);
+/*
+ * Calls missing() of each kind whose bit is set in kinds, the bit mask that the leader got. The
+ * other PEs of the node call this function before stp_kinds_find_devices().
+ */
 void stp_kinds_mark_driver_missing(uint32_t kinds, int leader);
 
-/* stp_kinds_find_devices() starts the kinds with devices; stp_kinds_stop() stops all kinds. */
+/* Calls start() of all kinds that have devices. */
 void stp_kinds_find_devices(void);
+/* Calls stop() of all kinds. */
 void stp_kinds_stop(void);
 
 /*
- * Returns the device kind that owns ptr, or NULL for host memory. The slow path calls this only if
- * stp_win.devices is set, because otherwise there is only host memory.
+ * Returns the kind of the device memory at ptr, or NULL if ptr points to host memory. Called only
+ * if stp_win.devices is set, because otherwise all memory is host memory.
  */
 const struct stp_kind *stp_device_kind_of(const void *ptr);
 
-/* Calls dmabuf() of the kind that owns base. Returns -1 for host memory. */
+/* Calls dmabuf() of the kind that owns base. Returns -1 if base points to host memory. */
 int stp_kinds_dmabuf(void *base, size_t nbytes, size_t *offset);
 
 /*
- * Number of the current operation of this thread. What the driver reports about an address is
- * reused within one operation only, because the program can free memory between operations.
+ * Number of the current operation of this thread. Within one operation, results of driver queries
+ * about an address can be used again. In the next operation they are invalid, because the program
+ * can have freed the memory.
  */
 extern __thread unsigned stp_kind_operation __attribute__((tls_model("initial-exec")));
 
@@ -446,29 +517,32 @@ static inline void stp_kind_begin(void)
     stp_kind_operation++;
 }
 
-/* Returns whether this PE can provide a trait of a row; if not, sets why. */
+/* Returns whether this machine supports an attribute. If not, writes the reason to why. */
 bool stp_kinds_trait_is_possible(enum stp_trait trait, char *why, size_t len);
 
-/* Copies n rows of host memory. A single aligned row of 1, 2, 4 or 8 bytes is one store. */
+/*
+ * Copies rows of host memory. A copy of only one row, aligned and of 1, 2, 4 or 8 bytes, is a
+ * single store.
+ */
 void stp_copy_host(void *dest, const void *source, const struct stp_strided_copy *rows);
 
-/* Stores 1, 2, 4 or 8 bytes at once, so that readers see the old or the new value. */
+/* Writes 1, 2, 4 or 8 bytes by a single store, so that readers see the old or the new value. */
 void stp_store_whole(void *there, const void *value, size_t nbytes);
 
-/* These functions call pin(), unpin() and flush_remote() of all kinds with devices. */
+/* Each of these functions calls pin(), unpin() or flush_remote() of every kind with devices. */
 void stp_kinds_pin(void *host, size_t nbytes);
 void stp_kinds_unpin(void *host, size_t nbytes);
 void stp_kinds_flush_remote(void);
 
 /*
- * stp_kind_reach() returns the address by which this PE, or the copies of the kind, access the part
- * of a local member; maps the part on first use. Returns NULL if refused. stp_kind_detach() unmaps
- * the parts of peers before any peer destroys its part.
+ * Returns the address at which this PE, or the copy operation of the kind, accesses the part of a
+ * local member. The first call maps the part. Returns NULL if the system refuses access.
  */
 void *stp_kind_reach(struct stp_space *space, int local);
+/* Unmaps the parts of peers. All members call this before any member destroys its part. */
 void stp_kind_detach(struct stp_space *space);
 
 #define STP_SPACE_MAGIC 0x53505445u
-#define STP_SPACE_NUMBERS 4096 /* number of fabric regions, agreed with the fabric module */
+#define STP_SPACE_NUMBERS 4096 /* limit for space numbers; the fabric has as many regions */
 
 #endif /* STP_KINDS_H */

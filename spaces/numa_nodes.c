@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NUMA nodes, CPUs and distances, read from sysfs, and the NUMA nodes with memory as the devices of
- * host memory. hwloc is not used because it takes longer to start and reports no free memory.
+ * Reads NUMA nodes, CPUs and distances from sysfs. Also describes the devices of host memory, which
+ * are the NUMA nodes with memory. This file does not use hwloc, because hwloc takes longer to start
+ * and does not report free memory.
  */
 #include "spaces/space_registry.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Buffer size for files of sysfs, which can have a number for each CPU. */
+/* Buffer size for files in sysfs, which can contain one number for each CPU. */
 #define SYSFS_LINE 4096
 
 const char *stp_sysfs = "/sys";
@@ -37,7 +38,10 @@ const char *stp_sysfs_read_or_empty(char *line, size_t len, const char *path)
     return line;
 }
 
-/* Reads a long file to the heap, because thread stacks are small. Returns NULL without memory. */
+/*
+ * Returns the contents of a file in a buffer from malloc(), or NULL if malloc() fails. The buffer
+ * is not on the stack, because the stack of the calling thread can be small.
+ */
 static char *sysfs_long_line(const char *path)
 {
     char *line = malloc(SYSFS_LINE);
@@ -51,7 +55,7 @@ void stp_numbers_add(struct stp_numbers *set, int i)
     set->words[(size_t)i / STP_WORD_BITS] |= 1ul << (size_t)i % STP_WORD_BITS;
 }
 
-/* Parses a list of numbers, for example "0-3,8,10-11". */
+/* Adds the numbers of a list, for example "0-3,8,10-11", to the set. */
 static void numbers_parse(struct stp_numbers *set, const char *at)
 {
     char *end;
@@ -101,7 +105,7 @@ void stp_numbers_own_cpus(struct stp_numbers *set)
 
 /* ---- distances -------------------------------------------------------------------------- */
 
-/* Returns whether the node has a CPU of the set. */
+/* Returns whether at least one CPU of the NUMA node is in the set cpus. */
 static bool node_has_cpu(int node, const struct stp_numbers *cpus)
 {
     struct stp_numbers there;
@@ -113,8 +117,10 @@ static bool node_has_cpu(int node, const struct stp_numbers *cpus)
 }
 
 /*
- * Returns the least distance of a node to node to or, if cpus is not NULL, to a node with a CPU of
- * the set; -1 if it is unknown. The kernel's line has one number per online node.
+ * If cpus is NULL, returns the distance between two NUMA nodes (the arguments node and to). If cpus
+ * is not NULL, returns the distance between a NUMA node and the nearest node that has a CPU in the
+ * set cpus. Returns -1 if the distance is unknown. The kernel's file has one number for each online
+ * node.
  */
 static int node_distance(int node, int to, const struct stp_numbers *cpus)
 {
@@ -159,7 +165,7 @@ static int page_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sets the page sizes: the base page and the sizes for which the kernel has hugetlbfs pools. */
+/* Sets the page sizes: the base page size, and the page size of each hugetlb pool in the kernel. */
 static void node_pages(struct stp_device *device)
 {
     char path[256];
@@ -178,7 +184,7 @@ static void node_pages(struct stp_device *device)
     qsort(device->pages, (size_t)device->n_pages, sizeof(device->pages[0]), page_compare);
 }
 
-/* Parses "Node 0 MemFree: 1234 kB". Returns bytes, or 0 if there is no such line. */
+/* Finds key in lines such as "Node 0 MemFree: 1234 kB". Returns its value in bytes, or 0. */
 static size_t node_bytes(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
@@ -187,7 +193,7 @@ static size_t node_bytes(const char *text, const char *key)
     return at != NULL && sscanf(at + strlen(key), ": %zu", &kib) == 1 ? kib * 1024 : 0;
 }
 
-/* Sets the size and the free memory of a node. The page cache of files counts as free. */
+/* Sets the total and the free memory of a NUMA node. The page cache counts as free memory. */
 static void node_memory(int node, struct stp_device *device)
 {
     char path[96], *text;
@@ -211,7 +217,7 @@ size_t stp_meminfo(const char *field)
     return kib < SIZE_MAX / 1024 ? kib * 1024 : SIZE_MAX;
 }
 
-/* Describes the host as one device, for a kernel that reports no nodes. */
+/* Describes the whole host as one device. Called if the kernel reports no NUMA nodes. */
 static void host_memory(struct stp_device *device)
 {
     device->nbytes = stp_meminfo("MemTotal:");
@@ -220,7 +226,7 @@ static void host_memory(struct stp_device *device)
     device->distance = STP_DISTANCE_LOCAL;
 }
 
-/* Returns the i-th node with memory, or -1. Sets *n to the number of such nodes. */
+/* Returns the i-th NUMA node with memory, or -1. Sets *n to the number of nodes with memory. */
 static int node_find(int i, int *n)
 {
     struct stp_numbers nodes;

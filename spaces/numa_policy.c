@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NUMA policies for ranges of host memory. The file makes the system calls itself, because libnuma
- * would be one more dependency. Design: docs/design/memory.md.
+ * Sets NUMA policies for ranges of host memory. Calls the kernel directly, because libnuma would be
+ * one more dependency. Design: docs/design/memory.md.
  */
 #include "spaces/space_registry.h"
 
@@ -12,7 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Gets the nodes on which this process may allocate; seccomp forbids this in some containers. */
+/*
+ * Sets *set to the NUMA nodes on which this process may allocate memory. Returns 0, or -errno, for
+ * example if the seccomp filter of a container forbids the system call.
+ */
 static int numa_allowed(struct stp_numbers *set)
 {
     int mode;
@@ -40,7 +43,7 @@ static bool numa_exists(int node)
     return access(path, F_OK) == 0 || access("/sys/devices/system/node", F_OK) != 0;
 }
 
-/* Returns the setting that chose the node, for messages. */
+/* Returns the name of the setting that chose the NUMA node. Messages contain this name. */
 static const char *numa_who(const struct stp_space_params *params)
 {
     return params->numa_by != NULL ? params->numa_by : "attr->numa_node";

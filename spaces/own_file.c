@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host memory outside the window, for spaces that do not fit the window and for memory that the
- * program had before. Each space has its own mapping of this PE's part and, from first use, of the
- * parts of local peers. Design: docs/design/memory.md.
+ * Host memory outside the window. It is used for spaces for which the window has no room, and for
+ * buffers that the program has mapped from a file. Each space has its own mapping of this PE's
+ * part. A local peer's part is mapped when it is first used. Design: docs/design/memory.md.
  */
 #include "spaces/space_registry.h"
 
@@ -17,9 +17,12 @@
 
 unsigned stp_own_file_n;
 
-/* A piece of a file, shared by descriptor; dev and ino prove that a peer opened the same file. */
+/*
+ * Data by which a peer opens the file of this PE's part. After opening, the peer compares the
+ * device and inode numbers, dev and ino, to check that it has opened the right file.
+ */
 struct file_share {
-    int32_t pid, fd; /* process and its open descriptor */
+    int32_t pid, fd; /* process that has the file open, and its descriptor */
     uint64_t at;     /* offset of the part in the file */
     uint64_t dev, ino;
 };
@@ -27,22 +30,22 @@ _Static_assert(sizeof(struct file_share) <= STP_PART_EXPORT_BYTES, "fits what PE
 
 struct outside_peer {
     struct file_share share;
-    bool known;
-    char *part; /* address in this process; NULL if not mapped yet */
+    bool known; /* whether share is set */
+    char *part; /* address of the peer's part in this process, or NULL if it is not mapped */
 };
 
-/* The type of space->shm_attach. */
+/* Data of one space outside the window (space->shm_attach). */
 struct stp_own_file {
-    int fd;               /* descriptor that peers open through /proc while the space lives */
-    bool own_fd;          /* whether fd is closed on destruction */
-    bool mapped;          /* whether the library mapped the part and must unmap it */
-    int extra;            /* additional mmap flags */
-    const char *path;     /* path that can lead to the files of peers, or NULL */
-    size_t map_bytes;     /* size of the part with its growth room */
+    int fd;               /* descriptor of this PE's file, which peers open through /proc */
+    bool own_fd;          /* whether the library closes fd when the space is destroyed */
+    bool mapped;          /* whether the library mapped this PE's part and must unmap it */
+    int extra;            /* additional mmap() flags */
+    const char *path;     /* path by which the files of peers can be opened, or NULL */
+    size_t map_bytes;     /* mapped size of a part, with the memory into which it can grow */
     pthread_mutex_t lock; /* guards peers[].part and open_bytes */
-    size_t open_bytes;    /* accessible size of the part */
+    size_t open_bytes;    /* accessible size of a part */
     int n_peers;
-    struct outside_peer peers[]; /* indexed by local PE */
+    struct outside_peer peers[]; /* data of each PE of this node, by local index */
 };
 
 /* ---- shares of files ---------------------------------------------------------------------- */
@@ -60,7 +63,10 @@ static int share_fill(int fd, uint64_t at, struct stp_part_export *share)
     return 0;
 }
 
-/* Opens a shared file by /proc or by path otherwise. Returns a descriptor or -errno, not logged. */
+/*
+ * Opens the file of a peer through /proc. If this fails and the argument otherwise is not NULL,
+ * opens the file by that path. Returns a descriptor, or -errno without logging.
+ */
 static int share_open(const struct file_share *share, const char *otherwise)
 {
     char path[64];
@@ -78,16 +84,17 @@ static int share_open(const struct file_share *share, const char *otherwise)
 
 /* ---- mappings --------------------------------------------------------------------------- */
 
-/* Rounds up to whole large pages, so that no other mapping shares a large page with a part. */
+/* Rounds up to whole large pages, so that no other mapping is in the last large page of a part. */
 static size_t outside_whole(size_t nbytes)
 {
     return (nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
 }
 
 /*
- * Maps a file at a multiple of STP_RANGE_ALIGN, or of STP_WINDOW_ALIGN if the file is that large,
- * because spaces promise aligned offsets. Reserves an inaccessible large page after the mapping, so
- * that an access past the end traps.
+ * Maps nbytes bytes of a file, of which the first open_bytes bytes are accessible. The address is a
+ * multiple of STP_RANGE_ALIGN, or of STP_WINDOW_ALIGN if nbytes is at least that large, because
+ * programs can request aligned blocks in spaces. An inaccessible large page follows the mapping, so
+ * that an access past the end faults. Returns NULL on failure, with the error in errno.
  */
 static char *outside_map(size_t nbytes, size_t open_bytes, int fd, off_t at, int extra)
 {
@@ -144,8 +151,8 @@ static void outside_use(struct stp_space *space, struct stp_own_file *outside)
 {
     space->shm_attach = outside;
     /*
-     * No acquire load pairs with this addition, because an operation can only get an address of the
-     * space after the addition.
+     * No acquire load needs to pair with this addition, because no operation uses an address in the
+     * space before the space is complete.
      */
     __atomic_fetch_add(&stp_own_file_n, 1, __ATOMIC_RELEASE);
 }
@@ -236,7 +243,10 @@ static void outside_tell(const struct file_share *share, int local, int rc)
               (int)share->fd, (int)share->pid, stp_errno_text(-rc));
 }
 
-/* Opens the file once, while all PEs can still agree on a failure. Mapping waits for first use. */
+/*
+ * Opens the peer's file once and closes it again. An error is thus found during the creation, when
+ * all PEs can still agree to fail. The part is mapped when it is first used.
+ */
 int stp_own_file_peer(struct stp_space *space, int local, const struct stp_part_export *share)
 {
     struct outside_peer *peer = &space->shm_attach->peers[local];
@@ -258,13 +268,13 @@ int stp_own_file_peer(struct stp_space *space, int local, const struct stp_part_
 static char *outside_map_peer(const struct stp_own_file *outside, const struct outside_peer *peer,
                               int local)
 {
-    size_t into = peer->share.at % STP_RANGE_ALIGN; /* can be anywhere in adopted memory */
+    size_t into = peer->share.at % STP_RANGE_ALIGN; /* can be nonzero for a program's buffer */
     bool grows = outside->open_bytes < outside->map_bytes;
     int fd = share_open(&peer->share, outside->path), rc = fd;
     char *base = NULL;
 
     if (fd >= 0) {
-        /* hugetlbfs needs whole large pages; pages past the end of a file do no harm */
+        /* hugetlbfs needs whole large pages. Pages past the end of the file do no harm. */
         base = outside_map(outside_whole(outside->map_bytes + into),
                            grows ? outside->open_bytes : SIZE_MAX, fd,
                            (off_t)(peer->share.at - into), outside->extra);
@@ -286,7 +296,7 @@ void *stp_own_file_map_peer(const struct stp_space *space, int local)
     char *part;
 
     if (local == stp_window_local()) return space->base;
-    /* Pairs with the release store below in another thread. */
+    /* Pairs with the release store below, which another thread may have executed. */
     part = __atomic_load_n(&peer->part, __ATOMIC_ACQUIRE);
     if (STP_LIKELY(part != NULL) || !peer->known) return part;
     pthread_mutex_lock(&outside->lock);
@@ -299,7 +309,10 @@ void *stp_own_file_map_peer(const struct stp_space *space, int local)
 
 /* ---- growth ------------------------------------------------------------------------------- */
 
-/* Protects bytes from..to of all parts mapped here. With PROT_NONE, goes on after a failure. */
+/*
+ * Sets the protection of the bytes [from, to) in all parts that this PE has mapped. Returns 0 or
+ * -errno. Continues after an error if prot is PROT_NONE.
+ */
 static int outside_protect_locked(const struct stp_space *space, size_t from, size_t to, int prot)
 {
     const struct stp_own_file *outside = space->shm_attach;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the mappings of this process from the kernel. It uses neither malloc nor stdio streams,
- * because it runs before main() and around fork(). Design: docs/design/memory.md.
+ * Reads the list of this process's mappings from /proc/self/maps. The code uses neither malloc()
+ * nor stdio streams, because it runs before main() and in fork handlers. Design:
+ * docs/design/memory.md.
  */
 #include "spaces/data_segment_private.h"
 
@@ -12,7 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Holds all fields of a line before the name, which is not needed. */
+/* Buffer size for the fields of a line that precede the file name. The name is not needed. */
 #define MAPS_LINE 128
 
 struct maps_reader {

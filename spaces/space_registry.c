@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The registry of spaces: lookup by address, number and handle, a record of destroyed spaces, and
- * the pool of structures. The pool is never unmapped, because another thread can still read a
- * structure that it found. Design: docs/design/memory.md.
+ * The registry of spaces. It finds spaces by address, by number and by handle, and it remembers
+ * destroyed spaces for messages. It also allocates the structures of spaces from a pool. The memory
+ * of the pool is never freed, because another thread can still be reading a structure that it found
+ * before. Design: docs/design/memory.md.
  */
 #include "spaces/address_range_table.h"
 
@@ -14,11 +15,11 @@
 #define POOL_CHUNK 64
 
 /*
- * A handle consists of a tag, which no address of a process has, the generation and the number.
- * Programs only compare handles and pass them back.
+ * A handle consists of a tag, the generation and the number of the space. No valid address has the
+ * tag in its upper bits. Programs only compare handles and pass them to the library.
  */
 #define HANDLE_TAG ((uintptr_t)0x5350 << 48)
-#define HANDLE_GENERATION 12 /* lowest bit of the generation */
+#define HANDLE_GENERATION 12 /* position of the lowest bit of the generation */
 #define HANDLE_GENERATIONS (((uint64_t)1 << 36) - 1)
 _Static_assert(STP_SPACE_NUMBERS == 1 << HANDLE_GENERATION, "a number fits below the generation");
 _Static_assert(sizeof(uintptr_t) == 8, "a generation fits a handle");
@@ -42,11 +43,11 @@ static struct {
     struct stp_space *by_number[STP_SPACE_NUMBERS];
     struct stp_ranges ranges;
     pthread_mutex_t lock;                  /* guards all writes to this structure */
-    unsigned n_attempts;                   /* number of attempts in progress to create a space */
-    unsigned n_given;                      /* number of releases of numbers and places */
-    uint64_t n_made;                       /* number of structures allocated; the last generation */
-    struct gone_range gone[REGISTRY_GONE]; /* ring of destroyed spaces */
-    unsigned n_gone;                       /* total number of destroyed spaces */
+    unsigned n_attempts;                   /* number of creations of spaces in progress */
+    unsigned n_given;                      /* number of spaces that have released their number */
+    uint64_t n_made;                       /* generation of the newest structure */
+    struct gone_range gone[REGISTRY_GONE]; /* ring buffer of the last destroyed spaces */
+    unsigned n_gone;                       /* number of spaces destroyed since the start */
     struct pool_chunk *chunks;
     struct stp_space *free;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -115,7 +116,10 @@ void stp_space_lookup_insert(struct stp_space *space)
     pthread_mutex_unlock(&registry.lock);
 }
 
-/* Records a space. Concurrent readers can get a mixed entry, which affects only a message. */
+/*
+ * Adds a space to the ring buffer of destroyed spaces. A concurrent reader can get a mixture of two
+ * entries, but uses the result only in a message.
+ */
 static void registry_remember_locked(const struct stp_space *space)
 {
     struct gone_range *gone = &registry.gone[registry.n_gone % REGISTRY_GONE];
@@ -126,7 +130,7 @@ static void registry_remember_locked(const struct stp_space *space)
     __atomic_store_n(&gone->base, (uintptr_t)space->base, __ATOMIC_RELAXED);
     __atomic_store_n(&gone->number, space->number, __ATOMIC_RELAXED);
     __atomic_store_n(&gone->kind, space->kind->name, __ATOMIC_RELAXED);
-    /* Both stores pair with the acquire loads in stp_space_lookup_destroyed(). */
+    /* These two stores pair with the acquire loads in stp_space_lookup_destroyed(). */
     __atomic_store_n(&gone->nbytes, space->nbytes, __ATOMIC_RELEASE);
     __atomic_store_n(&registry.n_gone, registry.n_gone + 1, __ATOMIC_RELEASE);
 }
@@ -177,7 +181,7 @@ bool stp_space_with_locked(unsigned number, void (*look)(const struct stp_space 
 
 struct stp_space *stp_space_lookup(const void *addr, size_t *offset)
 {
-    /* Reuses this thread's last result, because accesses often hit one space repeatedly. */
+    /* The range that this thread found last. Successive lookups often find the same range. */
     static __thread struct stp_range last __attribute__((tls_model("initial-exec")));
     struct stp_range found;
 
@@ -228,7 +232,10 @@ struct stp_space *stp_space_of_handle(const void *handle, bool *destroyed)
 
 bool stp_space_lookup_destroyed(const void *addr, char *text, size_t len)
 {
-    /* This load and the load of nbytes pair with the stores in registry_remember_locked(). */
+    /*
+     * This load and the first load of nbytes pair with the release stores in
+     * registry_remember_locked().
+     */
     unsigned n = __atomic_load_n(&registry.n_gone, __ATOMIC_ACQUIRE);
 
     for (unsigned i = n; i > 0 && n - i < REGISTRY_GONE; i--) {
@@ -240,9 +247,9 @@ bool stp_space_lookup_destroyed(const void *addr, char *text, size_t len)
         const char *kind = __atomic_load_n(&gone->kind, __ATOMIC_RELAXED);
 
         if ((uintptr_t)addr - base >= nbytes) continue;
-        /* Reads the entry before nbytes. Pairs with the fence in registry_remember_locked(). */
+        /* Read nbytes again after the entry. Pairs with the fence in registry_remember_locked(). */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        /* The entry was overwritten meanwhile. */
+        /* If nbytes has changed, another thread has overwritten the entry. */
         if (__atomic_load_n(&gone->nbytes, __ATOMIC_RELAXED) != nbytes) continue;
         snprintf(text, len, "space %u (%s, %zu bytes), which was destroyed", number, kind, nbytes);
         return true;

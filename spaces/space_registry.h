@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The spaces of this PE and the registry, which maps addresses to spaces. They build on the window
- * (window.h) and the kinds of memory (kinds.h). This layer is local; src/space makes the PEs agree.
+ * The spaces of this PE, and the registry, which finds the space of an address. Spaces use the
+ * window (window.h) and the kinds of memory (kinds.h). Functions in this directory do not
+ * communicate with other PEs. The functions in src/space do, so that all members of a space agree.
  * Design: docs/design/memory.md.
  */
 #ifndef STP_SPACE_REGISTRY_H
@@ -11,154 +12,169 @@
 #include "kinds.h"
 #include "spaces/heap/heap.h"
 
-/* The space numbers that are fixed. */
+/* Fixed space numbers. All other spaces have numbers from STP_SPACE_FIRST_USER on. */
 enum { STP_SPACE_INTERNAL, STP_SPACE_DATA, STP_SPACE_HEAP, STP_SPACE_FIRST_USER };
 
 struct stp_space {
-    uint32_t magic;              /* STP_SPACE_MAGIC while live */
-    unsigned number;             /* number, equal on all members */
-    uint64_t generation;         /* unique number, which no other space has or had */
+    uint32_t magic;              /* STP_SPACE_MAGIC while lookups by address find the space */
+    unsigned number;             /* number of the space, equal on all members */
+    uint64_t generation;         /* number that no other space of this process has or had */
     const struct stp_kind *kind; /* kind of memory; NULL for the data segment */
-    bool host;                   /* whether CPUs can load and store the parts on their node */
-    size_t nbytes;               /* bytes per PE; stp_space_nbytes() if the space can grow */
-    size_t max_bytes;            /* size up to which the space can grow, or nbytes */
-    unsigned n_extents;          /* number of pieces of memory: the first, and one per growth */
-    bool may_grow;               /* whether the space was created with room to grow */
+    bool host;                   /* whether CPUs can load and store the parts of their node */
+    size_t nbytes;               /* size of a part; use stp_space_nbytes() if it can grow */
+    size_t max_bytes;            /* size up to which a part can grow, or nbytes */
+    unsigned n_extents;          /* number of pieces of a part; each growth adds one */
+    bool may_grow;               /* whether max_bytes was above nbytes at creation */
     bool told_grow;              /* whether a failure to grow was reported */
     char *base;                  /* address of this PE's part */
-    size_t at;                   /* offset of base in the fabric region, 0 except in globals */
-    struct stp_space *next_part; /* next part of the data segment, with an equal number */
-    size_t offset;               /* offset in the window, or SIZE_MAX outside it */
-    size_t base_align;           /* alignment of the base on every member */
-    int device;                  /* ordinal of the device, or -1 */
-    void *own;                   /* data of the kind's create() and attach() */
-    struct stp_heap *heap;       /* allocator of the space, or NULL without one */
-    uint64_t caps;               /* SHMEM_SPACE_CAP_ bits; set last at creation */
+    size_t at;                   /* offset of base in the fabric region; 0 except in data segment */
+    struct stp_space *next_part; /* next part of the data segment, or NULL */
+    size_t offset;               /* offset of the space in the window, or SIZE_MAX outside */
+    size_t base_align;           /* alignment that base has on every member */
+    int device;                  /* number of the device, or -1 */
+    void *own;                   /* data that belongs to the kind */
+    struct stp_heap *heap;       /* allocator for blocks in the space, or NULL */
+    uint64_t caps;               /* SHMEM_SPACE_CAP_ bits; 0 until the creation is complete */
     int attr_flags;              /* SHMEMX_SPACE_ flags that the program passed */
-    uint64_t key;                /* fabric registration key, for display */
-    bool registered;             /* whether this PE's part is a fabric region */
-    bool on_fabric;              /* whether all parts are fabric regions, for direct access */
-    bool permanent;              /* whether the space lives as long as the program */
-    bool found;                  /* whether the space existed before; finally, on all members */
-    unsigned n_parts;            /* number of parts of a named space, of all jobs; else 0 */
-    uint64_t roots;              /* hash of the named blocks at opening */
-    bool placed;                 /* whether numa is the NUMA policy of the range */
-    enum stp_numa numa;          /* NUMA policy of the range */
-    int numa_node;               /* node to which the range is bound, or -1 */
-    int n_beside;                /* members of this host with parts on numa_node, or 0 */
-    size_t page_bytes;           /* real page size if the program chose a size, else 0 */
-    struct stp_pinned *pinned;   /* state of host memory that is pinned for GPUs, or NULL */
-    bool told_full;              /* whether a lack of room was reported */
-    void *handle;                /* constant that denotes the space, or NULL */
-    struct stp_team *team;       /* internal team for the collective calls */
-    struct stp_team *user_team;  /* team that create returned; NULL after its destruction */
-    /* Number of derived teams, bound contexts and handles. Guarded by stp_rt.lock. */
+    uint64_t key;                /* fabric key of this PE's part, for display */
+    bool registered;             /* whether this PE's part is registered with the fabric */
+    bool on_fabric;              /* whether all members' parts are registered with the fabric */
+    bool permanent;              /* whether the program cannot destroy the space */
+    /* Whether this PE's part existed before. After the creation: whether all members' parts did. */
+    bool found;
+    /* Number of parts of a named space, which can exceed the number of members; else 0. */
+    unsigned n_parts;
+    uint64_t roots;            /* hash of the named blocks that this PE found at creation */
+    bool placed;               /* whether the NUMA policy in numa was set for the memory */
+    enum stp_numa numa;        /* NUMA policy of the memory */
+    int numa_node;             /* NUMA node to which the memory is bound, or -1 */
+    int n_beside;              /* number of members on this host that use numa_node, or 0 */
+    size_t page_bytes;         /* real page size if the program chose a size, else 0 */
+    struct stp_pinned *pinned; /* data of memory that is pinned for GPUs, or NULL */
+    bool told_full;            /* whether a failed allocation was reported */
+    void *handle;              /* SHMEM_SPACE_ constant that denotes the space, or NULL */
+    struct stp_team *team;     /* internal team of the members, for collective operations */
+    /* Team that the program got at creation, or NULL after the program has destroyed it. */
+    struct stp_team *user_team;
+    /* Number of teams, contexts and device handles that use the space. Guarded by stp_rt.lock. */
     int n_users;
     /*
-     * Whether threads may use the space, which is complete and not internal. Guarded by
-     * stp_rt.lock.
+     * Whether other threads may use the space: it is complete, not internal to the library, and not
+     * being destroyed. Guarded by stp_rt.lock.
      */
     bool offered;
     struct stp_space *next_free;
-    bool whole;                      /* whether an adopted buffer is one permanent block */
-    bool adopted;                    /* whether the memory was adopted; the program can unmap it */
+    bool whole;   /* whether the adopted buffer is one block, which cannot be freed */
+    bool adopted; /* whether the memory is a buffer of the program, which can unmap it */
     struct stp_own_file *shm_attach; /* mappings of host memory outside the window, or NULL */
 };
 
-/* Returns whether only the owner's loads and stores, and the kernel, access the pages. */
+/* Returns whether each part can be accessed only by its owner's process and by the kernel. */
 static inline bool stp_space_is_private(const struct stp_space *space)
 {
     return space->kind != NULL && space->kind->owner_only;
 }
 
-/* Returns the size. Concurrent growth is harmless, because new addresses become known later. */
+/*
+ * Returns the size of a part. If another thread is growing the space, the old size is correct, too,
+ * because the program does not have addresses in the new memory yet.
+ */
 static inline size_t stp_space_nbytes(const struct stp_space *space)
 {
     return __atomic_load_n(&space->nbytes, __ATOMIC_RELAXED);
 }
 
-/*
- * stp_space_register_by_number() takes the number of a new space. It returns 0, or -EEXIST if
- * another thread has taken it. The other function releases the number of a space that is gone.
- */
+/* Takes the number of a new space. Returns 0, or -EEXIST if another thread has taken the number. */
 int stp_space_register_by_number(struct stp_space *space);
+/* Releases the number of a space that has been destroyed. */
 void stp_space_unregister_number(struct stp_space *space);
 
 /*
- * These functions enclose each attempt to create a space. At the end of an attempt the thread keeps
- * the number and the place in the window, or has released them.
+ * These functions are called when an attempt to create a space begins (inc) and ends (dec). At the
+ * end, the attempt has succeeded or has released its number and its range of the window.
  */
 void stp_space_n_attempts_inc(void);
 void stp_space_n_attempts_dec(void);
 
 /*
- * Returns whether a search for room can succeed on retry, because room was released since the call
- * that set *seen, or because attempts are in progress.
+ * Returns whether a repeated search for a free number and a free range can succeed. This is so if a
+ * space has released its number since *seen was set, or if another creation is in progress. Sets
+ * *seen for the next call.
  */
 bool stp_space_room_freed_since(unsigned *seen);
 
-/*
- * stp_space_lookup_insert() adds a registered space to the address lookup.
- * stp_space_lookup_remove() removes the space; a repeated removal does nothing.
- */
+/* Makes lookups by address find the space. Its number must be registered already. */
 void stp_space_lookup_insert(struct stp_space *space);
+/* Makes lookups by address no longer find the space. Does nothing if called again. */
 void stp_space_lookup_remove(struct stp_space *space);
 
-/* Makes the lookup find nbytes of the space, after all members have grown their parts. */
+/* Sets the size of the space to nbytes bytes. Called after all members have grown their parts. */
 void stp_space_lookup_resize(struct stp_space *space, size_t nbytes);
 
-/* Returns the lowest free user number >= from on this PE, or SIZE_MAX if there is none. */
+/* Returns the lowest space number >= from that is free on this PE, or SIZE_MAX if none is free. */
 size_t stp_space_number_find(size_t from);
 
 /*
- * Returns the space that holds addr and sets *offset, or returns NULL. Any thread may call this
- * function. A repeated hit in one space costs two compares; other lookups are binary searches.
+ * Returns the space that contains addr and sets *offset to the offset in its part. Returns NULL if
+ * no space contains addr. Any thread may call this function. It costs two comparisons if the
+ * thread's previous lookup found the same space, otherwise a binary search.
  */
 struct stp_space *stp_space_lookup(const void *addr, size_t *offset);
 
 /*
- * Returns the space that keeps addr as room for its growth and sets *offset, or returns NULL. For
- * messages only, because it examines all spaces.
+ * Returns the space that reserves the address addr for its growth, and sets *offset. Returns NULL
+ * if there is no such space. Used only for messages, because it examines all spaces.
  */
 const struct stp_space *stp_space_lookup_growth_room(const void *addr, size_t *offset);
 
-/* Returns whether a space has any of the bytes; text: "space 5 (cpu, 4096 bytes at 0x...)". */
+/*
+ * Returns whether a space overlaps the nbytes bytes at base. If so, writes a description of the
+ * space to text, for example "space 5 (cpu, 4096 bytes at 0x...)".
+ */
 bool stp_space_lookup_overlap(const void *base, size_t nbytes, char *text, size_t len);
 
-/* Returns the space with this number, or NULL. The space can be incomplete or about to go. */
+/*
+ * Returns the space with this number, or NULL. Other threads can still be creating the space or can
+ * already be destroying it.
+ */
 struct stp_space *stp_space_at(unsigned number);
 
 /*
- * Calls look() with the space of this number, if the lookup has it, and returns whether it did. The
- * space stays in the lookup meanwhile, because the lock of the registry is held. Only a heap's lock
- * and stp_rt.lock may be taken in look().
+ * Calls look() for the space with this number, if lookups by address find the space. Returns
+ * whether look() was called. The lock of the registry is held during the call, so that no thread
+ * removes the space. look() may take only the lock of a heap and stp_rt.lock.
  */
 bool stp_space_with_locked(unsigned number, void (*look)(const struct stp_space *space, void *arg),
                            void *arg);
 
 /*
- * Handles of spaces contain a generation, so that the handle of a destroyed space never denotes a
- * later space. stp_space_of_handle() accepts any value. It returns the live space, or NULL with
- * *destroyed set to whether the handle denotes a destroyed space.
+ * Returns the handle of a space. The handle contains the space's generation, so that the handle of
+ * a destroyed space never denotes a later space.
  */
 void *stp_space_encode_handle(const struct stp_space *space);
+/*
+ * Returns the live space that handle denotes, or NULL. Sets *destroyed to whether handle denotes a
+ * destroyed space. handle can have any value.
+ */
 struct stp_space *stp_space_of_handle(const void *handle, bool *destroyed);
 
 /*
- * Describes the last destroyed space that held addr: "space 5 (cpu, 1048576 bytes), which was
- * destroyed". Returns false if none is remembered. A signal handler may call this function.
+ * Finds the last destroyed space that contained addr. Writes a description to text, for example
+ * "space 5 (cpu, 1048576 bytes), which was destroyed". Returns false if the registry remembers no
+ * such space. A signal handler may call this function.
  */
 bool stp_space_lookup_destroyed(const void *addr, char *text, size_t len);
 
-/* stp_space_struct_alloc() returns a zeroed structure with a new generation, or NULL. */
+/* Returns a zeroed structure with a new generation, or NULL if there is no memory. */
 struct stp_space *stp_space_struct_alloc(void);
 void stp_space_struct_free(struct stp_space *space);
 
 /* ---- guards -------------------------------------------------------------- */
 
 /*
- * Explains a fault (SIGSEGV, SIGBUS) in the window, the view or a routine of the library. context
- * is the argument of a signal handler. Returns false for other faults.
+ * Writes to text the explanation of a fault (SIGSEGV or SIGBUS) in symmetric memory or in a routine
+ * of the library. info and context are the arguments of the signal handler. Returns false if the
+ * fault is neither in symmetric memory nor in such a routine.
  */
 bool stp_fault_explain(const siginfo_t *info, const void *context, char *text, size_t len);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The window and the view: address space that is reserved once over one sparse memfd per node.
- * Spaces come and go by mprotect() and hole punching. Design: docs/design/memory.md.
+ * The window and the view. Both are mappings of the node's file, a sparse memfd, and are created
+ * once. A space makes its range of these mappings accessible with mprotect(). When the space is
+ * destroyed, the range becomes inaccessible and a hole is punched in the file. Design:
+ * docs/design/memory.md.
  */
 #include "base/oshrun_inspect.h"
 #include "spaces/window_private.h"
@@ -21,28 +23,28 @@
 
 #define RANGE_GUARD ((size_t)64 << 10)
 
-/* Number of requests for parts, per part of the node, after which all parts are opened. */
+/* Number of stp_window_open_peer() calls, per PE of the node, after which all parts are opened. */
 #define PATIENCE 16
 
 struct window_range {
     size_t offset, nbytes;
     size_t reserved;   /* size up to which the range can grow, or nbytes */
-    uint64_t *members; /* bit set of the local PEs that have a part of the range */
+    uint64_t *members; /* bit set of the local PEs whose parts have this range */
 };
 
 static struct {
     size_t nbytes;        /* size of the window */
-    size_t capacity;      /* bytes of the window for spaces */
+    size_t capacity;      /* number of bytes of the window that spaces can use */
     int local;            /* local index of this PE */
-    bool no_fabric;       /* whether init reported that there is no fabric */
-    int fd;               /* duplicate of the node's file, for hole punching */
-    unsigned patience;    /* requests for open parts until all are opened; 0 for never */
-    unsigned asked;       /* approximate number of requests for open parts */
-    bool leaving;         /* whether finalize skips the protection of released ranges */
+    bool no_fabric;       /* whether the job uses no fabric */
+    int fd;               /* descriptor of the node's file, for punching holes */
+    unsigned patience;    /* value of asked at which all parts are opened; 0 for never */
+    unsigned asked;       /* approximate number of stp_window_open_peer() calls for open parts */
+    bool leaving;         /* whether released ranges stay accessible, during finalization */
     pthread_mutex_t lock; /* guards the fields below */
-    bool *open;           /* whether each part of the view is open; read without the lock */
+    bool *open;           /* whether each part of the view is open; also read without the lock */
     int n_open;
-    struct window_range *ranges; /* ranges in use, by offset */
+    struct window_range *ranges; /* ranges in use, in ascending order of offsets */
     size_t n_ranges, max_ranges;
 } window = {.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -106,14 +108,14 @@ int stp_window_reserve(const struct stp_window_layout *layout, int fd, int local
     mine = stp_window_map_somewhere(layout->base, nbytes, fd, at);
     if (mine == NULL) goto err_fd;
     /*
-     * Align the view for large pages and DAX devices if there is room. Skew it against the window,
-     * in which the program uses this PE's part.
+     * Align the view for large pages and DAX devices if the address space has room. The start is
+     * shifted by STP_WINDOW_SKEW, so that low address bits in the view and the window differ.
      */
     view = stp_window_reserve_aligned(STP_WINDOW_SKEW, view_bytes, fd, 0);
     if (view == NULL) view = stp_window_reserve_at(0, view_bytes, fd, 0);
     if (view == NULL) goto err_mine;
     madvise(view, view_bytes, MADV_DONTDUMP);
-    madvise(mine, nbytes, MADV_DONTDUMP); /* except what spaces commit */
+    madvise(mine, nbytes, MADV_DONTDUMP); /* spaces set MADV_DODUMP for their ranges */
 
     window.nbytes = nbytes;
     window.capacity = nbytes - room;
@@ -213,7 +215,7 @@ bool stp_window_locate(const void *addr, size_t *offset, int *local)
     return true;
 }
 
-/* Returns the position in the node's file of an offset in the part of a local PE. */
+/* Returns the position, in the node's file, of the given offset in the part of a local PE. */
 static off_t window_file_at(int local, size_t offset)
 {
     return (off_t)((size_t)local * stp_win.stride + offset);
@@ -303,8 +305,9 @@ static void window_forget_locked(struct window_range *range)
 }
 
 /*
- * stp_ptr_inline() in other threads sees the old or the new top. The release store orders the
- * opening of the memory before the new top.
+ * Computes stp_win.end, stp_win.top and stp_win.amo_top again. stp_ptr_inline() in other threads
+ * reads either the old or the new top. The release store makes sure that a thread that reads the
+ * new top can access the memory below it.
  */
 static void window_update_top_locked(void)
 {
@@ -316,7 +319,7 @@ static void window_update_top_locked(void)
     }
     top = window.n_open == stp_win.n_view ? end : 0;
     __atomic_store_n(&stp_win.end, end, __ATOMIC_RELAXED);
-    /* Nothing pairs with these stores, because addresses in a new range become known later. */
+    /* No load pairs with these stores, because no thread has an address in a new range yet. */
     __atomic_store_n(&stp_win.top, top, __ATOMIC_RELEASE);
     __atomic_store_n(&stp_win.amo_top, stp_win.cpu_atomics ? top : 0, __ATOMIC_RELEASE);
 }
@@ -329,7 +332,7 @@ void stp_window_set_cpu_atomics(bool right)
     pthread_mutex_unlock(&window.lock);
 }
 
-/* Frees the pages of this PE's part. */
+/* Frees the pages of the range [offset, offset + nbytes) in this PE's part. */
 static void window_punch_locked(size_t offset, size_t nbytes)
 {
     off_t at = window_file_at(window.local, offset);
@@ -347,8 +350,8 @@ int stp_window_local(void)
 /* ---- parts of the view ------------------------------------------------------------------- */
 
 /*
- * Protects bytes from..to of a range in all open mappings. Returns 0 or -errno. With PROT_NONE,
- * goes on after a failure.
+ * Sets the protection of the bytes [from, to) of a range, in the window and in the open parts of
+ * the view. Returns 0 or -errno. Continues after an error if prot is PROT_NONE.
  */
 static int window_protect_locked(const struct window_range *range, size_t from, size_t to, int prot)
 {
@@ -393,7 +396,7 @@ int stp_window_add_peer_range(size_t offset, int local)
     return rc;
 }
 
-/* Makes all ranges of the part accessible in the view. */
+/* Opens the part of a local PE, which makes all ranges of the part accessible in the view. */
 static int window_open_part_locked(int local)
 {
     int rc = 0;
@@ -412,8 +415,9 @@ static int window_open_part_locked(int local)
 }
 
 /*
- * Opens all parts, so that stp_ptr_inline() hits. This pays only for programs that keep using
- * parts, not for those that just start or communicate with few PEs.
+ * Opens all parts of the view, so that stp_ptr_inline() returns addresses in them. This takes time
+ * and is useful only for programs that often access other PEs' memory. It is not useful for
+ * programs that only start, or that communicate with few PEs.
  */
 static STP_COLD int window_open_all(void)
 {
@@ -445,7 +449,10 @@ int stp_window_open_peer(int local)
 
 /* ---- ranges ------------------------------------------------------------------------------ */
 
-/* Makes a new range accessible in the window, and in this PE's part of the view if that is open. */
+/*
+ * Makes a new range accessible in the window. Also makes it accessible in this PE's part of the
+ * view if this part is open.
+ */
 static int window_open_own_locked(const struct window_range *range)
 {
     int rc = window_allow(stp_window_at(range->offset), range->nbytes, "window");
@@ -518,7 +525,7 @@ void stp_window_release(size_t offset, size_t nbytes)
     range = window_range_locked(offset);
     assert(range != NULL && range->nbytes == nbytes);
     if (!window.leaving) (void)window_protect_locked(range, 0, nbytes, PROT_NONE);
-    /* Punch first, because another thread can take a forgotten range and write to it. */
+    /* Punch the hole before the range becomes free, because another space can then use it. */
     window_punch_locked(offset, nbytes);
     window_forget_locked(range);
     window_update_top_locked();

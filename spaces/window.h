@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The window of this PE, the view, in which this PE finds the parts of local PEs by arithmetic, and
- * the data segment of the executable. Design: docs/design/memory.md.
+ * The window, the view and the data segment. The window is the mapping in which this PE accesses
+ * its own part of the node's file. The view is a mapping of the parts of all PEs of the node, in
+ * which this PE computes the address of a peer's object by arithmetic. The data segment has the
+ * globals and statics of the executable. Design: docs/design/memory.md.
  */
 #ifndef STP_WINDOW_H
 #define STP_WINDOW_H
@@ -13,30 +15,31 @@
 /* ---- window and view ---------------------------------------------------- */
 
 /*
- * All data that stp_ptr_inline() reads, in one cache line. Only window.c writes it: in init and
- * finalize, and (top, amo_top, end) when spaces come and go or the last part opens. The fields up
- * to ordered must not change, because programs inline them (struct shmemx_view_v1 in
- * include/shmemx_inline.h).
+ * All data that stp_ptr_inline() reads, in one cache line. Only window.c writes the data, in init
+ * and finalize. The fields top, amo_top and end also change when a space is created, grows or is
+ * destroyed, and when the last part of the view is opened. The layout of the fields from base to
+ * ordered must not change, because inline functions in programs read them (struct shmemx_view_v1
+ * in include/shmemx_inline.h).
  */
 struct stp_window {
     uintptr_t base;   /* address of this PE's window */
-    size_t top;       /* limit of offsets: end if all parts of the view are open, else 0 */
-    size_t amo_top;   /* limit for CPU atomics: top, or 0 if atomics use the fabric */
-    char *view;       /* address of the mapped parts of all local PEs */
-    size_t stride;    /* distance between parts in the view: window size + STP_WINDOW_SKEW */
-    int first_pe;     /* world number of local PE 0 if local PEs are contiguous */
-    int n_local;      /* number of PEs for loads and stores; 0 if not contiguous */
-    int n_plain;      /* n_local, or 0 if user buffers can be device memory */
-    int ordered;      /* whether a CPU fence orders all traffic (no fabric, no devices) */
-    int n_view;       /* number of PEs on this node, contiguous or not */
-    bool cpu_atomics; /* whether CPUs perform atomics; if not, the fabric does (amo_top 0) */
+    size_t top;       /* limit for offsets: end if all parts of the view are open, else 0 */
+    size_t amo_top;   /* limit for offsets of CPU atomics: top, or 0 if atomics use the fabric */
+    char *view;       /* address of the view */
+    size_t stride;    /* distance between two parts in the view: window size + STP_WINDOW_SKEW */
+    int first_pe;     /* world number of the PE with local index 0 */
+    int n_local;      /* number of PEs on this node; 0 if not contiguous or if SHMEM_CHECK=1 */
+    int n_plain;      /* n_local, or 0 if buffers of the program can be device memory */
+    int ordered;      /* whether a CPU fence orders all operations (no fabric, no devices) */
+    int n_view;       /* number of PEs on this node, and of parts in the view */
+    bool cpu_atomics; /* whether CPUs perform atomics; else the fabric does */
     bool devices;     /* whether buffers can be memory that the CPU must not access */
-    size_t end;       /* first offset after all spaces; for the slow path */
+    size_t end;       /* first offset after the last space; used by the slow path */
 } STP_ALIGNED_LINE;
 
 extern struct stp_window stp_win;
 
-/* Returns top. If spaces come or go meanwhile, the old value is as good as the new one. */
+/* Returns stp_win.top. If another thread is changing it, the old and the new value are valid. */
 static inline size_t stp_window_top(void)
 {
     return __atomic_load_n(&stp_win.top, __ATOMIC_RELAXED);
@@ -53,14 +56,15 @@ static inline size_t stp_window_end(void)
 }
 
 /*
- * Gap between parts, so that the copies of an object on two PEs differ in the low address bits.
- * First-level caches that predict the way from these bits (AMD) are half as fast otherwise. The gap
- * is a multiple of 2 MiB for large pages. The multiple is odd, so that 128 parts and the window
- * differ in the bits below 256 MiB. Arrays rarely have this distance.
+ * Size of the gap between two parts in the view. Without the gap, the copies of an object on
+ * different PEs would have equal low address bits. Copies between such addresses have half the
+ * speed on CPUs whose first-level cache predicts the way from these bits (AMD). The gap is an odd
+ * multiple of 2 MiB, which allows large pages. Because the multiple is odd, up to 128 parts and the
+ * window differ in the bits below 256 MiB. Arrays rarely have this distance.
  */
 #define STP_WINDOW_SKEW ((size_t)37 << 21)
 
-/* Returns the address at which this PE maps the part of a local PE. */
+/* Returns the address of a local PE's part in the view. */
 static inline char *stp_window_part(int local)
 {
     return stp_win.view + (size_t)(unsigned)local * stp_win.stride;
@@ -69,13 +73,14 @@ static inline char *stp_window_part(int local)
 /* The intended use of a peer's address. */
 enum stp_use {
     STP_USE_ACCESS, /* load or store by this CPU */
-    STP_USE_COPY,   /* copy with a buffer of the program, which can be device memory */
-    STP_USE_ATOMIC, /* atomic by this CPU, for which a job may need the fabric */
+    STP_USE_COPY,   /* copy to or from a buffer of the program, which can be device memory */
+    STP_USE_ATOMIC, /* atomic operation by this CPU, unless the job uses the fabric for atomics */
 };
 
 /*
- * Returns the address at which this PE maps PE pe's copy of a host symmetric object, or NULL if the
- * slow path must decide. use is a constant; pe is a valid world number.
+ * Returns the address at which this PE can access the copy of a symmetric object on another PE.
+ * addr is the address of the object on this PE, and pe is a valid world number. use is a
+ * compile-time constant. Returns NULL if the caller must take the slow path.
  */
 static inline __attribute__((always_inline)) void *stp_ptr_inline(const void *addr, int pe,
                                                                   enum stp_use use)
@@ -87,123 +92,131 @@ static inline __attribute__((always_inline)) void *stp_ptr_inline(const void *ad
 
     if (STP_LIKELY(offset < top && local < n)) {
         char *there = stp_window_part((int)local) + offset;
-        if (there == NULL) __builtin_unreachable(); /* saves callers the comparison */
+        if (there == NULL) __builtin_unreachable(); /* saves callers a comparison with NULL */
         return there;
     }
     return NULL;
 }
 
-/* Layout of the node's file, which the leader chooses for all PEs of the node. */
+/* Layout of the node's file. The leader of the node chooses the layout for all PEs of the node. */
 struct stp_window_layout {
     size_t nbytes;     /* size of a window and of a part; a power of two */
-    uintptr_t base;    /* preferred address of windows, or 0 for any */
-    int n_local;       /* number of parts */
-    size_t area_bytes; /* size of the node's own area after the last part */
+    uintptr_t base;    /* preferred address of the windows, or 0 for any address */
+    int n_local;       /* number of parts, one for each PE of the node */
+    size_t area_bytes; /* size of the node's area (the library's data) after the last part */
 };
 
 /*
- * Chooses size and base for n_local PEs with heaps of heap_bytes: the largest window, up to wanted
- * if it is not 0, that can be reserved. Returns 0, or -ENOMEM after logging.
+ * Chooses the size and the address of the windows for n_local PEs with symmetric heaps of
+ * heap_bytes bytes. Takes the largest size that can be reserved. If the argument wanted is not 0,
+ * it is the upper limit. Returns 0, or -ENOMEM after logging.
  */
 int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
                       struct stp_window_layout *layout);
 
 /*
- * Creates a memfd, not executable where the kernel supports that. Returns its descriptor or -errno.
+ * Creates a memfd and returns its descriptor, or -errno without logging. If the kernel supports
+ * this, the memfd cannot be executed.
  */
 int stp_memory_file(const char *name);
 
-/* Creates the node's sparse file. Returns a descriptor, or -errno after logging. */
+/* Creates the node's file, a sparse memfd. Returns its descriptor, or -errno after logging. */
 int stp_window_create_file(const struct stp_window_layout *layout);
 
 /*
- * Reserves this PE's window (part local of the file) and the view of all parts, without access
- * until stp_window_commit(). The caller keeps fd. Returns 0, or -errno after logging.
+ * Maps the node's file, fd, as this PE's window and as the view. The window is a mapping of the
+ * part with index local. Both mappings are inaccessible until stp_window_commit(). The caller can
+ * close fd afterwards. Returns 0, or -errno after logging.
  */
 int stp_window_reserve(const struct stp_window_layout *layout, int fd, int local);
 void stp_window_close(void);
 
 /*
- * These functions set the assumptions of stp_ptr_inline() until the window is closed: n_local PEs
- * have world numbers from first_pe on, CPU atomics are correct (the default), and memory that the
- * CPU must not access can occur. The last function may be called without a window.
+ * Sets the PEs for which stp_ptr_inline() can return addresses: the n_local PEs with contiguous
+ * world numbers from first_pe on. stp_window_close() resets this.
  */
 void stp_window_set_peers(int first_pe, int n_local);
+/* Sets whether CPU atomics give correct results in this job. They do by default. */
 void stp_window_set_cpu_atomics(bool right);
+/* Sets whether the program can use device memory. May be called before stp_window_reserve(). */
 void stp_window_set_devices(bool met);
 
-/* Sets whether there is a fabric. The default is that there is one. */
+/* Sets whether the job uses a fabric. It does by default. */
 void stp_window_set_fabric(bool used);
 
 /*
- * Returns whether addr is in this PE's window or view. Sets *offset, and *local to the local index
- * of the part, or -1 for the window.
+ * Returns whether addr is in this PE's window or view. Sets *local to -1 if addr is in the window,
+ * or to the local index of the part in the view. Sets *offset to the offset in the window or part.
  */
 bool stp_window_locate(const void *addr, size_t *offset, int *local);
 
-/* Returns the size of a view, which is the offset of the node's area in the file. */
+/* Returns the size of the view. The node's area begins at this offset in the node's file. */
 size_t stp_window_view_bytes(const struct stp_window_layout *layout);
 
-/* Maps the node's area of the file. Returns NULL after logging a failure. */
+/* Maps the node's area, which is at the end of the node's file. Returns NULL after logging. */
 void *stp_window_map_node_area(const struct stp_window_layout *layout, int fd);
 
-/* Returns the least memory limit of this process's control groups, or SIZE_MAX without a limit. */
+/* Returns the lowest memory limit of this process's cgroups, or SIZE_MAX if there is no limit. */
 size_t stp_cgroup_memory(void);
-/* Returns the least CPU limit in whole cores, at least 1, or SIZE_MAX without a limit. */
+/* Returns the lowest CPU limit in whole cores, at least 1, or SIZE_MAX if there is no limit. */
 size_t stp_cgroup_cores(void);
 
-/* stp_window_bytes_for_spaces() excludes the room for peers' data segments in a window. */
+/* Returns the size of the window. */
 size_t stp_window_reserved_bytes(void);
+/* Returns the number of bytes that spaces can use. The rest of a part is for a data segment. */
 size_t stp_window_bytes_for_spaces(void);
 
-#define STP_WINDOW_ALIGN ((size_t)1 << 30) /* alignment of windows; maximum base_align of spaces */
-#define STP_RANGE_ALIGN ((size_t)2 << 20)  /* alignment of every range */
+#define STP_WINDOW_ALIGN ((size_t)1 << 30) /* alignment of windows; largest alignment of spaces */
+#define STP_RANGE_ALIGN ((size_t)2 << 20)  /* alignment of the range of each space */
 
 /*
- * Returns the lowest offset >= from at which nbytes with guards are free on this PE, or SIZE_MAX.
- * align is a multiple of STP_RANGE_ALIGN.
+ * Returns the lowest offset >= from at which the window has nbytes free bytes on this PE, with an
+ * unused gap to the next range. The offset is a multiple of align, which is a multiple of
+ * STP_RANGE_ALIGN. Returns SIZE_MAX if there is no such offset.
  */
 size_t stp_window_find(size_t nbytes, size_t align, size_t from);
 
 /*
- * Takes [offset, offset + reserved) and makes nbytes of this PE's own part accessible in the
- * window. The rest is kept for growth. Returns 0, -EEXIST without logging if another thread has
- * taken the range, or -errno after logging.
+ * Takes the range [offset, offset + reserved) of the window for a space. Makes the first nbytes
+ * bytes accessible and keeps the rest for growth. Returns 0, or -EEXIST without logging if another
+ * thread has taken the range, or another -errno after logging.
  */
 int stp_window_commit(size_t offset, size_t nbytes, size_t reserved);
 
 /*
- * stp_window_grow() extends a range within its reservation to nbytes, in the window and in the
- * parts of members. Returns 0, or -errno without logging and without effect. stp_window_undo_grow()
- * restores the old size, kept_nbytes, if nobody has used the new memory.
+ * Makes the first nbytes bytes of the range at offset accessible, in the window and in the open
+ * parts of members. nbytes is at most the reserved size of the range. Returns 0, or -errno without
+ * logging. After an error nothing has changed.
  */
 int stp_window_grow(size_t offset, size_t nbytes);
+/* Reduces a range to kept_nbytes bytes, its size before growth. The new memory must be unused. */
 void stp_window_undo_grow(size_t offset, size_t kept_nbytes);
 
 /*
- * Adds the part of a local PE to the range at offset. The range is accessible in the view when the
- * part is open. Returns 0, or -errno after logging.
+ * Records that the part of a local PE has the range at offset. The range becomes accessible in the
+ * view as soon as the part is open. Returns 0, or -errno after logging.
  */
 int stp_window_add_peer_range(size_t offset, int local);
 
 /*
- * Opens the part of a local PE, which can be this PE: its present and future ranges become
- * accessible in the view. Required before stp_window_part() is used; fast if the part is open.
- * After many calls all parts are opened, so that stp_ptr_inline() hits. Returns 0, or -errno after
- * logging. Any thread may call this function.
+ * Opens the part of a local PE, which can be this PE. All its ranges, including later ones, become
+ * accessible in the view. Must be called before an address from stp_window_part() is used. The call
+ * is fast if the part is open. After many calls, all parts are opened, because stp_ptr_inline()
+ * returns addresses only then. Returns 0, or -errno after logging. Any thread may call this
+ * function.
  */
 int stp_window_open_peer(int local);
 
-/* Returns this PE's local index. */
+/* Returns the local index of this PE. */
 int stp_window_local(void);
 
-/* Releases a range: protects it, frees its pages and forgets it. */
+/* Releases the range at offset: makes it inaccessible and frees the pages of this PE's part. */
 void stp_window_release(size_t offset, size_t nbytes);
 
-/* Makes later releases skip the protection, because the window is about to be closed. */
+/* Makes stp_window_release() leave ranges accessible, because the window will soon be unmapped. */
 void stp_window_stop_reprotecting(void);
 
-/* Returns this PE's address of a window offset. */
+/* Returns the address of the given offset in this PE's window. */
 static inline char *stp_window_at(size_t offset)
 {
     return (char *)(stp_win.base + offset);
@@ -211,38 +224,39 @@ static inline char *stp_window_at(size_t offset)
 
 /* ---- data segment ------------------------------------------------------- */
 
-/* Maximum number of parts. An executable has one or two; linker scripts can make more. */
+/* Maximum number of parts of the data segment. Without linker scripts there are one or two. */
 #define STP_SEGMENT_PARTS 64
 
-/* Writable pages of the executable without a gap. */
+/* A part of the data segment: contiguous writable pages of the executable. */
 struct stp_data_segment_part {
     char *base;    /* first byte, aligned to a page */
     size_t nbytes; /* size in whole pages */
-    size_t at;     /* offset in the segment, in which unused pages separate parts */
+    size_t at;     /* offset in the memfd, which has an unused page between two parts */
 };
 
 /*
- * The globals and statics of the executable, which a constructor of the library moves to shared
- * memory in place before main(). The structure does not change after that.
+ * The data segment, which has the globals and statics of the executable. Before main(), a
+ * constructor of the library moves them to shared memory without changing their addresses. After
+ * that, this structure does not change.
  */
 struct stp_data_segment {
-    /* parts in ascending order; the first part has offset 0 */
+    /* Parts in ascending order of addresses. The first part has offset 0. */
     struct stp_data_segment_part parts[STP_SEGMENT_PARTS];
-    /* number of parts; 0 without writable memory */
+    /* Number of parts, or 0 if the executable has no writable memory. */
     unsigned n_parts;
-    size_t nbytes;       /* bytes from the first part's start to the last part's end */
-    int fd;              /* memfd of the segment, or -1 if it is private */
-    const char *why_not; /* reason why it is private, or NULL if it is shared */
-    uint64_t layout;     /* hash of the executable's layout; equal for equal executables */
-    uint64_t shape;      /* hash of the parts relative to the load address */
+    size_t nbytes;       /* size of the memfd: all parts, and the unused pages between them */
+    int fd;              /* memfd of the segment, or -1 if the segment is private */
+    const char *why_not; /* reason why the segment is private, or NULL if it is shared */
+    uint64_t layout;     /* hash of program headers and build ID; equal for equal executables */
+    uint64_t shape;      /* hash of the parts' sizes and offsets from the load address */
 };
 
 extern struct stp_data_segment stp_data_segment;
 
-/* Returns the part that holds addr, or NULL. */
+/* Returns the part of the data segment that contains addr, or NULL. */
 const struct stp_data_segment_part *stp_data_segment_part_slow(const void *addr) STP_COLD;
 
-/* Sets *offset to the offset of addr in the segment. Returns whether addr is in the segment. */
+/* Returns whether addr is in the data segment. If so, sets *offset to its offset in the segment. */
 static inline bool stp_data_segment_offset(const void *addr, size_t *offset)
 {
     const struct stp_data_segment_part *part;
@@ -256,24 +270,27 @@ static inline bool stp_data_segment_offset(const void *addr, size_t *offset)
 }
 
 /*
- * Returns the address of offset in the segment of a local peer, mapped on first use through
- * /proc/pid/fd. Returns NULL after logging if that fails. Any thread may call this function.
+ * Returns the address, in this process, of the given offset in a local peer's data segment. The
+ * first call maps the segment, which is file descriptor fd of process pid. Returns NULL after
+ * logging. Any thread may call this function.
  */
 void *stp_data_segment_reach(int local, pid_t pid, int fd, size_t offset);
-void stp_data_segment_reset_peer_maps(void); /* called in finalize before the view is unmapped */
+/* Forgets the mappings of peers' data segments. Called in finalize before the view is unmapped. */
+void stp_data_segment_reset_peer_maps(void);
 
 /*
- * Returns the whole segment of this PE as one range, for the fabric. A segment with several parts
- * is mapped again, until the view is unmapped. Returns NULL after logging a failure.
+ * Returns the address of one contiguous mapping of this PE's data segment, for the fabric. If the
+ * segment has several parts, maps them once more, in the view. Returns NULL after logging.
  */
 char *stp_data_segment_alias_whole(void);
 
-/* Formats the ranges of the parts: "0x1000..0x3000, 0x8000..0x9000". */
+/* Writes the parts' address ranges to text, for example "0x1000..0x3000, 0x8000..0x9000". */
 const char *stp_data_segment_format(char *text, size_t len);
 
 /*
- * Describes the library or executable that holds an address that is not symmetric, and the remedy.
- * Returns false if there is none.
+ * Describes the library or executable that contains addr, for a message about an address that is
+ * not symmetric. The text also has the remedy. Returns false if addr is in no library and not in
+ * the executable.
  */
 bool stp_describe_loaded_object_addr(const void *addr, char *text, size_t len);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chooses size and address of windows before they are created. Design: docs/design/memory.md.
+ * Chooses the size and the address of the windows before they are mapped. Design:
+ * docs/design/memory.md.
  */
 #include "spaces/window_private.h"
 
@@ -8,20 +9,21 @@
 #include <sys/mman.h>
 
 /*
- * The default exceeds the memory of hosts, so that every space fits. It does not depend on this
- * host's memory, because all hosts of a job have windows of equal size.
+ * Default size of a window. It exceeds the memory of usual hosts, so that every space fits. It does
+ * not depend on the memory of this host, because all hosts of a job have windows of equal size.
  */
 #define WINDOW_DEFAULT ((size_t)4 << 40)
-#define WINDOW_LESS ((size_t)64 << 30)  /* first fallback from the default */
-#define WINDOW_MODEST ((size_t)4 << 30) /* second fallback, unless the heap needs more */
-#define WINDOW_MIN ((size_t)64 << 20)   /* minimum useful size */
-/* Maximum size of a view of 4096 parts: a quarter of the user address space, and the gaps. */
+#define WINDOW_LESS ((size_t)64 << 30)  /* size to try if the default size fails */
+#define WINDOW_MODEST ((size_t)4 << 30) /* size to try next, unless the heap needs more */
+#define WINDOW_MIN ((size_t)64 << 20)   /* smallest size to try */
+/* Maximum size of a view: a quarter of the user address space, plus the gaps of 4096 parts. */
 #define VIEW_MAX (((size_t)1 << 45) + 4096 * STP_WINDOW_SKEW)
 
 /*
- * Base addresses, tried in order. Large windows go between the shadow memory of AddressSanitizer
- * and executables. Other windows go high, away from libraries, stacks, the brk heap and the shadow
- * memory of ThreadSanitizer.
+ * Base addresses of windows, which are tried in this order. Large windows are placed between the
+ * shadow memory of AddressSanitizer and the addresses of executables. Other windows are placed at
+ * high addresses, away from libraries, stacks, the brk heap and the shadow memory of
+ * ThreadSanitizer.
  */
 static const uintptr_t large_bases[] = {0x200000000000u, 0x280000000000u, 0x300000000000u};
 static const uintptr_t window_bases[] = {0x7e9000000000u, 0x7e1000000000u, 0x7d9000000000u};
@@ -74,8 +76,9 @@ size_t stp_window_view_bytes(const struct stp_window_layout *layout)
 }
 
 /*
- * Returns whether the address space has room for a window and a view, and sets the base as a hint.
- * The window is mapped first, because the kernel could put a large view over the known bases.
+ * Returns whether the address space has room for a window and a view. Sets layout->base to an
+ * address at which the window fits. The test maps the window first, because otherwise the kernel
+ * could place the view at the window's base addresses.
  */
 static bool window_fits(struct stp_window_layout *layout)
 {
@@ -96,7 +99,7 @@ size_t stp_window_data_segment_bytes(void)
     return (stp_data_segment.nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
 }
 
-/* Returns the least power of two >= nbytes, but at most 2^63. */
+/* Returns the smallest power of two that is not below nbytes, or 2^63 for larger values. */
 static size_t window_power_up(size_t nbytes)
 {
     size_t power = 1;
@@ -106,14 +109,14 @@ static size_t window_power_up(size_t nbytes)
     return power;
 }
 
-/* Returns the next size to try after nbytes could not be reserved. */
+/* Returns the next window size to try after a window of nbytes bytes could not be reserved. */
 static size_t window_less(size_t nbytes, size_t wanted, size_t modest)
 {
     size_t less = modest > WINDOW_LESS ? modest : WINDOW_LESS;
 
     if (wanted != 0) return nbytes / 2;
     if (nbytes > less) return less;
-    /* Go to the modest size at once, because valgrind pays for each reserved byte. */
+    /* Try the modest size next, because valgrind takes long to reserve large sizes. */
     return nbytes > modest ? modest : nbytes / 2;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Functions that only window.c and window_choose.c share. Design: docs/design/memory.md.
+ * Functions that only window.c and window_choose.c use. Design: docs/design/memory.md.
  */
 #ifndef STP_WINDOW_PRIVATE_H
 #define STP_WINDOW_PRIVATE_H
@@ -10,18 +10,19 @@
 #include <sys/types.h>
 
 /*
- * These functions reserve inaccessible address space for file fd from position at, or anonymous
- * with fd -1: at base (0: any address), bytes_past_align after a multiple of STP_WINDOW_ALIGN, or
- * at the hint, else at a known base, else at any aligned address. They return NULL on failure.
+ * Maps nbytes bytes of the file fd, from file offset at, without access. Maps anonymous memory if
+ * fd is -1. The address is base, or any address if base is 0. Returns NULL on failure.
  */
 void *stp_window_reserve_at(uintptr_t base, size_t nbytes, int fd, off_t at);
+/* As stp_window_reserve_at(), but bytes_past_align bytes after a multiple of STP_WINDOW_ALIGN. */
 void *stp_window_reserve_aligned(size_t bytes_past_align, size_t nbytes, int fd, off_t at);
+/* As stp_window_reserve_at(). Tries the address hint, then known bases, then aligned addresses. */
 void *stp_window_map_somewhere(uintptr_t hint, size_t nbytes, int fd, off_t at);
 
-/* Returns the distance between two parts, in the node's file and in the view. */
+/* Returns the distance between two adjacent parts, in the node's file and in the view. */
 size_t stp_window_stride(const struct stp_window_layout *layout);
 
-/* Returns the space that the view reserves at the end of a part for a peer's data segment. */
+/* Returns the number of bytes that the view keeps at the end of a part for a data segment. */
 size_t stp_window_data_segment_bytes(void);
 
 #endif /* STP_WINDOW_PRIVATE_H */

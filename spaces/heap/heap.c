@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The allocator of a symmetric heap: allocation, growth and queries. live_block_treap.c finds
- * blocks and gaps. The code never touches the managed memory. Design: docs/design/heap.md.
+ * The allocator of a symmetric heap: allocation, growth and queries. The tree that finds blocks and
+ * gaps is in live_block_treap.c. The allocator never accesses the memory that it manages. Design:
+ * docs/design/heap.md.
  */
 #include "records.h"
 
@@ -10,14 +11,14 @@
 
 /* ---- the heap ----------------------------------------------------------- */
 
-/* Invalidates the blocks that threads remember from their last lookup. */
+/* Gives the heap a new state number, so that threads discard the blocks that they have cached. */
 static void changed_locked(struct stp_heap *heap)
 {
     static uint64_t last;
 
     /*
-     * The store pairs with the acquire load in stp_heap_find(). The addition pairs with the
-     * additions for other heaps, so that no two states are equal.
+     * The store pairs with the acquire load in stp_heap_find(). The addition is atomic because
+     * threads that change other heaps add to the same counter. All state numbers are different.
      */
     __atomic_store_n(&heap->state, __atomic_fetch_add(&last, 1, __ATOMIC_SEQ_CST) + 1,
                      __ATOMIC_RELEASE);
@@ -36,7 +37,7 @@ int stp_heap_create(size_t size, struct stp_heap **heap)
     return 0;
 }
 
-/* Removes a block from the tree. The preceding block gets its bytes and its gap. */
+/* Removes a block from the tree. Adds its bytes and its gap to the gap of the preceding block. */
 static void remove_locked(struct stp_heap *heap, struct stp_heap_block *block)
 {
     struct stp_heap_block *before = stp_heap_live_before(block);
@@ -65,7 +66,7 @@ void stp_heap_destroy(struct stp_heap *heap)
 
 /* ---- allocation --------------------------------------------------------- */
 
-/* Makes sure that a spare record exists. Returns 0 or -ENOMEM. */
+/* Allocates the spare record if the heap has none. Returns 0 or -ENOMEM. */
 static int ready_locked(struct stp_heap *heap)
 {
     if (!heap->spare) heap->spare = malloc(sizeof(*heap->spare));
@@ -87,7 +88,7 @@ static void set_gap(struct stp_heap *heap, struct stp_heap_block *block, size_t 
     if (block != heap->last) stp_heap_live_set_gap(block, gap);
 }
 
-/* Inserts the spare record as a block at offset, in the gap of the preceding block. */
+/* Makes the spare record a live block at offset. The argument before is the preceding block. */
 static void block_take_locked(struct stp_heap *heap, struct stp_heap_block *before, size_t offset,
                               size_t asked)
 {
@@ -98,7 +99,10 @@ static void block_take_locked(struct stp_heap *heap, struct stp_heap_block *befo
     *block = (struct stp_heap_block){.offset = offset, .asked = asked};
     stp_heap_live_insert(&heap->root, before, block);
     if (before == heap->last) heap->last = block;
-    /* Set this gap first, because the update of the tree stops at the larger gap. */
+    /*
+     * Set the gap of the new block first. The preceding block still has its old gap, which is
+     * larger, so this update of the tree stops early.
+     */
     set_gap(heap, block, end - stp_heap_end(block));
     set_gap(heap, before, offset - stp_heap_end(before));
     heap->used += stp_heap_round(asked);
@@ -199,7 +203,8 @@ static int resize_locked(struct stp_heap *heap, size_t offset, size_t nbytes)
     size = stp_heap_round(nbytes);
     room = stp_heap_round(block->asked) + stp_heap_gap(heap, block);
     if (size > room) return -ENOMEM;
-    heap->used += size - stp_heap_round(block->asked); /* wraps as intended on shrinking */
+    /* If the block shrinks, the unsigned difference wraps around, as intended. */
+    heap->used += size - stp_heap_round(block->asked);
     block->asked = nbytes;
     set_gap(heap, block, room - size);
     changed_locked(heap);
@@ -233,7 +238,7 @@ int stp_heap_grow(struct stp_heap *heap, size_t size)
     return rc;
 }
 
-/* Returns the end of nbytes bytes from start, or SIZE_MAX on overflow. */
+/* Returns the end of a block of nbytes bytes at start, or SIZE_MAX if the sum overflows. */
 static size_t end_of(size_t start, size_t nbytes)
 {
     if (nbytes > SIZE_MAX - STP_HEAP_ALIGN || start > SIZE_MAX - STP_HEAP_ALIGN - nbytes)
@@ -276,7 +281,7 @@ size_t stp_heap_size_to_extend_block(struct stp_heap *heap, size_t offset, size_
 
 /* ---- questions ---------------------------------------------------------- */
 
-/* The last block that a thread found. It is valid while the state of the heap equals state. */
+/* The block that a thread found last. It is valid as long as heap->state equals the field state. */
 struct last_find {
     uint64_t state;
     size_t start;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Live blocks in a treap: a binary search tree by offset that is also a heap by a pseudorandom
- * priority, which keeps the tree shallow. The priority is a hash of the offset, so that equal heaps
- * have equal trees on all PEs. Each node stores the largest gap of each of its subtrees, so that
- * one descent finds the first gap that is large enough.
+ * The live blocks of a heap, in a treap. A treap is a binary search tree, here ordered by offset,
+ * in which each node also has a pseudorandom priority. No child has a higher priority than its
+ * parent, which keeps the tree shallow. The priority is a hash of the offset, so that heaps with
+ * equal blocks have equal trees on all PEs. Each node stores the largest gap in each of its two
+ * subtrees. One descent from the root thus finds the first gap that is large enough.
  */
 #include "records.h"
 
-/* Returns the priority of a block. The hash is a bijection, so that priorities are unique. */
+/* Returns the priority of a block. The hash maps different offsets to different priorities. */
 static uint64_t priority(const struct stp_heap_block *block)
 {
     uint64_t h = block->offset;
@@ -20,7 +21,7 @@ static uint64_t priority(const struct stp_heap_block *block)
     return h;
 }
 
-/* Returns the side on which block is below its parent. */
+/* Returns 0 if block is the left child of its parent, or 1 if it is the right child. */
 static int side_of(const struct stp_heap_block *block)
 {
     return block->parent->child[1] == block;
@@ -38,7 +39,7 @@ void stp_heap_live_set_gap(struct stp_heap_block *block, size_t gap)
     }
 }
 
-/* Makes child, which may be NULL, the child of parent, or the root if parent is NULL. */
+/* Makes child (or NULL) the child of parent on the given side, or the root if parent is NULL. */
 static void link_child(struct stp_heap_block **root, struct stp_heap_block *parent, int side,
                        struct stp_heap_block *child)
 {
@@ -51,7 +52,7 @@ static void link_child(struct stp_heap_block **root, struct stp_heap_block *pare
     parent->child_gap[side] = child ? stp_heap_live_largest_gap(child) : 0;
 }
 
-/* Exchanges block and its parent, which becomes a child of block. The order by offset stays. */
+/* Exchanges block and its parent by a rotation, which does not change the order by offset. */
 static void rotate_up(struct stp_heap_block **root, struct stp_heap_block *block)
 {
     struct stp_heap_block *parent = block->parent;
@@ -119,7 +120,7 @@ struct stp_heap_block *stp_heap_live_floor(struct stp_heap_block *root, size_t o
     return floor;
 }
 
-/* Returns the first block whose gap has at least nbytes, or NULL. */
+/* Returns the first block whose gap has at least nbytes bytes, or NULL if no gap is that large. */
 static struct stp_heap_block *first_gap(struct stp_heap_block *root, size_t nbytes)
 {
     while (root) {
@@ -142,7 +143,10 @@ static bool gap_has_room(const struct stp_heap *heap, const struct stp_heap_bloc
     return skip <= gap && gap - skip >= nbytes;
 }
 
-/* Returns the first block below root whose gap has room, or NULL. Skips gaps below nbytes. */
+/*
+ * Returns the first block in the subtree of root whose gap has room for nbytes bytes at a multiple
+ * of align, or NULL. Skips subtrees in which all gaps are smaller than nbytes.
+ */
 static struct stp_heap_block *search_all(const struct stp_heap *heap, struct stp_heap_block *root,
                                          size_t nbytes, size_t align)
 {
