@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes this process a PE: contacts the launcher, creates or opens the node's file, and opens the
- * window. A one-node job exchanges one key through the launcher; in a larger job each node
- * publishes three short keys, one of them with the PE infos (exchange.c). Design:
- * docs/design/launch.md.
+ * Makes this process a PE. The process contacts the launcher, creates or opens the memory file that
+ * the PEs of the node share, and reserves the window of symmetric memory. In a job on one node, one
+ * key goes through the launcher. In a larger job, each node publishes three short keys. One of
+ * these keys contains the PE infos (exchange.c). Design: docs/design/launch.md.
  */
 #include "boot_internal.h"
 
@@ -22,19 +22,22 @@
 #include <unistd.h>
 
 #define AREA_MAGIC 0x7374657070653032u
-#define SILENCE_S 5 /* seconds in which only one PE prints a mismatch and ends the job */
+/* Seconds for which a PE waits before it reports a mismatch that another PE should report. */
+#define SILENCE_S 5
 
 /*
- * First data that a leader publishes: the place of its file, and the values that must agree before
- * PEs can exchange anything else. Every version begins with magic and version.
+ * Data that the leader of a node (its first PE) publishes first. The data locates the memory file
+ * of the node and contains values that PEs compare before they exchange other data. All versions of
+ * Steppe begin this data with the fields magic and version.
  */
 struct boot_node_info {
     uint64_t magic;
     char version[STP_BOOT_VERSION_MAX];
     uint32_t pe_info_bytes; /* size of struct stp_pe_info, which differs between builds */
-    uint32_t node;          /* value of SHMEM_NODE, which decides which PEs publish data */
+    uint32_t node;          /* value of SHMEM_NODE, on which the set of leaders depends */
     char host[STP_HOST_MAX];
-    uint64_t job_key, job_token; /* random numbers; the job uses those of PE 0 */
+    /* Two random numbers. All PEs of the job use the two numbers that PE 0 publishes. */
+    uint64_t job_key, job_token;
     uint64_t nonce;
     uint64_t pids; /* number of the PID namespace in which pid is valid, or 0 if unknown */
     pid_t pid;
@@ -81,7 +84,10 @@ void stp_boot_publish_job_ended(int status)
     int none = 0;
 
     if (stp_boot.area == NULL) return;
-    /* Pairs with stp_boot_ended() and with this exchange in other PEs. The first status stays. */
+    /*
+     * Pairs with the load in stp_boot_ended() and with this exchange in other PEs. Only the first
+     * exchange on the node stores its status.
+     */
     __atomic_compare_exchange_n(&stp_boot.area->ended, &none, (status & 0xff) + 1, false,
                                 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
@@ -189,7 +195,7 @@ _Noreturn void stp_boot_abort_mismatch(bool mine, const char *fmt, ...)
 
 /* ---- the node -------------------------------------------------------------- */
 
-/* The wait state pages are the last data in the area except for the trailer. */
+/* The wait state pages follow all other data of the node's area except the trailer. */
 size_t stp_boot_wait_pages_offset(void)
 {
     size_t pe_infos = (size_t)stp_boot.n_local * sizeof(struct stp_pe_info);
@@ -246,8 +252,9 @@ static void boot_use_area(int fd)
 }
 
 /*
- * Returns the number of PEs on the fullest node. Every leader sizes the windows for this number,
- * because windows must be equal on all nodes, and the PEs of a node share one address space.
+ * Returns the number of PEs on the node that has the most PEs. Every leader chooses the size of the
+ * windows for this number of PEs. The windows must have the same size on all nodes, and the address
+ * space of a PE must have room for the windows of all PEs of its node.
  */
 static int boot_most_local(void)
 {
@@ -299,11 +306,14 @@ static int boot_lead_node(struct boot_node_info *node_info)
     stp_boot.area->nonce = node_info->nonce;
     stp_boot.area->n_local = stp_boot.n_local;
     stp_boot.area->missing = stp_kinds_without_driver();
-    stp_boot_write_trailer_for_oshrun(); /* written again when job_key is known */
+    stp_boot_write_trailer_for_oshrun(); /* called again when job_key is known */
     return fd;
 }
 
-/* Opens the leader's file. Its nonce proves that the leader is on this host. */
+/*
+ * Opens the memory file of this node's leader and returns its descriptor. The random number in the
+ * file (nonce) proves that the leader is on this host.
+ */
 static int boot_join_node(const struct boot_node_info *node_info)
 {
     char path[64];
@@ -333,7 +343,7 @@ static int boot_join_node(const struct boot_node_info *node_info)
     return fd;
 }
 
-/* Ends the job if this PE and PE pe, which published the node info, do not fit together. */
+/* Ends the job if the version, build or SHMEM_NODE of this PE differs from that of PE pe. */
 static void boot_compare_node_info(int pe, const struct boot_node_info *node_info, size_t nbytes)
 {
     bool mine = stp_boot.host_rank == 0;
@@ -359,7 +369,7 @@ static void boot_compare_node_info(int pe, const struct boot_node_info *node_inf
             (int)sizeof(node_info->host), node_info->host);
 }
 
-/* Reads the node info of PE pe and compares it with this PE. */
+/* Reads the node info that PE pe published, and ends the job if this PE does not match it. */
 static void boot_greet(int pe, struct boot_node_info *node_info)
 {
     unsigned char bytes[1024] __attribute__((aligned(8))) = {0};
@@ -375,10 +385,13 @@ void stp_boot_node_barrier(void)
     int generation = __atomic_load_n(&stp_boot.area->generation, __ATOMIC_RELAXED);
     struct stp_wait wait = {0};
 
-    /* Each arrival releases the writes of its PE, and the last arrival acquires all of them. */
+    /*
+     * With this addition, each arriving PE releases its writes, and the last PE acquires the writes
+     * of all PEs.
+     */
     if (__atomic_fetch_add(&stp_boot.area->arrived, 1, __ATOMIC_ACQ_REL) == stp_boot.n_local - 1) {
         __atomic_store_n(&stp_boot.area->arrived, 0, __ATOMIC_RELAXED);
-        /* Pairs with the acquire load below: writes before the barrier are visible after it. */
+        /* Pairs with the acquire load below. Writes before the barrier are visible after it. */
         __atomic_store_n(&stp_boot.area->generation, generation + 1, __ATOMIC_RELEASE);
         stp_wake((uint32_t *)&stp_boot.area->generation, INT_MAX);
         return;
@@ -405,8 +418,9 @@ static void boot_find_host(void)
 }
 
 /*
- * Warns if the heaps exceed the memory limit of the control group. This is no error, because heaps
- * take memory only when touched. But a PE that passes the limit dies without a message.
+ * Warns if the symmetric heaps of this host together exceed the memory limit of the control group.
+ * Larger heaps are not an error, because a heap takes memory only when its pages are touched.
+ * However, if the PEs touch more memory than the limit, the kernel kills a PE without a message.
  */
 static void boot_warn_memory(void)
 {
@@ -468,7 +482,7 @@ void stp_boot_join_job_open_window(void)
     stp_rt.job_token = stp_boot.area->job_token;
     if (stp_window_reserve(&stp_boot.layout, fd, stp_boot.local) != 0)
         stp_fatal("shmem_init", "cannot map symmetric memory");
-    /* The other PEs of the node opened the file before the barrier above. */
+    /* Close the file, because the other PEs of the node opened it before the barrier above. */
     close(fd);
     if (!stp_rt.check && stp_boot.contiguous)
         stp_window_set_peers(stp_boot.first_pe, stp_boot.n_local);

@@ -12,29 +12,30 @@
 #define STP_BOOT_VERSION_MAX 32
 
 /*
- * Header of the node's area. The PE infos of the node's PEs follow, then, in a job of several
- * nodes, the names of all hosts and the addresses and regions of all PEs.
+ * Header of the node's area, which is memory shared by the PEs of the node. The PE infos of these
+ * PEs follow the header. In a job of several nodes, three arrays come next: the host names of all
+ * nodes, the fabric addresses of all PEs, and the region descriptors of all PEs.
  */
 struct stp_node_shm_header {
     uint64_t magic;
     uint64_t nonce;
     uint64_t job_key, job_token;
     int n_local;
-    int n_networks;         /* number of judged networks of this host; 0 in a job on one host */
+    int n_networks;         /* number of entries in networks, or 0 in a job on one host */
     uint32_t addr_len;      /* length of a fabric address */
-    uint32_t missing;       /* bits of the kinds for which the leader found no driver */
-    bool ident_addr;        /* whether the windows of all PEs have one address */
-    bool registered;        /* whether the default space is registered on all PEs */
+    uint32_t missing;       /* bits of the memory kinds for which the leader found no driver */
+    bool ident_addr;        /* whether the windows of all PEs begin at the same address */
+    bool registered;        /* whether all PEs registered the default space with the fabric */
     bool peer_table;        /* whether the fabric needs region descriptors of all PEs */
     struct stp_cores cores; /* cores on which the PEs of this host may run */
-    int ended;              /* status of the ended job plus 1, or 0 while the job runs */
-    uint64_t hang_reported; /* see stp_boot_hang_reported() */
+    int ended;              /* exit status of the job plus 1, or 0 while the job runs */
+    uint64_t hang_reported; /* time of the node's last hang report, or 0 */
     uint32_t bcast_bytes;   /* size of the data in bcast */
     int arrived STP_ALIGNED_LINE;
     int generation STP_ALIGNED_LINE;
     struct stp_network networks[STP_NETWORKS_MAX] STP_ALIGNED_LINE;
     unsigned char bcast[STP_BOOT_BCAST_MAX] STP_ALIGNED_LINE;
-    struct stp_pe_info pes[] STP_ALIGNED_LINE; /* n_local entries, by local index */
+    struct stp_pe_info pes[] STP_ALIGNED_LINE; /* PE infos of the node's PEs, by local index */
 };
 
 /* State of the start, filled in by stp_boot_join_job_open_window(). */
@@ -43,36 +44,36 @@ struct stp_boot {
     int local;      /* local index of this PE; index 0 is the leader of the node */
     int node;       /* number of this node */
     int first_pe;   /* world number of the leader */
-    int n_hosts;    /* number of hosts that the launcher reports, with any SHMEM_NODE */
-    int host_rank;  /* number of PEs of this host with a lower number, with any SHMEM_NODE */
-    int *local_pes; /* world numbers by local index */
+    int n_hosts;    /* number of hosts that the launcher reports, whatever SHMEM_NODE is */
+    int host_rank;  /* number of PEs with lower numbers on this host, whatever SHMEM_NODE is */
+    int *local_pes; /* world numbers of the node's PEs, by local index */
     bool contiguous;
-    bool foreign_pids; /* whether PE 0 or the leader is in another PID namespace */
+    bool foreign_pids; /* whether PE 0 or the node's leader is in another PID namespace */
     struct stp_window_layout layout;
     struct stp_node_shm_header *area;
 };
 
 extern struct stp_boot stp_boot;
 
-/* Returns the host name of a node in the area, from which oshrun reads it. */
+/* Returns the host name of a node. The name is in the area, because oshrun reads it there. */
 static inline char *stp_boot_host(int node)
 {
     return (char *)(stp_boot.area->pes + stp_boot.n_local) + (size_t)node * STP_HOST_MAX;
 }
 
-/* Returns the size of the names of all hosts, or 0 in a job on one node. */
+/* Returns the number of bytes of all host names in the area, or 0 in a job on one node. */
 static inline size_t stp_boot_hosts_bytes(void)
 {
     return stp_rt.n_nodes == 1 ? 0 : (size_t)stp_rt.n_nodes * STP_HOST_MAX;
 }
 
-/* Returns the array of n_pes fabric addresses, which follows the host names. */
+/* Returns the array of all PEs' fabric addresses, which follows the host names in the area. */
 static inline unsigned char *stp_boot_world(void)
 {
     return (unsigned char *)(stp_boot.area->pes + stp_boot.n_local) + stp_boot_hosts_bytes();
 }
 
-/* Returns the table of all PEs' descriptors of a region, used only if the fabric needs tables. */
+/* Returns the table of all PEs' descriptors of one region. Used only if peer_table is set. */
 static inline struct stp_fabric_region *stp_boot_world_regions(unsigned number)
 {
     unsigned char *at = stp_boot_world() + (size_t)stp_rt.n_pes * STP_FABRIC_ADDR_MAX;
@@ -80,7 +81,10 @@ static inline struct stp_fabric_region *stp_boot_world_regions(unsigned number)
     return (struct stp_fabric_region *)at + (size_t)stp_rt.n_pes * number;
 }
 
-/* Returns the size of the space for addresses and region tables, or 0 in a job on one node. */
+/*
+ * Returns the number of bytes of the address array and the region tables in the area, or 0 in a job
+ * on one node.
+ */
 static inline size_t stp_boot_world_bytes(void)
 {
     if (stp_rt.n_nodes == 1) return 0;
@@ -88,7 +92,7 @@ static inline size_t stp_boot_world_bytes(void)
            (STP_FABRIC_ADDR_MAX + STP_PE_INFO_REGIONS * sizeof(struct stp_fabric_region));
 }
 
-/* Returns the offset of the wait state pages in the area. */
+/* Returns the offset in the node's area at which the wait state pages begin. */
 size_t stp_boot_wait_pages_offset(void);
 
 /*
@@ -97,37 +101,49 @@ size_t stp_boot_wait_pages_offset(void);
  */
 void stp_boot_write_trailer_for_oshrun(void);
 
-/* Publishes data through the launcher under what and this PE's number. An error is fatal. */
+/*
+ * Publishes data through the launcher. The key is made from the word `what` and the number of this
+ * PE (pe). An error is fatal.
+ */
 void stp_boot_publish(const char *what, int pe, const void *data, size_t nbytes);
 
-/* Reads data that PE pe published before a fence. Returns its size. An error is fatal. */
+/*
+ * Reads the data that PE pe published under the word `what` before the last fence. Returns the size
+ * of the data. An error is fatal.
+ */
 size_t stp_boot_kvs_get(const char *what, int pe, void *data, size_t capacity);
 
 /* Executes a fence of the launcher. An error is fatal. */
 void stp_boot_fence(void);
 
-/* A long fence between these calls reports that PEs are missing (init_stragglers.c). */
+/* Enables a warning about missing PEs if the next launcher fence takes long. */
 void stp_init_stragglers_begin(void);
+/* Disables the warning of stp_init_stragglers_begin() (init_stragglers.c). */
 void stp_init_stragglers_end(void);
 
 /*
- * Ends the job because its PEs differ. One PE should print the message. The others pass mine =
- * false, stay silent for some seconds, and print it only if the job has not ended.
+ * Prints a message about PEs that do not match, and ends the job. The PE that should print passes
+ * mine = true. The other PEs pass mine = false and wait for some seconds first, so that they print
+ * only if the job still runs.
  */
 _Noreturn void stp_boot_abort_mismatch(bool mine, const char *fmt, ...) STP_PRINTF(2, 3);
 
 /*
- * Lists the addresses by which other hosts may reach this host, without data of the other hosts, so
- * that rank and refused stay empty. Returns the number of addresses.
+ * Lists the addresses by which other hosts may reach this host, and returns their number. Does not
+ * use data of the other hosts, so that the fields rank and refused stay empty.
  */
 int stp_network_here(struct stp_network networks[STP_NETWORKS_MAX]);
 
-/* Publishes this host's networks. The first PE of each host calls this before the first fence. */
+/*
+ * Publishes this host's networks. The first PE of each host calls this function before the first
+ * fence.
+ */
 void stp_network_publish_host(int pe);
 
 /*
- * Reads the networks of n_hosts hosts after the fence and writes a verdict on each network of this
- * host. Only leaders call this. Returns the number of networks, 0 if all hosts are this host.
+ * Reads the networks that the n_hosts hosts published before the fence, and writes a verdict on
+ * each network of this host. Returns the number of this host's networks, or 0 if all hosts are this
+ * host. Only leaders call this function.
  */
 int stp_network_judge_published(int pe, int n_pes, int n_hosts,
                                 struct stp_network networks[STP_NETWORKS_MAX]);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exchanges the PE infos, on a node through its area, between nodes as one blob per node through
- * the launcher. Leaders compare the values that must be equal. One of them reports a mismatch.
- * Design: docs/design/launch.md.
+ * Exchanges the PE infos at start. The PEs of a node exchange them through the node's area. For
+ * exchanges between nodes, the leader of each node publishes one blob through the launcher. The
+ * leaders compare the values that must be equal on all PEs. One leader reports a mismatch. Design:
+ * docs/design/launch.md.
  */
 #include "boot_internal.h"
 
@@ -18,36 +19,37 @@
 
 #define KIND_NAMES(NAME, name) "SHMEM_ENABLE_" #NAME, "SHMEM_" #NAME "_SYMMETRIC_SIZE",
 
-/* Names of the values in stp_settings.variables. The heap has two values: size and limit. */
+/* Names of the values in stp_settings.variables. The first two are the heap's size and limit. */
 static const char *const exchange_variables[STP_SETTINGS_VARIABLES] = {
     "SHMEM_SYMMETRIC_SIZE", "SHMEM_SYMMETRIC_SIZE", "SHMEM_CHECK", "SHMEM_DEFAULT_SPACE",
     STP_KINDS(KIND_NAMES) "SHMEM_PIN_HEAP"};
 
-/* PEs of the job, sorted by node and number. Only leaders have this list, during the exchange. */
+/* All PEs of the job, sorted by node, then by number. Leaders fill it in during the exchange. */
 static struct {
     int *pes;
-    int *start; /* index in pes of each node's first PE; n_nodes + 1 entries */
+    int *start; /* index in pes of the first PE of each node; has n_nodes + 1 entries */
 } exchange_world;
 
-/* Summary of a node that its leader publishes. Addresses and descriptors follow it in the blob. */
+/* Summary of a node. The addresses and region descriptors of its PEs follow it in the blob. */
 struct exchange_node {
     struct stp_settings settings; /* settings of the leader */
-    uint64_t window_base;         /* window address of all PEs of the node, or 0 if they differ */
-    int odd_pe;                   /* PE whose settings differ from the leader's, or -1 */
-    int poor_pe;                  /* PE without memory for the default space, or -1 */
-    int registered;               /* whether all PEs have registered the default space */
-    struct stp_cores cores;       /* cores of all PEs of the node */
+    uint64_t window_base;   /* common window address of the node's PEs, or 0 if there is none */
+    int odd_pe;             /* PE whose settings differ from the leader's, or -1 */
+    int poor_pe;            /* PE without memory for the default space, or -1 */
+    int registered;         /* whether all PEs of the node registered the default space */
+    struct stp_cores cores; /* cores on which the PEs of the node may run */
     char host[STP_HOST_MAX];
 };
 
 /* ---- bytes of a blob ------------------------------------------------------- */
 
+/* Buffer for the data that a leader publishes, with the position (at) of the next byte. */
 struct exchange_blob {
     unsigned char *data;
     size_t at;
     size_t end;
-    bool reads; /* whether data moves from the blob to objects, else from objects to the blob */
-    bool bad;   /* whether the blob was too short */
+    bool reads; /* true to copy from the blob to objects, false to copy from objects to the blob */
+    bool bad;   /* whether an object did not fit into the blob or was missing at its end */
 };
 
 static void blob_move(struct exchange_blob *blob, void *object, size_t nbytes)
@@ -75,13 +77,16 @@ static void blob_move_text(struct exchange_blob *blob, char *text, size_t size)
     text[len] = '\0';
 }
 
-/* Returns whether nodes can share a host, and thus cores. They can if SHMEM_NODE is off. */
+/* Returns whether a host of this job has several nodes that share its cores (SHMEM_NODE=off). */
 static bool exchange_shares_host(void)
 {
     return stp_boot.n_hosts < stp_rt.n_nodes;
 }
 
-/* Copies a summary: numbers as in memory, texts without their unused ends. */
+/*
+ * Copies the summary of a node to or from the blob. Numbers keep their format in memory. Texts are
+ * stored without the unused bytes at their ends.
+ */
 static void blob_move_node(struct exchange_blob *blob, struct exchange_node *node)
 {
     blob_move(blob, &node->settings, offsetof(struct stp_settings, provider));
@@ -95,7 +100,11 @@ static void blob_move_node(struct exchange_blob *blob, struct exchange_node *nod
     blob_move_text(blob, node->host, sizeof(node->host));
 }
 
-/* Writes a mask of the bytes in which the node's addresses differ, one address, and these bytes. */
+/*
+ * Writes the fabric addresses of this node's PEs in a short form. The form begins with a mask of
+ * the bytes that are not equal in all addresses. The address of the first PE follows. Then, for
+ * each other PE, only the bytes in the mask follow.
+ */
 static void blob_put_addrs(struct exchange_blob *blob, size_t addr_len)
 {
     struct stp_pe_info *pe_infos = stp_boot.area->pes;
@@ -112,7 +121,7 @@ static void blob_put_addrs(struct exchange_blob *blob, size_t addr_len)
             if (mask[k / 8] >> k % 8 & 1) blob_move(blob, &pe_infos[i].addr[k], 1);
 }
 
-/* Reads the addresses of a node's PEs into the array of all addresses. */
+/* Reads the addresses of a node's PEs and stores them in the array of all PEs' addresses. */
 static void blob_get_addrs(struct exchange_blob *blob, size_t addr_len, int node)
 {
     unsigned char mask[ADDR_MASK] = {0}, addr[STP_FABRIC_ADDR_MAX];
@@ -147,7 +156,7 @@ static void blob_get_regions(struct exchange_blob *blob, int node)
     }
 }
 
-/* Copies the bcast data of PE 0, which only the blob of its node contains. */
+/* Copies the bcast data of PE 0 to or from the blob. Only the blob of its node has this data. */
 static void blob_move_bcast(struct exchange_blob *blob, int leader)
 {
     struct stp_node_shm_header *area = stp_boot.area;
@@ -162,7 +171,7 @@ static void blob_move_bcast(struct exchange_blob *blob, int leader)
 
 /* ---- comparing ------------------------------------------------------------- */
 
-/* Fills in the values of exchange_variables. */
+/* Writes this PE's values of the variables in exchange_variables[], in the same order. */
 static void settings_fill(int64_t *value)
 {
     *value++ = (int64_t)stp_env.symmetric.size;
@@ -176,7 +185,7 @@ static void settings_fill(int64_t *value)
     *value = stp_env.pin_heap;
 }
 
-/* Writes a value of the variable in the syntax of the environment. */
+/* Formats a value of the environment variable `name` as a user would write it. */
 static void format_value(const char *name, int64_t value, char *text, size_t len)
 {
     const struct stp_env_row *row = stp_env_table;
@@ -194,8 +203,9 @@ static void format_value(const char *name, int64_t value, char *text, size_t len
 #define VALUE_MAX 64
 
 /*
- * Returns the first setting in which two PEs differ, or NULL if all are equal. Writes its two
- * values as text, or empty strings if the values mean nothing to users.
+ * Returns the name of the first setting that differs between a and b, or NULL if all settings are
+ * equal. Writes the two values as text to of_a and of_b. The texts are empty if the values have no
+ * meaning for users.
  */
 static const char *settings_differ(const struct stp_settings *a, const struct stp_settings *b,
                                    char *of_a, char *of_b)
@@ -237,7 +247,10 @@ static const char *settings_differ(const struct stp_settings *a, const struct st
     return "executable";
 }
 
-/* Ends the job if the settings differ. Only the leader of the wrong node prints the mismatch. */
+/*
+ * Ends the job if the settings of PE pe (wrong) differ from those of PE first_pe (right). Only a
+ * caller that passes mine = true prints the mismatch at once (stp_boot_abort_mismatch()).
+ */
 static void exchange_complain(bool mine, int pe, const char *host, const struct stp_settings *wrong,
                               int first_pe, const char *first_host,
                               const struct stp_settings *right)
@@ -253,7 +266,7 @@ static void exchange_complain(bool mine, int pe, const char *host, const struct 
                             first_pe, of_wrong, host, of_right, first_host);
 }
 
-/* Compares a node with that of PE 0. Returns only if both agree and have memory for the heap. */
+/* Ends the job if a node does not match PE 0's node or has a PE without memory for the heap. */
 static void exchange_judge(int node, int leader, const struct exchange_node *that,
                            const struct exchange_node *first)
 {
@@ -274,7 +287,7 @@ static void exchange_judge(int node, int leader, const struct exchange_node *tha
 
 /* ---- the exchange ---------------------------------------------------------- */
 
-/* Summarizes this node from the PE infos of its PEs. */
+/* Fills in the summary of this node from the PE infos of its PEs. */
 static void exchange_summarize_node(struct exchange_node *node)
 {
     const struct stp_pe_info *pe_infos = stp_boot.area->pes;
@@ -298,7 +311,7 @@ static void exchange_summarize_node(struct exchange_node *node)
     }
 }
 
-/* Returns the maximum size of the blob of the fullest node. */
+/* Returns the largest possible size of a blob, which is that of the node with the most PEs. */
 static size_t exchange_capacity(void)
 {
     size_t each = STP_FABRIC_ADDR_MAX + STP_PE_INFO_REGIONS * sizeof(struct stp_fabric_region);
@@ -321,8 +334,9 @@ static void exchange_publish(struct exchange_node *node, struct exchange_blob *b
 }
 
 /*
- * Reads a node's blob into the area after checking its leader's settings. The blob of PE 0 comes
- * first, because this node can read further only if it equals PE 0's node.
+ * Reads the blob of a node, checks the settings of the node's leader, and stores the data in the
+ * area. The blob of PE 0's node must be read first. This node can read the other blobs only if its
+ * settings equal those of PE 0's node.
  */
 static void exchange_learn(int node, int leader, struct exchange_blob *blob,
                            const struct exchange_node *mine, struct exchange_node *first)
@@ -347,7 +361,7 @@ static void exchange_learn(int node, int leader, struct exchange_blob *blob,
     area->ident_addr = area->ident_addr && that.window_base == area->pes[0].window_base;
 }
 
-/* Sorts the job's PEs by node with a counting sort. */
+/* Sorts the PEs of the job by node into exchange_world, with a counting sort. */
 static void exchange_sort(void)
 {
     size_t n_nodes = (size_t)stp_rt.n_nodes;
@@ -362,7 +376,8 @@ static void exchange_sort(void)
     for (int pe = 0; pe < stp_rt.n_pes; pe++)
         pes[start[stp_node_of(pe) + 1]++] = pe;
     exchange_world.pes = pes;
-    exchange_world.start = start; /* the loop has advanced start[node] to the node's first PE */
+    /* The last loop has advanced start[node] to the index of the first PE of the node. */
+    exchange_world.start = start;
 }
 
 static int exchange_leader(int node)
@@ -378,8 +393,8 @@ static void exchange_forget(void)
 }
 
 /*
- * Publishes this node and reads all others, first the node of PE 0, to which all nodes must be
- * equal. Only leaders call this function.
+ * Publishes the blob of this node and reads the blobs of all nodes. The blob of PE 0's node is read
+ * first, because all nodes are compared with it. Only leaders call this function.
  */
 static void exchange_nodes(const struct exchange_node *mine)
 {
@@ -426,7 +441,7 @@ static void exchange_lead(void)
     }
 }
 
-/* Sets host_cores to the number of allowed cores, or to the control group's quota if lower. */
+/* Sets host_cores to the number of allowed cores, or to the cgroup's quota if that is lower. */
 static void exchange_count_cores(void)
 {
     int cores = stp_cores_count(&stp_boot.area->cores);
@@ -490,7 +505,7 @@ bool stp_boot_heap_registered(void)
     return stp_boot.area->registered;
 }
 
-/* Frees the region tables. The fabric still reads the addresses, which lie before the tables. */
+/* Frees the region tables, but not the addresses before them, which the fabric still reads. */
 void stp_boot_free_region_tables(void)
 {
     size_t addrs = (size_t)stp_rt.n_pes * stp_boot.area->addr_len;

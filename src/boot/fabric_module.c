@@ -12,7 +12,7 @@
 
 static struct stp_core fabric_core;
 
-/* Sets the data and functions of the library that the module may use. */
+/* Fills in fabric_core, the data and functions of the library that the fabric module may use. */
 static void fabric_fill_core(const struct stp_fabric_callbacks *calls)
 {
     const struct stp_node_shm_header *area = stp_boot.area;
@@ -43,7 +43,10 @@ static void fabric_fill_core(const struct stp_fabric_callbacks *calls)
 
 /* ---- names of providers ------------------------------------------------------------ */
 
-/* Searches a list of all known providers, because libfabric itself takes 0.2 s to load. */
+/*
+ * Returns whether this name is the name of a libfabric provider. Uses a fixed list, because
+ * libfabric itself takes 0.2 s to load.
+ */
 static bool fabric_name_is_known(const char *name, size_t len)
 {
     static const char *const names[] = {
@@ -71,8 +74,8 @@ static bool fabric_list_is_known(const char *list)
 }
 
 /*
- * Warns if SHMEM_OFI_PROVIDER has a name that no provider has. PEs of one node need no provider, so
- * a misspelt name would otherwise show only when the job has two nodes.
+ * Warns if SHMEM_OFI_PROVIDER contains a name that no provider has. A job on one node does not use
+ * a provider, so users would otherwise notice a misspelt name only in a job on several nodes.
  */
 static void fabric_doubt_provider(void)
 {
@@ -99,7 +102,7 @@ void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks)
     if (stp_rt.fabric.abi != STP_FABRIC_ABI)
         stp_fatal("shmem_init", "the fabric module is of another version of Steppe");
     stp_rt.has_fabric = true;
-    /* If the provider's atomics do not mix with CPU atomics, all atomics go through the fabric. */
+    /* Use the fabric for all atomics if the provider's atomics do not mix with CPU atomics. */
     stp_window_set_cpu_atomics(stp_rt.fabric.cpu_atomics);
     stp_info("fabric: provider %s on %s, atomics by %s", stp_rt.fabric.provider,
              stp_rt.fabric.domain, stp_rt.fabric.cpu_atomics ? "CPUs" : "the adapter");

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports that some PEs have not called init while this PE waits for them at the launcher's fence.
- * oshrun --status prints the missing PEs. Design: docs/design/hang.md.
+ * Warns that some PEs have not called init, when this PE has waited long for them at the launcher's
+ * fence. The command oshrun --status prints the missing PEs. Design: docs/design/hang.md.
  */
 #include "boot_internal.h"
 
 #include "pmi/pmi.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define TELLERS 2 /* number of PEs per host that report, because the first may be missing */
+#define TELLERS 2 /* number of PEs per host that warn, because the first PE may be missing */
 
 static struct {
     uint64_t seen_ns, waited_ns;
-    uint64_t limit_ns; /* waiting time after which this PE reports */
+    uint64_t limit_ns; /* waiting time after which this PE prints the warning */
     bool reported;
 } missing;
 

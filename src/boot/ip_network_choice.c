@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the addresses of this host that other hosts reach. Each host publishes its networks, and
- * every leader computes the same order: networks that all hosts share, the fastest first. If no
- * network is shared, routers join the hosts, and the kernel's routes decide. Design:
- * docs/design/launch.md.
+ * Finds the IP addresses by which other hosts reach this host. Each host publishes its networks.
+ * Every leader then computes the same order of preference: networks to which all hosts belong, the
+ * fastest first. If no such network exists, the hosts are connected through routers, and the
+ * kernel's routes decide. Design: docs/design/launch.md.
  */
 #include "boot_internal.h"
 
@@ -24,17 +24,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Address of a host, as published. An IPv4 address is in the first four bytes of addr. */
+/* IP address that a host publishes. An IPv4 address is in the first four bytes of addr. */
 struct network_addr {
     unsigned char addr[16];
     uint8_t version;
     uint8_t prefix;
-    uint16_t running; /* whether there is a carrier, which the kernel reports with a delay */
+    uint16_t running; /* whether the link has a carrier, which the kernel reports with a delay */
     uint32_t speed;   /* speed in Mb/s, or 0 if unknown */
 };
 
 struct network_host {
-    uint64_t identity; /* hash of the network stack; equal for PEs that share the stack */
+    uint64_t identity; /* hash of the network stack, equal on hosts that share one stack */
     uint32_t n;
     struct network_addr addrs[STP_NETWORKS_MAX];
 };
@@ -44,7 +44,7 @@ static char network_names[STP_NETWORKS_MAX][IF_NAMESIZE];
 
 /* ---- this host ------------------------------------------------------------- */
 
-/* Returns a hash of this boot of the kernel and of the network namespace. */
+/* Returns a hash of the kernel's boot ID and of the network namespace of this process. */
 static uint64_t network_identity(void)
 {
     char boot_id[64] = "";
@@ -62,7 +62,10 @@ static uint64_t network_identity(void)
     return stp_hash(hash, &ns.st_ino, sizeof(ns.st_ino));
 }
 
-/* Asks the driver for the speed, because /sys may show the devices of another namespace. */
+/*
+ * Returns the speed of an interface in Mb/s, or 0 if it is unknown. Asks the driver, because /sys
+ * may show the devices of another network namespace.
+ */
 static uint32_t network_speed(int fd, const char *name)
 {
     struct ethtool_cmd command = {.cmd = ETHTOOL_GSET};
@@ -84,7 +87,7 @@ static uint8_t network_prefix(const unsigned char *mask, size_t nbytes)
     return (uint8_t)bits;
 }
 
-/* Sets *to. Returns false for an address that no other host can use. */
+/* Converts an interface address to *to. Returns false if no other host can use the address. */
 static bool network_read(const struct ifaddrs *from, struct network_addr *to)
 {
     const struct sockaddr_in *v4 = (const void *)from->ifa_addr, *mask4 = (void *)from->ifa_netmask;
@@ -126,7 +129,7 @@ static void network_list(struct network_host *host)
     if (fd >= 0) close(fd);
 }
 
-/* Fills in the fields of an address that do not depend on the other hosts. */
+/* Fills in *network for address i of this host, except the fields that need other hosts' data. */
 static void network_fill(uint32_t i, struct stp_network *network)
 {
     const struct network_addr *addr = &network_mine.addrs[i];
@@ -165,7 +168,7 @@ static bool network_same_addr(const struct network_addr *a, const struct network
     return a->version == b->version && memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
 }
 
-/* Returns the address of host in the network of mine, or NULL if there is none. */
+/* Returns an address of the host in the same network as the address mine, or NULL. */
 static const struct network_addr *network_meet(const struct network_addr *mine,
                                                const struct network_host *host)
 {
@@ -176,8 +179,9 @@ static const struct network_addr *network_meet(const struct network_addr *mine,
 }
 
 /*
- * Returns whether the kernel would send from mine to an address of the host. Sends nothing. Skips
- * an address equal to mine, which bridges of virtual machines have on every host.
+ * Returns whether the kernel would use the address mine to send to any address of the host. Sends
+ * nothing. Skips addresses equal to mine, because bridges for virtual machines have the same
+ * address on every host.
  */
 static bool network_routes(const struct network_addr *mine, const struct network_host *host)
 {
@@ -206,19 +210,23 @@ static bool network_routes(const struct network_addr *mine, const struct network
 
 /* ---- the verdict ----------------------------------------------------------- */
 
-#define NOBODY UINT64_MAX /* value of wrong if all hosts can be reached */
+#define NOBODY UINT64_MAX /* value of the field wrong if the address reaches all hosts */
 
 struct network_verdict {
-    uint64_t quality; /* quality at the worst host: carrier, then speed; unknown is slowest */
+    uint64_t quality; /* lowest value of network_quality() over all hosts */
     uint64_t wrong;   /* first PE of a host that the address does not reach, or NOBODY */
 };
 
+/* Rates an address by its carrier, then by its speed. An unknown speed is the lowest. */
 static uint64_t network_quality(const struct network_addr *addr)
 {
     return (uint64_t)addr->running << 32 | addr->speed;
 }
 
-/* Returns whether an address shares its network with all hosts. pes: first PE of each host. */
+/*
+ * Judges whether all hosts have an address in the network of the address mine. pes has the first PE
+ * of each host.
+ */
 static struct network_verdict network_judge(const struct network_addr *mine,
                                             const struct network_host *hosts, const int *pes, int n)
 {
@@ -237,7 +245,10 @@ static struct network_verdict network_judge(const struct network_addr *mine,
     return verdict;
 }
 
-/* Returns the first PE of a host to which the route does not use this address, or NOBODY. */
+/*
+ * Returns the first PE of a host to which the kernel's route does not use the address mine. Returns
+ * NOBODY if the routes to all hosts use it.
+ */
 static uint64_t network_astray(const struct network_addr *mine, const struct network_host *hosts,
                                const int *pes, int n)
 {
@@ -247,7 +258,7 @@ static uint64_t network_astray(const struct network_addr *mine, const struct net
     return NOBODY;
 }
 
-/* Returns whether network a precedes network b: by quality, then IPv4 first, then by address. */
+/* Returns whether network a is preferred to b: by quality, then IPv4 first, then by address. */
 static bool network_before(int a, int b, const struct network_verdict *verdicts)
 {
     const struct network_addr *of_a = &network_mine.addrs[a], *of_b = &network_mine.addrs[b];
@@ -297,7 +308,7 @@ static int network_decide(const struct network_host *hosts, const int *pes, int 
 
     for (int i = 0; i < n; i++)
         alone = alone && hosts[i].identity == network_mine.identity;
-    if (alone) return 0; /* all hosts are one, so that every address reaches all PEs */
+    if (alone) return 0; /* every address reaches all PEs, which share one network stack */
     for (uint32_t i = 0; i < network_mine.n; i++) {
         verdicts[i] = network_judge(&network_mine.addrs[i], hosts, pes, n);
         common = common || verdicts[i].wrong == NOBODY;
@@ -308,7 +319,7 @@ static int network_decide(const struct network_host *hosts, const int *pes, int 
     return (int)network_mine.n;
 }
 
-/* Returns an array with the first PE of each of n hosts, or NULL without memory. */
+/* Returns an array with the first PE of each of the n hosts, or NULL if there is no memory. */
 static int *network_first_pes(int n, int n_pes)
 {
     int *pes = malloc((size_t)n * sizeof(*pes));
@@ -326,7 +337,8 @@ int stp_network_judge_published(int pe, int n_pes, int n_hosts,
     int *pes = network_first_pes(n_hosts, n_pes), mine = stp_pmi_node_of(pe), n_networks;
 
     if (hosts == NULL || pes == NULL) stp_fatal("shmem_init", "no memory for %d hosts", n_hosts);
-    if (pes[mine] != pe) network_list(&network_mine); /* not yet filled: SHMEM_NODE=off */
+    /* With SHMEM_NODE=off, only the first leader of a host has called network_list() before. */
+    if (pes[mine] != pe) network_list(&network_mine);
     for (int i = 0; i < n_hosts; i++) {
         size_t nbytes = sizeof(*hosts), head = offsetof(struct network_host, addrs);
 

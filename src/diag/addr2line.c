@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints source lines for the frames of PEs that have died. PEs print their frames themselves, and
- * also write them through /proc to a memory file that oshrun holds open. After the launcher has
- * ended, oshrun passes these frames to addr2line. Design: docs/design/launch.md.
+ * Prints the source lines of the stack frames of PEs that have crashed. A crashing PE prints the
+ * addresses of its frames itself. The PE also writes the addresses, through /proc, to a memory file
+ * that oshrun holds open. After the launcher has ended, oshrun passes the addresses to addr2line.
+ * Design: docs/design/launch.md.
  */
 #include "oshrun_internal.h"
 
@@ -20,18 +21,18 @@
 #include <unistd.h>
 
 #define READ_MOST ((size_t)1 << 20)
-#define FRAMES_MOST 64                 /* frames read per PE; a PE writes at most 32 */
-#define GROUPS_MOST 8                  /* number of groups that are printed */
+#define FRAMES_MOST 64 /* maximum number of frames read per PE; PEs write at most 32 */
+#define GROUPS_MOST 8  /* maximum number of groups that are printed */
 #define LIMIT_NS UINT64_C(10000000000) /* time limit for all calls of addr2line */
 #define LINE_MOST 1024
 
 struct frame {
     const char *file;
     unsigned long addr;
-    char *text; /* function and line, several if calls were inlined; NULL if unknown */
+    char *text; /* function and source line, also those of inlined calls, or NULL if unknown */
 };
 
-/* PEs that have died with equal frames. */
+/* Group of PEs that have crashed with equal frames. */
 struct group {
     struct frame frames[FRAMES_MOST];
     int n;
@@ -47,7 +48,7 @@ void launch_crash_frames_open(void)
     uint64_t random = 0;
     char name[40], value[96];
 
-    /* The name is random, because on another host the same path may be another process's file. */
+    /* Choose a random name, because the same path on another host can be another process's file. */
     if (getrandom(&random, sizeof(random), 0) != sizeof(random)) return;
     snprintf(name, sizeof(name), "steppe-frames-%016llx", (unsigned long long)random);
     frames_fd = memfd_create(name, MFD_CLOEXEC);
@@ -74,7 +75,10 @@ static struct group *group_of(struct group **groups, int pe)
     return group;
 }
 
-/* Returns a group for each PE, in ascending order. The groups point into text. */
+/*
+ * Parses the text that PEs have written. Returns a list with one group for each PE, in ascending
+ * order. The groups contain pointers into the text.
+ */
 static struct group *read_groups(char *text)
 {
     struct group *groups = NULL;
@@ -105,7 +109,7 @@ static bool is_same_place(const struct group *a, const struct group *b)
     return true;
 }
 
-/* Joins the groups of PEs that have died in the same place. */
+/* Merges the groups of PEs whose frames are equal, and fills in the lists of PEs. */
 static void join_groups(struct group *groups)
 {
     for (struct group *group = groups; group != NULL; group = group->next) {
@@ -132,7 +136,7 @@ static void join_groups(struct group *groups)
 static uint64_t frames_end_ns;
 static int frames_signals;
 
-/* Waits for input. Returns false if the time limit is over or a signal asks oshrun to end. */
+/* Waits for input. Returns false if the time limit has passed or a signal asks oshrun to end. */
 static bool wait_for(int fd)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = POLLIN}, {.fd = frames_signals, .events = POLLIN}};
@@ -158,13 +162,13 @@ _Noreturn static void become_addr2line(const struct group *group, const char *fi
     dup2(null, STDIN_FILENO);
     dup2(to, STDOUT_FILENO);
     dup2(null, STDERR_FILENO);
-    unsetenv("DEBUGINFOD_URLS"); /* keeps addr2line from searching the network */
+    unsetenv("DEBUGINFOD_URLS"); /* prevents addr2line from searching servers in the network */
     launch_restore_signals();
     execvp(argv[0], argv);
     _exit(127);
 }
 
-/* Returns the next frame of this file, from index *at on, or NULL. */
+/* Returns the group's next frame in this file, beginning at index *at, or NULL. Advances *at. */
 static struct frame *next_frame(struct group *group, const char *file, int *at)
 {
     for (; *at < group->n; ++*at)
@@ -172,7 +176,10 @@ static struct frame *next_frame(struct group *group, const char *file, int *at)
     return NULL;
 }
 
-/* Reads the output: a line for each address, then "(inlined by)" lines for inlined calls. */
+/*
+ * Reads the output of addr2line and sets the texts of the frames. Each address has one line,
+ * followed by "(inlined by)" lines if calls were inlined.
+ */
 static void take_lines(struct group *group, const char *file, FILE *in)
 {
     struct frame *frame = NULL;
@@ -195,7 +202,7 @@ static void take_lines(struct group *group, const char *file, FILE *in)
     }
 }
 
-/* Sets the text of a group's frames that are in this file. */
+/* Runs addr2line for one file, and sets the texts of the group's frames in this file. */
 static void resolve_file(struct group *group, const char *file)
 {
     int fds[2];
@@ -208,7 +215,7 @@ static void resolve_file(struct group *group, const char *file)
     close(fds[1]);
     in = fdopen(fds[0], "r");
     if (in != NULL) {
-        setvbuf(in, NULL, _IONBF, 0); /* unread input must stay visible to poll() */
+        setvbuf(in, NULL, _IONBF, 0); /* no buffer, because poll() must see all unread input */
         take_lines(group, file, in);
         fclose(in);
     }
@@ -258,7 +265,7 @@ static void say_group(const struct group *group)
 
         if (frame->text != NULL && strstr(frame->text, " at ??:") == NULL)
             fprintf(stderr, "oshrun:   #%d %s\n", i, frame->text);
-        else if (frame->text != NULL) /* function without line numbers */
+        else if (frame->text != NULL) /* known function, but unknown source line */
             fprintf(stderr, "oshrun:   #%d %.*s, %s\n", i,
                     (int)(strstr(frame->text, " at ??:") - frame->text), frame->text, frame->file);
         else

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints the frames of a thread that a signal has hit, as the last lines of a process. The unwinder
- * is linked into the library (libgcc_eh), because backtrace() of libc would load it and allocate
- * memory in the signal handler. Design: docs/design/launch.md.
+ * Prints the stack frames of a thread that has received a fatal signal, as the last output of the
+ * process. The unwinder (libgcc_eh) is linked into the library. libc's backtrace() is not used,
+ * because it would load the unwinder and allocate memory in the signal handler. Design:
+ * docs/design/launch.md.
  */
 #include "backtrace_and_symbol_names.h"
 
@@ -18,19 +19,19 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#define FRAMES 32 /* number of printed frames, the innermost ones */
+#define FRAMES 32 /* maximum number of frames that are printed, beginning with the innermost */
 
-/* File to which frames are also written for oshrun. path is empty if oshrun has no such file. */
+/* File of oshrun to which frames are also written. The field path is empty if there is none. */
 static struct {
     int pe;
     char path[64];
-    char target[64]; /* target of the link path on the host of this oshrun */
+    char target[64]; /* target that the link at path has on the host of oshrun */
 } copies;
 
-/* Loaded object that contains an address. */
+/* Program or shared library that contains an address. */
 struct object {
     uintptr_t addr;
-    uintptr_t base; /* difference between addresses in memory and in the file */
+    uintptr_t base; /* address in memory minus address in the file */
     const char *name;
     bool found;
 };
@@ -54,14 +55,18 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 struct walk {
-    uintptr_t hit; /* address hit by the signal; inner frames are the handler's */
+    /* Address of the interrupted instruction. Frames further in belong to the signal handler. */
+    uintptr_t hit;
     bool seen;
     int n;
-    const char *program; /* path of the executable, which the loader reports without a name */
+    const char *program; /* path of the executable, for which the loader reports an empty name */
     int copy;            /* descriptor of the file for oshrun, or -1 */
 };
 
-/* Opens the file for oshrun. Returns -1 if the path, made on another host, leads elsewhere here. */
+/*
+ * Opens the file for oshrun. Returns -1 if there is none, or if the path leads to another file,
+ * because oshrun is on another host.
+ */
 static int copy_open(void)
 {
     char target[sizeof(copies.target)];
@@ -80,7 +85,7 @@ static void copy_write(const struct walk *walk, const char *name, unsigned long 
 
     if (walk->copy >= 0 && len > 0 && (size_t)len < sizeof(line) &&
         write(walk->copy, line, (size_t)len) < 0)
-        return; /* ignored, because the frame has been printed */
+        return; /* errors are ignored, because the frame has been printed */
 }
 
 static void walk_say(struct walk *walk, uintptr_t addr)
@@ -107,13 +112,12 @@ static void walk_say(struct walk *walk, uintptr_t addr)
 static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg)
 {
     struct walk *walk = arg;
-    int before = 0; /* 1 for an interrupted frame, 0 for a frame that made a call */
+    int before = 0; /* 1 if a signal interrupted the frame, 0 if the frame made a call */
     uintptr_t at = _Unwind_GetIPInfo(context, &before);
 
     if (!walk->seen && at != walk->hit) return _URC_NO_REASON;
     walk->seen = true;
-    if (at == 0 && walk->n > 0)
-        return _URC_END_OF_STACK; /* address 0 ends the frames of main's callers */
+    if (at == 0 && walk->n > 0) return _URC_END_OF_STACK; /* address 0 marks the end of the stack */
     walk_say(walk, before ? at : at - 1);
     return walk->n < FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
@@ -135,14 +139,15 @@ void stp_backtrace_enable_oshrun_copy(int pe)
 
 void stp_backtrace(const void *hit, const void *caller)
 {
-    static char program[PATH_MAX]; /* static for small stacks; only one thread comes here */
+    static char program[PATH_MAX]; /* static, because the stack may be small */
     struct walk walk = {.hit = (uintptr_t)hit, .program = program, .copy = copy_open()};
     ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
     program[len > 0 ? len : 0] = '\0';
     _Unwind_Backtrace(walk_frame, &walk);
     /*
-     * A call to an address without code leaves no frame to unwind, but leaves its return address.
+     * A call to an address without code cannot be unwound, but its return address is known. Print
+     * the frame of the return address.
      */
     if (walk.n <= 1 && caller != NULL) walk_say(&walk, (uintptr_t)caller - 1);
     if (walk.copy >= 0) close(walk.copy);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints the signal of which a PE dies, the place of the fault in symmetric memory and in the
- * program, and lets the signal end the PE, so that status and core file do not change. A handler
- * that existed before init runs after ours. A handler that the program installs later replaces
- * ours. Design: docs/design/launch.md.
+ * Reports a fatal signal of a PE: the signal, the faulting address in terms of symmetric memory,
+ * and the stack frames. Afterwards the signal ends the PE as usual, so that exit status and core
+ * file do not change. A handler that existed before init runs after our handler. A handler that the
+ * program installs later replaces our handler. Design: docs/design/launch.md.
  */
 #include "crash.h"
 
@@ -21,11 +21,14 @@
 #include <unistd.h>
 
 #define CRASH_TEXT 768
-#define CRASH_STACK ((size_t)64 << 10) /* size without the processor's registers */
+#define CRASH_STACK ((size_t)64 << 10) /* size of the alternate stack, without saved registers */
 #define CRASH_SECONDS 5                /* time limit for the report */
 #define CRASH_NEAR ((uintptr_t)64 << 10)
 
-/* SIGSEGV and SIGBUS are also explained before a handler that existed before init is called. */
+/*
+ * Signals that our handler reports. If the field explained is true, the handler explains the fault
+ * even if the program has a handler of its own.
+ */
 static const struct {
     int signo;
     const char *name;
@@ -43,7 +46,7 @@ static struct {
     bool installed;
     char *stack; /* alternate stack of the thread that called init, or NULL */
     size_t stack_bytes;
-    int dying_tid; /* thread that reports, or 0 */
+    int dying_tid; /* number of the thread that reports a signal, or 0 */
 } crash;
 
 static size_t crash_index(int signo)
@@ -88,7 +91,10 @@ static struct crash_place crash_place(const siginfo_t *info, const ucontext_t *a
     return place;
 }
 
-/* Returns whether the address is mapped. The kernel reads the set before it refuses how = -1. */
+/*
+ * Returns whether memory at an address can be read. The system call always fails, because -1 is not
+ * a valid operation. But the kernel reads the signal set first, and reports EFAULT if it cannot.
+ */
 static bool crash_is_readable(uintptr_t at)
 {
     int error = errno;
@@ -100,9 +106,10 @@ static bool crash_is_readable(uintptr_t at)
 }
 
 /*
- * Returns whether the stack is full. The fault is then near the stack pointer, and either the stack
- * pointer is already outside the stack, or all memory from the page after the fault up to it is
- * readable. Other memory may be as near, above a thread's stack or below its guard.
+ * Returns whether the stack is full. The fault is then near the stack pointer, but other memory may
+ * be as near: above a thread's stack, or below its guard page. So one more condition must hold.
+ * Either the stack pointer is already outside the stack, or all memory from the page after the
+ * fault up to the stack pointer is readable.
  */
 static bool crash_stack_full(const siginfo_t *info, const struct crash_place *place)
 {
@@ -130,7 +137,10 @@ static const char *crash_reason(const siginfo_t *info)
     }
 }
 
-/* Explains a fault: describes the address, in terms of symmetric memory if it is there. */
+/*
+ * Writes an explanation of a fault, in terms of symmetric memory if possible. Checks first whether
+ * the stack is full, because stp_fault_explain() reads the stack.
+ */
 static void crash_explain(const siginfo_t *info, const ucontext_t *context,
                           const struct crash_place *place, char *text, size_t len)
 {
@@ -138,7 +148,7 @@ static void crash_explain(const siginfo_t *info, const ucontext_t *context,
 
     if (access && info->si_code == SI_KERNEL)
         snprintf(text, len, "access to an address that no process can have");
-    else if (access && crash_stack_full(info, place)) /* first, because a stack access would trap */
+    else if (access && crash_stack_full(info, place))
         snprintf(text, len,
                  "access to %p, next to the stack pointer %p: the stack is full (see "
                  "ulimit -s, or the size of the thread's stack)",
@@ -154,14 +164,15 @@ static void crash_explain(const siginfo_t *info, const ucontext_t *context,
 /* ---- the handler ------------------------------------------------------------------------ */
 
 /*
- * Returns true for the first thread that dies. For another thread, first gives that thread time to
- * report. Returns false at once if the report itself has a fault.
+ * Returns true in the first thread that receives a fatal signal. This thread then reports. In other
+ * threads, waits so that the first thread can report, and returns false. Returns false at once if
+ * the fault is in the report itself.
  */
 static bool crash_enter(void)
 {
     int tid = (int)syscall(SYS_gettid), first = 0;
 
-    /* Pairs with the same compare-and-swap in other threads. The first of them reports. */
+    /* Pairs with this compare-and-swap in other threads. Only the first of them succeeds. */
     if (__atomic_compare_exchange_n(&crash.dying_tid, &first, tid, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST))
         return true;
@@ -169,7 +180,7 @@ static bool crash_enter(void)
     return false;
 }
 
-/* Limits the time of the report with SIGALRM, because a loader lock or a full pipe may block it. */
+/* Limits the time of the report with SIGALRM, because a loader lock or full pipe may block it. */
 static void crash_set_limit(void)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};
@@ -199,7 +210,7 @@ static void crash_say(size_t i, const siginfo_t *info, const ucontext_t *context
     alarm(0);
 }
 
-/* Calls the handler that existed before init, after explaining a fault in symmetric memory. */
+/* Explains a fault in symmetric memory, then calls the handler that existed before init. */
 static void crash_pass_on(size_t i, siginfo_t *info, void *context)
 {
     const struct sigaction *before = &crash.before[i];
@@ -214,7 +225,7 @@ static void crash_pass_on(size_t i, siginfo_t *info, void *context)
     else if (before->sa_handler != SIG_IGN)
         before->sa_handler(info->si_signo);
     else
-        sigaction(info->si_signo, before, NULL); /* the kernel kills for an ignored fault */
+        sigaction(info->si_signo, before, NULL); /* the kernel kills processes that ignore faults */
 }
 
 static void crash_handler(int signo, siginfo_t *info, void *context)
@@ -226,23 +237,24 @@ static void crash_handler(int signo, siginfo_t *info, void *context)
         return;
     }
     if (crash_enter()) crash_say(i, info, context);
-    /*
-     * With the default action restored, the faulting instruction runs again and ends the process.
-     */
+    /* Restore the default action. The faulting instruction then runs again and ends the process. */
     sigaction(signo, &crash.before[i], NULL);
     if (info->si_code <= 0) raise(signo);
 }
 
 /* ---- taking and giving back ---------------------------------------------------------------- */
 
-/* Gives this thread an alternate stack for reports of a full stack. Other threads get none. */
+/*
+ * Gives this thread an alternate signal stack, on which a full stack can be reported. Other threads
+ * do not get an alternate stack.
+ */
 static void crash_take_stack(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
 #ifdef _SC_SIGSTKSZ
     long least = sysconf(_SC_SIGSTKSZ);
 #else
-    long least = SIGSTKSZ; /* musl, a constant */
+    long least = SIGSTKSZ; /* a constant in musl */
 #endif
     size_t nbytes = CRASH_STACK + (least > 0 ? ((size_t)least + page - 1) / page * page : 0);
     stack_t stack = {0};
@@ -269,7 +281,10 @@ static void crash_give_stack(void)
 
     crash.stack = NULL;
     if (memory == NULL || sigaltstack(NULL, &now) != 0) return;
-    /* Finalize may run in another thread than init, or the program may have set its own stack. */
+    /*
+     * Keep the stack if this thread does not use it. Finalize may run in another thread than init,
+     * or the program may have set its own alternate stack.
+     */
     if ((const char *)now.ss_sp <= memory || (const char *)now.ss_sp > memory + crash.stack_bytes)
         return;
     if (sigaltstack(&off, NULL) == 0) munmap((void *)(uintptr_t)memory, crash.stack_bytes);
@@ -292,7 +307,7 @@ void stp_crash_install(void)
     crash.installed = true;
 }
 
-/* Restores the former actions. A handler that replaced ours stays. */
+/* Restores the actions that existed before init, unless the program has replaced our handler. */
 void stp_crash_remove(void)
 {
     for (size_t i = 0; i < N_SIGNALS && crash.installed; i++) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Reports the signal of which a PE dies, and the fault. Design: docs/design/launch.md.
- */
+/* Reports a fatal signal of a PE and the fault that caused it. Design: docs/design/launch.md. */
 #ifndef STP_CRASH_H
 #define STP_CRASH_H
 
 /*
- * Installs handlers for faults and aborts whose action is the default, and for SIGSEGV and SIGBUS
- * also if they have a handler, which is called after ours. Called at the end of init.
+ * Installs our handler for each signal of a fault or abort that has the default action. SIGSEGV and
+ * SIGBUS get our handler even if the program has installed a handler for them. Our handler then
+ * calls the program's handler. Called near the end of init.
  */
 void stp_crash_install(void);
+/* Restores the actions that stp_crash_install() replaced. */
 void stp_crash_remove(void);
 
 #endif /* STP_CRASH_H */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the processes of this host and the memory of nodes: each PE holds its node's memory file
- * open, which oshrun opens through /proc. Nothing is sent to a PE. PEs that are still in shmem_init
- * show no waits, but hold their witness file open, and the launcher's variables give the PE number
- * of a process. Design: docs/design/hang.md.
+ * Finds the PEs of this host and the shared memory of their nodes, without sending anything to a
+ * PE. Each PE holds the memory file of its node open, and oshrun opens this file through /proc. PEs
+ * that are still in shmem_init do not show waits. oshrun finds them by their witness file, which
+ * each PE holds open. The launcher's environment variables give the PE number of a process. Design:
+ * docs/design/hang.md.
  */
 #include "find_pes.h"
 
@@ -20,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TEXT_MOST 65536 /* maximum size of an environment that is read */
+#define TEXT_MOST 65536 /* maximum number of bytes that are read of a process's environment */
 
 static void *array_grow(void *list, size_t n, size_t each)
 {
@@ -62,7 +63,7 @@ pid_t scan_parent(pid_t pid)
     return parent;
 }
 
-/* Returns the value of the first of these variables that an environment has, or -1. */
+/* Returns the number in the first variable of `names` that the environment text has, or -1. */
 static int number_in(const char *text, size_t len, const char *const *names)
 {
     for (; *names != NULL; names++) {
@@ -99,7 +100,7 @@ struct process *scan_find_process(const struct proc_scan *look, pid_t pid)
 
 /* ---- nodes ---------------------------------------------------------------------------- */
 
-/* Returns true if the trailer has no host names, or if they are inside the area. */
+/* Returns true if the trailer has no offset of host names, or if all names lie in the area. */
 static bool has_hosts(const struct stp_node_file_trailer *mark)
 {
     return mark->hosts_at == 0 ||
@@ -108,7 +109,7 @@ static bool has_hosts(const struct stp_node_file_trailer *mark)
             (mark->area_bytes - mark->hosts_at) / STP_HOST_MAX >= (uint64_t)mark->n_nodes);
 }
 
-/* Maps the area of a node's file. Returns false if the file does not have our layout. */
+/* Maps the area of a node's memory file. Returns false if the layout of the file is unknown. */
 static bool node_map(struct node *node, int fd, off_t size)
 {
     struct stp_node_file_trailer *mark = &node->mark;
@@ -129,7 +130,10 @@ static bool node_map(struct node *node, int fd, off_t size)
     return node->area != MAP_FAILED;
 }
 
-/* Adds the node of a file unless it is known. Returns false if the file has another layout. */
+/*
+ * Adds the node whose memory file has this name in the folder, unless look already has the node.
+ * Returns false if the layout of the file is unknown.
+ */
 static bool node_add(struct proc_scan *look, int folder, const char *name)
 {
     struct node node;

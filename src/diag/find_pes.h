@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds, for oshrun, the processes of this host and the memory of the nodes of jobs (find_pes.c).
- * Design: docs/design/hang.md.
+ * Finds the processes of this host and the shared memory of the nodes of jobs, for oshrun
+ * (find_pes.c). Design: docs/design/hang.md.
  */
 #ifndef STP_FIND_PES_H
 #define STP_FIND_PES_H
@@ -16,14 +16,14 @@
 /* Process of this host that may be a PE. */
 struct process {
     pid_t pid, parent, proxy; /* proxy: the nearest ancestor that is not a PE */
-    int pe, n_pes;            /* numbers from the launcher's variables, or -1 */
+    int pe, n_pes;            /* PE number and job size from the launcher's variables, or -1 */
     bool witness;             /* whether the process has begun shmem_init */
-    bool shown;               /* whether the process is in the table of a node */
-    bool foreign;             /* whether its node's file is of another version */
+    bool shown;               /* whether the process is listed as a PE in the memory of a node */
+    bool foreign;             /* whether the memory file of its node has an unknown layout */
     bool ours;                /* whether the selected oshrun started the process */
 };
 
-/* Memory of one node of a job. */
+/* Memory that the PEs of one node of a job share, as mapped by oshrun. */
 struct node {
     dev_t device;
     ino_t inode;
@@ -32,23 +32,25 @@ struct node {
 };
 
 struct proc_scan {
-    char of_job[64]; /* job name of the selected oshrun, found in its processes' environment */
+    char of_job[64]; /* name of the selected job, which OSHRUN_JOB has in the job's processes */
     struct process *processes;
     size_t n_processes;
     struct node *nodes;
     size_t n_nodes;
 };
 
-/* Finds all processes and nodes that this user may read. The caller has set of_job. */
+/* Fills in look with the processes and nodes that this user may read. look->of_job must be set. */
 void scan_processes(struct proc_scan *look);
 
+/* Returns the process with this process ID, or NULL if it was not found. */
 struct process *scan_find_process(const struct proc_scan *look, pid_t pid);
-pid_t scan_parent(pid_t pid); /* Returns the parent, or 0 if the process has ended. */
+/* Returns the process ID of the parent, or 0 if the process has ended. */
+pid_t scan_parent(pid_t pid);
 
-/* Reads a file of a process in /proc as text. Returns its length without the final NUL. */
+/* Reads the file /proc/PID/name as text. Returns the length of the text without the final NUL. */
 size_t scan_text(pid_t pid, const char *name, char *text, size_t len);
 
-/* Returns the PE of a node with a local index. */
+/* Returns the PE that has this local index on the node. */
 const struct stp_process *scan_find_pe(const struct node *node, int local);
 
 #endif /* STP_FIND_PES_H */

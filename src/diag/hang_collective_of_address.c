@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the collective and the team of a wait for a word of a sync area, only from the address of
- * the word, because collectives announce nothing in advance. Design: docs/design/hang.md.
+ * Finds the collective and the team in which a thread waits. Collectives announce nothing in
+ * advance, so the only source is the address of the word for which the thread waits. This word is
+ * in the sync area of the team. Design: docs/design/hang.md.
  */
 #include "coll/coll_internal.h"
 #include "hang.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Writes the name of the team's collective that waits for the word at an offset: "sync 12". */
+/* Writes the name and count of the collective that uses the word at offset `at`, as "sync 12". */
 static void what_text(const struct stp_team *team, size_t at, char *text, size_t len)
 {
     unsigned long long count = team->sync_epoch;
@@ -32,7 +33,7 @@ static void what_text(const struct stp_team *team, size_t at, char *text, size_t
         snprintf(text, len, "%s", what);
 }
 
-/* Writes a description of the members: "the world", "the team of pes 0-6 by 2". */
+/* Describes the members of the team, for example "the world" or "the team of pes 0-6 by 2". */
 static void team_text(const struct stp_team *team, char *text, size_t len)
 {
     const char *what = team->active_set ? "the active set" : "the team";
@@ -48,7 +49,7 @@ static void team_text(const struct stp_team *team, char *text, size_t len)
         snprintf(text, len, "%s of pes %d-%d", what, first, last);
 }
 
-/* Returns the team of a word and sets *at to its offset in the area; NULL if unknown. */
+/* Returns the team whose sync area contains the word, or NULL. Sets *at to the word's offset. */
 static const struct stp_team *team_of(const uint64_t *word, size_t *at)
 {
     const struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
@@ -62,8 +63,9 @@ static const struct stp_team *team_of(const uint64_t *word, size_t *at)
 }
 
 /*
- * Returns the leader whose word a leader waits for, or -1 if unknown, and sets *round to the round
- * of the wait. In round 0, some PEs of the other leader's node have not come.
+ * Returns the leader PE that must write the word at offset `at`, or -1 if it is unknown. Sets
+ * *round to the round of the sync to which the word belongs. As long as the word of round 0 is
+ * missing, some PEs of that leader's node have not come.
  */
 static int word_from(const struct stp_team *team, size_t at, size_t *round)
 {
@@ -84,7 +86,7 @@ static int word_from(const struct stp_team *team, size_t at, size_t *round)
 
 void stp_hang_note_coll(const uint64_t *word, struct stp_wait_state *note)
 {
-    static __thread const char *routine; /* found in the stack once per wait */
+    static __thread const char *routine; /* public routine, found on the stack once per wait */
     char what[32] = "a collective", members[80] = "";
     size_t at, round;
     const struct stp_team *team = team_of(word, &at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Describes the objects of long waits as text. Design: docs/design/hang.md.
+ * Describes as text the objects for which threads wait long. Design: docs/design/hang.md.
  */
 #include "hang.h"
 
@@ -77,7 +77,7 @@ static void show_lock(const struct stp_wait_subject *lock, struct stp_wait_state
     char where[96];
 
     where_text(lock->addr, where, sizeof(where));
-    /* Hash the place of the lock, because the addresses of a global differ between PEs. */
+    /* Hash the text of the place, because the address of a global lock differs between PEs. */
     if (lock->pe >= 0) note->lock = stp_hash(STP_HASH_EMPTY, where, strlen(where)) | 1;
     snprintf(note->text, sizeof(note->text), "%s: lock %s%s", stp_public_name(lock->fn), where,
              lock->pe >= 0 ? "" : ", for a PE that has begun to queue");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports a hang: reads the rows that the PEs of the node show, without waiting for any PE. Each
- * node reports by itself. Design: docs/design/hang.md.
+ * Reports a hang. Reads the waits of this node's PEs from their pages, without waiting for any PE.
+ * Each node decides by itself whether it reports. Design: docs/design/hang.md.
  */
 #include "hang.h"
 
@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-#define NODES_FIRST 2 /* number of nodes that always report, because PE 0 may be missing */
+#define NODES_FIRST 2 /* number of lowest nodes that always report, because PE 0 may be missing */
 
 static void STP_PRINTF(1, 2) report_say(const char *fmt, ...)
 {
@@ -36,7 +36,7 @@ static void look_at_node(struct stp_hang_table *table)
     }
 }
 
-/* Returns false if another node reports the waits of this node's PEs. */
+/* Returns whether this node must report. Returns false if another node prints the same waits. */
 static bool must_report(const struct stp_hang_table *table)
 {
     if (stp_boot_node() < NODES_FIRST) return true;

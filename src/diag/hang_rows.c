@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Builds and prints the table of waits from the rows of the PEs. PEs that wait for one object share
- * a line; PEs that do not wait follow. Allocates no memory, because a thread that hangs may hold
- * the heap's lock. Design: docs/design/hang.md.
+ * Builds and prints the table of waits from the rows of the PEs. PEs that wait for the same object
+ * share a line. The PEs that do not wait follow. Allocates no memory, because a thread that hangs
+ * may hold the lock of the memory allocator. Design: docs/design/hang.md.
  */
 #include "hang_rows.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-#define READS 100 /* attempts to read a note that keeps changing */
+#define READS 100 /* maximum number of attempts to read a note that keeps changing */
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
@@ -24,7 +24,7 @@ static bool note_read(const struct stp_wait_state_page *page, int i, struct stp_
         if (__atomic_load_n(&page->notes[i].taken, __ATOMIC_ACQUIRE) == 0 || version == 0)
             return false;
         *note = page->notes[i].note;
-        /* Pairs with the release fence in note_write(). A changing note gets a new version. */
+        /* Pairs with the release fence in note_write(). A note that changed has a new version. */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (version % 2 == 0 &&
             version == __atomic_load_n(&page->notes[i].version, __ATOMIC_RELAXED)) {
@@ -88,7 +88,10 @@ static bool is_here(const struct stp_hang_table *table, int pe)
     return false;
 }
 
-/* Follows the queue of the lock from PE to PE. Returns the first PE that does not wait for it. */
+/*
+ * Returns the first PE in the queue of the lock that does not wait for the lock. This PE is the
+ * owner of the lock or a PE of another node. Follows the queue from each PE to the PE before it.
+ */
 static int lock_owner(const struct stp_hang_table *table, const struct stp_wait_state *note)
 {
     int pe = note->before;
@@ -117,7 +120,7 @@ static void say_missing(const struct stp_hang_table *table, const struct stp_wai
     if (list.len > 0) table->say("    have not come: %s", list.text);
 }
 
-/* Prints the PEs of other nodes for whose words the PEs of this line wait first. */
+/* Prints the PEs of other nodes that have not written the words for which this line's PEs wait. */
 static void say_far(const struct stp_hang_table *table, size_t first)
 {
     const struct stp_wait_state *note = &table->rows[first].note;
@@ -164,7 +167,7 @@ static bool is_ended(const struct stp_wait_row *row)
     return row->state == '\0' || row->state == 'Z' || row->state == 'X';
 }
 
-/* Returns the state of a PE that shows no wait or is stopped, or NULL for one that waits. */
+/* Returns the state to print for the PE of a row, or NULL if the PE waits and is not stopped. */
 static const char *class_of(const struct stp_hang_table *table, const struct stp_wait_row *row)
 {
     if (stp_wait_row_is_stopped(row)) return "stopped";

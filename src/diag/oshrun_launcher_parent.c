@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs as the launcher's parent while a job runs. This program handles the launcher's signals,
- * stops, terminal and exit status as a shell does, so that the launcher seems to be oshrun itself.
- * The launcher has a process group of its own, so that Ctrl-C reaches this program first.
+ * Main program of oshrun's supervisor, which is the parent of the launcher while a job runs. It
+ * handles the launcher's signals, stops, terminal and exit status as a shell does. To its caller,
+ * oshrun therefore behaves as if it were the launcher. The launcher has a process group of its own,
+ * so that Ctrl-C reaches this program first.
  * Design: docs/design/launch.md.
  *
  * usage: job LAUNCHER [ARGUMENTS]
@@ -24,7 +25,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define TELL_NS UINT64_C(900000000) /* time limit of the table before Ctrl-C is passed on */
+#define TELL_NS UINT64_C(900000000) /* time limit for printing the table of waits after Ctrl-C */
 
 static struct {
     sigset_t mask_before; /* signal mask with which the launcher starts */
@@ -35,21 +36,25 @@ static struct {
     bool lent;  /* whether the launcher's group has the terminal now */
     bool ended;
     int status;
-    bool reported; /* whether the table was printed or begun */
+    bool reported; /* whether printing of the table of waits has begun */
     pid_t teller;  /* child that prints the table now, or 0 */
     uint64_t tell_until_ns;
 } run = {.signals = -1};
 
 /* ---- signals ------------------------------------------------------------------------ */
 
-/* Routes all signals that can be caught, except faults, to a descriptor, to pass them on. */
+/*
+ * Blocks all signals that can be caught, except those of faults, and reads them from a descriptor
+ * instead, in order to pass them on to the launcher.
+ */
 static void take_signals(void)
 {
     static const int others[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
     struct sigaction usual = {.sa_handler = SIG_DFL};
     sigset_t set;
 
-    sigaction(SIGCHLD, &usual, &run.child_before); /* an ignored SIGCHLD would hide the end */
+    /* If SIGCHLD were ignored, this process would not learn that the launcher has ended. */
+    sigaction(SIGCHLD, &usual, &run.child_before);
     sigfillset(&set);
     for (size_t i = 0; i < STP_COUNT(others); i++)
         sigdelset(&set, others[i]);
@@ -81,7 +86,7 @@ static void pass_on(int signo, bool to_group)
     kill(run.apart && to_group ? -run.launcher : run.launcher, signo);
 }
 
-/* Stops this process as the launcher was stopped, until a signal continues both. */
+/* Stops this process by the signal that stopped the launcher. Returns after SIGCONT. */
 static void stop_as(int signo)
 {
     sigset_t set;
@@ -104,7 +109,7 @@ int launch_ms_until(uint64_t end_ns)
     return now < end_ns ? (int)((end_ns - now) / 1000000) : 0;
 }
 
-/* Prints the table in a child, which is killed if it takes too long. */
+/* Starts a child that prints the table of waits. The child is killed if it takes too long. */
 static void start_teller(void)
 {
     pid_t of = getpid();
@@ -125,7 +130,7 @@ static void interrupt(void)
     if (run.apart) pass_on(SIGINT, true);
 }
 
-/* Passes on the first Ctrl-C after the table was printed, and every later one at once. */
+/* Prints the table before it passes on the first Ctrl-C. Passes on each later Ctrl-C at once. */
 static void take_interrupt(void)
 {
     if (!run.reported) {
@@ -151,8 +156,9 @@ static void lend_terminal(bool lend)
 }
 
 /*
- * Handles a stop of the launcher or its group. If the terminal stopped them, they get the terminal
- * if oshrun has it. Otherwise oshrun stops too.
+ * Handles a stop of the launcher's process group. If the group was stopped because it used the
+ * terminal, and oshrun is in the foreground, the group gets the terminal. Otherwise oshrun stops
+ * too.
  */
 static void launcher_stopped(int signo)
 {
@@ -170,7 +176,10 @@ static void launcher_stopped(int signo)
 
 /* ---- the launcher ----------------------------------------------------------------------- */
 
-/* Returns true for srun --pty, and if background groups may not write to the terminal. */
+/*
+ * Returns true if the launcher must stay in oshrun's process group. This is so for srun --pty, and
+ * if background groups may not write to the terminal.
+ */
 static bool needs_terminal(char *const *argv)
 {
     struct termios settings;
@@ -182,7 +191,10 @@ static bool needs_terminal(char *const *argv)
     return false;
 }
 
-/* Executes the launcher in the child. If oshrun is killed, the launcher ends the job. */
+/*
+ * Executes the launcher in the child. If oshrun is killed, the kernel sends SIGTERM to the
+ * launcher, which then ends the job.
+ */
 _Noreturn static void become_launcher(char **argv, pid_t parent)
 {
     if (run.apart) setpgid(0, 0);
@@ -209,7 +221,7 @@ static void start_launcher(char **argv)
     if (run.launcher < 0) launch_fail("cannot start %s: %s", argv[0], strerror(errno));
     if (run.launcher == 0) become_launcher(argv, parent);
     if (run.apart)
-        setpgid(run.launcher, run.launcher); /* also set by the child, as either may run first */
+        setpgid(run.launcher, run.launcher); /* done in the child too, as either may run first */
     launch_tty_relay_in_parent();
 }
 
@@ -234,7 +246,7 @@ static void look_after_children(void)
 static void take_signal(const struct signalfd_siginfo *info)
 {
     int signo = (int)info->ssi_signo;
-    bool all = info->ssi_code == SI_KERNEL; /* sent by the terminal to its whole group */
+    bool all = info->ssi_code == SI_KERNEL; /* whether the terminal sent it to the whole group */
 
     switch (signo) {
     case SIGCHLD:
@@ -242,7 +254,7 @@ static void take_signal(const struct signalfd_siginfo *info)
         return;
     case SIGTTIN:
     case SIGTTOU:
-        return; /* addressed to this process alone */
+        return; /* not passed on, because they concern only this process */
     case SIGCONT:
         pass_on(signo, true);
         return;
@@ -271,7 +283,7 @@ static void look_after_launcher(void)
     }
 }
 
-/* Ends this process with the launcher's status or by its signal, but without a core file. */
+/* Ends this process with the launcher's status or by the launcher's signal, without a core file. */
 _Noreturn static void end_as_launcher(void)
 {
     int signo = WTERMSIG(run.status);
@@ -290,7 +302,7 @@ _Noreturn static void end_as_launcher(void)
     _exit(128 + signo);
 }
 
-/* Returns whether this user may read the files of a process. */
+/* Returns whether this user may read the list of files that a process has open. */
 static bool may_look_at(pid_t pid)
 {
     char path[32];
@@ -299,7 +311,7 @@ static bool may_look_at(pid_t pid)
     return access(path, R_OK | X_OK) == 0 || errno != EACCES;
 }
 
-/* Prints the table of one job, or of all jobs on this host that this user may read. */
+/* Prints the table of the job of process `word`, or of all this user's jobs if word is NULL. */
 static int print_status(const char *word)
 {
     long pid = word != NULL ? strtol(word, NULL, 10) : 0;

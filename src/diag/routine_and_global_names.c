@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds names that the linker has left: the public routine that a thread executes, and the global
- * of the program that contains an address. Allocates no memory. Design: docs/design/hang.md.
+ * Finds names in the symbol tables that the linker has left: the public routine that a thread
+ * executes, and the program's global variable that contains an address. Allocates no memory.
+ * Design: docs/design/hang.md.
  */
 #include "backtrace_and_symbol_names.h"
 
@@ -22,7 +23,7 @@
 /* ---- routines -------------------------------------------------------------------- */
 
 struct search {
-    const char *found; /* the outermost routine so far */
+    const char *found; /* outermost public routine found so far, or NULL */
     int n_frames;
 };
 
@@ -55,7 +56,7 @@ const char *stp_symbol_routine(void)
 
 /* ---- globals --------------------------------------------------------------------- */
 
-/* Returns the distance by which the loader has moved the program, or 0. */
+/* Returns the offset that the loader added to the program's addresses, or 0. */
 static uintptr_t program_bias(void)
 {
     const ElfW(Phdr) *headers = (const void *)getauxval(AT_PHDR);
@@ -66,7 +67,7 @@ static uintptr_t program_bias(void)
     return 0;
 }
 
-/* Finds the sections of symbols and of their names. A file that changes gives short reads. */
+/* Finds the ELF sections of symbols and names. Returns false if a changed file is too short. */
 static bool sections_find(int fd, ElfW(Shdr) * symbols, ElfW(Shdr) * names)
 {
     ElfW(Ehdr) header;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints the activity of the PEs of running jobs, from the rows that the PEs show to their node.
- * Design: docs/design/hang.md.
+ * Prints the waits and states of the PEs of running jobs. Reads the waits from the memory that the
+ * PEs of a node share. Design: docs/design/hang.md.
  */
 #include "oshrun_internal.h"
 #include "find_pes.h"
@@ -32,7 +32,7 @@ static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
     fputc('\n', status.out);
 }
 
-/* Returns the state of a process, which is 'R' if any of its threads runs. */
+/* Returns the state letter of a process. The state is 'R' if any thread of the process runs. */
 static char process_state(pid_t pid)
 {
     char state = stp_process_state(pid), path[64];
@@ -57,7 +57,10 @@ static int by_pe(const void *a, const void *b)
     return (x->pe > y->pe) - (x->pe < y->pe);
 }
 
-/* Adds the PEs of a node. Returns the number that run; sets *first to their lowest process. */
+/*
+ * Adds the PEs of a node to the table. Returns the number of these PEs whose process exists. Sets
+ * *first to the lowest process ID of these PEs if it is lower than *first.
+ */
 static int add_node(const struct node *node, struct stp_hang_table *table, pid_t *first)
 {
     const struct stp_wait_state_page *pages = (const void *)(node->area + node->mark.pages_at);
@@ -81,7 +84,7 @@ static int add_node(const struct node *node, struct stp_hang_table *table, pid_t
     return n_running;
 }
 
-/* Returns whether pid has the selected job name (Slurm) or the selected process as ancestor. */
+/* Returns whether pid has the selected job's name (Slurm) or descends from the selected process. */
 static bool belongs(pid_t pid)
 {
     struct process *process = scan_find_process(&status.found, pid);
@@ -99,7 +102,7 @@ static const char *host_of(const struct node *node, int k)
     return node->area + node->mark.hosts_at + (size_t)k * STP_HOST_MAX;
 }
 
-/* Returns true if the host name of node k is known, not ours, and not that of an earlier node. */
+/* Returns true if node k's host name is known, is not ours, and is not that of an earlier node. */
 static bool is_new_host(const struct node *node, int k)
 {
     const char *name = host_of(node, k);
@@ -132,7 +135,7 @@ static void say_elsewhere(const struct node *node, int n_elsewhere)
 
 /* ---- jobs ----------------------------------------------------------------------------- */
 
-/* Prints a job from its nodes on this host. There is one such node unless SHMEM_NODE is off. */
+/* Prints one job from the data of its nodes on this host (several only with SHMEM_NODE=off). */
 static void tell_job(const struct node *node)
 {
     struct stp_hang_table table = {.states = true, .say = say};
@@ -164,7 +167,10 @@ static bool is_first_node(size_t k)
     return true;
 }
 
-/* Returns whether PE pe of a proxy has begun init. Sets *pid to the PE's process or its wrapper. */
+/*
+ * Returns whether PE pe of the launcher process proxy has begun init. Sets *pid to the highest ID
+ * of the processes with this PE number (the PE and its wrappers), or to 0.
+ */
 static bool has_come(pid_t proxy, int pe, pid_t *pid)
 {
     bool come = false;
@@ -215,7 +221,7 @@ static void tell_init(pid_t proxy, int n_pes)
     if (len > 0) say("    have not come: %s", late);
 }
 
-/* Prints the jobs that have a PE in shmem_init and no PE in a table. */
+/* Prints the jobs that have a PE in shmem_init, except jobs that a table has shown before. */
 static void tell_inits(void)
 {
     for (size_t i = 0; i < status.found.n_processes; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Handles the terminal of a job: finds and sets the group that has the terminal, and copies the
- * input to the launcher. Design: docs/design/launch.md.
+ * Handles the terminal of a job. Finds and sets the process group in the foreground, and copies
+ * terminal input to the launcher. Design: docs/design/launch.md.
  */
 #include "oshrun_internal.h"
 
@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define FRONT_LOOK_MS 500 /* interval to poll whether our group has the terminal again */
+#define FRONT_LOOK_MS 500 /* interval of checks whether this process is in the foreground again */
 
 static struct {
-    int to; /* pipe that the launcher reads, or -1 */
+    int to; /* descriptor of the pipe from which the launcher reads, or -1 */
     int from;
-    size_t at, end; /* range of text that was read and not yet written */
+    size_t at, end; /* range of the bytes in text that must still be written to the pipe */
     char text[4096];
 } relay = {.to = -1, .from = -1};
 
@@ -33,7 +33,7 @@ void launch_fail(const char *fmt, ...)
     exit(2);
 }
 
-/* The name contains the host, because process numbers are unique only on one host. */
+/* The name contains the host name, because process IDs are unique only within a host. */
 void launch_job_name(pid_t oshrun, char *text, size_t len)
 {
     char host[40] = "";
@@ -53,7 +53,7 @@ bool launch_in_front(void)
     return front;
 }
 
-/* A background process that gives the terminal away stops, unless SIGTTOU is blocked, as here. */
+/* A background process that calls tcsetpgrp() stops, unless it blocks SIGTTOU as oshrun does. */
 bool launch_terminal_to(pid_t group)
 {
     int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
@@ -69,7 +69,7 @@ void launch_tty_relay_open_pipe(void)
 {
     int fds[2];
 
-    /* Only the controlling terminal of this session restricts the groups that may read. */
+    /* Only the session's controlling terminal limits which process groups may read from it. */
     if (tcgetpgrp(STDIN_FILENO) < 0 || pipe2(fds, O_CLOEXEC) != 0) return;
     relay.from = fds[0];
     relay.to = fds[1];
@@ -98,13 +98,16 @@ int launch_tty_relay_prepare_poll(struct pollfd fds[2])
     bool waits = relay.at < relay.end,
          front = relay.to >= 0 && !waits && tcgetpgrp(STDIN_FILENO) == getpgrp();
 
-    /* poll() ignores -1. The entry of the pipe shows when the launcher no longer reads. */
+    /* poll() ignores an entry with -1. The pipe's entry shows if the launcher no longer reads. */
     fds[0] = (struct pollfd){.fd = front ? STDIN_FILENO : -1, .events = POLLIN};
     fds[1] = (struct pollfd){.fd = relay.to, .events = (short)(waits ? POLLOUT : 0)};
     return relay.to >= 0 && !waits && !front ? FRONT_LOOK_MS : -1;
 }
 
-/* Ctrl-D or a lost terminal ends the input. EIO may also mean that oshrun is in the background. */
+/*
+ * Reads terminal input. Closes the pipe after Ctrl-D or if the terminal is lost. EIO means a lost
+ * terminal only if oshrun is in the foreground.
+ */
 static void relay_read(void)
 {
     ssize_t n = read(STDIN_FILENO, relay.text, sizeof(relay.text));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the section of the report about the machine's topology, as hwloc describes it or, without
- * hwloc, from the numbers of the kernel.
+ * Writes the report section about the machine's topology. The data comes from hwloc or, if hwloc is
+ * not available, from the kernel.
  */
 #include "info.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the sections of the report about data paths: the paths that this process can use, and,
- * from the fabric module, every provider of libfabric with the reason for its use or refusal.
+ * Writes the report sections about data paths. The first section lists the paths that this process
+ * can use. The second section lists every libfabric provider, with the reason why the fabric module
+ * uses or refuses it.
  */
 #include "info.h"
 
@@ -67,7 +68,7 @@ static void info_offer(struct stp_report *report, const struct stp_info_offer *o
     stp_report_end_group(report);
 }
 
-/* In a live job the module's only endpoint is in use, so only its provider is reported. */
+/* Writes only the provider that this job uses, because the module's only endpoint is in use. */
 static void info_live_provider(struct stp_report *report)
 {
     struct stp_info_offer offer = {.code = STP_PROVIDER_USED, .reason = "used by this job"};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes reports about the library and the machine, one function per section. The functions need
- * neither init nor a launcher. Users call them through shmemx_info_print() and oshinfo.
+ * Declares the functions that write reports about the library and the machine. Each function writes
+ * one section. The functions need neither init nor a launcher. Users call them through
+ * shmemx_info_print() and oshinfo.
  */
 #ifndef STP_INFO_H
 #define STP_INFO_H
@@ -17,22 +18,23 @@ void stp_info_topology(struct stp_report *report);  /* cpu_topology.c; loads hwl
 void stp_info_kinds(struct stp_report *report);
 
 /*
- * Writes the spaces of each kind (spaces.c). In a live job, the function is collective over all
- * PEs: it creates a space of each kind, and PE 0 prints. Before init it reports only the kinds that
- * this process can use.
+ * Writes the spaces of each kind of memory (spaces.c). In a job that has called init, all PEs must
+ * call this function. It then creates a space of each kind, and PE 0 prints. Before init, it
+ * reports only the kinds that this process can use.
  */
 void stp_info_spaces(struct stp_report *report);
 
 /*
  * The doctor finds everything that may prevent a job from running, and gives advice
- * (doctor/doctor.c; design: docs/man/oshinfo.1). stp_doctor_examine() makes the checks and returns
- * true on the first PE of each host, which must print. Before init, under a launcher, it is
- * collective over the PEs of the job. stp_doctor_print() prints the checks.
- * stp_doctor_close_has_problem() frees them, and returns true if a problem will make jobs fail.
+ * (doctor/doctor.c; design: docs/man/oshinfo.1). stp_doctor_examine() performs the checks. It
+ * returns true on the first PE of each host, which must then print. If a launcher has started this
+ * process and init has not been called, all PEs of the job must call stp_doctor_examine().
  */
 struct stp_doctor;
 bool stp_doctor_examine(struct stp_doctor **doctor);
+/* Prints the warnings and problems that the doctor found, or all checks if `all` is true. */
 void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor, bool all);
+/* Frees the checks. Returns true if one of them is a problem, which will make jobs fail. */
 bool stp_doctor_close_has_problem(struct stp_doctor *doctor);
 
 #endif /* STP_INFO_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the attributes (shmemx_space_attr_t) that spaces of a kind may have on this machine, and an
- * attribute that the kind supports and this machine does not.
+ * Finds the attributes (of shmemx_space_attr_t) that spaces of a kind of memory can have on this
+ * machine. Also finds the first attribute that the kind supports but this machine does not.
  */
 #include "kind_supported_attributes.h"
 
@@ -9,7 +9,7 @@
 
 #include "info.h"
 
-/* Names of the traits: the field of shmemx_space_attr_t, or another word if there is no field. */
+/* Printed names of the traits: fields of shmemx_space_attr_t, except for the flag "pinned". */
 static const char *const attribute_names[STP_N_TRAITS] = {
     [STP_TRAIT_GROWS] = "max_size", [STP_TRAIT_PAGES] = "page_size",
     [STP_TRAIT_NODE] = "numa_node", [STP_TRAIT_POLICY] = "numa_policy",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the section of the report about the launcher: the protocol that is or would be used, and
- * the variable that decides. Design: docs/design/launch.md.
+ * Writes the report section about the launcher. The section has the protocol that is used or would
+ * be used, and the environment variable that determines this choice. Design: docs/design/launch.md.
  */
 #include "info.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Receiver of the module's log in the thread that asks, because hear_log() has no argument. */
+/* Object in which hear_log() stores errors, because a log function has no argument for it. */
 static __thread struct stp_info_offers *listener;
 
 static struct stp_info_offer *offers_find(struct stp_info_offers *offers,
@@ -46,7 +46,7 @@ static void offers_add(struct stp_info_offers *offers, const struct stp_provider
     snprintf(row->advice, sizeof(row->advice), "%s", offer->advice != NULL ? offer->advice : "");
 }
 
-/* Stores the measurements of the module's trials. */
+/* Stores the values that the module measured when it tested the provider. */
 static void offers_measure(struct stp_info_offers *offers, const struct stp_provider_status *offer)
 {
     offers->no_fds |= offer->error == EMFILE;

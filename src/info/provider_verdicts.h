@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collects the fabric module's verdicts on the providers of libfabric, for the section of providers
- * and for the doctor.
+ * Collects the fabric module's verdicts on the providers of libfabric. The report section about
+ * providers and the doctor use the verdicts.
  */
 #ifndef STP_PROVIDER_VERDICTS_H
 #define STP_PROVIDER_VERDICTS_H
 
 #include "transport/transport.h"
 
-/* Offers of one provider that differ only in the domain. */
+/* Offers of one provider that have the same verdict and differ only in the domain. */
 struct stp_info_offer {
     enum stp_provider_verdict code;
-    const char *trouble; /* text in the module, which stays loaded; see stp_provider_status */
+    /* Known defect (struct stp_provider_status). The module, which stays loaded, owns the text. */
+    const char *trouble;
     char provider[64];
     char domains[256]; /* domains separated by ", " */
     char reason[384];
@@ -24,8 +25,8 @@ struct stp_info_offers {
     bool incomplete; /* whether rows are missing for lack of memory */
 
     struct stp_fabric_version version;
-    char provider[64], domain[64]; /* provider and domain that are used, or "" */
-    int fds_open, fds_peer;        /* descriptors of the used provider, or -1 if unknown */
+    char provider[64], domain[64]; /* names of the provider and domain that are used, or "" */
+    int fds_open, fds_peer;        /* descriptors per endpoint and per peer, or -1 if unknown */
     bool pins_used;                /* whether the used provider pins memory */
     bool pins;                     /* whether any provider that works pins memory */
     bool leaves_host;              /* whether a provider that works reaches other hosts */
@@ -34,16 +35,16 @@ struct stp_info_offers {
 };
 
 /*
- * Asks the fabric module about every provider, for a job of n_pes PEs with n_local on this host and
- * these networks. The process must not have opened a fabric. Returns 0 if a provider works for the
- * job, or -errno. why: the reason if the module cannot be loaded, else empty. The caller frees
- * offers->rows in both cases.
+ * Asks the fabric module about every provider, for a job of n_pes PEs with n_local PEs on this
+ * host. networks has the addresses of this host. The process must not have opened a fabric. Returns
+ * 0 if a provider works for the job, or -errno. If the module cannot be loaded, writes the reason
+ * to why, else an empty string. The caller frees offers->rows in all cases.
  */
 int stp_info_offers_query_providers(struct stp_info_offers *offers, int n_pes, int n_local,
                                     const struct stp_network *networks, int n_networks, char *why,
                                     size_t len);
 
-/* Returns true for an offer that was tested and works. */
+/* Returns true if the verdict means that the offer was tested and works. */
 static inline bool stp_info_offer_works(enum stp_provider_verdict code)
 {
     return code == STP_PROVIDER_USED || code == STP_PROVIDER_NOT_CHOSEN;

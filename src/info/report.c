@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the two forms of a report. Text has an indent of two spaces per level and its values in a
- * column. JSON is one object, escaped so that any bytes of the environment give valid UTF-8.
+ * Writes the two forms of a report. The text form indents each level by two spaces and aligns the
+ * values in a column. The JSON form is one object. Its strings are escaped, so that any bytes from
+ * the environment become valid UTF-8.
  */
 #include "report.h"
 
@@ -16,14 +17,14 @@
 #define STP_REPORT_COLUMN 22 /* column in which values start */
 #define STP_REPORT_WIDTH 80  /* maximum width of prose */
 
-/* Writes n bytes of text. Control characters, which could disturb a terminal, become "?". */
+/* Writes n bytes of text. Writes "?" for control characters, which can disturb a terminal. */
 static void report_plain(FILE *out, const char *value, size_t n)
 {
     for (; n > 0; n--, value++)
         fputc((unsigned char)*value < 0x20 || *value == 0x7f ? '?' : *value, out);
 }
 
-/* Writes words as prose. The first line begins in column at, the other lines in column from. */
+/* Writes words as prose. The first line begins in column `at`, and the others in column `from`. */
 static void report_wrap(struct stp_report *report, const char *words, int at, int from)
 {
     bool first = true;
@@ -62,7 +63,7 @@ static void report_lead(struct stp_report *report, const char *name)
     report->is_empty[depth] = false;
 }
 
-/* As report_lead(), with the padding before a value of a text report. */
+/* Does the same as report_lead(). In a text report, also writes the padding before the value. */
 static void report_name(struct stp_report *report, const char *name)
 {
     int pad = STP_REPORT_COLUMN - 2 * report->depth - (int)strlen(name);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports the kinds of memory of which spaces can be made. A process alone reports its own view. In
- * a job, the PEs make a small space of each kind and report its members, the places of its parts,
- * its capabilities and attributes, and the path from each PE to each other PE. PEs report a kind as
- * usable only if they could make a space of it.
+ * Reports the kinds of memory of which spaces can be created. Outside a job, a process reports only
+ * the kinds that it can use itself. In a job, the PEs create a small space of each kind. The report
+ * then has the members of this space, the locations of its parts, its capabilities and attributes,
+ * and the data path from each PE to each other PE. A kind is reported as usable only if the PEs
+ * could create a space of it.
  */
 #include "info.h"
 
@@ -16,10 +17,10 @@
 #include "coll/coll.h"
 #include "pshmem.h"
 
-#define SPACES_BYTES ((size_t)1 << 20) /* size of a space that is made to be queried */
+#define SPACES_BYTES ((size_t)1 << 20) /* size of the space that is created for each kind */
 #define SPACES_TEXT 256
-#define SPACES_PATHS_PES 1024 /* maximum number of PEs of a readable list of paths */
-#define SPACES_GATHER 384     /* maximum size of a PE's data in one gather */
+#define SPACES_PATHS_PES 1024 /* maximum job size for which a list of paths is readable */
+#define SPACES_GATHER 384     /* maximum number of bytes per PE in one gather */
 
 /* ---- as one process sees it ------------------------------------------------------------ */
 
@@ -34,7 +35,7 @@ static void info_cpu_memory(struct stp_report *report)
     stp_report_bytes(report, "default_heap_max", stp_env.symmetric.max);
 }
 
-/* Writes the properties of a device. Unknown properties are omitted. */
+/* Writes the properties of a device, except properties that are unknown. */
 static void info_device(struct stp_report *report, const shmemx_device_info_t *info)
 {
     if (info->nbytes != SHMEMX_BYTES_UNKNOWN) stp_report_bytes(report, "memory", info->nbytes);
@@ -65,7 +66,7 @@ static void info_devices(struct stp_report *report, const struct stp_kind *kind)
     stp_report_end_group(report);
 }
 
-/* Returns whether this PE has memory of the kind. why: the reason, or the memory it found. */
+/* Returns whether this PE has memory of the kind, and writes a description or reason to why. */
 static bool info_probe(const struct stp_kind *kind, char *why, size_t len)
 {
     const struct stp_space_params wanted = {
@@ -106,14 +107,14 @@ void stp_info_kinds(struct stp_report *report)
 
 /* ---- asking all PEs -------------------------------------------------------------------- */
 
-/* Reply of one PE about one kind, small enough for one gather. */
+/* Reply of one PE about one kind of memory. It is small enough for one gather. */
 struct spaces_answer {
-    bool usable;     /* whether the PE has such memory */
+    bool usable;     /* whether the PE has memory of the kind */
     bool member;     /* whether the PE was a member of the space */
     uint64_t caps;   /* capabilities of the space */
     int32_t atomics; /* SHMEMX_ATOMICS_ constant of the PE's part */
     struct stp_info_attributes attributes;
-    char text[SPACES_TEXT]; /* place of a member's part, or reason why the PE has none */
+    char text[SPACES_TEXT]; /* location of the PE's part, or reason why the PE has no part */
 };
 
 _Static_assert(sizeof(struct spaces_answer) <= SPACES_GATHER, "goes into one gather");
@@ -124,9 +125,9 @@ struct spaces_kind {
     uint64_t caps;
     int32_t atomics;                       /* atomics of the first member */
     struct stp_info_attributes attributes; /* attributes that all members have */
-    int lacking;                           /* PE to which attributes.lacks refers */
-    struct spaces_answer *answers;         /* replies by PE */
-    unsigned char *paths;                  /* paths by source and target PE, or NULL */
+    int lacking;                           /* PE that does not support the trait attributes.lacks */
+    struct spaces_answer *answers;         /* replies of the PEs, by PE number */
+    unsigned char *paths;                  /* data path from each PE to every PE, or NULL */
 };
 
 static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *mine)
@@ -144,7 +145,10 @@ static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *m
     free(piece);
 }
 
-/* Gathers the paths from every PE. On PEs that are not members, space is SHMEM_SPACE_INVALID. */
+/*
+ * Gathers from each PE its data paths to all PEs. PEs that are not members of the space pass
+ * SHMEM_SPACE_INVALID.
+ */
 static void spaces_ask_paths(struct spaces_kind *kind, shmem_space_t space)
 {
     size_t n = (size_t)stp_rt.n_pes;
@@ -162,7 +166,10 @@ static void spaces_ask_paths(struct spaces_kind *kind, shmem_space_t space)
     free(mine);
 }
 
-/* Makes a space of the kind and queries it. Collective. Errors are printed on standard error. */
+/*
+ * Creates a space of the kind, queries it and destroys it. Collective over all PEs. Errors are
+ * printed on standard error.
+ */
 static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
 {
     shmem_space_config_t config = {(shmem_device_type_t)kind->kind->device_type, SPACES_BYTES,
@@ -193,8 +200,8 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
 }
 
 /*
- * Gathers the replies: the attributes that all members have, and the first PE that lacks one.
- * Returns the number of PEs that have such memory.
+ * Gathers the replies of all PEs. Finds the attributes that all members of the space have, and the
+ * first PE that lacks an attribute. Returns the number of PEs that have memory of the kind.
  */
 static int spaces_gather(struct spaces_kind *kind, const struct spaces_answer *mine)
 {
@@ -235,7 +242,7 @@ static void spaces_ask(struct spaces_kind *kind)
 
 /* ---- printing on PE 0 -------------------------------------------------------------------- */
 
-/* Writes the list of PEs whose want[] is true: "0-3, 7". */
+/* Writes the numbers of the PEs for which want[pe] is true, for example "0-3, 7". */
 static void spaces_ranges(struct stp_pe_list *list, const bool *want)
 {
     *list = (struct stp_pe_list){.first = -1};
@@ -244,7 +251,10 @@ static void spaces_ranges(struct stp_pe_list *list, const bool *want)
     stp_pe_list_end(list);
 }
 
-/* Prints each text of the members, or of the other PEs, once, with all PEs that sent the text. */
+/*
+ * Prints the texts in the replies of the space's members, or of the other PEs if member is false.
+ * Prints each text once, with all PEs that sent it.
+ */
 static void spaces_print_texts(struct stp_report *report, const struct spaces_kind *kind,
                                bool member, const char *list, const char *key)
 {
@@ -288,7 +298,10 @@ static void spaces_print_caps(struct stp_report *report, uint64_t caps)
 
 /* ---- paths ------------------------------------------------------------------------------ */
 
-/* Prints, for each path, the PEs to which it leads from PE from. pes: PEs with equal paths. */
+/*
+ * Prints the data paths from PE `from`: for each kind of path, the target PEs that are reached by
+ * it. pes lists the PEs that have the same paths as PE `from`.
+ */
 static void spaces_print_row(struct stp_report *report, const struct spaces_kind *kind, size_t from,
                              const char *pes, bool *want)
 {
@@ -309,7 +322,7 @@ static void spaces_print_row(struct stp_report *report, const struct spaces_kind
     stp_report_end_group(report);
 }
 
-/* Prints the paths. PEs with equal paths to all PEs share an item. */
+/* Prints the data paths. PEs share an item if they have the same path to every target PE. */
 static void spaces_print_paths(struct stp_report *report, const struct spaces_kind *kind)
 {
     size_t n = (size_t)stp_rt.n_pes;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs the doctor: keeps the list of checks, makes them in order, and prints the report and its
- * verdict. The doctor needs neither init nor a working job, because its users have neither.
+ * Runs the doctor, which checks whether jobs can run on this machine. Performs the checks in order
+ * and prints the report with a verdict. The doctor needs neither init nor a working job, because
+ * users call it when jobs do not start.
  */
 #include "doctor.h"
 
@@ -99,7 +100,7 @@ void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor
         return;
     }
     notes = doctor_count(doctor, STP_CHECK_NOTE);
-    all = all || report->json; /* programs select checks themselves */
+    all = all || report->json; /* programs that read JSON select the checks themselves */
     stp_report_text(report, "host", stp_hostname());
     stp_report_number(report, "pes", doctor->n_pes);
     stp_report_number(report, "hosts", doctor->n_hosts);
@@ -126,7 +127,7 @@ bool stp_doctor_examine(struct stp_doctor **result)
 
     *result = doctor;
     if (doctor == NULL) return true;
-    /* A limit on file sizes must make a check fail here, and must not end the process. */
+    /* Ignore SIGXFSZ, so that a file size limit fails a check and does not end the process. */
     sigaction(SIGXFSZ, &ignore, &before);
     doctor->offers.fds_open = doctor->offers.fds_peer = -1;
     doctor->live = stp_references() > 0;

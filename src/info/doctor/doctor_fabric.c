@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks the fabric: one check for each provider of libfabric, from the report of the module, one
- * for libfabric itself, and one for the addresses of this host.
+ * Checks the fabric. For each libfabric provider, one check reports the verdict of the fabric
+ * module. Other checks are for libfabric itself, the choice of a provider, and the addresses of
+ * this host.
  */
 #include "doctor.h"
 
@@ -22,7 +23,8 @@ static bool is_of(const struct stp_info_offer *offer, const struct stp_info_offe
 }
 
 /*
- * Returns the best offer of the provider of row first, or NULL if an earlier row has this provider.
+ * Returns the best offer of the provider to which row `first` belongs. Returns NULL if an earlier
+ * row belongs to the same provider.
  */
 static const struct stp_info_offer *best_of(const struct stp_info_offers *offers, size_t first)
 {
@@ -37,8 +39,8 @@ static const struct stp_info_offer *best_of(const struct stp_info_offers *offers
 }
 
 /*
- * Writes all offers of a provider: "on eth0: used, works; on lo: works". Skips offers without
- * reliable datagrams if the provider also has other offers.
+ * Writes the verdicts on all offers of a provider, such as "on eth0: used, works; on lo: works".
+ * Skips offers without reliable datagrams, unless the best offer is one of them.
  */
 static void found_text(const struct stp_info_offers *offers, const struct stp_info_offer *best,
                        char *text, size_t size)
@@ -64,7 +66,7 @@ static enum stp_check_severity health_of(enum stp_provider_verdict code)
     return code <= STP_PROVIDER_NOT_OPENED ? STP_CHECK_WARNING : STP_CHECK_NOTE;
 }
 
-/* Writes the advice with the name of the provider in place of PROVIDER. */
+/* Copies the advice to text, with the name of the provider in place of the word PROVIDER. */
 static void fill_in(char *text, size_t size, const char *advice, const char *provider)
 {
     const char *mark = strstr(advice, "=PROVIDER");
@@ -114,7 +116,10 @@ static void say_library(struct stp_doctor *doctor)
         version->running & 0xffff, version->built >> 16, version->built & 0xffff);
 }
 
-/* Adds the check whether any provider works for the job. rc: result of the query of providers. */
+/*
+ * Adds the check whether any provider works for the job. rc is the result of
+ * stp_info_offers_query_providers().
+ */
 static void say_choice(struct stp_doctor *doctor, int rc)
 {
     const struct stp_info_offers *offers = &doctor->offers;
@@ -187,8 +192,8 @@ void stp_doctor_fabric(struct stp_doctor *doctor)
 /* ---- interfaces ------------------------------------------------------------- */
 
 /*
- * Writes the addresses by which other hosts may reach this host and, in a job of several hosts, the
- * verdict on each. Returns false if there is no such address.
+ * Writes the addresses by which other hosts may reach this host. In a job of several hosts, also
+ * writes the verdict on each address. Returns false if there is no address.
  */
 static bool list_networks(const struct stp_doctor *doctor, char *text, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks memory: compares the needs of the symmetric heaps of this host's PEs with the host's
- * memory, its cgroup and the limits, and tries the address space that a PE reserves.
+ * Checks memory. Compares the total size of the symmetric heaps on this host with the host's memory
+ * and with the limit of the control group. Tries to reserve the address space that a PE needs.
  */
 #include "doctor.h"
 
@@ -51,7 +51,7 @@ static void memory_heaps(struct stp_doctor *doctor)
 
 /* ---- address space ------------------------------------------------------------- */
 
-/* Tries a reservation as in init. Returns 0 or -errno without logging any error. */
+/* Tries to reserve a window as init does. Returns 0, or -errno without logging an error. */
 static int try_window(const struct stp_doctor *doctor, struct stp_window_layout *layout)
 {
     int level = stp_log_level, rc;

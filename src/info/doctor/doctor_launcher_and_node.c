@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks the launcher and the node: joins the job without starting the library, and tries whether
- * the PEs of a host can open each other's memory.
+ * Checks the launcher and the node. Joins the job without starting the library. Tests whether the
+ * PEs of a host can open each other's memory.
  */
 #include "doctor.h"
 
@@ -22,11 +22,11 @@
 
 #define JOB_PEERS_MAX 64 /* maximum number of PEs of this host whose memory is opened */
 
-/* Data by which the other PEs of the host find this PE's memory. */
+/* Data with which other PEs of the host find and open the memory of a PE. */
 struct job_peer {
     pid_t pid;
     int fd;
-    uint64_t word; /* expected content of the memory */
+    uint64_t word; /* value that a PE must find in the memory */
 };
 
 static const char launcher_why[] =
@@ -105,7 +105,7 @@ static void count_local(struct stp_doctor *doctor)
     free(counts);
 }
 
-/* Finds the interfaces that reach the other hosts, with the code of the start of a job. */
+/* Finds the interfaces that reach the other hosts, by the same code as the start of a job. */
 static void judge_networks(struct stp_doctor *doctor)
 {
     if (doctor->leads) stp_network_publish_host(doctor->pe);
@@ -123,7 +123,7 @@ static void join_live(struct stp_doctor *doctor)
     doctor->has_job = true;
 }
 
-/* Joins the launcher. Returns false if this fails. */
+/* Connects to the launcher. If this fails, adds a check with the reason and returns false. */
 static bool join_launcher(struct stp_doctor *doctor)
 {
     struct stp_pmi_details details;
@@ -159,7 +159,7 @@ void stp_doctor_join_job(struct stp_doctor *doctor)
 
 /* ---- the PEs of a host -------------------------------------------------------- */
 
-/* Creates memory that is shared as in init. Returns 0 or errno. */
+/* Creates a memory file that other PEs can open as in init. Returns 0 or errno. */
 static int show_memory(struct job_peer *peer)
 {
     int fd = memfd_create("steppe-doctor", MFD_CLOEXEC), rc;
@@ -172,7 +172,7 @@ static int show_memory(struct job_peer *peer)
     return errno;
 }
 
-/* Opens the memory of the peer as a PE of its node would. Returns 0 or errno. */
+/* Opens the peer's memory and checks it, as a PE of its node does in init. Returns 0 or errno. */
 static int open_memory(const struct job_peer *peer)
 {
     uint64_t word = 0;
@@ -187,7 +187,7 @@ static int open_memory(const struct job_peer *peer)
     return error;
 }
 
-/* Rights of an unrelated process on this process: 0 or errno for each operation. */
+/* Results of two operations that another process tries on this process, each 0 or errno. */
 struct job_rights {
     int open; /* result of opening the memory file */
     int copy; /* result of process_vm_readv() */
@@ -204,7 +204,7 @@ static void try_from_child(struct job_peer *peer, struct job_rights *rights)
         process_vm_readv(peer->pid, &local, 1, &remote, 1, 0) == sizeof(word) ? 0 : errno;
 }
 
-/* Tests the rights in a child, which stands for another PE. Returns false if that fails. */
+/* Tries both operations in a child process, as another PE would. Returns false on failure. */
 static bool try_rights(struct job_peer *peer, struct job_rights *rights)
 {
     int ends[2];
@@ -226,7 +226,10 @@ static bool try_rights(struct job_peer *peer, struct job_rights *rights)
     return received;
 }
 
-/* Opens the memory of PEs of this host. Returns the number of failures; *error: the first errno. */
+/*
+ * Opens the memory of the other PEs of this host. Sets *n_tried to the number of PEs tried. Returns
+ * the number of failures, and sets *error to the errno of the first failure.
+ */
 static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
 {
     int mine = stp_pmi_node_of(doctor->pe), n_bad = 0;
@@ -256,7 +259,7 @@ static const char node_todo[] =
     "host), from an executable that the user may read (chmod a+r), without file capabilities or "
     "prctl(PR_SET_DUMPABLE, 0); or go on without: SHMEM_NODE=off";
 
-/* Writes the ptrace scope of Yama: "0" to "3", or "none" if the kernel has no Yama. */
+/* Writes the kernel's Yama ptrace scope, "0" to "3", or "none" if the kernel has no Yama. */
 static void yama_text(char *text, size_t len)
 {
     FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
@@ -292,7 +295,10 @@ static void say_node(struct stp_doctor *doctor, const struct job_rights *rights,
         stp_env.node ? "on" : "off");
 }
 
-/* Lets the first PE of each host open the memory of the others. Returns false if any fails. */
+/*
+ * The first PE of each host opens the memory of the host's other PEs and writes the result to text.
+ * Returns false if it cannot open the memory of a PE.
+ */
 static bool meet_peers(const struct stp_doctor *doctor, const struct job_peer *peer, char *text,
                        size_t len)
 {
@@ -304,7 +310,7 @@ static bool meet_peers(const struct stp_doctor *doctor, const struct job_peer *p
     snprintf(key, sizeof(key), "doc.peer.%d", doctor->pe);
     stp_pmi_put(key, peer, sizeof(*peer));
     if (stp_pmi_fence() == 0 && doctor->leads) n_bad = try_peers(doctor, &n_tried, &error);
-    stp_pmi_fence(); /* until here the first PE of the host may read our memory */
+    stp_pmi_fence(); /* keeps our memory until the first PE of the host has read it */
     snprintf(text, len, "PE %d opened the memory of %d of %d other PEs of its host%s%s; ",
              doctor->pe, n_tried - n_bad, n_tried, n_bad > 0 ? ": " : "",
              n_bad > 0 ? strerror(error) : "");

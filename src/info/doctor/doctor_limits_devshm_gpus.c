@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks this host: limits of the process (locked memory, descriptors, threads), /dev/shm and GPUs.
- * Where possible, a check tries the operation itself.
+ * Checks this host: the limits of the process (locked memory, descriptors, threads), /dev/shm and
+ * GPUs. Where possible, a check performs the operation that could fail in a job.
  */
 #include "doctor.h"
 
@@ -74,7 +74,8 @@ static void host_memlock(struct stp_doctor *doctor)
                                            : "pins no");
 }
 
-#define FEW_PEERS 64 /* number of further peers below which the limit gets a warning */
+/* Number of additional peers for which a limit must have room. Less room is a warning. */
+#define FEW_PEERS 64
 
 /* ---- descriptors ----------------------------------------------------------- */
 
@@ -135,7 +136,7 @@ static void *no_work(void *arg)
     return arg;
 }
 
-/* Starts as many threads as the library: progress, proxy, watch. Returns 0 or errno. */
+/* Starts three threads, as the library does (progress, proxy and watch). Returns 0 or errno. */
 static int try_threads(void)
 {
     pthread_t threads[3];
@@ -205,7 +206,7 @@ static void host_gpu(struct stp_doctor *doctor)
     bool usable;
     bool lost;
 
-    if (!doctor->live) stp_kinds_find_devices(); /* a live job has already found them */
+    if (!doctor->live) stp_kinds_find_devices(); /* in a live job, init has found the devices */
     usable = kind->probe(&wanted, text, sizeof(text)) == 0;
     if (!doctor->live) stp_kinds_stop();
     lost = !usable && devices > 0 && stp_env.gpu;
