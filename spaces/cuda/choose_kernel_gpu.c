@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file chooses the GPU for the program's kernels that use device handles, and reads the GPU's
- * attributes for host memory. Design: docs/design/kernel.md.
+ * This file chooses the GPU on which the program's kernels use device handles. It also reads from
+ * the driver how this GPU can access host memory. Design: docs/design/kernel.md.
  */
 #include "cuda.h"
 

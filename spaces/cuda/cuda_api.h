@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This header declares the part of the CUDA driver API that the library uses. The library opens the
- * driver with dlopen() at run time, so that one build runs with and without a GPU and needs no
- * CUDA. Types and constants have the driver's names and are binary compatible with it on 64-bit
- * Linux. The list of functions has the versioned symbols that libcuda.so.1 exports. Never include
- * this header together with the driver's own. test/fakecuda/more.h declares functions for programs
- * and tests.
+ * driver with dlopen() at run time. One build therefore runs with and without a GPU, and building
+ * needs no CUDA installation. The types and constants have the names that cuda.h of NVIDIA gives
+ * them, and the same binary layout on 64-bit Linux. The functions are listed by the versioned
+ * symbols that libcuda.so.1 exports. Never include this header together with NVIDIA's cuda.h.
+ * test/fakecuda/more.h declares further driver functions, which only programs and tests call.
  */
 #ifndef STP_CUDA_API_H
 #define STP_CUDA_API_H
@@ -33,7 +33,7 @@ typedef enum {
     CUDA_ERROR_NO_DEVICE = 100,
     CUDA_ERROR_INVALID_CONTEXT = 201,
     CUDA_ERROR_ECC_UNCORRECTABLE = 214,
-    CUDA_ERROR_ILLEGAL_ADDRESS = 700, /* error that ends the context for good */
+    CUDA_ERROR_ILLEGAL_ADDRESS = 700, /* error after which the context cannot be used any more */
     CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
     CUDA_ERROR_LAUNCH_FAILED = 719,
     CUDA_ERROR_NOT_SUPPORTED = 801,
@@ -41,7 +41,7 @@ typedef enum {
 } CUresult;
 
 typedef enum {
-    CU_DEVICE_ATTRIBUTE_MAX_PITCH = 11,    /* largest pitch of 2D copies, in bytes */
+    CU_DEVICE_ATTRIBUTE_MAX_PITCH = 11,    /* largest row pitch of a 2D copy, in bytes */
     CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20, /* value of type CUcomputemode */
     CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
     CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED = 86,
@@ -54,10 +54,10 @@ typedef enum { CU_COMPUTEMODE_PROHIBITED = 2 } CUcomputemode;
 
 typedef enum { CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3 } CUdevice_P2PAttribute;
 
-/* Attributes of an address. Each comment gives the type of *data. */
+/* Attributes of an address. Each comment names the type of the attribute's value. */
 typedef enum {
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,                 /* unsigned int, a CUmemorytype */
-    CU_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6,                 /* unsigned int, may be set */
+    CU_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6,                 /* unsigned int; can be changed */
     CU_POINTER_ATTRIBUTE_BUFFER_ID = 7,                   /* unsigned long long */
     CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,                  /* unsigned int */
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,              /* int */
@@ -69,11 +69,11 @@ typedef enum {
 typedef enum {
     CU_MEMORYTYPE_HOST = 1,
     CU_MEMORYTYPE_DEVICE = 2,
-    CU_MEMORYTYPE_UNIFIED = 4 /* address whose memory type the driver finds out */
+    CU_MEMORYTYPE_UNIFIED = 4 /* unknown to the caller; the driver finds out the memory type */
 } CUmemorytype;
 
 typedef enum {
-    CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1 /* handle that is an int, a file descriptor */
+    CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1 /* file descriptor, of type int */
 } CUmemRangeHandleType;
 
 typedef enum {
@@ -84,12 +84,12 @@ typedef enum { CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER = 100 } CUflushGPUDirect
 
 typedef enum { CU_STREAM_CAPTURE_STATUS_NONE = 0 } CUstreamCaptureStatus;
 
-/* Flags. Each name contains the name of the function that takes the flag. */
+/* Flags of several functions. The name of a flag shows which function takes it. */
 enum {
     CU_STREAM_NON_BLOCKING = 0x1,
-    CU_STREAM_WAIT_VALUE_GEQ = 0x0, /* cyclic comparison: signed difference >= 0 */
+    CU_STREAM_WAIT_VALUE_GEQ = 0x0, /* cyclic comparison: (int64_t)(*addr - value) >= 0 */
     CU_STREAM_WAIT_VALUE_EQ = 0x1,
-    CU_STREAM_WRITE_VALUE_DEFAULT = 0x0, /* visible after all earlier work in the stream */
+    CU_STREAM_WRITE_VALUE_DEFAULT = 0x0, /* write becomes visible after all earlier work */
     CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 0x1,
     CU_MEMHOSTALLOC_PORTABLE = 0x01,
     CU_MEMHOSTALLOC_DEVICEMAP = 0x02,
@@ -109,7 +109,10 @@ typedef struct {
     char reserved[CU_IPC_HANDLE_SIZE];
 } CUipcMemHandle;
 
-/* Copy of Height rows of WidthInBytes bytes. UNIFIED uses srcDevice and dstDevice as addresses. */
+/*
+ * Copy of Height rows of WidthInBytes bytes each. For memory of type CU_MEMORYTYPE_UNIFIED, the
+ * fields srcDevice and dstDevice hold the addresses.
+ */
 typedef struct {
     size_t srcXInBytes;
     size_t srcY;
@@ -135,10 +138,11 @@ _Static_assert(sizeof(CUuuid) == 16 && sizeof(CUipcMemHandle) == 64, "passed as 
 _Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
 
 /*
- * List of the functions that the library calls: X(member, symbol, required, arguments). All return
- * CUresult. The member is the function's name in struct stp_cuda_api. A driver without a required
- * function counts as missing; an optional function may be NULL. All functions for memory, copies
- * and streams except pointer_* need a current context.
+ * List of the driver functions that the library calls, as X(member, symbol, required, arguments).
+ * All functions return CUresult. "member" is the name of the function pointer in struct
+ * stp_cuda_api. The library does not use a driver that lacks a required function. The pointer of an
+ * optional function is NULL if the driver lacks it. All functions for memory, copies and streams
+ * need a current context, except those whose member begins with pointer_.
  */
 #define STP_CUDA_FUNCTIONS(X)                                                                      \
     X(init, cuInit, true, (unsigned int flags))                                                    \
@@ -224,7 +228,7 @@ _Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,      \
        CUstream stream, void **params, void **extra))
 
-/* Functions of the driver, found with dlsym() by their symbols. */
+/* Pointers to the functions of the driver, which dlsym() found by their symbols. */
 struct stp_cuda_api {
 #define STP_CUDA_MEMBER(member, symbol, required, arguments) CUresult(*member) arguments;
     STP_CUDA_FUNCTIONS(STP_CUDA_MEMBER)

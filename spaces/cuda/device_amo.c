@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file performs atomics on device memory that kernels change at the same time. A kernel of one
- * thread does it, because its atomics are atomic to those of other kernels. The kernel's module and
- * stream are created together with a device handle. Design: docs/design/cuda.md.
+ * This file performs the PEs' atomics on words of device memory that kernels of the program may
+ * change at the same time. It launches a kernel of one thread for each atomic, because atomics of a
+ * kernel are atomic to those of other kernels. The module and the stream of this kernel are created
+ * together with the first device handle. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -15,21 +16,21 @@ static const char atomic_ptx[] =
 #include "device_amo_ptx.inc"
     ;
 
-/* State of a device while kernels may change words of its memory. */
+/* State of a device on whose memory this file performs atomics. */
 struct cuda_atomics {
     CUmodule module;
     CUfunction function;
     CUstream stream;
-    void *old; /* result word in pinned host memory */
-    CUdeviceptr old_there;
+    void *old; /* pinned host memory into which the kernel stores the old value of the word */
+    CUdeviceptr old_there; /* address of the same memory on the device */
 };
 
-/* Number of users over all devices. The caller's lock guards this and cuda_device.atomics. */
+/* Number of stp_gpu_amo_acquire() calls not released yet. A lock of the caller guards it. */
 static int n_sharers;
 
 /* ---- one launch ------------------------------------------------------------------------- */
 
-/* Launches the kernel for one word and waits for the result. The context is current. */
+/* Performs one atomic: launches the kernel and waits for its result. The context is current. */
 static int word_launch(struct cuda_device *device, CUdeviceptr word, const struct stp_word_op *op,
                        uint64_t *old)
 {
@@ -65,7 +66,7 @@ int stp_cuda_word(struct stp_space *space, size_t offset, const struct stp_word_
 
 /* ---- what it takes ------------------------------------------------------------------------ */
 
-/* Destroys the objects in atomics. The context is current. */
+/* Destroys the driver's objects in device->atomics. The context is current. */
 static void atomics_undo(struct cuda_device *device)
 {
     const struct stp_cuda_api *api = &stp_cuda.api;
@@ -79,8 +80,9 @@ static void atomics_undo(struct cuda_device *device)
 }
 
 /*
- * Creates the objects and launches the kernel once. A driver that loads kernels at their first
- * launch may then wait for other kernels, which may never end. The context is current.
+ * Creates the driver's objects for atomics and launches the kernel once. Some drivers load a kernel
+ * at its first launch, and loading may wait for other kernels. Later, such a wait might never end,
+ * because a kernel of the program may wait for an atomic. The context is current.
  */
 static CUresult atomics_fill(struct cuda_device *device, const char **call)
 {
@@ -183,7 +185,7 @@ void stp_gpu_amo_release(void)
 
 void stp_cuda_device_amo_stop(void)
 {
-    n_sharers = 1; /* device handles that were not destroyed do not count */
+    n_sharers = 1; /* ignore device handles that the program did not destroy */
     stp_gpu_amo_release();
 }
 
@@ -194,7 +196,10 @@ bool stp_gpu_amo_enabled(const struct stp_space *space)
     return part->device->atomics != NULL;
 }
 
-/* Returns whether atomics of device on memory of the device other are atomic to other's own. */
+/*
+ * Returns whether this device's atomics on memory of another device are atomic to the other
+ * device's own atomics. The parameter other is the UUID of the other device.
+ */
 static bool word_between(const struct cuda_device *device, const CUuuid *other)
 {
     int can = 0;
@@ -210,7 +215,7 @@ static bool word_between(const struct cuda_device *device, const CUuuid *other)
                        at->handle) == CUDA_SUCCESS &&
                    can != 0;
     }
-    return false; /* the device is not visible to this process */
+    return false; /* this process cannot see the other device */
 }
 
 bool stp_gpu_atomics_reach(const struct stp_space *space, int local)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This kernel performs atomics of hosts on words of device memory while other kernels change these
- * words. It is CUDA without the CUDA headers. test/gpu/make_ptx.sh compiles it to
- * device_amo_ptx.inc, which is part of the library and which the driver compiles for its device.
+ * This file has the kernel by which a host performs an atomic on a word of device memory while
+ * other kernels may change the word. It is CUDA code that needs no CUDA headers.
+ * test/gpu/make_ptx.sh compiles this file to PTX in device_amo_ptx.inc, which is part of the
+ * library. At run time the driver compiles the PTX for the device.
  */
 #include <shmemx_device.h>
 

@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file copies to, from and between GPUs, in one piece or in rows, and waits as long as the
- * requested completion requires. Design: docs/design/cuda.md.
+ * This file copies data to GPUs, from GPUs and between GPUs, either contiguous data or strided
+ * rows. After it has started a copy, it waits if the requested completion requires that. Design:
+ * docs/design/cuda.md.
  */
 #include "cuda.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define COPY_PAGE 4096 /* unit at which registrations of host memory begin, in bytes */
+#define COPY_PAGE 4096 /* registrations of host memory begin at multiples of this number of bytes */
 
-/* One copy: addresses and locations of both ends, and its shape. */
+/* One copy, with the addresses and the locations of its source and its destination. */
 struct job {
     char *dest;
     const char *source;
-    struct cuda_location dest_location, source_location; /* host memory if device is NULL */
+    /* Locations of dest and source. A location without a device means host memory. */
+    struct cuda_location dest_location, source_location;
     struct stp_strided_copy rows;
     enum stp_copy_completion end;
 };
 
 /*
- * Returns the device whose context performs the copy. The destination's device does it, unless only
- * the source is memory of a peer, because such memory is open in one context only.
+ * Returns the device whose context performs the copy, or NULL if both ends are host memory. This is
+ * the destination's device if possible. Memory of a peer is mapped in one context only. If only the
+ * source is such memory, the device of the source therefore performs the copy.
  */
 static struct cuda_device *copy_device(const struct job *job)
 {
@@ -44,7 +47,7 @@ static CUresult copy_call(enum cuda_direction direction, CUdeviceptr dest, CUdev
     return api->memcpy_any_async(dest, source, nbytes, stream);
 }
 
-/* Returns the bytes before the middle page boundary of the range, or 0 if there is none. */
+/* Returns the offset of a page boundary near the middle of the range, or 0 if there is none. */
 static size_t copy_half(CUdeviceptr address, size_t nbytes)
 {
     size_t first = COPY_PAGE - address % COPY_PAGE;
@@ -54,9 +57,10 @@ static size_t copy_half(CUdeviceptr address, size_t nbytes)
 }
 
 /*
- * The driver refuses a copy of host memory in two registrations (a pinned space that has grown, or
- * memory that the program registered). This function then copies in halves, split at a page of
- * either end, because registrations begin at pages.
+ * The driver refuses a copy if its host memory was registered in two ranges, for example because a
+ * pinned space has grown. This function then splits the copy in two halves and tries again with
+ * each half. Registrations begin at page boundaries, so the function splits at a page boundary of
+ * the destination or, if it has none, of the source.
  */
 CUresult stp_cuda_issue(enum cuda_direction direction, CUdeviceptr dest, CUdeviceptr source,
                         size_t nbytes, CUstream stream)
@@ -72,7 +76,7 @@ CUresult stp_cuda_issue(enum cuda_direction direction, CUdeviceptr dest, CUdevic
     return stp_cuda_issue(direction, dest + half, source + half, nbytes - half, stream);
 }
 
-/* Passes the direction if it is known, because host memory need not be registered then. */
+/* Copies nbytes bytes. The driver accepts unregistered host memory if it knows the direction. */
 static int copy_piece(const struct job *job, struct cuda_stream *stream, size_t dest_at,
                       size_t source_at, size_t nbytes)
 {
@@ -132,7 +136,10 @@ static bool copy_pitches_fit(const struct job *job, const struct cuda_device *de
            rows->dest_pitch <= device->max_pitch && rows->source_pitch <= device->max_pitch;
 }
 
-/* Copies all rows. Within a device the driver may refuse pitches that it did not choose itself. */
+/*
+ * Copies all rows with one call of the driver if possible. For copies within one device, the driver
+ * may refuse row pitches that it did not choose itself. The rows are then copied one by one.
+ */
 static int copy_shape(const struct job *job, struct cuda_stream *stream)
 {
     const struct stp_strided_copy *rows = &job->rows;
@@ -151,8 +158,9 @@ static int copy_shape(const struct job *job, struct cuda_stream *stream)
 /* ---- how far --------------------------------------------------------------------------- */
 
 /*
- * Copies a small host source to pinned memory and returns true if the caller may reuse the source
- * at once. The driver does not promise this for unregistered memory or for device memory.
+ * If the source is small and in host memory, copies it to the stream's arena of pinned memory, and
+ * changes job to read from there. Returns true if this was done. The program may then change its
+ * source at once. After an asynchronous copy of the driver it may not do so before a wait.
  */
 static bool copy_aside(struct job *job, struct cuda_stream *stream)
 {
@@ -171,7 +179,7 @@ static bool copy_aside(struct job *job, struct cuda_stream *stream)
     return true;
 }
 
-/* Starts the copy, and waits if required. The stream's context is current. */
+/* Starts the copy, and waits for it if job->end requires that. The stream's context is current. */
 static int copy_run_locked(struct stp_queue *queue, struct cuda_stream *stream, struct job *job)
 {
     bool aside = copy_aside(job, stream);
@@ -224,14 +232,17 @@ int stp_cuda_copy(struct stp_queue *queue, void *dest, const void *source, size_
     return dest == source ? 0 : stp_cuda_copy_rows(queue, dest, source, &one, end);
 }
 
-/* Sets the word by the stream, or by the host if the driver is too old. The context is current. */
+/*
+ * Enqueues a store to the word on the stream. If the driver is too old for this, waits for the
+ * stream and stores the value from the host. The context is current.
+ */
 static int word_set_locked(struct stp_queue *queue, struct cuda_stream *stream, void *word,
                            uint64_t value)
 {
     if (stp_cuda.api.stream_write_value == NULL) {
         int rc = stp_cuda_stream_wait(stream);
 
-        /* Pairs with the acquire load of the PE that waits for the word of a collective. */
+        /* Pairs with the acquire load in the PE that waits for this word in a collective. */
         if (rc == 0) __atomic_store_n((uint64_t *)word, value, __ATOMIC_RELEASE);
         return rc;
     }

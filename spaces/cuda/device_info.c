@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file describes the devices to programs, without creating a context. stp_cuda_start() has
- * read names and sizes. The free bytes come from a context that exists already, or from NVML if it
- * can be loaded. Design: docs/design/cuda.md.
+ * This file describes the devices to programs without creating a context. stp_cuda_start() has
+ * already read the names and sizes of the devices. The amount of free memory is read from an
+ * existing context, or from the library NVML if it can be loaded. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 
-/* Part of NVML (nvml.h) that is used here. NVML belongs to the driver, and its ABI is stable. */
+/* The part of nvml.h that this file uses. NVML comes with the driver and has a stable ABI. */
 #define NVML_LIBRARY "libnvidia-ml.so.1"
 typedef struct nvml_device *nvml_device_t;
 struct nvml_memory {
@@ -35,7 +35,7 @@ static bool nvml_find(void *library, const char *symbol, void *function)
     return *at != NULL;
 }
 
-/* Loads NVML, which stays loaded, as the driver does. Several threads may call this at once. */
+/* Loads NVML, which is never unloaded. Several threads may call this function at the same time. */
 static bool nvml_load(struct nvml *nvml)
 {
     void *library = dlopen(NVML_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -50,9 +50,9 @@ static bool nvml_load(struct nvml *nvml)
 }
 
 /*
- * Returns whether NVML's numbers are those of this device. An instance of a partitioned GPU has the
- * bus address of the whole GPU, for which NVML would answer. Totals may differ slightly, because
- * the driver counts a little less than NVML.
+ * Returns whether the memory size from NVML is that of this device. If the device is an instance of
+ * a partitioned GPU (MIG), NVML reports the whole GPU, because both have the same bus address. The
+ * sizes may differ a little, because the driver reports slightly less memory than NVML.
  */
 static bool nvml_means(const struct cuda_device *device, const struct nvml_memory *memory)
 {
@@ -74,7 +74,10 @@ static size_t look_nvml(const struct cuda_device *device)
     return free;
 }
 
-/* Returns the free bytes, or SIZE_MAX if no context exists, neither ours nor the program's. */
+/*
+ * Returns the free bytes of the device as the driver reports them in the primary context. Returns
+ * SIZE_MAX if neither the library nor the program has created this context.
+ */
 static size_t look_context(struct cuda_device *device)
 {
     size_t free = SIZE_MAX, total;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file performs reductions and scans by a kernel, which reads and writes the parts in place:
- * this PE's part and peers' parts that are mapped here. The kernel is loaded when the first part of
- * a peer is mapped. Design: docs/design/cuda.md.
+ * This file performs reductions and scans with a kernel on the device. The kernel reads and writes
+ * this PE's part of a space and the peers' parts directly, because they are mapped in this process.
+ * The kernel is loaded when the first part of a peer is mapped. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define REDUCE_THREADS 256 /* threads of a block */
-#define REDUCE_BLOCKS 64   /* most blocks of a launch; a thread may take several elements */
+#define REDUCE_THREADS 256 /* number of threads in each block of the kernel */
+#define REDUCE_BLOCKS 64   /* maximum number of blocks; a thread may process several elements */
 
 /* PTX of device_reduce.cu. */
 static const char reduce_ptx[] =
@@ -36,11 +36,14 @@ _Static_assert((int)STP_REDUCE_ALL == STP_SPAN_ALL && (int)STP_REDUCE_UPTO == ST
                "and spans");
 
 struct cuda_reducer {
-    CUmodule module; /* module, or NULL after the driver refused it once */
+    CUmodule module; /* module with the kernel, or NULL if the driver has refused the kernel */
     CUfunction function;
 };
 
-/* Guards cuda_device.reducer, whose target never changes. Taken before stp_cuda.lock. */
+/*
+ * Guards the field reducer of each struct cuda_device. A struct cuda_reducer does not change after
+ * a device has it. This lock is taken before stp_cuda.lock.
+ */
 static pthread_mutex_t reduce_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- what it takes ------------------------------------------------------------------------ */
@@ -57,7 +60,10 @@ static CUresult reduce_launch(const struct cuda_reducer *reducer, CUstream strea
                                       1, 0, stream, params, NULL);
 }
 
-/* Launches an empty job, because a driver may load a kernel at first launch and wait for others. */
+/*
+ * Launches the kernel with no elements. Some drivers load a kernel only at its first launch, and
+ * loading may wait for other kernels. The first launch is therefore not left to a reduction.
+ */
 static CUresult reduce_launch_first(const struct cuda_reducer *reducer, const char **call)
 {
     const struct stp_cuda_api *api = &stp_cuda.api;
@@ -126,7 +132,7 @@ static void reduce_make_locked(struct cuda_device *device)
     device->reducer = reducer;
 }
 
-/* Returns the device's kernel, loading it if necessary, or NULL if the device has none. */
+/* Returns the device's kernel, which is loaded if necessary, or NULL if it cannot be loaded. */
 static const struct cuda_reducer *reduce_get(struct cuda_device *device)
 {
     const struct cuda_reducer *reducer;
@@ -164,8 +170,9 @@ void stp_cuda_reduce_unload(struct cuda_device *device)
 /* ---- one reduction ------------------------------------------------------------------------ */
 
 /*
- * Returns the device whose context reaches all parts, or NULL. Returns NULL also for addresses that
- * are no multiple of the element size, because a device faults at them and the host does not.
+ * Returns the device whose context reaches all sources and destinations, or NULL if no device does.
+ * Also returns NULL if an address is not aligned to the element size, because the device would
+ * fault. The host can reduce unaligned elements.
  */
 static struct cuda_device *reduce_device(const struct stp_reduction *reduction)
 {
@@ -200,7 +207,7 @@ static int reduce_run(struct stp_queue *queue, const struct cuda_reducer *reduce
     return rc;
 }
 
-/* Fills in the arguments of the kernel. Returns the kernel, or NULL if it cannot be used. */
+/* Fills in job with the kernel's arguments. Returns the kernel, or NULL if it cannot be used. */
 static const struct cuda_reducer *reduce_plan(const struct stp_reduction *reduction,
                                               struct cuda_device *device,
                                               struct stp_reduce_job *job)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * With this kernel a PE reduces its share of vectors on its device. It is CUDA without the CUDA
- * headers. test/gpu/make_ptx.sh compiles it to device_reduce_ptx.inc, which is part of the library
- * and which the driver compiles for its device.
+ * This file has the kernel by which a PE reduces its share of the elements on its device. It is
+ * CUDA code that needs no CUDA headers. test/gpu/make_ptx.sh compiles this file to PTX in
+ * device_reduce_ptx.inc, which is part of the library. At run time the driver compiles the PTX for
+ * the device.
  */
 #include <shmemx_device.h>
 
 #include "device_reduce_kernel_body.h"
 
-/* Works with any grid and blocks of one dimension. */
+/* Works with any number of blocks and threads, if grid and blocks have one dimension. */
 extern "C" __attribute__((global)) void stp_reduce(struct stp_reduce_job job)
 {
     uint64_t n_threads = stp_dev_ntid_x();

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This header is the source of the kernel in device_reduce.cu and of its host twin in
- * test/fakecuda, which include shmemx_device_machine.h first. Other files get only the kernel's
- * arguments. The kernel reduces in the order of the host's loops
- * (base/reduce_all_ops_of_type.tmpl.h), so that the results have the same bits.
+ * This header has the code of the kernel in device_reduce.cu. The host version of this kernel in
+ * test/fakecuda uses the same code. Both files include shmemx_device_machine.h first. Without that
+ * header, this header only defines the kernel's arguments. The kernel combines elements in the same
+ * order as the host's loops in base/reduce_all_ops_of_type.tmpl.h, so that the results have the
+ * same bits.
  */
 #ifndef STP_DEVICE_REDUCE_KERNEL_BODY_H
 #define STP_DEVICE_REDUCE_KERNEL_BODY_H
 
-#define STP_REDUCE_MOST 64 /* most members; their addresses take 1 KiB of 4 KiB of parameters */
+/*
+ * Maximum number of members in a reduction. A kernel may have 4 KiB of parameters, and the
+ * addresses of 64 members take 1 KiB of them.
+ */
+#define STP_REDUCE_MOST 64
 
-/* Copies of enum stp_op and enum stp_dtype, which kernels cannot include. */
+/* Copies of enum stp_op and enum stp_dtype, because kernels cannot include the original header. */
 enum {
     STP_REDUCE_AND,
     STP_REDUCE_OR,
@@ -36,7 +41,7 @@ enum {
 /* Copy of enum stp_reduce_span. */
 enum { STP_REDUCE_ALL, STP_REDUCE_UPTO, STP_REDUCE_BEFORE };
 
-/* Reduction of the elements of all members, in rank order. dests may be equal to sources. */
+/* Arguments of the kernel. The members are in rank order. dests[i] may be equal to sources[i]. */
 struct stp_reduce_job {
     uint64_t nelems;
     uint32_t op, type;
@@ -58,8 +63,9 @@ struct stp_reduce_job {
 #define STP_REDUCE_NO_BITS(TYPE)
 
 /*
- * In a reduction, a thread reads an element from all members before it writes any result. In a
- * scan, it reads a member's element before it writes that member's result. So both work in place.
+ * In a reduction, a thread reads an element of all members before it writes any result of this
+ * element. In a scan, it reads a member's element before it writes the result of that member.
+ * Reductions and scans therefore work in place.
  */
 #define STP_REDUCE_TYPE(SUFFIX, TYPE, CALC, BITS)                                                  \
     SHMEMX_DEV TYPE stp_reduce_two_##SUFFIX(uint32_t op, TYPE x, TYPE y)                           \
@@ -122,7 +128,7 @@ STP_REDUCE_TYPE(u64, uint64_t, uint64_t, STP_REDUCE_BITS)
 STP_REDUCE_TYPE(f32, float, float, STP_REDUCE_NO_BITS)
 STP_REDUCE_TYPE(f64, double, double, STP_REDUCE_NO_BITS)
 
-/* Processes the elements of one of step threads: first, first + step, and so on. */
+/* Processes the elements of one thread, at the indices first, first + step, first + 2 * step ... */
 SHMEMX_DEV void stp_reduce_elements(const struct stp_reduce_job *job, uint64_t first, uint64_t step)
 {
     switch (job->type) {

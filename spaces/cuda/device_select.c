@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file chooses the GPU of a PE: the requested GPU, or one of those nearest to the CPUs of this
- * process, where the PEs of a node take turns. It also describes devices. Design:
- * docs/design/cuda.md.
+ * This file chooses the GPU of a PE. If no GPU was requested, it chooses one of the GPUs that are
+ * nearest to the CPUs of this process. The PEs of a node are distributed over GPUs that are equally
+ * near. This file also describes the devices as text. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -10,7 +10,8 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define CHOOSE_FAR 1000 /* distance of an unknown device, larger than any from firmware */
+/* Distance of a device whose location is unknown. Larger than all distances that firmware gives. */
+#define CHOOSE_FAR 1000
 
 /* ---- locality -------------------------------------------------------------------------- */
 
@@ -56,7 +57,7 @@ int stp_cuda_nearest(void)
 
 /* ---- choice ------------------------------------------------------------------------------ */
 
-/* Chooses a device by ordinal. An error text begins with who, for example "device is". */
+/* Chooses the device with this ordinal. An error text begins with "who", such as "device is". */
 static int choose_number(int ordinal, const char *who, struct cuda_device **device, char *text,
                          size_t len)
 {
@@ -70,7 +71,7 @@ static int choose_number(int ordinal, const char *who, struct cuda_device **devi
     return -EINVAL;
 }
 
-/* Chooses the device that holds the adopted buffer. */
+/* Chooses the device that holds params->buffer, which is memory of the program. */
 static int choose_by_buffer(const struct stp_space_params *params, struct cuda_device **device,
                             char *text, size_t len)
 {
@@ -94,7 +95,7 @@ static int choose_by_buffer(const struct stp_space_params *params, struct cuda_d
     return 0;
 }
 
-/* Writes "gpu 0: NAME, 80 GiB" to text. */
+/* Writes the name and memory size of a device to text, as "gpu 0: NAME, 80 GiB". */
 static void choose_name(const struct cuda_device *device, char *text, size_t len)
 {
     char size[STP_SIZE_TEXT];

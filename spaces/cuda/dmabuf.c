@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file exports GPU memory as a dma-buf descriptor, with which adapters register the memory
- * without a kernel module of their own. Design: docs/design/cuda.md.
+ * This file exports GPU memory as a dma-buf file descriptor. With the descriptor, a network adapter
+ * can register the memory without an additional kernel module. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
 #include <unistd.h>
 
-/* Exports whole host pages, as the driver requires. A small space may begin within a page. */
+/* The driver exports whole pages. *offset is set to the offset of base in the first page. */
 int stp_cuda_dmabuf(void *base, size_t nbytes, size_t *offset)
 {
     CUdeviceptr page = (CUdeviceptr)sysconf(_SC_PAGESIZE), at = (CUdeviceptr)(uintptr_t)base;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file opens the CUDA driver at run time, finds its devices, and holds their primary contexts
- * only while objects of the library are in them. Design: docs/design/cuda.md.
+ * This file opens the CUDA driver at run time and finds the devices. It keeps the primary context
+ * of a device only while the library has objects in this context. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -18,7 +18,7 @@ const char *stp_cuda_text(CUresult result, char *text, size_t len)
 {
     const char *name = NULL, *words = NULL;
 
-    /* Both calls set NULL for an error that this driver does not know. */
+    /* Both driver calls set the text to NULL if the driver does not know the error code. */
     (void)stp_cuda.api.error_name(result, &name);
     (void)stp_cuda.api.error_string(result, &words);
     snprintf(text, len, "%s (%d): %s", name != NULL ? name : "error", (int)result,
@@ -26,7 +26,7 @@ const char *stp_cuda_text(CUresult result, char *text, size_t len)
     return text;
 }
 
-/* Returns whether the context is unusable after this error. */
+/* Returns whether the context cannot be used any more after this error. */
 static bool driver_is_lost(CUresult result)
 {
     switch ((int)result) {
@@ -38,7 +38,7 @@ static bool driver_is_lost(CUresult result)
     case 702: /* timeout of a kernel */
     case CUDA_ERROR_CONTEXT_IS_DESTROYED:
     case 710: /* assertion in a kernel */
-    case 714: /* 714 to 718: stack, instruction, alignment, address space, program counter */
+    case 714: /* 714 to 718: bad stack, instruction, alignment, address space, program counter */
     case 715:
     case 716:
     case 717:
@@ -59,11 +59,11 @@ int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call
 
     if (STP_LIKELY(result == CUDA_SUCCESS)) return 0;
     /*
-     * Pairs with the load in stream_drain() and with this exchange in other threads, so that only
-     * one thread reports the loss.
+     * Pairs with the load in stream_drain(), and with this exchange in other threads. Only the
+     * thread that sets the flag reports that the device is lost.
      */
     if (fatal && __atomic_exchange_n(&device->lost, true, __ATOMIC_SEQ_CST))
-        return -EIO; /* already reported */
+        return -EIO; /* another thread has already reported the error */
     stp_error("gpu %d: %s: %s%s", device->ordinal, call, stp_cuda_text(result, text, sizeof(text)),
               fatal ? "; this PE cannot use the device any more" : "");
     return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EIO;
@@ -96,13 +96,13 @@ static bool driver_load(void)
     return false;
 }
 
-/* Resolves all functions. Returns false, with the reason in why, if a required one is missing. */
+/* Finds all driver functions. Returns false after setting why if a required function is missing. */
 static bool driver_resolve(void)
 {
     static const struct {
         const char *symbol;
         bool required;
-        size_t offset; /* offset of the member in struct stp_cuda_api */
+        size_t offset; /* offset of the function pointer in struct stp_cuda_api */
     } functions[] = {
 #define DRIVER_FUNCTION(member, symbol, required, arguments)                                       \
     {#symbol, required, offsetof(struct stp_cuda_api, member)},
@@ -135,7 +135,10 @@ static bool driver_says(CUresult result)
 
 /* ---- devices ---------------------------------------------------------------------------- */
 
-/* Sets bus in the format of sysfs, whose case and number of digits differ from the driver's. */
+/*
+ * Converts a PCI address of the driver to the format of sysfs and stores it in device->bus. The two
+ * formats differ in the case of letters and the number of digits.
+ */
 static void device_spell_bus(struct cuda_device *device, const char *bus)
 {
     unsigned domain, number, slot, function = 0;
@@ -155,7 +158,10 @@ int stp_cuda_attribute(const struct cuda_device *device, CUdevice_attribute attr
     return value;
 }
 
-/* Returns whether adapter writes have to be flushed. Some devices order them without a flush. */
+/*
+ * Returns whether the host must, and can, flush writes of network adapters to this device. Some
+ * devices need no flush, because the hardware already orders these writes.
+ */
 static bool device_needs_flush(const struct cuda_device *device)
 {
     int can = stp_cuda_attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
@@ -171,7 +177,7 @@ static CUresult device_uuid(struct cuda_device *device)
 
     if (api->device_uuid != NULL) return api->device_uuid(&device->uuid, device->handle);
     if (api->device_uuid_v1 != NULL) return api->device_uuid_v1(&device->uuid, device->handle);
-    return CUDA_SUCCESS; /* the UUID stays zero */
+    return CUDA_SUCCESS; /* device->uuid stays zero, because the driver cannot report it */
 }
 
 static CUresult device_ask(struct cuda_device *device)
@@ -210,7 +216,7 @@ static void device_discover(struct cuda_device *device, int ordinal)
         snprintf(device->why_not, sizeof(device->why_not), "it has no unified addressing");
 }
 
-/* Finds all devices. Returns true if at least one can be used. */
+/* Finds all devices. Returns true if at least one device can be used. */
 static bool driver_discover(void)
 {
     int n = 0, n_usable = 0;
@@ -232,7 +238,10 @@ static bool driver_discover(void)
 
 /* ---- start and stop -------------------------------------------------------------------- */
 
-/* With SHMEM_GPU off the leader does not search, and therefore reports no missing library. */
+/*
+ * Returns whether the driver library was found. If SHMEM_GPU is off, returns true without a search,
+ * so that this PE does not report to the other PEs of the node that the library is missing.
+ */
 bool stp_cuda_probe_library(void)
 {
     if (!stp_env.gpu) return true;
@@ -267,7 +276,7 @@ void stp_cuda_start(void)
                  stp_cuda.n_devices - 1);
 }
 
-/* Runs after spaces and queues were destroyed. References left over must not keep contexts. */
+/* Releases every context, even if references are left. Spaces and queues no longer exist. */
 void stp_cuda_stop(void)
 {
     stp_cuda_device_amo_stop();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file implements the GPU kind with the CUDA driver: the kind's operations, and the creation
- * and destruction of this PE's part of a space. Design: docs/design/cuda.md.
+ * This file implements memory of the kind "gpu" with the CUDA driver. It has the table of the
+ * kind's operations, and creates and destroys this PE's part of a space. Design:
+ * docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -9,13 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define GPU_ALIGN 64 /* alignment of an adopted buffer, as of allocations in every space */
+/* Required alignment of an adopted buffer. Allocations in every space have the same alignment. */
+#define GPU_ALIGN 64
 
 extern const struct stp_kind stp_kind_gpu;
 
 /* ---- admission ----------------------------------------------------------------------- */
 
-/* Ignores wrong parameters, which admit reports. A PE without a GPU just does not take part. */
+/*
+ * Returns -ENODEV if this PE has no GPU, because such a PE does not take part in the space. Ignores
+ * wrong parameters, because gpu_admit() reports them.
+ */
 static int gpu_probe(const struct stp_space_params *params, char *why, size_t len)
 {
     struct cuda_device *device;
@@ -33,7 +38,7 @@ static int gpu_too_large(const struct cuda_device *device, size_t nbytes, size_t
     return -ENOMEM;
 }
 
-/* Checks that the buffer's allocation holds nbytes from the buffer on. The context is current. */
+/* Checks that nbytes bytes fit from the buffer to its allocation's end. The context is current. */
 static int gpu_admit_range(struct cuda_device *device, const struct stp_space_params *params)
 {
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)params->buffer, start = 0;
@@ -71,7 +76,7 @@ static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_p
     return rc;
 }
 
-/* Checks that nbytes are free. Returns 0, or -errno, logged. The context is current. */
+/* Checks that the device has nbytes bytes of free memory. The context is current. */
 static int gpu_admit_free(struct cuda_device *device, size_t nbytes)
 {
     size_t free = 0, total = 0;
@@ -82,8 +87,9 @@ static int gpu_admit_free(struct cuda_device *device, size_t nbytes)
 }
 
 /*
- * Checks the free memory only if a context exists, because creating one costs more than the check.
- * Otherwise create finds out. It must handle this anyway, because other processes allocate, too.
+ * Checks that a part of nbytes bytes fits on the device. The free memory is checked only if a
+ * context exists, because it takes too long to create a context for a check. Otherwise gpu_create()
+ * finds out. It must handle this case anyway, because other processes also allocate memory.
  */
 static int gpu_admit_size(struct cuda_device *device, size_t nbytes)
 {
@@ -117,10 +123,11 @@ static int gpu_admit(const struct stp_space_params *params)
 /* ---- creation ---------------------------------------------------------------------------- */
 
 /*
- * Aligns the base, because heaps align offsets, so that a space's alignment is the smallest of all
- * members' bases. The driver aligns to 512 bytes. If necessary, the function allocates almost a
- * large page more and begins at the next large page, or keeps the driver's alignment if that does
- * not fit.
+ * Allocates device memory whose base is aligned to a large page. A heap only aligns the offsets of
+ * its blocks, so the alignment of a space is that of its least aligned part. The driver aligns
+ * memory to 512 bytes. If the base is not at a large page, the function allocates almost one large
+ * page more and moves the base to the next large page. If the device has not enough memory for
+ * this, the function keeps the driver's alignment.
  */
 static CUresult gpu_allocate_aligned(size_t nbytes, CUdeviceptr *allocated, CUdeviceptr *base)
 {
@@ -156,7 +163,7 @@ static int gpu_allocate(struct stp_space *space, struct cuda_part *part)
     return stp_cuda_check(device, result, "cuMemAlloc");
 }
 
-/* Allocates or adopts the part and fills in share. The context is current. */
+/* Allocates this PE's part, or adopts params->buffer. Fills in share. The context is current. */
 static int gpu_fill(struct stp_space *space, const struct stp_space_params *params,
                     struct stp_part_export *share)
 {
@@ -176,9 +183,9 @@ static int gpu_fill(struct stp_space *space, const struct stp_space_params *para
 }
 
 /*
- * This lock is held while a device gets objects with its first space or loses them with its last,
- * so that a thread does not free objects of another thread's new space. It is taken before all
- * other locks here.
+ * This lock is held while the first space on a device creates the device's objects, and while the
+ * last space destroys them. Otherwise a thread that destroys the last space could free objects that
+ * another thread has just created for a new space. It is taken before all other locks of this kind.
  */
 static pthread_mutex_t gpu_ends_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -273,7 +280,7 @@ static void gpu_destroy(struct stp_space *space)
     free(part);
     gpu_end(device);
     stp_cuda_context_unref(device);
-    stp_cuda_pin_refresh(); /* another device may have a context */
+    stp_cuda_pin_refresh(); /* pin the host memory again if another device has a context */
 }
 
 /* ---- the rest of the row ------------------------------------------------------------------ */
@@ -295,7 +302,10 @@ static int gpu_zero(struct stp_queue *queue, struct stp_space *space, size_t off
     return rc;
 }
 
-/* Makes the context current for registration, because adapter libraries query the driver. */
+/*
+ * Makes the device's context current while a network adapter's library registers the part, because
+ * that library calls the CUDA driver.
+ */
 static bool gpu_enter(const struct stp_space *space)
 {
     const struct cuda_part *part = space->own;

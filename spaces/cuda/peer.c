@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file shares GPU memory between the PEs of a node. Parts are exported as IPC handles and
- * opened when the space is created. A refusal is no error, because the owner's proxy thread then
- * copies. Design: docs/design/cuda.md.
+ * This file shares the parts of GPU spaces between the PEs of a node. When a space is created, each
+ * PE exports its part by an IPC handle, and the other PEs map the part. It is no error if the
+ * driver refuses this, because the proxy thread of the part's owner then performs the copies.
+ * Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Content of stp_part_export.bytes. */
+/* Data that the GPU kind stores in the field bytes of struct stp_part_export. */
 struct peer_export {
-    CUipcMemHandle handle; /* handle of the allocation that holds the part */
-    CUuuid uuid;           /* UUID of the device */
+    CUipcMemHandle handle; /* IPC handle of the allocation that holds the part */
+    CUuuid uuid;           /* UUID of the device that holds the part */
     uint64_t offset;       /* offset of the part in the allocation */
-    uint64_t nbytes;       /* size of the part */
+    uint64_t nbytes;       /* size of the part in bytes */
 };
 _Static_assert(sizeof(struct peer_export) <= STP_PART_EXPORT_BYTES, "a share carries it");
 
 /* ---- the owner ----------------------------------------------------------------------- */
 
-/* Gets the IPC handle of the part. The driver refuses memory from cuMemCreate, which has none. */
+/* Gets the IPC handle of this PE's part. The driver has no such handles for cuMemCreate memory. */
 static CUresult peer_make_export(const struct stp_space *space, struct peer_export *export,
                                  const char **call)
 {
@@ -54,7 +55,7 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export 
                  space->number);
         return;
     }
-    memset(&export, 0, sizeof(export)); /* the padding goes to peers, too */
+    memset(&export, 0, sizeof(export)); /* zero all bytes, because padding is sent to peers, too */
     export.uuid = part->device->uuid;
     export.nbytes = space->nbytes;
     result = peer_make_export(space, &export, &call);
@@ -70,7 +71,7 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export 
 
 /* ---- the others ------------------------------------------------------------------------- */
 
-/* Maps a peer's part. Returns false if that fails; a refusal by the driver is logged as info. */
+/* Maps a peer's part. Returns false on failure. If the driver refuses, logs an info message. */
 static bool peer_open(const struct stp_space *space, struct cuda_peer *peer,
                       const struct peer_export *export, int pe)
 {
@@ -123,7 +124,7 @@ void *stp_cuda_peer_reach(struct stp_space *space, int local)
     return local >= 0 && local < part->n_peers ? part->peers[local].there : NULL;
 }
 
-/* Waits for copies in progress first, because they must not access unmapped memory. */
+/* Unmaps all parts of peers. First waits for copies in progress, which may access these parts. */
 void stp_cuda_peer_detach(struct stp_space *space)
 {
     struct cuda_part *part = space->own;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file registers frequently used host memory with the driver while any context exists, and
- * flushes writes of adapters to the devices. Both are best effort. Design: docs/design/cuda.md.
+ * This file registers frequently used host memory with the driver while a context exists. It also
+ * flushes writes of network adapters to the devices. Failures of both are ignored. Design:
+ * docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -11,11 +12,12 @@ struct pin {
     struct pin *next;
     void *host;
     size_t nbytes;
-    struct cuda_device *device; /* device with the registration, whose context is held, or NULL */
+    /* Device in whose context the memory is registered, or NULL. A reference keeps the context. */
+    struct cuda_device *device;
 };
 
 static struct {
-    pthread_mutex_t lock; /* taken before stp_cuda.lock */
+    pthread_mutex_t lock; /* lock of the list, which is taken before stp_cuda.lock */
     struct pin *first;
 } pins = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

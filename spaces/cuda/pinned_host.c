@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file makes host spaces reachable for devices. It registers with the driver this PE's part,
- * the mappings of the parts of the node's peers, and each piece by which these parts grow. Design:
- * docs/design/cuda.md.
+ * This file lets GPUs access spaces of host memory. For this, it registers memory with the CUDA
+ * driver: this PE's part, this PE's mappings of the parts of its peers on the node, and each piece
+ * by which one of these parts grows. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One registration: a part in its initial size, or a piece by which the part grew. */
+/* One registration: a part in its initial size, or a piece by which the part has grown. */
 struct mapped_piece {
     struct mapped_piece *next;
     char *host;
@@ -19,11 +19,12 @@ struct mapped_piece {
 };
 
 struct stp_pinned {
-    struct cuda_device *device; /* device whose held context has the registrations */
+    /* Device in whose context the pieces are registered. A reference keeps the context alive. */
+    struct cuda_device *device;
     struct mapped_piece *pieces;
 };
 
-/* Returns the address of a part, mapping it if necessary, or NULL if that is refused. */
+/* Returns the address of a part, which is mapped if necessary, or NULL if it cannot be mapped. */
 static char *mapped_part(struct stp_space *space, int local)
 {
     if (local == stp_window_local()) return space->base;
@@ -84,7 +85,7 @@ int stp_pinned_register_space(struct stp_space *space, const struct stp_space_pa
     return rc;
 }
 
-/* Registers and records a piece. Returns 0, or -errno with the reason. The context is current. */
+/* Registers a piece and adds it to the list. The context is current. Sets why on failure. */
 static int mapped_register(struct stp_pinned *mapped, const struct mapped_piece *piece,
                            size_t nbytes, char *why, size_t len)
 {
@@ -127,7 +128,10 @@ int stp_pinned_register(struct stp_space *space, int local, size_t from, size_t 
     return rc;
 }
 
-/* Unregisters the pieces from an offset on, of all parts or, without own, of peers' parts only. */
+/*
+ * Unregisters the pieces that begin at or after the offset "from". If own is false, pieces of this
+ * PE's own part stay registered.
+ */
 static void mapped_unregister(struct stp_pinned *mapped, bool own, size_t from)
 {
     struct mapped_piece **at = &mapped->pieces, *piece;

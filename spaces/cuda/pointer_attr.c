@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file finds out whether an address is host memory or memory of a device. Every copy asks for
- * its two buffers while there are devices, so common host memory is recognized without the driver.
- * Design: docs/design/cuda.md.
+ * This file finds out whether an address is in host memory or in memory of a device. On a PE with
+ * devices, every copy needs this for both of its buffers. Most host memory is therefore recognized
+ * without a query to the driver. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -14,13 +14,14 @@
 #include <unistd.h>
 
 static struct {
-    struct stp_ranges ranges; /* known ranges, with what = 2 * ordinal, plus 1 for a peer's */
-    pthread_mutex_t lock;     /* lock of threads that change ranges */
-    uintptr_t brk_start;      /* start of the brk heap, or UINTPTR_MAX if unknown */
+    /* Ranges of GPU spaces. The value is 2 * ordinal of the device, plus 1 for memory of a peer. */
+    struct stp_ranges ranges;
+    pthread_mutex_t lock; /* lock for changes of the ranges */
+    uintptr_t brk_start;  /* start of the brk heap, or UINTPTR_MAX if unknown */
     bool complained;
 } owns = {.lock = PTHREAD_MUTEX_INITIALIZER, .brk_start = UINTPTR_MAX};
 
-/* Records a range. If the table is full, the driver is queried for the range instead. */
+/* If the table is full, the range is not recorded and stp_cuda_location() queries the driver. */
 void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_device *device,
                         bool peer)
 {
@@ -48,8 +49,8 @@ static bool owns_is_symmetric_host(uintptr_t at)
 }
 
 /*
- * Returns whether the address is in a caller's frame on this thread's stack. Returns false on the
- * stack of a fiber, because the memory between that stack and the thread's stack may be anything.
+ * Returns whether the address is in a caller's frame on this thread's stack. Returns false if the
+ * thread runs on the stack of a fiber, because only the bounds of the thread's own stack are known.
  */
 static bool owns_is_stack(uintptr_t at)
 {
@@ -79,7 +80,10 @@ static bool owns_is_brk(uintptr_t at)
     return at >= owns.brk_start && at < (uintptr_t)sbrk(0);
 }
 
-/* Returns field 47 of /proc/self/stat. Field 2 is a name with any bytes, up to the last ')'. */
+/*
+ * Returns the start of the brk heap, which is field 47 of /proc/self/stat. The fields are counted
+ * from the last ')', because it ends field 2, a program name that may contain spaces.
+ */
 static uintptr_t owns_find_brk(void)
 {
     FILE *file = fopen("/proc/self/stat", "re");
@@ -98,16 +102,16 @@ static uintptr_t owns_find_brk(void)
 void stp_cuda_find_brk_start(void)
 {
     owns.brk_start = owns_find_brk();
-    /* Pairs with the exchange in owns_ask(). */
+    /* Pairs with the atomic exchange in owns_ask(). */
     __atomic_store_n(&owns.complained, false, __ATOMIC_SEQ_CST);
 }
 
 /* ---- the driver ----------------------------------------------------------------------------- */
 
 /*
- * Queries an attribute. The driver returns an error for common host memory. The exchange pairs with
- * this exchange in other threads, so that one thread reports, and with the store in
- * stp_cuda_find_brk_start().
+ * Queries one attribute of an address. Returns false if the driver returns an error, as it does for
+ * ordinary host memory. Only the first unexpected error is logged. The exchange pairs with this
+ * exchange in other threads and with the store in stp_cuda_find_brk_start().
  */
 static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
 {
@@ -122,14 +126,15 @@ static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
     return false;
 }
 
-/* Answer of the driver about an address. */
+/* What the driver has reported about an address. */
 struct owns_answer {
-    uintptr_t at;
-    unsigned operation; /* operation of this thread that queried the driver */
-    unsigned type;      /* CUmemorytype, or 0 if the driver does not know the address */
+    uintptr_t at;       /* the address */
+    unsigned operation; /* number of the operation (stp_kind_operation) that made the query */
+    unsigned type;      /* a CUmemorytype, or 0 if the driver does not know the address */
     unsigned managed;
     int ordinal;
-    int whole; /* true for cuMemAlloc, whose allocation is [base, base + nbytes) */
+    /* True for memory from cuMemAlloc. The allocation is then [base, base + nbytes). */
+    int whole;
     CUdeviceptr base;
     size_t nbytes;
     unsigned long long id;
@@ -137,7 +142,7 @@ struct owns_answer {
 
 static __thread struct owns_answer owns_last __attribute__((tls_model("initial-exec")));
 
-/* Queries one attribute after the other, for a driver that does not return all at once. */
+/* Queries one attribute after the other, if the driver cannot return them all by one call. */
 static void owns_ask_each(struct owns_answer *answer, const void *ptr)
 {
     if (!owns_ask(&answer->type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr)) answer->type = 0;
@@ -146,7 +151,7 @@ static void owns_ask_each(struct owns_answer *answer, const void *ptr)
     if (!owns_ask(&answer->ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ptr)) answer->ordinal = -1;
 }
 
-/* Queries the driver once per operation, because later steps need the same answer. */
+/* Returns the driver's report about ptr. Reuses the last report within the same operation. */
 static const struct owns_answer *owns_ask_all(const void *ptr)
 {
     CUpointer_attribute attributes[] = {
@@ -168,7 +173,7 @@ static const struct owns_answer *owns_ask_all(const void *ptr)
     return answer;
 }
 
-/* Returns host memory for managed memory, because CPUs may access it. */
+/* Queries the location of ptr. Managed memory counts as host memory, because CPUs may access it. */
 static struct cuda_location owns_ask_location(const void *ptr)
 {
     const struct owns_answer *answer = owns_ask_all(ptr);
@@ -192,7 +197,7 @@ struct cuda_location stp_cuda_location(const void *ptr)
     return owns_ask_location(ptr);
 }
 
-/* A wrong false is harmless, because the copy then only takes a slower path. */
+/* May return false for memory that a stream can reach. The copy then takes a slower path. */
 bool stp_stream_reaches(const void *ptr)
 {
     uintptr_t at = (uintptr_t)ptr;
@@ -208,8 +213,9 @@ bool stp_cuda_is_device_ptr(const void *ptr)
 }
 
 /*
- * Excludes memory mapped from handles, whose range is reserved addresses, mapped or not, and memory
- * of pools, which is not given to adapters.
+ * Returns false for memory of cuMemMap(), because the driver reports its whole reserved address
+ * range, even where nothing is mapped. Also returns false for memory of pools, which adapters do
+ * not register.
  */
 bool stp_cuda_find_registrable(const void *ptr, struct stp_allocation *allocation)
 {

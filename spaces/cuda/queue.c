@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file implements queues of copies. A queue has a stream of its own on each device that its
- * context copies with, and pinned memory for small sources. Design: docs/design/cuda.md.
+ * This file implements queues, which keep the copies of an OpenSHMEM context in order. A queue has
+ * a CUDA stream of its own on each device that it uses. Each stream has an arena of pinned memory
+ * for copies of small sources. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -13,7 +14,7 @@
 
 _Static_assert(QUEUE_ARENA % CUDA_SMALL == 0 && QUEUE_ARENA >= 4 * CUDA_SMALL, "room for some");
 
-/* Locks are taken in this order: queues, queue, stp_cuda.lock. */
+/* Lock order: queues.lock, then the lock of one queue, then stp_cuda.lock. */
 static struct {
     pthread_mutex_t lock; /* guard of the list of all queues */
     struct stp_queue *first;
@@ -49,12 +50,12 @@ int stp_cuda_stream_wait(struct cuda_stream *stream)
                           "cuStreamSynchronize");
 }
 
-/* Waits for a stream whose context may not be current. Returns 0, or -errno, logged. */
+/* Waits for all work of the stream, whose context need not be current. Returns 0 or -errno. */
 static int stream_drain(struct cuda_stream *stream)
 {
     int rc;
 
-    /* Pairs with the exchange in stp_cuda_check(). */
+    /* Pairs with the atomic exchange in stp_cuda_check(). */
     if (!stream->dirty) return __atomic_load_n(&stream->device->lost, __ATOMIC_SEQ_CST) ? -EIO : 0;
     rc = stp_cuda_enter(stream->device);
     if (rc != 0) return rc;
@@ -63,7 +64,7 @@ static int stream_drain(struct cuda_stream *stream)
     return rc;
 }
 
-/* Ends a stream. On a lost device only the context can be freed, which frees the rest, too. */
+/* Destroys the stream. On a lost device, the end of the context frees the driver's objects. */
 static void queue_stream_end(struct cuda_stream *stream)
 {
     (void)stream_drain(stream);
@@ -87,7 +88,7 @@ static struct cuda_stream *stream_add_locked(struct stp_queue *queue, struct cud
     return stream;
 }
 
-/* Finishes work on other devices first, to keep the queue in order. Returns NULL after logging. */
+/* Returns the queue's stream on this device, after waiting for its work on other devices. */
 static struct cuda_stream *stream_get_locked(struct stp_queue *queue, struct cuda_device *device)
 {
     struct cuda_stream *found = NULL;
@@ -119,7 +120,7 @@ void stp_cuda_queue_unlock(struct stp_queue *queue)
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* Allocates the arena. The context is current. */
+/* Allocates the arena of the stream. The context is current. Returns false on failure. */
 static bool stream_make_arena(struct cuda_stream *stream)
 {
     void *arena = NULL;
@@ -160,7 +161,7 @@ void stp_cuda_streams_drain(struct cuda_device *device, bool end)
     pthread_mutex_unlock(&queues.lock);
 }
 
-/* Creates the stream and its arena. After a failure the copy that needs them tries again. */
+/* Creates the queue's stream and arena. Ignores failures, because the first copy tries again. */
 static void queue_stream_prepare_locked(struct stp_queue *queue, struct cuda_device *device)
 {
     struct cuda_stream *stream = queue->streams;
@@ -196,7 +197,10 @@ bool stp_cuda_has_spaces(const struct cuda_device *device)
     return has;
 }
 
-/* Runs when the queue is in the list, so that a new space finds it there or is found here. */
+/*
+ * Creates the streams of a new queue on all devices with spaces. The queue is in the list already,
+ * so that a thread that now creates the first space on a device also finds the queue.
+ */
 static void queue_prepare(struct stp_queue *queue)
 {
     for (int i = 0; i < stp_cuda.n_devices; i++) {
@@ -254,7 +258,7 @@ int stp_cuda_queue_flush(struct stp_queue *queue)
         int one = stream_drain(stream);
         if (rc == 0) rc = one;
     }
-    /* The flag is cleared last, because another thread that flushes its own copies may read it. */
+    /* Clear the flag last, because a thread that sees it cleared does not wait for its copies. */
     if (rc == 0) __atomic_store_n(&queue->dirty, false, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&queue->lock);
     return rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file finds the context of the program's own streams and enqueues work on them. Design:
- * docs/design/streams.md.
+ * This file finds the device to which a CUDA stream of the program belongs, and enqueues operations
+ * on such streams. Design: docs/design/streams.md.
  */
 #include "cuda.h"
 
@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Highest handle that means a default stream of the current context. */
+/* The stream handles 0 to 2 mean default streams of the current context. */
 #define STREAM_DEFAULTS ((uintptr_t)2)
 
 #define STREAM_TOO_OLD "the driver is too old for operations on streams"
 
-/* Devices whose contexts are held for streams. */
+/* True for each device to whose context this file holds a reference for streams of the program. */
 static bool held[CUDA_MAX_DEVICES];
 
 static bool stream_functions(void)
@@ -28,11 +28,14 @@ static bool stream_functions(void)
 
 static bool stream_is_held(int device)
 {
-    /* Pairs with the exchange in stream_hold(), so that the device's ctx can be read. */
+    /* Pairs with the exchange in stream_hold(). After this load, device->ctx may be read. */
     return __atomic_load_n(&held[device], __ATOMIC_ACQUIRE);
 }
 
-/* Keeps a reference that was just taken, or drops it if one is held already. */
+/*
+ * Keeps the reference to the device's context that the caller has taken. Releases this reference if
+ * one is held for streams already.
+ */
 static void stream_hold(int device)
 {
     /* Pairs with the load in stream_is_held(). */
@@ -54,7 +57,7 @@ static int stream_find_default(int device, struct stp_stream *stream, char *why)
     return rc;
 }
 
-/* Returns whether ctx is the primary context of device i, and holds it then. */
+/* Returns whether ctx is the primary context of device i. If so, keeps a reference to it. */
 static bool stream_is_of(int i, CUcontext ctx)
 {
     struct cuda_device *device = &stp_cuda.devices[i];
@@ -199,7 +202,7 @@ void stp_stream_words_free(int ordinal, void *words)
         stp_cuda_tell(stp_cuda.api.mem_free_host(words), "cuMemFreeHost");
         stp_cuda_leave();
     }
-    /* Pins must not keep the context of a device that has no spaces. */
+    /* Unpin memory first, because it would keep the context of a device without spaces alive. */
     stp_cuda_pin_drop_if_no_spaces(device);
     stp_cuda_context_unref(device);
 }

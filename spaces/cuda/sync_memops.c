@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file sets CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, so that operations of adapters and of the
- * program on memory of a space are complete when they report it. The attribute belongs to an
- * allocation. An allocation of the program gets its old value back with its last space. Design:
- * docs/design/cuda.md.
+ * This file sets the attribute CU_POINTER_ATTRIBUTE_SYNC_MEMOPS for the memory of spaces. With the
+ * attribute, synchronous copies of the program on this memory are complete when they return. The
+ * attribute belongs to a whole allocation. For an allocation of the program, the old value is
+ * restored when the last space in it is destroyed. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
 #include <stdlib.h>
 
-/* Allocation of the program whose attribute was off. */
+/* An allocation of the program whose attribute was off before its first space was created. */
 struct memops {
     struct memops *next;
-    unsigned long long id; /* id that no other allocation ever has */
-    int n_spaces;
+    unsigned long long id; /* id of the allocation, which no other allocation ever has */
+    int n_spaces;          /* number of spaces that use the allocation */
 };
 
 static struct memops *memops_list; /* guarded by stp_cuda.lock */
@@ -25,7 +25,7 @@ void stp_cuda_set_sync_memops(const void *base, unsigned on)
                   "cuPointerSetAttribute");
 }
 
-/* Returns the id of the allocation, or 0 if there is none. */
+/* Returns the driver's id of the allocation that holds base, or 0 if no allocation holds base. */
 static unsigned long long memops_id(const void *base)
 {
     unsigned long long id = 0;
@@ -61,7 +61,8 @@ unsigned long long stp_cuda_sync_memops_set(const void *base)
     pthread_mutex_lock(&stp_cuda.lock);
     memops = id != 0 ? *memops_find_locked(id) : NULL;
     if (memops == NULL && id != 0 && !memops_is_on(base)) {
-        memops = calloc(1, sizeof(*memops)); /* without a record the attribute stays on */
+        /* If there is no memory for the record, the attribute stays on for ever. */
+        memops = calloc(1, sizeof(*memops));
         if (memops != NULL) {
             *memops = (struct memops){.next = memops_list, .id = id};
             memops_list = memops;
@@ -86,7 +87,7 @@ void stp_cuda_sync_memops_restore(const void *base, unsigned long long id)
         gone = *at;
         *at = gone->next;
         if (memops_id(base) == id)
-            stp_cuda_set_sync_memops(base, 0); /* skipped if the program freed the memory */
+            stp_cuda_set_sync_memops(base, 0); /* the program has not freed the allocation yet */
     }
     pthread_mutex_unlock(&stp_cuda.lock);
     free(gone);

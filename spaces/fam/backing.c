@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file examines SHMEM_FAM_PATH, which should name a directory, a file or a DAX device.
+ * This file examines the path in the variable SHMEM_FAM_PATH, which must name a directory, a
+ * regular file or a DAX device.
  */
 #include "fam.h"
 
@@ -15,7 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define SHOWN "%.72s" /* format that cuts a path, so that the end of a reason fits */
+#define SHOWN "%.72s" /* format that shortens a path, so that the text after the path fits */
 
 const char *stp_fam_about(size_t nbytes, char text[STP_SIZE_TEXT])
 {
@@ -41,7 +42,7 @@ int stp_fam_temporary(const char *directory)
     return fd;
 }
 
-/* Returns whether the file is on DAX, because only such files accept a mapping with MAP_SYNC. */
+/* Returns whether the file is on a DAX file system, by a mapping with MAP_SYNC, which needs DAX. */
 static bool backing_is_dax(int fd)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -75,7 +76,7 @@ static int backing_directory(struct fam_backing *backing, char *why, size_t len)
     return 0;
 }
 
-/* Returns the number in a sysfs file of one line, or SIZE_MAX if there is none. */
+/* Returns the number in the device's sysfs file "what", or SIZE_MAX if there is no number. */
 static size_t backing_number(const char *sys, unsigned major, unsigned minor, const char *what)
 {
     char path[PATH_MAX];
@@ -84,10 +85,10 @@ static size_t backing_number(const char *sys, unsigned major, unsigned minor, co
     return stp_file_number(path, "");
 }
 
-/* Returns whether the device's subsystem is dax. Other character devices have sizes, too. */
+/* Returns whether the device is a DAX device. Other character devices may have a size, too. */
 static bool backing_is_of_dax(const char *sys, unsigned major, unsigned minor)
 {
-    char path[PATH_MAX], target[256]; /* such as "../../../bus/dax"; a longer target is not DAX */
+    char path[PATH_MAX], target[256]; /* target of the link, for example "../../../bus/dax" */
     ssize_t len;
 
     snprintf(path, sizeof(path), "%s/%u:%u/subsystem", sys, major, minor);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file implements the kind of fabric-attached and persistent memory. A part is a range of a
- * file or device, mapped outside the window. Design: docs/design/fam.md.
+ * This file implements memory of the kind "fam", which is fabric-attached or persistent memory.
+ * Each part of a space is a range of a file or device. The parts are mapped outside the window,
+ * which is the address range of most other spaces. Design: docs/design/fam.md.
  */
 #include "fam.h"
 #include "spaces/space_registry.h"
@@ -16,20 +17,22 @@
 
 extern const struct stp_kind stp_kind_fam;
 
-/* Read-only mappings of the parts of one generation. */
+/* Read-only mappings of the parts of one generation of a named space. */
 struct fam_parts {
-    int index; /* index of the entry in the pool */
-    unsigned n;
-    void **maps; /* mapping of each part, or NULL if it was not requested yet */
+    int index;   /* index of the generation's entry in the pool */
+    unsigned n;  /* number of parts */
+    void **maps; /* addresses of the mapped parts; NULL for a part that was not requested yet */
 };
 
-/* State of a space, in space->own. */
+/* State of a space of this kind. The field own of struct stp_space points to it. */
 struct fam_own {
     struct fam_part part;
-    size_t map_bytes;             /* size of a mapped part, in whole pages of the device */
-    struct fam_parts parts, old;  /* own generation, and the previous one until the release */
-    const struct fam_parts *read; /* generation to read, parts or old; NULL for a nameless space */
-    bool dax;                     /* true if this PE's part is mapped without a page cache */
+    size_t map_bytes; /* size of a mapped part in bytes, a multiple of the page size */
+    /* Parts of the space's own generation, and of the previous generation until fam_drop(). */
+    struct fam_parts parts, old;
+    /* The generation that the program reads, own or previous. NULL for a nameless space. */
+    const struct fam_parts *read;
+    bool dax; /* true if this PE's part is mapped without a page cache */
 };
 
 static int fam_probe(const struct stp_space_params *params, char *why, size_t len)
@@ -40,7 +43,7 @@ static int fam_probe(const struct stp_space_params *params, char *why, size_t le
     return stp_fam_probe_path(stp_env.fam_path, &backing, why, len);
 }
 
-/* Repeats a successful probe, to get the backing. Returns 0, or -ENODEV, logged. */
+/* Examines SHMEM_FAM_PATH again, to fill in backing. Returns 0, or -ENODEV after logging. */
 static int fam_find_backing(struct fam_backing *backing)
 {
     char why[256];
@@ -70,7 +73,10 @@ static int fam_admit(const struct stp_space_params *params)
     return rc != 0 ? rc : stp_fam_check_fits(&backing, &shape);
 }
 
-/* Tries MAP_SYNC first, with which stores to DAX files are durable without a system call. */
+/*
+ * Maps this PE's part. Tries MAP_SYNC first, because a mapping with this flag can be made durable
+ * without a system call. Only DAX files support the flag.
+ */
 static int fam_map(struct stp_space *space, struct stp_part_export *share)
 {
     struct fam_own *own = space->own;
@@ -92,7 +98,7 @@ static int fam_know(const struct fam_part *part, int index, struct fam_parts *pa
     return parts->maps != NULL ? 0 : -ENOMEM;
 }
 
-/* Records the readable parts of a named space, those of the old generation while it exists. */
+/* Fills in own->parts and own->old. Lets the program read the old generation if there is one. */
 static int fam_know_parts(struct stp_space *space, struct fam_own *own)
 {
     int rc;
@@ -120,9 +126,9 @@ static void fam_forget(struct fam_own *own, struct fam_parts *parts)
 static int fam_part(struct stp_space *space, unsigned i, const void **base)
 {
     struct fam_own *own = space->own;
-    /* Pairs with the release store in fam_drop(), in another thread. */
+    /* Pairs with the release store in fam_drop() in another thread. */
     const struct fam_parts *parts = __atomic_load_n(&own->read, __ATOMIC_ACQUIRE);
-    /* Pairs with the compare-and-swap below, in another thread. */
+    /* Pairs with the compare-and-swap below in another thread. */
     void *map = __atomic_load_n(&parts->maps[i], __ATOMIC_ACQUIRE), *other = NULL;
     off_t at;
 
@@ -134,8 +140,8 @@ static int fam_part(struct stp_space *space, unsigned i, const void **base)
             return -errno;
         }
         /*
-         * Pairs with the acquire load above and with this call in other threads. The first mapping
-         * stays.
+         * Pairs with the acquire load above, and with this call in other threads. If two threads
+         * map the part, the mapping of the first thread is kept.
          */
         if (!__atomic_compare_exchange_n(&parts->maps[i], &other, map, false, __ATOMIC_ACQ_REL,
                                          __ATOMIC_ACQUIRE)) { /* another thread was first */
@@ -181,7 +187,7 @@ static void fam_drop(struct stp_space *space)
     stp_fam_part_free_previous(&own->part);
 }
 
-/* Maps this PE's part. On success space->own is own. Returns 0, or -errno, logged. */
+/* Maps this PE's part and sets space->own to own. Returns 0, or -errno after logging an error. */
 static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp_part_export *share)
 {
     int rc;
@@ -200,7 +206,8 @@ static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp
     space->own = NULL;
     stp_error("fam: cannot map %zu bytes of %s: %s", own->map_bytes, stp_env.fam_path,
               strerror(-rc));
-    return rc == -EEXIST ? -EINVAL : rc; /* -EEXIST would mean a lost race */
+    /* After -EEXIST the caller would assume a conflict with another thread and try again. */
+    return rc == -EEXIST ? -EINVAL : rc;
 }
 
 static int fam_create(struct stp_space *space, const struct stp_space_params *params,
@@ -242,7 +249,7 @@ static int fam_attach(struct stp_space *space, int local, const struct stp_part_
 static void fam_destroy(struct stp_space *space)
 {
     struct fam_own *own = space->own;
-    bool used = space->caps != 0; /* caps is set after all members made their parts */
+    bool used = space->caps != 0; /* true if all members have created their parts */
 
     if (own == NULL) return;
     if (used && fam_reshaping(space))
@@ -293,7 +300,7 @@ static bool fam_describe(int i, char *text, size_t len)
     return i == 0 && fam_probe(NULL, text, len) == 0;
 }
 
-/* Describes the path as the only device. The free bytes of a pool are not reported. */
+/* Reports SHMEM_FAM_PATH as the only device. Does not report how many bytes of a pool are free. */
 static int fam_devices(int i, struct stp_device *device)
 {
     struct fam_backing backing;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file makes stores of this PE durable. All of them go through stp_fam_flush(), so that a test
- * that preserves only flushed bytes detects a missing flush. Design: docs/design/fam.md.
+ * This file makes data in FAM spaces durable. No other code flushes data, so that a test can
+ * preserve only the bytes that were flushed here. Such a test detects a missing flush. Design:
+ * docs/design/fam.md.
  */
 #include "fam.h"
 
@@ -12,17 +13,17 @@
 #include <emmintrin.h>
 #endif
 
-/* Writes lines back from the caches of all CPUs of the node to memory, which is the medium. */
+/* Writes cached lines of the range back to memory, the persistent medium, on all CPUs. */
 static void flush_lines(uintptr_t from, uintptr_t end)
 {
 #ifdef __x86_64__
     const uintptr_t line = 64;
 
     for (uintptr_t at = from & ~(line - 1); at < end; at += line)
-        _mm_clflush((const void *)at); /* every x86-64 orders these among themselves */
+        _mm_clflush((const void *)at); /* every x86-64 CPU keeps these instructions in order */
     _mm_mfence();
 #elif defined(__aarch64__)
-    const uintptr_t line = 16; /* smallest possible line, so that no line is left out */
+    const uintptr_t line = 16; /* smallest possible line size, so that no line is skipped */
 
     for (uintptr_t at = from & ~(line - 1); at < end; at += line)
         __asm__ volatile("dc cvac, %0" : : "r"(at) : "memory");
@@ -30,7 +31,7 @@ static void flush_lines(uintptr_t from, uintptr_t end)
 #else
     (void)from;
     (void)end;
-    /* Pairs with nothing. Earlier stores take effect before the caller continues. */
+    /* Earlier stores take effect before the caller continues. Pairs with no other operation. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }
@@ -40,7 +41,8 @@ int stp_fam_flush(const void *addr, size_t nbytes, bool dax)
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)addr;
 
     if (nbytes == 0) return 0;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* covers stores of others that this thread has seen */
+    /* Make the flush include other threads' stores that this thread has seen. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (dax) {
         flush_lines(from, from + nbytes);
         return 0;

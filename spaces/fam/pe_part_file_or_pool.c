@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file owns this PE's part of a FAM space. The part lies in a file without a name, in the file
- * of a named space, or in the pool of a file or device. It is found or made, and it is kept or
- * removed at the end. Design: docs/design/fam.md.
+ * This file opens and closes this PE's part of a FAM space. If SHMEM_FAM_PATH is a directory, each
+ * part of a nameless space is a file without a name, and each named space has a file of its own.
+ * Otherwise all parts are in the pool in the file or device. A part that does not exist is made. At
+ * the end, the space is kept or removed. Design: docs/design/fam.md.
  */
 #include "fam.h"
 
@@ -17,8 +18,8 @@
 #include <unistd.h>
 
 #define PART_SUFFIX ".fam"
-#define PART_MOMENT 10  /* age in seconds at which an empty file is not from this job */
-#define PART_TRIES 1000 /* most attempts to open a file that others remove */
+#define PART_MOMENT 10  /* age in seconds above which an empty file was not made by this job */
+#define PART_TRIES 1000 /* maximum number of attempts to open a file that other jobs remove */
 #define PART_OPEN (O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 int stp_fam_check_space_name(const char *name)
@@ -83,7 +84,7 @@ static int part_open_path(const char *path, int flags)
     return fd;
 }
 
-/* Opens, locks, maps and checks the pool of a file or device. Closes it again after a failure. */
+/* Opens, locks, maps and checks the pool in a file or device. Closes the pool after a failure. */
 static int part_open_pool(struct fam_pool *pool, const struct fam_backing *backing)
 {
     size_t nbytes = backing->nbytes;
@@ -103,8 +104,9 @@ static int part_open_pool(struct fam_pool *pool, const struct fam_backing *backi
 /* ---- the file of a named space ----------------------------------------------------------- */
 
 /*
- * Opens or creates the file and locks it. If its last user removed the file before the lock was
- * taken, the function tries again. A file of 0 bytes has not been written yet.
+ * Opens or creates the file of a named space and locks it. Tries again if the last user of the file
+ * removed it before it was locked here. Sets *size to the size of the file, which is 0 if nothing
+ * was written to it yet.
  */
 static int part_lock_file(struct fam_pool *pool, const char *path, const char *where, int flags,
                           size_t *size)
@@ -141,8 +143,9 @@ static int part_resize(struct fam_pool *pool, size_t nbytes)
 }
 
 /*
- * Reports an empty file. Either another PE has just made it and not written it yet, or it was
- * truncated and its content is lost.
+ * Checks whether an empty file may be used. Either a PE has just made the file and not written it
+ * yet, or somebody has truncated the file, so that its content is lost. Logs a warning if the file
+ * is old. If must_be is true, an empty file is an error, because it holds no space.
  */
 static int part_tell_empty(const struct fam_pool *pool, bool must_be)
 {
@@ -157,7 +160,7 @@ static int part_tell_empty(const struct fam_pool *pool, bool must_be)
     return 0;
 }
 
-/* Extends the file if a new generation fits into no free piece of it. */
+/* Extends the file if the new generation does not fit into a free range of the file. */
 static int part_grow(struct fam_pool *pool, const struct fam_shape *shape)
 {
     size_t total = stp_fam_space_bytes(shape), largest;
@@ -175,7 +178,7 @@ static int part_grow(struct fam_pool *pool, const struct fam_shape *shape)
     return rc;
 }
 
-/* Opens the file of a named space, which is a pool of the size that this space needs. */
+/* Opens the file of a named space. The file is a pool that is just as large as the space needs. */
 static int part_open_file(struct fam_pool *pool, const char *path, const char *where,
                           const struct fam_shape *shape)
 {
@@ -200,7 +203,8 @@ static int part_open_file(struct fam_pool *pool, const char *path, const char *w
     if (rc == 0) rc = stp_fam_pool_map_superblock_locked(pool, fresh ? total : size);
     if (rc == 0) rc = stp_fam_pool_prepare_locked(pool);
     if (rc == 0 && pool->nbytes != total && stp_fam_is_empty_locked(pool)) {
-        rc = part_resize(pool, total); /* a killed job left a space of another shape */
+        /* The file has the size of another space, which a killed job has left. */
+        rc = part_resize(pool, total);
         if (rc == 0) pool->nbytes = pool->super->nbytes = total;
     }
     if (rc == 0 && stp_fam_needs_generation_locked(pool, shape)) rc = part_grow(pool, shape);
@@ -249,7 +253,7 @@ static int part_check_total(const struct fam_shape *shape)
     return -EFBIG;
 }
 
-/* Maps the head, which belongs to all parts of the space. */
+/* Maps the head of the space, which has the tables of named blocks. */
 static int part_map_head(struct fam_part *part, const struct fam_entry *entry)
 {
     int rc = stp_fam_prepare(&part->pool, entry->offset, 2 * sizeof(*part->head), true);
@@ -290,7 +294,7 @@ int stp_fam_part_open(struct fam_part *part, const struct fam_backing *backing,
     return rc;
 }
 
-/* Syncs the directory, because this makes the name of a new file durable. */
+/* Calls fsync() for the directory of the file, because this makes the file's name durable. */
 static void part_sync_name(const struct fam_part *part)
 {
     int fd = open(part->pool.where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -308,8 +312,8 @@ bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, of
 
     *at = (off_t)(unit * FAM_ALIGN);
     /*
-     * Pairs with the release in pool_prepare_locked(), so that a PE that sees the bit sees cleared
-     * memory.
+     * Pairs with the release operation in pool_prepare_locked(). A PE that sees the ready bit of a
+     * part therefore also sees that the memory of the part is cleared.
      */
     if (__atomic_load_n(&super->ready[unit / 8], __ATOMIC_ACQUIRE) >> unit % 8 & 1) return true;
     stp_error("fam: part %u of the space '%s' was never made in %s: it is on another host", i,
@@ -336,7 +340,7 @@ void stp_fam_part_mark_made(struct fam_part *part)
     stp_fam_pool_unlock(&part->pool);
 }
 
-/* Removes the file, unless another file has the name by now. */
+/* Removes the file, unless its path now belongs to another file. */
 static void part_unlink(const struct fam_part *part)
 {
     struct stat mine, theirs;
@@ -346,13 +350,16 @@ static void part_unlink(const struct fam_part *part)
     if (unlink(part->path) != 0) stp_warn("fam: %s stays: %s", part->path, strerror(errno));
 }
 
-/* The last user of a space decides whether it stays. A failed creation keeps a settled space. */
+/*
+ * Ends the use of a space. The last user removes the space unless its job wants to keep the space.
+ * If used is false, the creation has failed. A space that an earlier job has kept then stays.
+ */
 static void part_leave_locked(struct fam_part *part, bool used)
 {
     struct fam_entry *entry = &part->pool.super->entries[part->index];
     bool stays = part->keep;
 
-    if (entry->flags & FAM_NEXT) { /* not released, so the name denotes the old generation */
+    if (entry->flags & FAM_NEXT) { /* the name still denotes the previous generation */
         if (!stp_fam_used_locked(&part->pool, part->index))
             stp_fam_free_locked(&part->pool, part->index);
         return;
@@ -380,7 +387,7 @@ int stp_fam_part_replace_generation(struct fam_part *part)
     return 0;
 }
 
-/* If locking fails, the old generation stays until a process opens the pool. */
+/* If the pool cannot be locked, the old generation stays until a process opens the pool again. */
 void stp_fam_part_free_previous(struct fam_part *part)
 {
     int old = part->old;
@@ -451,7 +458,10 @@ int stp_fam_check_fits(const struct fam_backing *backing, const struct fam_shape
 
 /* ---- what is there? ------------------------------------------------------------------------- */
 
-/* Opens, locks and checks the file of a named space, or the pool. Does not log -ENOENT. */
+/*
+ * Opens, locks and checks the pool in which a named space would be: its own file in a directory, or
+ * the file or device of SHMEM_FAM_PATH. Returns -ENOENT without logging if there is no such file.
+ */
 static int stat_open(struct fam_pool *pool, const struct fam_backing *backing, const char *path)
 {
     size_t size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file owns a pool's superblock, locks and memory. table.c owns the table of the spaces in the
- * pool. Design: docs/design/fam.md.
+ * This file manages the superblock, the locks and the memory of a pool, except the table of the
+ * spaces in the superblock, which table.c manages. Design: docs/design/fam.md.
  */
 #include "fam.h"
 
@@ -14,14 +14,19 @@
 #include <unistd.h>
 
 /*
- * Byte offsets that serve as locks, independently of the bytes there. Locks belong to the open
- * file, so that two spaces of one process are two users. They end with the process.
+ * Offsets of the bytes of the file that serve as locks (F_OFD_SETLK). The content of these bytes
+ * does not matter. A lock belongs to an open file description, so that two spaces of one process
+ * count as two users. The kernel releases the locks of a process that ends.
  */
-#define LOCK_POOL 0                   /* lock that is held while the superblock changes */
-#define LOCK_ENTRIES 1                /* first lock of entries, shared by the users of each entry */
-#define LOCK_PARTS ((off_t)FAM_ALIGN) /* first lock of parts, held while a part is cleared */
-#define PATIENCE_POOL_MS 60000        /* longest wait for the pool, which is never held for long */
-#define PATIENCE_PART_FACTOR 30       /* factor for a part, because clearing it takes long */
+#define LOCK_POOL 0 /* lock of the pool, held exclusively while the superblock changes */
+/* Lock of the first entry, shared by its users. The next bytes are the locks of other entries. */
+#define LOCK_ENTRIES 1
+/* Lock of the first unit of the pool, held while the part that begins there is cleared. */
+#define LOCK_PARTS ((off_t)FAM_ALIGN)
+/* Longest wait for the lock of the pool. Processes hold this lock only for a short time. */
+#define PATIENCE_POOL_MS 60000
+/* Factor by which a wait for the lock of a part may be longer, because clearing takes long. */
+#define PATIENCE_PART_FACTOR 30
 
 /* ---- locks ------------------------------------------------------------------- */
 
@@ -32,7 +37,7 @@ static int pool_try_lock(int fd, short type, off_t at)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : -errno;
 }
 
-/* Polls for a lock, because a blocking lock could wait forever for a stopped process. */
+/* Polls for a lock until a timeout. A blocking call could wait forever for a stopped process. */
 static int pool_lock_at(const struct fam_pool *pool, off_t at, int patience_ms)
 {
     uint64_t end = stp_now_ns() + (uint64_t)patience_ms * 1000000u;
@@ -129,15 +134,17 @@ void stp_fam_pool_close(struct fam_pool *pool)
     struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
 
     if (pool->super != NULL) munmap(pool->super, FAM_ALIGN);
-    fcntl(pool->fd, F_OFD_SETLK, &all); /* a forked child has the file open, too */
+    /* Release the locks before closing, because a forked child may have the file open, too. */
+    fcntl(pool->fd, F_OFD_SETLK, &all);
     close(pool->fd);
 }
 
 /* ---- the superblock -------------------------------------------------------------- */
 
 /*
- * Reads bytes of a superblock that may still be a hole. On a full tmpfs a load from a mapped hole
- * needs memory, and the fault ends the process. pread() avoids this.
+ * Reads bytes of a superblock that may still be a hole of the file. Uses pread() for files. A load
+ * from the mapping would allocate memory for the hole, and on a full tmpfs the fault would end the
+ * process.
  */
 static int pool_peek(const struct fam_pool *pool, size_t at, void *bytes, size_t nbytes)
 {
@@ -149,8 +156,9 @@ static int pool_peek(const struct fam_pool *pool, size_t at, void *bytes, size_t
 }
 
 /*
- * Sets *empty if there is no pool yet. A start that was killed may have left the fields before the
- * entries, because the magic number is written last. Returns 0, or -errno, logged.
+ * Sets *empty to true if the magic number and all entries are 0, so that a new pool may be written.
+ * Other fields may be nonzero, because the magic number is written last and the process that wrote
+ * these fields may have been killed. Returns 0, or -errno after logging an error.
  */
 static int pool_read_magic(const struct fam_pool *pool, bool *empty)
 {
@@ -182,7 +190,8 @@ static void pool_format_locked(struct fam_pool *pool)
     super->n_entries = 0;
     super->nbytes = pool->nbytes;
     stp_fam_superblock_persist(pool);
-    __atomic_store_n(&super->magic, FAM_MAGIC, __ATOMIC_RELEASE); /* for a reader after a crash */
+    /* After a crash, no process may find the magic number without the fields above. */
+    __atomic_store_n(&super->magic, FAM_MAGIC, __ATOMIC_RELEASE);
 }
 
 static int pool_check_head_locked(const struct fam_pool *pool)
@@ -209,7 +218,7 @@ int stp_fam_pool_prepare_locked(struct fam_pool *pool)
     int rc = pool_read_magic(pool, &empty);
 
     if (rc != 0) return rc;
-    /* Allocates first, because stores to a hole may fail and sparse copies of pools have holes. */
+    /* Allocate memory first, because stores to a hole may fail. A copy of a pool may have holes. */
     rc = pool->device ? 0 : stp_fam_allocate(pool->fd, 0, FAM_ALIGN);
     if (rc != 0) {
         stp_error("fam: no memory for the superblock of %s: %s", pool->path, stp_errno_text(-rc));
@@ -217,7 +226,7 @@ int stp_fam_pool_prepare_locked(struct fam_pool *pool)
     }
     if (!empty && (rc = pool_check_head_locked(pool)) != 0) return rc;
     if (empty) pool_format_locked(pool);
-    pool->super->nbytes = pool->nbytes; /* the file may have grown */
+    pool->super->nbytes = pool->nbytes; /* the user may have extended the file */
     stp_fam_reclaim_locked(pool);
     return 0;
 }
@@ -253,7 +262,7 @@ int stp_fam_punch(const struct fam_pool *pool, size_t at, size_t nbytes)
     return rc == 0 ? 0 : -errno;
 }
 
-/* Clears in pieces, because large parts may not fit in the address space beside the window. */
+/* Maps and clears one piece at a time, because the address space may have no room for all of it. */
 static int pool_clear(const struct fam_pool *pool, size_t at, size_t nbytes)
 {
     const size_t piece = (size_t)256 << 20;
@@ -264,7 +273,8 @@ static int pool_clear(const struct fam_pool *pool, size_t at, size_t nbytes)
             mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd, (off_t)(at + done));
         if (map == MAP_FAILED) return -errno;
         memset(map, 0, len);
-        if (pool->device) stp_fam_flush(map, len, true); /* flush before the ready bit is set */
+        /* The zeros must be durable before the ready bit of the part is set. */
+        if (pool->device) stp_fam_flush(map, len, true);
         munmap(map, len);
     }
     return 0;
@@ -274,7 +284,7 @@ static int pool_prepare_locked(struct fam_pool *pool, size_t at, size_t nbytes, 
 {
     uint8_t *ready = &pool->super->ready[at / FAM_ALIGN / 8];
     uint8_t bit = (uint8_t)(1u << (at / FAM_ALIGN % 8));
-    /* Pairs with the release below, so that a process that sees the bit sees cleared memory. */
+    /* Pairs with the release below. A process that sees the ready bit also sees cleared memory. */
     bool dirty = !(__atomic_load_n(ready, __ATOMIC_ACQUIRE) & bit);
     bool punched = dirty && stp_fam_punch(pool, at, nbytes) == 0;
     int rc = pool->device ? 0 : stp_fam_allocate(pool->fd, (off_t)at, nbytes);

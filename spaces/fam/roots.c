@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file keeps the table of named blocks in the head of a space. A new table is written beside
- * the valid one, so that a kill or a partial write to the medium leaves one intact table. Design:
- * docs/design/fam.md.
+ * This file keeps the table of named blocks in the head of a space. The head has room for two
+ * tables. A changed table overwrites the one that is not valid, so that one table stays intact if
+ * the process is killed or if only some of the bytes reach the medium. Design: docs/design/fam.md.
  */
 #include "fam.h"
 
@@ -30,8 +30,8 @@ static bool roots_are_sound(const struct fam_roots *roots, uint64_t nbytes)
 }
 
 /*
- * Returns the valid table, or NULL if none was ever written completely. Another job may be writing
- * the other table.
+ * Returns the valid table of a head, or NULL if no table was ever written completely. Another job
+ * may write to the other table at the same time.
  */
 static const struct fam_roots *roots_in(const struct fam_roots *head, uint64_t nbytes)
 {
@@ -58,7 +58,7 @@ bool stp_fam_root_at(const struct fam_part *part, unsigned i, struct stp_named_b
         if (i >= roots->n) return false;
         *root = roots->roots[i];
         if (roots_are_sound(roots, UINT64_MAX) && roots->serial == serial) return true;
-        roots = roots_now(part); /* the table was overwritten meanwhile */
+        roots = roots_now(part); /* another job has overwritten the table, so read again */
     }
     return false;
 }
@@ -72,7 +72,7 @@ static uint32_t roots_find(const struct fam_roots *roots, const char *name)
     return i;
 }
 
-/* Returns whether the table already agrees with root, whose nbytes is 0 for a removal. */
+/* Returns whether the table needs no change for root. If root->nbytes is 0, root removes a name. */
 static bool roots_have(const struct fam_roots *roots, const struct stp_named_block *root)
 {
     uint32_t i = roots != NULL ? roots_find(roots, root->name) : 0;
@@ -81,7 +81,7 @@ static bool roots_have(const struct fam_roots *roots, const struct stp_named_blo
     return memcmp(&roots->roots[i], root, sizeof(*root)) == 0;
 }
 
-/* Writes the other table. The valid table stays unchanged until the other one is durable. */
+/* Writes the changed table over the table that is not valid. The valid table "now" stays intact. */
 static int roots_write(struct fam_part *part, const struct fam_roots *now,
                        const struct stp_named_block *root)
 {
@@ -94,7 +94,7 @@ static int roots_write(struct fam_part *part, const struct fam_roots *now,
         memcpy(next, now, sizeof(*next));
     else
         memset(next, 0, sizeof(*next));
-    next->serial = serial; /* the checksum is wrong until it is set below */
+    next->serial = serial; /* the table is not valid until its checksum is set below */
     i = roots_find(next, root->name);
     if (root->nbytes == 0)
         next->roots[i] = next->roots[--next->n];
@@ -128,7 +128,7 @@ static int roots_inherit_locked(struct fam_part *part)
     const struct fam_roots *head, *now;
     int rc = 0;
 
-    if (roots_now(part) != NULL) return 0; /* another PE has copied the table */
+    if (roots_now(part) != NULL) return 0; /* another PE has already copied the table */
     head = mmap(NULL, 2 * sizeof(*head), PROT_READ, MAP_SHARED, part->fd, (off_t)old->offset);
     if (head == MAP_FAILED) return -errno;
     now = roots_in(head, old->nbytes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file owns the table of the spaces in a pool. Spaces are found by name, placed first fit, and
- * freed after their last user left or died. The caller holds the pool's lock.
+ * This file manages the table of the spaces in a pool, which has an entry for each space. It finds
+ * spaces by name, places new spaces in the first free range that is large enough, and frees spaces
+ * without users. The caller of each function holds the pool's lock.
  */
 #include "fam.h"
 
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Range of the pool that a space occupies. */
+/* Range of offsets in the pool that a space occupies, and the index of its entry. */
 struct span {
     uint64_t from, to;
     int index;
@@ -22,7 +23,7 @@ static int span_compare(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Returns the sorted spans of all valid entries, for the caller to free, or NULL, logged. */
+/* Returns the sorted ranges of all valid entries, or NULL after logging. The caller frees them. */
 static struct span *table_spans(const struct fam_pool *pool, size_t *n)
 {
     const struct fam_super *super = pool->super;
@@ -86,7 +87,7 @@ int stp_fam_table_check_locked(const struct fam_pool *pool)
 
 /* ---- finding and placing ------------------------------------------------------------- */
 
-/* Returns the entry of the name, or -1. next is FAM_NEXT for the next generation, else 0. */
+/* Returns the latest entry of this name whose flag FAM_NEXT is equal to next, or -1 if none. */
 static int table_find(const struct fam_pool *pool, const char *name, uint32_t next)
 {
     const struct fam_entry *entries = pool->super->entries;
@@ -194,7 +195,7 @@ static int table_free_index(const struct fam_super *super)
     return i < FAM_ENTRIES ? (int)i : -1;
 }
 
-/* Clears the ready bits of the head and of every part. */
+/* Clears the ready bits of a new space's head and parts, whose memory is not cleared yet. */
 static void table_forget_ready(struct fam_super *super, const struct fam_entry *entry)
 {
     for (uint32_t i = 0; i <= entry->n_parts; i++) {
@@ -203,7 +204,10 @@ static void table_forget_ready(struct fam_super *super, const struct fam_entry *
     }
 }
 
-/* Stores valid last, so that a kill leaves a whole entry or none. old may be NULL. */
+/*
+ * Fills in an entry. Stores the field valid last, so that a killed process never leaves a valid but
+ * incomplete entry. The parameter old is the entry of the previous generation, or NULL.
+ */
 static void table_fill(struct fam_pool *pool, int index, const struct fam_shape *shape, size_t at,
                        const struct fam_entry *old)
 {
@@ -223,7 +227,8 @@ static void table_fill(struct fam_pool *pool, int index, const struct fam_shape 
     if ((uint32_t)index >= super->n_entries) super->n_entries = (uint32_t)index + 1;
     table_forget_ready(super, entry);
     if (shape->keep) stp_fam_superblock_persist(pool);
-    __atomic_store_n(&entry->valid, 1, __ATOMIC_RELEASE); /* for a reader after a crash */
+    /* After a crash, no process may find an entry that is valid but incomplete. */
+    __atomic_store_n(&entry->valid, 1, __ATOMIC_RELEASE);
     if (shape->keep) stp_fam_superblock_persist(pool);
 }
 
@@ -264,7 +269,7 @@ static int table_check_shape(const struct fam_pool *pool, const struct fam_entry
     return -EINVAL;
 }
 
-/* Refuses jobs with different numbers of parts that use a space at the same time. */
+/* Refuses the space to this job if a job with another number of PEs is using the space now. */
 static int table_check_users(const struct fam_pool *pool, int index, const struct fam_shape *shape)
 {
     struct fam_entry *entry = &pool->super->entries[index];
@@ -279,7 +284,7 @@ static int table_check_users(const struct fam_pool *pool, int index, const struc
     return 0;
 }
 
-/* Finds or makes a generation of more parts beside the generation at *index. */
+/* Sets *index to the next generation of the space, and *make to true if it was made here. */
 static int table_reshape(struct fam_pool *pool, const struct fam_shape *shape, int *index,
                          bool *make)
 {
@@ -308,11 +313,12 @@ void stp_fam_publish_locked(struct fam_pool *pool, int index)
     if (flags == entry->flags) return;
     if (old >= 0) flags |= pool->super->entries[old].flags & FAM_KEEP;
     stp_fam_superblock_persist(pool);
-    __atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE); /* for a reader after a crash */
+    /* After a crash, a process that opens the pool finds either the old flags or the new flags. */
+    __atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE);
     stp_fam_superblock_persist(pool);
 }
 
-/* Treats an entry that another PE of this creation made as new, because PEs come in any order. */
+/* An entry that another PE has made in the same creation call (same token) counts as new. */
 static int table_check_open(const struct fam_pool *pool, const struct fam_shape *shape,
                             const struct fam_entry *entry)
 {
@@ -322,7 +328,7 @@ static int table_check_open(const struct fam_pool *pool, const struct fam_shape 
     }
     if (shape->open == STP_OPEN_CREATE && entry != NULL && entry->token != shape->token) {
         stp_error("fam: there is a space '%s' in %s already", shape->name, pool->where);
-        return -EINVAL; /* -EEXIST would mean a lost race in the window */
+        return -EINVAL; /* after -EEXIST the caller would try again */
     }
     return 0;
 }
@@ -360,13 +366,16 @@ void stp_fam_free_locked(struct fam_pool *pool, int index)
 {
     struct fam_entry *entry = &pool->super->entries[index];
 
-    /* For a reader after a crash. The entry becomes free before its memory is given back. */
+    /* After a crash, no process may find a valid entry whose memory was freed. */
     __atomic_store_n(&entry->valid, 0, __ATOMIC_RELEASE);
     stp_fam_punch(pool, entry->offset,
                   stp_fam_part_at(entry, entry->n_parts) - entry->offset); /* best effort */
 }
 
-/* Returns whether the name denotes a later generation. latest saves most of the searches. */
+/*
+ * Returns whether the entry's name denotes a later generation. The parameter latest is the highest
+ * generation in the pool. This number makes a search unnecessary for most entries.
+ */
 static bool table_is_past(const struct fam_pool *pool, const struct fam_entry *entry,
                           uint32_t latest)
 {
