@@ -40,10 +40,11 @@ union stp_amo_value {
 };
 
 /*
- * Performs the atomic op on *there, a naturally aligned element of nbytes bytes (1, 2, 4 or 8).
- * Copies the old value of the element to *result unless result is NULL. STP_AMO_SET does not read
- * the old value and copies 0 instead. The arguments operand and compare may be NULL if the atomic
- * does not use them. The argument order is a memory order, see cpu_amo.tmpl.h.
+ * Performs the atomic operation op on the element *there. The element is naturally aligned and has
+ * nbytes bytes (1, 2, 4 or 8). Copies the old value of the element to *result unless result is
+ * NULL. STP_AMO_SET does not read the old value and copies 0 instead. The arguments operand and
+ * compare may be NULL if the operation does not use them. The argument order is a memory order of
+ * the compiler's atomic builtins (see cpu_amo.tmpl.h).
  */
 static inline void stp_amo_cpu(void *there, size_t nbytes, enum stp_fabric_amo op,
                                const void *operand, const void *compare, void *result, int order)

@@ -2,18 +2,18 @@
 /*
  * Defines the interface between the library and the fabric module (lib/steppe/ofi.so). The library
  * loads the module with dlopen() if the job needs a fabric. The module exports one function,
- * stp_ofi_open(). All other calls pass through the function tables struct stp_core and struct
- * stp_fabric, on slow paths only. Design: docs/design/fabric.md.
+ * stp_ofi_open(). All other calls use function pointers in struct stp_core and struct stp_fabric,
+ * and they are on slow paths only. Design: docs/design/fabric.md.
  *
- * A memory location is given as a region number and an offset. A region is one symmetric space,
- * which every PE of the job registers under the same number. An argument named pe is always a PE
- * number in the world. The caller has checked that this PE exists and that [offset, offset +
- * nbytes) is in the region.
+ * A memory location is given as a region number and an offset. A region is one symmetric space, for
+ * which all PEs use the same number. An argument named pe is always a PE number in the world. The
+ * caller has checked that this PE exists and that [offset, offset + nbytes) is in the region.
  *
  * Operations return nothing, because a communication error is fatal for the job. The module reports
- * the error through core->fatal with PE, operation, target and the provider's text. If the provider
- * returns EAGAIN, the module makes progress and tries again. Any thread that may use the context
- * may call the operations, because the module takes the locks that it needs.
+ * the error through core->fatal() and names the PE, the operation and the target. The report also
+ * contains the provider's text. If the provider returns EAGAIN, the module makes progress and tries
+ * again. The module takes the locks that it needs. The caller therefore needs no lock, and any
+ * thread that may use the context may call the operations.
  */
 #ifndef STP_TRANSPORT_H
 #define STP_TRANSPORT_H
@@ -39,7 +39,8 @@ struct stp_network {
     int version;   /* IP version, 4 or 6 */
     int prefix;    /* length of the network prefix in bits */
     unsigned char addr[16];
-    unsigned rank;    /* position in the order of preference of all hosts, 0 for the best */
+    /* Position in the order of preference that all hosts share. The best position is 0. */
+    unsigned rank;
     char refused[96]; /* reason why other hosts cannot reach the address, or "" */
 };
 
@@ -57,7 +58,7 @@ enum stp_provider_verdict {
     STP_PROVIDER_USED,
     STP_PROVIDER_NOT_CHOSEN, /* provider that works, but another one is preferred */
     STP_PROVIDER_UNTRIED,    /* provider that was not tested, because another one is preferred */
-    STP_PROVIDER_TRIAL,      /* provider that failed the test of a PE's operations on itself */
+    STP_PROVIDER_TRIAL,      /* provider that failed its self-test, see ofi/provider_self_test.c */
     STP_PROVIDER_NOT_OPENED,
     STP_PROVIDER_NOT_PROVIDER,  /* provider that SHMEM_OFI_PROVIDER does not name */
     STP_PROVIDER_NOT_FABRIC,    /* provider whose fabric SHMEM_OFI_FABRIC does not name */
@@ -82,8 +83,11 @@ struct stp_provider_status {
     const char *provider;
     const char *domain;
     const char *reason; /* reason why the provider is used or refused */
-    const char *advice; /* advice how to make the provider usable, or NULL */
-    /* Known defect of the provider in this version of libfabric with our workaround, or NULL. */
+    const char *advice; /* advice on how to make the provider usable, or NULL */
+    /*
+     * Text about a known defect of the provider in this version of libfabric and about our
+     * workaround, or NULL.
+     */
     const char *trouble;
     enum stp_provider_verdict code;
     int error;        /* errno of the failure, or 0 */
@@ -112,7 +116,10 @@ enum stp_pe_exit {
  */
 struct stp_notice {
     enum { STP_NOTICE_ENDED = 1, STP_NOTICE_CLOSING } kind;
-    int pe;               /* PE that ended the job (ENDED) or waits for its end (CLOSING) */
+    /*
+     * PE that ended the job (kind ENDED), or PE that waits for the end of the job (kind CLOSING).
+     */
+    int pe;
     int status;           /* exit status of the job, for kind ENDED */
     enum stp_pe_exit how; /* way in which the PE ended its part, for kind CLOSING */
     /* Value of the world team's sync_epoch on the PE (core/team_and_space_handles.h). */
@@ -149,11 +156,11 @@ struct stp_core {
     void (*fatal)(const char *routine, const char *fmt, ...) STP_PRINTF(2, 3)
         __attribute__((noreturn));
     /*
-     * NULL, or a function that the progress thread and application threads call when they may have
-     * served peers. In this function the library checks for requests of peers to its proxy thread.
-     * These requests must not wait until the application calls the library. The function must not
-     * block, take locks or call the module. The library sets the pointer before it opens the
-     * module.
+     * NULL, or a function that the module calls when it may have served peers. The progress thread
+     * and application threads call it. The function checks whether peers have sent requests to the
+     * library's proxy thread. These requests must not wait until the application calls the library.
+     * The function must not block, take locks or call the module. The library sets the pointer
+     * before it opens the module.
      */
     void (*on_progress)(void);
     /*
@@ -170,8 +177,8 @@ struct stp_core {
     void (*on_stall)(unsigned looks, int pe);
     /*
      * NULL, or a function that returns a DMA-BUF descriptor for device memory (see FI_MR_DMABUF),
-     * or -1. It sets *offset to the position of the memory in the DMA-BUF. The caller closes the
-     * descriptor.
+     * or -1. The function sets *offset to the offset of the memory in the DMA-BUF. The caller
+     * closes the descriptor.
      */
     int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
     /* Pointers to stp_thread_start() and stp_process_exit_if_program_over(), see base/base.h. */
@@ -180,7 +187,8 @@ struct stp_core {
     /* NULL, or a function that is called with the verdict on each provider of libfabric. */
     void (*report)(void *arg, const struct stp_provider_status *offer);
     void *report_arg;
-    struct stp_fabric_version *version; /* place for libfabric's versions, or NULL */
+    /* Structure in which the module stores libfabric's versions, or NULL. */
+    struct stp_fabric_version *version;
 };
 
 /* Descriptor that other PEs need to access one PE's part of a region. */
@@ -210,7 +218,7 @@ enum stp_access_path {
     STP_PATH_DEVICE, /* device copies from and to an address that is valid in this process */
     STP_PATH_FABRIC, /* fabric operations with a region number and an offset */
     STP_PATH_STAGED, /* copies by the proxy thread of the PE that owns the object */
-    STP_PATH_CMA,    /* copies by the kernel from and to private memory of a process of the node */
+    STP_PATH_CMA,    /* CMA system calls that access private memory of another process */
 };
 
 struct stp_space;
@@ -239,15 +247,16 @@ struct stp_fabric {
     const char *why_no_devices;              /* reason why device memory is unreachable, or NULL */
     size_t addr_len;                         /* size of addr in bytes, equal on all PEs of a job */
     unsigned char addr[STP_FABRIC_ADDR_MAX]; /* address of this PE */
-    bool cpu_atomics;    /* true if CPU atomics and the provider's atomics may be mixed */
+    bool cpu_atomics; /* true if CPU atomics and the provider's atomics may access the same word */
     bool close_at_abort; /* true if close() must also run at abort, because it removes files */
     uint32_t dialect;    /* code for the formats of atomics and keys, equal on all PEs */
     bool needs_syscalls; /* true if each operation and each poll makes system calls */
     bool peer_table;     /* true if region_peers() needs the descriptors of all PEs */
 
     /*
-     * Receives the addresses of all PEs, n_pes entries of addr_len bytes each. The caller keeps
-     * them in memory until the module is closed. Called once. Returns 0, or -errno.
+     * Passes the addresses of all PEs to the module. The array addrs has n_pes entries of addr_len
+     * bytes each. The caller keeps it in memory until the module is closed. Called once. Returns 0,
+     * or -errno.
      */
     int (*connect)(const void *addrs);
 
@@ -260,15 +269,15 @@ struct stp_fabric {
     int (*region_add)(unsigned number, void *base, size_t nbytes, enum stp_fabric_memory memory,
                       int device, struct stp_fabric_region *mine);
     /*
-     * Receives the descriptors of all PEs for the region, an array of n_pes entries, which the
-     * module copies. If peer_table is not set, peers is NULL, because all PEs use one key and
-     * offsets serve as addresses. Returns 0, or -errno.
+     * Passes the descriptors of all PEs for the region to the module, which copies them. The array
+     * peers has n_pes entries. If peer_table is not set, peers is NULL, because all PEs then use
+     * the same key, and offsets serve as addresses. Returns 0, or -errno.
      */
     int (*region_peers)(unsigned number, const struct stp_fabric_region *peers);
     /*
-     * Completes this PE's operations on the region, on all contexts. The region may be removed when
-     * each PE with a part of the region has made this call and these PEs have then synchronized. If
-     * an operation is still queued when its region is removed, the job ends with an error.
+     * Completes this PE's operations on the region, on all contexts. Before the region is removed,
+     * each PE with a part of the region must make this call, and these PEs must then synchronize.
+     * If an operation is still queued when its region is removed, the job ends with an error.
      */
     void (*region_drain)(unsigned number);
     void (*region_remove)(unsigned number);
@@ -276,15 +285,15 @@ struct stp_fabric {
      * Registers an extent, which is additional memory after the end of this PE's part of the
      * region. The argument more is the size of the extent in bytes. Stores the descriptor of the
      * extent in *mine. Operations on the region may continue meanwhile. A region grows at most
-     * STP_FABRIC_EXTENTS - 1 times. Returns 0, or -errno without a message.
+     * STP_FABRIC_EXTENTS - 1 times. Returns 0, or -errno without logging.
      */
     int (*region_grow)(unsigned number, size_t more, struct stp_fabric_region *mine);
     /*
-     * Adds the registered extent to the region. Called when all PEs with a part of the region have
+     * Adds the registered extent to the region. Called after all PEs with a part of the region have
      * registered their extents, and before any PE uses the extent. The array peers has the
-     * descriptors of the extent, as in region_peers(). The pointer is also NULL if the region is
-     * not used through the fabric, because some PEs could not register their memory. Returns 0, or
-     * -errno without a message.
+     * descriptors that all PEs have for the extent. It is NULL if peer_table is not set. It is also
+     * NULL if some PEs could not register their memory, because the region is then not used through
+     * the fabric. Returns 0, or -errno without logging.
      */
     int (*region_grown)(unsigned number, const struct stp_fabric_region *peers);
     /* Drops the registered extent instead of adding it to the region. */
@@ -292,12 +301,13 @@ struct stp_fabric {
 
     /*
      * Registers an allocation of private CUDA device memory, so that local buffers may be in it.
-     * The number is below STP_FABRIC_BUFFERS. Returns 0, or -errno without a message.
+     * The number is below STP_FABRIC_BUFFERS. Returns 0, or -errno without logging.
      */
     int (*buffer_add)(unsigned number, void *base, size_t nbytes, int device);
     /*
-     * Selects the registered allocation in which the calling thread's buffers for put and get may
-     * be. The selection lasts until the thread's next call. The number -1 selects none.
+     * Selects a registered allocation for the calling thread. The local buffers of the thread's
+     * puts and gets may then be in this allocation. The selection lasts until the thread calls this
+     * function again. The number -1 selects no allocation.
      */
     void (*set_current_local_mr)(int number);
     /* Removes a registered allocation. Returns false without any change if an operation uses it. */
@@ -346,7 +356,7 @@ struct stp_fabric {
     /*
      * Copies data to dest and then updates a signal word on the same PE. The argument op is
      * STP_AMO_SET or STP_AMO_ADD. A thread that sees the updated signal also sees the data. If
-     * nbytes is 0, dest is not read.
+     * nbytes is 0, dest and source are not used.
      */
     void (*put_signal)(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                        const void *source, size_t nbytes, const struct stp_target *word,
@@ -356,9 +366,10 @@ struct stp_fabric {
      * Copies nbytes > 0 bytes to dest and then updates a word on the same PE. The word must only
      * increase, and its region must never be removed. The argument value is the increment
      * (STP_AMO_ADD) or the new value (STP_AMO_SET). The word must increase by less than
-     * STP_FABRIC_WORD_GROWS. A call of quiet completes the data only, and the source may then be
-     * reused. The PE that owns the word waits for the update. Data and update can therefore be one
-     * message, whereas put_signal may have to wait between them.
+     * STP_FABRIC_WORD_GROWS. A call of quiet completes the data, and the source may then be reused.
+     * Quiet does not complete the update, because the PE that owns the word waits for the update
+     * itself. One message can therefore carry the data and the update, whereas put_signal may have
+     * to wait between them.
      */
     void (*put_notify)(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                        const void *source, size_t nbytes, const struct stp_target *word,
@@ -368,26 +379,30 @@ struct stp_fabric {
     void (*fence)(struct stp_fabric_ctx *ctx);
     /* Completes all operations of the context. Their data is then visible to all PEs. */
     void (*quiet)(struct stp_fabric_ctx *ctx);
-    /* Completes operations to these PEs only. The array pes may be unsorted and repeat PEs. */
+    /*
+     * Completes operations to these PEs only. The array pes may be unsorted and may name a PE
+     * twice.
+     */
     void (*quiet_pes)(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes);
 
     /*
-     * Starts the collection of small operations of the context, or stops it if batch is false. The
-     * argument total_ops is the expected number of operations, or SIZE_MAX if unknown. All rules
-     * above still hold. Collected operations reach their target even if no thread calls the module
-     * again.
+     * Starts to collect small operations of the context, or stops if batch is false. The argument
+     * total_ops is the expected number of operations, or SIZE_MAX if unknown. The rules of the
+     * functions above also hold for collected operations. Collected operations reach their target
+     * even if no thread calls the module again.
      */
     void (*session)(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops);
 
     /*
-     * Lets the targets of this context's operations delay acknowledgements until they send another
-     * message to this PE. A thread that waits for completions of the context must call quiet,
-     * because quiet requests the acknowledgements that are missing.
+     * Allows the targets of this context's operations to delay acknowledgements, so that their next
+     * message to this PE can carry them. A thread that waits for completions of the context must
+     * call quiet, because quiet asks the targets for acknowledgements that are missing.
      */
     void (*allow_delayed_ack)(struct stp_fabric_ctx *ctx);
 
     /*
-     * Serves peers and handles completions without blocking. Every wait of the library calls this.
+     * Serves peers and handles completions without blocking. Every wait of the library calls this
+     * function repeatedly.
      */
     void (*progress)(void);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Delays acknowledgements of packed messages. A program that receives a flag often sends a flag
- * back to the same PE, and the message with that flag can carry the acknowledgement. If the sender
- * waits for the acknowledgement, it is delayed only if recent messages to that PE could have
- * carried acknowledgements. If no message carries the delayed acknowledgement, the next read of the
- * completion queue sends it. Design: docs/design/messages.md.
+ * Delays acknowledgements of packed messages, so that a later message can carry them. A program
+ * that receives a flag often sends a flag back to the same PE. The message with that flag can then
+ * also carry the acknowledgement. If the sender waits for the acknowledgement, this PE delays it
+ * only if its recent messages to the sender could have carried acknowledgements. The next read of
+ * the completion queue then sends the acknowledgement if no message has carried it. If the sender
+ * does not wait, the acknowledgement is sent after 64 reads at the latest.
+ * Design: docs/design/messages.md.
  */
 #ifndef STP_AM_ACK_DELAY_H
 #define STP_AM_ACK_DELAY_H
@@ -22,14 +24,22 @@ bool stp_ofi_ack_any(void);
 /* Returns whether this PE has delayed an acknowledgement for which the sender waits. */
 bool stp_ofi_ack_urgent(void);
 
-/* Returns whether a delayed acknowledgement must be sent now, because no message has carried it. */
+/*
+ * Returns whether the delay of an acknowledgement has reached its limit. The acknowledgement must
+ * then be sent in a message of its own.
+ */
 bool stp_ofi_delayed_ack_timed_out(void);
 
-/* A value selects the acknowledgements that are due within this number of queue reads. */
+/*
+ * Selects the delayed acknowledgements to send. The limit of a delay is a number of reads of the
+ * completion queue. A value n selects the acknowledgements whose limit is reached after at most n
+ * more reads.
+ */
 enum stp_ofi_ack_send {
     STP_OFI_ACK_DUE = 0,
-    STP_OFI_ACK_URGENT = 1, /* also acknowledgements for which a sender waits */
-    STP_OFI_ACK_ALL = 64    /* all acknowledgements, even if their senders allow a delay */
+    /* Acknowledgements that are due, and all acknowledgements for which a sender waits. */
+    STP_OFI_ACK_URGENT = 1,
+    STP_OFI_ACK_ALL = 64 /* all delayed acknowledgements */
 };
 
 /* Sends the selected acknowledgements. The caller holds the lock stp_ofi.main.drain. */
@@ -49,14 +59,18 @@ void stp_ofi_ack_flush(enum stp_ofi_ack_send which);
  * message that this thread will post next. Returns whether any were moved.
  */
 bool stp_ofi_ack_piggyback(struct stp_ofi_req *req);
-/* Ends the post of a message for which stp_ofi_ack_piggyback() returned true. */
+/*
+ * Ends the post of a message that carries acknowledgements. Called after the post if
+ * stp_ofi_ack_piggyback() returned true.
+ */
 void stp_ofi_ack_piggybacked(void);
 
 /* Discards all delayed acknowledgements. Called when the main endpoint is closed. */
 void stp_ofi_ack_reset(void);
 
 /*
- * Returns whether a message with acknowledgements is being posted. No pong may be sent before it.
+ * Returns whether a thread is posting a message that carries acknowledgements. A pong must not
+ * overtake this message, because the peer would then count its packed messages as unanswered.
  */
 bool stp_ofi_ack_carrier_is_posting(void);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checks two conditions of the shm provider. All PEs must see the same /dev/shm, and /dev/shm
- * should have enough free space. A process dies when it touches a page of a file for which there is
- * no space. A third condition, a common PID namespace, has already been checked in
- * provider_select.c. The provider needs a common namespace, because it names endpoints and copies
- * data by process number. Design: docs/design/security.md.
+ * should have enough free space for the provider's files. If the space runs out, a signal ends a PE
+ * that touches a new page of such a file. A third condition is that all PEs are in one PID
+ * namespace, because the provider uses process numbers to name endpoints and to copy data.
+ * provider_select.c has already checked this condition. Design: docs/design/security.md.
  */
 #include "ofi_internal.h"
 
@@ -20,7 +20,10 @@
 #include <unistd.h>
 
 #define DIRECTORY STP_OFI_SHM_DIRECTORY
-/* Minimum of free MiB in /dev/shm. With less, libfabric 1.17 may silently not offer shm. */
+/*
+ * Minimum number of free MiB in /dev/shm. If less is free, libfabric 1.17 may hide the shm provider
+ * without reporting an error.
+ */
 #define WANTS_MIB 32u
 
 static int check_directory(void)
@@ -38,7 +41,8 @@ static int check_directory(void)
 }
 
 /*
- * Opens the shm file that the address of this PE's endpoint names. Returns the descriptor, or -1.
+ * Opens this PE's file in /dev/shm. The provider derives the file name from the address of the
+ * endpoint. Returns the descriptor, or -1.
  */
 static int open_own(void)
 {
@@ -53,9 +57,9 @@ static int open_own(void)
 }
 
 /*
- * Warns if the shm files of all PEs may need more memory than /dev/shm has free. Does not allocate
- * the memory now, because jobs that use only a part of it would then be refused. Of the 16 MiB for
- * each PE, 4 MiB are touched at the start and 6 MiB after traffic of all kinds.
+ * Warns if the files of all PEs may grow beyond the free space in /dev/shm. Does not allocate the
+ * space now, because jobs that use only a part of the space would then be refused. The file of a PE
+ * has 16 MiB. A PE touches 4 MiB of its file at the start, and 6 MiB after traffic of all kinds.
  */
 static void check_room(void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ends the job if an atomic was lost when its connection broke. The provider ofi_rxm sends an
- * atomic as a message and completes it when the reply arrives. If the connection breaks before the
- * reply, ofi_rxm connects again without reporting an error. Replies of one peer arrive in order, so
- * a later reply reveals the loss. While an atomic is pending, this file sends probes, which are
- * reads of the atomic's target word. If two later probes are answered before the atomic, the atomic
- * is lost. Design: docs/design/security.md.
+ * atomic as a message and completes the atomic when the reply arrives. If the connection breaks
+ * before the reply, ofi_rxm connects again without reporting an error. Replies of one peer arrive
+ * in order, so the reply to a later operation reveals the loss. Therefore a stalled wait sends
+ * probes, which read the target word of an outstanding atomic. If two probes that were posted after
+ * an atomic are answered before the atomic, the atomic is lost. Design: docs/design/security.md.
  */
 #include "ofi_internal.h"
 
@@ -14,15 +14,15 @@
 
 #include <string.h>
 
-#define LOOKS 16 /* number of target PEs from which the next PE to probe is chosen */
+#define LOOKS 16 /* maximum number of target PEs among which the next PE to probe is chosen */
 
 static struct {
-    pthread_mutex_t lock; /* guards all fields except left, which is atomic */
+    pthread_mutex_t lock; /* guards all fields except left, which is accessed with atomics */
     bool asked;
     unsigned left; /* counter of the probe: 1 while the probe is in flight, else 0 */
     struct stp_ofi_pool *pool;
     int pe;
-    uint64_t turn; /* number of the probe, see lost_op_by_order.h */
+    uint64_t turn; /* turn (sequence number) of the probe, see lost_op_by_order.h */
     unsigned next;
     bool lost;
 } lost = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -34,8 +34,8 @@ static bool is_atomic(const struct stp_ofi_req *req)
 }
 
 /*
- * Copies the target of req to the request arg if req is an atomic and no other atomic was copied
- * before. Called for each request in use.
+ * Called for each request in use to the PE that will be probed. Copies the target of the first
+ * atomic to the request arg. Ignores all other requests.
  */
 static void copy_atomic(struct stp_ofi_req *req, void *arg)
 {

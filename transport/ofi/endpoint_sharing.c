@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chooses the endpoint of a context. A context that only one thread at a time uses gets its own
- * endpoint if endpoints are cheap with the provider. Its thread then shares no lock with other
- * threads. All other contexts share endpoints, and so do contexts that exceed the maximum number of
- * endpoints. An endpoint stays open when its contexts are destroyed, and later contexts use it
- * again. Design: docs/design/fabric.md.
+ * Chooses the endpoint of a context. If only one thread at a time uses the context, and the
+ * provider's endpoints are cheap, the context gets an endpoint of its own. The thread then shares
+ * no lock with other threads. When the maximum number of endpoints is reached, such a context
+ * shares the endpoint that has the fewest contexts. All other contexts share the main endpoint. An
+ * endpoint stays open when its contexts are destroyed, and later contexts use it again.
+ * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -21,7 +22,8 @@
 /*
  * Returns whether endpoints are cheap with this provider. With libfabric 1.17, opening an endpoint
  * takes 0.1 ms and 50 KB on native TCP. It takes up to a second and 70 MB on ofi_rxm, and 20 ms and
- * additional files on shm. Network adapters have few endpoints, which other processes may need.
+ * additional files on shm. Endpoints of network adapters are not cheap either, because an adapter
+ * has few endpoints and other processes may need them.
  */
 static bool is_cheap(void)
 {
@@ -44,9 +46,12 @@ static unsigned endpoints_max_locked(void)
     size_t room = stp_ofi.info->domain_attr->ep_cnt;
     bool bound = (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
 
-    /* Open no further endpoint if local buffers need registrations that belong to one endpoint. */
+    /*
+     * If the provider binds each registration to one endpoint, local buffers are registered for the
+     * main endpoint only. Open no further endpoint if local buffers need registrations.
+     */
     if (bound && (stp_ofi.mr_local || stp_ofi.hmem)) return 0;
-    /* The provider's limit ep_cnt also counts the main endpoint. */
+    /* A domain has at most ep_cnt endpoints, and the main endpoint is one of them. */
     if (!wants_domain() && n > 0 && n > room - 1) n = room - 1;
     return n < STP_OFI_ENDPOINTS ? (unsigned)n : STP_OFI_ENDPOINTS;
 }
@@ -88,8 +93,9 @@ static unsigned n_made(void)
 
 /*
  * Returns how many descriptors must be free before one more endpoint is opened. The number covers
- * the new endpoint itself and the connections of all endpoints. It is doubled unless the user has
- * set the number of endpoints, because half of the descriptors are left to the program.
+ * the new endpoint itself and the connections of all endpoints. The number is doubled, so that half
+ * of the free descriptors remain for the program. It is not doubled if the user has set the number
+ * of endpoints.
  */
 static size_t fds_for_another(void)
 {
@@ -116,7 +122,10 @@ static int endpoint_make(struct stp_ofi_endpoint **made, const char **why)
     return rc;
 }
 
-/* Returns a new endpoint, or NULL after logging the reason. Contexts then share endpoints. */
+/*
+ * Opens and returns a new endpoint. On failure, logs the reason and returns NULL. The caller then
+ * lets contexts share endpoints.
+ */
 static struct stp_ofi_endpoint *endpoint_make_locked(void)
 {
     size_t left = stp_ofi_fds_left(), need = fds_for_another();
@@ -138,7 +147,10 @@ static struct stp_ofi_endpoint *endpoint_make_locked(void)
     return NULL;
 }
 
-/* Returns the endpoint with the fewest contexts, or NULL if only the main endpoint exists. */
+/*
+ * Returns the additional endpoint with the fewest contexts, or NULL if only the main endpoint
+ * exists.
+ */
 static struct stp_ofi_endpoint *least_used_locked(void)
 {
     struct stp_ofi_endpoint *least = NULL;

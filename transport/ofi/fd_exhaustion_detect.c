@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts file descriptors, finds the provider's listening socket, and detects when this PE has run
- * out of descriptors during a job. A provider that has no descriptor for a new connection reports
- * no error and tries forever to accept it. The PE that connects also tries forever, so both PEs
- * would hang (seen with libfabric 1.17). Therefore a PE without a free descriptor checks whether
- * connections wait at its listening socket. Design: docs/design/security.md.
+ * Counts file descriptors, finds the provider's listening socket, and detects during a job that
+ * this PE has no free descriptor. If no descriptor is free for a new connection, the provider
+ * reports no error and tries forever to accept the connection (seen with libfabric 1.17). The PE
+ * that connects also tries forever, so both PEs would hang. Therefore a PE without a free
+ * descriptor checks whether connections wait at its listening socket.
+ * Design: docs/design/security.md.
  */
 #include "ofi_internal.h"
 
@@ -21,13 +22,17 @@
 #include <unistd.h>
 
 #define LOOK_NS 1000000000ull /* minimum time between two checks */
-#define WARN_NS 2000000000ull /* time that connections must wait before a warning is logged */
+#define WARN_NS 2000000000ull /* waiting time of connections after which a warning is logged */
 
 static struct {
     pthread_mutex_t lock; /* guards all other fields except listener */
     uint64_t looked_ns;
     uint64_t since_ns; /* time at which waiting connections were first seen, or 0 */
-    int listener;      /* provider's listening socket or -1, written while no other thread runs */
+    /*
+     * Descriptor of the provider's listening socket, or -1. It changes only while no other thread
+     * runs.
+     */
+    int listener;
     bool warned;
 } descriptors = {.lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1};
 
@@ -97,7 +102,10 @@ static bool somebody_waits(void)
     return poll_fd.fd >= 0 && poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & POLLIN) != 0;
 }
 
-/* Returns how long connections have waited for a free descriptor, in nanoseconds. */
+/*
+ * Returns the number of nanoseconds for which connections have waited for a free descriptor, or 0
+ * if no connection waits.
+ */
 static uint64_t waited_ns(uint64_t now)
 {
     if (!stp_ofi_fds_exhausted() || !somebody_waits())

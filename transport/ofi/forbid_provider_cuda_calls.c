@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forbids the provider to call CUDA in operations of an endpoint. A copy by CUDA in the middle of
- * an operation can wait for a running kernel of the program. If that kernel waits for the
- * operation, the copy and the kernel wait for each other forever. Design: docs/design/fabric.md.
+ * Forbids the provider to call CUDA during operations of an endpoint. Otherwise the provider may
+ * copy device memory with CUDA, and such a copy can wait for a running CUDA kernel of the program.
+ * If this kernel waits for the operation, the copy and the kernel wait for each other forever.
+ * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -15,9 +16,10 @@
 #endif
 
 /*
- * Forbids CUDA calls on the endpoint ep. Returns 0, or -errno if the provider needs CUDA to access
- * device memory. Also returns 0 if the libfabric in use is older than 1.18, because it does not
- * have the option.
+ * Forbids the provider to call CUDA for operations on the endpoint ep. Returns 0, or -errno if the
+ * provider cannot access device memory without CUDA. Does nothing and returns 0 if libfabric is
+ * older than 1.18, because older versions do not have this option. Does nothing, too, if the
+ * provider was opened without access to device memory.
  */
 int stp_ofi_forbid_cuda(struct fid_ep *ep)
 {

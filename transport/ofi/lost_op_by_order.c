@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers operations in the order of their posts, because providers do not report the loss of some
- * operations. A PE answers operations in order, so an operation is lost if the PE has answered
- * later ones. The number of an operation is called its turn. Design: docs/design/messages.md.
+ * Detects lost operations by their order, because providers do not report the loss of some
+ * operations. Operations get numbers in the order of their posts. The number of an operation is
+ * called its turn. A PE answers operations in this order. An operation is therefore lost if the PE
+ * has answered operations with higher turns first. Design: docs/design/messages.md.
  */
 #include "lost_op_by_order.h"
 
 #define BEING_POSTED ((uint64_t)1 << 63)
-/* Number of later probes that must be answered before an unanswered operation counts as lost. */
+/* An unanswered operation counts as lost when this number of later probes has been answered. */
 #define MISSES 2
 
 struct look {
@@ -19,7 +20,7 @@ static unsigned long long turns;
 
 uint64_t stp_ofi_post_seq_next(void)
 {
-    /* The order pairs with nothing, because the addition only makes the numbers unique. */
+    /* No other access pairs with this addition, because it only makes the numbers unique. */
     return __atomic_fetch_add(&turns, 1, __ATOMIC_SEQ_CST) + 1;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements contexts and the functions that order or complete their operations. Quiet waits for
- * all operations of a context, quiet_pes for those to some PEs, and region_drain for those on a
- * region. Fence waits like quiet, unless operations stay in order without a wait.
+ * Implements contexts and the functions that complete or order their operations. stp_ofi_quiet()
+ * waits for all operations of a context. stp_ofi_quiet_pes() waits for the context's operations to
+ * some PEs. stp_ofi_region_drain() waits for the operations of all contexts on a region.
+ * stp_ofi_fence() calls stp_ofi_quiet(), unless the operations stay in order without a wait.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -13,9 +14,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FEW_PES 8      /* maximum length of a list of PEs that needs no bit set */
-#define GROUP 128      /* maximum number of requests that are collected at a time */
-#define LEAST_TURNS 64 /* number of steps that a wait polls before it first calls urge() */
+#define FEW_PES 8      /* maximum length of a list of PEs that is searched without a bit set */
+#define GROUP 128      /* maximum number of requests that wait_pool() collects at a time */
+#define LEAST_TURNS 64 /* number of steps of a wait before it first calls urge() */
 
 static void lock_with_progress(struct stp_ofi_endpoint *endpoint, pthread_mutex_t *lock)
 {
@@ -33,7 +34,10 @@ static bool is_done(struct stp_fabric_ctx *ctx)
            __atomic_load_n(&ctx->pending[1], __ATOMIC_ACQUIRE) == 0;
 }
 
-/* Asks the target PEs for acknowledgements that they delay, in case no message will carry them. */
+/*
+ * Asks the target PEs to send delayed acknowledgements now, because they may send no message that
+ * could carry them. Asks only if operations are still incomplete after a poll.
+ */
 static void ask_for_answers(struct stp_fabric_ctx *ctx)
 {
     stp_ofi_poll_cq_once(&stp_ofi.main);
@@ -48,16 +52,23 @@ void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
     lock_with_progress(ctx->endpoint, &ctx->quiet);
     phase = __atomic_load_n(&ctx->phase, __ATOMIC_RELAXED);
     /*
-     * First wait for the other counter. A thread may have read the phase before the last quiet
-     * changed it, and counted its operation later.
+     * First wait for the counter of the other phase. Another thread may have read the phase before
+     * the last quiet changed it, and may have counted its operation only after that quiet.
      */
     stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[(phase + 1) & 1]);
     __atomic_store_n(&ctx->phase, phase + 1, __ATOMIC_RELAXED);
-    /* Send the batch only now, because operations that are added later count in the new phase. */
+    /*
+     * Send the batch after the change of the phase. Otherwise other threads could still add
+     * operations to the old phase after the batch was sent, and this quiet would wait for unsent
+     * operations.
+     */
     stp_ofi_batch_flush(ctx);
     if (ctx->allow_delayed_ack) ask_for_answers(ctx);
     stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[phase & 1]);
-    /* With several threads keep the flag, because another thread may have sent a message. */
+    /*
+     * With several threads, do not clear the flag messages, because another thread may have sent a
+     * message meanwhile.
+     */
     if (!stp_ofi.core->thread_multiple) __atomic_store_n(&ctx->messages, false, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&ctx->quiet);
 }
@@ -67,7 +78,10 @@ static bool is_used(const struct stp_ofi_pool *pool)
     return __atomic_load_n(&pool->n_taken, __ATOMIC_RELAXED) != 0;
 }
 
-/* Returns whether any message or combined write, also of another context, is unacknowledged. */
+/*
+ * Returns whether any message, or any write of several puts, is unacknowledged. The message or
+ * write may belong to another context.
+ */
 static bool has_messages(const struct stp_fabric_ctx *ctx)
 {
     const struct stp_ofi_pool *pools = stp_ofi.main.pools;
@@ -79,9 +93,9 @@ static bool has_messages(const struct stp_fabric_ctx *ctx)
 void stp_ofi_fence(struct stp_fabric_ctx *ctx)
 {
     /*
-     * Wait if a message is outstanding, because a later write of the provider can overtake it.
-     * (Messages do not overtake each other.) The flag is tested first, because it is cheaper than a
-     * read of the pools, which all contexts share.
+     * Call quiet if a message is outstanding, because a later write of the provider can overtake
+     * the message. Messages do not overtake each other. Test the flag of the context first, because
+     * it is cheaper to read than the pools, which all contexts share.
      */
     if (!stp_ofi_in_order(ctx) ||
         (__atomic_load_n(&ctx->messages, __ATOMIC_RELAXED) && has_messages(ctx)))
@@ -118,10 +132,14 @@ static bool is_wanted(const struct stp_ofi_req *req, const void *arg)
 struct filter {
     bool (*wanted)(const struct stp_ofi_req *req, const void *arg);
     const void *arg;
-    void (*urge)(void); /* NULL, or function that sends batches and requests acknowledgements */
+    /* NULL, or a function that sends batches and asks peers for delayed acknowledgements. */
+    void (*urge)(void);
 };
 
-/* Returns whether the request is still in use and wanted. It is not wanted if its PE has left. */
+/*
+ * Returns whether the request is still in use for the same operation and still matches the filter.
+ * A request whose target PE has left the job does not match.
+ */
 static bool is_under_way(const struct stp_ofi_seen *seen, const struct filter *filter)
 {
     struct stp_ofi_req *req = seen->req;
@@ -145,8 +163,9 @@ static void wait_seen(const struct stp_ofi_seen *seen, const struct filter *filt
 }
 
 /*
- * Waits for the selected requests of a pool. Collects a group of requests before each wait.
- * Requests that other threads post meanwhile can therefore not prolong the wait without bound.
+ * Waits for the requests of a pool that match the filter. Collects up to GROUP requests, waits for
+ * them, and then continues at the next request of the pool. Requests that other threads post
+ * meanwhile can therefore not prolong the wait without bound.
  */
 static void wait_pool(struct stp_ofi_pool *pool, const struct filter *filter)
 {
@@ -176,9 +195,9 @@ static bool list_pes(struct wanted *wanted)
 
 /*
  * Waits for the context's operations to the given PEs. Each request contains its target PE and the
- * counter of its context, so the function finds the operations by a search of the pools. This
- * includes a signal that waits for its data, which is a request, too. Posting an operation
- * therefore needs no additional bookkeeping.
+ * counter of its context. The function therefore finds the operations by a search of the pools, and
+ * posting an operation needs no additional bookkeeping. A signal that waits for its data is also a
+ * request, so the search finds the signal, too.
  */
 void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
 {
@@ -274,8 +293,9 @@ void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops)
     bool was_in_order = stp_ofi_in_order(ctx);
 
     /*
-     * If the batch ends the guaranteed order, complete all operations that precede earlier fences.
-     * These fences did not wait, because they relied on the order.
+     * With a batch, the operations of the context may lose their guaranteed order. In this case,
+     * call quiet to complete the operations that precede earlier fences. These fences did not wait,
+     * because they relied on the order.
      */
     if (was_in_order && !stp_ofi_in_order(ctx)) stp_ofi_quiet(ctx);
     stp_ofi_batch_start_or_stop(ctx, made, total_ops);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements put with signal. If the provider keeps operations in order, the signal is posted
- * directly after the data. Otherwise the signal is prepared as a request, which is posted when the
- * last data fragment completes, so that no thread waits for the data. If the signal updates one of
- * the library's own flags, a single write can carry both the data and the update (write_cqdata.c).
- * Design: docs/design/fabric.md.
+ * directly after the data. Otherwise the signal becomes a prepared request. The completion of the
+ * last data fragment posts this request, so that no thread has to wait for the data. If the signal
+ * updates one of the library's own flags, a single write can carry both the data and the update
+ * (write_cqdata.c). Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -21,7 +21,10 @@ static struct stp_ofi_req *signal_request(struct stp_fabric_ctx *ctx, const stru
     return req;
 }
 
-/* Posts the data. The signal is posted when the data completes. Quiet waits for the signal only. */
+/*
+ * Posts the data. The completion of the data will post the signal sig. Quiet waits only for the
+ * signal, because the signal is posted after the data has arrived.
+ */
 static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig,
                          const struct stp_target *dest, const void *source, size_t nbytes, bool nbi)
 {
@@ -34,10 +37,10 @@ static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig,
 }
 
 /*
- * Adds the data and the signal to one packed message. The data, at most PACKED_MAX bytes, is cut
- * into up to STP_OFI_SIGNAL_PUTS items. The target PE executes the items in order, so the signal
- * can be sent before the data has arrived. Returns false, and adds nothing, if they cannot be
- * packed.
+ * Adds the data and the signal to one packed message. The data has at most PACKED_MAX bytes, which
+ * become at most STP_OFI_SIGNAL_PUTS items. The signal is the last item. The target PE executes the
+ * items in order, so the message can carry the signal together with the data. Returns false, and
+ * adds nothing, if the data or the signal cannot be packed.
  */
 static bool batch_signal(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                          const void *source, size_t nbytes, const struct stp_target *word,
@@ -63,7 +66,11 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, const struct stp_target *des
                         const void *source, size_t nbytes, const struct stp_target *word,
                         uint64_t signal, enum stp_fabric_amo op, bool nbi)
 {
-    /* Blocking puts without a bounce copy wait for delivery, so the signal can follow at once. */
+    /*
+     * True if the put below returns only after its data has been delivered. A blocking put waits
+     * for delivery unless it copies the source to a bounce buffer. After such a wait, the signal
+     * can be posted at once.
+     */
     bool waits = !nbi && nbytes > 0 &&
                  (nbytes > stp_ofi.bounce_size || stp_ofi_on_device(source) ||
                   (stp_ofi_has_grown(dest->number) && stp_ofi_crosses(dest, nbytes)));

@@ -29,9 +29,9 @@ static struct sigaction handlers[N_SIGNALS];
 static bool handlers_saved;
 
 /*
- * Saves the program's signal handlers. This constructor runs before those of libfabric's libraries,
- * because the module is linked with -z initfirst. With Debian's libfabric 1.17, libpsm_infinipath
- * installs handlers for SIGSEGV, SIGINT and other signals.
+ * Saves the program's signal handlers. This constructor runs before the constructors of libfabric's
+ * libraries, because the module is linked with -z initfirst. With Debian's libfabric 1.17,
+ * libpsm_infinipath installs handlers for SIGSEGV, SIGINT and other signals.
  */
 __attribute__((constructor)) static void handlers_save(void)
 {
@@ -68,7 +68,10 @@ static const char *domain_of(const struct stp_ofi_choice *choice)
     return name_of(choice->info->domain_attr->name);
 }
 
-/* Returns whether an earlier choice differs from choices[i] only in its address. */
+/*
+ * Returns whether an earlier choice has the same provider, interface and verdict as choices[i].
+ * Such choices differ only in their address.
+ */
 static bool repeats(const struct stp_ofi_choice *choices, int i)
 {
     for (int k = 0; k < i; k++)
@@ -131,9 +134,9 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
 
 /*
  * Opens the provider of a choice, tests it on this PE alone, and closes it. Returns 0, or -errno
- * with the failed step in *why. For a report, also counts the descriptors of the endpoint and of a
- * connection. The test's connection uses twice as many, because both of its ends are in this
- * process.
+ * with the failed step in *why. If a report is wanted, also counts the descriptors that an endpoint
+ * and a connection use. Both ends of the test's connection are in this process, so one end uses
+ * half of the counted descriptors.
  */
 static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, const char **why)
 {
@@ -174,8 +177,8 @@ static bool passes(const struct stp_core *core, struct stp_ofi_choice *choice)
 }
 
 /*
- * Finds the first choice that passes its test, and returns its index or -errno. For a report, also
- * tests all later choices.
+ * Returns the index of the first choice that passes its test, or -ENODEV if no choice passes. If a
+ * report is wanted, also tests all later choices.
  */
 static int open_first(const struct stp_core *core, struct stp_ofi_choice *choices, int n)
 {
@@ -185,8 +188,8 @@ static int open_first(const struct stp_core *core, struct stp_ofi_choice *choice
     for (int i = 0; i < n; i++) {
         struct stp_ofi_choice *choice = &choices[i];
         /*
-         * Without free descriptors, do not test the next choice. It would fail as well, or this PE
-         * would use another provider than its peers.
+         * If a test failed because no descriptor was free, do not test the next choice. The next
+         * test would fail, too, or this PE would use another provider than its peers.
          */
         bool wanted = all || (used < 0 && !short_of_fds);
 
@@ -259,7 +262,10 @@ static void fill(struct stp_fabric *fabric)
     fabric->close = close_all;
 }
 
-/* Opens the chosen provider. Returns 0, or -errno after logging and closing everything. */
+/*
+ * Opens the chosen provider. Returns 0. On failure, logs the error, closes everything and returns
+ * -errno.
+ */
 static int start(const struct stp_core *core, const struct stp_ofi_choice *choice,
                  struct stp_fabric *fabric)
 {
@@ -272,7 +278,7 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
         return rc;
     }
     pthread_mutex_init(&stp_ofi.endpoints_lock, NULL);
-    /* The order pairs with nothing, because no other thread reads this flag yet. */
+    /* No other access pairs with this store, because no other thread reads this flag yet. */
     __atomic_store_n(&stp_ofi.finishing, false, __ATOMIC_SEQ_CST);
     fill(fabric);
     rc = stp_ofi_make_published_address(fabric->addr, &fabric->addr_len);
@@ -287,7 +293,10 @@ static void set_defaults(void)
 {
     /* Use small buffers. Messages have at most 1024 bytes, and 16 KiB buffers would take 70 MB. */
     setenv("FI_OFI_RXM_BUFFER_SIZE", "1024", 0);
-    /* Check for new connections every 1 ms, not 10 ms, because each one takes several checks. */
+    /*
+     * Check for new connections every 1 ms, not every 10 ms, because one connection takes several
+     * checks.
+     */
     setenv("FI_OFI_RXM_CM_PROGRESS_INTERVAL", "1000", 0);
 }
 

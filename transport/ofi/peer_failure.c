@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Detects dead peers. Providers report most failures of connections. Some providers (libfabric
- * 1.17), however, reconnect forever, lose the reply to an atomic without an error, or send to a
- * dead host for a quarter of an hour. Therefore each PE connects to the liveness socket of its
- * successor, the PE with the next number (liveness_socket_and_notices.c). If an operation stalls,
- * the PE also connects to the liveness socket of the operation's target. Such a connection is
- * called a link. A PE that finds a dead peer ends the job and notifies the other PEs.
+ * Detects dead peers. Providers report most broken connections, but some providers of libfabric
+ * 1.17 hide failures. They reconnect forever, lose the reply to an atomic without an error, or send
+ * to a dead host for a quarter of an hour. Therefore each PE connects to the liveness socket of its
+ * successor, which is the PE with the next number (liveness_socket_and_notices.c). If an operation
+ * stalls, the PE also connects to the liveness socket of the operation's target. Such a connection
+ * is called a link. A PE that finds a dead peer ends the job and notifies the other PEs.
  * Design: docs/design/security.md and fabric.md.
  */
 #include "peer_liveness_and_fd_limits.h"
@@ -34,7 +34,7 @@
 #define BLAME_MS 1000            /* time limit of the search after an error that names no PE */
 #define LINKS 16                 /* maximum number of links; the first link is to the successor */
 #define RESETS 3                 /* number of consecutive resets after which a PE counts as dead */
-#define STEADY_NS 10000000000ull /* uptime of a link after which its count of resets restarts */
+#define STEADY_NS 10000000000ull /* uptime of a link after which its reset counter restarts */
 
 enum link_state { LINK_FREE, LINK_WAITING, LINK_CONNECTING, LINK_UP, LINK_PROCESS, LINK_USELESS };
 
@@ -45,7 +45,9 @@ struct link {
     int resets; /* number of consecutive resets */
     /* True if the link was up at least once. Otherwise its failure proves nothing. */
     bool was_up;
-    /* True if a link to another PE of the host was started as a witness, see witnessed_locked(). */
+    /*
+     * True if witnessed_locked() has already looked for another PE of the peer's host as a witness.
+     */
     bool sought;
     uint64_t silent_ns; /* time at which the peer became silent, or 0 */
     uint64_t next_ns;   /* time of the next attempt to connect, in state LINK_WAITING */
@@ -54,8 +56,10 @@ struct link {
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards all other fields; not held while the job is ended */
-    /* Time at which, during the end of the job, the first PE was found to have left, or 0. */
+    pthread_mutex_t lock; /* guards all other fields; it is not held while a thread ends the job */
+    /*
+     * Time at which this PE found for the first time that another PE had left the ending job, or 0.
+     */
     uint64_t gone_ns;
     struct link links[LINKS];
     uint64_t looked_ns;
@@ -66,7 +70,10 @@ static bool is_finishing(void)
     return __atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED);
 }
 
-/* Returns the silence in nanoseconds after which a peer is checked a last time, or 0 for never. */
+/*
+ * Returns the number of nanoseconds for which a peer may be silent. After this time, the peer is
+ * checked a last time. Returns 0 if a peer may be silent forever.
+ */
 static uint64_t patience(void)
 {
     int ms = stp_ofi.core->env->peer_timeout * 1000;
@@ -98,7 +105,10 @@ static void link_free(struct link *link)
     link->state = LINK_FREE;
 }
 
-/* Makes the kernel probe the peer's host, so that the silence of the host becomes an error. */
+/*
+ * Makes the kernel send keepalive probes to the peer's host. If the host does not reply, the link
+ * gets an error.
+ */
 static void keep_alive(int fd)
 {
     int total = stp_ofi.core->env->peer_timeout, on = 1, probes = 3;
@@ -114,7 +124,8 @@ static void keep_alive(int fd)
 
 /*
  * Watches a peer on this host by a pidfd instead of a connection. This is needed if the PEs share a
- * PID namespace but no network namespace.
+ * PID namespace but not a network namespace, because the address of a local socket is valid in one
+ * network namespace only.
  */
 static void link_start_process(struct link *link)
 {
@@ -126,7 +137,7 @@ static void link_start_process(struct link *link)
     link_wait(link, RETRY_NS);
     link->state = LINK_USELESS;
     if (fi_av_lookup(stp_ofi.av, stp_ofi_addr(&stp_ofi.main, link->pe), addr, &len) != 0) return;
-    /* shm addresses begin with the process number, which may follow a prefix like "fi_shm://". */
+    /* An shm address begins with the process number, after an optional prefix like "fi_shm://". */
     at = strstr(addr, "://");
     if (sscanf(at != NULL ? at + 3 : addr, "%d:", &pid) != 1 || pid <= 0) return;
     link->fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -161,7 +172,10 @@ static void link_outcome(struct link *link, int error)
         return;
     }
     link_wait(link, RETRY_NS);
-    /* EAGAIN is not silence. It means that the backlog of a local socket is full. */
+    /*
+     * EAGAIN only means that the backlog of a local socket is full, so it does not count as
+     * silence.
+     */
     if (error == ECONNREFUSED || error == ECONNRESET)
         link->resets = RESETS;
     else if (error != EAGAIN && link->silent_ns == 0)
@@ -227,7 +241,10 @@ static void link_poll(struct link *link, uint64_t now)
         return;
     poll_fd.fd = link->fd;
     if (poll(&poll_fd, 1, 0) <= 0) {
-        /* Count the silence from now on, because the kernel retries the connection for minutes. */
+        /*
+         * The silence of the peer begins now. Do not wait for an error, because the kernel retries
+         * the connection for minutes.
+         */
         if (link->state == LINK_CONNECTING && link->silent_ns == 0) link->silent_ns = now;
         return;
     }
@@ -241,10 +258,9 @@ static void link_poll(struct link *link, uint64_t now)
 /* ---- verdicts ------------------------------------------------------------------- */
 
 /*
- * Checks a last time whether PE pe lives, by a connection to the IP address of its provider.
- * Returns true if a process listens there. In this case the liveness socket was unreachable for
- * another reason, for example because its backlog is full or a firewall allows only the provider's
- * port.
+ * Checks a last time whether PE pe lives. For this purpose, connects to the IP address of the PE's
+ * provider. Returns true if a process listens there. The liveness socket was then unreachable for
+ * another reason. For example, its backlog is full, or a firewall allows only the provider's port.
  */
 static bool answers(int pe)
 {
@@ -286,9 +302,9 @@ static int neighbour_of(const struct link *link)
 }
 
 /*
- * Returns whether a link to another PE of the same host was up once. This proves that no firewall
- * blocks liveness sockets on that host. If no link to another PE of the host exists, starts one,
- * but only in the first call for this link.
+ * Returns whether a link to another PE of the same host was up once. Such a link proves that no
+ * firewall blocks liveness sockets on that host. If there is no such link, the first call for this
+ * link starts a link to another PE of the host.
  */
 static bool witnessed_locked(struct link *link, uint64_t now)
 {
@@ -313,8 +329,8 @@ static bool witnessed_locked(struct link *link, uint64_t now)
 enum verdict { ALIVE, GONE, SILENT };
 
 /*
- * Returns the verdict by the link's state alone. The argument now must not be earlier than any time
- * in the link.
+ * Returns the verdict that follows from the link's state alone. The argument now must not be
+ * earlier than any time in the link.
  */
 static enum verdict link_verdict(const struct link *link, uint64_t now)
 {
@@ -346,7 +362,10 @@ static enum verdict judge_locked(struct link *link)
     return ALIVE;
 }
 
-/* Returns the time in nanoseconds since the first PE was found to have left. */
+/*
+ * Returns the time in nanoseconds since the first call of this function. The first call is made
+ * when this PE finds for the first time that another PE has left the ending job.
+ */
 static uint64_t gone_for(void)
 {
     uint64_t now, since;
@@ -374,8 +393,9 @@ _Noreturn static void end(int pe, enum verdict verdict)
 
 /*
  * Ends the job because PE pe is dead. If the job is ending anyway, abandons the requests to PE pe
- * instead. A PE leaves only after its last message has arrived. It is therefore an error if a wait
- * still lasts when the time patience() has passed.
+ * instead, so that waits for them end. A PE leaves only after its last message has arrived. If a
+ * wait still lasts after patience() nanoseconds, a message is missing, and the function ends the
+ * job with an error.
  */
 static void end_or_let_go(int pe, enum verdict verdict)
 {
@@ -472,7 +492,10 @@ void stp_ofi_failure_blame(void)
 
 /* ---- the module's side ------------------------------------------------------------ */
 
-/* Waits until the link is up. Only such a link can later prove that its PE has died. */
+/*
+ * Waits until the link is up, but at most FIRST_MS milliseconds. Only a link that was up can later
+ * prove that its PE has died.
+ */
 static void await_first_locked(struct link *link)
 {
     uint64_t end = stp_now_ns() + (uint64_t)FIRST_MS * 1000000u;
@@ -511,7 +534,10 @@ void stp_ofi_failure_connect(void)
     pthread_mutex_unlock(&health.lock);
 }
 
-/* Another thread may close these descriptors while the caller polls them. */
+/*
+ * Another thread may close these descriptors while the caller polls them. The caller's sleep then
+ * ends early or at its time limit.
+ */
 void stp_ofi_failure_fds(struct pollfd fds[STP_OFI_FAILURE_FDS])
 {
     const struct link *link = &health.links[0];

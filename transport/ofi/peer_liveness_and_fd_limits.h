@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Detects PEs that have ended, and PEs that have no free file descriptor. Providers do not always
- * report these failures. A PE watches another PE by a connection to the liveness socket of that PE.
- * Notices of the job's end arrive at a datagram socket with the same address.
- * Design: docs/design/security.md.
+ * report these failures. A PE watches another PE through a connection to the liveness socket of
+ * that PE. Notices of the end of the job arrive at a datagram socket, which has the same address as
+ * the liveness socket. Design: docs/design/security.md.
  */
 #ifndef STP_PEER_LIVENESS_AND_FD_LIMITS_H
 #define STP_PEER_LIVENESS_AND_FD_LIMITS_H
@@ -26,7 +26,10 @@ struct stp_ofi_liveness_addr {
 
 #define STP_OFI_LIVENESS 20 /* size of struct stp_ofi_liveness_addr in bytes */
 
-/* Directory of the shm provider's files. PEs compare its device number to see if they share it. */
+/*
+ * Directory of the shm provider's files. PEs compare its device number in order to find out whether
+ * they share the directory.
+ */
 #define STP_OFI_SHM_DIRECTORY "/dev/shm"
 uint64_t stp_ofi_shm_here(void);
 uint64_t stp_ofi_dev_shm_id_of_pe(int pe);
@@ -37,13 +40,16 @@ uint64_t stp_ofi_dev_shm_id_of_pe(int pe);
  */
 int stp_ofi_shm_check_same_dev_shm(void);
 
-/* Logs an error if /dev/shm is missing or almost full, which may be why shm could not be opened. */
+/*
+ * Called when the shm provider could not be opened. Logs an error if /dev/shm is missing or almost
+ * full, because this may be the reason.
+ */
 void stp_ofi_shm_explain_failure(const struct stp_core *core);
 
 /*
- * Opens the liveness socket of this PE, with the IP address of the provider if it has one. Writes
- * the address of the socket (STP_OFI_LIVENESS bytes) to mine_out. If the socket is already open,
- * only writes the address.
+ * Opens the liveness socket of this PE. The socket uses the IP address of the provider if the
+ * provider has an IP address. Writes the address of the socket (STP_OFI_LIVENESS bytes) to
+ * mine_out. If the socket is already open, only writes the address.
  */
 void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out);
 
@@ -65,10 +71,7 @@ const char *stp_ofi_liveness_where(int pe, char *text, size_t len);
 /* Returns whether the provider's addresses are IP addresses. */
 bool stp_ofi_speaks_ip(void);
 
-/*
- * Returns the descriptor that becomes readable when a notice arrives, or -1 if no such socket is
- * open.
- */
+/* Returns the descriptor of the datagram socket for notices, or -1 if this socket is not open. */
 int stp_ofi_notice_fd(void);
 
 /* Reads the notices that have arrived and passes them to core->on_notice(). */
@@ -97,13 +100,16 @@ void stp_ofi_failure_close(void);
 void stp_ofi_failure_fds(struct pollfd fds[STP_OFI_FAILURE_FDS]);
 
 /*
- * Checks whether connections to this PE have to wait because it has no free file descriptor. Logs a
- * warning first, and ends the job when connections have waited longer than SHMEM_PEER_TIMEOUT. The
- * call is cheap and usually does nothing.
+ * Checks whether other PEs wait for a connection because this PE has no free file descriptor. Logs
+ * a warning when they have waited for two seconds. Ends the job when they have waited for
+ * SHMEM_PEER_TIMEOUT seconds. The call is cheap and usually does nothing.
  */
 void stp_ofi_fd_exhaustion_check(void);
 
-/* Ends the job if a broken connection lost an atomic of this endpoint. Called by stalled waits. */
+/*
+ * Ends the job if a broken connection has lost an atomic of this endpoint. Called while a wait
+ * makes no progress.
+ */
 void stp_ofi_amo_loss_check(struct stp_ofi_endpoint *endpoint);
 /* Resets the search for lost atomics. Called when the endpoint is closed. */
 void stp_ofi_amo_loss_reset(void);
@@ -114,7 +120,10 @@ bool stp_ofi_fds_exhausted(void);
 /* Returns the port of addr in network byte order, or 0 if addr is no IP address. */
 in_port_t stp_ofi_port_of(const struct sockaddr *addr);
 
-/* Finds the socket that listens at the provider's address, and makes the socket close on exec. */
+/*
+ * Finds the provider's listening socket by the port in the address *name, and sets the
+ * close-on-exec flag of this socket.
+ */
 void stp_ofi_listener_find(const struct sockaddr *name);
 
 /* Returns the descriptor of the provider's listening socket, or -1 if it was not found. */
@@ -126,17 +135,21 @@ int stp_ofi_provider_listener_fd(void);
  */
 void stp_ofi_listener_close_in_child(void);
 
-/* Discards the number of the listening socket. Called when the endpoint is closed. */
+/* Forgets the descriptor of the listening socket. Called when the endpoint is closed. */
 void stp_ofi_fd_exhaustion_reset(void);
 
 /* Returns the number of free descriptors, or SIZE_MAX if the number is unlimited or unknown. */
 size_t stp_ofi_fds_left(void);
 
-/* Returns how many descriptors this PE needs for connections if each PE opens one more endpoint. */
+/*
+ * Returns the number of descriptors that this PE needs for additional connections if each PE opens
+ * one more endpoint.
+ */
 size_t stp_ofi_endpoint_connection_fds(void);
 
 /*
- * Number of descriptors that an endpoint uses before its first connection (7 on net, 8 on ofi_rxm).
+ * Number of descriptors that an endpoint uses before its first connection (7 with net, 8 with
+ * ofi_rxm).
  */
 #define STP_OFI_ENDPOINT_FDS 8u
 
@@ -144,9 +157,9 @@ size_t stp_ofi_endpoint_connection_fds(void);
 void stp_ofi_failure_poll(void);
 
 /*
- * Ends the job if the target PE of an outstanding operation has ended. Called after an error for
- * which the provider does not name the failed operation. If no target PE has ended, the function
- * returns after one second.
+ * Ends the job if the target PE of an outstanding operation has ended. Called after the provider
+ * has reported an error without naming the failed operation. If no target PE has ended, the
+ * function returns after one second.
  */
 void stp_ofi_failure_blame(void);
 

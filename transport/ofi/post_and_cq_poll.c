@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Posts operations to libfabric, posts them again if the provider is busy, reads the completion
- * queues, and waits for completions. No other file posts operations again or reads the queues. A
- * failed operation ends the job with a message that names the operation and its target.
- * Design: docs/design/fabric.md.
+ * Posts operations to libfabric, reads the completion queues, and waits for completions. If the
+ * provider is busy, posts the operation again later. No other file reads the queues, and only the
+ * self-test of a provider also repeats posts. A failed operation ends the job with a message that
+ * names the operation and its target. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -19,21 +19,25 @@
 
 #define BATCH 16
 #define MARK_BITS 10
-/* The following intervals are powers of two. */
-#define POSTS_A_DRAIN 64  /* number of posts after which a thread polls its queue */
-#define POLLS_A_SERVE 8   /* number of polls after which a waiting thread polls all queues */
-#define POLLS_A_FLUSH 64  /* number of polls after which batches are sent, with several threads */
+/* The following intervals are powers of two, because the code tests them with bit masks. */
+#define POSTS_A_DRAIN 64 /* number of posts after which a thread polls its queue */
+#define POLLS_A_SERVE 8  /* number of polls after which a waiting thread polls all queues */
+/* Number of polls after which a thread sends batches, if there are several threads. */
+#define POLLS_A_FLUSH 64
 #define WAITS_A_LOOK 1024 /* number of polls after which a wait calls stp_ofi_wait_stalled() */
 #define POLLS_A_LOOK 4096 /* number of polls after which a thread checks for dead peers */
 
 /*
  * Flags of writes. FI_DELIVERY_COMPLETE delays the completion until the data is visible at the
  * target PE. Each operation passes the flags, because the net provider of libfabric 1.17 ignores
- * them as defaults of the endpoint.
+ * the default flags of an endpoint.
  */
 #define WRITE_FLAGS (FI_COMPLETION | FI_DELIVERY_COMPLETE)
 
-/* Posts several puts as one write. This saves system calls at both PEs, and acknowledgements. */
+/*
+ * Posts several puts as one write. This saves system calls at both PEs, and it saves
+ * acknowledgements.
+ */
 static ssize_t post_pieces(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     struct stp_ofi_piece pieces[STP_OFI_PIECES];
@@ -82,7 +86,11 @@ static ssize_t post_atomic(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req
     struct fi_ioc compare = {.addr = (void *)(uintptr_t)req->compare, .count = 1};
     struct fi_ioc result = {.addr = req->result, .count = 1};
     struct fi_rma_ioc rma = {.addr = there.addr, .count = 1, .key = there.key};
-    void **desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc; /* for the request's buffers */
+    /*
+     * One descriptor is sufficient, because the request itself contains all local buffers of an
+     * atomic.
+     */
+    void **desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc;
     struct fi_msg_atomic msg = {.msg_iov = &operand,
                                 .desc = desc,
                                 .iov_count = 1,
@@ -104,7 +112,10 @@ static ssize_t post_atomic(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req
     }
 }
 
-/* Posts an atomic and gives it a number, by which the loss of an atomic is later detected. */
+/*
+ * Posts an atomic and gives it a turn, which is a sequence number. If the atomic is lost, its turn
+ * reveals the loss later (lost_op_by_order.h).
+ */
 static ssize_t post_forgotten(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     uint64_t begun = stp_ofi_post_seq_begin_post(req);
@@ -170,7 +181,10 @@ _Noreturn STP_COLD static void die(const struct stp_ofi_req *req, int error, con
                         text);
 }
 
-/* Adds n to a counter. Additions may get lost, because readers only check for a change. */
+/*
+ * Adds n to a counter and returns the new value. If two threads add at the same time, one addition
+ * may get lost. This is acceptable, because readers only check whether the counter has changed.
+ */
 static unsigned bump(unsigned *counter, unsigned n)
 {
     unsigned moved = __atomic_load_n(counter, __ATOMIC_RELAXED) + n;
@@ -179,13 +193,19 @@ static unsigned bump(unsigned *counter, unsigned n)
     return moved;
 }
 
-/* Counts a call of an application thread. The progress thread is idle while the count changes. */
+/*
+ * Counts a call of an application thread. While this count changes, the progress thread only naps,
+ * because the application polls the queues itself.
+ */
 static unsigned mark_activity(struct stp_ofi_endpoint *endpoint)
 {
     return bump(&endpoint->activity, 1);
 }
 
-/* Returns whether req is abandoned. No thread waits for it, because its PE has left the job. */
+/*
+ * Returns whether req is abandoned. No thread waits for an abandoned request, because its target PE
+ * has left the job.
+ */
 static bool is_abandoned(const struct stp_ofi_req *req)
 {
     return stp_ofi_counts_on(req) == &stp_ofi.abandoned;
@@ -235,9 +255,10 @@ bool stp_ofi_has_retry(void)
 }
 
 /*
- * Posts the deferred requests again. If the provider refuses a request, later requests to the same
- * PE are skipped. PEs are compared by a hash only, so requests to another PE with an equal hash are
- * skipped as well. The hash changes with each drain, so the next call does not skip the same PEs.
+ * Posts the deferred requests again. If the provider refuses a request, skips later requests to the
+ * same PE, so that they stay in order. PEs are compared by a hash only, so requests to another PE
+ * with an equal hash are skipped as well. The hash changes with each drain, so the next call does
+ * not skip the same PEs.
  */
 static void retry_locked(struct stp_ofi_endpoint *endpoint)
 {
@@ -305,7 +326,10 @@ static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *li
     if (STP_UNLIKELY(req->copy_to != NULL))
         memcpy(req->copy_to, completion_copy_source(req), req->nbytes);
     if (STP_UNLIKELY(req->lease != NULL)) stp_ofi_local_mr_unref(req->lease);
-    /* Call this before the subtraction, after which another thread may free the context's batch. */
+    /*
+     * Call this function before the subtraction below. After the subtraction, another thread may
+     * free the context's batch.
+     */
     if (req->batch != NULL) stp_ofi_batch_post_next_locked(endpoint, req);
     finished_add(list, req);
     /* Publishes the results. Pairs with the acquire loads in stp_ofi_wait_zero() and is_done(). */
@@ -343,8 +367,8 @@ static void complete_locked(struct stp_ofi_endpoint *endpoint,
 }
 
 /*
- * Handles a failed operation. Ends the job with an error. If the job is ending anyway, the target
- * PE may have left, so the operation counts as completed instead.
+ * Ends the job because an operation has failed. If the job is ending anyway, the target PE may have
+ * left the job, and the operation counts as completed instead.
  */
 static void fail_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_work *work, int error,
                         const char *text)
@@ -352,7 +376,10 @@ static void fail_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_work *
     struct stp_ofi_req *req = (struct stp_ofi_req *)work;
     struct finished list = {NULL, NULL, NULL};
 
-    /* A receive fails because of a message from outside the job or a broken connection. */
+    /*
+     * A failed receive does not end the job. Its cause is a message from outside the job or a
+     * broken connection.
+     */
     if (work != NULL && work->kind == STP_OFI_INBOX) {
         stp_ofi_inbox_locked(work, true);
         return;
@@ -409,15 +436,20 @@ int stp_ofi_poll_cq_once(struct stp_ofi_endpoint *endpoint)
     if (STP_UNLIKELY(endpoint->retry != NULL)) retry_locked(endpoint);
     if (STP_UNLIKELY(stp_ofi_inbox_lacks()) && endpoint == &stp_ofi.main)
         stp_ofi_inbox_refill_locked();
-    /* Send acknowledgements that no message has carried in time, because peers wait for them. */
+    /* Send the delayed acknowledgements that are due. No message has carried them so far. */
     if (STP_UNLIKELY(ack_due)) stp_ofi_ack_flush_locked(STP_OFI_ACK_DUE);
     __atomic_store_n(&endpoint->draining, false, __ATOMIC_RELAXED);
     again = endpoint->retry != NULL || stp_ofi_inbox_lacks() || stp_ofi_ack_urgent() ||
             (!stp_ofi.by_sockets && stp_ofi_ack_any());
     pthread_mutex_unlock(&endpoint->drain);
-    /* Wake the progress thread for the remaining work. This thread may not poll again soon. */
+    /*
+     * Wake the progress thread for the remaining work, because this thread may not poll again soon.
+     */
     if (STP_UNLIKELY(again)) stp_ofi_progress_wake();
-    /* Call on_progress() here, because completions read here wake no other thread. */
+    /*
+     * This thread calls on_progress(), because the progress thread does not wake up for completions
+     * that another thread has read.
+     */
     if (STP_UNLIKELY(stp_ofi.core->on_progress != NULL)) stp_ofi.core->on_progress();
     return n > 0 ? (int)n : 0;
 }
@@ -453,7 +485,10 @@ void stp_ofi_post_until_accepted(struct stp_ofi_req *req)
     }
     /* Wake the progress thread to poll this endpoint, whose completions wake no thread. */
     if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_progress_wake();
-    /* Poll regularly, so that a flood of posts reuses a few requests in the CPU cache. */
+    /*
+     * Poll after every POSTS_A_DRAIN posts. A flood of posts then reuses a few requests, which stay
+     * in the CPU cache.
+     */
     if ((mark_activity(endpoint) & (POSTS_A_DRAIN - 1)) != 0) return;
     stp_ofi_poll_cq_once(endpoint);
     if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_poll_cq_once(&stp_ofi.main);
@@ -477,10 +512,9 @@ void stp_ofi_progress(void)
 }
 
 /*
- * Polls the endpoint of the wait. Every POLLS_A_SERVE-th call also polls all other endpoints,
- * because peers are served on the main endpoint. Also, a message may wait for data on another
- * endpoint, and a peer may wait for a signal that follows such data. Returns the number of
- * completions.
+ * Polls the endpoint of the wait, and returns the number of completions. Every POLLS_A_SERVE-th
+ * call also polls all other endpoints, for two reasons. Peers are served on the main endpoint. The
+ * completion of data on another endpoint may post a message or a signal, for which a peer may wait.
  */
 static int wait_drain(const struct stp_ofi_wait *wait)
 {
@@ -504,7 +538,7 @@ void stp_ofi_wait_step(struct stp_ofi_wait *wait)
         stp_cpu_relax();
     } else {
         stp_yield_or_sleep(wait->polls);
-        /* With enough cores, poll several times before the next yield. */
+        /* If there are enough cores for all PEs, poll several times before the next yield. */
         wait->spun = stp_ofi.spin / 2;
     }
 }

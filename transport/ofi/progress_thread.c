@@ -2,10 +2,11 @@
 /*
  * Runs the progress thread, which serves peers while the application computes or sleeps. The thread
  * sleeps until the completion queue's descriptor or a socket of the provider (tcp_socket_sleep.c)
- * has an event. While application threads make calls, they poll themselves. The progress thread
- * then only takes short naps and reads their activity counters, because its wake-ups would slow
- * down their operations. If the provider has no descriptor, the thread polls, and naps between
- * polls. Design: docs/design/fabric.md.
+ * has an event. While application threads call the library, they poll the completion queues
+ * themselves. Wake-ups of the progress thread would then slow down their operations. The progress
+ * thread therefore takes short naps instead, and reads the activity counters of the endpoints. If
+ * the provider has neither a descriptor nor usable sockets, the thread polls the provider and naps
+ * between two polls. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -43,7 +44,10 @@ static void nap(unsigned us)
     clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
-/* Returns a sum of counters. It changes while application threads post or poll on any endpoint. */
+/*
+ * Returns the sum of the activity counters of all endpoints. The sum changes when an application
+ * thread posts or polls.
+ */
 static unsigned activity(void)
 {
     unsigned sum = 0;
@@ -59,13 +63,19 @@ static bool is_draining(void)
     return __atomic_load_n(&stp_ofi.main.draining, __ATOMIC_RELAXED);
 }
 
-/* Returns the number of polls of the main queue. It changes when any thread serves peers. */
+/*
+ * Returns the number of polls of the main endpoint's queue. Each poll serves peers, so a new number
+ * shows that a thread has served them.
+ */
 static unsigned main_drains(void)
 {
     return __atomic_load_n(&stp_ofi.main.drains, __ATOMIC_RELAXED);
 }
 
-/* Returns whether any endpoint except the main endpoint is busy. Such endpoints wake no thread. */
+/*
+ * Returns whether any endpoint except the main endpoint is busy. Completions on such an endpoint
+ * wake no thread, so this thread must poll the endpoint.
+ */
 static bool other_endpoints_busy(void)
 {
     for (unsigned i = 1; i < stp_ofi_n_endpoints(); i++)
@@ -74,7 +84,8 @@ static bool other_endpoints_busy(void)
 }
 
 /*
- * Serves peers and sends the acknowledgements that peers wait for, in case no message carries them.
+ * Serves peers. Also sends the delayed acknowledgements for which peers wait, because this PE may
+ * send no message that could carry them.
  */
 static void serve(void)
 {
@@ -99,8 +110,8 @@ static unsigned park(void)
         stp_ofi_batch_flush_aged(false, true);
         /*
          * Serve peers only if no other thread has polled the queue during the nap. An application
-         * that only posts never polls, so this thread must serve. An application that polls serves
-         * peers itself, and must not wait for a lock that this thread holds.
+         * that only posts rarely polls, so this thread must serve. An application that polls serves
+         * peers itself. It should not have to wait for a lock that this thread holds.
          */
         if (drains == main_drains() && !is_draining()) serve();
         now = activity();
@@ -111,8 +122,8 @@ static unsigned park(void)
 
 /*
  * Naps between two polls of a provider without a descriptor. The nap becomes longer while the
- * application makes no calls. It does not depend on the traffic of peers, because a poll does not
- * report whether it has served a peer.
+ * application makes no calls. The length of the nap does not depend on the traffic of peers,
+ * because a poll does not report whether it has served a peer.
  */
 static void nap_between_polls(void)
 {
@@ -128,17 +139,18 @@ static void nap_between_polls(void)
 }
 
 /*
- * Returns the time limit of a sleep in milliseconds, or -1 for no limit. If an adapter executes
- * atomics, it writes to this PE's memory without an event. Requests of peers for device memory of
- * this PE arrive by such writes, so the thread must poll for them.
+ * Returns the time limit of a sleep in milliseconds, or -1 for no limit. Peers write to this PE's
+ * memory in order to request access to its device memory. If a network adapter executes atomics,
+ * such a write may cause no event. The limit is then 1 ms, so that this thread finds these requests
+ * by polling.
  */
 static int sleep_limit(void)
 {
     const struct stp_core *core = stp_ofi.core;
     bool unseen = core->devices && core->on_progress != NULL && !stp_ofi.cpu_atomics;
 
-    if (stp_ofi_batch_has_unsent() || stp_ofi_ack_any())
-        return 0; /* no event reports that this data must be sent */
+    /* Do not sleep while operations or acknowledgements are unsent. No event would report them. */
+    if (stp_ofi_batch_has_unsent() || stp_ofi_ack_any()) return 0;
     return unseen || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_endpoints_busy() ? 1
                                                                                             : -1;
 }
@@ -163,8 +175,8 @@ static void sleep_on_queue(void)
     stp_ofi_failure_fds(&fds[2]);
     __atomic_store_n(&progress.asleep, true, __ATOMIC_RELAXED);
     /*
-     * Pairs with the fence in stp_ofi_progress_wake(). Either the other thread sees that asleep is
-     * true, or sleep_limit() sees the work of the other thread.
+     * Pairs with the fence in stp_ofi_progress_wake(), which a thread calls after it has added
+     * work. Either that thread sees that asleep is true, or sleep_limit() below sees the new work.
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     limit = sleep_limit();
@@ -180,8 +192,8 @@ static void sleep_on_queue(void)
 void stp_ofi_progress_wake(void)
 {
     /*
-     * Pairs with the fence in sleep_on_queue(). Either this thread sees that asleep is true, or
-     * sleep_limit() sees the work of this thread.
+     * Pairs with the fence in sleep_on_queue(). Either this thread sees that asleep is true, or the
+     * progress thread sees the new work of this thread in sleep_limit().
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     /* Writing to the eventfd cannot fail, because its counter is far below the maximum. */
@@ -207,7 +219,7 @@ static void *progress_main(void *arg)
     (void)arg;
     while (!__atomic_load_n(&progress.stop, __ATOMIC_RELAXED)) {
         serve();
-        /* If the counter has changed, the application makes calls and polls the queue itself. */
+        /* If the sum has changed, application threads make calls and poll the queues themselves. */
         if (activity() != seen || is_draining() || stp_ofi_batch_has_unsent()) {
             seen = park();
             if (stp_ofi.by_sockets) stp_ofi_socket_sleep_mark_stale();
@@ -225,7 +237,9 @@ int stp_ofi_progress_start(void)
 {
     int rc;
 
-    /* The order pairs with nothing, because the progress thread has not been started yet. */
+    /*
+     * No other access pairs with this store, because the progress thread has not been started yet.
+     */
     __atomic_store_n(&progress.stop, false, __ATOMIC_SEQ_CST);
     progress.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (progress.wake_fd < 0) {

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define LIMIT_NS 20000000000ull /* time limit of one operation, including its connection set-up */
-#define SHORT_NS 500000000ull   /* time after which an operation checks for free descriptors */
+#define SHORT_NS 500000000ull   /* time after which a wait checks for free descriptors */
 #define REGION 0
 #define ONE_ENDPOINT (&stp_ofi.main)
 
@@ -148,7 +148,10 @@ static int try_atomics(struct stp_fabric_ctx *ctx, uint64_t *region, size_t at, 
     return old == 7 && *flag == 9 ? 0 : -EIO;
 }
 
-/* Tests puts and gets (small, and larger than a bounce buffer), a put with a flag, and atomics. */
+/*
+ * Registers the memory of the test, and tests puts, gets, a put with a flag, and atomics. The puts
+ * and gets are first small, and then larger than a bounce buffer.
+ */
 static int try_all(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_t *local, size_t n_words,
                    const char **why)
 {
@@ -166,7 +169,8 @@ static int try_all(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_t *local
 
 static int connect_self(const char **why)
 {
-    static unsigned char own[STP_FABRIC_ADDR_MAX]; /* static, because the module keeps a pointer */
+    /* Static, because the module keeps a pointer to this array after the function returns. */
+    static unsigned char own[STP_FABRIC_ADDR_MAX];
     size_t len;
     int rc = stp_ofi_make_published_address(own, &len);
 
@@ -184,8 +188,9 @@ int stp_ofi_provider_self_test(const char **why)
 
     *why = "no memory";
     /*
-     * Make failed operations return an error instead of ending the job. Set self to -1, so that
-     * operations of this PE on itself use the provider instead of the CPU.
+     * Mark the job as ending, so that a failed operation stores its error in stp_ofi.failure and
+     * does not end the job. Set self to -1, so that operations of this PE on itself use the
+     * provider instead of the CPU.
      */
     stp_ofi_set_job_ending();
     stp_ofi.self = -1;

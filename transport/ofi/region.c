@@ -1,28 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Registers the memory of regions. A region is memory that all PEs name by the same region number.
- * The address and the key by which other PEs access the region depend on the mr_mode that the
- * provider has granted. With keys chosen by the module and addressing by offset, no data of other
- * PEs needs to be stored. Design: docs/design/fabric.md.
+ * Other PEs need an address and a key in order to access the memory of a PE. The mr_mode that the
+ * provider has granted decides how this module gets them. If this module chooses the keys and
+ * memory is addressed by offset, a PE can compute the address and the key. Otherwise a PE must
+ * store the addresses and keys of all other PEs. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Gives the region a new generation, so that operations queued earlier are recognized as stale. */
+/*
+ * Gives the region a new generation number. A queued operation stores the generation from the time
+ * when it was issued. The module can therefore recognize that the region was replaced meanwhile.
+ */
 static void region_new_generation(struct stp_ofi_region *region)
 {
-    /* Pairs with nothing, because no thread may use a region while it is added or removed. */
+    /*
+     * No other access pairs with these two, because no thread may use a region while it is added or
+     * removed.
+     */
     unsigned now = __atomic_add_fetch(&stp_ofi.generation, 1, __ATOMIC_RELAXED);
 
     __atomic_store_n(&region->generation, now, __ATOMIC_RELAXED);
 }
 
 /*
- * Logs why the provider refused a registration. Returns rc unchanged for host memory. Always
- * returns -EOPNOTSUPP for device memory, because the library then copies that memory through host
- * memory (staging). Typical reasons are no support, no kernel module, or a too small aperture.
+ * Logs the reason why the provider refused a registration. For host memory, returns rc unchanged.
+ * For device memory, always returns -EOPNOTSUPP, because the library can copy device memory through
+ * host memory instead (staging). Typical reasons for device memory are a provider without support
+ * for it, a missing kernel module, and a device aperture that is too small.
  */
 static int refused(void *base, size_t nbytes, enum stp_fabric_memory memory, int rc)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registers memory and lets regions grow. A region begins with one extent, a registered block of
- * memory. Each growth adds another extent after the last one. Each extent has its own registration,
- * its own key and, with some providers, its own address. A libfabric operation can access only one
- * extent, so a transfer across extents is cut into several operations.
- * Design: docs/design/fabric.md.
+ * Registers memory and lets regions grow. An extent is a registered block of memory. A region has
+ * one extent at first, and each growth adds another extent at the end of the region. Each extent
+ * has its own registration, its own key and, with some providers, its own address. A libfabric
+ * operation can access only one extent, so a transfer that spans several extents is cut into
+ * several operations. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -38,9 +38,9 @@ int stp_ofi_mr_open(void *base, size_t nbytes, uint64_t key, struct fid_mr **mr)
 }
 
 /*
- * Returns the attributes for registering device memory. They always include local access, because a
- * local buffer in device memory must be registered. Most providers require this for device memory
- * only.
+ * Returns the attributes for registering device memory. The access rights always include local
+ * access, because a local buffer in device memory must be registered. Most providers do not require
+ * a registration for local buffers in host memory.
  */
 static struct fi_mr_attr device_attr(uint64_t key, int device)
 {
@@ -54,9 +54,9 @@ static struct fi_mr_attr device_attr(uint64_t key, int device)
 #ifdef FI_MR_DMABUF
 /*
  * Returns whether the provider supports DMA-BUF descriptors in the libfabric version that is in
- * use. A provider without this support may ignore FI_MR_DMABUF. It then takes the number of the
- * descriptor for an address, registers this address, and reports success. Software providers of
- * libfabric 1.20 to 2.6 do this if addressing is by offset.
+ * use. A provider without this support may ignore FI_MR_DMABUF. Such a provider interprets the
+ * number of the descriptor as an address, registers this address, and reports success. Software
+ * providers of libfabric 1.20 to 2.6 do this if memory is addressed by offset.
  */
 static bool knows_descriptors(void)
 {
@@ -66,7 +66,10 @@ static bool knows_descriptors(void)
 }
 #endif
 
-/* Registers device memory by its DMA-BUF descriptor. If this fails, the caller uses the address. */
+/*
+ * Registers device memory by its DMA-BUF descriptor. Returns 0, or -errno. On failure, the caller
+ * registers the memory by its address.
+ */
 static int mr_open_dmabuf(void *base, size_t nbytes, uint64_t key, int device, struct fid_mr **mr)
 {
     int rc = -FI_EOPNOTSUPP;
@@ -146,7 +149,10 @@ size_t stp_ofi_extent_left(const struct stp_ofi_extents *more, size_t offset)
     /* Pairs with the release store in stp_ofi_region_grown(). */
     unsigned n = __atomic_load_n(&more->n, __ATOMIC_ACQUIRE), i = extent_of(more, offset);
 
-    /* The last extent has no limit here, because the caller has checked the end of the region. */
+    /*
+     * For the last extent, return SIZE_MAX, because the caller has already checked that the
+     * transfer does not exceed the region.
+     */
     return i < n ? more->begin[i] - offset : SIZE_MAX;
 }
 
@@ -175,7 +181,7 @@ struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t off
     return i == 0 ? region->mr : more->mr[i - 1];
 }
 
-/* Returns the key of an extent if the module chooses the keys. */
+/* Returns the key of an extent. Called only if the module chooses the keys. */
 static uint64_t key_of(unsigned number, unsigned extent)
 {
     return stp_ofi.key_base + number + (uint64_t)extent * STP_FABRIC_REGIONS;
@@ -244,8 +250,8 @@ int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers)
         return -ENOMEM;
     /*
      * Both stores pair with the acquire loads in extent_of(), stp_ofi_extent_left() and
-     * stp_ofi_region_bytes(). No PE uses the new extent earlier, because the caller or a message
-     * announces the extent only after these stores.
+     * stp_ofi_region_bytes(). A PE uses the new extent only after it learns of the extent from the
+     * caller or from a message, and both follow these stores.
      */
     __atomic_store_n(&more->n, more->n + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&region->nbytes, more->begin[more->n], __ATOMIC_RELEASE);

@@ -2,8 +2,9 @@
 /*
  * Manages pools of requests. A thread takes a request from a pool to post an operation. The thread
  * that handles the completion returns the request to the pool. The size of a pool is limited. If no
- * request is free, a thread waits for completions. A million outstanding operations therefore need
- * no more memory than a few thousand. Design: docs/design/fabric.md.
+ * request is free, a thread waits for completions. A program that issues a million operations
+ * therefore needs no more memory than a program that issues a few thousand.
+ * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -13,7 +14,11 @@
 
 #define SLAB_REQS 32u
 #define MESSAGES_MIN 16u
-#define MESSAGES_JOB 65536u /* maximum number of messages in flight from all PEs to one PE */
+/*
+ * Maximum number of messages in flight from all PEs to one PE. It may be exceeded, because each PE
+ * may send at least MESSAGES_MIN messages.
+ */
+#define MESSAGES_JOB 65536u
 
 struct stp_ofi_slab {
     struct stp_ofi_slab *next;
@@ -49,8 +54,9 @@ static void pool_init(struct stp_ofi_endpoint *endpoint, unsigned index, size_t 
 }
 
 /*
- * Returns the maximum number of outstanding messages per PE. In large jobs it is less than the
- * argument most, because one PE may have to store replies to all PEs.
+ * Returns the maximum number of outstanding messages of this PE. The number is at most the argument
+ * most. It is smaller in large jobs, because all PEs may send messages to one PE at the same time,
+ * and this PE may have to store its replies.
  */
 static unsigned message_limit(unsigned most)
 {
@@ -74,7 +80,10 @@ void stp_ofi_pools_init(struct stp_ofi_endpoint *endpoint)
     pool_init(endpoint, STP_OFI_MESSAGED, STP_OFI_INLINE, message_limit(STP_OFI_MESSAGES));
     pool_init(endpoint, STP_OFI_PACKED_POOL, stp_ofi.packed_size,
               message_limit(STP_OFI_PACKED_REQS));
-    /* The pool of replies has no limit, because the senders limit the number of their messages. */
+    /*
+     * The pool of replies has no limit, because each sender limits the number of its unanswered
+     * messages.
+     */
     pool_init(endpoint, STP_OFI_ANSWERED, STP_OFI_INLINE, UINT_MAX);
 }
 
@@ -105,7 +114,10 @@ void stp_ofi_pools_fini(struct stp_ofi_endpoint *endpoint)
     }
 }
 
-/* Adds new requests to the free list, up to the pool's limit. Returns 0, or -errno. */
+/*
+ * Adds new requests to the free list, up to the pool's limit. Returns 0, or -ENOMEM if the limit is
+ * reached or memory is short.
+ */
 static int pool_grow_locked(struct stp_ofi_pool *pool)
 {
     size_t stride = req_stride(pool);
@@ -281,12 +293,18 @@ static void req_abandon(struct stp_ofi_req *req, void *arg)
 
     (void)arg;
     if (on == NULL || on == &stp_ofi.abandoned) return;
-    /* Drop pointers to memory of the waiting thread, because that thread may now free it. */
+    /*
+     * Clear the pointers to memory of the thread that waits for req. This thread now stops waiting
+     * and may free the memory.
+     */
     req->copy_to = NULL;
     req->batch = NULL;
     if (req->work.kind == STP_OFI_MESSAGE) req->result = NULL;
     __atomic_fetch_add(&stp_ofi.abandoned, 1, __ATOMIC_RELAXED);
-    /* Pairs with the acquire load in stp_ofi_wait_zero(), like the one in finish_locked(). */
+    /*
+     * Pairs with the acquire load in stp_ofi_wait_zero(), as the subtraction in finish_locked()
+     * does.
+     */
     __atomic_fetch_sub(on, 1, __ATOMIC_ACQ_REL);
     stp_ofi_count_on(req, &stp_ofi.abandoned);
 }
@@ -317,7 +335,7 @@ void stp_ofi_abandon_reqs_to(int pe)
 {
     unsigned n_all = stp_ofi_n_endpoints();
 
-    /* Lock all endpoints, because a signal may be posted on another endpoint than its data. */
+    /* Lock all endpoints, because the data and its signal may be posted on different endpoints. */
     for (unsigned i = 0; i < n_all; i++)
         pthread_mutex_lock(&stp_ofi_endpoint_at(i)->drain);
     for (unsigned i = 0; i < n_all; i++)

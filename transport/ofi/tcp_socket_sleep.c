@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets the progress thread sleep on the provider's TCP sockets instead of a wait descriptor. With a
- * wait descriptor, libfabric 1.17 keeps the sockets in nested epoll sets. This costs 1.5 us per
- * operation even if no thread sleeps. The provider's sockets are found in /proc/self/fd. They are
- * bound to the address of this PE's endpoint or connected to the address of a PE. If a socket is
- * missed, its data is only delayed, because every sleep has a time limit. The limit is 1 ms after
- * traffic, and grows while nothing arrives. Design: docs/design/fabric.md.
+ * Lets the progress thread sleep on the provider's TCP sockets instead of a wait descriptor. If the
+ * completion queue has a wait descriptor, libfabric 1.17 keeps the sockets in nested epoll sets.
+ * This costs 1.5 us per operation even if no thread sleeps. This file finds the provider's sockets
+ * in /proc/self/fd. Such a socket is bound to the address of this PE's endpoint or connected to the
+ * address of a PE. If this file misses a socket, the data at this socket is only delayed, because
+ * every sleep has a time limit. The limit is 1 ms after traffic, and grows while nothing arrives.
+ * Design: docs/design/fabric.md.
  */
 #include "tcp_socket_sleep.h"
 
@@ -19,14 +20,20 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define MAX_PES 64 /* largest value of the field sleepers in provider_table.c */
+#define MAX_PES 64 /* maximum number of PEs, as in the field sleepers (provider_table.c) */
 #define FIRST (1 + STP_OFI_FAILURE_FDS)
-/* Maximum number of polled descriptors. Other sockets are served when a sleep ends. */
+/*
+ * Maximum number of descriptors that a sleep polls. Events at further sockets do not end a sleep.
+ * They are handled when the sleep ends at its time limit.
+ */
 #define MAX_FDS 192
 #define MAX_SLEEP_MS 128
 #define DOUBLINGS 7 /* number of doublings from 1 ms to MAX_SLEEP_MS */
 #define RUSH 4096
-/* Number of wake-ups between two scans, because descriptors may have been closed and reused. */
+/*
+ * Number of wake-ups after which the sockets are searched again. The search is necessary because
+ * the provider may have closed sockets, and the program may have reused their descriptors.
+ */
 #define WAKES_A_SCAN 64
 
 union address {
@@ -39,9 +46,15 @@ static struct {
     union address own;
     union address pes[MAX_PES];
     int n_pes; /* number of valid entries in pes */
-    /* Stream of /proc/self/fd. It stays open, because programs may check their descriptors. */
+    /*
+     * Stream of the directory /proc/self/fd. It stays open between scans, because a program may
+     * check that its list of open descriptors does not change.
+     */
     DIR *dir;
-    /* Descriptors to poll: wake_fd, those of stp_ofi_failure_fds(), and sockets from FIRST on. */
+    /*
+     * Descriptors to poll. Entry 0 is wake_fd, and the descriptors of stp_ofi_failure_fds() follow.
+     * The provider's sockets begin at index FIRST.
+     */
     struct pollfd fds[MAX_FDS];
     nfds_t n_fds;
     int listener;      /* index of the provider's listening socket in fds, or 0 */
@@ -61,7 +74,10 @@ static bool is_any(const union address *address)
     return IN6_IS_ADDR_UNSPECIFIED(&address->in6.sin6_addr);
 }
 
-/* Returns whether two addresses are equal. If known has the wildcard host, any host matches. */
+/*
+ * Returns whether the address found equals the address known. If the host of known is the wildcard
+ * address, the hosts may differ.
+ */
 static bool matches(const union address *known, const union address *found)
 {
     if (known->any.sa_family != found->any.sa_family) return false;
@@ -117,9 +133,10 @@ static void scan(void)
 /* ---- sleeping ------------------------------------------------------------- */
 
 /*
- * Polls all descriptors once. Returns true if one of them has input or an error. Also sets the
- * events for which the next sleep waits. These are input, and output on sockets with a full send
- * buffer, because the provider may have more data to send.
+ * Polls all descriptors once, without waiting. Returns true if one of them has input or an error.
+ * Also sets the events that end the next sleep. Input on a socket always ends the sleep. If the
+ * send buffer of a socket is full, free space in this buffer also ends the sleep, because the
+ * provider may have more data to send.
  */
 static bool look(void)
 {
@@ -138,8 +155,9 @@ static bool look(void)
 }
 
 /*
- * Returns the time limit of the next sleep in milliseconds. Sleeps without an event become longer
- * (1, 1, 2, 2, 4, ...), because it becomes less likely that a missed socket has an event.
+ * Returns the time limit of the next sleep in milliseconds. The limit grows (1, 1, 2, 2, 4, ...)
+ * while sleeps end without an event. After a long time without events, it is less likely that a
+ * missed socket has an event.
  */
 static int sleep_ms(void)
 {
@@ -176,8 +194,9 @@ void stp_ofi_socket_sleep(int limit_ms, const struct pollfd also[STP_OFI_FAILURE
     ready = look();
     sockets.n_rushed = ready ? sockets.n_rushed + 1 : 0;
     /*
-     * Rest for 1 ms if an event is still there after RUSH polls. Otherwise this thread could spin
-     * forever on an event that the provider never handles. In traffic the rest does not matter.
+     * Rest for 1 ms after more than RUSH consecutive polls that found an event. Otherwise this
+     * thread could spin forever on an event that the provider never handles. Under heavy traffic,
+     * the rest is too rare to matter.
      */
     if (sockets.n_rushed > RUSH) {
         sockets.n_rushed = 0;
@@ -196,7 +215,11 @@ void stp_ofi_socket_sleep(int limit_ms, const struct pollfd also[STP_OFI_FAILURE
 
 void stp_ofi_socket_sleep_mark_stale(void)
 {
-    sockets.unsettled = true; /* no scan yet, because the application may soon call again */
+    /*
+     * Do not search for sockets before the next sleep, because the application may soon make calls
+     * again. The search follows if that sleep ends without an event.
+     */
+    sockets.unsettled = true;
     sockets.n_calm = 0;
 }
 
@@ -218,7 +241,10 @@ void stp_ofi_socket_sleep_init(int wake_fd)
     size_t len;
 
     memset(&sockets, 0, sizeof(sockets));
-    /* The address was read before, so this succeeds. A failure would only delay progress. */
+    /*
+     * This call succeeds, because the same call has already succeeded when the module was opened. A
+     * failure would only delay progress.
+     */
     if (stp_ofi_make_published_address(own, &len) == 0)
         memcpy(&sockets.own, own, sizeof(sockets.own));
     sockets.dir = opendir("/proc/self/fd");

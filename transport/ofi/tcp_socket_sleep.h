@@ -14,12 +14,15 @@
 bool stp_ofi_socket_sleep_usable(const struct fi_info *info, int n_pes);
 
 /*
- * Prepares this file's data before the progress thread starts. Every sleep also ends when the
- * descriptor wake_fd becomes readable.
+ * Initializes the data of tcp_socket_sleep.c. Called before the progress thread starts. Every sleep
+ * also ends when the descriptor wake_fd becomes readable.
  */
 void stp_ofi_socket_sleep_init(int wake_fd);
 
-/* Closes /proc/self/fd after the progress thread has ended. */
+/*
+ * Closes the directory /proc/self/fd, which stp_ofi_socket_sleep_init() has opened. Called after
+ * the progress thread has ended.
+ */
 void stp_ofi_socket_sleep_fini(void);
 
 /* Stores the addresses of all PEs. May be called while the progress thread runs. */
@@ -31,7 +34,10 @@ void stp_ofi_socket_sleep_set_peers(const unsigned char *addrs, size_t addr_len,
  */
 void stp_ofi_socket_sleep(int limit_ms, const struct pollfd also[STP_OFI_FAILURE_FDS]);
 
-/* Records that the provider may have new sockets, because other threads have made progress. */
+/*
+ * Records that the provider may have opened new sockets. Called after other threads have made
+ * progress.
+ */
 void stp_ofi_socket_sleep_mark_stale(void);
 
 #endif /* STP_TCP_SOCKET_SLEEP_H */
