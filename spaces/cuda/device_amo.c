@@ -198,12 +198,15 @@ bool stp_gpu_amo_enabled(const struct stp_space *space)
 
 /*
  * Returns whether this device's atomics on memory of another device are atomic to the other
- * device's own atomics. The parameter other is the UUID of the other device.
+ * device's own atomics. The parameter other is the UUID of the other device. It is zero if the
+ * driver does not report UUIDs; the function then returns false.
  */
 static bool word_between(const struct cuda_device *device, const CUuuid *other)
 {
+    static const CUuuid unknown;
     int can = 0;
 
+    if (memcmp(other, &unknown, sizeof(unknown)) == 0) return false;
     if (memcmp(&device->uuid, other, sizeof(*other)) == 0) return true;
     if (stp_cuda.api.device_p2p_attribute == NULL) return false;
     for (int i = 0; i < stp_cuda.n_devices; i++) {
