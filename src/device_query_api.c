@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmemx_device_count() and shmemx_device_describe() report the devices on which a PE can make
- * spaces, in a job and outside one. Each kind defines its devices. Design: docs/design/spaces.md.
+ * shmemx_device_count() and shmemx_device_describe() report the devices on which a PE can create
+ * spaces. They work inside and outside a job. Each kind of memory defines what its devices are.
+ * Design: docs/design/spaces.md.
  */
 #include "core/device_info_query.h"
 #include "core/versioned_struct.h"
@@ -9,14 +10,14 @@
 #include "space/space_lifecycle.h"
 
 /*
- * Lets the kinds find their devices, until devices_end(). Returns false if a job has already done
- * this.
+ * Outside a job, makes the kinds of memory find their devices, and keeps init and finalize out
+ * until devices_end(). Returns whether it did so. In a job, init has already found the devices.
  */
 static bool devices_begin(void)
 {
     if (stp_references() > 0) return false;
     stp_init_finalize_lock();
-    if (stp_references() > 0) { /* another thread has started the library */
+    if (stp_references() > 0) { /* another thread has called init meanwhile */
         stp_init_finalize_unlock();
         return false;
     }

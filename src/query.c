@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * This file answers queries about PE numbers, reachable memory and the library.
- */
+/* This file implements queries about PE numbers, accessible memory and the library. */
 #include "rma/rma.h"
 
 #include "pshmem.h"
@@ -38,7 +36,10 @@ int pshmem_pe_accessible(int pe)
 }
 STP_PROFILED(shmem_pe_accessible);
 
-/* Returns the space of an object that the program may access on a PE, or NULL. Sets *offset. */
+/*
+ * Returns the space of the object at addr, if the program may access this object on the PE with the
+ * number pe. Returns NULL otherwise. Sets *offset to the offset of the object in the space.
+ */
 static struct stp_space *query_space(const void *addr, int pe, size_t *offset)
 {
     struct stp_space *space;
@@ -55,7 +56,7 @@ int pshmem_addr_accessible(const void *addr, int pe)
     const struct stp_space *space = query_space(addr, pe, &offset);
 
     if (space == NULL) return 0;
-    if (!space->host) return 1; /* the proxy thread accesses device memory */
+    if (!space->host) return 1; /* the PE's proxy thread accesses memory that CPUs cannot access */
     return stp_rt.has_fabric || stp_ptr(addr, pe) != NULL;
 }
 STP_PROFILED(shmem_addr_accessible);
@@ -72,7 +73,7 @@ void *pshmem_ptr(const void *dest, int pe)
     if (space->host) return stp_ptr(dest, pe);
     local = stp_local_of(pe);
     base = local >= 0 ? stp_kind_reach(space, local) : NULL;
-    return base != NULL ? base + offset : NULL; /* address for this PE's device code */
+    return base != NULL ? base + offset : NULL; /* this address is valid in this PE's device code */
 }
 STP_PROFILED(shmem_ptr);
 
@@ -106,7 +107,7 @@ void pshmem_info_get_name(char *name)
 }
 STP_PROFILED(shmem_info_get_name);
 
-/* Does nothing, because profiling tools override this weak symbol with their own definition. */
+/* Does nothing. Profiling tools replace this weak symbol by their own function. */
 void pshmem_pcontrol(int level, ...)
 {
     (void)level;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file implements init and finalize, with their reference count, and the exits of a PE. It
- * defines the order in which the parts of the library start and stop.
+ * This file implements init and finalize with their reference count, and all ways in which a PE
+ * exits. It also defines the order in which the parts of the library start and stop.
  */
 #include "coll/coll.h"
 #include "diag/crash.h"
@@ -21,11 +21,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HANDLERS_S 5 /* seconds granted to the program's exit handlers before an abort */
+#define HANDLERS_S 5 /* seconds that exit handlers of the program have before an abort */
 
 static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* guards init and finalize */
 static struct stp_alive_fd runtime_witness = {.fd = -1};
-static pid_t runtime_pid; /* process ID of the PE, which a forked child does not have */
+static pid_t runtime_pid; /* process ID of the PE; a child that it forks has another one */
 
 void stp_init_finalize_lock(void)
 {
@@ -37,7 +37,7 @@ void stp_init_finalize_unlock(void)
     pthread_mutex_unlock(&runtime_lifecycle);
 }
 
-/* Reports the end of the job to all PEs and the launcher, and ends the process. */
+/* Informs all PEs and the launcher that the job ends, and ends this process. */
 static _Noreturn void runtime_abort(int status, const char *message)
 {
     stp_peer_tell_job_end(status);
@@ -45,8 +45,8 @@ static _Noreturn void runtime_abort(int status, const char *message)
 }
 
 /*
- * Ends the job after a fatal error. Reports the end to the launcher even before the first start,
- * because otherwise mpiexec may end before it has printed the last output of this process.
+ * Ends the job after a fatal error. Informs the launcher even if the program has not yet called
+ * init. Otherwise mpiexec may end before it has printed the last output of this process.
  */
 static void runtime_end_job(int status)
 {
@@ -54,11 +54,14 @@ static void runtime_end_job(int status)
 
     if (runtime_pid != 0 && getpid() != runtime_pid) _exit(status);
     stp_stream_release_all_waits();
-    if (stp_pmi_open(&info) != 0) _exit(status); /* no effect if already open */
+    if (stp_pmi_open(&info) != 0) _exit(status); /* does nothing if PMI is already open */
     runtime_abort(status, "fatal error");
 }
 
-/* Status and message for the end of a job by an exit, also if flushes or exit handlers time out. */
+/*
+ * Status and message with which this PE ends the job when it exits. They also apply if a flush or
+ * an exit handler takes too long.
+ */
 static struct {
     int status;
     const char *message;
@@ -70,8 +73,9 @@ static _Noreturn void runtime_end_now(void)
 }
 
 /*
- * Flushes the stdio streams and ends the job. If a thread that reads from a terminal or a pipe
- * holds a stream's lock, for which the flush waits, the job ends without the flush.
+ * Flushes the stdio streams and ends the job. The flush waits for the lock of each stream. A thread
+ * that reads from a terminal or a pipe may hold such a lock for a long time. In this case the job
+ * ends without the flush.
  */
 static _Noreturn void runtime_flush_and_end(void)
 {
@@ -86,7 +90,7 @@ static void runtime_exit_late(void)
     _exit(EXIT_SUCCESS);
 }
 
-/* Stops the threads that use the fabric and devices. Returns false if one did not end in time. */
+/* Stops the threads that use fabric and devices. Returns false if one does not end in time. */
 static bool runtime_halt(void)
 {
     bool proxy = stp_stage_server_try_stop_on_abort();
@@ -95,8 +99,8 @@ static bool runtime_halt(void)
 }
 
 /*
- * Ends the process in the last exit handler, when threads may still be in the library or in
- * libfabric, whose destructors must not run under these threads.
+ * Ends the process in the last exit handler. Other threads may still be in the library or in
+ * libfabric, so _exit() skips the destructors of both.
  */
 static _Noreturn void runtime_end_beside_threads(void)
 {
@@ -108,12 +112,13 @@ static _Noreturn void runtime_end_beside_threads(void)
 /* ---- global_exit ------------------------------------------------------------------- */
 
 /*
- * State of shmem_global_exit(), which calls exit() to run handlers and destructors and flush the
- * streams of C and C++. The library's handler, registered at load time, runs last and ends the job.
+ * State of shmem_global_exit(). That routine calls exit(), which runs exit handlers and destructors
+ * and flushes the streams of C and C++. The library has registered its own exit handler when it was
+ * loaded. This handler therefore runs last, and it ends the job.
  */
 static struct {
     bool begun;
-    bool beside_threads; /* whether the PE finalized at exit while other threads run */
+    bool beside_threads; /* whether the PE finalized in exit() while other threads ran */
     pthread_t by;
 } runtime_leave;
 
@@ -137,8 +142,9 @@ static void runtime_end_leave(void)
 STP_KINDS(KIND_DECLARE)
 
 /*
- * Prepares the library at load time for messages about wrong calls. In a static link, this runs
- * before the program's constructors, so that the exit handler runs after its destructors.
+ * Prepares the library at load time, so that it can report wrong calls even before init. In a
+ * static link, this function runs before the constructors of the program. The exit handler that it
+ * registers thus runs after the destructors of the program.
  */
 static __attribute__((constructor(101))) void runtime_load(void)
 {
@@ -153,9 +159,9 @@ void pshmem_global_exit(int status)
         fflush(NULL);
         _exit(status);
     }
-    /* Pairs with this exchange in other threads, the first of which ends the job. */
+    /* Pairs with this exchange in other threads. The first thread that makes it ends the job. */
     if (__atomic_exchange_n(&runtime_leave.begun, true, __ATOMIC_SEQ_CST)) {
-        /* An exit handler can call this routine again in the first thread. */
+        /* The first thread gets here again if an exit handler calls this routine. */
         if (pthread_equal(runtime_leave.by, pthread_self())) runtime_end_leave();
         for (;;)
             pause(); /* the first thread ends the process */
@@ -169,15 +175,16 @@ void pshmem_global_exit(int status)
                   status);
     stp_deadline(HANDLERS_S, runtime_end_now);
     stp_stream_release_all_waits();
-    (void)runtime_halt(); /* device libraries have exit handlers, too */
+    (void)runtime_halt(); /* must precede the exit handlers of device libraries */
     exit(status);
 }
 STP_PROFILED(shmem_global_exit);
 
 /*
- * Handles an exit without shmem_finalize(). With status 0 the PE finalizes now and notifies the
- * other PEs, which may still expect it in collectives. With another status the PE has failed, and
- * the job ends, because other PEs may wait for it forever.
+ * Handles an exit of a program that has not called shmem_finalize(). If the status is 0, the PE
+ * finalizes now. It also notifies the other PEs, which may still wait for it in collectives. If the
+ * status is not 0, the PE has failed. The job then ends, because other PEs may wait for this PE
+ * forever.
  */
 static void runtime_at_exit(int status, void *arg)
 {
@@ -200,7 +207,7 @@ static void runtime_register_exit(void)
     on_exit(runtime_at_exit, NULL);
 }
 #else
-/* Other C libraries do not report the status, so each exit counts as one with status 0. */
+/* Other C libraries do not pass the status, so every exit is handled as one with status 0. */
 static void runtime_at_any_exit(void)
 {
     runtime_at_exit(0, NULL);
@@ -212,7 +219,10 @@ static void runtime_register_exit(void)
 }
 #endif
 
-/* Opens the witness file of the process. Without a witness, peers check only the process ID. */
+/*
+ * Opens the witness file, by which peers check that this process is alive. Without this file, peers
+ * check only the process ID.
+ */
 static void runtime_open_witness(void)
 {
     int rc = stp_alive_memfd_create(&runtime_witness);
@@ -243,7 +253,7 @@ static void runtime_fill_pe_info(struct stp_pe_info *pe_info)
     memcpy(pe_info->addr, stp_rt.fabric.addr, stp_rt.fabric.addr_len);
 }
 
-/* Passes the addresses of all PEs and the descriptors of the first regions to the fabric. */
+/* Passes all PEs' addresses, and the descriptors of the first regions, to the fabric. */
 static void runtime_connect(void)
 {
     int rc = stp_rt.fabric.connect(stp_boot_addrs());
@@ -284,12 +294,15 @@ static void runtime_start(void)
                                 "not: leave it at auto");
     stp_rt.check = stp_env.check;
     stp_rt.epoch++;
-    runtime_open_witness(); /* a PE that has joined has a witness */
+    runtime_open_witness(); /* peers need the witness as soon as this PE has joined */
     stp_boot_join_job_open_window();
-    /* The launcher's own exit handler is registered by now, so the library's runs before it. */
+    /*
+     * The exit handler of the launcher's library is registered by now. Handlers run in reverse
+     * order, so the handler of this library runs first.
+     */
     if (first) runtime_register_exit();
     runtime_print_banner();
-    stp_kinds_find_devices(); /* buffers of the program may be device memory from now on */
+    stp_kinds_find_devices(); /* from now on, buffers in device memory are recognized */
     stp_fabric_module_open(&calls);
     stp_window_set_fabric(stp_rt.has_fabric);
     stp_space_make_internal_data_heap(&pe_info, stp_stream_on_space_change);
@@ -318,7 +331,7 @@ static void runtime_start(void)
               stp_env.symmetric.size, stp_rt.has_fabric ? stp_rt.fabric.provider : "none");
 }
 
-/* Completes this PE's operations and meets the other PEs at the end of the job. */
+/* Completes this PE's operations, and waits for the other PEs at the end of the job. */
 static void runtime_part(enum stp_pe_exit how)
 {
     stp_quiet(&stp_ctx_default);
@@ -326,14 +339,17 @@ static void runtime_part(enum stp_pe_exit how)
     __atomic_store_n(&stp_rt.stopping, true, __ATOMIC_RELAXED);
 }
 
-/* Waits, after the last sync, for the words of syncs, because nothing else is in transit. */
+/*
+ * Makes the last syncs of the job, and waits for the stores of these syncs. No other operation is
+ * in progress by now.
+ */
 static void runtime_last_words(void)
 {
     if (stp_rt.has_fabric) stp_rt.fabric.finish();
     if (stp_rt.n_nodes > 1) stp_team_last_sync(stp_team_world);
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
-    stp_boot_node_barrier(); /* the last sync on one node; PEs may sleep in it */
+    stp_boot_node_barrier(); /* on one node, this is the last sync, in which PEs may sleep */
     stp_wait_state_stop();
     stp_peer_checks_disable();
 }
@@ -347,19 +363,19 @@ static void runtime_stop(enum stp_pe_exit how)
     stp_team_destroy_ctxs();
     stp_ctx_close_default();
     stp_ctx_internal_quiet();
-    stp_coll_sync(stp_team_world); /* the operations of all PEs are complete */
+    stp_coll_sync(stp_team_world); /* after this, the operations of all PEs are complete */
     stp_stage_server_stop();
     stp_ctx_close_internal_copy_queues();
     stp_space_detach_all();
     runtime_last_words();
     stp_locks_forget();
-    stp_active_set_forget(NULL, SIZE_MAX); /* all active sets */
+    stp_active_set_forget(NULL, SIZE_MAX); /* forgets all active sets */
     stp_team_fini();
     stp_bounce_fini();
     stp_stage_fini();
     stp_ctx_internal_fini();
     stp_device_mr_fini();
-    stp_fabric_close(); /* the fabric's thread may read the internal space until now */
+    stp_fabric_close(); /* until now, the fabric's thread may read the internal space */
     stp_window_stop_reprotecting();
     stp_space_fini();
     stp_kinds_stop();
@@ -371,15 +387,16 @@ static void runtime_stop(enum stp_pe_exit how)
 }
 
 /*
- * Ends the PE like runtime_stop(), at an exit while other threads of the program still run. They
- * may be in a routine, so nothing is freed before the kernel ends the process.
+ * Finalizes like runtime_stop(), but at an exit while other threads of the program still run. These
+ * threads may be in a routine of the library, so nothing is freed. The kernel frees everything when
+ * the process ends.
  */
 static void runtime_stop_beside_threads(void)
 {
     runtime_part(STP_PE_EXIT_EXIT);
     stp_coll_sync(stp_team_world);
     runtime_last_words();
-    stp_boot_node_barrier(); /* matches the barrier in stp_boot_close_node_area() of other PEs */
+    stp_boot_node_barrier(); /* other PEs enter this barrier in stp_boot_close_node_area() */
     /* Pairs with the load in runtime_end_leave(). */
     __atomic_store_n(&runtime_leave.beside_threads, true, __ATOMIC_SEQ_CST);
 }
@@ -404,7 +421,7 @@ int pshmem_init_thread(int requested, int *provided)
     if (requested < SHMEM_THREAD_SINGLE) requested = SHMEM_THREAD_SINGLE;
     if (requested > SHMEM_THREAD_MULTIPLE) requested = SHMEM_THREAD_MULTIPLE;
     pthread_mutex_lock(&runtime_lifecycle);
-    /* A later init may raise the level, because every part of the library supports threads. */
+    /* A later call may raise the thread level, because the library always supports all levels. */
     /* Pairs with the load in stp_thread_level(). */
     if (requested > stp_thread_level() || stp_references() == 0)
         __atomic_store_n(&stp_rt.thread_level, requested, __ATOMIC_SEQ_CST);
@@ -431,14 +448,14 @@ void pshmem_finalize(void)
     bool last;
 
     stp_check_live(__func__);
-    if (runtime_leaves()) return; /* in an exit handler; other PEs do not finalize */
+    if (runtime_leaves()) return; /* called by an exit handler; the other PEs do not finalize */
     pthread_mutex_lock(&runtime_lifecycle);
     last = stp_references() == 1;
     if (last) runtime_stop(STP_PE_EXIT_FINALIZE);
     /* Pairs with the load in stp_references(). */
     __atomic_fetch_sub(&stp_rt.references, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&runtime_lifecycle);
-    if (!last) pshmem_barrier_all(); /* unlocked, so that other threads can init */
+    if (!last) pshmem_barrier_all(); /* without the lock, so that other threads can call init */
 }
 STP_PROFILED(shmem_finalize);
 

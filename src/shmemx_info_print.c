@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmemx_info_print() prints the report of oshinfo, whose short sections are implemented here. It
- * works before init, and in one process without a launcher.
+ * shmemx_info_print() prints the report of the tool oshinfo. This file also implements the short
+ * sections of the report. The routine works before init, and in a process without a launcher.
  */
 #include "info/info.h"
 
@@ -79,7 +79,7 @@ static void info_environment(struct stp_report *report)
 
 /* ---- doctor -------------------------------------------------------------- */
 
-/* Result of the doctor, which runs before the report, because it selects the PE that prints. */
+/* Results of the doctor (job checks), which runs first because it selects the PEs that print. */
 static struct stp_doctor *info_patient;
 
 static void info_doctor(struct stp_report *report)
@@ -111,19 +111,19 @@ static const struct {
     {"doctor-verbose", info_doctor_verbose},
 };
 
-/* Returns whether a section is printed only on request, because it is slow or collective. */
+/* Returns whether a section is slow or collective. Such a section is printed only on request. */
 static bool info_costly(const char *name)
 {
     return strcmp(name, "spaces") == 0 || strncmp(name, "doctor", 6) == 0;
 }
 
-/* Returns whether the list has the name. A NULL list has all names except the costly ones. */
+/* Returns whether the list contains the name. NULL stands for all names except the costly ones. */
 static bool info_wants(const char *list, const char *name)
 {
     return list != NULL ? stp_words_have(list, name) : !info_costly(name);
 }
 
-/* Returns false, and logs the name, if the comma-separated list has an unknown name. */
+/* Returns false if the comma-separated list has an unknown name, which is logged. */
 static bool info_names_known(const char *list)
 {
     for (const char *at = list, *end; at != NULL; at = *end == ',' ? end + 1 : NULL) {
@@ -143,7 +143,7 @@ static bool info_names_known(const char *list)
     return true;
 }
 
-/* Prints the sections in the list. Returns 0, or -errno. */
+/* Prints the requested sections to fd. Returns 0, or -errno. */
 static int info_print(int fd, const char *section, bool json)
 {
     struct stp_report report;
@@ -153,7 +153,7 @@ static int info_print(int fd, const char *section, bool json)
     for (size_t i = 0; i < STP_COUNT(info_sections); i++) {
         if (!info_wants(section, info_sections[i].name)) continue;
         if (info_sections[i].print == stp_info_spaces && stp_references() > 0 && stp_rt.pe != 0) {
-            stp_info_spaces(&report); /* collective; prints nothing on this PE */
+            stp_info_spaces(&report); /* this section is collective, but only PE 0 prints it */
             continue;
         }
         stp_report_group(&report, info_sections[i].name);
@@ -163,7 +163,10 @@ static int info_print(int fd, const char *section, bool json)
     return stp_report_close(&report);
 }
 
-/* Does info_print() on PEs that the doctor selects. Returns -ENODEV if it finds a problem. */
+/*
+ * Runs the doctor, and calls info_print() on the PEs that the doctor selects. On these PEs, returns
+ * -ENODEV if the doctor has found a problem.
+ */
 static int info_print_doctor(int fd, const char *section, bool json)
 {
     bool prints = stp_doctor_examine(&info_patient);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The routines shmemx_..._init() set public structures to their defaults, for languages without
- * initializers. Design: docs/abi.md.
+ * The routines shmemx_..._init() set public structures to their defaults. They are for languages
+ * that cannot use the initializers of C. Design: docs/abi.md.
  */
 #include "core/argument_errors.h"
 #include "core/job_state.h"
 #include "core/versioned_struct.h"
 #include "pshmem.h"
 
-/* Copies the defaults, full, to the program's structure of nbytes. Returns 0, or 1, logged. */
+/* Sets the nbytes bytes at mine to the defaults in full. Returns 0, or 1 after logging. */
 static int struct_init(void *mine, const void *full, size_t full_bytes, size_t min_bytes,
                        size_t nbytes, const char *argument, const char *fn)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file creates and destroys device handles, through which kernels reach the PEs of a team. The
- * tables, rings and barrier words of a handle lie in a space that belongs to the handle. Design:
- * docs/design/kernel.md.
+ * This file creates and destroys device handles. Kernels use a device handle to access the memory
+ * of a team's PEs. The tables, rings and barrier words of a handle lie in a space that belongs to
+ * this handle. Design: docs/design/kernel.md.
  */
 #include "device_handle_host_side.h"
 
@@ -22,7 +22,7 @@ enum { RINGS_MAX = 1024, SLOTS_MIN = 2, SLOTS_MAX = 65536 };
 
 /* ---- what it is made with ---------------------------------------------------------------- */
 
-/* Copies the caller's options, or defaults, to *options. Returns false, logged, if one is wrong. */
+/* Sets *options to the caller's options or the defaults. Logs and returns false if one is wrong. */
 static bool options_read(const shmemx_device_options_t *given, shmemx_device_options_t *options)
 {
     static const shmemx_device_options_t defaults = SHMEMX_DEVICE_OPTIONS_INITIALIZER;
@@ -54,7 +54,7 @@ static bool options_read(const shmemx_device_options_t *given, shmemx_device_opt
     return false;
 }
 
-/* Finds the GPU that the options request. Returns false, logged, if this PE has no such GPU. */
+/* Finds the GPU that the options select. Logs and returns false if this PE has no such GPU. */
 static bool options_find_gpu(const shmemx_device_options_t *options, struct stp_gpu *gpu)
 {
     char text[256];
@@ -65,7 +65,10 @@ static bool options_find_gpu(const shmemx_device_options_t *options, struct stp_
     return false;
 }
 
-/* Returns true if the options are good and equal on all members. Sets *n_rows to the maximum. */
+/*
+ * Returns whether the options are correct and equal on all members. The argument good is false if
+ * an option of this PE is wrong. Sets *n_rows to the largest value of all members.
+ */
 static bool options_agree(struct stp_team *team, const shmemx_device_options_t *options, bool good,
                           size_t *n_rows)
 {
@@ -96,7 +99,7 @@ static bool options_agree(struct stp_team *team, const shmemx_device_options_t *
 
 /* ---- the words ---------------------------------------------------------------------------- */
 
-/* Offsets in the handle's space, equal on all PEs. The barrier's words are at offset 0. */
+/* Offsets of data in the handle's space, equal on all PEs. The barrier's words are at offset 0. */
 struct layout {
     size_t rings, slots, spaces, tables, nbytes;
 };
@@ -122,7 +125,10 @@ static struct layout layout_of(const shmemx_device_options_t *options, size_t n_
     return layout;
 }
 
-/* Creates the handle's space, collectively, and returns nbytes in it, zeroed, or NULL, logged. */
+/*
+ * Creates the handle's space, collectively over the team. Allocates nbytes zeroed bytes in this
+ * space. Returns their address, or NULL after logging.
+ */
 static char *words_make(struct stp_device_handle *handle, shmem_team_t team, size_t nbytes,
                         const char *fn)
 {
@@ -142,7 +148,7 @@ static char *words_make(struct stp_device_handle *handle, shmem_team_t team, siz
     if (words != NULL) return words;
     stp_error("%s: no memory that a GPU reaches for %zu bytes of rings and tables",
               stp_public_name(fn), nbytes);
-    (void)pshmem_space_destroy(stp_space_handle(handle->words)); /* on all members alike */
+    (void)pshmem_space_destroy(stp_space_handle(handle->words)); /* all members make this call */
     return NULL;
 }
 
@@ -157,7 +163,7 @@ void stp_device_handle_free_host_records(struct stp_device_handle *handle)
     free(handle);
 }
 
-/* Allocates the host's record of a handle that has no space yet. Returns NULL without memory. */
+/* Allocates the host's record of a handle, without a space. Returns NULL if there is no memory. */
 static struct stp_device_handle *handle_new(const struct stp_team *team,
                                             const struct stp_device_handle *how, size_t n_rings,
                                             size_t n_spaces)
@@ -180,7 +186,7 @@ static struct stp_device_handle *handle_new(const struct stp_team *team,
     return handle;
 }
 
-/* Fills the handle's view, slots and tables. Returns 0, or -errno. */
+/* Fills handle->view, and the slots and tables in the handle's space. Returns 0, or -errno. */
 static int handle_fill(struct stp_device_handle *handle, const struct stp_team *team, char *words,
                        const shmemx_device_options_t *options, const struct layout *layout,
                        size_t n_spaces)
@@ -209,7 +215,7 @@ static int handle_fill(struct stp_device_handle *handle, const struct stp_team *
     return 0;
 }
 
-/* Creates the handle's context and starts to serve its rings. Returns 0, or -errno. */
+/* Creates a context for the handle and begins to serve the handle's rings. Returns 0, or -errno. */
 static int handle_start(struct stp_device_handle *handle)
 {
     shmem_ctx_t ctx;
@@ -225,7 +231,7 @@ static int handle_start(struct stp_device_handle *handle)
     return rc;
 }
 
-/* Completes the operations of this PE's handle, and releases its context and table. */
+/* Completes the handle's operations, frees its context and releases the spaces in its table. */
 static void handle_end(struct stp_device_handle *handle)
 {
     if (handle->ctx != NULL) {
@@ -236,12 +242,15 @@ static void handle_end(struct stp_device_handle *handle)
         stp_space_use(handle->used[i], -1);
 }
 
-/* Allows kernels' atomics on device memory if all members' devices can do the PEs' atomics, too. */
+/*
+ * Sets handle->shares, which allows kernels to perform atomics on device memory. The field is true
+ * if the devices of all members can also perform the atomics of PEs on this memory.
+ */
 static void handle_share(struct stp_device_handle *handle, struct stp_team *team)
 {
     int64_t alone;
 
-    if (!handle->on_gpu) return; /* on all members alike */
+    if (!handle->on_gpu) return; /* the field is equal on all members */
     alone = stp_stage_amo_by_gpu_enable(handle->gpu.device) != 0;
     handle->shares = alone == 0;
     stp_coll_agree(team, &alone, 1);
@@ -249,15 +258,16 @@ static void handle_share(struct stp_device_handle *handle, struct stp_team *team
     handle->shares = alone == 0;
 }
 
-/* Undoes handle_share(), after a sync of the members, whose kernels have ended. */
+/* Undoes handle_share(). The members have synced after the end of their kernels. */
 static void handle_keep(struct stp_device_handle *handle)
 {
     if (handle->shares) stp_stage_amo_by_gpu_disable();
 }
 
 /*
- * Creates a handle, after the members have agreed on the options. how has the fields that follow
- * from the options. Returns NULL, logged, on all members if one fails.
+ * Creates a handle whose table has room for n_rows rows, after the members have agreed on the
+ * options. The record how has the fields that follow from the options. Returns NULL after logging,
+ * on all members, if a member fails.
  */
 static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t team_handle,
                                              const shmemx_device_options_t *options,
@@ -272,14 +282,14 @@ static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t
     stp_coll_agree(team, &failed, 1);
     if (failed != 0) stp_error("%s: no memory for a handle", stp_public_name(fn));
     if (handle != NULL && failed == 0) words = words_make(handle, team_handle, layout.nbytes, fn);
-    if (words == NULL) { /* on all members alike */
+    if (words == NULL) { /* NULL on all members or on none */
         if (handle != NULL) stp_device_handle_free_host_records(handle);
         return NULL;
     }
     handle_share(handle, team);
     failed = -handle_fill(handle, team, words, options, &layout, n_rows);
     if (failed == 0) failed = -handle_start(handle);
-    stp_coll_agree(team, &failed, 1); /* after this, the words of all members are initialized */
+    stp_coll_agree(team, &failed, 1); /* after this call, all members' tables are complete */
     if (failed == 0) return handle;
     stp_error("%s: no thread, context or words to serve it: %s", stp_public_name(fn),
               strerror((int)failed));
@@ -309,7 +319,7 @@ int pshmemx_device_handle_create(shmem_team_t team_handle, const shmemx_device_o
         memset(handle, 0, sizeof(*handle));
     how.on_gpu = options.kind == SHMEM_DEVICE_GPU;
     how.by_ring = options.by_ring != 0;
-    n_rows = stp_device_handle_count_eligible(&how) + 1; /* 1 for the handle's own space */
+    n_rows = stp_device_handle_count_eligible(&how) + 1; /* plus the handle's own space */
     if (!options_agree(team, &options, good, &n_rows)) return 1;
     record = handle_make(team, team_handle, &options, &how, n_rows, __func__);
     if (record == NULL) return 1;
@@ -334,7 +344,7 @@ int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
     words = record->words;
     memory = record->view.sync;
     handle_end(record);
-    /* The call syncs the members, all of which have then ended their handles. */
+    /* This call syncs the members. After the sync, all members have ended their handles. */
     stp_space_free(words, memory, __func__);
     handle_keep(record);
     (void)pshmem_space_destroy(stp_space_handle(words));

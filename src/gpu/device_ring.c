@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One thread performs the requests that kernels put into rings, for all handles of this PE, while a
- * handle exists. The thread polls, and naps when it has found no request for a while, because a
- * device cannot wake it. Design: docs/design/kernel.md.
+ * One thread performs the requests that kernels put into rings. It serves the rings of all handles
+ * of this PE, and runs while a handle exists. The thread polls, because a device cannot wake it. If
+ * it has found no request for a while, it naps between polls. Design: docs/design/kernel.md.
  */
 #include "device_handle_host_side.h"
 
@@ -12,9 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RING_LOOKS 200 /* number of polls without a request, each with a yield, before naps */
+#define RING_LOOKS 200 /* polls without a request (each with a yield) before the thread naps */
 #define RING_NAP_US 50
-#define RING_NAPS_A_LOOK 10000 /* naps between checks of program and peers, about 1 s */
+/* Number of naps between two checks that the program and the peers are alive, about 1 s. */
+#define RING_NAPS_A_LOOK 10000
 #define RING_HALT_MS 100
 
 _Static_assert(SHMEMX_DEV_CMP_EQ == SHMEM_CMP_EQ && SHMEMX_DEV_CMP_NE == SHMEM_CMP_NE &&
@@ -27,17 +28,17 @@ _Static_assert(SHMEMX_DEV_SIGNAL_SET == SHMEM_SIGNAL_SET &&
 
 static struct {
     pthread_mutex_t life; /* guards the start and the end of the thread */
-    pthread_mutex_t lock; /* guards the list of handles, and the service of their rings */
+    pthread_mutex_t lock; /* guards the list of handles; held while rings are served */
     struct stp_device_handle *first;
     pthread_t thread;
-    bool running; /* whether the thread exists; written under life */
+    bool running; /* whether the thread exists; changed while life is held */
     bool stop;
-    bool left; /* whether the thread has seen stop */
+    bool left; /* whether the thread has seen stop and is ending */
 } ring = {.life = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- one request --------------------------------------------------------------------- */
 
-/* Names of the requested routines in messages. */
+/* Names of the device routines that make the requests, for messages. */
 static const char *const routines[SHMEMX_DEV_N_OPS] = {
     [SHMEMX_DEV_PUT] = "shmemx_dev_put",
     [SHMEMX_DEV_STORE] = "shmemx_dev_p",
@@ -49,7 +50,10 @@ static const char *const routines[SHMEMX_DEV_N_OPS] = {
     [SHMEMX_DEV_BAD_COMPARISON] = "shmemx_dev_wait_until",
 };
 
-/* Returns this PE's address of an object. Outside the handle's spaces, offset is the address. */
+/*
+ * Returns this PE's address of an object. The kernel has found the object at this offset in a space
+ * of the handle's table. If space is not the number of a table row, offset is the address itself.
+ */
 static char *ring_address(const struct stp_device_handle *handle, uint32_t space, uint64_t offset)
 {
     if (space < handle->view.n_spaces) return handle->bases[space] + offset;
@@ -77,7 +81,7 @@ static uint64_t ring_atomic(struct stp_ctx *ctx, const struct stp_dev_request *r
         [SHMEMX_DEV_AMO_OR] = STP_AMO_OR,       [SHMEMX_DEV_AMO_XOR] = STP_AMO_XOR,
     };
     enum stp_fabric_amo op = ops[request->variant];
-    /* 4-byte operands are separate variables because of big-endian hosts */
+    /* Use 4-byte variables for 4-byte operands, because the host may be big-endian. */
     uint32_t value32 = (uint32_t)request->value, compare32 = (uint32_t)request->compare, old32 = 0;
     bool small = request->nbytes == sizeof(value32);
     const void *value = small ? (const void *)&value32 : &request->value;
@@ -97,7 +101,10 @@ static uint64_t ring_atomic(struct stp_ctx *ctx, const struct stp_dev_request *r
     return small ? old32 : old;
 }
 
-/* Returns the object of a request. Fatal if it is not symmetric; kernels do not check this. */
+/*
+ * Returns this PE's address of the object of a request. Fatal if the object is not symmetric,
+ * because kernels do not check this.
+ */
 static char *ring_object(const struct stp_device_handle *handle,
                          const struct stp_dev_request *request, int pe, const char *fn)
 {
@@ -134,7 +141,7 @@ static void ring_check(const struct stp_device_handle *handle,
         stp_fatal_pe(fn, request->pe, handle->view.n_pes);
 }
 
-/* Performs a request and returns its result. */
+/* Performs a request. Returns its result, or 0 if the operation has no result. */
 static uint64_t ring_do(struct stp_device_handle *handle, const struct stp_dev_request *request)
 {
     const char *fn = routines[request->op];
@@ -191,7 +198,7 @@ static bool ring_serve_one(struct stp_device_handle *handle, uint32_t number)
     handle->served[number] = ticket + 1;
     if (request.op == SHMEMX_DEV_QUIET) /* Pairs with the acquire load in shmemx_dev_quiet(). */
         __atomic_store_n(&view->rings[number].completed, ticket + 1, __ATOMIC_RELEASE);
-    /* The two stores pair with the acquire loads in stp_dev_ask(). */
+    /* The stores to done and turn pair with the acquire loads in stp_dev_ask(). */
     if (request.waits)
         __atomic_store_n(&slot->done, ticket + 1, __ATOMIC_RELEASE);
     else
@@ -199,7 +206,10 @@ static bool ring_serve_one(struct stp_device_handle *handle, uint32_t number)
     return true;
 }
 
-/* Serves a request of each ring, so that a ring that is never empty does not delay the others. */
+/*
+ * Serves at most one request of each ring, so that a busy ring does not delay the other rings.
+ * Returns whether a request was found.
+ */
 static bool ring_serve_all(struct stp_device_handle *handle)
 {
     bool found = false;
@@ -209,7 +219,10 @@ static bool ring_serve_all(struct stp_device_handle *handle)
     return found;
 }
 
-/* Naps and at times checks peers, because a kernel, and so the program, may wait for a dead PE. */
+/*
+ * Naps, and about once a second checks whether the peers are alive. A kernel may wait for a PE that
+ * is dead, and the program may wait for this kernel.
+ */
 static void ring_nap(void)
 {
     static unsigned naps;
@@ -247,13 +260,13 @@ static void *ring_main(void *arg)
 
 /* ---- start and end ------------------------------------------------------------------------ */
 
-/* Starts the thread if it does not run, with life held. Returns 0, or -errno. */
+/* Starts the thread if it does not run. The caller holds ring.life. Returns 0, or -errno. */
 static int ring_start(void)
 {
     int rc;
 
     if (ring.running) return 0;
-    /* The two stores pair with nothing, because the thread starts after them. */
+    /* These two stores pair with no load, because the thread starts after them. */
     __atomic_store_n(&ring.stop, false, __ATOMIC_RELEASE);
     __atomic_store_n(&ring.left, false, __ATOMIC_RELEASE);
     rc = stp_thread_start(&ring.thread, "steppe-kernels", ring_main);
@@ -312,14 +325,14 @@ bool stp_device_handle_stop_if_live(struct stp_device_handle *handle)
         ;
     if (found) *at = handle->next;
     pthread_mutex_unlock(&ring.lock);
-    if (ring.first == NULL) ring_end(); /* the list changes only under life */
+    if (ring.first == NULL) ring_end(); /* the list changes only while life is held */
     pthread_mutex_unlock(&ring.life);
     return found;
 }
 
 /*
- * Frees the remaining handles, because the thread would serve them after another init, when new
- * memory may lie at the addresses of their words.
+ * Frees the handles that are left. Otherwise the thread would serve their rings after another init.
+ * By then, other memory may be at the addresses of these rings.
  */
 void stp_device_handles_stop_and_free(void)
 {
@@ -341,9 +354,9 @@ bool stp_device_handles_try_stop(void)
     /* Pairs with the release stores in ring_start() and ring_end(). */
     if (!__atomic_load_n(&ring.running, __ATOMIC_ACQUIRE)) return true;
     __atomic_store_n(&ring.stop, true, __ATOMIC_RELEASE);
-    /* This load and the one below pair with the release store in ring_main(). */
+    /* This load of left and the last load pair with the release store in ring_main(). */
     for (int ms = 0; ms < RING_HALT_MS && !__atomic_load_n(&ring.left, __ATOMIC_ACQUIRE); ms++)
         usleep(1000);
-    /* If left is false, the thread waits for a peer that may be gone, or is itself the caller. */
+    /* If left is false, the thread waits for a peer that may be dead, or is the calling thread. */
     return __atomic_load_n(&ring.left, __ATOMIC_ACQUIRE);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file fills the table by which a handle finds objects. The table has a row for each space
- * that the handle's kernels or threads can load and store, and in each row an address for each PE
- * of the team. Design: docs/design/kernel.md.
+ * This file fills the table in which the kernels of a handle find the addresses of objects. The
+ * table has a row for each space that the kernels (or host threads) can load from and store to. A
+ * row has an address for each PE of the team. Design: docs/design/kernel.md.
  */
 #include "device_handle_host_side.h"
 
@@ -14,8 +14,9 @@
 /* ---- which spaces have a row ---------------------------------------------------------------- */
 
 /*
- * Returns whether the space gets a row. A GPU reaches its own memory, and pinned host memory if it
- * uses the host's addresses. A row has one base, but a space that grew has several registrations.
+ * Returns whether the space gets a row. A GPU can access the spaces in its own memory. Pinned host
+ * memory gets a row only if the GPU accesses it at the addresses of the host. Otherwise each
+ * registered piece of a space that has grown could have another base, but a row has only one.
  */
 static bool table_wants(const struct stp_device_handle *handle, const struct stp_space *space)
 {
@@ -25,8 +26,8 @@ static bool table_wants(const struct stp_device_handle *handle, const struct stp
 }
 
 /*
- * Adds a user to a space unless it is incomplete, is being destroyed or belongs to a handle. Runs
- * under the registry's lock.
+ * Adds a user to a space and stores the space at arg. Does nothing if the space is incomplete, is
+ * being destroyed or belongs to a handle. The caller holds the registry's lock.
  */
 static void table_hold(const struct stp_space *found, void *arg)
 {
@@ -42,7 +43,10 @@ static void table_hold(const struct stp_space *found, void *arg)
     pthread_mutex_unlock(&stp_rt.lock);
 }
 
-/* Returns the space with this number, with a user added, or NULL if no such space gets a row. */
+/*
+ * Returns the space with this number after adding a user to it. Returns NULL if the space does not
+ * exist or gets no row.
+ */
 static struct stp_space *table_take(const struct stp_device_handle *handle, unsigned number)
 {
     struct stp_space *space = NULL;
@@ -54,8 +58,9 @@ static struct stp_space *table_take(const struct stp_device_handle *handle, unsi
 }
 
 /*
- * Returns the next space, or next part of the data segment, that gets a row, with a user added.
- * Returns NULL at the end. before is the previous result; parts of the data segment stay valid.
+ * Returns the next space that gets a row, after adding a user to it, or NULL at the end. The
+ * argument before is the previous result. All parts of the data segment have the same space number.
+ * They are not freed, so before->next_part is valid.
  */
 static struct stp_space *table_next(const struct stp_device_handle *handle, unsigned *number,
                                     struct stp_space *before)
@@ -100,7 +105,7 @@ static uint64_t table_words(const struct stp_device_handle *handle, int pe)
     return there != NULL ? (uint64_t)(uintptr_t)there - offset : 0;
 }
 
-/* Returns the address at which the handle loads and stores pe's part of a space, or 0. */
+/* Returns the address by which kernels access pe's part of a space, or 0 if they must use rings. */
 static uint64_t table_part(const struct stp_device_handle *handle, struct stp_space *space, int pe)
 {
     int local = stp_local_of(pe);
@@ -114,10 +119,11 @@ static uint64_t table_part(const struct stp_device_handle *handle, struct stp_sp
 }
 
 /*
- * Returns the kinds of access to words of pe's part that are atomic to accesses of others. Only the
- * owner changes words of device memory, unless its device performs the PE's atomics. A device's
- * store is atomic to atomics of CPUs and other devices. A device's atomic is atomic to their
- * atomics only if the bus supports this.
+ * Returns which accesses of kernels to words in pe's part are atomic with respect to accesses of
+ * PEs, as an SHMEMX_DEV_BY_ constant. Only the owner changes words in device memory, unless its
+ * device performs the atomics of PEs. A device's store is atomic with respect to atomics of CPUs
+ * and other devices. A device's atomic is atomic with respect to their atomics only if the bus
+ * supports this.
  */
 static uint64_t table_way(const struct stp_device_handle *handle, struct stp_space *space, int pe)
 {
@@ -130,7 +136,10 @@ static uint64_t table_way(const struct stp_device_handle *handle, struct stp_spa
                                                          : SHMEMX_DEV_BY_ATOMIC;
 }
 
-/* Fills row n with the addresses that kernels use. The handle's own words differ by shift there. */
+/*
+ * Fills row n of the table, and the two arrays of the row, which begin at parts. In the handle's
+ * own space, kernels use addresses that differ from the host's by handle->shift.
+ */
 static void table_row(struct stp_device_handle *handle, struct stp_space *space, size_t n,
                       uint64_t *parts)
 {
@@ -144,13 +153,13 @@ static void table_row(struct stp_device_handle *handle, struct stp_space *space,
     }
     handle->view.spaces[n] = (struct stp_dev_space){
         .base = (uint64_t)(uintptr_t)space->base + shift,
-        .nbytes = space->max_bytes, /* includes memory by which the space may grow */
+        .nbytes = space->max_bytes, /* includes memory that growth may add */
         .parts = (uint64_t)(uintptr_t)parts + handle->shift,
         .atomic = (uint64_t)(uintptr_t)atomic + handle->shift,
     };
 }
 
-/* Adds row n for a space to which the caller has added a user. */
+/* Adds row n for a space. The caller has added a user to the space. */
 static void table_add(struct stp_device_handle *handle, struct stp_space *space, size_t n,
                       uint64_t *tables)
 {
@@ -159,7 +168,7 @@ static void table_add(struct stp_device_handle *handle, struct stp_space *space,
     handle->bases[n] = space->base;
 }
 
-/* Fills the handle's own space into the first row, for which there is always room. */
+/* The first row is for the handle's own space. There is always room for this row. */
 void stp_device_handle_fill_tables(struct stp_device_handle *handle, uint64_t *tables)
 {
     size_t n = 1;
@@ -172,7 +181,7 @@ void stp_device_handle_fill_tables(struct stp_device_handle *handle, uint64_t *t
         if (n < handle->view.n_spaces)
             table_add(handle, space, n++, tables);
         else
-            stp_space_use(space, -1); /* uses rings, because another thread just created it */
+            stp_space_use(space, -1); /* no row is left for this new space, so kernels use rings */
     }
     handle->view.n_spaces = (uint32_t)n;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file implements collectives in the order of streams. The stream thread performs those of a
- * team one after the other, in the order of the calls, which is equal on all members. Their syncs
- * have separate words, so other collectives can run meanwhile. Design: docs/design/streams.md.
+ * This file implements collectives that run in the order of CUDA streams. The stream thread
+ * performs the collectives of a team one after the other, in the order of the calls. This order is
+ * equal on all members. The syncs use words of their own, so other collectives can run at the same
+ * time. Design: docs/design/streams.md.
  */
 #include "stream_engine.h"
 
@@ -20,9 +21,10 @@ static int coll_rounds(const struct stp_team *team)
 }
 
 /*
- * Performs a dissemination sync. Returns true at its end. In round r a member reports to the member
- * 2^r ranks further that all members up to itself have arrived. Each word counts syncs and has one
- * writer, so a member that is one sync ahead does no harm.
+ * Performs a dissemination sync in steps. Returns true at its end. In round r, this member stores a
+ * word at the member 2^r ranks further. The word reports that this member and the 2^r - 1 members
+ * before it have arrived. Each word counts syncs and has only one writer, so it does no harm if a
+ * member is one sync ahead.
  */
 static bool coll_sync_step(struct stream_work *work)
 {
@@ -48,13 +50,13 @@ static bool coll_sync_step(struct stream_work *work)
     return true;
 }
 
-/* Returns false until it is the work's turn in the team, then completes earlier operations. */
+/* Returns false until the team's earlier collectives end. Then completes earlier operations. */
 static bool coll_begin(struct stream_work *work)
 {
     if (work->phase > 0) return true;
     if (work->team->stream_done != work->turn) return false;
     stp_quiet(&stp_ctx_stream);
-    /* Pairs with the acquire loads of the PEs that wait, as in sync_team(). */
+    /* Pairs with the acquire load in coll_sync_step() on a PE that waits, as in sync_team(). */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     work->phase = 1;
     return true;
@@ -75,7 +77,10 @@ static bool step_sync(struct stream_work *work)
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-/* The other members get the data from the root after one sync. A second sync releases the root. */
+/*
+ * Performs a broadcast in steps. The other members get the data from the root after a first sync. A
+ * second sync informs the root that they have the data.
+ */
 static bool step_broadcast(struct stream_work *work)
 {
     struct stp_team *team = work->team;
@@ -99,7 +104,7 @@ static struct stp_coll_slice coll_share(const struct stream_work *work)
                              work->source, work->nelems, work->fn);
 }
 
-/* Reduces this member's share on the host. Other members may reduce their shares on a device. */
+/* Reduces this member's share of the elements on the host. Other members may use a device. */
 static bool step_reduce(struct stream_work *work)
 {
     if (!coll_begin(work)) return false;
@@ -131,7 +136,10 @@ static int coll_call(struct stream_work *work, void *stream, int device)
     return 0;
 }
 
-/* Enqueues a kernel for this member's share, between two syncs. Returns false if no kernel can. */
+/*
+ * Enqueues a sync, a kernel that reduces this member's share of the elements, and a second sync.
+ * Returns false, without enqueuing anything, if no kernel can do this reduction.
+ */
 static bool coll_reduce_by_stream(struct stream_slot *slot, const struct stream_work *work)
 {
     struct stream_work sync = {.step = step_sync, .fn = work->fn, .team = work->team};
@@ -156,7 +164,7 @@ static int coll_sync(shmem_team_t team, void *stream, const char *fn)
     return coll_call(&work, stream, -1);
 }
 
-/* Checks the addresses unless there are no elements. */
+/* Checks that dest and source are symmetric, unless there are no elements. */
 static void coll_check(const struct stream_work *work)
 {
     if (work->nbytes == 0) return;
@@ -181,7 +189,7 @@ int stp_stream_reduce(shmem_team_t team_handle, enum stp_op op, enum stp_dtype d
     work.team = stp_team_check(team_handle, fn);
     coll_check(&work);
     if (nreduce == 0) return 0;
-    if (work.team->n_pes == 1) { /* the stream itself may perform the copy */
+    if (work.team->n_pes == 1) { /* then this is a copy, which the stream itself may perform */
         stp_stream_put(dest, source, work.nbytes, stp_rt.pe, false, stream, fn);
         return 0;
     }
@@ -214,7 +222,7 @@ int pshmemx_broadcastmem_on_stream(shmem_team_t team, void *dest, const void *so
 }
 STP_PROFILED(shmemx_broadcastmem_on_stream);
 
-/* Barrier and sync are alike, because each completes all works that this PE's streams requested. */
+/* Does the same as the sync, which also completes all works that this PE's streams requested. */
 void pshmemx_barrier_all_on_stream(void *stream)
 {
     stp_check_live(__func__);

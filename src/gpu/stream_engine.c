@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file keeps the streams on which operations were called, and the thread for operations that a
- * stream cannot perform itself. A function in the stream pushes such a work and wakes the thread.
- * The thread advances all works, and writes a word for which the stream waits. Design:
+ * This file records the streams on which operations were called. It also runs the thread for
+ * operations that a stream cannot perform itself. Such an operation is called a work. A host
+ * function in the stream puts the work on a list and wakes the thread. The thread performs all
+ * works in steps. At the end of a work, it writes a word for which the stream waits. Design:
  * docs/design/streams.md.
  */
 #include "stream_engine.h"
@@ -15,31 +16,34 @@
 #include <string.h>
 #include <time.h>
 
-#define STREAM_MAX 256      /* number of slots; slots of idle streams are reused */
-#define STREAM_LOOKS 200    /* passes without progress before the thread naps */
-#define STREAM_NAP_NS 20000 /* about the interval at which streams poll words */
-#define STREAM_NAPS 1024    /* passes with naps between two checks of peers */
+#define STREAM_MAX 256      /* maximum number of slots; slots of idle streams are reused */
+#define STREAM_LOOKS 200    /* passes over all works, without progress, before the thread naps */
+#define STREAM_NAP_NS 20000 /* length of a nap; a stream polls its word about as often */
+#define STREAM_NAPS 1024    /* number of naps between two checks that peers are alive */
 #define STREAM_FAR ((uint64_t)1 << 62)
 
 static struct {
-    pthread_mutex_t lock; /* guards the start, the slots and the number of waits */
+    pthread_mutex_t lock; /* guards the start of the thread, the slots and their waits */
     bool running;
-    bool called; /* whether the program used a stream; the thread then runs until finalize */
+    bool called; /* whether the program has used a stream; the thread then runs until finalize */
     bool stop;
-    int device;                       /* device whose context has the words */
-    int n_spaces[STP_STREAM_DEVICES]; /* number of spaces that each device reaches */
+    int device;                       /* device whose CUDA context holds the words */
+    int n_spaces[STP_STREAM_DEVICES]; /* number of spaces that each device can access */
     struct stream_words *words;
     struct stream_slot slots[STREAM_MAX];
     pthread_t thread;
-    struct stream_work *pushed; /* works from functions in streams, last first */
+    struct stream_work *pushed; /* works that streams have handed over, the last one first */
     uint32_t rings;
     uint32_t sleeping;
-    uint64_t n_called, n_done; /* works of all streams; n_called is under lock */
+    uint64_t n_called, n_done; /* numbers of works requested and done; lock guards n_called */
 } streams = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the thread ------------------------------------------------------------------------- */
 
-/* The driver calls this function in the stream. It may neither wait nor call the driver. */
+/*
+ * The CUDA driver calls this function when the stream gets here. The function must neither wait nor
+ * call the driver.
+ */
 static void stream_push(void *arg)
 {
     struct stream_work *work = arg;
@@ -50,16 +54,18 @@ static void stream_push(void *arg)
                                         __ATOMIC_RELAXED)) {
     }
     /*
-     * Pairs with stream_sleep(), which stores sleeping and then loads pushed, so at least one side
-     * sees the other's store.
+     * Pairs with stream_sleep(), which stores sleeping and then loads pushed. Either the stream
+     * thread sees the new work, or this function sees that the thread sleeps.
      */
     if (__atomic_load_n(&streams.sleeping, __ATOMIC_SEQ_CST) == 0) return;
-    /* Pairs with the load of rings in stream_sleep(), whose value the futex compares. */
+    /*
+     * Pairs with the load in stream_sleep(). The futex wait compares rings with the loaded value.
+     */
     __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&streams.rings, 1);
 }
 
-/* Appends the pushed works to the list, in the order in which they were pushed. */
+/* Moves the pushed works to the end of the list, in the order in which they were pushed. */
 static void stream_take(struct stream_work **list)
 {
     /* Pairs with the compare-and-swap in stream_push(). */
@@ -81,8 +87,8 @@ static void stream_take(struct stream_work **list)
 static void stream_finish(struct stream_work *work)
 {
     /*
-     * Pairs with the wait of the stream, which sees the results of the work when it sees the
-     * number.
+     * Pairs with the wait of the stream for this number. When the stream sees the number, it also
+     * sees the results of the work.
      */
     if (work->number != 0)
         __atomic_store_n(&work->slot->words->done, work->number, __ATOMIC_RELEASE);
@@ -91,7 +97,7 @@ static void stream_finish(struct stream_work *work)
     __atomic_fetch_add(&streams.n_done, 1, __ATOMIC_RELEASE);
 }
 
-/* Performs a step of each work in the list. Returns true if a work ended. */
+/* Performs one step of each work in the list. Returns true if a work has ended. */
 static bool stream_steps(struct stream_work **list)
 {
     bool any = false;
@@ -110,15 +116,18 @@ static bool stream_steps(struct stream_work **list)
     return any;
 }
 
-/* Returns whether the stream may be waiting, for a word of the program or for the thread. */
+/* Returns whether the stream may be waiting for a word of the program or for the stream thread. */
 static bool slot_is_waiting(const struct stream_slot *slot)
 {
-    /* Pairs with the write that the stream performs after its wait. */
+    /* Pairs with the write to passed that the stream performs after each wait. */
     return __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE) <
            __atomic_load_n(&slot->n_waits, __ATOMIC_RELAXED);
 }
 
-/* Checks peers because the program may wait in the driver for a stream that waits for a dead PE. */
+/*
+ * Checks that the peers are alive if a stream may be waiting. A stream may wait for a dead PE, and
+ * the program may wait for this stream in the CUDA driver.
+ */
 static void stream_look_at_peers(void)
 {
     bool waits = false;
@@ -134,8 +143,8 @@ static void stream_sleep(void)
     uint32_t seen = __atomic_load_n(&streams.rings, __ATOMIC_SEQ_CST);
 
     /*
-     * Pairs with stream_push(), which pushes and then loads sleeping, so at least one side sees
-     * the other's store.
+     * Pairs with stream_push(), which pushes a work and then loads sleeping. Either this thread
+     * sees the new work, or stream_push() sees that this thread sleeps.
      */
     __atomic_store_n(&streams.sleeping, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&streams.pushed, __ATOMIC_SEQ_CST) == NULL &&
@@ -179,8 +188,9 @@ static void *stream_main(void *arg)
 /* ---- start and end ------------------------------------------------------------------------ */
 
 /*
- * Starts the thread if it does not run. Returns 0, or -errno with the reason in why. Logs nothing,
- * because a failure is an error only for a call that needs the thread.
+ * Starts the stream thread if it does not run. The caller holds streams.lock. Returns 0, or -errno
+ * with the reason in why. Does not log, because a failure is an error only for a call that needs
+ * the thread.
  */
 static int stream_start_locked(int device, char *why)
 {
@@ -192,7 +202,10 @@ static int stream_start_locked(int device, char *why)
     streams.device = device;
     snprintf(why, STP_STREAM_WHY, "no context for operations on streams");
     if (stp_ctx_open_for_stream_thread() != 0) goto err_words;
-    /* Allocate now, because registering memory may wait for streams that wait for the thread. */
+    /*
+     * Allocate the bounce buffers now. A later allocation would register memory with the driver,
+     * which may wait for streams. These streams may wait for the stream thread.
+     */
     stp_bounce_give(stp_bounce_wait_take());
     streams.stop = false;
     streams.n_called = streams.n_done = 0;
@@ -214,10 +227,13 @@ err_words:
     return rc;
 }
 
-/* Ends the thread and frees the words, when all works are done and no stream polls its words. */
+/* Ends the thread and frees the words. All works must be done, and no stream may poll a word. */
 static void stream_end(void)
 {
-    /* Pairs with the load of stop in stream_sleep(), which has loaded rings before. */
+    /*
+     * Pairs with the load of stop in stream_sleep(). That function loads rings first, so the
+     * addition to rings below wakes it if it has not seen stop.
+     */
     __atomic_store_n(&streams.stop, true, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&streams.rings, 1);
@@ -244,7 +260,7 @@ void stp_stream_stop(void)
     /* Pairs with the addition in stream_finish(). */
     while (__atomic_load_n(&streams.n_done, __ATOMIC_ACQUIRE) != streams.n_called)
         stp_wait_idle_once(&wait);
-    /* A stream may still have to poll its word, or to write passed. */
+    /* Wait until each stream has seen the end of its last work and has then written passed. */
     for (int i = 0; i < STREAM_MAX; i++) {
         while (slot_is_waiting(&streams.slots[i]))
             stp_wait_idle_once(&wait);
@@ -254,12 +270,12 @@ void stp_stream_stop(void)
 }
 
 /*
- * Ends the stream's waits for host words, except waits that the stream has passed, because the
- * program may have freed their words.
+ * Ends the stream's waits for host words of the program, by storing the awaited value in each word.
+ * Skips waits that are over, because the program may have freed their words.
  */
 static void slot_let_go(const struct stream_slot *slot)
 {
-    /* Pairs with the write that the stream performs after its wait. */
+    /* Pairs with the write to passed that the stream performs after each wait. */
     uint64_t passed = __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE);
 
     for (int i = 0; i < STREAM_WAITS; i++) {
@@ -274,7 +290,7 @@ static void slot_let_go(const struct stream_slot *slot)
     }
 }
 
-/* Takes no locks, because other threads may hold them and never release them. */
+/* Takes no lock, because another thread may hold it forever. */
 void stp_stream_release_all_waits(void)
 {
     /* Pairs with the release stores in stream_start_locked() and stream_end(). */
@@ -283,7 +299,7 @@ void stp_stream_release_all_waits(void)
         struct stream_slot *slot = &streams.slots[i];
 
         if (!slot->used) continue;
-        /* Pairs with the waits of the stream. */
+        /* Pairs with the waits of the stream for done. */
         __atomic_store_n(&slot->words->done, slot->n_works + STREAM_FAR, __ATOMIC_RELEASE);
         slot_let_go(slot);
     }
@@ -297,7 +313,10 @@ static int stream_device_of(const struct stp_space *space)
     return space->pinned != NULL ? stp_pinned_device_ordinal(space) : -1;
 }
 
-/* Starts the thread early. If this fails, the next space or a call that needs it tries again. */
+/*
+ * Starts the stream thread before a call needs it. After a failure, the start is repeated when the
+ * next space is created, or when a call needs the thread.
+ */
 static void stream_prepare_locked(void)
 {
     char why[STP_STREAM_WHY];
@@ -338,7 +357,10 @@ static bool slot_is_of(const struct stream_slot *slot, const struct stp_stream *
            slot->stream.device == stream->device;
 }
 
-/* Returns the stream's slot, or assigns a free or idle one to the stream. Fatal if none exists. */
+/*
+ * Returns the slot of the stream. A stream without a slot gets an unused one, or that of an idle
+ * stream. Fatal if all slots are in use.
+ */
 static struct stream_slot *slot_find_locked(const struct stp_stream *stream, const char *fn)
 {
     struct stream_slot *room = NULL;
@@ -392,8 +414,9 @@ static void stream_require(int rc, const char *fn)
 }
 
 /*
- * Counts a wait of the stream and returns true, unless too many other streams wait. A device has
- * few queues, so a stream that waits may block the stream that would wake it.
+ * Returns false if too many other streams are waiting. Otherwise counts a new wait of this stream
+ * and returns true. A device has few hardware queues, so a stream that waits may block the stream
+ * that would end its wait.
  */
 static bool slot_may_wait(struct stream_slot *slot)
 {
@@ -448,15 +471,18 @@ void stp_stream_enqueue_work(struct stream_slot *slot, const struct stream_work 
         __atomic_store_n(&slot->n_nbi, slot->n_nbi + 1, __ATOMIC_RELAXED);
 }
 
-/* Records how slot_let_go() ends the wait that was just counted, if the process dies. */
+/*
+ * Records the wait that was just counted. If the process ends by an error, slot_let_go() uses this
+ * record to end the wait.
+ */
 static void slot_note(struct stream_slot *slot, uint64_t *word, uint64_t wanted)
 {
     struct stream_wait *wait = &slot->host_waits[slot->n_waits % STREAM_WAITS];
 
     __atomic_store_n(&wait->number, 0, __ATOMIC_RELAXED);
     /*
-     * Pairs with the acquire load in slot_let_go(). The number becomes 0 before word and wanted
-     * change.
+     * Pairs with the acquire load in slot_let_go(). The fence ensures that number becomes 0 before
+     * word and wanted change.
      */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     __atomic_store_n(&wait->word, word, __ATOMIC_RELAXED);

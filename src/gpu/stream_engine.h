@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This header declares operations in the order of the program's streams. A stream itself performs
- * copies in memory that its device reaches, and writes to and waits for words. The stream thread
- * performs the rest. A function in the stream hands over such work, and the stream waits for the
- * end of the work. Design: docs/design/streams.md.
+ * This header declares operations that run in the order of the program's CUDA streams. A stream
+ * itself performs copies between memory that its device can access. It can also write words and
+ * wait for words. The stream thread performs all other operations. A host function in the stream
+ * hands such an operation (a work) to the thread. The stream then waits for the end of the work.
+ * Design: docs/design/streams.md.
  */
 #ifndef STP_STREAM_ENGINE_H
 #define STP_STREAM_ENGINE_H
@@ -24,51 +25,54 @@ int stp_stream_reduce(shmem_team_t team_handle, enum stp_op op, enum stp_dtype d
 /* ---- the thread (stream_engine.c) ------------------------------------------------------- */
 
 /*
- * Counts a space that was created (by 1) or is about to be destroyed (-1). The first space that a
- * device reaches starts the thread and allocates the words. The destruction of the last such space
- * ends the thread and frees the words, unless the program used a stream.
+ * Counts a space that was created (by is 1) or is about to be destroyed (by is -1). The first space
+ * that a device can access starts the stream thread and allocates the words. When the last such
+ * space is destroyed, the thread ends and the words are freed, unless the program has used a
+ * stream.
  */
 void stp_stream_on_space_change(const struct stp_space *space, int by);
 
-/* Completes all works on streams and ends the thread, at finalize. */
+/* Completes all works and ends the stream thread. Called by finalize. */
 void stp_stream_stop(void);
-/* Ends all waits of streams, in a process that is about to end. */
+/* Ends all waits of streams. Called when this process is about to end. */
 void stp_stream_release_all_waits(void);
 
-/* Words shared with a stream, in a cache line that devices reach. */
+/* Words that the stream thread shares with a stream. Devices can access this cache line. */
 struct stream_words {
-    uint64_t done;   /* number of the last work done, written by the thread */
-    uint64_t passed; /* number of waits completed, written by the stream */
+    uint64_t done;   /* number of the last work that is done; written by the thread */
+    uint64_t passed; /* number of waits that are over; written by the stream */
 } STP_ALIGNED_LINE;
 
-/* A stream's wait for a host word of the program, which no work of the thread ends. */
+/* A stream's wait for a host word of the program. PEs change this word, not the stream thread. */
 struct stream_wait {
-    uint64_t number; /* number of the wait in the stream, or 0 for an unused record */
+    uint64_t number; /* number of the wait in its stream; 0 if the record is unused */
     uint64_t *word, wanted;
 };
-#define STREAM_WAITS 8 /* number of host waits that are remembered for a stream */
+#define STREAM_WAITS 8 /* number of waits for host words that are recorded for a stream */
 
 /* State of a stream on which operations were called. */
 struct stream_slot {
-    pthread_mutex_t lock;     /* held over a call's enqueues; taken before streams.lock */
-    struct stp_stream stream; /* stream with this slot, guarded by streams.lock */
-    bool used;                /* whether the slot has a stream, guarded by streams.lock */
-    int n_calls;              /* calls that hold or await lock, guarded by streams.lock */
+    pthread_mutex_t lock;     /* held while a call enqueues operations; taken before streams.lock */
+    struct stp_stream stream; /* stream that has this slot; guarded by streams.lock */
+    bool used;                /* whether a stream has this slot; guarded by streams.lock */
+    int n_calls;              /* number of calls that hold or await lock; guarded by streams.lock */
     struct stream_words *words;
-    uint64_t n_works; /* number of works so far for which the stream waits */
-    uint64_t n_waits; /* number of waits so far; above passed while the stream may wait */
-    uint64_t n_nbi;   /* nonblocking works since the last quiet; read by other threads */
-    struct stream_wait host_waits[STREAM_WAITS]; /* last waits, by number modulo STREAM_WAITS */
+    uint64_t n_works; /* number of works so far that the stream waits for */
+    uint64_t n_waits; /* number of waits so far; if it is above passed, the stream may be waiting */
+    uint64_t n_nbi;   /* number of nonblocking works since the last quiet; read by other threads */
+    struct stream_wait host_waits[STREAM_WAITS]; /* latest waits; wait n is at n % STREAM_WAITS */
 };
 
-/* Operation that the thread performs in steps. */
+/* Operation that the stream thread performs in steps. */
 struct stream_work {
     struct stream_work *next;
-    bool (*step)(struct stream_work *work); /* true when done; waits for no peer's program */
+    /* Performs a step. Returns true if the work is done. Must not wait for a peer's program. */
+    bool (*step)(struct stream_work *work);
     struct stream_slot *slot;
-    uint64_t number; /* number among works for which the stream waits, or 0 */
+    /* Place of the work among those that the stream waits for, or 0 if it does not wait. */
+    uint64_t number;
     const char *fn;
-    /* Arguments, of which each step function uses some. */
+    /* Arguments of the operation. Each step function uses only some of them. */
     void *dest;
     const void *source;
     size_t nbytes;
@@ -78,44 +82,56 @@ struct stream_work {
     int sig_op, cmp;
     bool nbi;
     struct stp_team *team;
-    uint64_t turn; /* place in the order of the team's collectives on streams */
+    uint64_t turn; /* position in the order of the team's collectives on streams */
     int root;
     enum stp_op op;
     enum stp_dtype dtype;
     size_t nelems;
-    /* Progress of the step function. */
+    /* State that the step function keeps between two calls. */
     int phase, round;
     bool sent;
 };
 
 /*
- * Begin and end a call on a stream. The first returns the stream's slot, locked, and makes the
- * stream's context current. Fatal if the stream is invalid, captured, or in a context other than a
- * device's primary one. device is as for stp_stream_find().
+ * Begins a call on a stream. Returns the slot of the stream, locked, and makes the context of the
+ * stream current. Fatal if the stream is invalid or is being captured, or if its context is not the
+ * primary context of a device. The argument device has the same meaning as in stp_stream_find().
  */
 struct stream_slot *stp_stream_lock_slot(void *stream, int device, const char *fn);
+/* Ends a call that stp_stream_lock_slot() has begun. */
 void stp_stream_unlock_slot(struct stream_slot *slot);
 
-/* Enqueues the handover of a copy of work to the thread and, if stream_waits, a wait for it. */
+/*
+ * Enqueues a host function that hands a copy of work to the stream thread. If stream_waits is true,
+ * also enqueues a wait for the end of the work.
+ */
 void stp_stream_enqueue_work(struct stream_slot *slot, const struct stream_work *work,
                              bool stream_waits);
 
 /*
- * Enqueues a wait for a word. word is the device's address of the word; host is the CPU's, or NULL.
- * The caller may block until other streams have passed their waits.
+ * Enqueues a wait for a word. The stream waits until the word is equal to value if equal is true,
+ * otherwise until it is at least value. The argument word is the device's address of the word. host
+ * is the CPU's address, or NULL if the word is in device memory. This call may block until waits of
+ * other streams are over.
  */
 void stp_stream_wait_word(struct stream_slot *slot, void *word, uint64_t *host, uint64_t value,
                           bool equal, const char *fn);
 
 /* ---- where things are (stream_rma.c) ------------------------------------------------------ */
 
-/* Returns the ordinal of the device in whose memory the symmetric address lies, or -1. */
+/* Returns the ordinal of the device whose memory contains a symmetric address, or -1. */
 int stp_stream_device_of(const void *addr);
 
-/* Returns the device of dest, or of source, or -1. A null stream is the device's default one. */
+/*
+ * Returns the device whose memory contains dest, else that of source, else -1. A NULL stream means
+ * the default stream of this device.
+ */
 int stp_stream_choose(const void *dest, const void *source);
 
-/* Returns the address at which the stream's device reaches pe's copy of addr, or NULL. */
+/*
+ * Returns the address by which the stream's device accesses pe's copy of addr, or NULL if it has no
+ * access. Sets *on_device to whether the copy is in device memory.
+ */
 void *stp_stream_there(const struct stp_stream *stream, const void *addr, int pe, bool *on_device);
 
 #endif /* STP_STREAM_ENGINE_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file implements puts, gets and signals in the order of a stream. The stream performs them if
- * its device reaches both ends, else the stream thread does. Design: docs/design/streams.md.
+ * This file implements puts, gets and signals that run in the order of a stream. The stream itself
+ * performs a transfer if its device can access both buffers. Otherwise the stream thread performs
+ * it. Design: docs/design/streams.md.
  */
 #include "stream_engine.h"
 
@@ -17,7 +18,7 @@ int stp_stream_device_of(const void *addr)
     return space != NULL && !space->host ? space->device : -1;
 }
 
-/* Returns NULL for other devices' memory, which is open only in the context of its own device. */
+/* Returns NULL for memory of another device, which is open only in the context of that device. */
 void *stp_stream_there(const struct stp_stream *stream, const void *addr, int pe, bool *on_device)
 {
     int local = stp_local_of(pe);
@@ -43,8 +44,8 @@ int stp_stream_choose(const void *dest, const void *source)
 }
 
 /*
- * Checks the address on the other PE during the call, so that errors do not appear only when the
- * stream performs the operation. An address of 0 bytes is not checked.
+ * Checks the PE and the remote address while the program calls the routine. Otherwise errors would
+ * appear only later, in the stream. If nbytes is 0, the address is not checked.
  */
 static void stream_check(const void *addr, size_t nbytes, int pe, const char *fn,
                          const char *argument)
@@ -54,8 +55,8 @@ static void stream_check(const void *addr, size_t nbytes, int pe, const char *fn
 }
 
 /*
- * Sets *there to the address of this PE's end of a copy, and returns whether the stream can use
- * that address. A copy from host to host blocks its caller, so one end must be on a device.
+ * Sets *there to the address by which the stream accesses this PE's buffer of a copy. Returns
+ * whether the stream has access. Sets *on_device to whether the buffer is in device memory.
  */
 static bool stream_own_end(const struct stp_stream *stream, const void *ptr, const void **there,
                            bool *on_device)
@@ -71,7 +72,10 @@ static bool stream_own_end(const struct stp_stream *stream, const void *ptr, con
     return *on_device || stp_stream_reaches(ptr);
 }
 
-/* Enqueues a copy on the stream. Returns false if the stream cannot perform the copy. */
+/*
+ * Enqueues a copy on the stream. Returns false if the stream cannot perform the copy. One of the
+ * buffers must be on a device, because a copy from host to host would block the caller.
+ */
 static bool stream_copies(const struct stream_slot *slot, void *dest, const void *source,
                           size_t nbytes, int pe, bool put, const char *fn)
 {
@@ -154,7 +158,10 @@ static bool step_put_signal(struct stream_work *work)
     return true;
 }
 
-/* Returns the signal's address if the stream can set it, else NULL. Streams have no atomic add. */
+/*
+ * Returns the address by which the stream can write the signal word. Returns NULL if the stream
+ * cannot perform the operation. A stream can set a word, but it has no atomic add.
+ */
 static uint64_t *stream_word(const struct stream_slot *slot, uint64_t *sig_addr, int sig_op, int pe)
 {
     bool on_device;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file implements signal waits and quiet in the order of a stream. Design:
+ * This file implements waits for signals, and quiet, in the order of a stream. Design:
  * docs/design/streams.md.
  */
 #include "stream_engine.h"
@@ -30,7 +30,7 @@ static bool step_wait(struct stream_work *work)
     uint64_t value;
 
     if (stp_device_kind_of(work->sig_addr) == NULL)
-        /* Pairs with the release of the signal's writer, as in signal_load(). */
+        /* Pairs with the release store of the PE that sets the signal, as in signal_load(). */
         value = __atomic_load_n(work->sig_addr, __ATOMIC_ACQUIRE);
     else
         stp_copy_any(&value, work->sig_addr, sizeof(value), work->fn);
@@ -40,9 +40,10 @@ static bool step_wait(struct stream_work *work)
 }
 
 /*
- * Returns whether the stream itself can wait for the condition. A stream compares by the sign of
- * the difference, which is right only if both values are below 2^63. If adapters write to device
- * memory, the thread must wait, because the writes must be flushed after the wait.
+ * Returns whether the stream itself can wait for the condition. For GE and GT, a stream tests the
+ * sign of the difference, which is right only if both values are below 2^63. If network adapters
+ * write to device memory, the stream thread must wait instead. It flushes these writes after the
+ * wait, which a stream cannot do.
  */
 static bool order_by_stream(int cmp, uint64_t value)
 {
@@ -89,7 +90,10 @@ static bool step_quiet(struct stream_work *work)
     return true;
 }
 
-/* Completes nonblocking works. Other earlier operations are complete when the stream gets here. */
+/*
+ * Completes the nonblocking works of the stream. All other operations that were enqueued before are
+ * complete when the stream reaches the quiet.
+ */
 void pshmemx_quiet_on_stream(void *stream)
 {
     struct stream_work work = {.step = step_quiet, .fn = __func__};

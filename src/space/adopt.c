@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmemx_buffer_register() makes memory of the program a space.
- * Design: docs/design/spaces.md.
+ * shmemx_buffer_register() turns a buffer of the program into a space. Design:
+ * docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 

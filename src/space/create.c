@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file creates spaces. Every PE checks its arguments (create_argument_check.c), then all PEs
- * agree on one result. No argument is assumed to be equal without a comparison. A PE that has no
- * such memory is distinguished from a PE with a wrong argument. Design: docs/design/spaces.md.
+ * This file creates spaces. Every PE checks its own arguments (create_argument_check.c), and then
+ * all PEs agree on one result. The PEs compare all arguments, because a program may pass different
+ * ones. A PE without memory of the kind is not an error, unlike a PE with a wrong argument. Design:
+ * docs/design/spaces.md.
  */
 #include "create_internal.h"
 
@@ -19,7 +20,7 @@
 
 /* ---- agreement -------------------------------------------------------------------------- */
 
-/* Returns the name of an argument in the routine that the program called. */
+/* Returns the name that argument i has in the routine that the program called. */
 static const char *create_argument(const struct create *c, int i)
 {
     static const char *const create[CONFIG_N] = {
@@ -57,7 +58,7 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
     pe = stp_team_pe(parent, (int)-differs);
     for (int i = 0; i < CONFIG_N; i++) {
         if (first[i] == other[i]) continue;
-        if (i == CONFIG_NAME || i == CONFIG_FD) /* a hash or a flag, useless in a message */
+        if (i == CONFIG_NAME || i == CONFIG_FD) /* the numbers mean nothing to users */
             stp_error("%s: %s is not the same on PE %d and PE %d: here it is %s", c->fn,
                       create_argument(c, i), stp_team_pe(parent, 0), pe,
                       i == CONFIG_NAME ? (c->params.name != NULL ? c->params.name : "NULL")
@@ -91,19 +92,20 @@ static int64_t create_offer(size_t index)
     return index > INT64_MAX ? INT64_MAX : (int64_t)index;
 }
 
-/* Sets a range for a reduction by maximum, after which create_same() compares all PEs' values. */
+/* Sets range so that a reduction by maximum yields the maximum and the minimum of all values. */
 static void create_range(int64_t range[2], int64_t value)
 {
     range[0] = value;
     range[1] = -value;
 }
 
+/* Returns whether the values of all PEs are the same, after the reduction of range. */
 static bool create_same(const int64_t range[2])
 {
     return range[0] == -range[1];
 }
 
-/* Puts the space outside the window. Returns 1, logged, if all numbers are in use, else 0. */
+/* Puts the space outside the full window. Returns 0, or 1 after logging if no number is free. */
 static int create_no_room(struct create *c)
 {
     if (c->number == SIZE_MAX) {
@@ -115,7 +117,7 @@ static int create_no_room(struct create *c)
     return 0;
 }
 
-/* Finds a number and an offset that are free on all PEs, from the floors on, then from 0. */
+/* Finds a number and an offset free on all PEs, from the floors in *c on, or else from 0 on. */
 static int create_find_free(struct create *c)
 {
     for (;;) {
@@ -128,7 +130,7 @@ static int create_find_free(struct create *c)
     }
 }
 
-/* Uses the offered number and offset if they are equal on all PEs, as they usually are. */
+/* Uses the offered number and offset if these are equal on all PEs. Otherwise finds others. */
 static int create_agree_free(struct create *c, const int64_t number[2], const int64_t offset[2])
 {
     if (!create_same(number) || !create_same(offset) || number[0] == INT64_MAX ||
@@ -146,7 +148,10 @@ static int create_no_access(const struct create *c)
     return 1;
 }
 
-/* Returns, on rank 0, a number that no other creation in any job has; else the minimum. */
+/*
+ * If the space has a name, returns on rank 0 a number that no other creation in any job has.
+ * Returns the minimum otherwise, so that a maximum over all PEs yields the number of rank 0.
+ */
 static int64_t create_token(const struct create *c)
 {
     struct timespec now;
@@ -160,7 +165,10 @@ static int64_t create_token(const struct create *c)
     return (int64_t)(stp_hash(STP_HASH_EMPTY, words, sizeof(words)) & INT64_MAX);
 }
 
-/* Returns 0 if all configs are good and equal, a PE has access and there is room; else 1 on all. */
+/*
+ * Returns 0 if the arguments are correct and equal on all PEs, a PE has access, and a number is
+ * free. Otherwise returns 1. The result is the same on all PEs.
+ */
 static int create_agree(struct create *c, const shmem_space_config_t *config)
 {
     enum {
@@ -174,7 +182,7 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
     int64_t mine[CONFIG_N], facts[N];
 
     stp_coll_index_search_begin(&c->search, c->parent, stp_space_room_freed_since);
-    stp_create_numbers(config, c, mine); /* before the check rounds sizes */
+    stp_create_numbers(config, c, mine); /* must precede the check, which rounds sizes */
     facts[FAILED] = stp_create_check_and_prepare(c, config) != 0;
     for (int i = 0; i < CONFIG_N; i++)
         create_range(&facts[2 * i], mine[i]);
@@ -197,7 +205,10 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
 
 /* ---- members ------------------------------------------------------------------------------ */
 
-/* Determines the members, which are the PEs of the parent with access: all PEs, or a table. */
+/*
+ * Determines the members of the space: the PEs of the parent team that have access to the memory.
+ * If these are all PEs of a strided team, no table of members is needed.
+ */
 static void create_members(const struct create *c, struct stp_team_members *members)
 {
     const struct stp_team *parent = c->parent;
@@ -237,13 +248,16 @@ static int create_team(const struct create *c, struct stp_space *space, struct s
     return rc;
 }
 
-/* Creates the user's team, and a private team for malloc, free and destroy, which outlives it. */
+/*
+ * Creates the user's team, and a private team for malloc, free and destroy. The private team is
+ * needed because the program may destroy the user's team first. Returns 0 or 1.
+ */
 static int create_teams(struct create *c)
 {
     struct stp_team *team, *user_team;
 
     if (create_team(c, NULL, &team) != 0) return 1;
-    user_team = NULL; /* adoption uses the team that was passed */
+    user_team = NULL; /* an adopted buffer gets no user team */
     if (c->params.adopt == NULL && create_team(c, c->access ? c->space : NULL, &user_team) != 0) {
         if (team != NULL) stp_team_destroy(team);
         return 1;
@@ -263,7 +277,7 @@ static void create_drop_teams(struct create *c)
 
 enum { OPEN_DONE, OPEN_LOST_RACE, OPEN_FAILED };
 
-/* Opens the part of a PE that is a member, and sets the share by which peers attach the part. */
+/* Creates the part of this PE, which is a member. Sets c->share, by which peers attach the part. */
 static int create_open(struct create *c)
 {
     int rc;
@@ -278,7 +292,10 @@ static int create_open(struct create *c)
     return rc == 0 ? OPEN_DONE : rc == -EEXIST ? OPEN_LOST_RACE : OPEN_FAILED;
 }
 
-/* Exchanges shares with the members of the node, after all opened their parts, and attaches. */
+/*
+ * Waits until the members on this node have created their parts, and attaches these parts. The
+ * argument opened is false if this PE has not created its own part. In this case it attaches none.
+ */
 static int create_attach(struct create *c, bool opened)
 {
     struct stp_team *team = c->space->team;
@@ -296,7 +313,7 @@ static int create_attach(struct create *c, bool opened)
     return rc;
 }
 
-/* Common result of the members, for all PEs of the parent. */
+/* Result of an attempt, which is equal on all PEs of the parent. */
 struct create_verdict {
     int outcome;
     size_t base_align;
@@ -331,8 +348,8 @@ static struct create_verdict create_judge(struct create *c, int outcome)
 }
 
 /*
- * Pins this PE's mappings of the other parts, after every member has pinned its own part. Returns
- * an equal result on all PEs of the parent.
+ * Pins this PE's mappings of the other members' parts. Every member has pinned its own part. The
+ * result is the same on all PEs of the parent.
  */
 static int create_pin(struct create *c)
 {
@@ -351,8 +368,9 @@ static int create_pin(struct create *c)
 }
 
 /*
- * Makes one attempt with the agreed number and offset. If a thread that creates another space with
- * other PEs took one of them first, all PEs undo the attempt and the caller searches further on.
+ * Makes one attempt with the agreed number and offset. A thread that creates another space with
+ * other PEs may have taken the number or the offset first. Then all PEs undo the attempt, and the
+ * caller searches for other values.
  */
 static int create_build(struct create *c, struct create_verdict *verdict)
 {
@@ -385,14 +403,14 @@ static void create_exchange_regions(struct create *c)
     free(by_pe);
 }
 
-/* Sets the properties that the space has on all members, and starts the services that it needs. */
+/* Sets the properties that depend on all members, and starts the threads that the space needs. */
 static void create_finish(struct create *c, const struct create_verdict *verdict)
 {
     struct stp_space *space = c->space;
     const struct stp_team *team = space->team;
 
     space->base_align = verdict->base_align;
-    if (space->found && !verdict->found) /* happens if the path is local to each node */
+    if (space->found && !verdict->found) /* possible if the path is local to each node */
         stp_warn("%s: the part of PE %d of \"%s\" was there, and another PE's is new", c->fn,
                  stp_rt.pe, c->params.name);
     space->found = verdict->found;
@@ -401,14 +419,14 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     create_exchange_regions(c);
     stp_space_notify_change(space, 1);
     if (space->host) return;
-    /* Operations of the owner's proxy thread may overtake operations of the fabric. */
+    /* Flush remote writes, because operations of the proxy thread may overtake the fabric's. */
     if (space->on_fabric || space->kind->device == NULL)
         __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (team->n_pes > 1) stp_stage_server_start();
     if (space->kind->device != NULL) stp_bounce_preallocate();
 }
 
-/* Continues at a distance that differs between two threads that compete for the same place. */
+/* Searches further on, at a distance that differs between threads that compete for a place. */
 static int create_look_further(struct create *c)
 {
     size_t step = stp_coll_index_retry_distance(&c->search);
@@ -444,7 +462,7 @@ static int create_do(struct create *c, const shmem_space_config_t *config, struc
 {
     int rc;
 
-    stp_log_routine = c->fn; /* name in messages of the kinds */
+    stp_log_routine = c->fn; /* name of the routine for messages of the kinds */
     rc = create_run(c, config);
     stp_log_routine = NULL;
     if (rc == 0 && c->access) {
@@ -456,7 +474,7 @@ static int create_do(struct create *c, const shmem_space_config_t *config, struc
     return rc;
 }
 
-/* Sets the team whose members create the space. Returns false, logged, if the team is invalid. */
+/* Sets c->parent, whose members create the space. Logs and returns false if the team is invalid. */
 static bool create_set_parent(struct create *c, shmem_team_t team, const char *argument)
 {
     if (stp_team_is_invalid(team)) {
@@ -471,9 +489,10 @@ static bool create_set_parent(struct create *c, shmem_team_t team, const char *a
 }
 
 /*
- * Reads the attributes into *c, and the team whose members create the space into *parent. If the
- * structure is wrong, *parent is still set, because the members wait for this PE: to the parent in
- * the structure if that is a live team, else to the default.
+ * Copies the attributes to *c, and the team whose members create the space to *parent. If the
+ * structure given is wrong, the creation fails. This PE must still take part, because the other
+ * members wait for it. *parent is then the parent in the structure, or unchanged if that is no live
+ * team.
  */
 static void create_read_attr(struct create *c, const shmemx_space_attr_t *given, const char *fn,
                              shmem_team_t *parent)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each PE checks the arguments of a space's creation here, with an error that names the wrong one,
- * and converts them to numbers that the PEs compare. Design: docs/design/spaces.md.
+ * In this file each PE checks its arguments for the creation of a space. An error message names the
+ * wrong argument. Arguments are also converted to numbers, which the PEs compare. Design:
+ * docs/design/spaces.md.
  */
 #include "create_internal.h"
 
@@ -40,7 +41,7 @@ void stp_create_numbers(const shmem_space_config_t *config, const struct create 
     numbers[CONFIG_FD] = adopt != NULL && adopt->fd >= 0;
 }
 
-/* Lists the kinds with all of these traits, as "SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM". */
+/* Writes the kinds that have these traits, such as "SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM". */
 static const char *create_kinds_with(unsigned traits, char text[CREATE_WHY])
 {
     int n = 0, left = 0;
@@ -99,7 +100,7 @@ static bool create_has(const struct create *c, enum stp_trait trait)
     return (c->kind->traits & STP_HAS(trait)) != 0;
 }
 
-/* Checks that the kind has the trait that an attribute requires. is_set begins the message. */
+/* Checks that the kind has the trait that an attribute needs. The message begins with is_set. */
 static int create_check_trait(const struct create *c, enum stp_trait trait, const char *is_set)
 {
     char kinds[CREATE_WHY];
@@ -110,7 +111,7 @@ static int create_check_trait(const struct create *c, enum stp_trait trait, cons
     return -EINVAL;
 }
 
-/* Checks the size up to which the space may grow. */
+/* Checks attr->max_size, the size up to which the space may grow. */
 static int create_check_max(const struct create *c)
 {
     size_t max = c->params.max_bytes;
@@ -135,7 +136,7 @@ static int create_check_max(const struct create *c)
     return -EINVAL;
 }
 
-/* Checks the NUMA attributes. Some kinds allow the choice of a node, but not of a policy. */
+/* Checks the NUMA attributes. Some kinds support the choice of a node, but no other policy. */
 static int create_check_numa(const struct create *c)
 {
     bool bound = create_has(c, STP_TRAIT_NODE) && !create_has(c, STP_TRAIT_POLICY);
@@ -201,7 +202,7 @@ static int create_check_pages(const struct create *c)
     return -EINVAL;
 }
 
-/* Checks the arguments by which memory of the program becomes a space. */
+/* Checks the arguments that turn a buffer of the program into a space (shmemx_buffer_register). */
 static int create_check_adopt(const struct stp_adopt *adopt, const char *fn)
 {
     if ((adopt->flags & ~SHMEMX_ADOPT_HEAP) != 0)
@@ -217,7 +218,10 @@ static int create_check_adopt(const struct stp_adopt *adopt, const char *fn)
     return -EINVAL;
 }
 
-/* Checks the buffer. attr->buffer is for device memory only; host memory has its own routine. */
+/*
+ * Checks the buffer. In attr->buffer, a program can pass only device memory. For host memory, there
+ * is shmemx_buffer_register().
+ */
 static int create_check_buffer(const struct create *c)
 {
     bool device = !c->kind->host && create_has(c, STP_TRAIT_ADOPTS);
@@ -266,7 +270,7 @@ static int create_check_flags(const struct create *c)
     return create_check_trait(c, STP_TRAIT_PINNED, "attr->flags has SHMEMX_SPACE_PINNED");
 }
 
-/* Checks the attributes. An attribute that the kind cannot honour is an error, not a hint. */
+/* Checks all attributes. An attribute that the kind does not support is an error, not ignored. */
 static int create_check_params(const struct create *c)
 {
     int rc = create_check_flags(c);
@@ -298,7 +302,7 @@ int stp_create_check_and_prepare(struct create *c, const shmem_space_config_t *c
         stp_error("%s: no memory for the records of a space", c->fn);
         return -ENOMEM;
     }
-    if (c->params.buffer != NULL) /* no rounding, because the rest is not the library's */
+    if (c->params.buffer != NULL) /* no rounding, because the next bytes are the program's */
         c->space->nbytes = c->space->max_bytes = config->size;
     c->space->adopted = c->params.adopt != NULL;
     c->space->whole = c->params.adopt != NULL && !c->params.adopt->heap;

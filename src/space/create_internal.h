@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This header declares the state of a space's creation. create_argument_check.c checks the
- * arguments on this PE, and create.c agrees on the creation with the other PEs.
+ * This header declares the state that exists while a space is created. create_argument_check.c
+ * checks the arguments on this PE. Then create.c agrees on one result with the other PEs.
  */
 #ifndef STP_SPACE_CREATE_INTERNAL_H
 #define STP_SPACE_CREATE_INTERNAL_H
@@ -12,28 +12,31 @@
 
 #define CREATE_WHY 128
 
-/* Creation of a space in progress. */
+/* State of the creation of a space. */
 struct create {
     const char *fn;
-    const struct stp_kind *kind; /* kind of memory, or NULL if unknown */
+    const struct stp_kind *kind; /* kind of memory, or NULL if the argument names none */
     int flags;                   /* value of attr->flags */
     struct stp_space_params params;
     struct stp_team *parent;
-    bool wrong;           /* whether an argument is wrong, which was logged */
-    bool access;          /* whether this PE has such memory */
-    char why[CREATE_WHY]; /* reason if access is false */
+    bool wrong;           /* whether an argument of this PE is wrong, which was logged */
+    bool access;          /* whether this PE has access to memory of the kind */
+    char why[CREATE_WHY]; /* reason why access is false */
     struct stp_space *space;
     struct stp_part_export share;
     struct stp_fabric_region region;
-    size_t number, offset;               /* number and offset of the next attempt */
-    size_t floor_number, floor_offset;   /* start of the search for both */
-    struct stp_coll_index_search search; /* state of the search for both */
-    bool everyone;                       /* whether all PEs of the parent are members */
-    bool refused;                        /* whether this host lacks memory for all its members */
+    size_t number, offset;               /* space number and window offset of the next attempt */
+    size_t floor_number, floor_offset;   /* lowest number and offset that the search may find */
+    struct stp_coll_index_search search; /* state of the search for number and offset */
+    bool everyone;                       /* whether all PEs of the parent team are members */
+    bool refused;                        /* whether this host lacks memory for its members' parts */
     bool outside;                        /* whether the space lies outside the window */
 };
 
-/* Numbers that stand for all arguments, including the name, so that a reduction compares them. */
+/*
+ * Indices of the numbers that represent the arguments. A reduction compares these numbers between
+ * the PEs. The name is represented by a hash.
+ */
 enum {
     CONFIG_TYPE,
     CONFIG_SIZE,
@@ -43,14 +46,17 @@ enum {
     CONFIG_OPEN,
     CONFIG_PAGES,
     CONFIG_MAX,
-    CONFIG_FD, /* whether adopted memory has a descriptor */
+    CONFIG_FD, /* 1 if an adopted buffer has a file descriptor, else 0 */
     CONFIG_N
 };
 
 void stp_create_numbers(const shmem_space_config_t *config, const struct create *c,
                         int64_t numbers[CONFIG_N]);
 
-/* Checks arguments and prepares the space. Returns 0, also without access, or -errno, logged. */
+/*
+ * Checks the arguments of this PE, prepares the space and sets c->access. Returns 0 even if this PE
+ * has no access. Returns -errno after logging if an argument is wrong.
+ */
 int stp_create_check_and_prepare(struct create *c, const shmem_space_config_t *config);
 
 #endif /* STP_SPACE_CREATE_INTERNAL_H */

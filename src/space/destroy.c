@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file destroys spaces. All members refuse while a member has teams or contexts of the space.
- * Otherwise no PE uses the space any more when its memory is freed. Design: docs/design/spaces.md.
+ * This file destroys spaces. If a team, context or device handle of a member still uses the space,
+ * the destruction fails on all members. Otherwise no PE uses the space when its memory is freed.
+ * Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 
@@ -23,7 +24,10 @@ static void destroy_warn_live(const struct stp_space *space)
                  space->number, stats.n_blocks, stats.used);
 }
 
-/* Returns true, logged, if an adopted buffer is unmapped. Peers may have hit other memory since. */
+/*
+ * Returns true after logging if the program has unmapped an adopted buffer. Peers may have accessed
+ * other memory at its address since then.
+ */
 static bool destroy_look_gone(const struct stp_space *space)
 {
     if (!space->adopted || space->device >= 0 || !stp_private_gone(space)) return false;
@@ -33,20 +37,20 @@ static bool destroy_look_gone(const struct stp_space *space)
     return true;
 }
 
-/* Frees the space on all members, none of which uses it any more. */
+/* Frees the space on all members. No member uses the space any more. */
 static void destroy_end(struct stp_space *space)
 {
     struct stp_team *team = space->team;
 
-    stp_space_lookup_remove(space); /* ends reads of the team and the records by lookups */
+    stp_space_lookup_remove(space); /* after this, no lookup reads the team and the records */
     stp_active_set_forget(space->base, space->nbytes);
     stp_pinned_unregister_peers(space);
     stp_kind_detach(space);
-    stp_coll_sync(team); /* no member has a peer's part attached any more */
+    stp_coll_sync(team); /* after this, no member has a peer's part attached */
     space->team = NULL;
     stp_space_notify_change(space, -1);
     stp_space_shut(space);
-    stp_team_destroy(team); /* after its sync, all members have released their parts and the name */
+    stp_team_destroy(team); /* includes a sync, after which all parts and the name are released */
     stp_space_struct_free(space);
 }
 
@@ -54,7 +58,7 @@ int pshmem_space_destroy(shmem_space_t handle)
 {
     struct stp_space *space;
     bool destroyed;
-    int64_t facts[2]; /* number of users, and whether a buffer was unmapped */
+    int64_t facts[2]; /* number of users of the space, and whether the buffer was unmapped */
     int here;
 
     if (stp_space_is_invalid(handle)) return 0;
@@ -85,7 +89,7 @@ int pshmem_space_destroy(shmem_space_t handle)
     destroy_warn_live(space);
     stp_active_sets_quiet();
     stp_quiet(&stp_ctx_default);
-    /* Completes operations of all contexts on the space, so that this PE has none queued. */
+    /* Completes the operations of all contexts on the space. This PE then has none in a queue. */
     if (stp_rt.has_fabric) stp_rt.fabric.region_drain(space->number);
     stp_coll_sync(space->team); /* after this, no PE uses the space */
     destroy_end(space);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A space grows inside the collective call that finds no room. All members find none, because their
- * heaps are equal. Every member grows its own part and its mappings of peers' parts, which no
- * thread uses yet. One reduction determines whether all members succeeded. Then all of them use the
- * new memory, or all of them undo the growth. Design: docs/design/spaces.md.
+ * A space grows inside the collective allocation call that finds no room in the heap. All members
+ * find no room in this call, because their heaps are equal. Every member grows its own part and its
+ * mappings of peers' parts. No thread uses the new memory yet. One reduction determines whether all
+ * members have succeeded. If so, all members use the new memory. Otherwise all members undo the
+ * growth. Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 
@@ -14,20 +15,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define GROW_LEAST ((size_t)64 << 20) /* smallest growth, unless a limit is near */
+#define GROW_LEAST ((size_t)64 << 20) /* smallest growth, unless the maximum is closer */
 #define GROW_WHY 160
 
-/* One attempt to grow. */
+/* State of one attempt to grow a space. */
 struct grow {
     struct stp_space *space;
-    size_t nbytes; /* size of the space after the growth */
+    size_t nbytes; /* size of each part after the growth */
     struct stp_fabric_region mine;
-    bool here;          /* whether the kind has grown this PE's part */
-    bool registered;    /* whether the fabric has registered the new piece */
+    bool here;          /* whether this PE's part has been grown */
+    bool registered;    /* whether the fabric has registered the added memory */
     char why[GROW_WHY]; /* reason for a failure */
 };
 
-/* Returns the smallest sufficient size in large pages, limited to the maximum. */
+/* Returns need, rounded up to a multiple of STP_RANGE_ALIGN, but at most the maximum size. */
 static size_t grow_least(const struct stp_space *space, size_t need)
 {
     size_t whole = need > SIZE_MAX - STP_RANGE_ALIGN
@@ -38,8 +39,8 @@ static size_t grow_least(const struct stp_space *space, size_t need)
 }
 
 /*
- * Returns the size to try first: twice the current size, so that a few growths reach any size. The
- * last possible extent takes all that remains up to the maximum.
+ * Returns the size to try first. This is twice the current size, so that a few growths reach any
+ * size. The number of extents is limited, so the last extent takes all memory up to the maximum.
  */
 static size_t grow_target(const struct stp_space *space, size_t need)
 {
@@ -81,8 +82,8 @@ static void grow_undo(struct grow *g)
 }
 
 /*
- * Sends every member's descriptor of the new piece to all members, if the provider needs them and
- * the fabric reaches all parts. Otherwise a member uses its registration for its own transfers.
+ * Exchanges the members' descriptors of the added memory, if the provider needs them and the fabric
+ * can access all parts. Otherwise a member uses its registration only for its own transfers.
  */
 static void grow_exchange(const struct grow *g, const char *fn)
 {
@@ -95,18 +96,24 @@ static void grow_exchange(const struct grow *g, const char *fn)
     free(by_pe);
 }
 
-/* The barrier that ends the caller's routine keeps PEs from using the memory before all have it. */
+/*
+ * Adds the new memory to the heap. The caller's routine ends with a barrier, so no PE uses the
+ * memory before all members have added it.
+ */
 static void grow_commit(const struct grow *g, const char *fn)
 {
     struct stp_space *space = g->space;
 
     grow_exchange(g, fn);
     stp_space_lookup_resize(space, g->nbytes);
-    (void)stp_heap_grow(space->heap, g->nbytes); /* cannot fail: larger than before */
+    (void)stp_heap_grow(space->heap, g->nbytes); /* cannot fail, because the size is larger */
     space->n_extents++;
 }
 
-/* Pins the new piece of peers' parts, which exists by now. Returns 0 or 1, equal on all members. */
+/*
+ * Pins the added memory in peers' parts, which all members have added by now. Returns 0, or 1 if a
+ * member failed. The result is the same on all members.
+ */
 static int grow_pin(struct grow *g)
 {
     struct stp_space *space = g->space;
@@ -118,7 +125,7 @@ static int grow_pin(struct grow *g)
     return failed != 0;
 }
 
-/* Tries to grow. Returns 0 or 1, equal on all members. */
+/* Makes one attempt. Returns 0, or 1 if a member failed. The result is the same on all members. */
 static int grow_try(struct grow *g, const char *fn)
 {
     int64_t failed = grow_here(g) != 0;
@@ -132,7 +139,7 @@ static int grow_try(struct grow *g, const char *fn)
     return failed != 0;
 }
 
-/* Logs the failure once per space, because a program may repeat a request that does not fit. */
+/* Logs the failure once for each space, because a program may repeat a request that cannot fit. */
 STP_COLD static void grow_tell(const struct grow *g, const char *fn)
 {
     struct stp_space *space = g->space;
@@ -152,7 +159,7 @@ int stp_space_grow(struct stp_space *space, size_t need, const char *fn)
     if (need > space->max_bytes || space->n_extents == STP_FABRIC_EXTENTS) return -ENOMEM;
     if (grow_try(&most, fn) == 0) return 0;
     if (least.nbytes < most.nbytes) {
-        stp_coll_sync(space->team); /* after this, all members have undone the attempt */
+        stp_coll_sync(space->team); /* after this, all members have undone the first attempt */
         if (grow_try(&least, fn) == 0) return 0;
     }
     grow_tell(least.nbytes < most.nbytes ? &least : &most, fn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file checks whether the parts of several PEs of a host that take memory from one place fit
- * there together. Design: docs/design/kinds.md.
+ * Parts of several PEs of a host may take memory from the same place, for example a NUMA node. This
+ * file checks whether the place has enough memory for all of them. Design: docs/design/kinds.md.
  */
 #include "space_lifecycle.h"
 
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Gathers the claims of this host's members. With SHMEM_NODE=off a host has several nodes. */
+/* Gathers the claims of this host's members. With SHMEM_NODE=off, a host has several nodes. */
 static int claims_gather(struct stp_team *team, struct stp_capacity_request *claims,
                          const struct stp_capacity_request *mine)
 {

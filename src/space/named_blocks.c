@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks of a space can have names, by which later jobs find the blocks. All members write the same
- * name. The first member to do so has an effect, the others none. Design: docs/design/fam.md.
+ * Blocks of a space can have names, by which later jobs find the blocks. All members store the same
+ * name. Only the first store has an effect, and the stores of the other members do nothing. Design:
+ * docs/design/fam.md.
  */
 #include "space_lifecycle.h"
 
@@ -12,7 +13,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* Gets the i-th named block. Returns false if there are fewer, or if the kind keeps no names. */
+/*
+ * Sets *root to the i-th named block. Returns false if the space has fewer named blocks, or if its
+ * kind of memory stores no names.
+ */
 static bool roots_at(const struct stp_space *space, unsigned i, struct stp_named_block *root)
 {
     const struct stp_store_ops *store = space->kind->store;
@@ -22,7 +26,7 @@ static bool roots_at(const struct stp_space *space, unsigned i, struct stp_named
 
 /* ---- at open and at the end ------------------------------------------------------------- */
 
-/* Reserves the named blocks. Two names may denote parts of one block, which is reserved once. */
+/* Reserves the named blocks in the heap. A block that has two names is reserved only once. */
 int stp_space_restore_named_blocks(struct stp_space *space)
 {
     uint64_t hash = stp_hash(STP_HASH_EMPTY, &space->n_parts, sizeof(space->n_parts));
@@ -73,14 +77,14 @@ size_t stp_space_named_blocks(const struct stp_space *space)
 
 /* ---- the public routines ------------------------------------------------------------------ */
 
-/* Checks the arguments of this member and fills *root. Returns 0, or -errno, logged. */
+/* Checks the arguments of this member and sets *root. Returns 0, or -errno after logging. */
 static int roots_check(const struct stp_space *space, const char *name, const void *addr,
                        size_t nbytes, struct stp_named_block *root)
 {
     size_t start, block_bytes, offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
     size_t len = name != NULL ? strnlen(name, STP_BLOCK_NAME) : 0;
 
-    memset(root, 0, sizeof(*root)); /* its padding is compared and written, too */
+    memset(root, 0, sizeof(*root)); /* all bytes of the structure are compared and stored */
     if (len == 0 || len == STP_BLOCK_NAME) {
         stp_error("shmemx_space_root_set: a name has 1 to %d bytes", STP_BLOCK_NAME - 1);
         return -EINVAL;
@@ -101,7 +105,7 @@ static int roots_check(const struct stp_space *space, const char *name, const vo
     return 0;
 }
 
-/* Stores or removes a name. Returns 0, or -errno, logged. */
+/* Stores a name, or removes it if root->nbytes is 0. Returns 0, or -errno after logging. */
 static int roots_set(struct stp_space *space, const struct stp_named_block *root)
 {
     if (space->n_parts > 0) return space->kind->store->named_block_set(space, root);
@@ -131,7 +135,7 @@ int pshmemx_space_root_set(shmem_space_t handle, const char *name, const void *a
         return 1;
     }
     failed = roots_set(space, &root) != 0;
-    stp_coll_agree(space->team, &failed, 1); /* success means durable on all members */
+    stp_coll_agree(space->team, &failed, 1); /* on success, the name is durable on all members */
     return failed != 0;
 }
 STP_PROFILED(shmemx_space_root_set);

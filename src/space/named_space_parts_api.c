@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs access the parts of jobs of other sizes with these routines. Design: docs/design/fam.md.
+ * With these routines, programs access the parts of a named space that a job of another size has
+ * left. Design: docs/design/fam.md.
  */
 #include "space_lifecycle.h"
 
@@ -24,7 +25,7 @@ int pshmemx_space_part(shmem_space_t handle, int index, const void **base)
 }
 STP_PROFILED(shmemx_space_part);
 
-/* Returns true if a step returned 0 on all members. */
+/* Returns whether the last step succeeded on all members. rc is its result on this PE. */
 static bool parts_agree(struct stp_space *space, int rc)
 {
     int64_t failed = rc != 0;
@@ -34,8 +35,9 @@ static bool parts_agree(struct stp_space *space, int rc)
 }
 
 /*
- * Releases the old parts after the name denotes the new parts on every host, which happens only
- * after all new parts are durable. A job that is killed therefore leaves one set of parts whole.
+ * Completes a change of the number of parts. First all members make the new parts durable. Then the
+ * name denotes the new parts on every host. Only then are the old parts freed. If the job is killed
+ * before the end, one set of parts is therefore complete.
  */
 int pshmemx_space_reshape_commit(shmem_space_t handle)
 {

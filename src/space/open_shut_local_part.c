@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file opens and shuts this PE's part of a space: memory, heap, registration with the fabric,
- * and pinning. The agreement of PEs on a new space is in create.c. Design: docs/design/spaces.md.
+ * This file creates (opens) and frees (shuts) this PE's part of a space: its memory, its heap, its
+ * registration with the fabric, and its pinning for GPUs. The code by which the PEs agree on a new
+ * space is in create.c. Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 
@@ -27,7 +28,7 @@ int stp_space_register_memory(struct stp_space *space, void *base, size_t nbytes
                                   device != NULL ? STP_MEMORY_CUDA : STP_MEMORY_HOST, space->device,
                                   mine);
     if (entered) device->leave();
-    if (device != NULL && rc == -EOPNOTSUPP) return 0;       /* such memory is staged */
+    if (device != NULL && rc == -EOPNOTSUPP) return 0;       /* transfers use staging instead */
     if (rc != 0 && !space->host && device == NULL) return 0; /* private pages are staged, too */
     if (rc != 0) return rc;
     space->key = mine->key;
@@ -37,12 +38,15 @@ int stp_space_register_memory(struct stp_space *space, void *base, size_t nbytes
 
 static void space_unregister(struct stp_space *space)
 {
-    /* At finalize the fabric has been closed before, with its regions. */
+    /* In finalize, the fabric was closed before, which has also removed its regions. */
     if (space->registered && stp_rt.has_fabric) stp_rt.fabric.region_remove(space->number);
     space->registered = false;
 }
 
-/* Creates the heap. A space of one block has it allocated, in a heap that is rounded up for it. */
+/*
+ * Creates the heap of the space. If the space is a single block (whole), this block is allocated.
+ * The heap is then larger than the space, because the size of the block is rounded up.
+ */
 static int space_make_heap(struct stp_space *space)
 {
     size_t more = space->whole ? STP_HEAP_ALIGN - 1 : 0, offset;
@@ -59,7 +63,7 @@ static int space_make_heap(struct stp_space *space)
 int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
                    struct stp_part_export *share, struct stp_fabric_region *mine)
 {
-    int rc = stp_space_register_by_number(space); /* first, as it identifies the fabric region */
+    int rc = stp_space_register_by_number(space); /* first, because the region uses this number */
 
     *share = (struct stp_part_export){.pe = stp_rt.pe};
     *mine = (struct stp_fabric_region){0};

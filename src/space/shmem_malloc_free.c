@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file implements collective allocation: the routines of the symmetric heap, and functions
- * that the routines of spaces use, too. Allocation ends, and freeing begins, with a quiet of the
- * default context and a sync of the space's private team. Design: docs/design/spaces.md.
+ * This file implements the routines of the symmetric heap, which are collective. It also has
+ * functions that the routines of other spaces call. Allocation ends with a barrier, and freeing
+ * begins with one. This barrier is a quiet of the default context and a sync of the private team of
+ * the space. Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 
@@ -18,14 +19,17 @@ static void memory_barrier(struct stp_space *space)
     stp_coll_sync(space->team);
 }
 
-/* Completes the operations on memory, and the collectives that use it, before it is freed. */
+/*
+ * Called before memory is freed. Completes the operations on this memory, and the collectives that
+ * use it, on all members.
+ */
 static void memory_barrier_leave(struct stp_space *space)
 {
     stp_active_sets_quiet();
     memory_barrier(space);
 }
 
-/* With SHMEM_CHECK=1, ends the job unless all members passed equal numbers. */
+/* With SHMEM_CHECK=1, ends the job if the arguments first and second differ between members. */
 static void memory_check_equal(struct stp_space *space, int64_t first, int64_t second,
                                const char *fn)
 {
@@ -40,7 +44,7 @@ static void memory_check_equal(struct stp_space *space, int64_t first, int64_t s
                   (long long)first, (long long)second, (long long)range[0], (long long)range[2]);
 }
 
-/* Returns advice on how to make the space larger, in text if it is not constant. */
+/* Returns advice on how to make the space larger: a constant string, or else the buffer text. */
 static const char *memory_remedy(const struct stp_space *space, size_t need, char *text, size_t len)
 {
     uintptr_t type = (uintptr_t)space->handle - (uintptr_t)SHMEM_SPACE_CPU;
@@ -59,9 +63,9 @@ static const char *memory_remedy(const struct stp_space *space, size_t need, cha
 }
 
 /*
- * Many programs do not check for NULL, which is not an error. Therefore the first member of a space
- * logs, once, the request, the available memory and the remedy. told_full needs no lock, because
- * members allocate alike, one call at a time.
+ * Logs the failed request, the available memory and a remedy. A result of NULL is no error, but
+ * many programs do not check for it. Only the first member of the space logs, and only once. The
+ * field told_full needs no lock, because all members allocate together, one call at a time.
  */
 STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, size_t align,
                                       const char *fn)
@@ -96,8 +100,9 @@ STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, si
 }
 
 /*
- * Grows the space, unless the heap has room (need is 0) and lacked only memory for its records. All
- * members call this function alike, because their heaps are equal.
+ * Grows the space to at least need bytes. If need is 0, the heap has room and lacked only memory
+ * for its records, so the space does not grow. All members make this call, because their heaps are
+ * equal.
  */
 STP_COLD static int memory_grow(struct stp_space *space, size_t need, const char *fn)
 {
@@ -132,7 +137,7 @@ void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool
     return rc == 0 ? space->base + offset : NULL;
 }
 
-/* With SHMEM_CHECK=1, logs a wrong alignment on the first member, because all pass the same. */
+/* With SHMEM_CHECK=1, the first member logs a wrong alignment, because all pass the same. */
 static void memory_check_alignment(const struct stp_space *space, size_t alignment, bool valid,
                                    const char *fn)
 {
@@ -157,7 +162,7 @@ void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, 
     if (valid) {
         ptr = stp_space_alloc(space, nbytes, alignment, false, fn);
     } else {
-        /* Members that passed another alignment must not wait for this PE. */
+        /* Take part in the allocation, because other members may have passed a valid alignment. */
         memory_check_equal(space, (int64_t)nbytes, (int64_t)alignment, fn);
         memory_barrier(space);
     }
@@ -165,7 +170,7 @@ void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, 
     return ptr;
 }
 
-/* Returns the offset of a block to free or resize. Fatal, with the reason, if ptr is no block. */
+/* Returns the offset of the block at ptr. Fatal, with the reason, if no block begins there. */
 static size_t memory_block(const struct stp_space *space, const void *ptr, const char *fn)
 {
     size_t offset, start, nbytes;
@@ -202,7 +207,7 @@ void stp_space_free(struct stp_space *space, void *ptr, const char *fn)
     stp_heap_free(space->heap, offset);
 }
 
-/* Resizes a block in place, without a copy. If it is the last block, the space may grow for it. */
+/* Resizes a block in place. If it is the last block in the heap, the space may grow for this. */
 static int memory_resize(struct stp_space *space, size_t offset, size_t nbytes, const char *fn)
 {
     int rc = stp_heap_resize(space->heap, offset, nbytes);
@@ -222,7 +227,7 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
     stp_space_fatal_if_named(space, offset, fn);
     memory_barrier_leave(space);
     stp_heap_find(space->heap, offset, &start, &old);
-    stp_active_set_forget(ptr, old); /* because the block may shrink or move */
+    stp_active_set_forget(ptr, old); /* because pSync arrays in the block may move or vanish */
     rc = memory_resize(space, offset, nbytes, fn);
     if (rc == -ENOMEM) {
         rc = memory_take(space, nbytes, 0, &target, fn);
@@ -233,7 +238,7 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
         }
     }
     if (STP_UNLIKELY(rc == -ENOMEM)) memory_tell_full(space, nbytes, 0, fn);
-    memory_barrier(space); /* all copies are done before a PE writes the new block */
+    memory_barrier(space); /* no PE writes to the block before all copies are complete */
     return rc == 0 ? space->base + target : NULL;
 }
 
@@ -243,7 +248,7 @@ static struct stp_space *memory_heap(const char *fn)
     return stp_space_at(STP_SPACE_HEAP);
 }
 
-/* Returns the space of a pointer passed to free or realloc, or the heap if none contains it. */
+/* Returns the space that contains a pointer to free or resize, or the heap if there is none. */
 static struct stp_space *space_of_ptr_or_default(const void *ptr, const char *fn)
 {
     struct stp_space *heap = memory_heap(fn);
@@ -268,7 +273,7 @@ void *pshmem_malloc(size_t size)
 }
 STP_PROFILED(shmem_malloc);
 
-/* Ignores the hints, because all memory serves remote atomics and signals equally well. */
+/* Ignores the hints, because remote atomics and signals are equally fast in all memory. */
 void *pshmem_malloc_with_hints(size_t size, long hints)
 {
     (void)hints;
@@ -293,7 +298,8 @@ void *pshmem_calloc(size_t count, size_t size)
     size_t nbytes;
 
     if (count == 0 || size == 0) return NULL;
-    if (__builtin_mul_overflow(count, size, &nbytes)) nbytes = SIZE_MAX; /* fails after a barrier */
+    /* This size never fits. The allocation fails, but this PE still enters its barrier. */
+    if (__builtin_mul_overflow(count, size, &nbytes)) nbytes = SIZE_MAX;
     return stp_space_alloc(heap, nbytes, 0, true, __func__);
 }
 STP_PROFILED(shmem_calloc);

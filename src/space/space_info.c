@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file implements the queries that extend the proposal: facts, paths and the table of spaces.
+ * This file implements queries that extend the OpenSHMEM proposal for spaces. They return the
+ * properties of a space or the path to its parts, or print a table of all spaces.
  */
 #include "space_lifecycle.h"
 
@@ -117,7 +118,7 @@ int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
 }
 STP_PROFILED(shmemx_space_query);
 
-/* Asks the kinds in turn for a named space. Returns 0, -ENOENT if no kind has it, or -errno. */
+/* Asks each kind for a named space. Returns 0, -ENOENT if no kind has the space, or -errno. */
 static int info_stat_named(const char *name, struct stp_named *named)
 {
     int rc = -ENOENT;
@@ -172,7 +173,7 @@ static const char *info_name(const struct stp_space *space)
     return space->number < STP_SPACE_FIRST_USER ? fixed[space->number] : "user";
 }
 
-/* Row of the table: a copy of fields that are valid while the lookup has the space. */
+/* Row of the table, with copies of a space's fields, because the space may be freed meanwhile. */
 struct info_row {
     const char *name, *kind;
     bool copies, registered;
@@ -203,7 +204,10 @@ static void fill_row(const struct stp_space *space, void *arg)
     };
 }
 
-/* Fills the row for the next part of globals, which is never freed. Returns false at the end. */
+/*
+ * Fills the row for the next part of the data segment. These parts are never freed. Returns false
+ * if there is no next part.
+ */
 static bool info_next(struct info_row *row)
 {
     const struct stp_space *part = row->next_part;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This header declares the creation and destruction of spaces, and allocation in them. Design:
- * docs/design/spaces.md.
+ * This header declares the creation and destruction of spaces, and the allocation of memory in
+ * them. Design: docs/design/spaces.md.
  */
 #ifndef STP_SPACE_LIFECYCLE_H
 #define STP_SPACE_LIFECYCLE_H
@@ -11,112 +11,130 @@
 #include "core/team_and_space_handles.h"
 
 /*
- * Creates the internal, data and default spaces and registers them with the fabric. on_change is
- * called for each space that has been created (by 1) or is about to be destroyed (-1).
+ * Creates the internal space, the space of the data segment and the default space, and registers
+ * them with the fabric. on_change() is called after each creation of a space (by is 1) and before
+ * each destruction (by is -1).
  */
 void stp_space_make_internal_data_heap(struct stp_pe_info *pe_info,
                                        void (*on_change)(const struct stp_space *space, int by));
-void stp_space_notify_change(const struct stp_space *space, int by); /* calls on_change */
+void stp_space_notify_change(const struct stp_space *space, int by); /* calls on_change() */
 void stp_space_attach(void);            /* attaches peers' parts, after the exchange of PE infos */
-void stp_space_finish_heap_setup(void); /* after the creation of the world team */
+void stp_space_finish_heap_setup(void); /* called after the creation of the world team */
 void stp_space_detach_all(void);        /* detaches peers' parts; a barrier must follow */
-void stp_space_fini(void);              /* frees all spaces, after that barrier */
+void stp_space_fini(void);              /* frees all spaces; called after that barrier */
 
-/* Creates the spaces of SHMEM_ENABLE_<KIND>, collectively over the world. Fatal if one fails. */
+/* Creates the spaces of SHMEM_ENABLE_<KIND>. Collective over all PEs. Fatal if this fails. */
 void stp_space_create_env(void);
 
 /*
  * Creates a space, collectively over attr->parent, or over the world if attr is NULL. Sets *space
- * and *team to NULL on a PE that has no such memory. wrong means that this PE has logged a wrong
- * argument. Returns 0, or 1 on all PEs of the parent, logged.
+ * and *team to NULL on a PE that has no memory of the kind. The argument wrong is true if this PE
+ * has already logged a wrong argument. Returns 0, or 1 after logging. The result is the same on all
+ * PEs of the parent.
  */
 int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr, bool wrong,
                    struct stp_space **space, struct stp_team **team, const char *fn);
 
 /*
- * Makes a buffer of the program a space, collectively over team. Returns 0, or 1 on all, logged.
+ * Turns a buffer of the program into a space, collectively over team. Returns 0, or 1 on all
+ * members after logging.
  */
 int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct stp_adopt *adopt,
                     bool wrong, struct stp_space **space, const char *fn);
 
 /*
- * stp_space_open() creates and registers this PE's part. Returns 0, -EEXIST if another thread took
- * the number or the place, or another -errno; then nothing is kept. The other frees the part.
+ * Creates and registers this PE's part of a space. Returns 0, or -errno. -EEXIST means that another
+ * thread took the number or the place in the window first. After an error, nothing is left
+ * allocated.
  */
 int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
                    struct stp_part_export *share, struct stp_fabric_region *mine);
+/* Frees the part that stp_space_open() has created. */
 void stp_space_shut(struct stp_space *space);
 
 /*
- * Registers [base, base + nbytes) as the fabric region of the space. Device memory and private
- * pages that the provider rejects are no error. Returns 0, or -errno.
+ * Registers nbytes bytes at base as the fabric region of the space. It is no error if the provider
+ * rejects device memory or private pages. Returns 0, or -errno.
  */
 int stp_space_register_memory(struct stp_space *space, void *base, size_t nbytes,
                               struct stp_fabric_region *mine);
 
-/* Returns whether this is the default space of SHMEM_SYMMETRIC_SIZE=0, a page without a heap. */
+/*
+ * Returns whether this is the default space and SHMEM_SYMMETRIC_SIZE is 0. The space is then one
+ * page, in which nothing can be allocated.
+ */
 static inline bool stp_space_has_no_heap(const struct stp_space *space)
 {
     return space->number == STP_SPACE_HEAP && stp_env.symmetric.max == 0;
 }
 
 /*
- * Checks, before parts are created, whether the parts of all members on this host fit its memory
- * together (host_fit_check.c). Collective over team, the members. Returns 0, or -errno, equal on
- * all PEs whose memory comes from one place; the first of these PEs logs the error.
+ * Checks whether this host has enough memory for the parts of all its members (host_fit_check.c).
+ * Called before pages of the parts are used. Collective over team, which has all members. Returns
+ * 0, or -errno. The result is the same on all PEs that take memory from the same place, for example
+ * a NUMA node. The first of these PEs logs the error.
  */
 int stp_space_check_host_fit(struct stp_space *space, struct stp_team *team,
                              const struct stp_space_params *params, const char *fn);
 
-/* Makes the named blocks live when a space is opened. Returns 0, or -errno, not logged. */
+/* Reserves the named blocks when a space is opened. Returns 0, or -errno without logging. */
 int stp_space_restore_named_blocks(struct stp_space *space);
 
-/* Fatal if the block at offset has a name, because malloc could hand out the named memory. */
+/* Fatal if the block at offset has a name, because malloc could reuse it while the name remains. */
 void stp_space_fatal_if_named(struct stp_space *space, size_t offset, const char *fn);
 
-/* Returns the number of live blocks that have names. */
+/* Returns the number of allocated blocks that have a name. */
 size_t stp_space_named_blocks(const struct stp_space *space);
 
 /*
- * Returns every member's descriptor, by PE, in an array that the caller frees, or NULL if the
- * provider neither chooses keys nor needs addresses. Collective over the members.
+ * Returns an array of the members' descriptors, indexed by PE. The caller frees the array. Returns
+ * NULL if the provider needs no descriptors, because it neither chooses keys nor uses addresses.
+ * Collective over the members.
  */
 struct stp_fabric_region *stp_space_gather_regions_if_used(struct stp_space *space,
                                                            const struct stp_fabric_region *mine,
                                                            const char *fn);
 
 /*
- * Pins bytes from..to of the parts of the node's other members, which have pinned their own parts.
- * Returns 0, or -errno with the reason in why.
+ * Pins the bytes in [from, to) of the parts of the other members on this node. These members have
+ * pinned their own parts. Returns 0, or -errno with the reason in why.
  */
 int stp_space_pin_peers(struct stp_space *space, size_t from, size_t to, char *why, size_t len);
 
 /*
- * Returns a new space without memory, for stp_space_struct_free() if unused, or NULL on failure.
+ * Returns a new space without memory, or NULL on failure. The caller frees a space that it does not
+ * open with stp_space_struct_free().
  */
 struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
 
-/* Sets the size up to which a space that has no memory yet may grow later. */
+/* Sets the size up to which a space may grow. Called before the space has memory. */
 void stp_space_set_max(struct stp_space *space, size_t max_bytes);
 
 /*
  * Grows the space to at least need bytes (grow.c). Collective over its private team, whose members'
- * heaps are equal. Returns 0, or -ENOMEM on all members, without any change, if need is above the
- * maximum or a member cannot grow its part. That member logs the reason once.
+ * heaps are equal. Returns 0, or -ENOMEM on all members. An error changes nothing. It occurs if
+ * need is above the maximum or if a member cannot grow its part. That member logs the reason once.
  */
 int stp_space_grow(struct stp_space *space, size_t need, const char *fn);
 
 /*
- * Returns the capabilities. Some of them hold for every space of a kind by construction. The
- * arguments are the two that were determined at creation.
+ * Returns the capabilities (SHMEM_SPACE_CAP_ bits). Some are the same for every space of a kind.
+ * ident is true if all parts have the same address, and world if all PEs are members.
  */
 uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world);
 
-/* Perform collective allocation for the routines of spaces and of the heap. Messages name fn. */
+/*
+ * The next four functions allocate and free memory for the routines of spaces and of the heap. They
+ * are collective over the members. Messages name the routine fn.
+ */
+/* Allocates nbytes bytes at a multiple of align. If zero is true, the bytes are zeroed. */
 void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,
                       const char *fn);
+/* Allocates nbytes bytes at a multiple of alignment. Returns NULL if alignment is invalid. */
 void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, const char *fn);
+/* Frees a block. Fatal if ptr is not the address of a block in the space. */
 void stp_space_free(struct stp_space *space, void *ptr, const char *fn);
+/* Resizes a block, and moves it if necessary. Returns its address, or NULL if there is no room. */
 void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const char *fn);
 
 #endif /* STP_SPACE_LIFECYCLE_H */

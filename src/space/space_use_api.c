@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * This file implements the public routines for allocation in spaces and queries about a space.
- */
+/* This file implements the public routines that allocate in spaces and that query a space. */
 #include "space_lifecycle.h"
 
 #include "pshmem.h"
@@ -27,7 +25,8 @@ void *pshmem_space_calloc(shmem_space_t handle, size_t count, size_t size)
 
     if (stp_space_is_invalid(handle) || count == 0 || size == 0) return NULL;
     space = stp_space_check(handle, __func__, "space");
-    if (__builtin_mul_overflow(count, size, &nbytes)) nbytes = SIZE_MAX; /* fails after a barrier */
+    /* This size never fits. The allocation fails, but this PE still enters its barrier. */
+    if (__builtin_mul_overflow(count, size, &nbytes)) nbytes = SIZE_MAX;
     return stp_space_alloc(space, nbytes, 0, true, __func__);
 }
 STP_PROFILED(shmem_space_calloc);
@@ -82,7 +81,7 @@ int pshmem_get_space(void *ptr, shmem_space_t *handle)
     if (ptr == NULL) return 1;
     space = stp_space_lookup(ptr, &offset);
     if (space == NULL || space->number == STP_SPACE_INTERNAL) return 1;
-    /* Globals and statics belong to the default space. */
+    /* Programs see globals and statics as a part of the default space. */
     *handle = space->number == STP_SPACE_DATA ? SHMEM_SPACE_DEFAULT : stp_space_handle(space);
     return 0;
 }

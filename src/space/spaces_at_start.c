@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file creates the spaces of the start: the internal space, the data segment, the default heap
- * and the spaces of the environment. It also ends all spaces. Design: docs/design/spaces.md.
+ * This file creates the spaces that exist from the start: the internal space, the data segment, the
+ * default heap, and the spaces that the environment requests. It also frees all spaces at the end.
+ * Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 
@@ -15,10 +16,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define SPACE_WHY 256                   /* size of the text of a reason */
-#define SPACE_DUMPED ((size_t)16 << 20) /* dumped bytes of the internal space */
+#define SPACE_WHY 256                   /* size of a buffer for the reason of a failure */
+#define SPACE_DUMPED ((size_t)16 << 20) /* bytes of the internal space that core dumps include */
 
-/* Finds a place in the window at start, when the records of all PEs are still equal. */
+/* Finds a place in the window. All PEs find the same, because their records are equal at start. */
 static void space_find_first(struct stp_space *space, bool with_heap)
 {
     if (!space->kind->in_window) return;
@@ -56,7 +57,7 @@ static void space_init_internal(struct stp_fabric_region *mine)
     space_find_first(space, false);
     if (stp_space_open(space, &params, false, &share, mine) != 0)
         stp_fatal("shmem_init", "cannot create a space of %zu bytes", space->nbytes);
-    /* Most programs do not use the rest of the space, and core dumps would include its holes. */
+    /* Most programs do not use the rest of the space, but core dumps would include it. */
     if (space->nbytes > SPACE_DUMPED)
         madvise(space->base + SPACE_DUMPED, space->nbytes - SPACE_DUMPED, MADV_DONTDUMP);
 }
@@ -74,8 +75,9 @@ static struct stp_space *space_prepare_part(const struct stp_data_segment_part *
 }
 
 /*
- * Makes the data segment a space, without a heap and a kind, because the library did not create the
- * memory. The space is one region of the fabric, and has an entry in the registry for each part.
+ * Turns the data segment into a space. The space has neither a heap nor a kind of memory, because
+ * the library did not create the memory. All its parts are one region of the fabric, but each part
+ * has its own entry in the registry.
  */
 static void space_init_data(struct stp_fabric_region *mine)
 {
@@ -84,7 +86,7 @@ static void space_init_data(struct stp_fabric_region *mine)
 
     if (stp_data_segment.n_parts == 0) return;
     first = last = space_prepare_part(&stp_data_segment.parts[0]);
-    (void)stp_space_register_by_number(first); /* no other thread takes numbers yet */
+    (void)stp_space_register_by_number(first); /* succeeds, as no other thread takes numbers yet */
     if (stp_rt.has_fabric) in_one = stp_data_segment_alias_whole();
     if ((stp_rt.has_fabric && in_one == NULL) ||
         stp_space_register_memory(first, in_one, stp_data_segment.nbytes, mine) != 0)
@@ -111,8 +113,8 @@ static void space_fini_parts(struct stp_space *first)
 }
 
 /*
- * Creates the heap of the standard, or a page of host memory if SHMEM_SYMMETRIC_SIZE is 0. A PE
- * that fails writes the reason to its PE info, and all PEs end together.
+ * Creates the default heap of the standard. If SHMEM_SYMMETRIC_SIZE is 0, creates a page of host
+ * memory instead. A PE that fails writes the reason to its PE info, and all PEs then end together.
  */
 static void space_init_heap(struct stp_pe_info *pe_info)
 {
@@ -166,7 +168,10 @@ void stp_space_notify_change(const struct stp_space *space, int by)
     space_on_change(space, by);
 }
 
-/* Attaches the parts on this node. Unless all PEs had a heap, the exchange would end the job. */
+/*
+ * Attaches the parts of PEs on this node. All PEs have a heap here, because the exchange of PE
+ * infos ends the job otherwise.
+ */
 void stp_space_attach(void)
 {
     struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
@@ -183,7 +188,10 @@ void stp_space_attach(void)
     }
 }
 
-/* Sets the heap's capabilities, and the largest power of two that divides every PE's base. */
+/*
+ * Sets the heap's capabilities and its base_align, the largest power of two that divides the
+ * address of every PE's part.
+ */
 static void space_measure_heap(struct stp_space *heap)
 {
     int64_t of_base = (int64_t)((uintptr_t)heap->base & -(uintptr_t)heap->base);
@@ -201,8 +209,8 @@ static void space_measure_heap(struct stp_space *heap)
 }
 
 /*
- * Pins the heap if SHMEM_PIN_HEAP, which is equal on all PEs, is set. If a PE cannot pin its heap,
- * no PE does, and the program continues with an unpinned heap.
+ * Pins the heap for GPUs if SHMEM_PIN_HEAP is set, which is equal on all PEs. If one PE cannot pin
+ * its heap, the heap stays unpinned on all PEs, and the program continues.
  */
 static void space_pin_heap(struct stp_space *heap)
 {
@@ -224,7 +232,7 @@ static void space_pin_heap(struct stp_space *heap)
     if (stp_rt.pe == 0) stp_warn("shmem_init: SHMEM_PIN_HEAP: the default heap is not pinned");
 }
 
-/* Checks that all heaps of a host fit its memory. The heaps exist, but no page was touched yet. */
+/* Checks whether this host has memory for all its heaps. No page of them was touched yet. */
 static void space_admit_heap(struct stp_space *heap)
 {
     struct stp_space_params params = space_params(heap->nbytes);
