@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The foundation of all other parts of Steppe: messages and fatal errors, the table of environment
- * variables, text and hashes, cores, the clock, waiting, the threads that the library starts, and
- * element types. These functions use the number of a PE only to print it. This header includes only
- * headers of libc.
+ * The lowest layer of Steppe, which all other parts use. This header declares messages and fatal
+ * errors, the table of environment variables, text and hashes, and sets of processor cores. It also
+ * declares the clock, waits, the threads that the library starts, and the element types of
+ * reductions. These functions use PE numbers only in messages. This header includes only headers of
+ * libc.
  * Design: docs/design/base.md.
  */
 #ifndef STP_BASE_H
@@ -31,14 +32,15 @@
 
 enum stp_log_level { STP_LOG_ERROR, STP_LOG_WARN, STP_LOG_INFO, STP_LOG_DEBUG };
 
-extern int stp_log_level; /* highest level that stp_log() prints; stp_log_identify() sets it */
+/* Highest level of the messages that stp_log() prints. stp_log_identify() sets this level. */
+extern int stp_log_level;
 
 /*
- * Sets the PE number that stp_log() prints and the highest level of the messages that it prints.
- * Before the first call, messages contain the host name but no PE number. Only the thread that
- * initializes the library may call this function.
- * pe: PE number in the world. If this process is not a PE, pe is -1, and messages contain neither a
- * PE number nor the host name.
+ * Sets the PE number that messages contain, and the highest level of the messages that stp_log()
+ * prints. Before the first call, messages contain the host name but no PE number. Only the thread
+ * that initializes the library may call this function.
+ * pe: number of this PE in the world, or -1 if this process is not a PE. With -1, messages contain
+ * neither a PE number nor the host name.
  * level: highest level of the messages that are printed.
  */
 void stp_log_identify(int pe, int level);
@@ -56,50 +58,54 @@ void stp_log(int level, const char *fmt, ...) STP_PRINTF(2, 3);
 extern _Thread_local const char *stp_log_routine;
 
 /*
- * Prints "steppe: pe 3 (host): <routine>: <text>" and ends the whole job with status 1. It ends the
- * job by calling the function that stp_fatal_hook() has set, or exit(1) if no function is set.
- * routine may be NULL. If routine is a profiling name, its leading "p" is not printed. If this
- * process is the PE and not a forked child, the output streams of the program are flushed after the
- * message. The attribute noreturn repeats _Noreturn, because for clang only the attribute is part
- * of the function's type.
+ * Prints "steppe: pe 3 (host): <routine>: <text>" and ends the whole job with status 1. To end the
+ * job, calls the function that stp_fatal_hook() has set, or exit(1) if no function is set. If this
+ * process is the PE, flushes all output streams after the message. A forked child of the PE does
+ * not flush them.
+ * routine: name of the public routine, or NULL. If the name is a profiling name, its leading "p" is
+ * not printed.
+ * The declaration has both _Noreturn and the attribute noreturn. Clang makes only the attribute a
+ * part of the function's type.
  */
 _Noreturn void stp_fatal(const char *routine, const char *fmt, ...) STP_PRINTF(2, 3) STP_COLD
     __attribute__((noreturn));
 
 /*
- * Returns the name of a routine as users write it. If routine is a profiling name, such as
- * "pshmem_init", the leading "p" is left out.
+ * Returns the name of a public routine as users write it. For a profiling name, such as
+ * "pshmem_init", the result does not contain the leading "p".
  */
 const char *stp_public_name(const char *routine);
 
 /*
- * Sets the function that stp_fatal() calls in order to end the job. stp_fatal() calls end_job()
- * once, with the exit status, and end_job() must not return. The calling process becomes the PE. A
- * child that it forks does not count as the PE until the child calls stp_log_identify().
+ * Sets end_job(), the function with which stp_fatal() ends the job. stp_fatal() calls end_job()
+ * only once and passes the exit status. end_job() must not return.
+ * The call also records that the calling process is the PE. A forked child of this process is not
+ * the PE, unless the child itself calls stp_log_identify().
  */
 void stp_fatal_hook(void (*end_job)(int status));
 
 /*
- * Calls late() after the given number of seconds, unless stp_deadline_end() is called before then.
- * late() runs in a signal handler, in any thread, and must end the process. Only a process that is
- * about to end may call stp_deadline(), because the library handles SIGALRM from then on. A signal
- * handler may call stp_deadline().
+ * Calls late() after the given number of seconds, unless stp_deadline_end() is called first. A
+ * handler of SIGALRM calls late(), in any thread of the process. late() must end the process.
+ * Only a process that is about to end may call stp_deadline(), because the function replaces the
+ * program's handler of SIGALRM. A signal handler may call stp_deadline().
  */
 void stp_deadline(unsigned seconds, void (*late)(void));
 /* Cancels the deadline that stp_deadline() has set. */
 void stp_deadline_end(void);
 
 /*
- * Flushes stdout, stderr and then all other streams of a process that is about to end. If the flush
- * takes longer than 2 s, late() is called in a signal handler, as stp_deadline() describes. A
- * signal handler may call this function.
+ * Flushes stdout, then stderr, and then all other streams. Only a process that is about to end may
+ * call this function. If the flush takes longer than 2 s, a signal handler calls late(), which must
+ * end the process; see stp_deadline(). A signal handler may call this function.
  */
 void stp_flush_stdio_before_exit(void (*late)(void));
 
 /*
- * Returns the text of an errno value, as strerror() does. If the error reports that the process has
- * reached a limit which users can raise (open descriptors or file size), the text names the limit
- * and advises users to raise it. The text is valid until this thread calls the function again.
+ * Returns a text for an errno value. If a limit that users can raise has caused the error, the text
+ * names the limit and advises users to raise it. Such limits are the number of open descriptors and
+ * the size of a file. For other errors, the text is that of strerror(). The text is valid until
+ * this thread calls the function again.
  */
 const char *stp_errno_text(int error);
 
@@ -113,10 +119,11 @@ size_t stp_limit(int resource, size_t *hard);
 int stp_count_fds(void);
 
 /*
- * Signal state of this thread that stp_sigxfsz_block() saves and stp_sigxfsz_unblock() restores.
- * Between the two calls, an operation of this thread that makes a file longer than ulimit -f allows
- * fails with EFBIG and does not raise SIGXFSZ. The library must not raise SIGXFSZ, because the
- * handler and the mask of this signal belong to the program.
+ * Signal state of this thread. stp_sigxfsz_block() saves the state and stp_sigxfsz_unblock()
+ * restores it. If an operation makes a file longer than ulimit -f allows, it fails with EFBIG and
+ * also raises SIGXFSZ. Between the two calls, an operation of this thread only fails with EFBIG.
+ * The library must not raise SIGXFSZ, because the handler and the mask of this signal belong to the
+ * program.
  */
 struct stp_sigxfsz {
     sigset_t before; /* signal mask before stp_sigxfsz_block() */
@@ -145,7 +152,10 @@ const char *stp_hostname(void);
 
 /* ---- environment -------------------------------------------------------- */
 
-/* Kinds of variables. The comments give the type of the value in struct stp_env and its range. */
+/*
+ * Kinds of environment variables. Each comment names the C type of the variable's field in struct
+ * stp_env, and then the values that the variable accepts.
+ */
 enum stp_env_kind {
     STP_ENV_PRESENT, /* bool: true if the variable is set, even if its value is empty */
     STP_ENV_BOOL,    /* bool: on/off, yes/no, true/false, 1/0 */
@@ -153,8 +163,8 @@ enum stp_env_kind {
     STP_ENV_COUNT,   /* int: 1 or greater */
     STP_ENV_SIZE,    /* size_t: number with an optional letter k m g t; see stp_env_parse_size() */
     STP_ENV_GROWTH,  /* struct stp_env_growth: one size, or two sizes separated by a colon */
-    STP_ENV_STRING,  /* const char *: NULL if unset or empty */
-    STP_ENV_CHOICE,  /* int: index of the value in the field words of struct stp_env_row */
+    STP_ENV_STRING,  /* const char *: any text; the field is NULL if unset or empty */
+    STP_ENV_CHOICE,  /* int: index of the value in the array words of struct stp_env_row */
 };
 
 /* Initial size and maximum size of memory. The two sizes are equal if the memory cannot grow. */
@@ -165,9 +175,9 @@ struct stp_env_growth {
 enum stp_env_pmi { STP_PMI_AUTO, STP_PMI_1, STP_PMI_2, STP_PMI_SINGLE, STP_PMI_X };
 
 /*
- * Kinds of memory, in the order of the SHMEM_DEVICE_ constants. PEs send the number of a kind to
- * each other. Each kind has a table of operations, which is named stp_kind_cpu, stp_kind_gpu and so
- * on. Design: docs/design/kinds.md.
+ * Kinds of memory. The number of a kind is equal to the SHMEM_DEVICE_ constant of the same name,
+ * and PEs send these numbers to each other. Each kind has a table of operations, such as
+ * stp_kind_cpu or stp_kind_gpu. Design: docs/design/kinds.md.
  */
 #define STP_KINDS(ROW) ROW(CPU, cpu) ROW(GPU, gpu) ROW(HBM, hbm) ROW(FAM, fam)
 
@@ -195,14 +205,14 @@ struct stp_env {
     const char *ofi_fabric;   /* SHMEM_OFI_FABRIC */
     const char *ofi_domain;   /* SHMEM_OFI_DOMAIN */
     const char *ofi_interface; /* SHMEM_OFI_INTERFACE: names or subnets, separated by commas */
-    size_t ofi_bounce_size;    /* SHMEM_OFI_BOUNCE_SIZE: copy the data of puts up to this size */
+    size_t ofi_bounce_size;    /* SHMEM_OFI_BOUNCE_SIZE: puts up to this many bytes are copied */
     int ofi_endpoints;
     bool ofi_progress_thread; /* SHMEM_OFI_PROGRESS_THREAD */
-    int peer_timeout;         /* SHMEM_PEER_TIMEOUT in seconds, 0 = never */
-    int hang_report;          /* SHMEM_HANG_REPORT in seconds, 0 = never */
+    int peer_timeout;         /* SHMEM_PEER_TIMEOUT in seconds, 0 = no timeout */
+    int hang_report;          /* SHMEM_HANG_REPORT in seconds, 0 = no reports */
     bool spaces_table;        /* SHMEM_SPACES_TABLE: print all spaces after a space is created */
     int default_space;        /* SHMEM_DEFAULT_SPACE: device type of the default space */
-    bool kind_enabled[STP_N_DEVICE_TYPES]; /* SHMEM_ENABLE_<KIND>: create its space at init */
+    bool kind_enabled[STP_N_DEVICE_TYPES]; /* SHMEM_ENABLE_<KIND>: create the space at init */
     size_t kind_size[STP_N_DEVICE_TYPES];  /* SHMEM_<KIND>_SYMMETRIC_SIZE in bytes per PE */
     bool gpu;                              /* SHMEM_GPU: search for GPUs at init */
     int gpu_device;       /* SHMEM_GPU_DEVICE: ordinal of the GPU to use, -1 = automatic */
@@ -216,7 +226,10 @@ struct stp_env {
 /* Description of one environment variable. */
 struct stp_env_row {
     const char *name; /* SHMEM_... */
-    /* Older name of the variable in the standard, or NULL. If both are set, only name is read. */
+    /*
+     * Older name of the variable in the standard, or NULL. If both variables are set, the library
+     * ignores the older one.
+     */
     const char *alias;
     enum stp_env_kind kind;
     size_t offset;            /* offset of the variable's field in struct stp_env */
@@ -237,29 +250,34 @@ extern const size_t stp_env_n_rows;
 int stp_env_load(void);
 
 /*
- * Parses a size in the syntax that the standard defines for SHMEM_SYMMETRIC_SIZE. The text is a
- * decimal integer or floating-point number. One of the letters k, m, g and t, in either case, may
- * follow it and multiplies it by 2^10, 2^20, 2^30 or 2^40. Text after the letter is ignored. The
- * size is rounded up to whole bytes. The result does not depend on the locale. Spec 1.6, chapter 8.
+ * Parses a size in the syntax that the standard defines for SHMEM_SYMMETRIC_SIZE (spec 1.6, chapter
+ * 8). The text is a decimal integer or floating-point number. One of the letters k, m, g and t, in
+ * either case, may follow the number. The letter multiplies the number by 2^10, 2^20, 2^30 or 2^40.
+ * Any text after the letter is ignored. A size that is not a whole number of bytes is rounded up.
+ * The result does not depend on the locale.
  * Returns 0 and sets *bytes. Returns -EINVAL if the text is empty, negative, nan, inf or
- * hexadecimal, or if a text without such a letter follows the number. Returns -ERANGE if the size
- * is above SIZE_MAX. Returns -ENOMEM if there is not enough memory.
+ * hexadecimal, or if the character after the number is not one of these letters. Returns -ERANGE if
+ * the size is above SIZE_MAX. Returns -ENOMEM if there is not enough memory.
  */
 int stp_env_parse_size(const char *text, size_t *bytes);
 
 /*
- * Finds the next environment variable that begins with SHMEM_ or SMA_ but is unknown to Steppe.
- * *at is the position in the environment. *at must be 0 before the first call, and each call
- * advances *at. Copies the name of the unknown variable to name, which has len bytes. Returns the
- * known name that is most similar, or "" if no known name is similar. Returns NULL if there are no
- * more unknown variables.
+ * Finds the next variable in the environment whose name begins with SHMEM_ or SMA_ but is unknown
+ * to Steppe. Copies this name to the buffer name, which has len bytes.
+ * at: position of the search in the environment. The caller sets *at to 0 before the first call,
+ * and each call advances *at.
+ * Returns the known name that is most similar to the unknown name, or "" if no known name is
+ * similar. Returns NULL if there are no more unknown variables.
  */
 const char *stp_env_unknown(size_t *at, char *name, size_t len);
 
 /* Logs a warning for each variable that stp_env_unknown() finds. */
 void stp_env_warn_unknown(void);
 
-/* Writes the value of the row's variable as text to buf, which has len bytes. Returns buf. */
+/*
+ * Writes the current value of the row's variable as text to buf, a buffer of len bytes. Returns
+ * buf.
+ */
 const char *stp_env_format(const struct stp_env_row *row, char *buf, size_t len);
 
 /*
@@ -268,35 +286,38 @@ const char *stp_env_format(const struct stp_env_row *row, char *buf, size_t len)
  */
 void stp_env_format_size(size_t bytes, char *buf, size_t len);
 
-/* Returns true if the row's variable is set in the environment by its name or by its alias. */
+/*
+ * Returns true if the environment contains the row's variable, under its name or under its alias.
+ */
 bool stp_env_is_set(const struct stp_env_row *row);
 
 /* ---- text and hashes ------------------------------------------------------ */
 
-#define STP_SIZE_TEXT 32 /* bytes that stp_size_text() and stp_size_exact() need for their text */
+#define STP_SIZE_TEXT 32 /* size of the buffers of stp_size_text() and stp_size_exact() */
 
 /*
- * Writes a number of bytes to text, rounded to four digits ("1.5 GiB"). Writes "unlimited" if
- * nbytes is SIZE_MAX. Returns text.
+ * Writes a number of bytes to text, rounded to four digits, for example "1.5 GiB". Writes
+ * "unlimited" if nbytes is SIZE_MAX. Returns text.
  */
 const char *stp_size_text(size_t nbytes, char text[STP_SIZE_TEXT]);
 
-/* Writes a number of bytes to text without rounding it ("1536 MiB"). Returns text. */
+/* Writes a number of bytes to text without rounding it, for example "1536 MiB". Returns text. */
 const char *stp_size_exact(size_t nbytes, char text[STP_SIZE_TEXT]);
 
 /* Returns true if list contains word. Commas separate the words; spaces may follow a comma. */
 bool stp_words_have(const char *list, const char *word);
 
 /*
- * Finds the first line of a file that begins with the text key and then a number, and returns this
- * number. Returns SIZE_MAX if there is no such line or the file cannot be opened. If key is empty,
- * the line only needs to begin with a number.
+ * Reads a number from a text file, such as /proc/meminfo. Finds the first line that begins with the
+ * text in key, followed by a number, and returns this number. If key is empty, the line must begin
+ * with a number. Returns SIZE_MAX if there is no such line or the file cannot be opened.
  */
 size_t stp_file_number(const char *path, const char *key);
 
 /*
  * Returns the state of a process or thread as a letter ('R', 'S', 'T' and so on), or 0 if the state
- * is unknown. path: stat file of the process or thread in /proc. Allocates no memory.
+ * is unknown. Allocates no memory.
+ * path: path of the file "stat" of the process or thread in /proc.
  */
 char stp_stat_state(const char *path);
 
@@ -306,21 +327,34 @@ char stp_stat_state(const char *path);
  */
 int stp_ascending_find(const int *values, int n, int value);
 
-/* List of PEs as text ("0-3, 5"). The caller initializes it with first = -1 and len = 0. */
+/*
+ * List of PEs as text, for example "0-3, 5". The caller initializes the list with first = -1 and
+ * len = 0.
+ */
 struct stp_pe_list {
     char text[1024];
     size_t len;
-    int first, last; /* range of PEs not yet written to text; first is -1 without such a range */
+    /*
+     * First and last PE of the range that is not yet written to text. first is -1 if there is no
+     * such range.
+     */
+    int first, last;
 };
 
-/* Appends a PE. The caller appends PEs in ascending order and may repeat the last PE. */
+/*
+ * Appends a PE to the list. The caller must append PEs in ascending order, and may repeat the last
+ * PE.
+ */
 void stp_pe_list_append(struct stp_pe_list *list, int pe);
 /* Writes the last range of PEs to the text, which is then complete. */
 void stp_pe_list_end(struct stp_pe_list *list);
 
-#define STP_HASH_EMPTY 0xcbf29ce484222325u /* hash of empty data, the start for stp_hash() */
+#define STP_HASH_EMPTY 0xcbf29ce484222325u /* hash of no data; argument of the first stp_hash() */
 
-/* Adds data to the FNV-1a hash of the preceding data. Returns the hash of all the data. */
+/*
+ * Adds nbytes bytes of data to an FNV-1a hash. Returns the new hash.
+ * hash: result of the call for the preceding data, or STP_HASH_EMPTY in the first call.
+ */
 uint64_t stp_hash(uint64_t hash, const void *data, size_t nbytes);
 
 /* ---- cores (cores_and_spin.c) -------------------------------------------------------- */
@@ -358,71 +392,82 @@ static inline void stp_cpu_relax(void)
 #elif defined(__aarch64__)
     __asm__ __volatile__("yield" ::: "memory");
 #else
-    /* Keep the compiler from reading memory only once in a loop that calls this function. */
+    /* Force the compiler to read memory again in each iteration of the caller's loop. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 #endif
 }
 
 /*
- * Sets stp_wait_spin, the number of polls before a wait yields its core (cores_and_spin.c). If
- * polls is negative, the function chooses the number itself.
- * enough_cores: true if the host has a core for each of its PEs. If it is false, long waits also
- * sleep; see stp_yield_or_sleep().
+ * Sets stp_wait_spin, the number of polls before a wait yields its core. If polls is negative, the
+ * function chooses the number itself.
+ * enough_cores: true if the host has at least one core for each of its PEs. If it is false, long
+ * waits also sleep; see stp_yield_or_sleep().
  */
 void stp_wait_choose(int polls, bool enough_cores);
 
 extern int stp_wait_spin;     /* number of polls before a wait yields its core; set at init */
-extern int stp_wait_sleep_ms; /* longest time in ms for which a wait sleeps, at most 1000 */
+extern int stp_wait_sleep_ms; /* longest single sleep of a wait in ms, at most 1000 */
 
 struct stp_wait_subject;
 
-/* Functions that a thread calls from time to time while it waits. Any thread may call them. */
+/*
+ * Functions that a thread calls from time to time while it waits. Any thread may call these
+ * functions.
+ */
 struct stp_wait_hooks {
-    /* Checks whether the launcher and the other PEs are alive, unless it did so a moment ago. */
+    /*
+     * Checks whether the launcher and the other PEs are alive. Skips the check if the last one was
+     * a moment ago.
+     */
     void (*look)(void);
-    /* Shows the object that the thread waits for; see stp_wait_publish_subject(). */
+    /*
+     * Shows to the other PEs of the node the object for which this thread waits.
+     * stp_wait_publish_subject() calls this function.
+     */
     void (*show)(const struct stp_wait_subject *subject);
 };
 extern const struct stp_wait_hooks *stp_wait_hook; /* hooks of all waits, or NULL before init */
 
 /*
- * Calls the look() hook, if hooks are set. Threads of the library call this function when a device,
- * or a program thread in a device driver, may wait for another PE.
+ * Calls the look() hook if hooks are set. The library's own threads call this function while a
+ * device may wait for another PE. They also call it while a program thread may wait inside a device
+ * driver, because a thread in a driver cannot call the hook.
  */
 void stp_wait_run_hook(void);
 
 /*
- * Sleeps while *word equals seen, for at most stp_wait_sleep_ms. Several processes may share the
- * word. The function may return early, so the caller must check its condition again. Returns true
- * if another thread woke this thread by stp_wake(), and false otherwise.
+ * Puts this thread to sleep if *word equals seen. The sleep ends when another thread calls
+ * stp_wake() for this word, or after stp_wait_sleep_ms. The sleep may also end earlier, so the
+ * caller must check its condition again. Several processes may share the word. Returns true if
+ * stp_wake() has ended the sleep, and false otherwise.
  */
 bool stp_sleep_on(const uint32_t *word, uint32_t seen);
 /* Wakes up to n threads that sleep in stp_sleep_on() or stp_wait_sleep() on this word. */
 void stp_wake(const uint32_t *word, int n);
-/* Calls stp_sleep_on(), and calls the look() hook if no other thread woke this thread. */
+/* Calls stp_sleep_on(). If stp_wake() has not ended the sleep, also calls the look() hook. */
 void stp_wait_sleep(const uint32_t *word, uint32_t seen);
 
 /*
- * Number of turns (iterations) of a wait loop after which stp_yield_or_sleep() sleeps at every
- * call. The number is STP_YIELD_CROWDED if PEs share cores, and UINT_MAX otherwise.
+ * Number of turns after which stp_yield_or_sleep() sleeps at every call. A turn is one iteration of
+ * a wait loop. The number is STP_YIELD_CROWDED if PEs share cores, and UINT_MAX otherwise.
  */
 #define STP_YIELD_CROWDED 256
 extern unsigned stp_yield_turns;
 
 /*
- * Lets another thread run, usually by sched_yield(). Every 1024th call of a thread sleeps for about
- * 50 us instead. Calls with turns >= stp_yield_turns also sleep. Returns true at every 1024th call
- * of a thread.
- * turns: number of turns (iterations) of the caller's wait loop so far. Callers that do not count
- * their turns pass 0.
+ * Lets another thread run. Most calls yield the core by sched_yield(). Every 1024th call of a
+ * thread sleeps for about 50 us instead. All calls with turns >= stp_yield_turns sleep, too.
+ * Returns true at every 1024th call of a thread, and false at all other calls.
+ * turns: number of turns (iterations) of the caller's wait loop so far. A caller that does not
+ * count turns passes 0.
  */
 bool stp_yield_or_sleep(unsigned turns);
-/* Calls stp_yield_or_sleep(), and calls stp_wait_run_hook() whenever it returns true. */
+/* Calls stp_yield_or_sleep(). If the result is true, also calls stp_wait_run_hook(). */
 void stp_yield_and_watch_peers(unsigned turns);
 
 /*
- * State of one wait, initialized with {0}. The wait polls stp_wait_spin times without yielding, and
- * then yields its core after each poll.
+ * State of one wait. The caller initializes it with {0}. The wait does not yield during its first
+ * stp_wait_spin polls. After each later poll, the wait yields its core.
  */
 struct stp_wait {
     int polls;
@@ -442,29 +487,32 @@ static inline void stp_wait_step(struct stp_wait *wait)
 /* ---- threads of the library (own_threads_and_last_exit.c) ------------------------------------ */
 
 /*
- * Starts a thread of the library. In this thread all signals are blocked, except those of faults
- * such as SIGSEGV.
- * name: name of the thread, at most 15 characters, with static lifetime.
- * Returns 0 or -errno. Returns -EAGAIN if the library cannot have more threads.
+ * Starts a thread of the library. In this thread all signals are blocked, except the signals of
+ * faults such as SIGSEGV.
+ * name: name of the thread, at most 15 characters. The string must never be freed.
+ * Returns 0 or -errno. Returns -EAGAIN if the library cannot start more threads.
  */
 int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *));
 
 /*
- * Ends this process with status 0 if all threads that the library did not start have ended. Without
- * threads of the library, the process would have ended by itself. Each thread of the library calls
- * this function about once a second.
+ * Ends this process with status 0 if only threads of the library are left. A process ends by itself
+ * when its last thread ends, but the library's threads would keep the process running. Each thread
+ * of the library calls this function about once a second.
  */
 void stp_process_exit_if_program_over(void);
 
 /*
- * Returns the number of running threads of this process that the library did not start, or -1 if
- * the number is unknown.
+ * Returns the number of running threads that belong to the program, which are all threads that the
+ * library did not start. Returns -1 if the number is unknown.
  */
 int stp_thread_count_program(void);
 
 /* ---- element types ------------------------------------------------------ */
 
-/* Element types. C types with equal representation, such as long and int64_t, share a datatype. */
+/*
+ * Element types. C types with the same representation, such as long and int64_t, have the same
+ * element type.
+ */
 enum stp_dtype {
     STP_I8,
     STP_U8,
@@ -492,7 +540,7 @@ enum stp_dtype {
                            : sizeof(type) == 4 ? STP_U32                                           \
                                                : STP_U64))
 
-/* Expands to the datatype of a C type, as an integer constant expression. */
+/* Expands to the element type (enum stp_dtype) of a C type, as an integer constant expression. */
 /* clang-format off */
 #define STP_DTYPE(type)                                                                            \
     _Generic((type)0,                                                                              \
@@ -526,16 +574,16 @@ enum stp_op { STP_AND, STP_OR, STP_XOR, STP_MAX, STP_MIN, STP_SUM, STP_PROD, STP
 bool stp_op_valid(enum stp_op op, enum stp_dtype dtype);
 
 /*
- * Computes inout[i] = inout[i] op in[i] for nelems elements. Integer results that overflow wrap
- * around. The two arrays must be identical or disjoint. stp_op_valid(op, dtype) must be true.
+ * Computes inout[i] = inout[i] op in[i] for nelems elements. Integer results wrap around on
+ * overflow. The two arrays must be identical or disjoint. stp_op_valid(op, dtype) must be true.
  */
 void stp_op_reduce(enum stp_op op, enum stp_dtype dtype, void *inout, const void *in,
                    size_t nelems);
 
 /*
- * Computes x[i] op y[i] for nelems elements and stores each result in to[i] and in also[i], in one
- * pass. Each of the two destination arrays (to, also) may be identical to any of the other arrays,
- * but must not overlap another array partially.
+ * Computes x[i] op y[i] for nelems elements, in one pass over the arrays. Stores each result both
+ * in to[i] and in also[i]. Any two of the four arrays may be identical, but they must not overlap
+ * partially.
  */
 void stp_op_combine(enum stp_op op, enum stp_dtype dtype, void *to, void *also, const void *x,
                     const void *y, size_t nelems);

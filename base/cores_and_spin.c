@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Determines on which cores a process may run, and how long its waits poll before they yield.
- * Design: docs/design/base.md.
+ * Determines the set of cores on which a thread may run, and the number of times that a wait polls
+ * before it yields. Design: docs/design/base.md.
  */
 #include "base/base.h"
 
 #include <sched.h>
 #include <unistd.h>
 
-#define SPIN_NS 2000   /* polling time in ns, ten times the time to transfer a flag between cores */
-#define SPIN_CROWDED 2 /* few polls if PEs share cores, because the awaited PE may need this core */
+/*
+ * Time in ns for which a wait polls before it yields, if each PE has its own core. A flag moves
+ * from one core to another in about a tenth of this time.
+ */
+#define SPIN_NS 2000
+/*
+ * Number of polls before a wait yields if PEs share cores. The number is small, because the PE that
+ * must act next may need this core.
+ */
+#define SPIN_CROWDED 2
 
 _Static_assert(STP_CORES_MAX == 8 * sizeof(cpu_set_t), "a set holds what the system's does");
 
@@ -21,7 +29,7 @@ void stp_cores_mine(struct stp_cores *cores)
 
     *cores = (struct stp_cores){{0}};
     CPU_ZERO(&set);
-    known = sched_getaffinity(0, sizeof(set), &set) == 0; /* fails if cores > 1024 */
+    known = sched_getaffinity(0, sizeof(set), &set) == 0; /* fails if there are > 1024 cores */
     for (int i = 0; i < STP_CORES_MAX; i++)
         if (known ? CPU_ISSET(i, &set) : i < online) cores->bits[i / 64] |= (uint64_t)1 << (i % 64);
 }
@@ -42,8 +50,8 @@ int stp_cores_count(const struct stp_cores *cores)
 }
 
 /*
- * Measures three times how long n pause instructions take, and returns the shortest time in ns.
- * Other processes may lengthen a single measurement.
+ * Measures how long n pause instructions take. Other processes can lengthen a measurement.
+ * Therefore the function measures three times and returns the shortest time in ns.
  */
 static uint64_t cores_relax_ns(int n)
 {
@@ -60,7 +68,10 @@ static uint64_t cores_relax_ns(int n)
     return least;
 }
 
-/* Returns how many pause instructions take ns nanoseconds in total. One takes 4 to 140 ns. */
+/*
+ * Returns the number of pause instructions that take ns nanoseconds together. The time of one pause
+ * is between 4 and 140 ns, depending on the processor.
+ */
 static int cores_relaxes(uint64_t ns)
 {
     enum { TURNS = 64 };
@@ -71,9 +82,9 @@ static int cores_relaxes(uint64_t ns)
 }
 
 /*
- * If each PE has its own core, a wait polls long enough to receive a flag from another core without
- * yielding. The time is still short, because an unknown process may use the core of this PE or of
- * the PE that sends the flag.
+ * If each PE has its own core, a wait polls for SPIN_NS. In this time, a flag from another core
+ * arrives before the wait yields. The time is still short, because an unknown process may use the
+ * core of this PE or the core of the PE that sends the flag.
  */
 void stp_wait_choose(int polls, bool enough_cores)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Element types and their reductions. The reductions call the kernels for this processor. An
- * operator is valid for a type if and only if the table of kernels has an entry for this pair.
- * Design: docs/design/base.md.
+ * Sizes of element types, and reductions of arrays. The reductions call kernels (loops) that are
+ * compiled for this processor. An operator is valid for a type if the table of kernels has an entry
+ * for the operator and the type. Design: docs/design/base.md.
  */
 #include "base/base.h"
 

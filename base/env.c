@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines every environment variable of Steppe in one table, which the parser, oshinfo and the
- * generator of the manual read. A wrong value is an error and is never replaced by the default
- * without a message. Design: docs/design/base.md.
+ * Defines every environment variable of Steppe in one table. The parser, oshinfo and the generator
+ * of the manual read this table. If a variable has a wrong value, the library reports an error. It
+ * never silently uses the default instead. Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -168,9 +168,12 @@ static int parse_int(const char *text, long least, int *value)
     return 0;
 }
 
-#define SIZE_TEXT 64 /* bytes of the buffer that holds the text of the first of two sizes */
+#define SIZE_TEXT 64 /* size of the buffer into which the text before the colon is copied */
 
-/* Parses one size, or two sizes separated by a colon. The second size must not be smaller. */
+/*
+ * Parses one size, or two sizes separated by a colon. The second size must not be less than the
+ * first.
+ */
 static int parse_growth(const char *text, struct stp_env_growth *value)
 {
     const char *colon = strchr(text, ':');
@@ -219,7 +222,10 @@ static int parse_string(const char *text, const char **value)
     return 0;
 }
 
-/* Sets the row's field in stp_env from text. text is NULL if there is no value and no default. */
+/*
+ * Parses text and stores the value in the row's field of stp_env. text is NULL if the variable has
+ * neither a value nor a default.
+ */
 static int row_parse(const struct stp_env_row *row, const char *text)
 {
     void *value = (char *)&stp_env + row->offset;
@@ -246,7 +252,7 @@ static int row_parse(const struct stp_env_row *row, const char *text)
     return -EINVAL;
 }
 
-/* Returns a text for error messages that describes which values the row's variable accepts. */
+/* Returns a description, for error messages, of the values that the row's variable accepts. */
 static const char *row_expects(const struct stp_env_row *row, char *buf, size_t len)
 {
     size_t used = 0;
@@ -279,7 +285,7 @@ static const char *row_expects(const struct stp_env_row *row, char *buf, size_t 
 
 /*
  * Returns the value of the row's variable in the environment, or NULL if the variable is unset.
- * Sets *name to the variable that was read last, which is row->name or row->alias.
+ * Sets *name to row->alias if the function has read the alias, and to row->name otherwise.
  */
 static const char *row_getenv(const struct stp_env_row *row, const char **name)
 {
@@ -324,12 +330,15 @@ int stp_env_load(void)
 
 /* ---- names that nobody reads ------------------------------------------------------- */
 
-#define NAME_MOST 40 /* length of the longest variable name that is compared with known names */
+#define NAME_MOST 40 /* names with more characters than this are not compared with known names */
 
 /* Variables that are not in the table, because only the commands oshcc and oshc++ read them. */
 static const char *const command_names[] = {"SHMEM_CC", "SHMEM_CXX", NULL};
 
-/* Returns the least number of letters to insert, delete or change in order to turn a into b. */
+/*
+ * Returns the edit distance of a, which has a_len characters, and b. This is the least number of
+ * letters to insert, delete or change in order to turn a into b. Returns NAME_MOST for long names.
+ */
 static unsigned name_distance(const char *a, size_t a_len, const char *b)
 {
     unsigned row[NAME_MOST + 1];
@@ -354,8 +363,8 @@ static unsigned name_distance(const char *a, size_t a_len, const char *b)
 }
 
 /*
- * Returns the known variable name that is most similar to name. Sets *distance to the number of
- * letters that differ (name_distance()), which is 0 if name itself is a known variable.
+ * Returns the known variable name that is most similar to name, which has len characters. Sets
+ * *distance to the edit distance of the two names, or to 0 if name itself is a known variable.
  */
 static const char *name_nearest(const char *name, size_t len, unsigned *distance)
 {

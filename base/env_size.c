@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parses sizes in the syntax that the standard allows, for example 512m, 3.1M, .5g or 1e6.
- * strtold_l() reads the number in the C locale, because the program may use another locale.
+ * Parses sizes in the syntax that the standard allows, for example 512m, 3.1M, .5g or 1e6. Numbers
+ * are read by strtold_l() in the C locale, because the program may have set another locale.
  * Design: docs/design/base.md.
  */
 #include "base/base.h"
@@ -17,7 +17,10 @@ static const struct {
     long double factor;
 } suffixes[] = {{"kK", 0x1p10L}, {"mM", 0x1p20L}, {"gG", 0x1p30L}, {"tT", 0x1p40L}};
 
-/* Returns the factor of the suffix k, m, g or t, 1 without a suffix, or 0 for other letters. */
+/*
+ * Returns the factor for the character after a number. The letters k, m, g and t, in either case,
+ * have the factors 2^10 to 2^40. Returns 1 at the end of the text, and 0 for any other character.
+ */
 static long double suffix_factor(char letter)
 {
     if (letter == '\0') return 1;
@@ -26,7 +29,10 @@ static long double suffix_factor(char letter)
     return 0;
 }
 
-/* Reads an unsigned decimal number and sets *end to its end. Returns 0, -EINVAL or -ENOMEM. */
+/*
+ * Reads an unsigned decimal number from text. Sets *end to the first character after the number.
+ * Returns 0, -EINVAL or -ENOMEM.
+ */
 static int read_number(const char *text, char **end, long double *number)
 {
     locale_t c;
@@ -37,7 +43,10 @@ static int read_number(const char *text, char **end, long double *number)
     if (c == (locale_t)0) return -ENOMEM;
     errno = 0;
     *number = strtold_l(text, end, c);
-    /* Replace a number that is too small for a long double, so that it is rounded up to 1 byte. */
+    /*
+     * If the number is too small for a long double, use a small positive number, so that the size
+     * is rounded up to 1 byte and not to 0.
+     */
     if (errno == ERANGE && *number < 1) *number = LDBL_MIN;
     freelocale(c);
     return *end == text ? -EINVAL : 0;

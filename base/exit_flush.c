@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Flushes the output streams of a process that is about to end. The flush can hang if a pipe is
- * full, if a thread never releases the lock of a stream, or if a signal handler calls the flush and
- * has interrupted code that holds a lock. Therefore an alarm ends the process if the flush takes
- * too long. Design: docs/design/base.md.
+ * full, or if a thread never releases the lock of a stream. It can also hang in a signal handler,
+ * if the signal has interrupted code that holds such a lock. Therefore an alarm ends the process if
+ * the flush takes too long. Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -19,7 +19,10 @@
 #define LOCK_TRIES 100
 #define LOCK_PAUSE_MS 2
 
-/* Time by which SIGALRM may come before the deadline, because alarm() uses a different clock. */
+/*
+ * An alarm that comes early by at most this time in ns still counts as the deadline. It can come
+ * early, because alarm() uses a different clock than stp_now_ns().
+ */
 #define EARLY_NS UINT64_C(10000000)
 
 static struct {
@@ -27,7 +30,10 @@ static struct {
     void (*late)(void);
 } deadline;
 
-/* Handles SIGALRM. If an alarm of the program comes before the deadline, sets a new alarm. */
+/*
+ * Handles SIGALRM. Calls late() if the deadline has passed. Otherwise an alarm of the program has
+ * caused the signal and has replaced the alarm of the deadline, so the handler sets a new alarm.
+ */
 static void deadline_alarm(int signo)
 {
     (void)signo;
@@ -62,8 +68,8 @@ void stp_deadline_end(void)
 }
 
 /*
- * Flushes a stream as soon as it can be locked. If another thread prints, the lock is soon free. If
- * another thread keeps the lock for longer than all attempts, the stream is not flushed.
+ * Flushes a stream as soon as the stream can be locked. A thread that prints holds the lock only
+ * for a short time. If all attempts to lock the stream fail, the stream is not flushed.
  */
 static void flush_stream(FILE *stream)
 {

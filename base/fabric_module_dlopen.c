@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds and loads the fabric module, a shared object in a folder next to the library. PEs
- * communicate between nodes through this module. Reports of oshinfo ask the module which fabric it
- * would use.
+ * Finds and loads the fabric module. The module is a shared object in a folder next to the library,
+ * and contains the code for communication between nodes. oshinfo also loads the module, in order to
+ * report which fabric the module would use.
  */
 #include "fabric_module_dlopen.h"
 
@@ -20,7 +20,10 @@
 #define MODULE_FILE "steppe/ofi.so"
 #define MODULE_ENTRY "stp_ofi_open"
 
-/* Writes prefix + separator + MODULE_FILE to path. Returns true if a file with this path exists. */
+/*
+ * Joins the first len characters of prefix, separator and MODULE_FILE, and writes the result to
+ * path. Returns true if a file with this path exists.
+ */
 static bool module_in(const char *prefix, int len, const char *separator, char *path,
                       size_t path_len)
 {
@@ -29,7 +32,10 @@ static bool module_in(const char *prefix, int len, const char *separator, char *
     return n >= 0 && (size_t)n < path_len && access(path, F_OK) == 0;
 }
 
-/* Returns true if self describes the executable, which contains the headers at AT_PHDR. */
+/*
+ * Returns true if self describes the program's executable, because the library is linked into the
+ * program. AT_PHDR is the address of the executable's program headers.
+ */
 static bool module_in_program(const Dl_info *self)
 {
     uintptr_t headers = (uintptr_t)getauxval(AT_PHDR), base = (uintptr_t)self->dli_fbase;
@@ -39,8 +45,8 @@ static bool module_in_program(const Dl_info *self)
 
 /*
  * Searches for the module in the folders in which the dynamic loader finds the program's libraries.
- * A program that is linked with libsteppe.a needs this search, because no file of the library shows
- * where the module is. The libc musl does not report these folders.
+ * A program that is linked with libsteppe.a needs this search, because there is then no file of the
+ * library next to which the module could be. The libc musl does not report these folders.
  */
 #ifdef __GLIBC__
 static bool module_in_run_path(char *path, size_t path_len)

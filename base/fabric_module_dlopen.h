@@ -13,21 +13,22 @@ typedef void (*stp_module_entry_fn)(void);
 
 /*
  * Finds the fabric module and writes its path to path. Searches the folder steppe/ next to the file
- * from which this library was loaded. If this file is the program itself, which is linked with
- * libsteppe.a, the function also searches the folders in which the program finds its libraries.
- * Returns 0. If the module does not exist, writes the reason to why and returns -ENOENT.
+ * from which this library was loaded. If the library is linked into the program (libsteppe.a), also
+ * searches the folders in which the dynamic loader finds the program's libraries.
+ * Returns 0, or -ENOENT if the module does not exist. In this case the function writes the reason
+ * to why.
  */
 int stp_fabric_module_path(char *path, size_t path_len, char *why, size_t why_len);
 
 /*
  * Loads the fabric module and sets *entry to the function that the module exports. The module stays
  * loaded until the process ends, because libfabric cannot be unloaded. The environment does not
- * influence which file is loaded. The only exception is LD_LIBRARY_PATH, which can do so if the
- * program is linked with libsteppe.a.
+ * influence which file is loaded. There is one exception. In a program that is linked with
+ * libsteppe.a, LD_LIBRARY_PATH influences the search.
  *
- * Returns 0 on success. On failure, writes the reason to why, a buffer of len bytes, and returns an
- * error: -ENOENT if this installation has no fabric module, or -ENOEXEC if the module cannot be
- * loaded (for example because libfabric is missing) or is not a module of Steppe.
+ * Returns 0, or an error after writing the reason to why, a buffer of len bytes. The error is
+ * -ENOENT if this installation has no fabric module. It is -ENOEXEC if the module cannot be loaded
+ * (for example because libfabric is missing) or is not a module of Steppe.
  */
 int stp_fabric_module_dlopen(stp_module_entry_fn *entry, char *why, size_t len);
 

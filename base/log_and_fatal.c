@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Prints messages, and ends the job after a fatal error. Each message is built on the stack and
- * written by one call of write(). Therefore the lines of several threads, and of several PEs that
- * share a pipe, do not mix. Design: docs/design/base.md.
+ * written by one call of write(). Therefore lines do not mix if several threads print, or if
+ * several PEs share a pipe. Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -18,18 +18,26 @@
 #include <unistd.h>
 
 /*
- * Size of the longest line. It is less than PIPE_BUF, because a write to a pipe must be atomic, and
- * small enough for the stack of a signal handler.
+ * Size of the longest line. The size is less than PIPE_BUF, because only writes up to PIPE_BUF
+ * bytes to a pipe are atomic. It is also small enough for the stack of a signal handler.
  */
 #define LINE_MAX_BYTES 2048
 
-/* Seconds for which a thread with a fatal error waits if another thread already ends the job. */
+/*
+ * Seconds for which a thread with a fatal error waits for another thread that already ends the job.
+ */
 #define FATAL_GRACE_S 10
 
-/* Milliseconds after which a line is dropped if standard error is full and non-blocking. */
+/*
+ * Milliseconds to wait for space if standard error is full and non-blocking. After this time the
+ * line is dropped.
+ */
 #define WRITE_GRACE_MS 1000
 
-/* Seconds after which the job ends even if the message of the fatal error is not yet written. */
+/*
+ * Seconds that the message of a fatal error may take. After this time the job ends without the
+ * message.
+ */
 #define FATAL_LINE_S 5
 
 #define PE_UNKNOWN INT_MIN /* value of log_state.pe before the first call of stp_log_identify() */
@@ -47,7 +55,7 @@ static struct {
     char host[256];
 } log_state = {.pe = PE_UNKNOWN, .host_once = PTHREAD_ONCE_INIT};
 
-/* Line that is being built. One byte of text is reserved for the newline at the end. */
+/* Line that is being built. The last byte of text is reserved for the newline. */
 struct line {
     size_t len;
     bool cut;
@@ -92,8 +100,8 @@ static void line_begin(struct line *line)
 }
 
 /*
- * Removes newlines at the end of the line and replaces other control characters. They come from
- * values that users set, and they could break the line or change the state of a terminal.
+ * Removes newlines at the end of the line and replaces other control characters. Such characters
+ * can be in values that users set. They could break the line or change the state of a terminal.
  */
 static void line_clean(struct line *line)
 {
@@ -109,7 +117,10 @@ static void line_clean(struct line *line)
     }
 }
 
-/* Replaces the end of a cut line by three dots, without cutting a UTF-8 character in half. */
+/*
+ * Replaces the end of a line that was too long by three dots. Does not keep a part of a UTF-8
+ * character.
+ */
 static void line_mark_cut(struct line *line)
 {
     size_t len = line->len - 3;
@@ -161,7 +172,7 @@ const char *stp_hostname(void)
 
 void stp_log_identify(int pe, int level)
 {
-    /* Read the host name now, so that a signal handler which logs later need not read it. */
+    /* Read the host name now, because a later message may be printed in a signal handler. */
     (void)stp_hostname();
     __atomic_store_n(&log_state.pe, pe < 0 ? -1 : pe, __ATOMIC_RELAXED);
     /* Pairs with the load in stp_fatal(). */
@@ -169,7 +180,10 @@ void stp_log_identify(int pe, int level)
     stp_log_level = level;
 }
 
-/* Inserts the name in stp_log_routine at offset start, unless the text there begins with it. */
+/*
+ * Inserts stp_log_routine into the line at offset start. Does nothing if the text at this offset
+ * already begins with the name of the routine.
+ */
 static void line_insert_routine(struct line *line, size_t start)
 {
     size_t len = stp_log_routine != NULL ? strlen(stp_log_routine) : 0;
@@ -212,10 +226,12 @@ const char *stp_public_name(const char *routine)
 }
 
 /*
- * Finds out whether another thread has already had a fatal error. Returns 0 if the calling thread
- * is the first one, which must end the job. Returns the ID of the first thread otherwise.
- * The function also blocks SIGPIPE and SIGXFSZ and disables cancellation. Neither a failing write
- * nor another thread may end the calling thread before it has reported its error.
+ * Records the calling thread as the first thread with a fatal error, unless another thread was
+ * first. Returns 0 if the calling thread is the first one, which must end the job. Otherwise
+ * returns the ID of the first thread. If the calling thread has its second fatal error, this is its
+ * own ID.
+ * The function also blocks SIGPIPE and SIGXFSZ and disables cancellation. Therefore neither a
+ * failing write nor another thread can end the calling thread before it has reported its error.
  */
 static int fatal_enter(int tid)
 {
@@ -233,7 +249,7 @@ static int fatal_enter(int tid)
     return first;
 }
 
-/* Waits FATAL_GRACE_S seconds for another thread to end the job, and then ends this process. */
+/* Waits FATAL_GRACE_S seconds for another thread to end the job. Then ends this process. */
 static _Noreturn void fatal_wait(void)
 {
     struct timespec grace = {.tv_sec = FATAL_GRACE_S};
@@ -244,9 +260,9 @@ static _Noreturn void fatal_wait(void)
 }
 
 /*
- * Ends the job by calling log_state.end_job(), or ends the process by calling otherwise() if no
- * such function is set. If end_job() itself has a fatal error, its thread calls fatal_end() again.
- * This second call ends the process at once.
+ * Ends the job by calling log_state.end_job(). If no such function is set, ends the process by
+ * calling otherwise(). If a fatal error occurs inside end_job(), the same thread calls fatal_end()
+ * again. This second call ends the process at once.
  */
 static _Noreturn void fatal_end(void (*otherwise)(int))
 {
@@ -264,7 +280,10 @@ static _Noreturn void fatal_end(void (*otherwise)(int))
     _exit(EXIT_FAILURE);
 }
 
-/* Ends the job at the deadline. Runs no exit handlers, because one could wait for a held lock. */
+/*
+ * Ends the job after the deadline has passed. Does not run exit handlers, because an exit handler
+ * could wait for a lock that is never released.
+ */
 static void fatal_late(void)
 {
     fatal_end(_exit);
@@ -276,8 +295,9 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     va_list args;
     int tid = (int)syscall(SYS_gettid);
     /*
-     * Only the PE flushes its streams. A forked child must not flush, because its buffers contain
-     * output of its parent. Pairs with the stores in stp_log_identify() and stp_fatal_hook().
+     * Only the PE flushes its streams. A forked child must not flush, because its buffers can
+     * contain output of its parent. Pairs with the stores in stp_log_identify() and
+     * stp_fatal_hook().
      */
     bool is_pe = getpid() == __atomic_load_n(&log_state.pid, __ATOMIC_SEQ_CST);
     int first = fatal_enter(tid);
@@ -292,7 +312,8 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     if (first == 0 && is_pe) stp_flush_stdio_before_exit(fatal_late);
     if (first == 0) stp_deadline_end();
     if (first != 0 && first != tid) fatal_wait();
-    fatal_end(exit); /* A fatal error during the flush of this thread also leads to this call. */
+    /* This thread also gets here if it has a second fatal error during the flush. */
+    fatal_end(exit);
 }
 
 void stp_fatal_hook(void (*end_job)(int status))

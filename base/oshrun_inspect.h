@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data by which oshrun inspects a running job from outside. oshrun reads the end of each node's
- * memory file, recognizes PEs by the files that they hold open, and reads the file to which dying
- * PEs write their stack frames. Design: docs/design/hang.md.
+ * Declares the data by which oshrun inspects a running job from outside. oshrun reads the last part
+ * of each node's memory file. It recognizes PEs by the files that they hold open. It also reads the
+ * file to which dying PEs write their stack frames. Design: docs/design/hang.md.
  */
 #ifndef STP_OSHRUN_INSPECT_H
 #define STP_OSHRUN_INSPECT_H
@@ -12,10 +12,11 @@
 #include <sys/types.h>
 
 /*
- * The last bytes of the memory file that the PEs of a node share. oshrun does not know the layout
- * of the file, so it uses this trailer to find its data. The data is in the area, which is the last
- * part of the file and includes the trailer. All offsets count from the start of the area. If the
- * layout of the trailer or of the data changes, the magic number must change, too.
+ * Trailer in the last bytes of the memory file that the PEs of a node share. oshrun does not know
+ * the layout of the file. It reads the trailer first, in order to find the other data. All this
+ * data is in the area, which is the last part of the file and includes the trailer. All offsets
+ * count from the start of the area. If the layout of the trailer or of the data changes, the magic
+ * number must change, too.
  */
 struct stp_node_file_trailer {
     uint64_t magic;
@@ -43,9 +44,10 @@ struct stp_process {
 };
 
 /*
- * Environment variable that oshrun sets to "PATH:NAME". PATH is the path of a memory file, and NAME
- * is the name of this file. A dying PE writes its stack frames to the file, with one line of the
- * form "PE ADDRESS FILE" for each frame.
+ * Environment variable that oshrun sets to "PATH:NAME". PATH is the path of a memory file in /proc.
+ * NAME is the name that oshrun has given to this file, by which a PE can recognize the file. A
+ * dying PE writes its stack frames to the file, with one line of the form "PE ADDRESS FILE" for
+ * each frame.
  */
 #define STP_FRAMES_VARIABLE "OSHRUN_FRAMES"
 

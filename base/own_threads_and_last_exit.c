@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts and counts the library's own threads. In these threads all signals except faults are
- * blocked. The threads do not keep a process alive. If all threads of the program, including the
- * main thread, have ended by pthread_exit(), a thread of the library ends the process.
+ * Starts the library's own threads, and counts the threads of the program. In the library's
+ * threads, all signals except faults are blocked. The library's threads do not keep a process
+ * running. If all threads of the program have ended, a thread of the library ends the process. The
+ * main thread has then ended by pthread_exit().
  * Design: docs/design/base.md.
  */
 #include "base/base.h"
@@ -82,8 +83,8 @@ static void *own_main(void *arg)
 }
 
 /*
- * Sets *old to the signal mask of this thread, and then blocks all signals except faults. Faults
- * must reach the thread that causes them.
+ * Saves the signal mask of this thread in *old, and then blocks all signals except faults. The
+ * signal of a fault must reach the thread that causes the fault.
  */
 static void block_signals(sigset_t *old)
 {
@@ -126,7 +127,9 @@ static bool is_own(int tid)
     return false;
 }
 
-/* Returns true if the main thread has ended by pthread_exit(), which makes it a zombie thread. */
+/*
+ * Returns true if the main thread has ended by pthread_exit(). Its state is then that of a zombie.
+ */
 static bool main_ended(void)
 {
     char path[64];
@@ -152,7 +155,7 @@ int stp_thread_count_program(void)
 }
 
 /*
- * Main function of a thread that ends the process with exit(0). The C library also does this when
+ * Main function of a thread that ends the process with exit(0). The C library does the same when
  * the last thread of a program ends.
  */
 static void *leave_main(void *arg)

@@ -4,8 +4,9 @@
  * once for each type. Before each inclusion, it defines two macros, which this file undefines:
  *   TYPE        the element type
  *   SUFFIX      the suffix in the names of the kernels
- * This file also uses the following macros. They stay defined for several types:
- *   CALC        the type of sums and products, unsigned for integers so that overflow wraps around
+ * This file also uses the following macros, but does not undefine them:
+ *   CALC        the type in which sums and products are computed; for integers, it is an unsigned
+ *               type, so that results wrap around on overflow
  *   HAS_ORDER   1 if the operators max and min exist for the type, otherwise 0
  *   HAS_BITS    1 if the bitwise operators (and, or, xor) exist for the type, otherwise 0
  */
@@ -43,8 +44,8 @@
 #endif
 
 /*
- * Compile complex products without STP_TARGET. Otherwise gcc 12 contracts them to fused operations,
- * which give different bits, despite -ffp-contract=off.
+ * Compile complex products without STP_TARGET. With it, gcc 12 would use fused multiply-add
+ * instructions in spite of -ffp-contract=off, and these give results with different bits.
  */
 #if !HAS_ORDER
 #undef KERNEL

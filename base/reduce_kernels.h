@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables of the reduction kernels. Each level of vector instructions has its own table. An entry is
- * NULL if the operator is not valid for the type. The results of all levels are bitwise identical.
+ * Tables of the reduction kernels. A kernel is a function that reduces arrays of one element type
+ * with one operator. Each level of vector instructions has its own table. An entry is NULL if the
+ * operator is not valid for the type. The results of all levels are bitwise identical.
  * Design: docs/design/base.md.
  */
 #ifndef STP_REDUCE_KERNELS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Template for the reduction kernels of one level of vector instructions and for their table. Each
- * level has its own source file, which includes this template once after it has defined
+ * Template for the reduction kernels of one level of vector instructions, and for their table. Each
+ * level has its own source file. It defines two macros and then includes this template once:
  *   STP_KERNELS   the name of the table
  *   STP_TARGET    the function attribute that enables the vector instructions; may be empty
  */
@@ -10,10 +10,10 @@
 #define STP_KERNEL static STP_TARGET
 
 /*
- * Tells the compiler that the iterations of the next loop may run in any order. The reason is in
- * reduce_one_type_op.tmpl.h. Clang's pragma for this purpose is not used, because clang would
- * warn about each loop that it cannot vectorize. Code that is compiled by clang therefore checks at
- * run time whether the arrays overlap.
+ * Tells the compiler that the iterations of the next loop may run in any order. The head comment of
+ * reduce_one_type_op.tmpl.h explains why this is true. Clang has a pragma for this purpose, too,
+ * but would warn about each loop that it cannot vectorize. Code that is compiled by clang therefore
+ * checks at run time whether the arrays overlap.
  */
 #ifdef __clang__
 #define STP_INDEPENDENT

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Template for the reduction kernels of one element type and one operator. The file
- * reduce_all_ops_of_type.tmpl.h includes this template after it has defined
+ * reduce_all_ops_of_type.tmpl.h includes this template once for each operator. Before each
+ * inclusion, it defines
  *   TYPE            the element type
  *   NAME(op)        the name of the kernel that writes its results to one array
  *   NAME_TWO(op)    the name of the kernel that writes its results to two arrays
  *   KERNEL          the storage class and the attributes of a kernel
  *   OP              the operator
  *   RESULT(x, y)    the result of the operator for the operands x and y, of type TYPE
- * This file undefines OP and RESULT. STP_INDEPENDENT tells the compiler that no iteration of a loop
- * needs the result of another iteration. This is true for arrays that are identical and for arrays
- * that are disjoint. The keyword restrict is not used, because it forbids identical arrays.
+ * This file undefines OP and RESULT.
+ *
+ * STP_INDEPENDENT tells the compiler that no iteration of a loop needs the result of another
+ * iteration. This is true, because two arrays of a kernel are either identical or disjoint. The
+ * keyword restrict is not used, because it forbids identical arrays.
  */
 
 /* Computes inout[i] = inout[i] op in[i] for nelems elements. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Provides error texts that name the limits which users can raise. Also provides functions that let
- * an operation fail with an error if a file becomes too large. Without them, the kernel would send
- * SIGXFSZ. The fabric module contains its own copy of this file. Design: docs/design/base.md.
+ * Provides error texts that name limits which users can raise. Also provides functions that block
+ * SIGXFSZ, the signal that the kernel sends when a file becomes too large. The operation then only
+ * fails with an error. The fabric module contains its own copy of this file.
+ * Design: docs/design/base.md.
  */
 #include "base/base.h"
 
@@ -28,7 +29,10 @@ int stp_count_fds(void)
     DIR *dir = opendir("/proc/self/fd");
     int n = 0;
 
-    /* EMFILE means that all descriptors are in use. Their number is then equal to the limit. */
+    /*
+     * If all descriptors are in use, opendir() fails with EMFILE. The number of open descriptors is
+     * then equal to the limit.
+     */
     if (dir == NULL) return errno == EMFILE ? (int)stp_limit(RLIMIT_NOFILE, NULL) : -1;
     while (readdir(dir) != NULL)
         n++;

@@ -69,7 +69,7 @@ char stp_stat_state(const char *path)
     if (fd < 0) return '\0';
     if (read(fd, text, sizeof(text) - 1) < 0) text[0] = '\0';
     close(fd);
-    state = strrchr(text, ')'); /* the process name before this ")" may contain ")" */
+    state = strrchr(text, ')'); /* end of the process name, which may itself contain ")" */
     return state != NULL && state[1] == ' ' ? state[2] : '\0';
 }
 

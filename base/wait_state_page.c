@@ -14,19 +14,20 @@
 
 static struct {
     bool on;
-    int n_inside; /* number of threads that are accessing the pages of the node */
+    int n_inside; /* number of threads of this PE that are accessing the pages */
     struct stp_wait_state_page *page;
-    uint64_t *reported; /* time of the last report on the node, which all PEs of the node share */
-    uint64_t limit_ns;  /* waiting time after which a wait is reported, or 0 for no reports */
-    uint64_t show_ns;   /* waiting time after which a wait is written to the page */
+    /* Word that all PEs of the node share. It holds the time of the last report on the node. */
+    uint64_t *reported;
+    uint64_t limit_ns; /* waiting time after which a wait is reported, or 0 for no reports */
+    uint64_t show_ns;  /* waiting time after which a wait is written to the page */
     /*
-     * Longest time between two readings of the clock that counts as waiting time. The difference
-     * can be longer if the process was stopped between the two readings.
+     * Most time that one reading of the clock adds to the waiting time. If the process was stopped
+     * between two readings, more time has passed, but this time does not count as waiting.
      */
     uint64_t most_ns;
 } timed;
 
-/* State of the current wait of this thread, from its first reading of the clock on. */
+/* State of the current wait of this thread. It begins with the first reading of the clock. */
 static __thread struct {
     uint64_t seen_ns, waited_ns, shown_ns, first_shown_ns;
     int note; /* index of this thread's note in the page plus 1, or 0 if the thread has no note */
@@ -34,8 +35,9 @@ static __thread struct {
 } mine;
 
 /*
- * Begins an access of this thread to the pages of the node, which leave() ends. Returns false if
- * the pages may not be accessed, because showing waits has not started or has stopped.
+ * Begins an access of this thread to the pages of the node. The access ends with leave(). Returns
+ * false if the pages must not be accessed, because stp_wait_state_start() has not been called yet
+ * or stp_wait_state_stop() has been called.
  */
 static bool enter(void)
 {
@@ -106,14 +108,20 @@ static bool note_take(struct stp_wait_state_page *page)
     return mine.note != 0;
 }
 
-/* Writes the note of this thread. Readers check the version to detect a write during a copy. */
+/*
+ * Copies *note to the note of this thread in the page. A reader compares the version before and
+ * after its own copy, in order to detect a write during the copy.
+ */
 static void note_write(struct stp_wait_state_page *page, const struct stp_wait_state *note)
 {
     uint32_t *version = &page->notes[mine.note - 1].version;
     uint32_t before = *version;
 
     __atomic_store_n(version, before + 1, __ATOMIC_RELAXED);
-    /* Pairs with the acquire fence in note_read(). The odd version is visible before note. */
+    /*
+     * Pairs with the acquire fence in note_read(). Readers see the odd version before any change of
+     * the note.
+     */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     page->notes[mine.note - 1].note = *note;
     /* Pairs with the acquire load of version in note_read(). */
@@ -124,7 +132,7 @@ static void note_write(struct stp_wait_state_page *page, const struct stp_wait_s
 
 /*
  * Returns true if this PE must report the waits of the node. Returns false if another PE of the
- * node has reported them since this wait was first shown.
+ * node has already reported them after the wait of this thread was first shown.
  */
 static bool report_claim(uint64_t now)
 {

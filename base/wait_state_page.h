@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures how long threads of a PE wait, and shows to the other PEs of the node for which objects
- * they wait. A wait that ends within STP_WAIT_TURNS turns (iterations of its loop) calls no
- * function of this module. Design: docs/design/hang.md.
+ * Measures how long threads of a PE wait, and shows the waits to the other PEs of the node. A wait
+ * that ends within STP_WAIT_TURNS turns (iterations of its loop) only counts these turns.
+ * Design: docs/design/hang.md.
  */
 #ifndef STP_WAIT_STATE_PAGE_H
 #define STP_WAIT_STATE_PAGE_H
@@ -10,22 +10,25 @@
 #include "base/base.h"
 
 /*
- * Description of the wait of one thread, which the thread shows to the other PEs of its node. The
- * field text is equal on all PEs that wait for the same object.
+ * Description of the wait of one thread. The thread shows it to the other PEs of the node. PEs that
+ * wait for the same object have the same text in the field text.
  */
 struct stp_wait_state {
     uint64_t waited_ns;
     uint64_t lock; /* hash that identifies the lock for which the thread waits, or 0 */
     /*
-     * PE that must act before this thread can continue, or -1 if this PE is unknown. In a wait for
-     * a lock, this is the preceding PE in the queue of the lock. In a collective, it is the PE
-     * that must send a word to this PE. In a wait for the fabric, it is the target PE.
+     * PE that must act before this thread can continue, or -1 if the PE is unknown. In a wait for a
+     * lock, it is the PE that comes before this PE in the queue of the lock. In a collective, it is
+     * the PE that must send a word to this PE. In a wait for the fabric, it is the target PE.
      */
     int before;
     int team_n_pes; /* number of PEs in the team of a collective, or 0 without a team */
     /* First PE and stride of the team. The stride is 0 if the members have no fixed stride. */
     int team_start, team_stride;
-    /* True if PEs of all nodes wait for this object, so that the report of one node suffices. */
+    /*
+     * True if PEs of all nodes wait for this object. Most nodes then need not report the wait,
+     * because other nodes print the same text.
+     */
     bool everywhere;
     char text[160]; /* text that names the routine and the object for which it waits */
 };
@@ -46,9 +49,9 @@ struct stp_wait_state_page {
 #define STP_WAIT_TURNS 64 /* number of iterations of a wait loop between readings of the clock */
 
 /*
- * Starts to measure waits and to show them to the node.
+ * Starts to measure waits and to show them to the other PEs of the node.
  * page: page of this PE.
- * reported: word that all PEs of the node share, which holds the time of their last report.
+ * reported: word that all PEs of the node share. It holds the time of the last report on the node.
  */
 void stp_wait_state_start(struct stp_wait_state_page *page, uint64_t *reported);
 /* Stops showing waits to the node. After the return, no thread of this PE accesses the pages. */
@@ -69,7 +72,10 @@ static inline bool stp_wait_turn(struct stp_wait *wait)
     return STP_UNLIKELY((++wait->turns & (STP_WAIT_TURNS - 1)) == 0) && stp_wait_check_clock(wait);
 }
 
-/* As stp_wait_turn(), but reads the clock at each call. Loops that sleep in each turn use it. */
+/*
+ * Does the same as stp_wait_turn(), but reads the clock at each call. Loops that sleep in each
+ * iteration call this function.
+ */
 bool stp_wait_show_due(struct stp_wait *wait);
 
 /* Removes the wait of this thread from the page, and sets its waiting time to 0. */
@@ -84,10 +90,10 @@ static inline void stp_wait_end(const struct stp_wait *wait)
 
 enum stp_wait_kind { STP_WAIT_VARS, STP_WAIT_LOCK, STP_WAIT_COLL, STP_WAIT_FABRIC };
 
-/* Description of the object for which a thread waits. The code that waits fills it in. */
+/* Description of the object for which a thread waits. The function that waits sets the fields. */
 struct stp_wait_subject {
     enum stp_wait_kind kind;
-    const char *fn;   /* name of the public routine, or NULL if the stack must be searched */
+    const char *fn;   /* name of the public routine, or NULL to search the stack for the name */
     const void *addr; /* address of the elements, of the lock, or of the word of a collective */
     int pe;           /* preceding PE in the queue of a lock, target of a fabric operation, or -1 */
     /* Only waits of the kind STP_WAIT_VARS use the following fields. */
@@ -95,21 +101,25 @@ struct stp_wait_subject {
     size_t i; /* index of the awaited element, or SIZE_MAX if the thread waits for any element */
     size_t size;
     bool is_signed;
-    /* Bit 0 is set if an element < value ends the wait, bit 1 for == value, bit 2 for > value. */
+    /*
+     * Comparisons that end the wait. Bit 0 stands for element < value, bit 1 for element == value,
+     * and bit 2 for element > value.
+     */
     unsigned wanted;
     uint64_t value; /* value with which the elements are compared */
 };
 
 /*
- * Shows the subject to the node by calling the show() hook. The hook also reports the waits of the
- * node if this wait has lasted for SHMEM_HANG_REPORT seconds.
+ * Shows to the other PEs of the node the object for which this thread waits, by calling the show()
+ * hook. The hook also reports the waits of the node if this wait has lasted for SHMEM_HANG_REPORT
+ * seconds.
  */
 void stp_wait_publish_subject(const struct stp_wait_subject *subject) STP_COLD;
 
 /*
- * Sets note->waited_ns and copies *note to the page of this PE. If this wait has lasted for
- * SHMEM_HANG_REPORT seconds and no PE of the node has reported it yet, calls report(). The show()
- * hook calls this function.
+ * Sets note->waited_ns and copies *note to the page of this PE. Calls report() if this wait has
+ * lasted for SHMEM_HANG_REPORT seconds and no PE of the node has made a report since this wait was
+ * first shown. The show() hook calls this function.
  */
 void stp_wait_state_publish(struct stp_wait_state *note, void (*report)(uint64_t waited_ns));
 

@@ -6,7 +6,8 @@
 #include <sched.h>
 #include <time.h>
 
-#define YIELDS_A_SLEEP 1024 /* yields between two sleeps; they take half a millisecond or more */
+/* Number of calls from one sleep to the next. So many calls take half a millisecond or more. */
+#define YIELDS_A_SLEEP 1024
 
 unsigned stp_yield_turns = UINT_MAX; /* value until init calls stp_wait_choose() */
 
@@ -18,11 +19,12 @@ bool stp_yield_or_sleep(unsigned turns)
 
     /*
      * Most calls yield. A pause instruction would keep the core, but if there are more PEs than
-     * cores, the PE that must act next may need this core. A sleep at each call would make the wait
-     * longer, because no thread wakes the sleeping thread. Some calls sleep, because Linux 6.18 can
-     * keep running threads that only yield, while all other threads starve for a minute. If PEs
-     * share cores, each call of a long wait sleeps, because with autogroups a yield does not give
-     * the core to another PE.
+     * cores, the PE that must act next may need this core. A sleep at each call would make waits
+     * longer, because no thread wakes a thread that sleeps here.
+     * Every 1024th call sleeps. Without these sleeps, threads that only yield can keep their cores
+     * for a minute on Linux 6.18, while all other threads starve.
+     * If PEs share cores, each call of a long wait sleeps. If autogroups are on, a yield gives the
+     * core only to threads of the same group, and another PE can be in another group.
      */
     if (!hook_is_due && turns < stp_yield_turns)
         sched_yield();
