@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Internal interface of the files in pmi/. A client implements one protocol to the launcher. This
- * header declares the table of functions of a client, the session that all clients use, the
+ * Internal interface of the files in pmi/. A client is the code for one protocol to the launcher.
+ * This header declares the table of functions of a client, the session that all clients use, the
  * key-value space, and the map from ranks to nodes.
  */
 #ifndef STP_PMI_CLIENT_H
@@ -12,8 +12,8 @@
 
 #define STP_PMI_REPLY_MS 60000   /* timeout of replies that do not depend on other processes */
 #define STP_PMI_FINALIZE_MS 5000 /* timeout of finalize; the process then ends without a reply */
-#define STP_PMI_VALUE_MAX 1000   /* most characters in a value; launchers silently cut at 1023 */
-#define STP_PMI_VALUE_MIN 64     /* least number of characters that a launcher must accept */
+#define STP_PMI_VALUE_MAX 1000   /* value limit; launchers silently cut values at 1023 characters */
+#define STP_PMI_VALUE_MIN 64     /* launchers with a smaller limit for values are refused */
 #define STP_PMI_KEY_MAX 64       /* bytes of a key with its prefix, fragment number and zero byte */
 #define STP_PMI_JOB_MAX 256
 #define STP_PMI_NAME_MAX 40 /* most characters in a key that a caller of pmi.h may pass */
@@ -22,21 +22,28 @@ struct stp_pmi_session {
     int rank;
     int size;
     size_t value_max;   /* most characters in a value that the client may send to this launcher */
-    int told_key_max;   /* greatest length of a key that a PMI-1 launcher has reported, or 0 */
-    int told_value_max; /* greatest length of a value that a PMI-1 launcher has reported, or 0 */
-    char job[STP_PMI_JOB_MAX]; /* name of the key-value space (PMI-1), or job ID or "" (PMI-2) */
-    struct stp_wire wire;      /* connection to the launcher; unused without a launcher */
+    int told_key_max;   /* greatest length of a key, if a PMI-1 launcher has reported it, or 0 */
+    int told_value_max; /* greatest length of a value, if a PMI-1 launcher has reported it, or 0 */
+    /*
+     * With PMI-1, name of the key-value space. With PMI-2, job ID of the launcher, or "" if there
+     * is none.
+     */
+    char job[STP_PMI_JOB_MAX];
+    struct stp_wire wire; /* connection to the launcher; unused without a launcher */
 };
 
 /*
  * Table of the functions of a client. Functions of type int return 0, or -errno after logging the
- * reason. If the launcher does not have the value that get(), mapping() or host() should copy, the
- * function returns -ENOENT without logging it. The client for a process without a launcher has only
- * open().
+ * reason. There is one exception. get(), mapping() and host() return -ENOENT without logging if the
+ * launcher does not have the value. The client for a process without a launcher has only open().
+ * Its other pointers are NULL.
  */
 struct stp_pmi_client {
     const char *name;
-    /* Opens the session after the greeting. Sets its fields rank, size and value_max. */
+    /*
+     * Opens the session. With PMI-1 and PMI-2, the launcher and the library have already agreed on
+     * the version. Sets session->rank, session->size and session->value_max.
+     */
     int (*open)(struct stp_pmi_session *session);
     int (*put)(struct stp_pmi_session *session, const char *key, const char *value);
     int (*fence)(struct stp_pmi_session *session); /* waits until all ranks have called fence() */
@@ -45,7 +52,10 @@ struct stp_pmi_client {
                size_t capacity);
     /* Copies the launcher's process mapping, a vector that maps ranks to nodes. */
     int (*mapping)(struct stp_pmi_session *session, char *text, size_t capacity);
-    /* Copies the name of the host on which rank runs. NULL if the protocol has no host names. */
+    /*
+     * Copies the name of the host on which rank runs. This pointer is NULL if the protocol does not
+     * provide host names.
+     */
     int (*host)(struct stp_pmi_session *session, int rank, char *name, size_t capacity);
     /* Ends the session. Logs nothing, because the launcher may have closed the connection. */
     void (*finalize)(struct stp_pmi_session *session);
@@ -56,22 +66,30 @@ extern const struct stp_pmi_client stp_pmi1_client;
 extern const struct stp_pmi_client stp_pmi2_client;
 extern const struct stp_pmi_client stp_pmix_client;
 
-/* Loads libpmix at the first call. Returns 0, or -ENOENT (not logged) if it cannot be used. */
+/*
+ * Loads libpmix at the first call. Returns 0, or -ENOENT without logging if libpmix cannot be used.
+ */
 int stp_pmix_load(void);
 
 /* Returns the reason why stp_pmix_load() has failed, or "" if it has not failed. */
 const char *stp_pmix_missing(void);
 
-/* Logs that a request failed with the error rc, and shows the reply for -EPROTO. Returns rc. */
+/*
+ * Logs that a request has failed with the error rc. If rc is -EPROTO, the message also shows the
+ * start of the reply. Returns rc.
+ */
 int stp_pmi_complain(const struct stp_pmi_session *session, const char *request, int rc);
 
-/* Logs what is wrong in the reply to a request, and the start of the reply. Returns -EPROTO. */
+/*
+ * Logs that the reply to a request is malformed. The message contains the text what, which names
+ * the fault, and the start of the reply. Returns -EPROTO.
+ */
 int stp_pmi_malformed(const struct stp_pmi_session *session, const char *request, const char *what);
 
 /*
- * Sends the request that fmt describes and receives its reply. The reply must name command as its
- * command and must not report an error. Returns 0, or -errno after logging the reason. If a get of
- * PMI-1 finds no value, returns -ENOENT without logging it.
+ * Sends a request, which is formatted by fmt, and receives its reply. The field cmd of the reply
+ * must match command, and the reply must not report an error. Returns 0, or -errno after logging
+ * the reason. If a get of PMI-1 finds no value, returns -ENOENT without logging.
  */
 int stp_pmi_ask(struct stp_pmi_session *session, enum stp_wire_framing framing, const char *command,
                 int timeout_ms, const char *fmt, ...) STP_PRINTF(5, 6);
@@ -98,8 +116,9 @@ struct stp_map_block {
 };
 
 /*
- * Map from ranks to nodes. It is either a table with the node of each rank, or an array of blocks.
- * The blocks describe the first ranks of the job (period ranks) and are repeated for later ranks.
+ * Map from ranks to nodes. The map is either a table with the node of each rank, or an array of
+ * blocks. The blocks describe the nodes of the first ranks of the job; period is the number of
+ * these ranks. For later ranks, the same blocks with the same nodes are repeated.
  */
 struct stp_pmi_map {
     int n_nodes;
@@ -110,13 +129,14 @@ struct stp_pmi_map {
 };
 
 /*
- * Makes the map of a job of size ranks from a text "(vector,(node,n_nodes,per_node),...)". Nodes
- * without ranks get no number. The other nodes are numbered from 0 in the order of their numbers in
- * the text. Returns 0, -EPROTO if text is malformed, or -ENOMEM. Logs nothing.
+ * Parses the launcher's mapping vector, which has the form "(vector,(node,n_nodes,per_node),...)",
+ * and makes the map of a job of size ranks. Nodes without ranks are left out. The other nodes get
+ * new numbers from 0, in the order of their numbers in the text. Returns 0, -EPROTO if text is
+ * malformed, or -ENOMEM. Logs nothing.
  */
 int stp_map_parse(struct stp_pmi_map *map, const char *text, int size);
 
-/* Makes a map in which all ranks are on one node. Returns 0, or -errno without logging it. */
+/* Makes a map in which all ranks are on one node. Returns 0, or -errno without logging. */
 int stp_map_one(struct stp_pmi_map *map, int size);
 
 /*
@@ -127,7 +147,7 @@ int stp_map_from_launcher_hosts(struct stp_pmi_map *map, const struct stp_pmi_cl
                                 struct stp_pmi_session *session);
 
 /*
- * Makes the map from the host names of all ranks, which the ranks exchange. All ranks must call
+ * Exchanges the host names of all ranks, and makes the map from these names. All ranks must call
  * this function. Returns 0 or -errno. Logs all errors except -ENOMEM.
  */
 int stp_map_exchange(struct stp_pmi_map *map, const struct stp_pmi_client *client,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements the key-value space. Data of any length with any bytes is stored as hexadecimal text,
- * in fragments whose size the launcher accepts. The first fragment begins with the total length of
- * the data, so that a reader need not know the size of the writer's fragments.
- * Design: docs/design/launch.md.
+ * Implements the key-value space. Data can have any length and contain any bytes. It is stored as
+ * hexadecimal text, which is cut into fragments that the launcher accepts. The first fragment
+ * begins with the total length of the data. Therefore a reader need not know the size of the
+ * writer's fragments. Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
 
@@ -82,7 +82,7 @@ static int kvs_bad(const char *name, size_t fragment, const char *what)
     return -EPROTO;
 }
 
-/* Reads the total length, with which value begins. Returns 0, or -EPROTO after logging it. */
+/* Reads the total length at the start of value. Returns 0, or -EPROTO after logging the error. */
 static int kvs_length(const char *name, const char *value, uint64_t *length)
 {
     unsigned char bytes[HEADER_CHARS / 2];
@@ -96,8 +96,8 @@ static int kvs_length(const char *name, const char *value, uint64_t *length)
 }
 
 /*
- * Decodes the text of one fragment, stores its bytes at bytes + *done, and adds their number to
- * *done. Returns 0, or -EPROTO after logging it.
+ * Decodes the text of one fragment. Stores the bytes at bytes + *done, and adds their number to
+ * *done. Returns 0, or -EPROTO after logging the error.
  */
 static int kvs_add(const char *name, size_t fragment, const char *text, unsigned char *bytes,
                    size_t length, size_t *done)

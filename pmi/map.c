@@ -12,7 +12,7 @@
 #include <string.h>
 
 /*
- * Reads an unsigned number. The next character must be equal to the parameter behind. Returns the
+ * Reads an unsigned number. The character after the number must be equal to behind. Returns the
  * text after this character, or NULL if text is malformed.
  */
 static const char *map_number(const char *text, char behind, int *number)
@@ -40,8 +40,9 @@ static const char *map_block(const char *text, struct stp_map_block *block)
 }
 
 /*
- * Appends a block to the map, without those nodes of the block for which the job of size ranks has
- * no ranks left. Returns 0, or -EPROTO if the number of a node is too large.
+ * Appends a block to the map of a job of size ranks. If too few ranks are left for all nodes of the
+ * block, drops the nodes that would have no ranks. Returns 0, or -EPROTO if the number of a node is
+ * too large.
  */
 static int map_add(struct stp_pmi_map *map, struct stp_map_block block, int size)
 {
@@ -68,7 +69,10 @@ static int map_by_node(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-/* Renumbers the nodes of the map from 0, because nodes without ranks must not get a number. */
+/*
+ * Renumbers the nodes of the map, so that the nodes with ranks have consecutive numbers from 0.
+ * Returns 0 or -ENOMEM.
+ */
 static int map_compact(struct stp_pmi_map *map)
 {
     struct stp_map_block **sorted = malloc(map->n_blocks * sizeof(struct stp_map_block *));
@@ -127,7 +131,10 @@ int stp_map_one(struct stp_pmi_map *map, int size)
     return stp_map_parse(map, text, size);
 }
 
-/* Returns the index of name in the array *names, or -ENOMEM. Appends name if it is new. */
+/*
+ * Returns the index of name in the array *names. Appends a copy of name if the array does not
+ * contain it. Returns -ENOMEM if there is not enough memory.
+ */
 static int map_number_of_host(char ***names, int *n_names, const char *name)
 {
     char **grown;
@@ -147,7 +154,10 @@ static int map_number_of_host(char ***names, int *n_names, const char *name)
 typedef int (*map_source)(const struct stp_pmi_client *client, struct stp_pmi_session *session,
                           int rank, char *name, size_t capacity);
 
-/* Makes a map with a table, from the host names that host_of() returns. Returns 0 or -errno. */
+/*
+ * Makes a map that is a table with one element per rank. Calls host_of() for the host name of each
+ * rank. Returns 0 or -errno.
+ */
 static int map_from_hosts(struct stp_pmi_map *map, const struct stp_pmi_client *client,
                           struct stp_pmi_session *session, map_source host_of)
 {
@@ -173,9 +183,10 @@ static int map_from_hosts(struct stp_pmi_map *map, const struct stp_pmi_client *
 
 /*
  * Copies the host name that the launcher provides for rank. Returns -ENOENT if the launcher
- * provides no host name except that of this process. If it provides host names of other ranks
- * but not of rank, logs an error and returns -EPROTO. The function must not return -ENOENT in this
- * case, because the caller would then start a collective exchange, which other ranks may not join.
+ * provides no host names, or provides only the host name of this process.
+ * If the launcher provides host names of other ranks but not of rank, logs an error and returns
+ * -EPROTO. The error -ENOENT would be wrong in this case. The caller would then start a collective
+ * exchange, which other ranks may not join.
  */
 static int map_told_of(const struct stp_pmi_client *client, struct stp_pmi_session *session,
                        int rank, char *name, size_t capacity)

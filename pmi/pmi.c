@@ -19,14 +19,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DRAIN_MS 200   /* longest time that an abort waits until its output has been read */
-#define LINGER_MS 2000 /* longest time that an abort waits for the launcher to kill this process */
+#define DRAIN_MS 200   /* an abort waits at most this time until its output has been read */
+#define LINGER_MS 2000 /* an abort waits at most this time for the launcher to kill this process */
 
 static struct {
     bool tried;
     int rc; /* result of the only attempt to open the session */
     pid_t pid;
-    bool aborts; /* true if an abort will end this process, so that finalize is not sent */
+    bool aborts; /* true if an abort will end this process; finalize is then not sent */
     const struct stp_pmi_client *client; /* client of the open session, or NULL */
     struct stp_pmi_info info;
     struct stp_pmi_map map;
@@ -119,10 +119,10 @@ static int single_open(struct stp_pmi_session *session)
 /* Client without a launcher. It has no put() or fence(), because there are no other processes. */
 static const struct stp_pmi_client single_client = {.name = "single", .open = single_open};
 
-/* Launchers that start processes without a PMI_FD, and environment variables that they set. */
+/* Unsupported launchers, which do not set PMI_FD, and environment variables that they set. */
 static const struct {
     const char *rank; /* name of the variable that contains the rank of the process */
-    const char *size; /* name of the variable with the number of processes, or NULL if not set */
+    const char *size; /* name of the variable with the number of processes, or NULL */
     const char *name;
     const char *advice;
 } foreign_launchers[] = {
@@ -142,9 +142,10 @@ static const struct {
 
 /*
  * Returns true if srun has started this process. Slurm also sets its variables in a batch script
- * and in the shell that salloc starts as an "interactive" step. In these steps the variables
- * describe the allocation, and a program that is started without srun is a single process. These
- * steps have the highest step numbers. For example, SLURM_BATCH_SCRIPT is -5.
+ * and in the shell that salloc starts as an "interactive" step. In these steps, the variables
+ * describe the whole allocation, but a program that is started without srun is a single process.
+ * These steps have the highest step numbers. For example, SLURM_BATCH_SCRIPT is -5, read as an
+ * unsigned number.
  */
 static bool pmi_in_slurm_step(void)
 {
@@ -159,8 +160,8 @@ static bool pmi_in_slurm_step(void)
 }
 
 /*
- * Searches for an unsupported launcher that has started this process as one of several. Sets *rank
- * and returns the index of the launcher in foreign_launchers, or returns -1.
+ * Finds out whether an unsupported launcher has started this process together with others. Sets
+ * *rank and returns the index of the launcher in foreign_launchers, or returns -1.
  */
 static int pmi_find_foreign(int *rank)
 {
@@ -176,7 +177,10 @@ static int pmi_find_foreign(int *rank)
     return -1;
 }
 
-/* Duplicates the launcher's socket. text: value of PMI_FD. Returns 0, or -errno after logging. */
+/*
+ * Duplicates the launcher's socket for the session. Returns 0, or -errno after logging the reason.
+ * text: value of PMI_FD.
+ */
 static int pmi_connect(struct stp_pmi_session *session, const char *text)
 {
     int fd;
@@ -201,9 +205,9 @@ static int pmi_connect(struct stp_pmi_session *session, const char *text)
 }
 
 /*
- * Proposes a version of PMI to the launcher. Sets *agreed to the version in the reply, or to the
- * proposed version if the reply contains none. Sets *refused to true if the reply refuses the
- * proposal. Returns 0, or -errno after logging the reason.
+ * Proposes a version of PMI to the launcher. Sets *agreed to the version in the reply. If the reply
+ * contains no version, sets *agreed to the proposed version. Sets *refused to true if the reply
+ * refuses the proposal. Returns 0, or -errno after logging the reason.
  */
 static int pmi_propose(struct stp_pmi_session *session, int version, int *agreed, bool *refused)
 {
@@ -229,10 +233,10 @@ static int pmi_propose(struct stp_pmi_session *session, int version, int *agreed
 }
 
 /*
- * Returns the version of PMI that is proposed first. Slurm's plugin, which sets PMI_JOBID, is made
- * for PMI-2. For other launchers the version is PMI-1, which has several advantages. Its barrier
- * waits for all processes, its abort keeps the exit status, and its gets do not leave the node.
- * Hydra's front end also survives an abort during which other PEs send requests.
+ * Returns the version of PMI that the library proposes first. Slurm is recognized by PMI_JOBID, and
+ * its plugin is made for PMI-2. All other launchers get PMI-1, which has several advantages. A
+ * barrier waits for all processes, an abort keeps the exit status, and a get needs no other node.
+ * If other PEs send requests during an abort, hydra's front end survives only with PMI-1.
  */
 static int pmi_first_version(void)
 {
@@ -242,10 +246,11 @@ static int pmi_first_version(void)
 }
 
 /*
- * Agrees with the launcher on a version of PMI and sets *client to the client for this version. If
- * the reply contains another version than the proposed one, this other version is used. No second
- * init is sent in this case, because Slurm accepts only one init. If the launcher refuses the
- * proposal without naming another version, the other version is proposed.
+ * Agrees with the launcher on a version of PMI, and sets *client to the client for this version. If
+ * the reply names another version than the proposed one, the library uses that version. It does not
+ * send a second init in this case, because Slurm accepts only one init. If the launcher refuses the
+ * proposal and names no other version, the library proposes its other version. Returns 0, or -errno
+ * after logging the reason.
  */
 static int pmi_greet(struct stp_pmi_session *session, const struct stp_pmi_client **client)
 {
@@ -267,11 +272,12 @@ static int pmi_greet(struct stp_pmi_session *session, const struct stp_pmi_clien
 }
 
 /*
- * Returns true if the launcher of this process uses PMIx. A job that runs inside another job has
- * the variables of two launchers, and must use the inner launcher. PMIx launchers close descriptors
- * that processes would inherit, but hydra and Slurm pass on the PMIx variables. Therefore, if
- * PMI_FD is the socket of a launcher, this is the inner launcher. Otherwise PMI_FD is left over
- * from the outer job.
+ * Returns true if the launcher that started this process uses PMIx. If a job runs inside another
+ * job, the process has the variables of two launchers. The library must then use the inner
+ * launcher.
+ * Hydra and Slurm pass on the PMIx variables of an outer job. Therefore, if PMI_FD is the socket of
+ * a launcher, this launcher is the inner one. PMIx launchers close the descriptors of an outer job.
+ * Therefore, if PMI_FD is not such a socket, this variable is left over from the outer job.
  */
 static bool pmi_wants_pmix(const char *fd)
 {
@@ -283,7 +289,10 @@ static bool pmi_wants_pmix(const char *fd)
     return stp_pmix_load() == 0;
 }
 
-/* Returns the PMIx client, which SHMEM_PMI=pmix demands, or NULL with the reason in why. */
+/*
+ * Returns the PMIx client, because SHMEM_PMI=pmix requires it. If PMIx cannot be used, writes the
+ * reason to why and returns NULL.
+ */
 static const struct stp_pmi_client *pmi_demand_pmix(char *why, size_t capacity)
 {
     if (!getenv("PMIX_NAMESPACE"))
@@ -329,7 +338,9 @@ static const struct stp_pmi_client *pmi_choose(char *why, size_t capacity)
     return NULL;
 }
 
-/* Chooses the client and connects to a PMI launcher. Returns 0, or -errno after logging. */
+/*
+ * Chooses the client and connects to a PMI launcher. Returns 0, or -errno after logging the reason.
+ */
 static int pmi_reach(struct stp_pmi_session *session, const struct stp_pmi_client **client)
 {
     char why[STP_PMI_WHY_MAX];
@@ -361,9 +372,9 @@ void stp_pmi_describe_client(struct stp_pmi_details *details)
 /* ---- nodes --------------------------------------------------------------- */
 
 /*
- * Makes the map if the launcher provides no mapping vector. Uses the launcher's host names if it
- * provides them. Otherwise, if all ranks are local, all ranks are on one node. Otherwise the ranks
- * exchange their host names.
+ * Makes the map if the launcher provides no usable mapping vector. Uses the launcher's host names,
+ * if there are any. If there are none, and the launcher reports that all ranks are local, puts all
+ * ranks on one node. In all other cases, the ranks exchange their host names.
  */
 static int pmi_map_without_vector(void)
 {
@@ -377,7 +388,10 @@ static int pmi_map_without_vector(void)
     return stp_map_exchange(&pmi.map, pmi.client, &pmi.session);
 }
 
-/* Makes the map. All ranks receive the same vector and therefore make the map in the same way. */
+/*
+ * Makes the map from ranks to nodes. All ranks receive the same mapping vector and therefore make
+ * the map in the same way.
+ */
 static int pmi_make_map(void)
 {
     static char text[STP_WIRE_TEXT_MAX];
@@ -399,7 +413,10 @@ static int pmi_make_map(void)
 
 /* ---- life of the session ------------------------------------------------- */
 
-/* Exit handler. Sends finalize, because hydra reports an exit without it as a bad termination. */
+/*
+ * Sends finalize when this process exits. Hydra reports a process that exits without finalize as a
+ * bad termination.
+ */
 static void pmi_at_exit(void)
 {
     if (!pmi.client || pmi.pid != getpid() || pmi.aborts) return;
@@ -525,11 +542,12 @@ static void pmi_drain(int fd, uint64_t deadline)
 }
 
 /*
- * Waits until the launcher kills this process or closes the connection, at most LINGER_MS. After an
- * abort, hydra sends a request to its proxy on this node, but the proxy ends when all its processes
- * have ended. If the proxy ends too early, SIGPIPE kills hydra before it prints the last output.
- * With PMIx this wait is not needed. libpmix has already waited for the launcher, and Open MPI's
- * mpirun waits one second for this process to end.
+ * Waits until the launcher kills this process or closes the connection, at most LINGER_MS. Hydra
+ * needs this wait. After an abort, hydra sends a request to its proxy on this node, but the proxy
+ * ends when all its processes have ended. If the proxy ends before the request, SIGPIPE kills
+ * hydra, and the last output of the job is not printed.
+ * PMIx does not need this wait, because libpmix has already waited for the launcher. Open MPI's
+ * mpirun also waits one second for this process to end.
  */
 static void pmi_linger(int fd)
 {
@@ -557,7 +575,7 @@ _Noreturn void stp_pmi_abort(int status, const char *message)
     if (pmi.client && pmi.pid == getpid()) {
         uint64_t deadline = stp_now_ns() + DRAIN_MS * 1000000ull;
 
-        /* Wait for empty pipes first. A launcher that kills this process may drop unread output. */
+        /* Wait for empty pipes. A launcher that kills this process may drop unread output. */
         pmi_drain(STDERR_FILENO, deadline);
         pmi_drain(STDOUT_FILENO, deadline);
         if (pmi.client->abort) pmi.client->abort(&pmi.session, code, message);

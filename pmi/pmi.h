@@ -28,14 +28,14 @@ struct stp_pmi_details {
     const char *client;        /* name of the client, or "none" if the launcher is not supported */
     char why[STP_PMI_WHY_MAX]; /* reason for the choice, or the error if client is "none" */
     char libpmix[256];         /* reason why libpmix cannot be loaded, or "" */
-    int key_max;               /* greatest length of a key that the launcher has reported, or 0 */
-    int value_max;             /* greatest length of a value that the launcher has reported, or 0 */
-    size_t fragment;           /* characters in a fragment of a value, or 0 if no session is open */
+    int key_max;               /* greatest length of a key, if the launcher has reported it, or 0 */
+    int value_max;   /* greatest length of a value, if the launcher has reported it, or 0 */
+    size_t fragment; /* most characters in a fragment of a value, or 0 without a session */
 };
 
 /*
- * Describes the client that stp_pmi_open() has chosen or, if it has not been called, would choose.
- * Sends nothing to the launcher.
+ * Describes the client that stp_pmi_open() has chosen. If stp_pmi_open() has not been called,
+ * describes the client that it would choose. Sends nothing to the launcher.
  */
 void stp_pmi_describe_client(struct stp_pmi_details *details);
 
@@ -67,9 +67,9 @@ int stp_pmi_fence(void);
 /*
  * Reads the data that rank has put under key. The caller must have called stp_pmi_fence() before,
  * because some launchers do not reply to a get before the first fence. With PMIx each rank has its
- * own keys. The other clients ignore rank, because all ranks share the keys.
+ * own keys. With the other protocols all ranks share the keys, and rank is ignored.
  * Returns 0 and sets *nbytes. Returns -ENOENT if no rank has put the key or this process has no
- * launcher. Returns -EMSGSIZE if the data is longer than capacity. Logs all errors but these two.
+ * launcher. Returns -EMSGSIZE if the data is longer than capacity. Logs all other errors.
  */
 int stp_pmi_get(int rank, const char *key, void *data, size_t capacity, size_t *nbytes);
 
@@ -81,16 +81,23 @@ int stp_pmi_get(int rank, const char *key, void *data, size_t capacity, size_t *
 bool stp_pmi_hung_up(void);
 
 /*
- * Sets a function that stp_pmi_fence() calls four times a second while it waits. NULL removes the
- * function. Only the thread that calls stp_pmi_fence() may call stp_pmi_set_idle(). With PMIx the
- * function is never called, because the wait is inside libpmix.
+ * Sets a function that is called four times a second while this process waits for other processes,
+ * for example in stp_pmi_fence(). NULL removes the function. Only the thread that calls
+ * stp_pmi_fence() may call stp_pmi_set_idle(). With PMIx the function is never called, because
+ * libpmix itself waits.
  */
 void stp_pmi_set_idle(void (*idle)(void));
 
-/* Announces that stp_pmi_abort() will end this process. Finalize is not sent after this call. */
+/*
+ * Announces that stp_pmi_abort() will end this process. From now on, the exit handler does not send
+ * finalize.
+ */
 void stp_pmi_will_abort(void);
 
-/* Returns false if the launcher replaces the exit status of an abort by its own, as Slurm does. */
+/*
+ * Returns true if the job ends with the exit status that is passed to stp_pmi_abort(). Returns
+ * false with Slurm's PMI-2, because Slurm replaces this status by its own.
+ */
 bool stp_pmi_keeps_status(void);
 
 /*
@@ -98,8 +105,8 @@ bool stp_pmi_keeps_status(void);
  * with the same status. If the status is not 0 but its low eight bits are 0, the status 1 is used.
  * message: text for launchers that print it, such as Slurm, or NULL.
  * The function flushes no streams. If standard output or standard error is a pipe, the function
- * waits for a short time until the pipe is empty. The function may be called before stp_pmi_open()
- * and in a signal handler. In a forked child, it ends only the child.
+ * waits for a short time until the data in the pipe has been read. The function may be called
+ * before stp_pmi_open() and in a signal handler. In a forked child, it ends only the child.
  */
 _Noreturn void stp_pmi_abort(int status, const char *message);
 

@@ -48,7 +48,8 @@ bool stp_wire_is_pair(int fd)
     socklen_t len = sizeof(peer);
 
     if (fd < 0 || getpeername(fd, (struct sockaddr *)&peer, &len) < 0) return false;
-    return peer.sun_family == AF_UNIX && len == sizeof(peer.sun_family); /* peer has no address */
+    /* An end of a socketpair has no address, so the kernel returns only the address family. */
+    return peer.sun_family == AF_UNIX && len == sizeof(peer.sun_family);
 }
 
 static void (*wire_idle)(void);
@@ -61,9 +62,9 @@ void stp_pmi_set_idle(void (*idle)(void))
 /*
  * Waits until fd is ready, but at most *left nanoseconds, or without limit if *left is negative.
  * Subtracts the time of the wait from *left. Returns 0, -EIO or -ETIMEDOUT.
- * The function waits in steps of at most STEP_MS. A step never counts for more than its planned
- * time. Otherwise, after a pause of a virtual machine or of a stopped job, the function would
- * report that the launcher does not reply.
+ * The function waits in steps of at most STEP_MS. It subtracts at most the planned time of each
+ * step, even if the step takes longer. A step takes longer if a virtual machine or a stopped job
+ * pauses, and such a pause must not cause a timeout.
  */
 static int wire_wait(int fd, short events, int64_t *left)
 {
@@ -174,9 +175,9 @@ int stp_wire_send(struct stp_wire *wire, enum stp_wire_framing framing, const ch
 }
 
 /*
- * Peeks at the received bytes first, in order to read only the bytes up to the newline. Later bytes
- * stay in the socket, because another library may wait for them. If they are an error of the
- * launcher, the next reply is found to be malformed.
+ * First peeks at the received bytes, and then reads only the bytes up to the newline. Later bytes
+ * stay in the socket, because they can be a reply for another library. If the launcher has sent
+ * them by mistake, the next call reads them and finds a malformed reply.
  */
 int stp_wire_recv_line(struct stp_wire *wire, int timeout_ms)
 {

@@ -12,7 +12,7 @@
 
 #include <stdarg.h>
 
-#define STP_WIRE_TEXT_MAX 65536 /* bytes of the longest reply, the mapping vector of a large job */
+#define STP_WIRE_TEXT_MAX 65536 /* most bytes of a reply, such as a large mapping vector */
 #define STP_WIRE_SEND_MAX 4096  /* bytes of the longest request */
 #define STP_WIRE_FOREVER (-1)
 
@@ -25,12 +25,16 @@ struct stp_wire {
 
 /*
  * Duplicates fd, the descriptor of the launcher's socket, because other users of the connection may
- * close fd. Returns 0 or -errno: -EBADF if fd is not open, -ENOTSOCK if fd is not a socket.
+ * close fd. Returns 0, -EBADF if fd is not open, -ENOTSOCK if fd is not a socket, or another
+ * -errno.
  */
 int stp_wire_open(struct stp_wire *wire, int fd);
 void stp_wire_close(struct stp_wire *wire);
 
-/* Returns true if fd is an end of a connected socketpair, as launchers create for processes. */
+/*
+ * Returns true if fd is one end of a connected socketpair. Launchers create such a pair for each
+ * process.
+ */
 bool stp_wire_is_pair(int fd);
 
 /*
@@ -44,24 +48,25 @@ int stp_wire_vsend(struct stp_wire *wire, enum stp_wire_framing framing, const c
                    va_list args) STP_PRINTF(3, 0);
 
 /*
- * Receives one reply, which is a line, into wire->text and removes the newline. Each request has
- * one reply. The function reads no bytes after the reply, so that several libraries can use the
- * connection in turns.
+ * Receives the reply to one request into wire->text. The reply is a line, and the function removes
+ * the newline. It reads no bytes after the line, so that several libraries can use the connection
+ * in turns.
  * timeout_ms: time limit for the whole reply, or STP_WIRE_FOREVER.
  * Returns 0, -ETIMEDOUT, -EIO if the connection is closed before the end of the reply, or -EPROTO
  * if the reply is too long or contains a zero byte.
  */
 int stp_wire_recv_line(struct stp_wire *wire, int timeout_ms);
 /*
- * As stp_wire_recv_line(), but the reply is a message. Returns -EPROTO also if the length before
- * the message is not a number.
+ * Does the same as stp_wire_recv_line() for a reply that is a message. Returns -EPROTO also if the
+ * length before the message is not a number.
  */
 int stp_wire_recv_message(struct stp_wire *wire, int timeout_ms);
 
 /*
- * Copies the value of the field called name from text. The text consists of fields "name=value"
- * that are separated by the character in separator. Returns 0, -ENOENT if there is no such field,
- * or -EMSGSIZE if the value is too long for a buffer of capacity bytes.
+ * Searches text for the field with this name, and copies its value to the buffer value, which has
+ * capacity bytes. The text consists of fields of the form "name=value", and the character in
+ * separator is between two fields. Returns 0, -ENOENT if there is no such field, or -EMSGSIZE if
+ * the value is too long for the buffer.
  */
 int stp_wire_field(const char *text, char separator, const char *name, char *value,
                    size_t capacity);

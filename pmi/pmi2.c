@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The PMI-2 client. Requests and replies are messages. Each message begins with its length, and
- * each of its fields ends with a semicolon. This file hides two differences between launchers: the
- * fence of hydra does not wait, and hydra does not know the abort of PMI-2.
+ * each of its fields ends with a semicolon. This file hides two differences between launchers. The
+ * fence of hydra does not wait for other processes, and hydra does not know the abort of PMI-2.
  * Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
@@ -44,8 +44,8 @@ static int pmi2_put(struct stp_pmi_session *session, const char *key, const char
 }
 
 /*
- * Copies the value in the reply to value. If the reply does not contain found=TRUE, returns -ENOENT
- * without logging it.
+ * Copies the field value of the reply to the buffer value. If the reply does not contain
+ * found=TRUE, returns -ENOENT without logging.
  */
 static int pmi2_found(struct stp_pmi_session *session, const char *command, char *value,
                       size_t capacity)
@@ -74,10 +74,11 @@ static int pmi2_get(struct stp_pmi_session *session, int rank, const char *key, 
 }
 
 /*
- * Hydra replies to a fence at once, without waiting for other processes. Instead, it delays the
- * reply to a get of an absent key, until all processes have sent as many fences as the process that
- * sent the get. Therefore this function also sends a get of a key that no process puts. The get
- * makes each fence a barrier, so that no later get is delayed.
+ * Makes the fence a barrier, also with hydra. Hydra replies to a fence at once, without waiting for
+ * other processes. But hydra delays the reply to a get of an absent key. Hydra replies only after
+ * all processes have sent as many fences as the process that sent the get. Therefore this function
+ * also sends a get of a key that no process puts. When the reply to this get arrives, all processes
+ * have sent this fence, and no later get is delayed.
  * The barrier also prevents a deadlock. Hydra checks the delayed gets only when its count of fences
  * is a multiple of the number of processes. Without a barrier, a process could send its next fence
  * too early, and hydra might then never reply to the delayed gets of other processes.
@@ -124,10 +125,11 @@ static void pmi2_plain_text(const char *text, char *plain, size_t capacity)
 
 /*
  * Asks the launcher to end the job. The abort message of PMI-2 contains a text but no exit status.
- * Hydra does not know this message and would end with error messages and the status 255. Because
- * hydra detects the framing of each request, it gets the abort line of PMI-1, which contains the
- * exit status. Slurm reads only messages, and ends the job step after an abort message. The field
- * job is not empty with Slurm, because Slurm sets PMI_JOBID.
+ * Slurm reads only messages, and ends the job step after this message. Hydra does not know this
+ * message, and would end with error messages and the status 255. Therefore hydra gets the abort
+ * line of PMI-1, which contains the exit status. This is possible because hydra detects the framing
+ * of each request.
+ * With Slurm, the field job is not empty, because Slurm sets PMI_JOBID. With hydra, it is empty.
  */
 static void pmi2_abort(struct stp_pmi_session *session, int status, const char *message)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The PMIx client. It uses the library libpmix of the launcher, which is loaded at run time. With
- * PMIx each rank has its own key-value space. A rank puts data into its own space, a fence collects
- * the spaces of all ranks, and a get names the rank whose data it reads. Everything that libpmix
- * returns is checked. Design: docs/design/launch.md.
+ * The PMIx client. It loads libpmix, the library of the launcher, at run time. With PMIx each rank
+ * has its own key-value space. A rank puts data into its own space, a fence collects the spaces of
+ * all ranks, and a get names the rank whose data it reads. This file checks all data that libpmix
+ * returns. Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
 #include "pmi/pmix_api.h"
@@ -65,7 +65,11 @@ const char *stp_pmix_missing(void)
     return pmix.missing;
 }
 
-/* Logs that a PMIx function has failed with rc. call: name of the function. Returns -EIO. */
+/*
+ * Logs that a PMIx function has failed with the error rc. Returns -EIO.
+ * call: name of the function.
+ * key: key of the request, or "" if the function has no key.
+ */
 static int pmix_complain(const char *call, const char *key, int rc)
 {
     const char *text = pmix.api.error_string ? pmix.api.error_string(rc) : NULL;
@@ -93,8 +97,9 @@ static void pmix_set_true(struct stp_pmix_info *info, const char *attribute)
 }
 
 /*
- * Frees a value that libpmix has returned. Uses a function of libpmix if it has one, because values
- * of types that this file does not know may own other memory.
+ * Frees a value that libpmix has returned. Uses a function of libpmix if libpmix has one. A value
+ * can have a type that this file does not know, and only libpmix knows the memory that such a value
+ * owns.
  */
 static void pmix_free(struct stp_pmix_value *value)
 {
@@ -110,10 +115,10 @@ static void pmix_free(struct stp_pmix_value *value)
 }
 
 /*
- * Gets the value of key for rank. The rank itself has put this value, or the launcher provides it.
- * The function never waits for an absent key. This is sufficient, because the launcher's values are
- * available since init, and the PMIx server has the values of all ranks since the fence. Returns 0,
- * -ENOENT (not logged) if there is no value, or another -errno after logging it.
+ * Gets the value that rank has put under key, or that the launcher provides for rank. Never waits
+ * for an absent key. A wait is not needed, because the launcher's values are available since init,
+ * and the PMIx server has the values of all ranks since the fence. Returns 0, -ENOENT without
+ * logging if there is no value, or another -errno after logging the reason.
  */
 static int pmix_ask(uint32_t rank, const char *key, struct stp_pmix_value **value)
 {
@@ -253,10 +258,10 @@ static size_t pmix_count_peers(const char *list)
 }
 
 /*
- * Writes a mapping vector to text. If all ranks are on this node, this is a vector with one node.
- * Otherwise it is the vector of PMI-2, which Slurm also provides through PMIx. The node numbers of
- * PMIx are not used, because Open MPI 4 provides to a process only the number of its own node. It
- * does provide the host names of all ranks; see pmix_host().
+ * Writes a mapping vector to text. If all ranks are on this node, the vector contains one node.
+ * Otherwise the function asks for the vector of PMI-2, which Slurm also provides through PMIx. PMIx
+ * also has node numbers, but this client does not use them. Open MPI 4 provides to a process only
+ * the number of its own node. It does provide the host names of all ranks; see pmix_host().
  */
 static int pmix_mapping(struct stp_pmi_session *session, char *text, size_t capacity)
 {
@@ -289,10 +294,10 @@ static void pmix_abort_now(void)
 }
 
 /*
- * Asks libpmix to abort the job. libpmix takes locks and allocates memory. It can therefore wait
- * forever if this process aborts in a signal handler that has interrupted code with such a lock.
- * For this reason the process ends after ABORT_S seconds in any case. The launcher then treats the
- * end of the process as a failure of the job.
+ * Asks libpmix to abort the job. libpmix takes locks and allocates memory. This process may abort
+ * in a signal handler that has interrupted code with such a lock. In this case libpmix waits
+ * forever. Therefore the process ends after ABORT_S seconds in any case. The launcher then treats
+ * the end of the process as a failure of the job.
  */
 static void pmix_abort(struct stp_pmi_session *session, int status, const char *message)
 {

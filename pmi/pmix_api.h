@@ -3,7 +3,7 @@
  * Declares the part of the PMIx C interface that Steppe uses. Because this header is written by
  * hand and libpmix is loaded at run time, the build needs no part of PMIx. The declarations are
  * binary compatible with libpmix.so.2, the library of OpenPMIx 2 to 5. The names differ from those
- * of PMIx, so that a test can compare this header with the real one. Steppe passes arrays of only
+ * of PMIx, so that a test can include both headers and compare them. Steppe passes arrays of only
  * one struct stp_pmix_info, so that it does not rely on the size of this struct.
  */
 #ifndef STP_PMIX_API_H
@@ -21,7 +21,7 @@
 #define STP_PMIX_SUCCESS 0
 #define STP_PMIX_ERR_NOT_FOUND (-46)
 
-#define STP_PMIX_GLOBAL 3 /* scope of a put whose data local and remote ranks can get */
+#define STP_PMIX_GLOBAL 3 /* scope of a put: ranks on all nodes can get the data */
 #define STP_PMIX_RANK_WILDCARD (UINT32_MAX - 1)
 
 /* Types of values. */
