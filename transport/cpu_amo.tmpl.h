@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Defines the function AMO_CPU, which executes one atomic with the CPU on an element of the integer
- * type TYPE. The typed routines include this template, and cpu_amo.h includes it once for each
- * width. If op and order are constants at the call, the compiler keeps only one case of the switch.
- * Additions wrap around.
+ * type TYPE. The typed routines include this template. cpu_amo.h also includes it, once for each
+ * element size. If op and order are constants at the call, the compiler keeps only one case of the
+ * switch. Additions wrap around.
  *
- * Atomics that fetch a value have at least acquire order. Data that the caller reads afterwards is
- * therefore at least as new as the value. The acquire pairs with the release in fence and quiet,
- * which another PE calls before it publishes the value. order has one of these values:
+ * An atomic that fetches a value has at least acquire order. Data that the caller reads afterwards
+ * is therefore at least as new as the value. The acquire pairs with the release in fence and quiet,
+ * which another PE calls before it publishes the value. The argument order has one of three values:
  *   __ATOMIC_RELAXED  if the atomic fetches nothing, because fence and quiet provide the order
  *   __ATOMIC_ACQUIRE  if the atomic fetches the old value
- *   __ATOMIC_ACQ_REL  if this thread may execute the atomic for another PE whose earlier messages
- *                     it has executed. A PE that then sees the new value also sees the writes of
- *                     these messages.
+ *   __ATOMIC_ACQ_REL  if the atomic may come from a message of another PE. A PE that sees the new
+ *                     value then also sees the writes of earlier messages from that PE.
  */
 static inline __attribute__((always_inline)) TYPE AMO_CPU(TYPE *there, enum stp_fabric_amo op,
                                                           TYPE operand, TYPE compare, int order)
@@ -38,7 +37,10 @@ static inline __attribute__((always_inline)) TYPE AMO_CPU(TYPE *there, enum stp_
         return __atomic_fetch_xor(there, operand, order);
     case STP_AMO_CSWAP:
         __atomic_compare_exchange_n(there, &compare, operand, false, fetch, __ATOMIC_ACQUIRE);
-        /* The builtin stores the old value in compare if it does not exchange the values. */
+        /*
+         * If the exchange failed, the builtin has stored the old value in compare. If it succeeded,
+         * compare is equal to the old value.
+         */
         return compare;
     }
     return 0;

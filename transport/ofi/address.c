@@ -18,10 +18,10 @@ static size_t table_bytes(void)
 }
 
 /*
- * Returns whether the address of a peer is inserted when it is first used. An insertion takes 12 us
- * and some hundred bytes, and most pairs of PEs in a large job never communicate. With the other
- * providers all addresses are inserted at the start, because there a PE must know the address of
- * each peer that contacts it.
+ * Returns whether the address of a peer is inserted into the address vector only when it is first
+ * used. This saves 12 us and several hundred bytes for each unused address. In large jobs most
+ * pairs of PEs never communicate. With some providers, a PE must know the address of each peer that
+ * contacts it. All addresses are then inserted at the start.
  */
 static bool learns_late(void)
 {
@@ -31,7 +31,7 @@ static bool learns_late(void)
 int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av)
 {
     size_t n = (size_t)stp_ofi.core->n_pes;
-    /* A small count saves memory, because the provider allocates count entries immediately. */
+    /* Pass a small count, because the provider allocates memory for count entries immediately. */
     struct fi_av_attr attr = {.type = FI_AV_TABLE, .count = learns_late() && n > 64 ? 64 : n};
 
     return fi_av_open(domain, &attr, av, NULL);
@@ -46,8 +46,8 @@ int stp_ofi_make_published_address(unsigned char *addr, size_t *addr_len)
     rc = fi_getname(&stp_ofi.main.ep->fid, addr, &len);
     if (rc != 0) return rc;
     /*
-     * An address of shm is a string, whose length differs between PEs (libfabric 1.17). Publish the
-     * same number of bytes on all PEs.
+     * An address of the shm provider is a string, and its length differs between PEs (libfabric
+     * 1.17). Publish the maximum length, so that all PEs publish the same number of bytes.
      */
     if (stp_ofi.info->addr_format == FI_ADDR_STR) len = STP_FABRIC_ADDR_MAX - STP_OFI_LIVENESS;
     stp_ofi_liveness_listen(addr, addr + len);
@@ -68,7 +68,10 @@ static fi_addr_t insert_locked(struct stp_ofi_endpoint *endpoint, int pe)
     return where;
 }
 
-/* Inserts the address of PE pe. Endpoints without an av of their own use the main endpoint's av. */
+/*
+ * Returns the entry of PE pe in the address vector. Inserts the address if necessary. An endpoint
+ * without an address vector of its own uses that of the main endpoint.
+ */
 static fi_addr_t addr_find(struct stp_ofi_endpoint *endpoint, int pe)
 {
     struct stp_ofi_endpoint *holder = endpoint->av != NULL ? endpoint : &stp_ofi.main;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends messages to other PEs and serves messages from them. There are two kinds of messages. One
- * carries an atomic that the target's library executes with the CPU, for providers without atomics.
- * The other is a packed message of small operations. The target sends back a reply with the old
- * value, or an acknowledgement, which completes the request. The thread that reads the target's
- * completion queue serves the messages. While the program computes, this is the progress thread. A
- * message names memory by region and offset. It carries a token that only the job knows, and
- * messages without the token are dropped. Design: docs/design/messages.md.
+ * Sends messages to other PEs and serves messages from other PEs. An active message requests an
+ * atomic, which the target's library executes with the CPU. It is used with providers that have no
+ * atomics. A packed message contains small operations. The target answers an active message by a
+ * reply with the old value, and a packed message by an acknowledgement. The answer completes the
+ * request.
+ *
+ * The thread that reads the target's completion queue serves the messages. This is the progress
+ * thread while the program computes. A message names memory by region and offset. It contains a
+ * token that only PEs of the job know. Messages without the token are dropped.
+ * Design: docs/design/messages.md.
  */
 #include "am.h"
 
@@ -20,9 +23,10 @@
 #define N_INBOXES 128
 #define CANCEL_POLLS 100000
 
-#define LOOKS 16 /* most PEs that one round of pings reaches */
+#define LOOKS 16 /* maximum number of PEs to which one round of pings is sent */
 /*
- * Most PEs that are asked for delayed acknowledgements at once. Other PEs send them later unasked.
+ * Maximum number of PEs that are asked for delayed acknowledgements at once. Other PEs send their
+ * acknowledgements later without a request.
  */
 #define HURRIES 64
 #define PING_NS 500000000ull
@@ -36,11 +40,15 @@ struct inbox {
 };
 
 static struct {
-    char *boxes; /* N_INBOXES receive buffers, one every box_stride() bytes */
-    /* Receive buffers that are not posted. The main drain lock guards writes, but not reads. */
+    char *boxes; /* array of N_INBOXES receive buffers of box_stride() bytes each */
+    /*
+     * List of receive buffers that are not posted. A thread holds the drain lock of the main
+     * endpoint when it changes the list, but not necessarily when it reads the pointer.
+     */
     struct inbox *idle;
-    unsigned n_dropped; /* number of dropped messages, guarded by the main drain lock */
-    unsigned n_posted;  /* number of receive buffers that are posted */
+    /* Number of dropped messages, guarded by the drain lock of the main endpoint. */
+    unsigned n_dropped;
+    unsigned n_posted; /* number of receive buffers that are posted */
     bool closing;
     bool lost; /* whether a message was lost */
     uint64_t pinged_ns;
@@ -131,7 +139,7 @@ void stp_ofi_send_answer_locked(const struct stp_ofi_am_header *answer, int pe)
     stp_ofi_post_or_defer_locked(endpoint, req);
 }
 
-/* Returns how many bytes of items a receive buffer has room for. */
+/* Returns the size in bytes of the array items in a receive buffer. */
 static size_t items_room(void)
 {
     size_t size = stp_ofi.packed_size;
@@ -143,7 +151,7 @@ static size_t items_room(void)
 
 /*
  * Returns the address of the element that a message names, or NULL if the message is not valid. The
- * sender has checked its request, too.
+ * sender has made the same checks.
  */
 static void *message_element(const struct stp_ofi_am_header *ask)
 {
@@ -169,7 +177,7 @@ static void serve_locked(const struct stp_ofi_am_header *ask)
     stp_ofi_send_answer_locked(&answer, ask->pe);
 }
 
-/* Executes the items in the receive buffer, and acknowledges the packed message. */
+/* Executes the items in the receive buffer and acknowledges the packed message. */
 static void serve_packed_locked(const struct inbox *box)
 {
     const struct stp_ofi_am_header *packed = &box->header;
@@ -187,8 +195,12 @@ static void take_answer_locked(const struct stp_ofi_am_header *answer)
     struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_MESSAGED];
     struct stp_ofi_req *req = stp_ofi_req_find(pool, answer->id, answer->pe);
 
-    if (req == NULL) return; /* This PE has given up the request. */
-    /* Ignore a reply of another size, because the result has room for the requested size only. */
+    /* Ignore the reply if its request is no longer in use. */
+    if (req == NULL) return;
+    /*
+     * Ignore a reply with another element size, because the result has room for the requested size
+     * only.
+     */
     if (answer->size != req->data[offsetof(struct stp_ofi_am_header, size)]) return;
     if (req->result != NULL) memcpy(req->result, &answer->operand, answer->size);
     stp_ofi_message_part_done_locked(req);
@@ -227,7 +239,10 @@ void stp_ofi_ping_for_lost_messages(void)
     n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], pes, n, LOOKS);
     pthread_mutex_lock(&stp_ofi.main.drain);
     now = stp_now_ns();
-    /* Begin rounds PING_NS apart, so that several waiting threads do not count one delay twice. */
+    /*
+     * Begin at most one round of pings per PING_NS. Otherwise several waiting threads could send
+     * several pings during one short delay, and a delayed message would count as lost.
+     */
     if (now - am.pinged_ns < PING_NS) n = 0;
     if (n > 0) am.pinged_ns = now;
     ping.operand = stp_ofi_post_seq_next();
@@ -237,8 +252,9 @@ void stp_ofi_ping_for_lost_messages(void)
 }
 
 /*
- * Answers a ping. First sends all delayed acknowledgements, which the pong must not overtake. Sends
- * nothing while a message with acknowledgements is being posted, because the peer will ping again.
+ * Answers a ping with a pong. First sends all delayed acknowledgements, because the pong must not
+ * overtake them. If a message with acknowledgements is being posted, the pong might overtake that
+ * message. In this case, sends nothing, and the peer will ping again.
  */
 static void answer_ping_locked(const struct stp_ofi_am_header *ping)
 {
@@ -257,7 +273,10 @@ void stp_ofi_request_acks(void)
     struct stp_ofi_am_header hurry = stp_ofi_am_header(STP_OFI_AM_ACK_REQUEST, 0);
     int pes[HURRIES], n;
 
-    /* When the job ends, no PE delays acknowledgements any more, and peers may have left. */
+    /*
+     * Send no requests while the job ends. PEs then no longer delay acknowledgements, and peers may
+     * have left.
+     */
     if (__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) return;
     n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], pes, 0, HURRIES);
     pthread_mutex_lock(&stp_ofi.main.drain);
@@ -268,7 +287,10 @@ void stp_ofi_request_acks(void)
 
 /* ---- receiving, of all kinds -------------------------------------------------- */
 
-/* Warns at the 1st, 2nd, 4th, 8th ... dropped message, so that strangers cannot flood the log. */
+/*
+ * Counts a dropped message. Logs a warning only if the count is a power of two, so that messages
+ * from outside the job cannot flood the log.
+ */
 static void drop_locked(void)
 {
     am.n_dropped++;
@@ -315,7 +337,10 @@ static void post_locked(struct inbox *box)
 {
     ssize_t rc;
 
-    /* Clear the header, so that a short message is not read with bytes of the last header. */
+    /*
+     * Clear the header. Otherwise, after a short message, it would still contain bytes of the
+     * previous message.
+     */
     memset(&box->header, 0, sizeof(box->header));
     box->work.kind = STP_OFI_INBOX;
     rc = fi_recv(stp_ofi.main.ep, &box->header, sizeof(box->header) + items_room(),
@@ -406,14 +431,17 @@ void stp_ofi_inbox_unregister(void)
     pthread_mutex_unlock(&stp_ofi.main.drain);
     for (int i = 0; i < N_INBOXES; i++)
         fi_cancel(&stp_ofi.main.ep->fid, &box_at(i)->work.fi);
-    /* Poll until the provider has returned the buffers, or leave them to the endpoint's close. */
+    /*
+     * Poll until the provider has returned all buffers, but for a limited time. The remaining
+     * buffers are returned when the endpoint is closed.
+     */
     for (int i = 0; i < CANCEL_POLLS && inbox_is_used(); i++)
         stp_ofi_poll_cq_once(&stp_ofi.main);
     fi_close(&am.mr->fid);
     am.mr = NULL;
 }
 
-/* Frees the receive buffers. The endpoint must be closed before, because it uses the buffers. */
+/* Frees the receive buffers. The endpoint must already be closed, because it uses the buffers. */
 void stp_ofi_inbox_close(void)
 {
     if (am.mr != NULL) fi_close(&am.mr->fid);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines the messages that the libraries of two PEs exchange. An active message is a header. It
- * requests one atomic, carries a reply, or is a control message such as a ping. A packed message is
- * a header followed by many small puts and updates. Headers are sent as they are in memory, because
- * all PEs of a job have the same byte order and library version, which boot compares.
- * Design: docs/design/messages.md.
+ * Defines the messages that the libraries of two PEs exchange. An active message consists of a
+ * header only. It requests an atomic, carries a reply, or is a control message such as a ping. A
+ * packed message is a header that is followed by many small puts and updates. Headers are sent in
+ * their memory layout. All PEs of a job have the same byte order and library version, which is
+ * checked when the job starts. Design: docs/design/messages.md.
  */
 #ifndef STP_OFI_AM_H
 #define STP_OFI_AM_H
@@ -21,26 +21,33 @@ enum {
     STP_OFI_AM_ACK_REQUEST, /* request to send delayed acknowledgements now */
 };
 
-#define STP_OFI_AM_ACKS 4 /* most packed messages that one message can acknowledge */
+#define STP_OFI_AM_ACKS 4 /* maximum number of packed messages that one message acknowledges */
 
 struct stp_ofi_am_header {
     uint64_t token;
-    /* Operand, old value (reply), turn (ping and pong), or bytes of all items (packed message). */
+    /*
+     * In a request for an atomic, the operand. In a reply, the old value of the element. In a ping
+     * or a pong, the turn of the ping (lost_op_by_order.h). In a packed message, the size of all
+     * items in bytes.
+     */
     uint64_t operand;
     union {
         struct {
             uint64_t offset;
             uint64_t compare;
         };
-        uint32_t receipts[STP_OFI_AM_ACKS]; /* ids of acknowledged packed messages */
+        uint32_t receipts[STP_OFI_AM_ACKS]; /* ids of the packed messages that are acknowledged */
     };
-    /* Id of the request that this message carries or answers. The requesting PE assigns the id. */
+    /*
+     * Id of the request to which this message belongs. The PE that sends a request chooses its id,
+     * and the reply to the request has the same id.
+     */
     uint32_t id;
     int32_t pe; /* number of the sending PE */
     uint16_t number;
     uint8_t what;
     uint8_t op;
-    uint8_t size; /* bytes of the atomic's element */
+    uint8_t size; /* size of the atomic's element in bytes */
     uint8_t n_receipts;
     uint8_t allow_delayed_ack; /* whether the receiver may delay the acknowledgement */
     uint8_t unused;
@@ -63,25 +70,28 @@ static inline bool stp_ofi_is_element(size_t size)
 /* Packed messages (packed.c). */
 
 /*
- * Executes the items of a packed message from PE pe, in all nbytes bytes, and checks their bounds.
- * Ends the job if an item names memory that this PE does not have.
+ * Executes the items of a packed message that PE pe has sent. The array items has nbytes bytes.
+ * Ends the job if an item exceeds the array or names memory that this PE does not have.
  */
 void stp_ofi_packed_open(const void *items, size_t nbytes, int pe);
 
 /*
- * The messages of am.c carry atomics that the target's library executes, because some providers
- * have no atomics. All messages use the main endpoint.
+ * Functions for active messages (am.c). Some providers have no atomics. Active messages then
+ * request atomics from the library of the target PE. All messages are sent on the main endpoint.
  */
 
 /* Posts the buffers for incoming messages. Returns 0 or -errno. */
 int stp_ofi_inbox_open(void);
-/* Closes the registration of the receive buffers. No operation may be outstanding. */
+/*
+ * Takes the receive buffers back from the provider and closes their registration. No other
+ * operation may be outstanding.
+ */
 void stp_ofi_inbox_unregister(void);
 void stp_ofi_inbox_close(void);
 
 /*
- * Returns a request for an atomic by message, complete except for its counter. size is the size of
- * the element in bytes.
+ * Returns a request for an atomic that is sent as a message. The caller must still set the counter
+ * of the request. The argument size is the size of the element in bytes.
  */
 struct stp_ofi_req *stp_ofi_amo_message_prepare(const struct stp_target *dest,
                                                 enum stp_fabric_amo op, size_t size,
@@ -90,19 +100,22 @@ struct stp_ofi_req *stp_ofi_amo_message_prepare(const struct stp_target *dest,
 ssize_t stp_ofi_am_try_send(struct stp_ofi_req *req);
 
 /*
- * Sends pings to find messages that a broken connection has lost, because providers do not report
- * such losses. The loss of a message is certain after two rounds of pings, and the job then ends. A
- * wait that takes long calls this function about once a second.
+ * Sends a round of pings. Pings detect messages that were lost because a connection broke, which
+ * providers do not report. A message is lost if its target PE answers two later pings first. The
+ * job then ends. A long wait calls this function about once a second.
  */
 void stp_ofi_ping_for_lost_messages(void);
 
-/* Asks the targets to send delayed acknowledgements now, before the caller waits for them. */
+/*
+ * Asks target PEs to send the acknowledgements that they delay. Called when this PE is about to
+ * wait for these acknowledgements.
+ */
 void stp_ofi_request_acks(void);
 
 /*
- * Sends an active message for which no thread waits. If the provider has no room, the message is
- * queued in a request, after the requests that are already queued. The caller holds the drain lock
- * of the main endpoint.
+ * Sends an active message whose completion no thread waits for. If the provider is busy, the
+ * message is stored in a request and sent later, after all requests that were queued before. The
+ * caller holds the drain lock of the main endpoint.
  */
 void stp_ofi_send_answer_locked(const struct stp_ofi_am_header *answer, int pe);
 
@@ -110,10 +123,13 @@ void stp_ofi_send_answer_locked(const struct stp_ofi_am_header *answer, int pe);
 void stp_ofi_inbox_locked(struct stp_ofi_work *work, bool failed);
 
 /*
- * Posts the receive buffers that the provider refused before. The caller holds the drain lock of
- * the main endpoint.
+ * Posts the receive buffers that the provider refused at an earlier post. The caller holds the
+ * drain lock of the main endpoint.
  */
 void stp_ofi_inbox_refill_locked(void);
-bool stp_ofi_inbox_lacks(void); /* Returns whether any receive buffer is not posted. */
+/*
+ * Returns whether there are receive buffers that the provider refused and that are not posted yet.
+ */
+bool stp_ofi_inbox_lacks(void);
 
 #endif /* STP_OFI_AM_H */

@@ -7,31 +7,43 @@
 
 #include <string.h>
 
-#define N_PENDING 16    /* most PEs for which acknowledgements are delayed at a time */
-#define N_HISTORY 256u  /* number of history entries, a power of two */
-#define HITS_TO_DEFER 4 /* least value of hits at which acknowledgements are delayed */
+#define N_PENDING 16   /* maximum number of PEs for which acknowledgements are delayed */
+#define N_HISTORY 256u /* number of history entries, a power of two */
+/* Acknowledgements for which the peer waits are delayed only if the field hits has this value. */
+#define HITS_TO_DEFER 4
 
 /* The delayed acknowledgements that this PE owes to one peer. */
 struct pending_ack {
     int pe;
     unsigned n;
-    bool urgent;  /* whether the peer waits for one of these acknowledgements */
-    uint32_t due; /* drain count at which the acknowledgements are sent */
+    bool urgent; /* whether the peer waits for any of these acknowledgements */
+    /*
+     * Drain count at which the acknowledgements are sent. The drain count is the number of reads of
+     * the main completion queue.
+     */
+    uint32_t due;
     uint32_t ids[STP_OFI_AM_ACKS];
 };
 
-/* History of a peer, which shows whether messages to it could have carried acknowledgements. */
+/*
+ * Recent history of a peer. It shows whether messages to the peer could have carried
+ * acknowledgements.
+ */
 struct ack_history {
-    uint32_t answered; /* drain count when an acknowledgement was last necessary */
-    /* Number of consecutive messages that could have carried an acknowledgement. */
+    /* Drain count at the arrival of the last message whose sender waits for an acknowledgement. */
+    uint32_t answered;
+    /* Number of consecutive messages to the peer that could have carried an acknowledgement. */
     uint8_t hits;
 };
 
 static struct {
     pthread_mutex_t lock; /* guards all members except carrying */
-    /* Number of entries in pending, and number of urgent ones. Also read without the lock. */
+    /*
+     * Number of entries in pending, and number of these entries that are urgent. Both numbers are
+     * also read without the lock.
+     */
     unsigned n, n_urgent;
-    uint32_t due; /* earliest due of all entries, also read without the lock */
+    uint32_t due; /* smallest value of due in all entries, also read without the lock */
     struct pending_ack pending[N_PENDING];
     struct ack_history history[N_HISTORY];
     unsigned carrying; /* number of messages with acknowledgements that are being posted */
@@ -57,7 +69,10 @@ bool stp_ofi_ack_urgent(void)
     return __atomic_load_n(&acks.n_urgent, __ATOMIC_RELAXED) != 0;
 }
 
-/* Returns whether the drain count has reached due. now is the drain count, which wraps around. */
+/*
+ * Returns whether the drain count has reached due. The argument now is the current drain count,
+ * which wraps around.
+ */
 static bool ack_is_due(uint32_t due, uint32_t now)
 {
     return (int32_t)(now - due) >= 0;
@@ -77,7 +92,9 @@ bool stp_ofi_ack_carrier_is_posting(void)
 
 /* ---- delaying ----------------------------------------------------------------- */
 
-/* Updates the members that are read without the lock. n is the new number of pending entries. */
+/*
+ * Updates the members that are read without the lock. The argument n is the new number of entries.
+ */
 static void ack_publish_locked(unsigned n)
 {
     uint32_t due = acks.pending[0].due;
@@ -93,8 +110,9 @@ static void ack_publish_locked(unsigned n)
 }
 
 /*
- * Returns whether acknowledgements may be delayed. Without a progress thread, possibly no thread
- * sends them later. When the job ends, peers do not wait long for them.
+ * Returns whether acknowledgements may be delayed. They are not delayed without a progress thread,
+ * because possibly no thread would send them later. They are not delayed at the end of the job,
+ * because peers then do not wait long for them.
  */
 static bool may_defer(void)
 {
@@ -103,9 +121,10 @@ static bool may_defer(void)
 }
 
 /*
- * Delays the acknowledgement of packed message id from PE pe. Returns false if the acknowledgement
- * must be sent now. If there was no room for it, moves the PE's earlier acknowledgements to *full,
- * which the caller must send now.
+ * Delays the acknowledgement of the packed message with this id from PE pe. Returns false if the
+ * acknowledgement must be sent now. If the entry of the PE is full, copies its earlier
+ * acknowledgements to *full and begins a new entry. The caller must then send the acknowledgements
+ * in *full.
  */
 static bool ack_defer_locked(int pe, uint32_t id, bool may_delay, struct pending_ack *full)
 {
@@ -151,8 +170,8 @@ void stp_ofi_ack_add_locked(int pe, uint32_t id, bool may_delay)
 }
 
 /*
- * Removes the due entries from acks.pending and stores them in taken. An entry is due if the drain
- * count `at` has reached its field due. Returns the number of these entries.
+ * Moves entries from acks.pending to the array taken. An entry is moved if its field due is not
+ * later than the drain count `at`. Returns the number of moved entries.
  */
 static unsigned take_due_locked(uint32_t at, struct pending_ack *taken)
 {
@@ -166,7 +185,10 @@ static unsigned take_due_locked(uint32_t at, struct pending_ack *taken)
             continue;
         }
         if (pending_ack->urgent)
-            ack_history_of(pending_ack->pe)->hits = 0; /* No message carried the entry. */
+            /*
+             * Clear hits, because the acknowledgements of this entry need a message of their own.
+             */
+            ack_history_of(pending_ack->pe)->hits = 0;
         taken[n++] = *pending_ack;
     }
     ack_publish_locked(left);
@@ -249,6 +271,9 @@ bool stp_ofi_ack_piggyback(struct stp_ofi_req *req)
 
 void stp_ofi_ack_piggybacked(void)
 {
-    /* Pairs with the acquire load in stp_ofi_ack_carrier_is_posting(), which precedes each pong. */
+    /*
+     * Pairs with the acquire load in stp_ofi_ack_carrier_is_posting(). Each pong is sent only after
+     * that load.
+     */
     __atomic_fetch_sub(&acks.carrying, 1, __ATOMIC_RELEASE);
 }

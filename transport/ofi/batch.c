@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collects small operations in packed messages, one for each of a few PEs at a time. In a session
- * with the batch hint, all small operations are collected. On TCP, each operation costs a system
- * call at both ends. Therefore operations are also collected while an earlier operation to the same
- * PE is not acknowledged. A packed message is a request from its first item on. It counts on its
- * context, so that quiet finds it. A packed message is sent when it is full, when an operation must
- * complete, or when the earlier operation is acknowledged. It is also sent when the progress thread
- * or a wait of the library finds that it is old. Design: docs/design/sessions.md.
+ * Collects small operations in packed messages. A packed message is for one PE, and a batch fills
+ * packed messages for a few PEs at a time. In a session with the batch hint, all small operations
+ * are collected. On TCP, each operation costs a system call at both ends. Therefore operations are
+ * also collected outside sessions, while an earlier operation to the same PE is not acknowledged.
+ *
+ * A packed message is a request of its context as soon as it has its first item, so that quiet
+ * waits for it. It is sent when it is full, when an operation must complete, or when the earlier
+ * operation is acknowledged. It is also sent when it is old. The progress thread and waits of the
+ * library check this. Design: docs/design/sessions.md.
  */
 #include "batch.h"
 
@@ -17,26 +19,36 @@
 #include <string.h>
 
 #define SLOTS 64u
-#define LEAST_OPS 2 /* fewest expected operations for which a session collects */
+#define LEAST_OPS 2 /* minimum number of expected operations for a session with a batch */
 #define ITEM_MIN (2 * sizeof(uint64_t))
 
-/* A place for one request that is being filled: a packed message, or a write of several pieces. */
+/*
+ * A slot for a request that is being filled. The request is a packed message, or a write that
+ * combines several puts. Each put is a piece of the write.
+ */
 struct slot {
-    struct stp_ofi_req *req; /* request being filled, or NULL */
-    size_t used;             /* number of bytes of items, or number of pieces */
+    struct stp_ofi_req *req; /* request that is being filled, or NULL */
+    size_t used;             /* bytes of items in a message, or number of pieces in a write */
     unsigned look;           /* value of batches.looks when the request was begun */
-    unsigned unanswered;     /* number of unacknowledged requests to the PEs of the slot */
+    /* Number of unacknowledged requests to the PEs that use this slot. */
+    unsigned unanswered;
 };
 
 struct stp_ofi_batch {
     /* Guards all members except next. Threads do not hold the lock while they wait or post. */
     pthread_mutex_t lock;
     struct stp_fabric_ctx *ctx;
-    /* Operations that the session expects, and how many of them have not been collected. */
+    /*
+     * Number of operations that the session expects, and number of operations that are still to be
+     * collected.
+     */
     size_t total, left;
     unsigned mask;   /* number of slots of each kind minus one */
     unsigned parked; /* number of requests in slots, also read without the lock */
-    /* Slots for packed messages and for writes. A PE has slot number PE & mask of each kind. */
+    /*
+     * slots[0] is for packed messages, and slots[1] is for writes of several puts. The slot of a PE
+     * has the index PE & mask.
+     */
     struct slot slots[2][SLOTS];
     struct stp_ofi_batch *next; /* next batch, guarded by batches.lock */
 };
@@ -70,12 +82,15 @@ static struct slot *slot_of(struct stp_ofi_batch *batch, bool writes, int pe)
 
 /* ---- packed messages, and writes of several pieces ------------------------------------ */
 
-/* Puts the request req into the slot. From now on quiet of the context waits for this request. */
+/*
+ * Puts req into the slot. Also counts req on the context, so that quiet of the context waits for
+ * it.
+ */
 static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
                              struct stp_ofi_req *req)
 {
     req->batch = batch;
-    /* From here on, another thread may abandon the request if its PE has gone. */
+    /* After this call, another thread may abandon the request if the target PE leaves the job. */
     stp_ofi_count_on_ctx(req, batch->ctx);
     __atomic_store_n(&batch->ctx->messages, true, __ATOMIC_RELAXED);
     __atomic_fetch_add(&batches.parked, 1, __ATOMIC_RELAXED);
@@ -87,13 +102,19 @@ static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
     slot->look = __atomic_load_n(&batches.looks, __ATOMIC_RELAXED);
 }
 
-/* Returns whether enough requests are free to let targets delay their acknowledgements. */
+/*
+ * Returns whether at least half of the pool's requests are free. Only then may targets delay
+ * acknowledgements, because a request is in use until it is acknowledged.
+ */
 static bool has_plenty(const struct stp_ofi_pool *pool)
 {
     return __atomic_load_n(&pool->n_taken, __ATOMIC_RELAXED) < pool->limit / 2;
 }
 
-/* Completes a packed message. Does not use req->batch, which is NULL if the PE has gone. */
+/*
+ * Writes the header of a packed message that is ready to be posted. Does not use req->batch, which
+ * is NULL if the target PE has left the job.
+ */
 static void close_packed(const struct stp_fabric_ctx *ctx, struct stp_ofi_req *req, size_t used)
 {
     struct stp_ofi_am_header header = stp_ofi_am_header(STP_OFI_AM_PACKED, req->id);
@@ -106,7 +127,7 @@ static void close_packed(const struct stp_fabric_ctx *ctx, struct stp_ofi_req *r
     req->desc = req->own_desc;
 }
 
-/* Takes the request out of the slot, and completes it so that it can be posted. */
+/* Takes the request out of the slot and makes it ready to be posted. */
 static struct stp_ofi_req *slot_take_locked(struct stp_ofi_batch *batch, struct slot *slot)
 {
     struct stp_ofi_req *req = slot->req;
@@ -122,7 +143,10 @@ static struct stp_ofi_req *slot_take_locked(struct stp_ofi_batch *batch, struct 
     return req;
 }
 
-/* Returns a new request. While no request is free, sends all collected requests to free some. */
+/*
+ * Takes a request from the pool. While no request is free, sends the collected operations of all
+ * contexts, so that their requests can complete.
+ */
 static struct stp_ofi_req *slot_req_new(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe)
 {
     struct stp_ofi_wait wait = {.endpoint = pool->endpoint};
@@ -158,16 +182,21 @@ static void post_all(struct stp_ofi_req *req)
 /* ---- collecting ------------------------------------------------------------------ */
 
 /*
- * Operations to collect together: items of a packed message, or one put for a write of several
- * puts.
+ * A load is the set of operations that one call adds to a batch. It consists of items for a packed
+ * message, or of one put that becomes a piece of a write.
  */
 struct load {
     bool writes;
-    bool session; /* whether the context is in a session, which collects all loads */
-    bool alone;   /* whether the caller sends the load if no earlier one is outstanding */
+    bool session; /* whether the context is in a session, in which all loads are collected */
+    /* Whether the caller sends the load itself if no earlier operation to the PE is outstanding. */
+    bool alone;
     const struct stp_ofi_item *items;
     int n;
-    size_t room; /* room that the load takes in its slot: bytes, or one piece */
+    /*
+     * Room that the load needs in its slot. The unit is bytes in a packed message, and pieces in a
+     * write.
+     */
+    size_t room;
 };
 
 static int load_pe(const struct load *load)
@@ -200,8 +229,9 @@ static void piece_write_locked(struct slot *slot, const struct stp_ofi_item *ite
 }
 
 /*
- * Returns whether a region was added or removed after the request was begun. All items of a packed
- * message share one generation. The post compares it in order to find regions that have changed.
+ * Returns whether any region was added or removed after the request was begun. A packed message
+ * stores one generation for all of its items. The post uses this generation to find regions that
+ * have changed (queued_op_region_check.c).
  */
 static bool is_older(const struct stp_ofi_req *req)
 {
@@ -218,9 +248,11 @@ struct attempt {
 };
 
 /*
- * Returns the slot to which the load can be added. Returns NULL in three cases: the request in the
- * slot must be sent first, the caller sends the load alone, or a new request is needed. *spare is a
- * new request or NULL. If the function puts *spare into the slot, it sets *spare to NULL.
+ * Returns the slot to which the load can be added. Returns NULL in three cases. In the first case,
+ * the request in the slot must be sent before, and attempt->leaves is set to this request. In the
+ * second case, the caller must send the load itself. In the third case, a new request is needed,
+ * but *spare is NULL. If *spare is a new request, the function may put it into the slot. It then
+ * sets *spare to NULL.
  */
 static struct slot *find_place_locked(struct stp_ofi_batch *batch, const struct load *load,
                                       struct stp_ofi_req **spare, struct attempt *attempt)
@@ -278,7 +310,7 @@ static bool fits(const struct stp_ofi_item *items, int n, size_t *room)
     return *room <= capacity();
 }
 
-/* Returns the batch of the context. The first call makes it. Returns NULL if memory is short. */
+/* Returns the batch of the context. The first call creates it. Returns NULL if memory is short. */
 static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx);
 
 static void batch_drain_for(const struct stp_fabric_ctx *ctx)
@@ -295,8 +327,9 @@ static struct stp_ofi_req *spare_for(struct stp_fabric_ctx *ctx, const struct lo
 }
 
 /*
- * Collects the load and returns true. If the caller must send the load itself, sets *alone to the
- * batch and returns false. Also returns false if the target is this PE or memory is short.
+ * Collects the load and returns true. If the caller must send the load itself, returns false and
+ * sets *alone to the batch. If the target is this PE or memory is short, returns false and does not
+ * set *alone.
  */
 static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
                     struct stp_ofi_batch **alone)
@@ -315,7 +348,10 @@ static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
         pthread_mutex_unlock(&batch->lock);
         if (attempt.leaves != NULL) post(attempt.leaves);
         if (attempt.done || (attempt.idle && load->alone)) break;
-        /* The earlier operation's acknowledgement may already be in the completion queue. */
+        /*
+         * Poll once, because the acknowledgement of the earlier operation may already be in the
+         * completion queue.
+         */
         if (!attempt.idle && attempt.leaves == NULL && !looked) {
             looked = true;
             batch_drain_for(ctx);
@@ -325,7 +361,10 @@ static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
     }
     if (spare != NULL) stp_ofi_req_give(spare->pool, spare, spare);
     if (attempt.last) stp_ofi_batch_flush(ctx);
-    /* The progress thread may sleep, and this thread may not call the library for a long time. */
+    /*
+     * Wake the progress thread, which must send the new request if this thread does not call the
+     * library for a long time.
+     */
     if (attempt.begun) stp_ofi_progress_wake();
     if (!attempt.done) *alone = batch;
     return attempt.done;
@@ -348,8 +387,9 @@ bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *i
 /* ---- sending ---------------------------------------------------------------------- */
 
 /*
- * Moves the requests in the slots to list. If look is not NULL, requests that were begun after scan
- * number *look stay in their slots. Returns the list.
+ * Takes requests out of their slots and adds them to the list. If look is NULL, takes all requests.
+ * Otherwise requests that were begun after scan number *look stay in their slots. Returns the new
+ * head of the list.
  */
 static struct stp_ofi_req *batch_take_locked(struct stp_ofi_batch *batch, struct stp_ofi_req *list,
                                              const unsigned *look)
@@ -367,8 +407,8 @@ static struct stp_ofi_req *batch_take_locked(struct stp_ofi_batch *batch, struct
 }
 
 /*
- * Returns whether slots hold requests. The answer includes at least the requests of calls that
- * happened before this call.
+ * Returns whether the slots hold any requests. A request that another thread is just adding may be
+ * missed.
  */
 static bool has_parked(const struct stp_ofi_batch *batch)
 {
@@ -452,8 +492,9 @@ void stp_ofi_batch_post_next_locked(struct stp_ofi_endpoint *endpoint, struct st
 /* ---- sessions ---------------------------------------------------------------------- */
 
 /*
- * Returns the number of slots of each kind. There is a slot for each PE if possible. At least three
- * quarters of the pool's requests must remain for packed messages that have been sent.
+ * Returns the number of slots of each kind. If possible, there is a slot for each PE. At most a
+ * quarter of the pool's requests may be in slots, because the other requests are needed for packed
+ * messages that have been sent.
  */
 static unsigned slots_for(void)
 {
@@ -484,16 +525,20 @@ static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx)
     pthread_mutex_lock(&batches.lock);
     batch = __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED);
     if (batch == NULL) batch = batch_new(ctx);
-    /* Pairs with the acquire loads in collect() and in flushes, which then see a complete batch. */
+    /*
+     * Pairs with the acquire loads in collect() and in the flush functions. A thread that loads the
+     * pointer then sees a complete batch.
+     */
     __atomic_store_n(&ctx->batch, batch, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&batches.lock);
     return batch;
 }
 
 /*
- * Returns NULL if a batch gains nothing. Without a progress thread, no thread would send collected
- * operations while the program computes. A single operation cannot be combined with another one. If
- * adapters execute puts and atomics, a message to the target's library would be slower.
+ * Returns NULL in three cases. Without a progress thread, no thread would send collected operations
+ * while the program computes. A single operation has no other operation with which it can be
+ * combined. If packed_size is 0, messages to the target's library are not used or would be slower
+ * than operations that adapters execute.
  */
 struct stp_ofi_batch *stp_ofi_batch_prepare(struct stp_fabric_ctx *ctx, size_t total_ops)
 {
@@ -511,7 +556,9 @@ void stp_ofi_batch_start_or_stop(struct stp_fabric_ctx *ctx, struct stp_ofi_batc
         batch->total = batch->left = total_ops;
         pthread_mutex_unlock(&batch->lock);
     }
-    /* If a thread sees the flag but not the batch, it gets the batch from batch_of(). */
+    /*
+     * A thread may see this flag before it sees the batch. It then gets the batch from batch_of().
+     */
     __atomic_store_n(&ctx->batching, batch != NULL, __ATOMIC_RELEASE);
     if (batch == NULL) stp_ofi_batch_flush(ctx);
 }

@@ -9,24 +9,28 @@
 #include "ofi_internal.h"
 
 /*
- * A batch (batch.c) collects the small puts, stores, signals and updates of a context in packed
- * messages, one for each target PE. The library of the target executes the items of a packed
- * message (packed.c). A batch collects operations in two cases: in a session with the batch hint,
- * and on TCP while an earlier operation to the same PE is not acknowledged. In the second case,
- * larger puts to one PE also become the pieces of one write.
+ * A batch (batch.c) belongs to a context. It collects the small puts, stores, signals and updates
+ * of the context in packed messages. Each packed message is for one target PE. The library of that
+ * PE executes the items of the message (packed.c). An item is one operation or a part of one.
+ *
+ * A batch collects operations in two cases. The first case is a session with the batch hint. The
+ * second case is TCP, while an earlier operation to the same PE is not acknowledged. In the second
+ * case, a batch also combines several larger puts to one PE into one write. Each of these puts is a
+ * piece of the write.
  */
 
-#define STP_OFI_ITEM_MAX 256    /* most bytes of a put in a packed message */
-#define STP_OFI_SIGNAL_PUTS 3   /* most items that hold the data of a put with signal */
-#define STP_OFI_PIECE_MAX 16384 /* most bytes of a put that is a piece of a write */
-#define STP_OFI_ITEM_PUT 15u    /* operation code of a put */
+#define STP_OFI_ITEM_MAX 256    /* maximum size of a put in a packed message, in bytes */
+#define STP_OFI_SIGNAL_PUTS 3   /* maximum number of items for the data of one put with signal */
+#define STP_OFI_PIECE_MAX 16384 /* maximum size of a put that is a piece of a write, in bytes */
+#define STP_OFI_ITEM_PUT 15u    /* operation code of an item that is a put */
 
 /*
- * An operation to collect. op is STP_OFI_ITEM_PUT or an update, such as STP_AMO_ADD. nbytes is not
- * 0.
+ * An operation that a batch can collect. The field op is STP_OFI_ITEM_PUT or the code of an update,
+ * such as STP_AMO_ADD. The field nbytes is never 0.
  */
 struct stp_ofi_item {
-    const struct stp_target *dest; /* destination; all items of one call are for one PE */
+    /* Destination. All items that are passed in one call have the same target PE. */
+    const struct stp_target *dest;
     unsigned op;
     const void *data;
     size_t nbytes;
@@ -38,7 +42,8 @@ size_t stp_ofi_item_room(const struct stp_ofi_item *item);
 void stp_ofi_item_write(void *at, const struct stp_ofi_item *item);
 
 /*
- * Calls look() with the region number of each item of a packed message, until look() returns false.
+ * Calls look() for each item of a packed message and passes the number of the item's region. Stops
+ * when look() returns false.
  */
 void stp_ofi_packed_each(const void *items, size_t nbytes, bool (*look)(unsigned number, void *arg),
                          void *arg);
@@ -55,16 +60,21 @@ static inline bool stp_ofi_can_coalesce(const struct stp_fabric_ctx *ctx)
 }
 
 /*
- * Collects n > 0 items, all for the same PE, in the given order. Returns false if the items were
- * not collected. If the caller can send the items better without a batch, alone is not NULL. The
- * items are then not collected if all earlier operations to the PE are acknowledged. In this case,
- * the function returns false and sets *alone to the batch, which the caller stores in its own
- * request. This function may send messages, and it may wait with progress.
+ * Collects n > 0 items in the given order. All items are for the same PE. Returns whether the items
+ * were collected. The function may send messages, and it may wait with progress.
+ *
+ * A caller that can send the items faster without a batch passes a pointer alone that is not NULL.
+ * If all earlier operations to the PE are acknowledged, the function then collects nothing. It sets
+ * *alone to the batch and returns false. The caller stores *alone in the field batch of its own
+ * request.
  */
 bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *items, int n,
                        struct stp_ofi_batch **alone);
 
-/* Returns whether a put of nbytes of host memory may become a piece of a write of several puts. */
+/*
+ * Returns whether a put of nbytes bytes may be combined with other puts into one write. Only puts
+ * from host memory may be combined.
+ */
 static inline bool stp_ofi_can_join_iov(size_t nbytes)
 {
     return stp_ofi.max_pieces > 1 && nbytes > STP_OFI_ITEM_MAX && nbytes <= STP_OFI_PIECE_MAX &&
@@ -72,16 +82,17 @@ static inline bool stp_ofi_can_join_iov(size_t nbytes)
 }
 
 /*
- * As stp_ofi_batch_add(), but for one put that becomes a piece of a write. The source of the put
- * must not change until quiet.
+ * As stp_ofi_batch_add(), but for one put that becomes a piece of a write. The program must not
+ * change the source of the put before quiet.
  */
 bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *item,
                         struct stp_ofi_batch **alone);
 
 /*
- * Handles the completion of req, a request that belongs to a batch. If no other request of the
- * batch to this PE is outstanding, posts the request that the batch is filling for the PE. The
- * caller holds the drain lock of endpoint, which may be any endpoint.
+ * Called when the request req has completed. The batch req->batch may have begun another request to
+ * the same PE meanwhile. This next request is posted if no earlier request is outstanding. In a
+ * session, packed messages are not posted here, because they continue to collect operations. The
+ * argument endpoint may be any endpoint whose drain lock the caller holds.
  */
 void stp_ofi_batch_post_next_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);
 
@@ -94,17 +105,22 @@ void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe);
 bool stp_ofi_batch_has_unsent(void);
 
 /*
- * Sends the collected operations of all contexts, and never waits for the provider. If all is
- * false, sends only the requests that the previous call of this function has already found. If
- * may_block is false and another thread holds the main endpoint's drain lock, does nothing.
+ * Sends collected operations of all contexts. Does not wait if the provider is busy. If all is
+ * false, sends only requests that were begun before the previous call of this function. If
+ * may_block is false and another thread holds the drain lock of the main endpoint, the function
+ * does nothing.
  */
 void stp_ofi_batch_flush_aged(bool all, bool may_block);
 
 /*
- * Returns the batch for a session of total_ops operations, or NULL if a batch would gain nothing.
+ * Returns the batch of the context for a session that expects total_ops operations. Returns NULL if
+ * a batch would gain nothing or if memory is short.
  */
 struct stp_ofi_batch *stp_ofi_batch_prepare(struct stp_fabric_ctx *ctx, size_t total_ops);
-/* Starts to collect operations of the context in batch, or stops collecting if batch is NULL. */
+/*
+ * Starts a session, in which the batch collects small operations of the context. If batch is NULL,
+ * ends the session and sends the collected operations.
+ */
 void stp_ofi_batch_start_or_stop(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch,
                                  size_t total_ops);
 void stp_ofi_batch_free(struct stp_fabric_ctx *ctx);

@@ -18,8 +18,8 @@
 #include <sys/mman.h>
 
 /*
- * Number of entries of a completion queue: one for each outstanding request, and the same number
- * again for incoming messages and replies.
+ * Number of entries of a completion queue. Half of the entries are for outstanding requests. The
+ * other half is for incoming messages and replies.
  */
 #define QUEUE_SIZE                                                                                 \
     (2 * (STP_OFI_PLAIN_REQS + STP_OFI_BOUNCE_REQS + STP_OFI_MESSAGES + STP_OFI_PACKED_REQS +      \
@@ -32,10 +32,10 @@
     } while (0)
 
 /*
- * Most retries after EBUSY. shm of libfabric 1.17 names the memory of an endpoint after the process
- * number and a counter. Files that a killed process with the same number left behind can therefore
- * block the first names. With too few retries, this PE would fall back to another configuration
- * than its peers.
+ * Maximum number of retries after EBUSY. The shm provider of libfabric 1.17 derives the name of an
+ * endpoint's file from the process number and a counter. An earlier process with the same number
+ * may have been killed and may have left such files. These files block the first names. Without
+ * enough retries, this PE would use another configuration than its peers.
  */
 #define BUSY_TRIES 64
 
@@ -58,7 +58,10 @@ static int queue_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *doma
     return rc;
 }
 
-/* Opens queue and endpoint. Returns 0, or the error of the step that failed, which *why names. */
+/*
+ * Opens the completion queue and the endpoint. Returns 0. If a step fails, returns its error, and
+ * *why describes the failed step.
+ */
 static int endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
                          struct fid_av *av, bool wait_fd, const char **why)
 {
@@ -83,7 +86,7 @@ int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *
     struct stp_sigxfsz growth;
     int rc, tries = 0;
 
-    /* Files that the shm provider writes must not raise SIGXFSZ. */
+    /* Block SIGXFSZ, which the shm provider could raise when it writes its files. */
     stp_sigxfsz_block(&growth);
     while ((rc = endpoint_open(endpoint, domain, av, wait_fd, why)) != 0) {
         CLOSE(endpoint, ep);
@@ -105,8 +108,8 @@ void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint)
 {
     if (endpoint->ep == NULL) return;
     /*
-     * Close registrations that are bound to the endpoint before the endpoint. Registrations of the
-     * domain are closed after the objects that use them.
+     * If registrations are bound to the endpoint, they must be closed before the endpoint.
+     * Otherwise they are closed later, together with the objects that use them.
      */
     if (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
         if (endpoint == &stp_ofi.main) stp_ofi_inbox_unregister();
@@ -122,23 +125,23 @@ void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint)
 /* ---- the main one and what it stands on ------------------------------------ */
 
 /*
- * Returns the size of a packed message in bytes, or 0 if packed messages are not used. They are
- * used only if the target's CPU executes atomics anyway. With ofi_rxm the size is one fragment of
- * ofi_rxm, which open.c sets to 1 KiB.
+ * Returns the size of a packed message in bytes. Returns 0 if packed messages are not used. They
+ * are used only if the target's CPU also executes the atomics. With ofi_rxm, a message must fit in
+ * one buffer of ofi_rxm, whose size open.c sets to 1 KiB.
  */
 static size_t packed_size(const struct fi_info *info)
 {
     size_t size = strchr(info->fabric_attr->prov_name, ';') != NULL ? 1024 : 2048;
 
     if (!(info->caps & FI_MSG) || !stp_ofi.cpu_atomics) return 0;
-    /* A smaller size is of no use, because the largest item must fit together with its signal. */
+    /* Use no smaller size, because the largest put and its signal must fit in one message. */
     return size <= stp_ofi.max_msg ? size : 0;
 }
 
 /*
  * Returns whether small operations are collected while an earlier operation to the same PE is not
- * acknowledged. This is done on TCP, and only if a progress thread can send collected operations
- * while the program computes.
+ * acknowledged. This is done only on TCP. It also needs a progress thread, which sends collected
+ * operations while the program computes.
  */
 static bool coalesces_small(const struct stp_core *core)
 {
@@ -146,9 +149,10 @@ static bool coalesces_small(const struct stp_core *core)
 }
 
 /*
- * Returns whether updates of words travel in the remote CQ data of a write. This saves a message if
- * a signal would wait for its data or need another system call. The target's CPU must execute
- * atomics anyway.
+ * Returns whether a write may carry the update of a word in its remote CQ data. This saves a
+ * separate signal, which would wait for the data or need another system call. Such updates are made
+ * only if the target's CPU also executes the atomics, because the target's library updates the
+ * word.
  */
 static bool takes_cqdata(const struct fi_info *info)
 {
@@ -156,7 +160,10 @@ static bool takes_cqdata(const struct fi_info *info)
            info->domain_attr->cq_data_size >= sizeof(uint64_t);
 }
 
-/* Returns the most puts that one write combines. With 0 or 1, each put is a write of its own. */
+/*
+ * Returns the maximum number of puts that one write combines. If it is 0 or 1, each put is a write
+ * of its own.
+ */
 static unsigned max_pieces(const struct fi_info *info)
 {
     size_t n = info->tx_attr->rma_iov_limit;
@@ -182,7 +189,10 @@ static void settle(const struct stp_core *core)
     stp_ofi.by_message = (info->caps & FI_ATOMIC) == 0;
     stp_ofi.may_lose_amo = !stp_ofi.by_message && stp_ofi_is(info, STP_OFI_MAY_LOSE_AMO);
     stp_ofi.peer_table = (mr_mode & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) != 0;
-    /* Bits above the region number are random, except the top bit, which some providers reserve. */
+    /*
+     * The bits above the region number are random. The top bit is 0, because some providers reserve
+     * it.
+     */
     stp_ofi.key_base = core->job_key & keys >> 1 & ~(uint64_t)(STP_FABRIC_REGIONS - 1);
     stp_ofi.max_msg = info->ep_attr->max_msg_size;
     stp_ofi.bounce_size = core->env->ofi_bounce_size;
@@ -201,7 +211,10 @@ static void settle(const struct stp_core *core)
                       info->ep_attr->max_order_waw_size >= stp_ofi.max_msg;
 }
 
-/* Opens the provider. Returns 0, or the error of the step that failed, which *why names. */
+/*
+ * Opens the fabric, the domain and the main endpoint. Returns 0. If a step fails, returns its
+ * error, and *why describes the failed step.
+ */
 static int open_all(const char **why)
 {
     struct fi_info *info = stp_ofi.info;
@@ -222,7 +235,9 @@ static int open_all(const char **why)
                                  why);
 }
 
-/* Opens the provider with info, and takes ownership of it. Returns -FI_ENODATA if info is NULL. */
+/*
+ * Opens the provider with info, and takes ownership of info. Returns -FI_ENODATA if info is NULL.
+ */
 static int open_with(const struct stp_core *core, struct fi_info *info, const char **why)
 {
     int rc;
@@ -237,8 +252,9 @@ static int open_with(const struct stp_core *core, struct fi_info *info, const ch
 }
 
 /*
- * Opens the provider with guaranteed order if possible, else without. In both cases, first tries to
- * get access to device memory if this PE has any.
+ * Opens the provider with a guaranteed order of operations. If this fails, opens it without a
+ * guaranteed order. If this PE has devices, first tries to get access to device memory in both
+ * cases.
  */
 static int open_best(const struct stp_core *core, const struct fi_info *info, const char **why)
 {
@@ -309,9 +325,10 @@ void stp_ofi_close_endpoint_domain_fabric(void)
 /* ---- addresses ------------------------------------------------------------- */
 
 /*
- * Returns the number of polls before a wait yields the core. The number is 0 if PEs share cores. It
- * is also 0 on TCP, where a yield costs little compared with a poll. Other processes may need the
- * core there, for example those of other jobs or of other simulated hosts.
+ * Returns the number of polls after which a wait yields the core. The user can set this number.
+ * Otherwise it is 0 if PEs share cores. It is also 0 on TCP, because a yield costs little there
+ * compared with a poll. Other processes may need the core, for example processes of other jobs or
+ * of other simulated hosts.
  */
 static int choose_spin(const struct stp_core *core, bool crowded)
 {
@@ -336,6 +353,9 @@ int stp_ofi_connect(const void *addrs)
         stp_ofi_socket_sleep_set_peers(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
     rc = stp_ofi_endpoint_connect(&stp_ofi.main);
     if (rc == 0) stp_ofi_failure_connect();
-    /* Open the inbox last, because replies to messages that have arrived need the addresses. */
+    /*
+     * Post the receive buffers last. A message may arrive at once, and its reply needs the
+     * addresses.
+     */
     return rc != 0 ? rc : stp_ofi_inbox_open();
 }

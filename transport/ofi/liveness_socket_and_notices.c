@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Opens the two sockets of a PE that do not belong to the provider. The liveness socket listens but
+ * Opens two sockets of this PE that do not belong to the provider. The liveness socket listens but
  * never accepts. The kernel answers on this socket while the process lives, even if the process is
- * stopped or busy. The datagram socket at the same address receives notices of the end of the job.
+ * stopped or busy. A datagram socket at the same address receives notices of the end of the job.
+ * peer_failure.c connects to the liveness sockets of other PEs.
+ *
  * The kernel closes both sockets when the process ends or executes another program. A forked child
- * closes its copies of these sockets and of the provider's listening socket. Otherwise peers would
- * believe that the parent lives as long as the child lives. peer_failure.c polls the liveness
- * sockets of other PEs. Design: docs/design/security.md.
+ * closes its copies of both sockets, and its copy of the provider's listening socket. Otherwise the
+ * parent would seem to be alive as long as the child lives. Design: docs/design/security.md.
  */
 #include "ofi_internal.h"
 
@@ -27,8 +28,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG 4096   /* most connections of other PEs that the kernel queues */
-#define PORTS_TRIED 16 /* most attempts to find a port that is free for both sockets */
+#define BACKLOG 4096   /* maximum number of connections that the kernel queues */
+#define PORTS_TRIED 16 /* maximum number of attempts to find a port for both sockets */
 #define LOCAL_RANDOM 8 /* number of random bytes in the name of a local socket */
 #define NOTICES_A_LOOK 64
 #define NOTICE_MAGIC 0x7374657070654e31u
@@ -42,10 +43,14 @@ static struct {
     struct stp_ofi_liveness_addr mine;
     bool connected; /* whether the addresses of all liveness sockets are known */
     bool atfork;
-    bool said; /* whether a warning was logged that this PE has no liveness socket */
+    /* Whether this PE has logged a warning that it has no liveness socket. */
+    bool said;
 } life = {.listen_fd = -1, .notice_fd = -1};
 
-/* A notice in a datagram. All PEs have the same layout, because they run the same build. */
+/*
+ * A datagram that contains a notice. The layout is the same on all PEs, because they run the same
+ * build.
+ */
 struct datagram {
     uint64_t magic;
     uint64_t token; /* token of the job */
@@ -95,8 +100,8 @@ static bool line_from(struct stp_ofi_liveness_addr *line, const struct sockaddr 
 }
 
 /*
- * Takes the address of the host's first IPv4 interface, because the provider's address is not an IP
- * address. Returns false if there is no such interface.
+ * Stores the address of this host's first active IPv4 interface in *line. Loopback is excluded.
+ * Called if the provider does not use IP addresses. Returns false if there is no such interface.
  */
 static bool line_of_host(struct stp_ofi_liveness_addr *line)
 {
@@ -121,8 +126,8 @@ uint64_t stp_ofi_shm_here(void)
 
 /*
  * Makes the name of a liveness socket for a job on one host. The name begins with random bytes, so
- * that other processes cannot guess or reuse it. The device number of /dev/shm follows, because PEs
- * compare it (dev_shm_check.c). Returns false if there are no random bytes.
+ * that other processes cannot guess or reuse it. It also contains the device number of /dev/shm,
+ * which PEs compare (dev_shm_check.c). Returns false if the kernel supplies no random bytes.
  */
 static bool line_of_process(struct stp_ofi_liveness_addr *line)
 {
@@ -134,7 +139,10 @@ static bool line_of_process(struct stp_ofi_liveness_addr *line)
     return getrandom(line->at, LOCAL_RANDOM, 0) == LOCAL_RANDOM;
 }
 
-/* Chooses the address of this PE's liveness socket. Uses the provider's IP address if possible. */
+/*
+ * Chooses the address of this PE's liveness socket. Uses the IP address of the provider if it has
+ * one. Returns false if no address is available.
+ */
 static bool line_choose(struct stp_ofi_liveness_addr *line, const struct sockaddr *name)
 {
     if (stp_ofi.info->addr_format == FI_ADDR_STR) return line_of_process(line);
@@ -149,8 +157,8 @@ bool stp_ofi_speaks_ip(void)
 }
 
 /*
- * Returns whether the addresses of all PEs are known. The progress thread and a thread that ends
- * the job may call this function before the addresses are known.
+ * Returns whether the addresses of all PEs are known. The progress thread may call this function
+ * earlier. A thread that ends the job early may also do so.
  */
 static bool is_connected(void)
 {
@@ -193,7 +201,10 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* Runs in a forked child. Closes the sockets on which the kernel would answer for the parent. */
+/*
+ * Closes the sockets in a forked child. Otherwise the kernel would answer on them after the parent
+ * has ended.
+ */
 static void close_in_child(void)
 {
     close_fd(&life.listen_fd);
@@ -201,7 +212,10 @@ static void close_in_child(void)
     stp_ofi_listener_close_in_child();
 }
 
-/* Opens a socket of the given type at the address line. Returns its descriptor, or -errno. */
+/*
+ * Opens a socket of the given type and binds it to the address in *line. Returns the descriptor of
+ * the socket, or -errno.
+ */
 static int socket_at(const struct stp_ofi_liveness_addr *line, int type)
 {
     struct sockaddr_storage addr;
@@ -229,7 +243,10 @@ static uint16_t port_of(int fd)
     return stp_ofi_port_of((struct sockaddr *)&addr);
 }
 
-/* Opens both sockets at the address line. Returns 0 even if only the datagram socket failed. */
+/*
+ * Opens both sockets at the address in *line. Returns 0, or -errno if the liveness socket cannot be
+ * opened. If only the datagram socket cannot be opened, returns 0.
+ */
 static int open_at(struct stp_ofi_liveness_addr *line)
 {
     for (int i = 0; i < PORTS_TRIED; i++) {
@@ -253,7 +270,10 @@ void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out)
         int rc = open_at(&line);
 
         if (rc < 0) {
-            /* Warn once only, because this function is called again for each published address. */
+            /*
+             * Warn only once, because this function is called again for each address that is
+             * published.
+             */
             stp_ofi.core->log(life.said ? STP_LOG_DEBUG : STP_LOG_WARN,
                               "fabric: no socket by which others notice the end of this pe "
                               "at once (%s)",
@@ -262,7 +282,10 @@ void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out)
             life.listen_fd = -1;
             line.family = STP_OFI_LINE_NONE;
         } else if (stp_ofi_speaks_ip()) {
-            /* A peer that suspects this process to be dead also connects to the provider's port. */
+            /*
+             * Find the listening socket of the provider. A peer that suspects that this process is
+             * dead also connects to that socket.
+             */
             stp_ofi_listener_find(provider_addr);
         }
     }
@@ -319,7 +342,7 @@ void stp_ofi_notice_send_pow2_peers(const struct stp_notice *notice)
     int pe = stp_ofi.core->pe, n_pes = stp_ofi.core->n_pes, saved = errno;
 
     if (life.notice_fd < 0 || !is_connected()) return;
-    memset(&datagram, 0, sizeof(datagram)); /* clears the padding, too */
+    memset(&datagram, 0, sizeof(datagram)); /* This also clears the padding. */
     datagram.magic = NOTICE_MAGIC;
     datagram.token = stp_ofi.core->job_token;
     datagram.notice = *notice;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registers local buffers, because the provider needs a descriptor for some of them. A buffer needs
- * a descriptor if it is device memory of a region or of a registered private allocation. The CPU
- * must not access such memory. All buffers need a descriptor if the provider sets FI_MR_LOCAL.
- * Small transfers then pass through requests, which stay registered, and larger transfers register
- * their buffer until they complete. Providers with expensive registration keep a cache of their own
- * and notice when memory is unmapped. A buffer that cannot be registered passes through requests in
- * fragments. Design: docs/design/fabric.md.
+ * Registers local buffers. The provider needs a descriptor for a buffer in device memory, which is
+ * part of a region or of a registered private allocation. The CPU must not access such memory. If
+ * the provider sets FI_MR_LOCAL, it needs a descriptor for all buffers. Small transfers then pass
+ * through requests, which stay registered. Larger transfers register their buffer until they
+ * complete. Providers with expensive registration keep a cache of their own and notice when memory
+ * is unmapped. If a buffer cannot be registered, its data passes through requests in fragments.
+ * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -21,18 +21,21 @@
 static struct {
     pthread_rwlock_t lock; /* guards all members, because threads search while regions are added */
     unsigned n;
-    uint16_t numbers[STP_FABRIC_REGIONS]; /* numbers of regions, sorted by address */
+    uint16_t numbers[STP_FABRIC_REGIONS]; /* numbers of the listed regions, sorted by address */
     unsigned n_buffers;                   /* number of private buffers, which are not in numbers */
 } list = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
-/* Private buffers by number. They need no lock, because none is added or removed during its use. */
+/*
+ * Private buffers by number. They need no lock, because no thread uses a buffer while it is added
+ * or removed.
+ */
 static struct stp_ofi_region buffers[STP_FABRIC_BUFFERS];
 
 static __thread const struct stp_ofi_region *buffer_used;
 
 _Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX, "a number fits");
 
-/* Returns how many of the listed regions begin at or below the address. */
+/* Returns the number of listed regions that begin at or below the address. */
 static unsigned count_below_locked(const char *at)
 {
     unsigned low = 0, high = list.n;
@@ -59,7 +62,10 @@ const struct stp_ofi_region *stp_ofi_local_mr_find(const void *local)
     if (below > 0) found = &stp_ofi.regions[list.numbers[below - 1]];
     if (found != NULL && (size_t)(at - found->base) >= stp_ofi_region_bytes(found)) found = NULL;
     pthread_rwlock_unlock(&list.lock);
-    /* A region comes first, because a space may lie in an allocation that is a private buffer. */
+    /*
+     * Prefer a region to a private buffer, because the memory of a space may be part of an
+     * allocation that is registered as a private buffer.
+     */
     if (found == NULL && buffer_used != NULL && at >= buffer_used->base &&
         (size_t)(at - buffer_used->base) < buffer_used->nbytes)
         found = buffer_used;
@@ -68,7 +74,10 @@ const struct stp_ofi_region *stp_ofi_local_mr_find(const void *local)
 
 static void list_publish_locked(void)
 {
-    /* Relaxed suffices, because a thread learns of a new region from the thread that added it. */
+    /*
+     * A relaxed store suffices, because a thread that uses a new region has synchronized with the
+     * thread that added it.
+     */
     __atomic_store_n(&stp_ofi.n_listed, list.n + list.n_buffers, __ATOMIC_RELAXED);
 }
 
@@ -111,8 +120,8 @@ struct stp_ofi_local_mr_ref {
 };
 
 /*
- * Returns a key for a registration that only this PE uses. If the PE chooses the keys, they must be
- * unique. These keys therefore begin after the keys of all regions and their extents.
+ * Returns a key for a registration that only this PE uses. If the module chooses the keys, they
+ * must be unique. These keys therefore begin after the keys of all regions and extents.
  */
 static uint64_t local_key(void)
 {
@@ -163,7 +172,10 @@ static struct stp_ofi_local_mr_ref *lease_open(enum stp_ofi_kind kind, const voi
 
 void stp_ofi_local_mr_unref(struct stp_ofi_local_mr_ref *lease)
 {
-    /* Pairs with the subtractions of other users, so that the close follows all their accesses. */
+    /*
+     * Pairs with the subtractions of other operations, so that all of them have used the
+     * registration before it is closed.
+     */
     if (__atomic_fetch_sub(&lease->refs, 1, __ATOMIC_ACQ_REL) > 1) return;
     fi_close(&lease->mr->fid);
     free(lease);
@@ -218,7 +230,10 @@ bool stp_ofi_buffer_remove(unsigned number)
     return true;
 }
 
-/* Closes all private buffers. References that are left belong to operations that never complete. */
+/*
+ * Closes all private buffers. Remaining references belong to operations that will never complete,
+ * so they are ignored.
+ */
 void stp_ofi_user_buffers_close(void)
 {
     for (unsigned i = 0; i < STP_FABRIC_BUFFERS; i++) {
@@ -230,7 +245,10 @@ void stp_ofi_user_buffers_close(void)
 
 /* ---- fragments --------------------------------------------------------------- */
 
-/* Returns the registration that holds the whole buffer, or NULL if the buffer spans extents. */
+/*
+ * Returns the registration that covers the whole buffer, or NULL if the buffer is not within one
+ * extent.
+ */
 static struct fid_mr *mr_around(const struct stp_ofi_region *region, const void *local,
                                 size_t nbytes)
 {
@@ -250,7 +268,10 @@ struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const struct s
     if (mr != NULL) {
         fragments.desc = fi_mr_desc(mr);
         if (region->lease != NULL) {
-            /* No other thread closes the registration now, because the caller uses the buffer. */
+            /*
+             * A relaxed addition suffices. No thread closes the registration now, because the
+             * caller is using the buffer.
+             */
             __atomic_fetch_add(&region->lease->refs, fragments.n, __ATOMIC_RELAXED);
             fragments.lease = region->lease;
         }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Selects network interfaces. If the user names interfaces, only these are used. Otherwise, only
- * the interfaces are used on which the library has reached the other hosts. Addresses are compared
- * for providers with IP addresses only. Design: docs/design/providers.md.
+ * Selects network interfaces. If the user names interfaces, only these are used. Otherwise, the
+ * library uses only interfaces on which it has reached the other hosts. This second check is made
+ * only for providers with IP addresses. Design: docs/design/providers.md.
  */
 #include "ofi_internal.h"
 
@@ -14,9 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD_MAX 64 /* most bytes of an interface name, or of a subnet written as address/bits */
+#define WORD_MAX 64 /* size of a buffer for an interface name, or for a subnet as address/bits */
 
-/* Returns the bits of an IP address and sets *n_bits. Returns NULL if addr is no IP address. */
+/*
+ * Returns a pointer to the bits of an IP address and sets *n_bits to their number. Returns NULL if
+ * addr is not an IP address.
+ */
 static const unsigned char *bits_of(const struct sockaddr *addr, unsigned *n_bits)
 {
     if (addr != NULL && addr->sa_family == AF_INET) {
@@ -36,7 +39,10 @@ static const unsigned char *source_of(const struct fi_info *info, unsigned *n_bi
     return bits_of(info->src_addr, n_bits);
 }
 
-/* Returns whether word is the given address or a subnet (such as 10.1.0.0/16) that contains it. */
+/*
+ * Returns whether the argument word is the given address or a subnet that contains the address. A
+ * subnet is written like 10.1.0.0/16.
+ */
 static bool in_subnet(const char *word, const unsigned char *bits, unsigned n_bits)
 {
     const char *slash = strchr(word, '/');
@@ -54,7 +60,8 @@ static bool in_subnet(const char *word, const unsigned char *bits, unsigned n_bi
 }
 
 /*
- * Returns whether a word of SHMEM_OFI_INTERFACE equals the interface name or matches the address.
+ * Returns whether word equals the interface name or matches the address. The word is one item of
+ * the list SHMEM_OFI_INTERFACE.
  */
 static bool word_names(const char *word, const char *name, const unsigned char *bits,
                        unsigned n_bits)
@@ -62,7 +69,10 @@ static bool word_names(const char *word, const char *name, const unsigned char *
     return (name != NULL && strcmp(word, name) == 0) || (bits && in_subnet(word, bits, n_bits));
 }
 
-/* As word_names(), but for a list of words that are separated by commas. */
+/*
+ * As word_names(), but for a list of words. Returns whether any word of the list matches. Commas
+ * separate the words.
+ */
 static bool list_names(const char *list, const char *name, const unsigned char *bits,
                        unsigned n_bits)
 {
@@ -77,7 +87,10 @@ static bool list_names(const char *list, const char *name, const unsigned char *
     }
 }
 
-/* Returns whether the user names the address, its interface, or a subnet that contains it. */
+/*
+ * Returns whether the list of the user names the address, its interface, or a subnet that contains
+ * the address.
+ */
 static bool address_named(const char *list, const unsigned char *bits, unsigned n_bits)
 {
     struct ifaddrs *all = NULL;
@@ -95,7 +108,10 @@ static bool address_named(const char *list, const unsigned char *bits, unsigned 
     return found;
 }
 
-/* Returns whether the provider uses an interface. shm does not, because it stays on one host. */
+/*
+ * Returns whether the provider uses a network interface. The shm provider does not, because it
+ * works within one host only.
+ */
 static bool needs_interface(const struct fi_info *info)
 {
     return !stp_ofi_is(info, STP_OFI_SHM);
@@ -112,7 +128,10 @@ bool stp_ofi_netif_named(const struct fi_info *info, const struct stp_env *env)
     return bits != NULL && address_named(env->ofi_interface, bits, n_bits);
 }
 
-/* Returns the entry of core->networks for the address of info, or NULL if there is none. */
+/*
+ * Returns the entry of core->networks for the address of info, or NULL if there is none. Sets
+ * *internet to true if info has an IP address.
+ */
 static const struct stp_network *network_of(const struct fi_info *info, const struct stp_core *core,
                                             bool *internet)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements atomics. Converts the operations and element types of transport.h to those of
- * libfabric. If the provider lacks atomics that the library needs, all atomics become messages.
- * Operands are copied into the request, and results are written to the caller's memory.
+ * libfabric. If the provider lacks atomics that the library needs, all atomics are sent as
+ * messages. Operands are copied into the request. Results are copied to the caller's memory.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
@@ -13,11 +13,11 @@
 #include <assert.h>
 #include <string.h>
 
-/* Offsets of operand, compare value and result in the data bytes of a request. */
+/* Offsets of the operand, the compare value and the result in the field data of a request. */
 enum { AT_OPERAND = 0, AT_COMPARE = 16, AT_RESULT = 32 };
 
 struct element {
-    size_t size; /* bytes of the element, or 0 if the type has no atomics */
+    size_t size; /* size of an element in bytes, or 0 if the type has no atomics */
     enum fi_datatype type;
 };
 
@@ -57,7 +57,10 @@ static struct stp_ofi_req *native(struct stp_ofi_endpoint *endpoint, const struc
     req->local = req->data + AT_OPERAND;
     req->nbytes = el->size;
     req->compare = req->data + AT_COMPARE;
-    /* Receive the result in req, because the caller's memory is unregistered and may be freed. */
+    /*
+     * Receive the result in the request, because the caller's memory is not registered. The caller
+     * may also free its memory early, if the target PE leaves the job.
+     */
     req->result = req->data + AT_RESULT;
     req->copy_to = result;
     req->desc = req->own_desc;
@@ -78,8 +81,8 @@ struct stp_ofi_req *stp_ofi_atomic_prepare(struct stp_fabric_ctx *ctx,
 
 /*
  * Tries to collect the atomic in the batch of the context. Returns whether the atomic was
- * collected. An atomic that fetches is not collected, because the caller waits for its result.
- * Instead, the operations that were collected for the same PE are sent.
+ * collected. An atomic that returns a value is not collected, because the caller waits for the
+ * value. In this case, the function sends the operations that were collected for the same PE.
  */
 static bool batch(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
                   enum stp_dtype dtype, const void *operand, const void *result)
@@ -100,7 +103,10 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum
     struct stp_ofi_endpoint *endpoint;
     unsigned left = 1;
 
-    /* Atomics on device memory do not come here, because the owner PE executes them. */
+    /*
+     * The library does not call this function for device memory. Atomics on device memory are
+     * executed by the PE that owns the memory.
+     */
     assert(!stp_ofi.regions[dest->number].device);
     if (dest->pe == stp_ofi.self) {
         stp_ofi_loopback_amo(stp_ofi_local_ptr(dest->number, dest->offset), elements[dtype].size,
@@ -120,7 +126,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum
     }
 }
 
-/* Returns whether the domain supports all atomics that the library needs on one element type. */
+/* Returns whether the domain supports all atomics that the library needs for the type dtype. */
 static bool element_served(struct fid_domain *domain, enum stp_dtype dtype)
 {
     enum fi_datatype type = elements[dtype].type;
@@ -130,7 +136,7 @@ static bool element_served(struct fid_domain *domain, enum stp_dtype dtype)
     for (unsigned i = 0; i < STP_COUNT(ops); i++) {
         bool bare = i == STP_AMO_SET || i == STP_AMO_FETCH || i == STP_AMO_SWAP;
 
-        /* Floating-point types only need the operations set, fetch and swap. */
+        /* For floating-point types, the library needs only the operations set, fetch and swap. */
         if (!bare && !whole) continue;
         if (i < STP_AMO_FETCH && fi_query_atomic(domain, type, ops[i], &attr, 0) != 0) return false;
         if (i == STP_AMO_CSWAP) {
@@ -152,7 +158,10 @@ const char *stp_ofi_atomics_missing(struct fid_domain *domain)
         [STP_F32] = "lacks atomic access to float", [STP_F64] = "lacks atomic access to double",
     };
 
-    /* Check the widest types first. Their text also describes a provider without any atomics. */
+    /*
+     * Check the widest types first. If the provider has no atomics at all, the text for the widest
+     * type is returned.
+     */
     for (int i = STP_F64; i >= 0; i--)
         if (!element_served(domain, (enum stp_dtype)i)) return why[i];
     return NULL;

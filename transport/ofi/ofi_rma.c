@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements put, get and store. A put completes when its data has been delivered, so quiet only
- * counts completions. A small blocking put is sent from a copy and returns at once. Device memory
- * is not copied, because only the provider may access it. Operations of a PE on itself are complete
- * on return, because nothing orders the CPU's copies and atomics with the provider's transfers.
- * Design: docs/design/fabric.md.
+ * Implements put, get and store. A put completes when its data has been delivered. quiet therefore
+ * needs only to wait for completions. The data of a small blocking put is copied, so that the put
+ * returns at once. Data in device memory is not copied, because only the provider may access it.
+ * Operations of a PE on its own memory are complete on return. Otherwise they would be unordered
+ * with the CPU's copies and atomics. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* Returns a request for a fragment that is copied through the data field of the request itself. */
+/* Returns a request for a fragment whose data is copied through the field data of the request. */
 static struct stp_ofi_req *fragment_copied(struct stp_ofi_endpoint *endpoint,
                                            enum stp_ofi_kind kind, int pe, const void *local,
                                            size_t nbytes)
@@ -100,8 +100,8 @@ static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind,
 }
 
 /*
- * Posts a put in one fragment and does not wait for it. If copied is true, the source may be reused
- * on return. The completion notifies batch, unless batch is NULL.
+ * Posts a put as one fragment and does not wait for its completion. If copied is true, the caller
+ * may change the source on return. If batch is not NULL, the completion notifies the batch.
  */
 static void put_whole(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                       size_t nbytes, bool copied, struct stp_ofi_batch *batch)
@@ -116,10 +116,10 @@ static void put_whole(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
 }
 
 /*
- * Collects a put of at most STP_OFI_ITEM_MAX bytes. If all earlier operations to the PE are
- * acknowledged, sends the put as a write at once. A write is faster than a message, because the
- * target's provider acknowledges a write, and the target's library acknowledges a message. Returns
- * false if the put was neither collected nor sent.
+ * Collects or sends a put of at most STP_OFI_ITEM_MAX bytes. Outside a session, the put is sent at
+ * once as a write if all earlier operations to the PE are acknowledged. A write is faster than a
+ * packed message. The provider of the target acknowledges a write, whereas the library of the
+ * target must acknowledge a message. Returns false if the put was neither collected nor sent.
  */
 static bool batch_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                       size_t nbytes)
@@ -134,7 +134,7 @@ static bool batch_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
     return alone != NULL;
 }
 
-/* As batch_put(), but for a larger put, which becomes a piece of a write of several puts. */
+/* As batch_put(), but for a larger put, which is collected as a piece of a write. */
 static bool join_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                      size_t nbytes)
 {
@@ -190,7 +190,9 @@ void stp_ofi_get(struct stp_fabric_ctx *ctx, const struct stp_target *source, vo
         transfer(ctx->endpoint, STP_OFI_READ, source, dest, nbytes);
 }
 
-/* Stores with an atomic, because plain writes of 8 bytes may tear on TCP (libfabric 1.17). */
+/*
+ * Stores the value by an atomic, because a plain write of 8 bytes may tear on TCP (libfabric 1.17).
+ */
 void stp_ofi_store_atomic(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                           const void *value, size_t nbytes)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes small puts, stores and updates to one PE as items of a packed message. On the target PE,
- * executes the items of a message that has arrived. An item consists of a word that describes the
- * operation, and of the data, which is padded to a multiple of eight bytes.
- * Design: docs/design/messages.md.
+ * Writes and executes the items of packed messages. An item is a small put, store or update. It
+ * begins with a word that describes the operation. The data follows, padded to a multiple of eight
+ * bytes. The sending PE writes items into a message. The target PE executes them when the message
+ * has arrived. Design: docs/design/messages.md.
  */
 #include "ofi_internal.h"
 
@@ -12,7 +12,10 @@
 
 #include <string.h>
 
-/* Fields of an item's word from the lowest bit: offset, region, operation, number of bytes - 1. */
+/*
+ * The word of an item has four fields. From the lowest bit, they are the offset in the region, the
+ * number of the region, the operation, and the number of bytes minus one.
+ */
 enum { OFFSET_BITS = 40, NUMBER_BITS = 12, OP_BITS = 4 };
 enum { NUMBER_AT = OFFSET_BITS, OP_AT = NUMBER_AT + NUMBER_BITS, NBYTES_AT = OP_AT + OP_BITS };
 
@@ -51,7 +54,8 @@ void stp_ofi_item_write(void *at, const struct stp_ofi_item *item)
         memcpy(data, item->data, sizeof(uint64_t));
         return;
     }
-    memset(data + (padded(item->nbytes) - 8), 0, 8); /* Clear the padding, because it is sent. */
+    /* Clear the padding, because it is sent, too. */
+    memset(data + (padded(item->nbytes) - 8), 0, 8);
     memcpy(data, item->data, item->nbytes);
 }
 
@@ -70,7 +74,10 @@ void stp_ofi_packed_each(const void *items, size_t nbytes, bool (*look)(unsigned
 
 /* ---- at the target ----------------------------------------------------------- */
 
-/* Stores an aligned element atomically, so that a reader sees either the old or the new value. */
+/*
+ * Copies data into this PE's memory. An aligned element is stored atomically, so that a reader sees
+ * either the old or the new value.
+ */
 static void store(void *there, const void *data, size_t nbytes)
 {
     uint64_t value;
@@ -90,7 +97,8 @@ static void store(void *there, const void *data, size_t nbytes)
 }
 
 /*
- * Executes the item that word describes. Returns false if its memory or operation does not exist.
+ * Executes the item that begins with word. Returns false if its operation is unknown or if it names
+ * memory that this PE does not have.
  */
 static bool apply(uint64_t word, const char *data, size_t nbytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports for each provider why it is used or refused, how the user can change that, and which
- * problems the provider has in this version of libfabric. This file makes no decisions.
+ * Reports on each provider why it is used or refused. Also reports what the user can do about it,
+ * and which defects the provider has in this version of libfabric. This file makes no decisions.
  * Design: docs/design/providers.md.
  */
 #include "provider_report.h"
@@ -11,13 +11,13 @@
 #include <string.h>
 
 /*
- * Reason and advice for each verdict. The reason is NULL if it depends on the case, and the
- * function that gives the verdict then supplies the reason. The word PROVIDER in an advice stands
- * for the name of the provider.
+ * Reason and advice for each verdict. If the reason is NULL, the function that gives the verdict
+ * supplies the reason. The user must replace the word PROVIDER in an advice by the name of the
+ * provider.
  */
 static const struct {
     const char *reason;
-    const char *advice; /* advice, or NULL if the user need not or cannot do anything */
+    const char *advice; /* advice to the user, or NULL if the user cannot or need not act */
 } offers[] = {
     [STP_PROVIDER_UNJUDGED] = {NULL, NULL},
     [STP_PROVIDER_USED] = {"the best of those that fit and pass a trial", NULL},
@@ -62,7 +62,10 @@ static const struct {
                              "PROVIDER shows what it looks for"},
 };
 
-/* Advice for the errno of a failed call. It is preferred to the advice for the verdict. */
+/*
+ * Advice for the errno of a failed call. If the errno is in this table, this advice is reported
+ * instead of the advice for the verdict.
+ */
 static const struct {
     int error;
     const char *advice;
@@ -133,7 +136,10 @@ void stp_ofi_report_candidate(const struct stp_core *core, const struct stp_ofi_
     core->report(core->report_arg, &offer);
 }
 
-/* Returns whether the name belongs to a layer or a hook, which is not a provider of its own. */
+/*
+ * Returns whether the name belongs to a layer or a hook of libfabric. Layers and hooks are not
+ * providers of their own.
+ */
 static bool is_layer(const char *provider)
 {
     return strncmp(provider, "ofi_", 4) == 0;

@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Declares the functions that report on providers: the reason why a provider is used or refused,
- * and advice to the user. Also declares the number of descriptors that a self-test has needed.
+ * Declares functions that report which providers are used or refused, with the reasons and with
+ * advice to the user. Also declares the number of descriptors that the last self-test has counted.
  */
 #ifndef STP_PROVIDER_REPORT_H
 #define STP_PROVIDER_REPORT_H
 
 #include "ofi_internal.h"
 
-/* Returns the text that explains a verdict, or NULL if the text depends on the case. */
+/*
+ * Returns the text that explains the verdict code. Returns NULL if the verdict has no fixed text.
+ */
 const char *stp_ofi_reason(enum stp_provider_verdict code);
 
-/* Passes a choice and its verdict to core->report, together with advice to the user. */
+/* Calls core->report() with the provider of choice, the verdict on it, and advice to the user. */
 void stp_ofi_report_candidate(const struct stp_core *core, const struct stp_ofi_choice *choice);
 
-/* Passes the providers for which libfabric returned no fi_info on this host to core->report. */
+/*
+ * Calls core->report() for each provider of libfabric that has no entry in the array choices. Such
+ * a provider has found no device on this host that it can use.
+ */
 void stp_ofi_report_providers_without_info(const struct stp_core *core,
                                            const struct stp_ofi_choice *choices, int n);
 
-/* Number of descriptors that were open after the last self-test, or -1 if they were not counted. */
+/*
+ * Number of file descriptors that this process had open at the end of the last self-test. The
+ * number is -1 if they were not counted.
+ */
 extern int stp_ofi_probe_fds;
 
-/* Returns whether PEs on other hosts can use the address of info (provider_select.c). */
+/* Returns whether other hosts can reach the address of info. Defined in provider_select.c. */
 bool stp_ofi_leaves_host(const struct fi_info *info);
 
 #endif /* STP_PROVIDER_REPORT_H */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Selects the provider and the interface of the job. Each pair of both that libfabric offers gets
- * either a cost or a reason why it is refused. open.c opens the cheapest pair first, because only a
- * trial shows whether a provider keeps its promises. A provider that the user names is not refused
- * as unsafe. Design: docs/design/providers.md.
+ * Selects the provider and the network interface of the job. libfabric offers pairs of a provider
+ * and an interface. Each pair gets a cost, and some get a reason why they are refused. open.c first
+ * opens the cheapest pair that is not refused. Only a test shows whether a provider keeps its
+ * promises. A provider that the user names is not refused as unsafe.
+ * Design: docs/design/providers.md.
  */
 #include "ofi_internal.h"
 
@@ -17,12 +18,14 @@
 /* Bits of mr_mode that this module supports (region_mr.c and local_mr.c). */
 #define MR_MODES (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
 #if FI_MAJOR_VERSION < 2
-#define MR_MODES_OLD (FI_MR_BASIC | FI_MR_SCALABLE) /* older names for sets of mr_mode bits */
+/* Old values, which stand for sets of mr_mode bits. */
+#define MR_MODES_OLD (FI_MR_BASIC | FI_MR_SCALABLE)
 #else
-#define MR_MODES_OLD 0 /* libfabric 2 refuses the older names to users of API 1.5 or later. */
+/* libfabric 2 refuses these old values if a program uses API 1.5 or later. */
+#define MR_MODES_OLD 0
 #endif
 #define MODES (FI_CONTEXT | FI_CONTEXT2)
-#define SHM_PEERS_MAX 256 /* most PEs that the shm provider can address (libfabric 1.17) */
+#define SHM_PEERS_MAX 256 /* maximum number of PEs with the shm provider (libfabric 1.17) */
 
 static bool differs(const char *wanted, const char *name)
 {
@@ -41,7 +44,7 @@ static enum stp_provider_verdict judge_name(const struct fi_info *info, const st
     return STP_PROVIDER_UNJUDGED;
 }
 
-/* Returns the mr_mode bits that this module accepts if it requests the capabilities caps. */
+/* Returns the mr_mode bits that this module accepts when it requests the capabilities caps. */
 static int mr_modes(uint64_t caps)
 {
     return MR_MODES | (caps & FI_HMEM ? FI_MR_HMEM : 0);
@@ -60,7 +63,10 @@ static enum stp_provider_verdict judge_attr(const struct fi_info *info)
 
 enum reach { REACH_ALL, REACH_HOST, REACH_LINK };
 
-/* Returns how far the address of info is valid: for all hosts, for this host, or on one link. */
+/*
+ * Returns whether the address of info is valid for all hosts, only for this host, or only on one
+ * link.
+ */
 static enum reach reach_of(const struct fi_info *info)
 {
     const struct sockaddr_in *v4 = info->src_addr;
@@ -112,9 +118,9 @@ static void judge(struct stp_ofi_choice *choice, const struct stp_core *core)
 }
 
 /*
- * Returns the cost of info. The provider has the largest weight. Next comes the place of the
- * interface in the order that all hosts share. Loopback then costs more than other addresses, and
- * IPv6 costs more than IPv4.
+ * Returns the cost of info. The rank of the provider has the largest weight. The second criterion
+ * is the place of the interface in the order that all hosts share. After that, loopback addresses
+ * cost more than other addresses. Finally, IPv6 costs more than IPv4.
  */
 static int cost_of(const struct fi_info *info, const struct stp_core *core)
 {
@@ -136,7 +142,10 @@ static struct fi_info *make_hints(uint64_t caps)
     return hints;
 }
 
-/* Appends the infos that match the hints, or all infos if hints is NULL. Frees the hints. */
+/*
+ * Appends the infos that match the hints to the list. If hints is NULL, appends all infos. Frees
+ * the hints. Returns 0, or the error of fi_getinfo().
+ */
 static int append(struct fi_info **list, struct fi_info *hints)
 {
     struct fi_info *found = NULL;
@@ -150,7 +159,10 @@ static int append(struct fi_info **list, struct fi_info *hints)
     return 0;
 }
 
-/* Lists the infos that match the hints for atomics, then those for messages, then all infos. */
+/*
+ * Makes a list of infos. The list begins with infos that have atomics. Infos with messages follow,
+ * and then all infos. An interface may occur several times.
+ */
 static int list_all(struct fi_info **all)
 {
     int rc;
@@ -227,8 +239,8 @@ int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all,
 }
 
 /*
- * Returns a new info for the same interface, with RMA, the given capabilities and the given message
- * order. Returns NULL if the provider does not offer them. The caller frees the info.
+ * Returns a new info for the same interface. The new info has RMA, the given capabilities and the
+ * given message order. Returns NULL if the provider does not offer them. The caller frees the info.
  */
 static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_t order)
 {
@@ -255,7 +267,10 @@ static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_
     return result;
 }
 
-/* Returns the capabilities of info on which atomics and batches rely. */
+/*
+ * Returns which of the capabilities FI_ATOMIC and FI_MSG info has. Atomics and batches depend on
+ * them.
+ */
 static uint64_t means_of(const struct fi_info *info)
 {
     return info->caps & (FI_ATOMIC | FI_MSG);
@@ -267,7 +282,7 @@ uint64_t stp_ofi_order_needed(const struct fi_info *info)
                                   : FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_SAS;
 }
 
-/* Returns the message order that the detection of lost messages needs. */
+/* Returns the message order that is needed to detect lost messages. */
 static uint64_t sends_of(const struct fi_info *info)
 {
     return info->caps & FI_MSG ? FI_ORDER_SAS : 0;
@@ -276,8 +291,8 @@ static uint64_t sends_of(const struct fi_info *info)
 struct fi_info *stp_ofi_info_with_order(const struct fi_info *info)
 {
     /*
-     * If an order is requested, shm of libfabric 1.17 does not use its single-copy path, and get is
-     * much slower.
+     * Request no order from the shm provider. If an order is requested, shm of libfabric 1.17 does
+     * not use its single-copy path, and get is much slower.
      */
     if (stp_ofi_is(info, STP_OFI_SHM)) return NULL;
     return refine(info, means_of(info), stp_ofi_order_needed(info) | sends_of(info));
@@ -293,7 +308,10 @@ struct fi_info *stp_ofi_info_for_messages(const struct fi_info *info)
     return refine(info, FI_MSG, 0);
 }
 
-/* Returns whether PEs with info a and PEs with info b agree on addresses, keys and order. */
+/*
+ * Returns whether PEs that use info a can communicate with PEs that use info b. Both infos must
+ * have the same kind of addresses and keys, and the same order of operations.
+ */
 static bool alike(const struct fi_info *a, const struct fi_info *b)
 {
     int modes = a->domain_attr->mr_mode ^ b->domain_attr->mr_mode;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contains the table of libfabric's providers. Each property of a provider that libfabric's
- * interface does not report has a column in this table. The rows describe the behaviour that was
- * observed with libfabric 1.17. Design: docs/design/providers.md.
+ * Contains the table of libfabric's providers. The columns are properties of providers that the
+ * interface of libfabric does not report. The rows describe the behaviour that was observed with
+ * libfabric 1.17. Design: docs/design/providers.md.
  */
 #include "ofi_internal.h"
 
@@ -12,7 +12,10 @@
 #define RXM (STP_OFI_CPU | STP_OFI_MAY_LOSE_AMO)
 #define TCP (STP_OFI_KERNEL | STP_OFI_LATE)
 
-/* Providers, best first. The row ";ofi_rxm" is for all other providers with the layer ofi_rxm. */
+/*
+ * The best provider comes first. The row ";ofi_rxm" is for providers with the layer ofi_rxm that
+ * have no row of their own.
+ */
 static const struct stp_ofi_provider providers[] = {
     {.name = "cxi", .dmabuf_since = FI_VERSION(2, 5)},
     {.name = "opx", .dmabuf_since = FI_VERSION(2, 6)},
@@ -26,8 +29,10 @@ static const struct stp_ofi_provider providers[] = {
     {.name = "tcp;ofi_rxm",
      .flags = RXM | TCP,
      /*
-      * With more than 12 PEs, a wait descriptor (epoll) is faster. Without it, ofi_rxm polls each
-      * socket, which takes 55 ns for each of them.
+      * In jobs of up to 12 PEs, the progress thread sleeps on the provider's sockets. In larger
+      * jobs, it is faster if the thread sleeps on the wait descriptor of the completion queue.
+      * ofi_rxm then uses epoll. Without a wait descriptor, ofi_rxm polls each socket, which takes
+      * 55 ns per socket.
       */
      .sleepers = 12,
      .trouble =
@@ -48,7 +53,7 @@ static const struct stp_ofi_provider providers[] = {
                  "target"}},
     {.name = "sockets", .refused = "takes milliseconds an operation and is no longer maintained"},
     {.name = "udp;ofi_rxd", .refused = "loses updates of compare-and-swap and swap"},
-    {.name = "net;ofi_rxm", /* Libfabric 1.19 has fixed this defect. */
+    {.name = "net;ofi_rxm", /* defect fixed in libfabric 1.19 */
      .flags = RXM,
      .refused = "its wait descriptor never blocks, which costs a whole core"},
 };

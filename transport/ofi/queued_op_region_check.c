@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks operations that are posted after the routine that issued them has returned: collected
- * puts, signals that wait for their data, and requests for which the provider had no room. Before
- * the post, the region may be removed and its number reused. A queued operation therefore stores
- * the generation of its region, a number that changes when the region is added or removed. The post
- * compares this number with the region's current generation. Design: docs/design/fabric.md.
+ * Checks queued operations, which are posted only after the routine that issued them has returned.
+ * Examples are collected puts, signals that wait for their data, and operations that the provider
+ * did not accept at once. Before the post, the region of the operation may be removed, and a new
+ * region may get the same number. Each region therefore has a generation, a number that changes
+ * when the region is added or removed. A queued operation stores the generation of its region. The
+ * post compares the stored generation with the current one. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -27,7 +28,11 @@ _Noreturn STP_COLD static void die_stale(const struct stp_ofi_req *req, const ch
                         req->pe, number);
 }
 
-/* Ends the job if the region of an item was added or removed after its packed message was begun. */
+/*
+ * Ends the job if the region with this number was added or removed after the packed message was
+ * begun. The argument arg is the request of the packed message. Returns true, so that
+ * stp_ofi_packed_each() continues.
+ */
 static bool item_is_queued(unsigned number, void *arg)
 {
     const struct stp_ofi_req *req = arg;
@@ -48,7 +53,8 @@ void stp_ofi_die_if_region_gone(const struct stp_ofi_req *req)
 
     if (req->work.kind == STP_OFI_ANSWER) return;
     /*
-     * When the job ends, queued requests to PEs that have left may name regions that are removed.
+     * Do not check requests while the job ends. Requests to PEs that have left may still be queued,
+     * although their regions are already removed.
      */
     if (__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) return;
     if (req->work.kind == STP_OFI_PACKED) {

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements puts that also update a word at the target. One write carries the data. Its remote CQ
- * data describes the update: the word, the operation and a value. The target's provider reports the
- * CQ data after the data has arrived, and the target's library then updates the word. The CQ data
- * has room for the low bits of the value only. The word must therefore never decrease.
- * Design: docs/design/messages.md.
+ * Implements puts that also update a word at the target PE. One write carries both the data and the
+ * update. The remote CQ data of the write encodes the update. The provider of the target reports
+ * the remote CQ data after the data has arrived. The library of the target then updates the word.
+ * The CQ data has room for only the low bits of the word's new value. The word must therefore never
+ * decrease, and each update must increase it by less than 2^19. Design: docs/design/messages.md.
  */
 #include "ofi_internal.h"
 
-/* Fields of the CQ data from the lowest bit: index of the 8-byte word, region, add flag, value. */
+/*
+ * The CQ data has four fields. From the lowest bit, they are the index of the 8-byte word in its
+ * region, the number of the region, a flag that selects addition, and the value.
+ */
 enum { INDEX_BITS = 32, NUMBER_BITS = 12, ADD_BITS = 1, VALUE_BITS = 19 };
 enum { NUMBER_AT = INDEX_BITS, ADD_AT = NUMBER_AT + NUMBER_BITS, VALUE_AT = ADD_AT + ADD_BITS };
 
@@ -32,8 +35,9 @@ bool stp_ofi_cqdata_pack(const struct stp_target *word, uint64_t value, enum stp
 }
 
 /*
- * Returns the smallest value that is at least now and whose low bits equal low. It is the new value
- * of the word, because each update increases the word by less than 2^19.
+ * Returns the new value of a word. The argument now is its old value, and low has the low bits of
+ * its new value. The result is the smallest value that is not below the old value and has these low
+ * bits. It is correct, because each update increases the word by less than 2^19.
  */
 static uint64_t flag_grown(uint64_t now, uint64_t low)
 {
@@ -51,8 +55,9 @@ void stp_ofi_cqdata_apply_to_word_locked(uint64_t data)
                             "a put tells of a word at %zu of region %u, which is not there", offset,
                             number);
     /*
-     * Both updates of the word pair with the acquire loads by which a collective waits for the
-     * word: in stp_coll_wait_far(), coll_reached(), stp_coll_wait() and word_wait().
+     * Each update of the word is a release operation. It pairs with the acquire loads of
+     * collectives that wait for the word. These loads are in stp_coll_wait_far(), coll_reached(),
+     * stp_coll_wait() and word_wait().
      */
     if ((data >> ADD_AT & 1) != 0)
         __atomic_fetch_add(word, value, __ATOMIC_RELEASE);
