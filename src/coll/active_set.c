@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements active sets. The first call with a set and its pSync makes an internal team. In this
- * call the members communicate only through pSync. Later calls find the team. Design:
+ * Implements active sets. The first call with a set and its pSync makes an internal team. During
+ * this first call the members communicate only through pSync. Later calls look up the team. Design:
  * docs/design/active-sets.md.
  */
 #include "coll_internal.h"
@@ -11,7 +11,10 @@
 #define ACTIVE_BUCKETS 1024
 #define ACTIVE_RECENT 4
 
-/* Arguments of a set. They are equal on all members, but the address of pSync may differ. */
+/*
+ * Arguments that identify a set. All members pass the same start, stride and size. The address of
+ * pSync may differ between members.
+ */
 struct active_key {
     long *psync;
     int start, log_stride, size;
@@ -24,14 +27,20 @@ struct active {
 };
 
 static struct {
-    /* Lock of all fields. The fields n_sets and generation are also read without the lock. */
+    /*
+     * Lock that guards all fields of this structure. The fields n_sets and generation are also read
+     * without the lock.
+     */
     pthread_mutex_t lock;
     struct active *buckets[ACTIVE_BUCKETS];
     size_t n_sets;
     uint64_t generation; /* number of sets that were forgotten, plus 1 */
 } active = {.lock = PTHREAD_MUTEX_INITIALIZER, .generation = 1};
 
-/* Set that this thread used recently. Valid while generation equals active.generation. */
+/*
+ * A set that this thread used recently. The entry is valid while its field generation equals
+ * active.generation.
+ */
 struct active_recent {
     struct active_key key;
     uint64_t generation;
@@ -171,7 +180,10 @@ void stp_active_sets_quiet(void)
     if (__atomic_load_n(&active.n_sets, __ATOMIC_RELAXED) > 0) stp_coll_quiet();
 }
 
-/* Removes from a bucket all sets whose pSync is in the nbytes bytes at base, with their teams. */
+/*
+ * Removes sets and their teams from a bucket. A set is removed if its pSync begins in the nbytes
+ * bytes at base.
+ */
 static void active_forget_bucket(struct active **at, uintptr_t base, size_t nbytes)
 {
     while (*at != NULL) {

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets the members of an active set agree on a slot of the internal space, in the first call with
- * that set. The members communicate only through pSync, because no team has exactly these members.
- * Design: docs/design/active-sets.md.
+ * Lets the members of an active set agree on a slot of the internal space. The members do this in
+ * the first call with the set. They communicate only through pSync, because no team has exactly
+ * these members. Design: docs/design/active-sets.md.
  */
 #include "coll_internal.h"
 
 /*
- * The members of the set form a binary tree and exchange words through pSync. In the pSync of a
- * member, its parent writes element 0, and its children write elements 1 and 2. So each element has
- * only one writer, which waits for a reply before it writes again.
+ * The members of the set form a binary tree and exchange words through pSync. Each member uses
+ * three elements of its own pSync. The parent of the member writes element 0, and its two children
+ * write elements 1 and 2. Each element therefore has only one writer. A writer waits for a reply
+ * before it writes the same element again. An exchange is one word from the first member to all
+ * others, with their replies.
  *
- * A word has five parts. From the highest bits down, these are 8 bits of tag, 2 of enum word_what,
- * 10 of the exchange number, 24 of a hash of the set, and 20 of a slot number.
+ * A word has five fields:
+ * - bits 56 to 63: the tag WORD_TAG
+ * - bits 54 and 55: the kind of the word (enum word_what)
+ * - bits 44 to 53: the low bits of the number of the exchange
+ * - bits 20 to 43: the low bits of a hash of the set
+ * - bits 0 to 19: a slot number, or WORD_NO_SLOT
  */
 #define WORD_TAG 0xa5u
 #define WORD_HASH 0xffffffu
@@ -29,7 +35,8 @@ struct agreement {
     const char *fn;
     uint64_t hash;     /* hash of the set */
     unsigned exchange; /* number of the current exchange, counted from 1 */
-    bool taken;        /* whether this PE has taken the slot below, with the area in it */
+    /* Whether this PE has taken the slot below and attached the team's area in this slot. */
+    bool taken;
     size_t slot;
     int passes; /* number of times that the first member has searched all slots */
 };
@@ -72,8 +79,8 @@ _Noreturn static void word_fatal_other_set(const struct agreement *a, int i)
 }
 
 /*
- * Returns true if the word belongs to the current exchange, and false if it has not changed since
- * the previous exchange. Any other word is fatal.
+ * Returns true if the word belongs to the current exchange. Returns false if the element still
+ * holds its initial value or the word of the previous exchange. Any other word is fatal.
  */
 static bool word_check(const struct agreement *a, int i, uint64_t word)
 {
@@ -94,8 +101,8 @@ static uint64_t word_wait(const struct agreement *a, int i)
 
     for (;;) {
         /*
-         * Pairs with the release store in word_post(), or with the release store by which the
-         * fabric wrote the word.
+         * Pairs with the release store in word_post(). If the word came from another node, pairs
+         * with the release store by which the fabric wrote the word.
          */
         uint64_t word = __atomic_load_n(element, __ATOMIC_ACQUIRE);
         if (word_check(a, i, word)) return word;
@@ -131,7 +138,10 @@ static void agree_tell_children(const struct agreement *a, enum word_what what, 
         if (agree_child(a, i) >= 0) word_post(a, 0, word_make(a, what, slot), agree_child(a, i));
 }
 
-/* Takes the slot if it is free on this PE, and makes the team's area in it. Sets a->taken. */
+/*
+ * Takes the slot if it is free on this PE, and gives its area to the team. Sets a->taken to whether
+ * this PE got the slot.
+ */
 static void agree_take(struct agreement *a, size_t slot)
 {
     a->slot = slot;
@@ -151,8 +161,8 @@ static void agree_give_back(struct agreement *a)
 
 /*
  * Waits for the replies of this PE's children in the tree. Returns true if this PE and all PEs
- * below it have taken the slot. Otherwise sets *next to a higher slot that may be free: the highest
- * slot that one of these PEs offers.
+ * below it in the tree have taken the slot. Otherwise returns false. Sets *next to the highest slot
+ * that any of these PEs offers for the next exchange.
  */
 static bool agree_gather(const struct agreement *a, size_t *next)
 {
@@ -193,8 +203,8 @@ static void agree_follow(struct agreement *a)
         agree_take(a, word_slot(word));
         all = agree_gather(a, &next);
         /*
-         * Make the zeroed area visible before any other member learns that this PE has it. Pairs
-         * with the acquire load in word_wait().
+         * Make the zeroed area visible before any other member learns that this PE has taken the
+         * slot. Pairs with the acquire load in word_wait().
          */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         word_post(a, 1 + (rank - 1) % 2, word_make(a, all ? WORD_YES : WORD_NO, next),
@@ -203,9 +213,9 @@ static void agree_follow(struct agreement *a)
 }
 
 /*
- * Takes, on the first member, the lowest slot that is free on this PE and not lower than the
- * argument from. After the last slot the search continues at slot 0, because other sets may have
- * given slots back. While this PE holds the slot, no other set can propose the slot from this PE.
+ * Takes the lowest slot that is free on this PE and not below the argument from. Runs only on the
+ * first member. After the last slot the search continues at slot 0, because other sets may have
+ * released slots. While this PE holds the slot, no other set can propose the slot from this PE.
  */
 static void agree_take_lowest(struct agreement *a, size_t from)
 {
@@ -222,9 +232,10 @@ static void agree_take_lowest(struct agreement *a, size_t from)
 }
 
 /*
- * Returns the slot at which the first member starts its next search. The first members of other
- * sets may search at the same time. The step from next to the returned slot therefore depends on
- * the PE and on the exchange, so that competing sets get different slots.
+ * Returns the slot at which the first member starts its next search. This slot is the argument next
+ * plus a step. The first members of other sets may search at the same time. The step is therefore a
+ * hash of the PE's number and the number of the exchange, so that competing sets try different
+ * slots.
  */
 static size_t agree_look_further(const struct agreement *a, size_t next)
 {
@@ -254,9 +265,9 @@ void stp_active_set_agree_slot(struct stp_team *team, long *psync, uint64_t hash
     struct agreement a = {.team = team, .psync = psync, .fn = fn, .hash = hash & WORD_HASH};
 
     /*
-     * Check the initial values of pSync. The children write only after this PE has asked them. The
-     * parent may already have written element 0, so only the first member, which has no parent,
-     * checks element 0.
+     * Check that pSync holds its initial values. The children write only after this PE has sent
+     * them a proposal. The parent may already have written element 0. Therefore only the first
+     * member, which has no parent, checks element 0.
      */
     for (int i = team->rank == 0 ? 0 : 1; i < ACTIVE_N_WORDS; i++)
         if (psync[i] != SHMEM_SYNC_VALUE) word_fatal_element(&a, i, (uint64_t)psync[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets the members of a team agree on numbers that programs do not see, such as verdicts and free
- * slots. Also checks the arguments of collectives.
+ * Lets the members of a team agree on internal numbers, such as error flags and free slots. Also
+ * checks the arguments of collectives.
  */
 #include "coll_internal.h"
 
@@ -37,11 +37,17 @@ size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, v
 {
     size_t from = 0;
 
-    /* If all members offer the same lowest free index, this index is free on every PE. */
+    /*
+     * If all members offer the same lowest free index, this index is free on every PE. Otherwise
+     * all members search again from the highest offer.
+     */
     for (;;) {
         size_t mine = find(from, arg);
         int64_t offer = mine > INT64_MAX ? INT64_MAX : (int64_t)mine;
-        /* The agreement sets range to the highest offer and the negated lowest offer. */
+        /*
+         * The agreement replaces each value by its maximum over all members. The values are then
+         * the highest offer and the negated lowest offer.
+         */
         int64_t range[2] = {offer, -offer};
 
         stp_coll_agree(team, range, 2);
@@ -86,7 +92,10 @@ void stp_coll_require_node_loadable(struct stp_team *team, const void *addr, siz
             stp_fatal_global_unreachable(addr, plan->local_pes[i], fn);
 }
 
-/* Returns on all members the lowest rank that passed true, or n_pes if every rank passed false. */
+/*
+ * Returns the lowest rank that passed true, or n_pes if every rank passed false. The result is the
+ * same on all members.
+ */
 static int check_first(struct stp_team *team, bool is_true)
 {
     int64_t first = is_true ? -(int64_t)team->rank : -(int64_t)team->n_pes;
@@ -96,9 +105,9 @@ static int check_first(struct stp_team *team, bool is_true)
 }
 
 /*
- * Ends the job unless addr is in the same space on all members that pass at least one byte. The
- * error message names the first of these members and the first member whose addr is in another
- * space.
+ * Ends the job if addr is in different spaces on different members. Members that pass 0 bytes are
+ * not checked. The error message names the first checked member, and the first member whose addr is
+ * in another space.
  */
 static void check_same_space(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,
                              const char *argument)

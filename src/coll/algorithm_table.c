@@ -2,8 +2,8 @@
 /*
  * Chooses the algorithm of a collective between nodes from a table. The choice depends on the
  * operation, the provider, and the numbers of nodes, members and bytes. The lines of the user's
- * file come first, and the built-in lines follow. Only PE 0 reads the file. It sends the lines to
- * the other PEs at start, so all members make the same choice, even if their environments differ.
+ * file come before the built-in lines. Only PE 0 reads the file. PE 0 sends the lines to the other
+ * PEs at start. All members therefore make the same choice, even if their environments differ.
  * Design: docs/design/collectives.md.
  */
 #include "algorithm_table.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define TABLE_TEXT_MAX ((size_t)64 << 10) /* maximum size of the user's file in bytes */
+#define TABLE_TEXT_MAX ((size_t)64 << 10) /* the user's file has fewer bytes than this */
 #define TABLE_COLUMNS 6
 
 static const char *const table_operations[STP_COLL_N_OPERATIONS] = {
@@ -29,10 +29,10 @@ static const char *const table_operations[STP_COLL_N_OPERATIONS] = {
 static const struct stp_coll_algorithm *const algorithms[] = {STP_COLL_ALGORITHMS(ALGORITHM_ROW)};
 
 /*
- * Built-in table, in the format of a user's file. The algorithms scatter and shares cut the data
- * into shares. This pays off only above some number of bytes per leader. With few leaders the
- * number is small, because a tree then has more steps than an exchange of shares. If the algorithm
- * of a line cannot do a call, the next line that fits decides.
+ * Built-in table, in the format of a user's file. The algorithms "scatter" and "shares" cut the
+ * data into shares. They are faster only above some number of bytes per leader. With few leaders
+ * this number is small, because a tree then has more steps than an exchange of shares. If the
+ * algorithm of a line cannot do a call, the next line that fits the call is used.
  */
 static const char table_text[] = "broadcast * 4     * 192k- scatter\n"
                                  "broadcast * 5     * 512k- scatter\n"
@@ -57,7 +57,7 @@ static const char table_text[] = "broadcast * 4     * 192k- scatter\n"
                                  "alltoall  * *     * *     heads\n"
                                  "alltoall  * *     * *     direct";
 
-/* The built-in table and the table of the job's user. Both are set before any team exists. */
+/* The built-in table, and the table from the user's file. Both are set before any team exists. */
 static struct stp_coll_table table_built_in, table_user;
 
 /* ---- the decision ---------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static int table_operation(const char *name)
     return -1;
 }
 
-/* Returns the row of the operation's algorithm with this name, or -1 if there is none. */
+/* Finds an operation's algorithm by its name. Returns its row number, or -1 if there is none. */
 static int table_algorithm(int what, const char *name)
 {
     for (size_t how = 0; how < STP_COUNT(algorithms); how++)
@@ -117,7 +117,8 @@ static int table_algorithm(int what, const char *name)
 }
 
 /*
- * Parses the whole text as a size if is_size is set, or else as a number. Returns false on failure.
+ * Parses the whole text as a number. If is_size is true, the number may have a suffix, as in "64k".
+ * Returns false if the text is not a number.
  */
 static bool table_number(const char *text, bool is_size, uint64_t *value)
 {
@@ -229,7 +230,9 @@ static int table_parse_columns(char **columns, struct stp_coll_line *line,
     return table_parse_ranges(columns, line, place);
 }
 
-/* Returns true if the column names the job's provider. The name "tcp" also fits "tcp;ofi_rxm". */
+/*
+ * Returns true if the column is "*" or names the provider. The name "tcp" also fits "tcp;ofi_rxm".
+ */
 static bool table_is_provider(const char *column, const char *provider)
 {
     size_t len = strlen(column);
@@ -239,7 +242,10 @@ static bool table_is_provider(const char *column, const char *provider)
            (provider[len] == '\0' || provider[len] == ';');
 }
 
-/* Returns 1 for a line that is for this job, 0 for any other or an empty line, or -EINVAL. */
+/*
+ * Parses one line of a table. Returns 1 if the line applies to this job. Returns 0 if the line is
+ * empty or applies to another provider. Returns -EINVAL if the line is wrong.
+ */
 static int table_parse_line(char *text, struct stp_coll_line *line, const struct table_place *place)
 {
     char *columns[TABLE_COLUMNS + 1], *next = NULL;
@@ -291,7 +297,8 @@ int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *p
 /* ---- the user's file ------------------------------------------------------------- */
 
 /*
- * Opens the file for reading. If the file is a pipe, does not wait for a writer. Fatal on failure.
+ * Opens the file for reading. Does not wait for a writer if the path names a pipe. Fatal on
+ * failure, or if the path names no regular file.
  */
 static FILE *table_open(const char *path)
 {
@@ -307,7 +314,7 @@ static FILE *table_open(const char *path)
     return file;
 }
 
-/* Returns the file's text with a zero byte after it. The caller frees it. Fatal on failure. */
+/* Returns the file's text, ended by a zero byte. The caller frees the text. Fatal on failure. */
 static char *table_load(const char *path)
 {
     FILE *file = table_open(path);

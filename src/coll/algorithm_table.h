@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Declares the table that gives a collective between nodes its algorithm. Also declares the parser
- * of the table's text, and the function that chooses an algorithm. Design:
- * docs/design/collectives.md.
+ * Declares the table of algorithms for collectives between nodes. Also declares the parser of the
+ * table's text, and the function that chooses an algorithm. Design: docs/design/collectives.md.
  */
 #ifndef STP_ALGORITHM_TABLE_H
 #define STP_ALGORITHM_TABLE_H
@@ -25,9 +24,16 @@ enum stp_coll_operation {
  */
 struct stp_coll_call {
     enum stp_coll_operation what;
-    size_t bytes; /* bytes of the whole vector, or of one member's block */
-    size_t all;   /* bytes of the result on one member */
-    bool unequal; /* whether the blocks differ in size; if so, bytes is their mean */
+    /*
+     * Bytes of the whole vector for a broadcast or a reduction. Bytes of one member's block for the
+     * other operations.
+     */
+    size_t bytes;
+    size_t all; /* bytes of the result on one member */
+    /*
+     * Whether the blocks have different sizes. If so, the field bytes is the mean size of a block.
+     */
+    bool unequal;
 };
 
 struct stp_coll_bcast;
@@ -36,36 +42,37 @@ struct stp_coll_gather;
 struct stp_coll_alltoall;
 
 /*
- * An algorithm for one operation between nodes. The file coll_internal.h declares the arguments of
- * the functions below.
+ * An algorithm for one operation between nodes. The file coll_internal.h declares the structures
+ * that the functions below receive.
  */
 struct stp_coll_algorithm {
     const char *name; /* name of the algorithm in the table */
     enum stp_coll_operation what;
     /*
-     * Returns whether the algorithm can do the call. The result is the same on all members. If can
-     * is NULL, the algorithm can do every call.
+     * Returns whether the algorithm can do the call. The result is the same on all members. If this
+     * pointer is NULL, the algorithm can do every call.
      */
     bool (*can)(const struct stp_team *team, const struct stp_coll_call *call);
     /*
-     * The functions below run the algorithm. Only the functions of its own operation are set. When
-     * a function returns, dest is complete on the calling PE.
+     * The functions below run the algorithm. An algorithm sets only the functions of its own
+     * operation. When a function returns, dest is complete on the calling PE.
      *
-     * Only leaders call broadcast, for more than COLL_SMALL bytes. This function posts COLL_READY
-     * when other members may read dest. The data at source may change only after stp_coll_quiet().
+     * Only leaders call broadcast(), and only for more than COLL_SMALL bytes. This function posts
+     * COLL_READY when the other members of the node may read dest. The caller may change the data
+     * at source only after stp_coll_quiet().
      */
     void (*broadcast)(const struct stp_coll_bcast *b);
     /*
-     * All members call reduce if the vector has more than COLL_SMALL bytes. If reduce is NULL, only
-     * the leaders call reduce_leaders. In this case dest holds the result of the leader's node on
-     * entry and the final result on return.
+     * If the vector has more than COLL_SMALL bytes, all members call reduce(). If reduce is NULL,
+     * only the leaders call reduce_leaders() instead. In this case dest holds the result of the
+     * leader's node on entry, and the final result on return.
      */
     void (*reduce)(const struct stp_coll_reduction *r, void *dest, const void *source,
                    size_t nreduce);
     void (*reduce_leaders)(const struct stp_coll_reduction *r, void *dest, size_t nreduce);
     /*
-     * Only leaders call reduce_cell, for at most stp_coll_recdbl_cell_bytes() bytes. The pointer is
-     * NULL if can() refuses vectors of up to COLL_SMALL bytes.
+     * Only leaders call reduce_cell(). The vector has at most stp_coll_recdbl_cell_bytes() bytes.
+     * The pointer is NULL if can() refuses vectors of up to COLL_SMALL bytes.
      */
     void (*reduce_cell)(const struct stp_coll_reduction *r, void *acc, size_t nreduce);
     void (*gather)(const struct stp_coll_gather *g); /* runs collect and fcollect */
@@ -73,9 +80,9 @@ struct stp_coll_algorithm {
 };
 
 /*
- * List of all algorithms. The entry NAME stands for the structure stp_coll_NAME, which the file of
- * that algorithm defines. A table that is sent to other nodes refers to algorithms by their row
- * numbers in this list.
+ * List of all algorithms. The entry NAME stands for the structure stp_coll_NAME. The file of the
+ * algorithm defines this structure. A table that is sent to other nodes refers to an algorithm by
+ * its row number in this list.
  */
 #define STP_COLL_ALGORITHMS(ROW)                                                                   \
     ROW(bcast_tree)                                                                                \
@@ -95,9 +102,10 @@ struct stp_coll_algorithm {
 #define STP_COLL_DECLARE(name) extern const struct stp_coll_algorithm stp_coll_##name;
 STP_COLL_ALGORITHMS(STP_COLL_DECLARE)
 
-/* One line of the table. Each pair of numbers is a range that includes both ends. */
+/* One line of the table. Each array of two numbers is a range that includes both ends. */
 struct stp_coll_line {
-    uint8_t what, how; /* operation, and row number in STP_COLL_ALGORITHMS */
+    /* The operation, and the row number of its algorithm in STP_COLL_ALGORITHMS. */
+    uint8_t what, how;
     uint16_t unused;
     uint32_t nodes[2], members[2];
     uint64_t bytes[2];
@@ -115,17 +123,18 @@ struct stp_coll_table {
 _Static_assert(sizeof(struct stp_coll_table) <= STP_BOOT_BCAST_MAX, "PE 0 can tell all of it");
 
 /*
- * Parses a text and stores those lines in the table that apply to the provider. The argument
- * provider is a name such as "tcp;ofi_rxm", or NULL without one. Returns 0, or the number of the
- * first wrong line with the error message in why. Modifies the text.
+ * Parses a text and stores in the table the lines that apply to the provider. The argument provider
+ * is a name such as "tcp;ofi_rxm", or NULL if the job has no provider. Modifies the text. Returns 0
+ * on success. If a line is wrong, returns the number of this line, and writes an error message to
+ * the buffer why.
  */
 int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *provider, char *why,
                          size_t size);
 
 /*
- * Returns the algorithm of the first line that fits the call and whose algorithm can do the call.
- * The lines of the user's file come before the built-in lines. The result is never NULL, because
- * some built-in line fits every call.
+ * Returns the algorithm of the first line that fits the call. A line fits only if its algorithm can
+ * do the call. The lines of the user's file come before the built-in lines. The result is never
+ * NULL, because some built-in line fits every call.
  */
 const struct stp_coll_algorithm *stp_coll_choose(const struct stp_team *team,
                                                  const struct stp_coll_call *call);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gathers small blocks of all members on all members, through the leaders of the nodes (Bruck's
- * algorithm). In round k each leader sends all blocks that it holds so far to the leader that is
- * 2^k nodes further. A leader's cell holds the blocks of its own node first, then those of the node
- * before it, and so on. The blocks that a leader sends are therefore contiguous and need only one
+ * Gathers small blocks of all members on all members. The leaders of the nodes exchange the blocks
+ * by Bruck's algorithm. In round k each leader sends all blocks that it holds so far to the leader
+ * that is 2^k nodes further. In the last round it sends only the blocks that the other leader still
+ * needs. A leader's cell first holds the blocks of its own node, then the blocks of the node
+ * before, and so on. The blocks that a leader sends are therefore contiguous and need only one
  * message. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
@@ -11,7 +12,8 @@
 #include <string.h>
 
 /*
- * Returns the number of members in n consecutive groups, of which the argument group is the last.
+ * Returns the number of members in n consecutive groups. The argument group is the last of these
+ * groups.
  */
 static size_t gather_members(const struct stp_team_hierarchy *plan, int group, int n)
 {
@@ -83,7 +85,7 @@ static void gather_by_leaders(struct stp_team *team, void *all, const void *mine
     gather_unpack(team, leader, all, nbytes, skip, take);
 }
 
-/* Gathers without leaders: after a sync, every member reads the cells of all members. */
+/* Gathers without the leaders. After a sync, every member reads the cells of all members. */
 static void gather_by_cells(struct stp_team *team, char *all, const void *mine, size_t nbytes,
                             size_t skip, size_t take)
 {
@@ -120,7 +122,10 @@ static void bruck_gather(const struct stp_coll_gather *g)
 const struct stp_coll_algorithm stp_coll_fcollect_bruck = {
     .name = "gather", .what = STP_COLL_FCOLLECT, .can = bruck_gather_can, .gather = bruck_gather};
 
-/* Alltoall as a gather: every member receives the data of all members, and copies its own part. */
+/*
+ * Returns whether a gather can replace the alltoall. In this gather every member receives the data
+ * of all members, and keeps only its own part.
+ */
 static bool bruck_alltoall_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
     return stp_coll_gather_fits(team, call->all);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions. On a node, small vectors are in the cells of the members. Every member reads them
- * from all cells and reduces them in rank order. Large vectors are cut into shares. Each member
- * reads its share from all sources and reduces it.
+ * Implements reductions. On a node, the members put small vectors into their cells. Every member
+ * reads the vectors from all cells and reduces them in rank order. Large vectors are cut into
+ * shares. Each member reads its share from the sources of all members and reduces it.
  *
- * Between nodes the leaders then reduce the results of their nodes: by doubling
- * (allreduce_recdbl.c), by shares (allreduce_rsag.c), or by a binomial tree. In the tree each
- * leader reads the results of its children, and afterwards the final result is sent down. The order
- * of operations is always the same, so every member gets the same bits. Design:
+ * Between nodes, the leaders then reduce the results of their nodes. They use recursive doubling
+ * (allreduce_recdbl.c), shares (allreduce_rsag.c), or a binomial tree. In the tree each leader
+ * reads the results of its children. Afterwards the root sends the final result down the tree. The
+ * order of operations is always the same, so every member gets the same bits. Design:
  * docs/design/collectives.md.
  */
 #include "coll_internal.h"
@@ -17,7 +17,10 @@
 
 #define REDUCE_BLOCK 8192              /* bytes reduced at a time, to stay in the L1 cache */
 #define REDUCE_AHEAD ((size_t)1 << 20) /* maximum bytes that one get reads from a child */
-/* Maximum bytes of all members' vectors together that the last member to arrive reduces alone. */
+/*
+ * On a node with more members than cores, the last member to arrive reduces the vectors of all
+ * members. It does so only if these vectors together have at most this number of bytes.
+ */
 #define REDUCE_ALONE ((size_t)64 << 10)
 
 /* ---- small ------------------------------------------------------------------ */
@@ -43,7 +46,7 @@ static void reduce_local_cells(const struct stp_coll_reduction *r, void *acc, si
     }
 }
 
-/* The last member to arrive reduces the vectors of all members. The others copy the result. */
+/* The last member to arrive reduces all vectors. The other members copy the result. */
 static void reduce_small_crowded(const struct stp_coll_reduction *r, void *dest, size_t nreduce)
 {
     struct stp_coll_cell *first;
@@ -89,8 +92,8 @@ static void reduce_small(const struct stp_coll_reduction *r, void *dest, const v
 }
 
 /*
- * Reduces a small vector in pieces. With many nodes, a cell has no room for a whole vector per
- * round.
+ * Reduces a small vector in pieces, because with many nodes a cell has no room for a whole vector
+ * per round.
  */
 static void reduce_pieces(struct stp_coll_reduction *r, char *dest, const char *source,
                           size_t nreduce)
@@ -123,10 +126,10 @@ static unsigned char *reduce_scratch(const struct stp_coll_reduction *r)
 
 /*
  * Reduces n elements of the sources of all local members, in rank order. Writes the result into the
- * dests of the first n_dests local members. The last step writes the first two dests at once, and
- * the other dests are copied from the first. With two members, one pass is enough. With more
- * members, the buffer acc holds the result of all sources except the last. It is small enough for
- * the cache.
+ * dests of the first n_dests local members. The last step writes the first two dests at once. The
+ * other dests are copies of the first dest. With two members, one pass is enough. With more
+ * members, the buffer acc holds the result of all sources except the last. This buffer is small
+ * enough for the cache.
  */
 static void reduce_block(const struct stp_coll_reduction *r, char *dest, const char *source,
                          size_t n, int n_dests, unsigned char *acc)
@@ -151,10 +154,10 @@ static void reduce_block(const struct stp_coll_reduction *r, char *dest, const c
 }
 
 /*
- * Reduces the elements from index at to index end - 1, block by block. For each block it reads the
- * sources of all local members and then writes n_dests dests, one or all. The arrays source and
- * dest may be the same, because no other member reads a block, and because a block is written only
- * after all sources were read.
+ * Reduces the elements from index at to index end - 1, block by block. For each block, first reads
+ * the sources of all local members. Then writes the result to n_dests members, which is one member
+ * or all local members. The arrays source and dest may be the same for two reasons: no other member
+ * reads the block, and all sources of a block are read before it is written.
  */
 static void reduce_range(const struct stp_coll_reduction *r, char *dest, const char *source,
                          size_t at, size_t end, int n_dests)
@@ -169,7 +172,10 @@ static void reduce_range(const struct stp_coll_reduction *r, char *dest, const c
     }
 }
 
-/* Reduces this member's share for all local members if everyone is set, else for the first one. */
+/*
+ * Reduces this member's share. Writes the result to all local members if everyone is true, and
+ * otherwise only to the first local member.
+ */
 static void reduce_share(const struct stp_coll_reduction *r, char *dest, const char *source,
                          size_t nreduce, bool everyone)
 {
@@ -183,7 +189,8 @@ static void reduce_share(const struct stp_coll_reduction *r, char *dest, const c
 }
 
 /*
- * Returns true if one member should reduce for all members. Each member then waits once, not twice.
+ * Returns true if one member should reduce for all members. Each member then waits only once. With
+ * shares, each member would wait twice.
  */
 static bool reduce_pays_alone(const struct stp_coll_reduction *r, size_t nbytes)
 {
@@ -200,7 +207,10 @@ static void reduce_large_crowded(const struct stp_coll_reduction *r, void *dest,
     stp_coll_post_node(r->team, &first->flags[COLL_DONE], r->sequence);
 }
 
-/* Reads a child's vector into the buffer theirs, room bytes at a time, and reduces it into dest. */
+/*
+ * Reads the vector of a child into the buffer theirs, at most room bytes at a time. Reduces each
+ * part into dest.
+ */
 static void reduce_fetched(const struct stp_coll_reduction *r, int child_pe, char *dest,
                            size_t nreduce, char *theirs, size_t room)
 {
@@ -213,7 +223,10 @@ static void reduce_fetched(const struct stp_coll_reduction *r, int child_pe, cha
     }
 }
 
-/* Uses few large gets, because on a busy host each get may wait until both PEs have a core. */
+/*
+ * Reduces the vector of a child into dest. Reads the vector with few large gets, because on a busy
+ * host each get may wait until both PEs have a core.
+ */
 static void reduce_child(const struct stp_coll_reduction *r, int child_pe, char *dest,
                          size_t nreduce)
 {
@@ -227,7 +240,10 @@ static void reduce_child(const struct stp_coll_reduction *r, int child_pe, char 
     free(many);
 }
 
-/* Goes up the tree: reduces the results of the children into dest, then notifies the parent. */
+/*
+ * Moves results up the tree. Reduces the results of this leader's children into dest, then notifies
+ * the parent.
+ */
 static void reduce_up(const struct stp_coll_reduction *r, char *dest, size_t nreduce)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
@@ -244,7 +260,10 @@ static void reduce_up(const struct stp_coll_reduction *r, char *dest, size_t nre
     }
 }
 
-/* Comes down the tree: waits for the result, except on the root, and sends it to the children. */
+/*
+ * Moves the final result down the tree. Each leader except the root waits for the result. Then each
+ * leader sends the result to its children.
+ */
 static void reduce_down(const struct stp_coll_reduction *r, void *mine, size_t nbytes)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
@@ -261,7 +280,7 @@ static void reduce_down(const struct stp_coll_reduction *r, void *mine, size_t n
     stp_coll_quiet();
 }
 
-/* Reduces by a binomial tree: results go up to the root, and the final result comes down. */
+/* Reduces by a binomial tree. The results go up to the root, and the final result comes down. */
 static void tree_leaders(const struct stp_coll_reduction *r, void *dest, size_t nreduce)
 {
     reduce_up(r, dest, nreduce);
@@ -284,9 +303,9 @@ void stp_coll_reduce_node(const struct stp_coll_reduction *r, void *dest, const 
 }
 
 /*
- * Lets the leaders reduce in place. The dest of each leader first holds the result of its node. The
- * algorithm replaces this result by the final one. The other members wait for the final result and
- * copy it.
+ * Lets the leaders reduce in place. At first, the dest of each leader holds the result of its node.
+ * The algorithm replaces this result by the final result. The other members wait for the final
+ * result and copy it.
  */
 static void reduce_by_leaders(const struct stp_coll_reduction *r, void *dest, const void *source,
                               size_t nreduce)
@@ -299,11 +318,14 @@ static void reduce_by_leaders(const struct stp_coll_reduction *r, void *dest, co
         reduce_share(r, dest, source, nreduce, false);
     else if (dest != source)
         memcpy(dest, source, nbytes);
-    stp_coll_node_sync(r->team); /* the leader's dest holds the result of its node */
+    /* After this sync the leader's dest holds the result of its node. */
+    stp_coll_node_sync(r->team);
     if (plan->local == 0) r->how->reduce_leaders(r, dest, nreduce);
-    stp_coll_node_sync(r->team); /* the leader's dest holds the final result */
+    /* After this sync the leader's dest holds the final result. */
+    stp_coll_node_sync(r->team);
     if (plan->local != 0) memcpy(dest, stp_ptr(dest, plan->local_pes[0]), nbytes);
-    stp_coll_node_sync(r->team); /* all members have read the final result */
+    /* After this sync all members have copied the final result. */
+    stp_coll_node_sync(r->team);
 }
 
 static void reduce_large(const struct stp_coll_reduction *r, void *dest, const void *source,
@@ -320,9 +342,9 @@ static void reduce_large(const struct stp_coll_reduction *r, void *dest, const v
         reduce_large_crowded(r, dest, source, nreduce);
         return;
     }
-    stp_coll_sync(r->team); /* all sources are ready */
+    stp_coll_sync(r->team); /* after this sync all sources are ready */
     reduce_share(r, dest, source, nreduce, true);
-    stp_coll_sync(r->team); /* all shares are written */
+    stp_coll_sync(r->team); /* after this sync all shares are written */
 }
 
 void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions between the leaders by recursive doubling, or by a tree with the same order of
- * operations. Each leader has a separate buffer for the data of each round. In this buffer it
- * combines the received data with its own result, and from there it sends the new result in the
- * next round. The buffers of small vectors are in the cell, and those of larger vectors in a chunk
- * of the team. Design: docs/design/collectives.md.
+ * Reduces between the leaders by recursive doubling, or by a tree with the same order of
+ * operations. Each leader has a separate buffer for each round. It receives the data of the round
+ * in this buffer, and combines the data there with its own result. In the next round it sends the
+ * new result from there. The buffers for small vectors are in the cell. The buffers for larger
+ * vectors are in a chunk of the team. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
@@ -54,8 +54,8 @@ static void doubling_send(const struct doubling *d, int round, int group)
 }
 
 /*
- * Waits for the data of a round and combines acc with it. The argument above is true if the data
- * comes from higher groups. The data is then the right operand.
+ * Waits for the data of a round and combines the data with acc. If the argument above is true, the
+ * data comes from higher groups and is the right operand. Otherwise the data is the left operand.
  */
 static void doubling_take(struct doubling *d, int round, bool above)
 {
@@ -70,10 +70,11 @@ static void doubling_take(struct doubling *d, int round, bool above)
 }
 
 /*
- * In each round, pairs of neighbouring blocks of mask groups exchange their results. The result of
- * the lower block is the left operand. All leaders of both blocks get the combined result. The last
- * block may be short. In this case each of its leaders sends to several leaders of the lower block.
- * All leaders take part in the last round, so all of them get the final result.
+ * Reduces by recursive doubling. In each round the groups form blocks of mask groups. Two
+ * neighbouring blocks are a pair and exchange their results. The result of the lower block is the
+ * left operand. All leaders of both blocks get the combined result. The last block may be short.
+ * Each of its leaders then sends to several leaders of the lower block. All leaders take part in
+ * the last round, so all leaders get the final result.
  */
 static void doubling_run(struct doubling *d)
 {
@@ -95,7 +96,10 @@ static void doubling_run(struct doubling *d)
     }
 }
 
-/* Reduces like doubling_run(), but by a tree: up to group 0, from where the result comes down. */
+/*
+ * Reduces by a tree, in the same order of operations as doubling_run(). The results go up to group
+ * 0. The leader of group 0 then sends the final result down the tree.
+ */
 static void doubling_tree(struct doubling *d)
 {
     int n = d->r->team->plan.n_groups, me = d->r->team->plan.group, mask = 1, round = 0;
@@ -119,7 +123,10 @@ static int doubling_fan(int n)
     int fan = 1;
 
     for (int mask = 1; mask < n; mask <<= 1) {
-        /* Number of groups in the last block, if this block is the upper one of a pair. */
+        /*
+         * Number of groups in the last block, if it is the upper block of a pair. Otherwise the
+         * value is 0 or negative.
+         */
         int n_above = n % (2 * mask) - mask;
 
         if (n_above > 0 && (mask + n_above - 1) / n_above > fan)
@@ -134,8 +141,9 @@ static size_t doubling_padded(size_t nbytes)
 }
 
 /*
- * Returns true if the vector fits the cells. A larger vector must fit a chunk n_places times: once
- * per round, and once for the result of the node.
+ * Returns true if no leader would send too many messages in a round, and if the vector fits. A
+ * vector of up to COLL_SMALL bytes fits the cells. A larger vector must fit a chunk n_places times:
+ * once per round, and once for the result of the node.
  */
 static bool doubling_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
@@ -171,11 +179,12 @@ void stp_coll_leader_tree_reduce_small(const struct stp_coll_reduction *r, void 
     reduce_cell(r, acc, nreduce, doubling_tree);
 }
 
-/* ---- in the chunk: what this node has, what comes, by round, and so the result last -------- */
+/* ---- in the chunk: first the result of this node, then one buffer for each round ----------- */
 
 /*
- * Reduces in the chunks. Each leader reads the sources of its members and keeps the result in its
- * chunk, where the members read it. No leader has to wait until its members have read the result.
+ * Reduces in the chunks. Each leader reads the sources of its node's members. It keeps the final
+ * result in its chunk, and the members read the result there. No leader has to wait until its
+ * members have read the result.
  */
 static void doubling_reduce(const struct stp_coll_reduction *r, void *dest, const void *source,
                             size_t nreduce)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large reductions between nodes. The vector is cut into shares, and each share is owned by one
- * leader. The owner reads its share from all leaders and reduces it, in the same order of
- * operations as the tree. Then it writes the result into the dest of every leader. Design:
+ * Reduces large vectors between nodes. The vector is cut into shares, and one leader owns each
+ * share. The owner reads its share from all leaders and reduces it. The order of operations is the
+ * same as in the tree. Then the owner writes the result into the dest of every leader. Design:
  * docs/design/collectives.md.
  */
 #include "coll_internal.h"
@@ -10,10 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum number of nodes. It is limited because each leader exchanges data with all others. */
+/*
+ * Maximum number of nodes. A limit is needed because each leader exchanges data with all other
+ * leaders.
+ */
 #define SHARES_MOST 64
-#define SHARES_LEAST ((size_t)64 << 10) /* minimum bytes of a share if there are several shares */
-#define SHARES_BUFFER ((size_t)4 << 20) /* bytes that an owner buffers at once for all nodes */
+/* Minimum bytes of a share, unless one share holds the whole vector. */
+#define SHARES_LEAST ((size_t)64 << 10)
+/* Maximum bytes of the buffer in which an owner collects the data of all nodes. */
+#define SHARES_BUFFER ((size_t)4 << 20)
 
 static bool shares_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
@@ -26,8 +31,8 @@ struct shares {
     char *dest;
     size_t nbytes;
     size_t n_owners; /* number of leaders that own a share */
-    size_t share;    /* bytes of each share, except that the last may be shorter */
-    size_t block;    /* bytes that an owner buffers at once for one node */
+    size_t share;    /* bytes of each share; the last share may be shorter */
+    size_t block;    /* maximum bytes that an owner reads from a leader at once */
 };
 
 static size_t shares_round(size_t nbytes)
@@ -35,7 +40,10 @@ static size_t shares_round(size_t nbytes)
     return (nbytes + STP_CACHE_LINE - 1) / STP_CACHE_LINE * STP_CACHE_LINE;
 }
 
-/* Cuts the vector into shares, only a few if it is small, because each message has a fixed cost. */
+/*
+ * Cuts the vector into shares. A small vector has only a few shares, because each message has a
+ * fixed cost.
+ */
 static void shares_cut(struct shares *s)
 {
     size_t n = (size_t)s->plan->n_groups, n_owners = s->nbytes / SHARES_LEAST;
@@ -55,7 +63,10 @@ static size_t shares_end(const struct shares *s, size_t owner)
     return end < s->nbytes ? end : s->nbytes;
 }
 
-/* Returns the number of blocks in the shares of other leaders. This leader receives all of them. */
+/*
+ * Returns the number of blocks that this leader receives. They are the blocks in the shares of all
+ * other leaders.
+ */
 static size_t shares_blocks(const struct shares *s)
 {
     size_t n_blocks = 0;
@@ -67,7 +78,8 @@ static size_t shares_blocks(const struct shares *s)
 }
 
 /*
- * The buffer slots has one block per group, in group order. Reduces all blocks into the first one.
+ * Reduces all blocks in the buffer slots into its first block. The buffer has one block for each
+ * group, in group order. A block has nbytes bytes.
  */
 static void shares_combine(const struct shares *s, char *slots, size_t nbytes)
 {
@@ -80,8 +92,8 @@ static void shares_combine(const struct shares *s, char *slots, size_t nbytes)
 }
 
 /*
- * Reduces the nbytes bytes at the address dest of all leaders. No other PE reads or writes these
- * bytes meanwhile. The buffer slots stays in use until stp_coll_quiet().
+ * Reduces the nbytes bytes at the address dest of all leaders. Meanwhile no other PE reads or
+ * writes these bytes. The caller may reuse the buffer slots only after stp_coll_quiet().
  */
 static void shares_block(const struct shares *s, char *dest, size_t nbytes, char *slots)
 {
@@ -102,12 +114,14 @@ static void shares_block(const struct shares *s, char *dest, size_t nbytes, char
     memcpy(dest, slots, nbytes);
 }
 
-/* Reduces this leader's share. The caller frees the returned buffer after stp_coll_quiet(). */
+/*
+ * Reduces this leader's share. Returns a buffer that the caller must free after stp_coll_quiet().
+ */
 static char *shares_own(const struct shares *s)
 {
     size_t n = (size_t)s->plan->n_groups, owner = (size_t)s->plan->group;
     size_t end = shares_end(s, owner);
-    /* Do not use the bounce buffers, because the transfers below may need them. */
+    /* Do not use a bounce buffer, because the transfers below may need the bounce buffers. */
     char *slots = malloc(n * s->block);
 
     if (slots == NULL) stp_fatal(s->r->fn, "no memory for a buffer of %zu bytes", n * s->block);
@@ -120,7 +134,10 @@ static char *shares_own(const struct shares *s)
     return slots;
 }
 
-/* Runs on each leader between two syncs of its node. Reduces the leader's share for all leaders. */
+/*
+ * Reduces the vectors of all leaders by shares. Each leader calls this function between two syncs
+ * of its node.
+ */
 static void shares_leaders(const struct stp_coll_reduction *r, void *dest, size_t nreduce)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
@@ -137,7 +154,8 @@ static void shares_leaders(const struct stp_coll_reduction *r, void *dest, size_
     if ((size_t)plan->group < s.n_owners) slots = shares_own(&s);
     /*
      * Wait until the blocks of all owners have arrived. An owner writes a block only after it has
-     * read the block from all leaders. So no owner reads this dest any more.
+     * read the block from all leaders. Therefore no owner reads the dest of this PE after this
+     * wait.
      */
     stp_coll_wait_count(r->cell, COLL_CAME, shares_blocks(&s));
     stp_coll_quiet();

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large broadcasts between nodes. The root puts one share of the data to each other leader, in
+ * Broadcasts large data between nodes. The root puts one share of the data to each other leader, in
  * pieces. A leader forwards each piece of its share to the other leaders as soon as the piece
- * arrives. So each leader, including the root, sends at most about as many bytes as the data has.
- * Design: docs/design/collectives.md.
+ * arrives. Each leader, including the root, therefore sends at most about as many bytes as the data
+ * has. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
-/* Maximum number of nodes. It is limited because each leader exchanges data with all others. */
+/*
+ * Maximum number of nodes. A limit is needed because each leader exchanges data with all other
+ * leaders.
+ */
 #define SCATTER_MOST 64
 #define SCATTER_PIECE ((size_t)128 << 10) /* minimum bytes of a piece */
 #define SCATTER_PIECES 8                  /* maximum number of pieces of a share */
@@ -20,7 +23,10 @@ static bool scatter_can(const struct stp_team *team, const struct stp_coll_call 
     return team->plan.n_groups <= SCATTER_MOST;
 }
 
-/* Returns the bytes of a share. Every leader has one, except the root, which has all the data. */
+/*
+ * Returns the number of bytes in a share. Every leader except the root has one share. The root has
+ * all the data.
+ */
 static size_t scatter_share(const struct stp_coll_bcast *s)
 {
     size_t n = (size_t)s->team->plan.n_groups - 1;
@@ -36,7 +42,11 @@ static size_t scatter_piece(const struct stp_coll_bcast *s)
     return nbytes > SCATTER_PIECE ? nbytes : SCATTER_PIECE;
 }
 
-/* Returns the bytes of a piece of one leader's share, or 0 if none. Sets *at to its offset. */
+/*
+ * Returns the number of bytes in one piece of a share, or 0 if the share has no such piece. The
+ * argument place is the place of the share's leader. Sets *at to the offset of the piece in the
+ * data.
+ */
 static size_t scatter_find(const struct stp_coll_bcast *s, int place, size_t piece, size_t *at)
 {
     size_t share = scatter_share(s), nbytes = scatter_piece(s);
@@ -69,7 +79,10 @@ static void scatter_receive(const struct stp_coll_bcast *s)
     int n = s->team->plan.n_groups, me = stp_coll_bcast_group_from_root(s);
     size_t at, nbytes, n_others = 0;
 
-    /* Report to the root, which waits for all leaders because each leader writes to all others. */
+    /*
+     * Report to the root that this leader has entered the call. The root waits for all these
+     * reports, because the leaders then write into each other's dest.
+     */
     if (s->team->active_set)
         stp_coll_put_and_count(s->cell, COLL_HERE, NULL, NULL, 0, s->root_pe, s->fn);
     for (size_t piece = 0; piece < SCATTER_PIECES; piece++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcast. The leaders of the nodes form a binomial tree. On the root's node, the root itself is
- * the leader. On each node the other members read the data from their leader. Small data is sent
- * through the cells. Large data is put straight into the dest of the leaders, from which the
- * members read it. In an active set a member's dest is written only after that member has entered
- * the same call. Design: docs/design/active-sets.md.
+ * Implements the broadcast. The leaders of the nodes form a binomial tree. On the root's node, the
+ * root itself is the leader. On each node the other members read the data from their leader. Small
+ * data is sent through the cells. Large data is put directly into the dest of the leaders, and the
+ * members read it there. In an active set, no PE writes into a member's dest before this member has
+ * entered the same call. Design: docs/design/active-sets.md.
  */
 #include "coll_internal.h"
 
@@ -25,8 +25,8 @@ int stp_coll_bcast_group_from_root(const struct stp_coll_bcast *b)
 }
 
 /*
- * Returns the distance, in groups, from this leader to the first leader below it in the tree, or 0
- * if there is none. The distance of each further leader is half as large.
+ * Returns the distance, in groups, from this leader to its first child in the tree. Returns 0 if
+ * this leader has no children. The distance to each further child is half as large.
  */
 static int bcast_first_below(const struct stp_coll_bcast *b)
 {
@@ -37,7 +37,10 @@ static int bcast_first_below(const struct stp_coll_bcast *b)
     return mask >> 1;
 }
 
-/* Sends small data to the leaders below this leader, the one with the largest subtree first. */
+/*
+ * Sends small data to the children of this leader in the tree. The child with the largest subtree
+ * is the first.
+ */
 static void bcast_down(const struct stp_coll_bcast *b, void *data)
 {
     int vg = stp_coll_bcast_group_from_root(b);
@@ -90,13 +93,19 @@ static void bcast_read_from_leader(const struct stp_coll_bcast *b)
     stp_coll_wake(b->team);
 }
 
-/* Returns the word in which the leader that is mask groups further down reports its arrival. */
+/*
+ * Returns the word in which a child reports its arrival. The child is mask groups further than its
+ * parent in the tree.
+ */
 static uint64_t *bcast_here(const struct stp_coll_bcast *b, int mask)
 {
     return &b->cell->flags[COLL_CHILD + __builtin_ctz((unsigned)mask)];
 }
 
-/* Reports to the leader above that it may write this leader's dest. Not called on the root. */
+/*
+ * Reports to the parent in the tree that this leader has entered the call. The parent may then
+ * write this leader's dest. Not called on the root.
+ */
 static void bcast_say_here(const struct stp_coll_bcast *b)
 {
     int vg = stp_coll_bcast_group_from_root(b), mask = vg & -vg;
@@ -140,7 +149,7 @@ static void bcast_large(const struct stp_coll_bcast *b)
     if (stp_rt.pe == b->root_pe && !b->team->active_set && b->dest != b->source)
         memcpy(b->dest, b->source, b->nbytes);
     bcast_wait_readers(b);
-    stp_coll_quiet(); /* wait until the sent data has left its source */
+    stp_coll_quiet(); /* wait until the puts have read their source */
 }
 
 int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,

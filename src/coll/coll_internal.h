@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Declares what the collectives share: a team's area in the internal space, the cells in this area,
- * and the functions that post words and wait for words. Design: docs/design/collectives.md.
+ * Declares the parts that the collectives share. These are a team's area in the internal space, the
+ * cells in this area, and the functions that post words and wait for words. Design:
+ * docs/design/collectives.md.
  *
- * A cell is a team's mailbox for the flags and the small data of one collective. Each collective
- * takes the next cell of the team's ring. A cell is reused after COLL_RING collectives. A sync
- * precedes each reuse, so no message of an earlier collective can arrive in a reused cell. Flags
- * contain the sequence number of the collective and only grow.
+ * A cell is a team's mailbox for the flags and the small data of one collective. A team has a ring
+ * of COLL_RING cells, and each collective takes the next cell of this ring. The team syncs before
+ * it reuses a cell. No message of an earlier collective can therefore arrive in a reused cell. Most
+ * flags hold the sequence number of the collective, and their values only grow.
  */
 #ifndef STP_COLL_INTERNAL_H
 #define STP_COLL_INTERNAL_H
@@ -16,21 +17,28 @@
 #include "rma/rma.h"
 
 #define COLL_RING 16
-#define COLL_SMALL 384     /* maximum bytes of data that are sent inside a cell */
-#define COLL_NET 1536      /* bytes in a cell for data from other nodes */
-#define COLL_FLAT_ROUNDS 8 /* maximum rounds of a flat sync, enough for 2^8 local members */
-#define COLL_ROUNDS 28     /* maximum rounds between nodes, enough for 2^28 nodes */
+#define COLL_SMALL 384 /* maximum bytes of data that are sent inside a cell */
+#define COLL_NET 1536  /* bytes in a cell for data from other nodes */
+/* Maximum number of rounds of sync_flat(), enough for 2^8 local members. */
+#define COLL_FLAT_ROUNDS 8
+#define COLL_ROUNDS 28 /* maximum number of rounds between nodes, enough for 2^28 nodes */
 
 /* Indices of a cell's flags. The flag COLL_CHILD + k shows that the data of round k has arrived. */
 enum {
-    COLL_RESULT, /* arrival of the result from another node */
+    /* Set when the result has arrived from another node. */
+    COLL_RESULT,
     COLL_READY,
     COLL_ACK,
-    COLL_DONE,     /* completion of the result, for the other members of the node */
-    COLL_CAME,     /* number of blocks that other leaders have put here so far */
-    COLL_CAME_DUE, /* number of blocks that the owner of the cell has waited for */
-    COLL_HERE,     /* number of leaders that have reported their arrival so far */
-    COLL_HERE_DUE, /* number of arrival reports that the owner has waited for */
+    /* Set when the result is complete, so that the other members of the node may read it. */
+    COLL_DONE,
+    /* Number of blocks that PEs on other nodes have put to the owner of this cell. */
+    COLL_CAME,
+    /* Value that COLL_CAME must reach before the owner of this cell continues. */
+    COLL_CAME_DUE,
+    /* Number of leaders that have reported their arrival to the owner of this cell. */
+    COLL_HERE,
+    /* Value that COLL_HERE must reach before the owner of this cell continues. */
+    COLL_HERE_DUE,
     COLL_CHILD,
     COLL_N_FLAGS = COLL_CHILD + COLL_ROUNDS
 };
@@ -47,11 +55,14 @@ struct stp_coll_cell {
     unsigned char in[COLL_SMALL];  /* data that this PE contributes */
     unsigned char out[COLL_SMALL]; /* result of the collective */
     unsigned char net[COLL_NET];   /* data from other nodes, with a separate piece for each round */
-    /* Number of members that have arrived, counted in the first local member's cell only. */
+    /* Number of members that have arrived. Used only in the cell of the first local member. */
     struct stp_coll_word arrived;
 };
 
-/* A barrier of the members on one node. They use the barrier in the first local member's area. */
+/*
+ * A barrier of the members on one node. All of them use the barrier in the area of the first local
+ * member.
+ */
 struct stp_coll_barrier {
     struct stp_coll_word arrived;
     struct stp_coll_word released;
@@ -73,20 +84,26 @@ struct stp_team_sync_area {
     struct stp_coll_word left;     /* word that releases this member from the team's last sync */
     struct stp_coll_doorbell doorbell;
     struct stp_coll_word flat[COLL_FLAT_ROUNDS];
-    /* Words of the syncs between nodes, by parity of the sync and by round. */
+    /*
+     * Words of the syncs between nodes. The first index is the parity of the sync's number, and the
+     * second index is the round.
+     */
     uint64_t across[2][COLL_ROUNDS + 4];
     /* Words of the sync between nodes at the end of the job. */
     uint64_t close_across[COLL_ROUNDS + 4];
-    uint64_t on_streams[COLL_ROUNDS + 4]; /* words of the syncs of all members on streams */
+    /* Words of the syncs that run on device streams. */
+    uint64_t on_streams[COLL_ROUNDS + 4];
     struct stp_coll_cell cells[COLL_RING];
 };
 
 /*
- * A team has two chunks of COLL_CHUNK bytes in the internal space, for data that does not fit a
- * cell. Collectives use the two chunks alternately. Either all members take the chunk, or none
- * does. The data in a chunk stays unchanged until the team takes the same chunk again. By then all
- * members have entered the collective in between, so no PE has to wait until others have read a
- * chunk.
+ * A team has two chunks of COLL_CHUNK bytes in the internal space. A chunk holds data that does not
+ * fit a cell. Collectives use the two chunks alternately. Either all members take a chunk, or no
+ * member does.
+ *
+ * The data in a chunk stays unchanged until the team takes the same chunk again. By then every
+ * member has entered the collective that used the other chunk. Therefore every member has already
+ * read the data in the first chunk. No PE has to wait until other PEs have read a chunk.
  *
  * Only teams with low slot numbers have chunks. Active sets have none, because they give a slot
  * back without a sync. If the team has no chunks, stp_coll_alternate_chunk() returns NULL.
@@ -96,8 +113,8 @@ bool stp_coll_has_chunk(const struct stp_team *team);
 char *stp_coll_alternate_chunk(struct stp_team *team);
 
 /*
- * Takes the next cell for a collective of the team and sets *sequence to the number of the
- * collective. May sync the team.
+ * Takes the next cell for a collective of the team. Sets *sequence to the number of the collective.
+ * Syncs the team before it reuses the first cell of the ring.
  */
 struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequence);
 
@@ -105,10 +122,11 @@ struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequen
 void stp_coll_node_sync(struct stp_team *team);
 
 /*
- * Counts the arrival of this member, once per cell, on a node with more members than cores. Sets
- * *first to the cell of the first local member. Returns true on the last member to arrive, which
- * then works for all members and posts COLL_DONE of *first. The other members wait for COLL_DONE
- * and return false. So each member waits only once, and not for a particular PE.
+ * Counts the arrival of this member, once per cell. Used on a node with more members than cores.
+ * Sets *first to the cell of the first local member. Returns true on the last member to arrive.
+ * This member then works for all members and posts COLL_DONE in *first. On every other member, the
+ * function waits for COLL_DONE and returns false. Each member waits only once, and not for a
+ * particular PE.
  */
 bool stp_coll_arrive_last_or_wait(struct stp_team *team, struct stp_coll_cell *cell,
                                   uint64_t sequence, struct stp_coll_cell **first);
@@ -132,21 +150,21 @@ void stp_coll_post(uint64_t *word, uint64_t value, int pe);
 void stp_coll_post_far(uint64_t *word, uint64_t value, int pe);
 
 /*
- * Copies source to the symmetric address dest on PE pe, then sets the word there. The caller may
- * reuse source after the return. If the fabric packs messages, small data and the word leave as one
- * message (internode_send.c).
+ * Copies nbytes bytes from source to the symmetric address dest on PE pe. Then sets the word on PE
+ * pe. The caller may change source after the return. If the fabric packs messages, small data and
+ * the word are sent as one message (internode_send.c).
  */
 void stp_coll_send(void *dest, const void *source, size_t nbytes, uint64_t *word, uint64_t value,
                    int pe);
 
 /*
- * Sends like stp_coll_send(), but does not wait until large data has left. The caller must keep
- * source unchanged until a later message shows that this data has arrived.
+ * Sends like stp_coll_send(), but does not wait until large data has left source. The caller may
+ * change source only after a later message shows that the data has arrived.
  */
 void stp_coll_send_kept(void *dest, const void *source, size_t nbytes, uint64_t *word,
                         uint64_t value, int pe);
 
-/* Arguments of a reduction for its algorithms (algorithm_table.h). */
+/* Arguments that a reduction passes to its algorithm (algorithm_table.h). */
 struct stp_coll_reduction {
     struct stp_team *team;
     struct stp_coll_cell *cell;
@@ -160,50 +178,62 @@ struct stp_coll_reduction {
 };
 
 /*
- * Runs on a leader. Reduces the vectors that the members of its node have at the address source, in
- * rank order, into dest. The vectors must be ready.
+ * Reduces the vectors of the members on this node into dest, in rank order. Called on the leader.
+ * Each member has its vector at the address source. All vectors must be ready.
  */
 void stp_coll_reduce_node(const struct stp_coll_reduction *r, void *dest, const void *source,
                           size_t nreduce);
 
 /*
- * Reduces a small vector on the leaders by a tree, in the same order of operations as by doubling.
+ * Reduces a small vector between the leaders by a tree. The order of operations is the same as in
+ * recursive doubling.
  */
 void stp_coll_leader_tree_reduce_small(const struct stp_coll_reduction *r, void *acc,
                                        size_t nreduce);
 
-/* Returns the maximum bytes for one call of reduce_cell(), a multiple of 16 up to COLL_SMALL. */
+/*
+ * Returns the maximum number of bytes for one call of reduce_cell(). The number is a multiple of
+ * 16, and at most COLL_SMALL.
+ */
 size_t stp_coll_recdbl_cell_bytes(const struct stp_team *team);
 
-/* Returns, on all members alike, whether the cells can gather nbytes per member between nodes. */
+/*
+ * Returns whether the cells can gather nbytes bytes per member between nodes. The result is the
+ * same on all members.
+ */
 bool stp_coll_gather_fits(const struct stp_team *team, size_t nbytes);
 
 /*
- * Gathers a part of a block from every member. The buffer mine holds this member's block of nbytes,
- * at most COLL_SMALL. The first skip bytes of a block are left out, and the next take bytes are
- * written to the buffer all, in rank order. The buffers mine and all may be the same. No member
- * returns before all members have entered the call.
+ * Gathers a part of a block from every member. The buffer mine holds this member's block. The block
+ * has nbytes bytes, at most COLL_SMALL. Its first skip bytes are left out, and the next take bytes
+ * are the part. The parts are written to the buffer all, in rank order. The buffers mine and all
+ * may be the same. No member returns before all members have entered the call.
  */
 void stp_coll_gather_part(struct stp_team *team, void *all, const void *mine, size_t nbytes,
                           size_t skip, size_t take);
 
 /*
- * A gather of every member's block to all members. Each block has nbytes bytes if the field at is
- * NULL.
+ * A gather of every member's block to all members. If the field at is NULL, each block has nbytes
+ * bytes.
  */
 struct stp_coll_gather {
     struct stp_team *team;
-    void *dest; /* NULL if this member has no data and wants no result */
+    /* Address of the result, or NULL if this member has no data and wants no result. */
+    void *dest;
     const void *source;
     size_t nbytes;
-    const size_t *at; /* n_pes + 1 offsets of the blocks in dest, or NULL */
+    /*
+     * Offsets of the blocks in dest (n_pes + 1 entries), or NULL if all blocks have the same size.
+     */
+    const size_t *at;
     const char *fn;
     bool device; /* whether any member's source or dest is device memory */
 };
 
 /*
- * An alltoall of nelems elements for each member. The elements are dst elements apart in dest, and
- * sst elements apart in source. No member returns before all members have entered the call.
+ * An alltoall with nelems elements for each member. Neighbouring elements are dst elements apart in
+ * dest, and sst elements apart in source. No member returns before all members have entered the
+ * call.
  */
 struct stp_coll_alltoall {
     struct stp_team *team;
@@ -224,16 +254,16 @@ bool stp_coll_leader_alltoall_can(const struct stp_team *team, size_t nbytes);
 void stp_coll_leader_alltoall(const struct stp_coll_alltoall *a);
 
 /*
- * Waits until a word that another node writes reaches the value. Meanwhile the PE gives up its
- * core. This costs little, because the word takes at least microseconds to arrive. On a busy host
- * it gains much. All words here only grow.
+ * Waits until a word that another node writes reaches the value. While the PE waits, it gives up
+ * its core. This costs little, because the word takes at least microseconds to arrive. On a busy
+ * host it saves much time, because other PEs can use the core. The values of these words only grow.
  */
 void stp_coll_wait_far(const uint64_t *word, uint64_t value);
 
 /*
- * Arguments of a broadcast for its algorithms (algorithm_table.h). In an active set the dest of the
- * root is not written. The dest of any other member is written only after that member has reported
- * its arrival.
+ * Arguments that a broadcast passes to its algorithm (algorithm_table.h). In an active set, no PE
+ * writes the dest of the root. The dest of any other member is written only after this member has
+ * reported its arrival.
  */
 struct stp_coll_bcast {
     struct stp_team *team;
@@ -241,33 +271,43 @@ struct stp_coll_bcast {
     uint64_t sequence;
     int root_group;
     int root_pe;
-    int leader; /* leader of this node, which is the root on the root's node */
+    int leader; /* leader of this node; on the root's node this is the root */
     char *dest;
     const char *source;
     size_t nbytes;
     const char *fn;
 };
 
-/* Returns the place of this PE's group, counted from the root's group, which has place 0. */
+/*
+ * Returns the place of this PE's group in the tree. Places are counted from the root's group, which
+ * has place 0.
+ */
 int stp_coll_bcast_group_from_root(const struct stp_coll_bcast *b);
-/* Returns the world number of the leader at the place vg. At place 0 this is the root. */
+/* Returns the world number of the leader at the place vg. The leader at place 0 is the root. */
 int stp_coll_bcast_leader(const struct stp_coll_bcast *b, int vg);
 
 /*
- * Puts nbytes, which may be 0, to the address dest on PE pe. Then adds 1 to a count there,
- * COLL_CAME or COLL_HERE. The caller may reuse source only after stp_coll_quiet().
+ * Puts nbytes bytes, which may be 0, to the address dest on PE pe. Then adds 1 to a count in the
+ * cell on PE pe. This count is COLL_CAME or COLL_HERE. The caller may change source only after
+ * stp_coll_quiet().
  */
 void stp_coll_put_and_count(struct stp_coll_cell *cell, int which_count, void *dest,
                             const void *source, size_t nbytes, int pe, const char *fn);
 
-/* Waits until the count has grown by n. The PE remembers the sum, so no PE resets the count. */
+/*
+ * Waits until the count has grown by n. No PE resets the count, because this PE remembers the value
+ * that the count must reach.
+ */
 static inline void stp_coll_wait_count(struct stp_coll_cell *cell, int count, size_t n)
 {
     cell->flags[count + 1] += n;
     stp_coll_wait_far(&cell->flags[count], cell->flags[count + 1]);
 }
 
-/* Waits for a word that a PE of this node writes. Spins, yields and serves the fabric. */
+/*
+ * Waits until a word that a PE of this node writes reaches the value. The wait spins, yields and
+ * serves the fabric.
+ */
 void stp_coll_wait_slow(const uint64_t *word, uint64_t value);
 
 static inline void stp_coll_wait(const uint64_t *word, uint64_t value)
@@ -278,20 +318,23 @@ static inline void stp_coll_wait(const uint64_t *word, uint64_t value)
     if (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) stp_coll_wait_slow(word, value);
 }
 
-/* Publishes for hang reports that this thread waits for a word in a team's area. */
+/*
+ * Publishes that this thread waits for a word in a team's area, so that a hang report can show it.
+ */
 void stp_coll_show_wait(const uint64_t *word) STP_COLD;
 
 /* Returns the team whose area is in the slot, or NULL if there is none. */
 const struct stp_team *stp_coll_team_at(size_t slot);
 /*
- * Converts an offset in the internal space to a slot and an offset in the area of that slot, *at.
- * Returns false if no slot has this offset.
+ * Converts an offset in the internal space. Sets *slot to the slot whose area contains this offset,
+ * and *at to the offset in this area. Returns false if no area contains the offset.
  */
 bool stp_coll_slot_at(size_t offset, size_t *slot, size_t *at);
 
 /*
- * Waits for a word that a PE of this node writes, and finally sleeps. Used if the node has more
- * members than cores, or if other nodes are slow. The PE that writes the word rings the doorbell.
+ * Waits until a word that a PE of this node writes reaches the value. A long wait sleeps until the
+ * PE that writes the word rings the doorbell. Used if the node has more members than cores, or if
+ * the fabric needs system calls.
  */
 void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64_t value);
 
@@ -299,7 +342,7 @@ static inline void stp_coll_wait_node(struct stp_team *team, const uint64_t *wor
 {
     if (team->plan.sleeps)
         stp_coll_wait_node_slow(team, word, value);
-    else if (team->plan.n_groups > 1) /* the writer may itself wait for another node */
+    else if (team->plan.n_groups > 1) /* the writer of the word may wait for another node */
         stp_coll_wait_far(word, value);
     else
         stp_coll_wait(word, value);
@@ -313,7 +356,7 @@ static inline void stp_coll_wake(struct stp_team *team)
     if (team->plan.sleeps) stp_coll_wake_slow(team);
 }
 
-/* Sets a word in this node's memory for which other members of the team wait. */
+/* Sets a word in the memory of this node. Other members of the team wait for this word. */
 static inline void stp_coll_post_node(struct stp_team *team, uint64_t *there, uint64_t value)
 {
     /* Pairs with the acquire load in coll_reached() or stp_coll_wait(). */
@@ -322,14 +365,14 @@ static inline void stp_coll_post_node(struct stp_team *team, uint64_t *there, ui
 }
 
 /*
- * Ends the job unless dest and source are symmetric and large enough on every member. Each must
- * also be in the same space on all members. Called with SHMEM_CHECK=1 only.
+ * Ends the job unless dest and source are symmetric and large enough on every member. Also ends the
+ * job unless all members pass addresses of one space. Called only if SHMEM_CHECK is 1.
  */
 void stp_coll_check_buffers_across_pes_slow(struct stp_team *team, const void *dest,
                                             const void *source, size_t dest_bytes,
                                             size_t source_bytes, const char *fn);
 
-/* Ends the job if a buffer outside the window is too short. Also without SHMEM_CHECK=1. */
+/* Ends the job if a buffer outside the window is too short. SHMEM_CHECK need not be 1. */
 static inline void stp_coll_check_ends(const void *dest, const void *source, size_t nbytes,
                                        const char *fn)
 {
@@ -350,18 +393,21 @@ static inline void stp_coll_check(struct stp_team *team, const void *dest, const
 
 /*
  * Ends the job unless the nbytes bytes at addr are symmetric and this PE can load them from all
- * members of its node. Needed for data that members read in place.
+ * members of its node. Called for data that members read directly from each other's memory.
  */
 void stp_coll_require_node_loadable(struct stp_team *team, const void *addr, size_t nbytes,
                                     const char *fn, const char *argument);
 
-/* Reduces without checks of the arguments. Buffers may be private if they fit a cell. */
+/*
+ * Performs a reduction without checks of the arguments. The buffers may be private memory if the
+ * vector fits a cell.
+ */
 void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
                                void *dest, const void *source, size_t nreduce, const char *fn);
 
 /*
- * Performs a broadcast on device memory (device_coll.c). The caller has checked the arguments and
- * stp_on_device(dest, source). The team has more than one member.
+ * Performs a broadcast if dest or source is device memory (device_coll.c). The caller has already
+ * checked the arguments. The team has more than one member.
  */
 int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                               int root, const char *fn);
@@ -370,13 +416,13 @@ int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype
                            const void *source, size_t nreduce, const char *fn);
 
 /*
- * The share of a vector that one member reduces or scans for all members. No other member reads the
- * share, and the share is read before it is written, so source and dest may be the same. Each
- * member decides alone whether a device performs its share, because the result has the same bits in
- * any case.
+ * One member's share of a vector. This member reduces or scans the share for all members. No other
+ * member reads the share, and the share is read before it is written. Therefore source and dest may
+ * be the same. Each member decides alone whether a device or the host does the work, because the
+ * result has the same bits in both cases.
  */
 struct stp_coll_slice {
-    struct stp_ctx *ctx; /* context of the copies */
+    struct stp_ctx *ctx; /* context that copies the data */
     struct stp_team *team;
     enum stp_op op;
     enum stp_reduce_span span;
@@ -395,34 +441,37 @@ struct stp_coll_slice stp_coll_slice_of(struct stp_ctx *ctx, struct stp_team *te
 
 /*
  * Fills parts with the addresses of the share on all members. Returns the kind of memory whose
- * device can access all of these addresses, or NULL if there is none.
+ * device can access all of these addresses. Returns NULL if there is no such kind.
  */
 const struct stp_kind *stp_coll_slice_parts(const struct stp_coll_slice *share,
                                             struct stp_reduction *parts);
 
 /*
- * Performs the share on a device. The caller syncs before and after the call. Returns false,
- * without writing anything, if no device can perform the share.
+ * Reduces or scans the share on a device. The caller syncs before and after the call. Returns
+ * false, without writing anything, if no device can do the work.
  */
 bool stp_coll_slice_try_on_device(const struct stp_coll_slice *share);
 
-/* Performs the share on the host. The puts are complete after a quiet of the share's context. */
+/*
+ * Reduces the share on the host. The results have arrived on all members after a quiet of the
+ * share's context.
+ */
 void stp_coll_slice_on_host(const struct stp_coll_slice *share);
 
-/* ---- active sets: active_set.c asks active_set_slot_agree.c ---------------------------------- */
+/* ---- active sets: agreement on a slot (active_set_slot_agree.c) ------------------------------ */
 
 #define ACTIVE_N_WORDS 3 /* number of elements of pSync that are used */
 
 /*
- * Gives the team of an active set a slot, which is the same on all members, and the area in the
- * slot. Collective over the members, which communicate through pSync. On return pSync holds
- * SHMEM_SYNC_VALUE again, and this PE may post to the areas of all members. The argument hash
- * covers what all members must pass alike, so that members with other arguments are found. Fatal if
- * pSync does not hold SHMEM_SYNC_VALUE on entry, or if no slot is left.
+ * Gives the team of an active set a slot and the area in this slot. The slot is the same on all
+ * members. Collective over the members, which communicate through pSync. On return pSync holds
+ * SHMEM_SYNC_VALUE again, and this PE may post to the areas of all members. All members must pass
+ * the same hash, so that a member with other arguments is detected. Fatal if pSync does not hold
+ * SHMEM_SYNC_VALUE on entry, or if no slot is left.
  */
 void stp_active_set_agree_slot(struct stp_team *team, long *psync, uint64_t hash, const char *fn);
 
-/* Returns a hash of x, in which every bit depends on every bit of x. */
+/* Returns a hash of x. Every bit of the hash depends on every bit of x. */
 static inline uint64_t stp_active_set_mix(uint64_t x)
 {
     x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;

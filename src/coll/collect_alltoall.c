@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collect, fcollect and the alltoalls. Between nodes, data that is small enough goes through the
- * leaders (allgather_bruck.c, leader_exchange.c). Otherwise every member writes its blocks straight
- * into the dest of every member. It starts with its neighbour, so that the members do not all write
- * to one PE at once. Afterwards the members do a quiet and a sync. Between nodes each block instead
- * adds to a count at its destination.
+ * Implements collect, fcollect and the alltoalls. Between nodes, small data goes through the
+ * leaders (allgather_bruck.c, leader_exchange.c). Otherwise every member writes its blocks directly
+ * into the dest of every member. A member starts with its neighbour, so that the members do not all
+ * write to one PE at once. On one node, the members do a quiet and a sync afterwards. Between
+ * nodes, each block adds 1 to a count at its destination instead.
  *
  * The standard allows a member to write into a dest before the owner of the dest has entered the
- * call. Active sets do not allow this (docs/design/active-sets.md). They sync before they write
- * blocks, except for small data, which goes through the cells.
+ * call. Active sets do not allow this (docs/design/active-sets.md). Their members sync before they
+ * write blocks. Small data needs no such sync, because it goes through the cells.
  */
 #include "coll_internal.h"
 
@@ -17,8 +17,8 @@
 #include <string.h>
 
 /*
- * The blocks that this member sends to all members and itself. A rank's block is at source + rank *
- * step.
+ * The blocks that this member sends to all members, including itself. The block for a rank is at
+ * source + rank * step.
  */
 struct collect {
     struct stp_team *team;
@@ -41,7 +41,10 @@ static bool collect_by_cells(const struct stp_team *team, const void *dest, cons
     return STP_UNLIKELY(team->active_set) && nbytes <= COLL_SMALL && !stp_on_device(dest, source);
 }
 
-/* Returns the argument direct for one node or device memory, else the choice of the table. */
+/*
+ * Returns the argument direct if the team is on one node or if device memory is used. Otherwise
+ * returns the algorithm that the table chooses.
+ */
 static const struct stp_coll_algorithm *collect_choose(const struct stp_team *team,
                                                        const struct stp_coll_call *call,
                                                        bool device,
@@ -72,8 +75,8 @@ static void collect_puts(const struct collect *c)
 }
 
 /*
- * Stores a block on a PE of this node. Returns false if the block goes through the fabric, because
- * the dest of that PE is not mapped here.
+ * Stores a block on a PE of this node. Returns false if the block goes through the fabric instead,
+ * because this PE has not mapped the dest of the other PE.
  */
 static bool collect_store(const struct collect *c, const char *block, int pe)
 {
@@ -88,9 +91,9 @@ static bool collect_store(const struct collect *c, const char *block, int pe)
 }
 
 /*
- * Sends blocks to members on other nodes and stores blocks on this node. Each block that is sent
- * adds to a count at the receiver, so a member knows without a sync when it has all blocks. If kept
- * is set, source stays unchanged until all members have read it.
+ * Sends blocks to members on other nodes, and stores blocks on this node. Each block that is sent
+ * adds 1 to a count at the receiver. The receiver thus knows without a sync when it has all blocks.
+ * If kept is true, source stays unchanged until all members have read it.
  */
 static void collect_counted(const struct collect *c, bool kept)
 {
@@ -109,12 +112,13 @@ static void collect_counted(const struct collect *c, bool kept)
     }
     stp_coll_wait_count(cell, COLL_CAME, (size_t)(team->n_pes - team->plan.n_local));
     if (quiet) stp_coll_quiet();
-    stp_coll_node_sync(team); /* all blocks from this node have arrived */
+    /* After this sync all blocks from this node have arrived. */
+    stp_coll_node_sync(team);
 }
 
 /*
- * Copies nbytes to a chunk, where they stay unchanged until all members have read them. Returns the
- * copy, or NULL if there is no room. The result is NULL on all members or on none.
+ * Copies nbytes bytes to a chunk. The copy stays unchanged until all members have read it. Returns
+ * the copy, or NULL if there is no room. Either all members get NULL, or no member does.
  */
 static const char *collect_keep(struct stp_team *team, const char *source, size_t nbytes)
 {
@@ -124,8 +128,9 @@ static const char *collect_keep(struct stp_team *team, const char *source, size_
 }
 
 /*
- * Writes the blocks of c to all members. The flag equal is set if all members have the same nbytes,
- * and the flag device if any member uses device memory. Both flags are the same on all members.
+ * Writes the blocks of c to all members. The argument equal is true if all members have the same
+ * nbytes. The argument device is true if any member uses device memory. Both arguments are the same
+ * on all members.
  */
 static void collect_direct(struct collect *c, bool equal, bool device)
 {
@@ -177,12 +182,16 @@ int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, siz
 /* ---- collect -------------------------------------------------------------------- */
 
 /*
- * A block in which a member reports its number of bytes. If the data fits, the block contains it.
+ * A block in which a member reports its number of bytes. The block also contains the data if there
+ * is room.
  */
 struct collect_block {
     uint64_t nbytes;
     uint32_t whole;
-    /* Whether dest or source is device memory. A member that passes no source learns this here. */
+    /*
+     * Whether dest or source of this member is device memory. Each member learns from the blocks
+     * whether any member uses device memory.
+     */
     uint32_t device;
     unsigned char data[COLL_SMALL - 2 * sizeof(uint64_t)];
 };
@@ -193,8 +202,9 @@ _Static_assert(sizeof(struct collect_block) == COLL_SMALL, "a block fills a cell
 #define COLLECT_FAR (COLLECT_HEAD + 48) /* maximum bytes of a block between nodes */
 
 /*
- * Returns the bytes of a block, which are the same on all members. The blocks of all members must
- * fit a cell, but a block has at least its head (all fields before data).
+ * Returns the size of a block in bytes, which is the same on all members. The blocks of all members
+ * together should fit a cell. However, a block always has room for its head (all fields before
+ * data).
  */
 static size_t collect_block_bytes(const struct stp_team *team)
 {
@@ -210,7 +220,11 @@ struct collect_blocks {
     bool whole;  /* whether every block contains the data of its member */
     bool device; /* whether any member's source or dest is device memory */
     char *first;
-    size_t *at; /* n_pes + 1 offsets in dest; allocated together with first */
+    /*
+     * Offsets of the members' data in dest (n_pes + 1 entries). Allocated together with the field
+     * first.
+     */
+    size_t *at;
 };
 
 static const struct collect_block *collect_block(const struct collect_blocks *blocks, int rank)
@@ -219,7 +233,7 @@ static const struct collect_block *collect_block(const struct collect_blocks *bl
 }
 
 /*
- * Gathers the blocks of all members and computes the offsets in dest. The caller frees blocks->at.
+ * Gathers the blocks of all members, and computes the offsets in dest. The caller frees blocks->at.
  */
 static void collect_tell(const struct stp_coll_gather *g, struct collect_blocks *blocks)
 {
@@ -246,7 +260,9 @@ static void collect_tell(const struct stp_coll_gather *g, struct collect_blocks 
     }
 }
 
-/* Copies the data from the blocks to dest, which may be NULL on a member without bytes (R44). */
+/*
+ * Copies the data from the blocks to dest. A member that has no bytes may pass NULL as dest (R44).
+ */
 static void collect_take(const struct stp_coll_gather *g, const struct collect_blocks *blocks)
 {
     if (STP_UNLIKELY(g->dest == NULL) && g->nbytes == 0) return;
@@ -259,10 +275,12 @@ static void collect_take(const struct stp_coll_gather *g, const struct collect_b
 }
 
 /*
- * Gathers one block of the given size from each member. The block contains the member's number of
- * bytes, and also its data if the data fits. If some data does not fit, all members then know all
- * offsets. They write the data directly if direct is set, or else like an fcollect of the mean
- * size.
+ * Gathers one block from each member. The argument block is the size of a block. A block contains
+ * the member's number of bytes, and also its data if there is room.
+ *
+ * If the data of any member has no room in its block, all members now know all offsets. They write
+ * the data directly if the argument direct is true. Otherwise they use the table's algorithm for an
+ * fcollect with blocks of the mean size.
  */
 static void collect_blocks(struct stp_coll_gather g, size_t block, bool direct)
 {
@@ -355,8 +373,8 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
 }
 
 /*
- * Returns the number of bytes from the first to the last element of all members' blocks. Each block
- * has nelems elements at the given stride. Fatal on overflow.
+ * Returns the number of bytes from the first to the last element of the blocks of all members. Each
+ * block has nelems elements at the given stride. Fatal on overflow.
  */
 static size_t collect_span(const struct stp_team *team, size_t nelems, ptrdiff_t stride,
                            size_t size, const char *fn)
@@ -377,7 +395,8 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
     stp_coll_check(team, dest, source, collect_span(team, nelems, dst, size, fn),
                    collect_span(team, nelems, sst, size, fn), fn);
     /*
-     * Through the chunks the strided elements of a block are one message. Else each is a message.
+     * Through the chunks, all strided elements of a block travel in one message. Without the
+     * chunks, each element is a message of its own.
      */
     if (stp_coll_leader_alltoall_can(team, nelems * size) && !stp_on_device(dest, source)) {
         stp_coll_leader_alltoall(

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcast and reductions if dest, source or both are in device memory. The library's own puts and
- * gets move the data, because they support every kind of memory and every path. A device reduces
- * the data if it can access all of the data, otherwise the host does. Scans use the same functions.
- * Design: docs/design/collectives.md.
+ * Implements broadcast and reductions if dest or source is in device memory. The library's own puts
+ * and gets move the data, because they support every kind of memory and every path. A device
+ * reduces the data if it can access all of the data. Otherwise the host reduces the data. Scans use
+ * the same functions. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <stdlib.h>
 
 /*
- * Broadcasts by a binomial tree of gets, with a sync after each round. Ranks are counted from the
- * root. In round k each of the ranks 2^k to 2^(k+1) - 1 reads the data of the rank that is 2^k
- * lower.
+ * Broadcasts by a binomial tree. The members read the data with gets, and sync after each round.
+ * Ranks are counted from the root. In round k, each of the ranks 2^k to 2^(k+1) - 1 reads the data
+ * of the rank that is 2^k lower.
  */
 int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                               int root, const char *fn)
 {
     int n = team->n_pes, rank = (team->rank - root + n) % n;
 
-    stp_coll_sync(team); /* the root's source is ready, and every dest may be written */
+    /* After this sync the root's source is ready, and every dest may be written. */
+    stp_coll_sync(team);
     for (int step = 1; step < n; step <<= 1) {
         int from = rank - step;
         if (rank >= step && rank < 2 * step)
@@ -34,8 +35,8 @@ int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *sou
 /* ---- shares ----------------------------------------------------------------------------- */
 
 /*
- * Reduces n elements of every member, starting at index at, in rank order. Writes the results to
- * every member.
+ * Reduces n elements of every member in rank order. The argument at is the index of the first of
+ * these elements. Writes the results to every member.
  */
 static void share_block(const struct stp_coll_slice *s, size_t at, size_t n, char *acc,
                         char *theirs)
@@ -67,7 +68,10 @@ void stp_coll_slice_on_host(const struct stp_coll_slice *s)
     free(buffer);
 }
 
-/* Returns the address by which this PE's device can access a member's elements, or NULL. */
+/*
+ * Returns the address at which this PE's device can access the elements of a member. Returns NULL
+ * if the device cannot access them.
+ */
 static char *share_reach(const struct stp_coll_slice *s, const void *addr, int rank,
                          const char *argument)
 {
@@ -136,9 +140,9 @@ int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype
     struct stp_coll_slice share =
         stp_coll_slice_of(&stp_ctx_coll, team, op, dtype, dest, source, nreduce, fn);
 
-    stp_coll_sync(team); /* every source is ready */
+    stp_coll_sync(team); /* after this sync every source is ready */
     if (!stp_coll_slice_try_on_device(&share)) stp_coll_slice_on_host(&share);
     stp_coll_quiet();
-    stp_coll_sync(team); /* every share is written */
+    stp_coll_sync(team); /* after this sync every share is written */
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends words to other nodes. Small data and its word leave as one message. Also waits for words
- * that come from other nodes. Design: docs/design/collectives.md.
+ * Sends words to other nodes, and waits for words from other nodes. Small data and its word are
+ * sent as one message. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
@@ -9,7 +9,7 @@
 
 #define NET_PACKED 768 /* maximum bytes that the fabric may pack into a message */
 
-/* Returns true if the fabric packs the data and the word into one message to this PE. */
+/* Returns true if the fabric can pack the data and the word into one message to PE pe. */
 static bool is_packed(const uint64_t *word, size_t nbytes, int pe)
 {
     return nbytes <= NET_PACKED && stp_ctx_small.fabric != NULL &&
@@ -17,15 +17,16 @@ static bool is_packed(const uint64_t *word, size_t nbytes, int pe)
 }
 
 /*
- * Sends data and a word in a session of one operation. In a session, the fabric packs both into one
- * message and sends it when the session ends. The target applies the items of the message in order.
- * If the fabric does not pack messages, the session has no effect. The context stp_ctx_small is
- * used for nothing else, because the session must not collect other messages of collectives.
+ * Sends data and a word in a session of the fabric. In a session, the fabric collects the data and
+ * the word in one message. It sends this message when the session ends. The target applies the
+ * items of the message in order. If the fabric does not pack messages, the session has no effect.
+ * The context stp_ctx_small is used only here, because the session must not collect other messages
+ * of collectives.
  *
- * Without the session, a word would be queued until the previous word is acknowledged. This
- * acknowledgement may arrive only with the word for which this PE waits next. This wait would then
- * first have to read the completion queue. This PE's acknowledgements would leave as separate
- * messages.
+ * Without a session, the fabric would queue the word until the target acknowledges the previous
+ * word. This acknowledgement may arrive only together with the next word for which this PE waits.
+ * The wait would then first have to read the completion queue. Also, this PE would send its
+ * acknowledgements as separate messages.
  */
 static void send_packed(void *dest, const void *source, size_t nbytes, uint64_t *word,
                         uint64_t value, int op, int pe, const char *fn)
@@ -76,7 +77,10 @@ void stp_coll_put_and_count(struct stp_coll_cell *cell, int which_count, void *d
         stp_put_notify(&stp_ctx_coll, dest, source, nbytes, word, 1, SHMEM_SIGNAL_ADD, pe, fn);
 }
 
-/* The slow path is out of line, so that a word that has arrived costs one load and one compare. */
+/*
+ * Waits for a word that has not arrived yet. This function is not inlined, so a wait for a word
+ * that has arrived costs only one load and one compare.
+ */
 static __attribute__((noinline)) void wait_far_slow(const uint64_t *word, uint64_t value)
 {
     struct stp_wait wait = {0};

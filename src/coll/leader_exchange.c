@@ -2,13 +2,13 @@
 /*
  * Exchanges the blocks of all members through the leaders, which are the heads of their nodes. The
  * members of a node copy their data into the chunk of their leader. Each leader sends one message
- * to each other leader. Then the members copy their data out of the chunk of their leader. So two
- * nodes with n members each exchange one message in each direction instead of n * n. In a chunk the
- * data is sorted by node, in the order of team->plan.order.
+ * to each other leader. Then the members copy their data out of the chunk of their leader. If two
+ * nodes have n members each, they exchange one message in each direction instead of n * n. In a
+ * chunk the data is sorted by node, in the order of team->plan.order.
  *
- * All members take the chunk in the same call, and no member returns before all have entered the
- * call. So no PE overwrites data that another PE still reads (coll_internal.h). Design:
- * docs/design/collectives.md.
+ * All members take the chunk in the same call, and no member returns before all members have
+ * entered the call. Therefore no PE overwrites data that another PE still reads (coll_internal.h).
+ * Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
@@ -38,8 +38,9 @@ static struct heads heads_begin(struct stp_team *team, const char *fn)
 }
 
 /*
- * Sends nbytes from this PE's chunk to another leader's chunk. The data begins at offset at in the
- * first chunk, and at offset to in the second. Then adds 1 to the count of messages there.
+ * Sends nbytes bytes from this PE's chunk to the chunk of another leader. The argument at is the
+ * offset in this PE's chunk, and the argument to is the offset in the other chunk. Then adds 1 to
+ * the other leader's count of messages.
  */
 static void heads_send(const struct heads *h, int group, size_t to, size_t at, size_t nbytes)
 {
@@ -47,7 +48,10 @@ static void heads_send(const struct heads *h, int group, size_t to, size_t at, s
                            h->team->plan.leaders[group], h->fn);
 }
 
-/* Reports that this PE's data is in the chunk. A leader waits for all reports and returns true. */
+/*
+ * Reports that the data of this PE is in the chunk, and returns false. A leader instead waits for
+ * the reports of all other members on its node, and returns true.
+ */
 static bool heads_arrive(const struct heads *h)
 {
     const struct stp_team_hierarchy *plan = &h->team->plan;
@@ -77,14 +81,17 @@ static void heads_wait(const struct heads *h)
     if (plan->n_local > 1) stp_coll_post_node(h->team, &h->cell->flags[COLL_DONE], h->sequence);
 }
 
-/* ---- everybody's block to everybody --------------------------------------------------- */
+/* ---- gather (for collect and fcollect) ------------------------------------------------ */
 
 static size_t gather_size(const struct stp_coll_gather *g, int rank)
 {
     return g->at != NULL ? g->at[rank + 1] - g->at[rank] : g->nbytes;
 }
 
-/* Returns the bytes of all blocks in the given range of places, of which end is not included. */
+/*
+ * Returns the number of bytes of the blocks in a range of places. The argument from is the first
+ * place, and end - 1 is the last place.
+ */
 static size_t gather_bytes(const struct stp_coll_gather *g, int from, int end)
 {
     size_t sum = 0;
@@ -115,7 +122,10 @@ static bool heads_can(const struct stp_team *team)
     return team->plan.order != NULL && team->plan.n_groups > 1 && stp_coll_has_chunk(team);
 }
 
-/* Returns false if every member is a leader, because the chunks would then only add copies. */
+/*
+ * Returns whether the leaders should gather through their chunks. If every member is a leader, the
+ * chunks would only add copies.
+ */
 static bool heads_gather_can(const struct stp_team *team, const struct stp_coll_call *call)
 {
     return team->plan.most_local > 1 && call->all <= COLL_CHUNK && heads_can(team);
@@ -142,25 +152,32 @@ static void heads_gather(const struct stp_coll_gather *g)
 const struct stp_coll_algorithm stp_coll_fcollect_leader = {
     .name = "heads", .what = STP_COLL_FCOLLECT, .can = heads_gather_can, .gather = heads_gather};
 
-/* ---- a block of each to each ------------------------------------------------------------ */
+/* ---- alltoall --------------------------------------------------------------------------- */
 
 /*
  * In an alltoall, a chunk has two halves. The first half holds the data that leaves the node,
  * sorted by destination node. The second half holds the data that has arrived, sorted by source
- * node. The data for each node has one row of blocks per sending member.
+ * node. The data for one node consists of rows, one for each sending member. A row holds the blocks
+ * of this member.
  */
 static int group_members(const struct stp_team_hierarchy *plan, int group)
 {
     return plan->first[group + 1] - plan->first[group];
 }
 
-/* Returns the offset of the data from one group to another, in the first half of the sender. */
+/*
+ * Returns the offset of the data that one group sends to another. The data is in the first half of
+ * the sender's chunk.
+ */
 static size_t alltoall_out(const struct stp_team_hierarchy *plan, size_t nbytes, int from, int to)
 {
     return nbytes * (size_t)group_members(plan, from) * (size_t)plan->first[to];
 }
 
-/* Returns the offset of the data from one group to another, in the second half of the receiver. */
+/*
+ * Returns the offset of the data that one group sends to another. The data arrives in the second
+ * half of the receiver's chunk.
+ */
 static size_t alltoall_in(const struct stp_team_hierarchy *plan, size_t nbytes, int from, int to)
 {
     return COLL_CHUNK / 2 + nbytes * (size_t)group_members(plan, to) * (size_t)plan->first[from];
@@ -174,7 +191,10 @@ bool stp_coll_leader_alltoall_can(const struct stp_team *team, size_t nbytes)
            nbytes * (size_t)team->n_pes * (size_t)plan->most_local <= COLL_CHUNK / 2;
 }
 
-/* Copies nelems elements. They are dst elements apart in dest, and sst elements apart in source. */
+/*
+ * Copies nelems elements of size bytes. Neighbouring elements are dst elements apart in dest, and
+ * sst elements apart in source.
+ */
 static void copy_apart(char *dest, ptrdiff_t dst, const char *source, ptrdiff_t sst, size_t size,
                        size_t nelems)
 {

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scans. An inscan gives each member the sum over the ranks up to its own. An exscan leaves out the
- * own rank, and gives zeros to rank 0. On one node a member reads small vectors from the cells of
- * the ranks before it. Between nodes ranks exchange small vectors over a distance that doubles in
- * every round. This works for any placement of ranks on nodes. Large vectors are cut into shares,
- * and each member scans its share for all members. A device scans the share if it can access the
- * share on all members. Design: docs/design/collectives.md.
+ * Implements scans. An inscan gives each member the sum over all ranks up to its own rank. An
+ * exscan leaves out the own rank, and gives zeros to rank 0. On one node, a member reads small
+ * vectors from the cells of the ranks before it. Between nodes, the ranks exchange small vectors in
+ * rounds. The distance between sender and receiver doubles in every round. This works for any
+ * placement of ranks on nodes. Large vectors are cut into shares, and each member scans its share
+ * for all members. A device scans the share if it can access the share on all members. Design:
+ * docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the buffer for the blocks of all members on one node. The buffer fits the cache. */
+/*
+ * Bytes of the buffer if the team is on one node. The buffer holds blocks of several members, and
+ * fits the cache.
+ */
 #define SCAN_NEAR ((size_t)256 << 10)
-#define SCAN_FAR ((size_t)4 << 20) /* bytes of the buffer if the blocks come through the fabric */
+#define SCAN_FAR ((size_t)4 << 20) /* bytes of the buffer if the team is on several nodes */
 #define SCAN_BLOCK ((size_t)16384) /* minimum bytes that are read from a member at a time */
 
 struct scan {
@@ -33,8 +37,8 @@ static void scan_add(const struct scan *s, void *sum, const void *more, size_t n
 /* ---- small ------------------------------------------------------------------ */
 
 /*
- * Scans on one node. Adds up, in rank order, the vectors in the cells of the ranks before this
- * rank, and of this rank if the scan is inclusive.
+ * Scans on one node. Adds up the vectors in the cells of the ranks before this rank, in rank order.
+ * An inclusive scan also adds the vector of this rank.
  */
 static void scan_cells(const struct scan *s, void *dest, const void *source, size_t nbytes)
 {
@@ -66,8 +70,8 @@ static int scan_rounds(int n_pes)
 }
 
 /*
- * Scans over any nodes. In round k each rank sends a sum to the rank that is 2^k higher. This is
- * the sum over the 2^k ranks that end with the sender. The data of each round is received in a
+ * Scans on any number of nodes. In round k each rank sends a sum to the rank that is 2^k higher.
+ * This sum covers the sender and the 2^k - 1 ranks before it. The data of each round arrives in a
  * separate piece of the cell.
  */
 static void scan_doubling(const struct scan *s, void *dest, const void *source, size_t nbytes)
@@ -97,10 +101,10 @@ static void scan_doubling(const struct scan *s, void *dest, const void *source, 
 /* ---- large ------------------------------------------------------------------ */
 
 /*
- * Scans nbytes at the addresses dest and source of all members. The buffer slots has room for
- * n_slots blocks. The first block is the sum over the members so far. The others are blocks of as
- * many members as fit. All sources of these members are read before any of their dests is written,
- * so source and dest may be the same.
+ * Scans nbytes bytes at the addresses dest and source of all members. The buffer slots has room for
+ * n_slots blocks. The first block holds the sum over the members so far. The other blocks hold the
+ * data of the next members, as many as fit. The sources of these members are all read before any of
+ * their dests is written. Therefore source and dest may be the same.
  */
 static void scan_block(const struct scan *s, char *dest, const char *source, size_t nbytes,
                        char *slots, int n_slots)
@@ -114,7 +118,7 @@ static void scan_block(const struct scan *s, char *dest, const char *source, siz
             stp_get_nbi(&stp_ctx_coll, slots + (size_t)(i + 1) * nbytes, source, nbytes,
                         stp_team_pe(s->team, first + i), s->fn);
         stp_coll_quiet();
-        /* For rank 0, do not add the zeros in slots, because -0.0 would become 0.0. */
+        /* Do not add the zeros in slots to the data of rank 0, because -0.0 would become 0.0. */
         for (int i = first == 0 ? 1 : 0; i < n; i++)
             scan_add(s, slots + (size_t)(i + 1) * nbytes, slots + (size_t)i * nbytes, nbytes);
         for (int i = 0; i < n; i++)
@@ -126,9 +130,10 @@ static void scan_block(const struct scan *s, char *dest, const char *source, siz
 }
 
 /*
- * Returns the bytes of a block, at most share. Sets *n_slots to the number of blocks that fit into
- * the buffer. Through the fabric the PE waits twice for each block. On a busy host each wait may
- * last until both PEs have a core. The blocks are therefore few and large in this case.
+ * Returns the number of bytes in a block, which is at most the argument share. Sets *n_slots to the
+ * number of blocks that fit into the buffer. If the blocks come through the fabric, the PE waits
+ * twice for each block. On a busy host each wait may last until both PEs have a core. In this case
+ * the blocks are therefore few and large.
  */
 static size_t scan_plan(const struct stp_team *team, size_t share, int *n_slots)
 {
@@ -188,9 +193,9 @@ static void scan_shares(const struct scan *s, char *dest, const char *source, si
         dest += at * s->size;
         source += at * s->size;
     }
-    stp_coll_sync(s->team); /* every source is ready */
+    stp_coll_sync(s->team); /* after this sync every source is ready */
     if (!scan_on_device(s, dest, source, mine)) scan_on_host(s, dest, source, mine);
-    stp_coll_sync(s->team); /* every share is written */
+    stp_coll_sync(s->team); /* after this sync every share is written */
 }
 
 int stp_coll_scan(struct stp_team *team, enum stp_dtype dtype, void *dest, const void *source,

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sync. The members of a node arrive at a barrier of the node. Then the leaders of the nodes meet,
- * and finally all members are released. A word is an epoch that one PE writes, or a count of
- * arrivals. Words only grow, so one sync can directly follow another.
+ * Implements the sync. The members of a node arrive at a barrier of the node. Then the leaders of
+ * the nodes meet, and finally all members are released. Each word holds a count of arrivals, or the
+ * number of a sync (epoch) that one PE writes. The values only grow, so one sync can directly
+ * follow another.
  */
 #include "coll_internal.h"
 
-/* Syncs a few members on one node that have a core each, by dissemination in log2(n) rounds. */
+/*
+ * Syncs a few members on one node, each of which has a core. Uses dissemination in log2(n) rounds.
+ */
 static void sync_flat(struct stp_team *team, uint64_t epoch)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
@@ -20,8 +23,8 @@ static void sync_flat(struct stp_team *team, uint64_t epoch)
 
 /*
  * Counts the arrival of this member in the barrier of the first local member. Returns true on the
- * last member to arrive. The atomic addition acquires, because the last member then acts for the
- * others.
+ * last member to arrive. The atomic addition has acquire order, because the last member then acts
+ * for the other members.
  */
 static bool sync_arrive(struct stp_coll_barrier *barrier, uint64_t epoch, int n_local)
 {
@@ -40,8 +43,9 @@ static void sync_across(struct stp_team *team, uint64_t epoch)
 
     /*
      * Use two sets of words alternately. A word of the previous sync may still be on its way, and
-     * must not overwrite a word of this sync. The words of the sync before the previous one have
-     * arrived, because all members have since taken part in the previous sync.
+     * must not overwrite a word of this sync. The previous sync used the other set. The sync before
+     * it used the same set as this sync. Its words have arrived, because all members have since
+     * taken part in the previous sync.
      */
     for (int step = 1, round = 0; step < plan->n_groups; step <<= 1, round++) {
         int to = plan->leaders[(plan->group + step) % plan->n_groups];
@@ -50,7 +54,10 @@ static void sync_across(struct stp_team *team, uint64_t epoch)
     }
 }
 
-/* Releases each local member in its own memory, so that none polls memory of a PE that left. */
+/*
+ * Releases each local member by a word in the member's own memory. No member then polls the memory
+ * of a PE that has already left the team.
+ */
 static void sync_release_each(struct stp_team *team, uint64_t epoch)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
@@ -60,9 +67,9 @@ static void sync_release_each(struct stp_team *team, uint64_t epoch)
 }
 
 /*
- * Syncs by counting arrivals on each node. The last member to arrive releases all others, so no
- * member waits until a particular PE is scheduled. With several nodes the first local member acts
- * for its node, because the words from other nodes arrive in its memory.
+ * Syncs by counting arrivals on each node. On one node, the last member to arrive releases all
+ * other members, so no member waits until a particular PE is scheduled. With several nodes, the
+ * first local member acts for its node, because the words from other nodes arrive in its memory.
  */
 static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
 {
@@ -97,8 +104,8 @@ static void sync_team(struct stp_team *team, bool leave)
 
     __atomic_store_n(&team->sync_epoch, epoch, __ATOMIC_RELAXED);
     /*
-     * Order all earlier stores of this PE first, because a barrier is also a quiet. Pairs with the
-     * acquire loads of the PEs that wait for the words that are posted below.
+     * Order all earlier stores of this PE before the words that it posts below, because a barrier
+     * is also a quiet. Pairs with the acquire loads of the PEs that wait for these words.
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (plan->n_groups == 1 && plan->flat)
@@ -122,9 +129,10 @@ void stp_team_last_sync(struct stp_team *team)
 }
 
 /*
- * Meets the leaders of the other nodes once, like sync_across(), and exchanges words with some of
- * them. If a received word is smaller than *least, sets *least to the smallest one and returns its
- * sender. Returns -1 otherwise.
+ * Meets the leaders of the other nodes once, like sync_across(). Sends the argument word to some of
+ * them, and receives words from some of them. If a received word is smaller than *least, sets
+ * *least to the smallest received word, and returns the world number of its sender. Otherwise
+ * returns -1.
  */
 static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
 {
@@ -157,8 +165,8 @@ int stp_coll_job_end_find_least(struct stp_team *team, uint64_t word, uint64_t *
 
     *least = UINT64_MAX;
     /*
-     * Order earlier stores first, as in sync_team(). Pairs with the acquire loads of the PEs that
-     * wait.
+     * Order earlier stores of this PE before its arrival, as in sync_team(). Pairs with the acquire
+     * loads of the PEs that wait.
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (sync_arrive(barrier, 1, plan->n_local)) stp_coll_wake(team);

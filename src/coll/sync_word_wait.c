@@ -29,7 +29,10 @@ void stp_coll_show_wait(const uint64_t *word)
         &(struct stp_wait_subject){.kind = STP_WAIT_COLL, .addr = word, .pe = -1});
 }
 
-/* The slow path is out of line, so that a word that has arrived costs one load and one compare. */
+/*
+ * Waits for a word that has not arrived yet. This function is not inlined, so a wait for a word
+ * that has arrived costs only one load and one compare.
+ */
 void stp_coll_wait_slow(const uint64_t *word, uint64_t value)
 {
     struct stp_wait wait = {0};
@@ -62,7 +65,7 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
         if (stp_wait_show_due(&wait)) stp_coll_show_wait(word);
         /*
          * Pairs with the fence in stp_coll_wake_slow(). Either this PE sees the new word, or the PE
-         * that rings sees this PE as a sleeper.
+         * that wrote the word sees that this PE may sleep.
          */
         __atomic_fetch_add(&doorbell->sleepers, 1, __ATOMIC_SEQ_CST);
         seen = __atomic_load_n(&doorbell->rings, __ATOMIC_SEQ_CST);
@@ -85,7 +88,7 @@ void stp_coll_wake_slow(struct stp_team *team)
     if (__atomic_load_n(&doorbell->sleepers, __ATOMIC_RELAXED) == 0) return;
     /*
      * Pairs with the load of rings in stp_coll_wait_node_slow(). The kernel compares the loaded
-     * value with rings before the PE sleeps.
+     * value with rings before it lets the PE sleep.
      */
     __atomic_fetch_add(&doorbell->rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&doorbell->rings, INT_MAX);

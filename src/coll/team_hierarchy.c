@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Builds the plan of a team: the members grouped by node, the leaders of the nodes, and the members
- * on this PE's node. Design: docs/design/collectives.md.
+ * Builds the plan of a team. The plan lists the members by node, the leaders of the nodes, and the
+ * members on this PE's node. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
@@ -42,9 +42,9 @@ static void plan_fill(struct stp_team *team, int *group_of_node)
 }
 
 /*
- * Sorts the ranks by group, in ascending order in each group. The entry first[group + 1] at first
- * counts the members of the group. Then it is the place for the next rank of the group. In the end
- * it is the place where the next group begins.
+ * Sorts the ranks by group, and in ascending order within each group. The entry first[group + 1] is
+ * used in three ways. At first it counts the members of the group. Then it is the place for the
+ * next rank of the group. In the end it is the place where the next group begins.
  */
 static void plan_sort(struct stp_team *team, const int *group_of_node)
 {

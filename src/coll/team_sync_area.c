@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Manages the memory of teams in the internal space. A team has a slot, an area with sync words and
- * cells, and may have two chunks. Design: docs/design/collectives.md.
+ * Manages the memory of teams in the internal space. Each team has a slot. A slot has an area with
+ * sync words and cells, and may have two chunks. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
@@ -20,12 +20,14 @@ static struct {
     pthread_mutex_t lock; /* lock that guards the assignment of slots to teams */
     uint64_t *used;       /* bit map of slots in use */
     size_t n_slots;
-    size_t n_chunks;               /* number of slots that have chunks, which are the first ones */
+    /* Number of slots that have chunks. They are the slots with the lowest numbers. */
+    size_t n_chunks;
     const struct stp_team **teams; /* team in each slot, read without the lock */
     size_t offset;                 /* offset of the first area in the internal space */
-    size_t hint;                   /* number of the slot before which no slot is free */
-    unsigned n_doubtful;           /* number of slots that are taken but may be given back soon */
-    unsigned n_released;           /* number of slots that were ever released */
+    /* All slots below this number are in use. */
+    size_t hint;
+    unsigned n_doubtful; /* number of slots that are taken but may be given back soon */
+    unsigned n_released; /* number of slots that were ever released */
 } slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 size_t stp_coll_lay_out_internal(size_t window_capacity)
@@ -131,8 +133,8 @@ int stp_coll_attach(struct stp_team *team, size_t slot)
     team->slot = slot;
     team->area = (struct stp_team_sync_area *)(internal->base + slots.offset + slot * AREA_STRIDE);
     /*
-     * Do not zero the areas of predefined teams, because peers may already have posted there. Their
-     * memory is new, so it is 0.
+     * Do not zero the areas of predefined teams, because peers may already have posted words there.
+     * The memory of these areas is new, so it is already 0.
      */
     if (!team->predefined) memset(team->area, 0, sizeof(*team->area));
     team->doorbell = stp_ptr(&team->area->doorbell, team->plan.local_pes[0]);
@@ -161,8 +163,8 @@ void stp_coll_detach(struct stp_team *team)
     const struct stp_team *here = team;
 
     /*
-     * Clear the entry, unless another team has taken the slot. Pairs with the release store in
-     * stp_coll_attach() for either team.
+     * Clear the entry, unless another team has taken the slot meanwhile. Pairs with the release
+     * store in stp_coll_attach() that set the entry.
      */
     if (team->slot < slots.n_slots)
         __atomic_compare_exchange_n(&slots.teams[team->slot], &here, NULL, false, __ATOMIC_SEQ_CST,
@@ -173,10 +175,11 @@ void stp_coll_detach(struct stp_team *team)
 }
 
 /*
- * Raises the words that other PEs send to this PE, as if collective n had sent all of them. A word
- * that travels with data carries only its low bits, so the old value of a word must not be far
- * below the new value. A team may leave some words unused for any time. No such word is on its way
- * now, and none is sent before this PE has entered the next sync.
+ * Gives the value n to all words that other PEs write on this PE, as if collective n had written
+ * them. A word that travels with data carries only its low bits. The old value of a word must
+ * therefore not be far below the new value. However, a team may leave some words unused for any
+ * time. At this moment no such word is on its way, and no PE sends one before this PE has entered
+ * the next sync.
  */
 static void raise_words(struct stp_team *team, uint64_t n)
 {
@@ -201,7 +204,7 @@ struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequen
          */
         stp_coll_sync(team);
     }
-    /* Never 0, because words of a new area are 0. */
+    /* The sequence number is never 0, because words of a new area are 0. */
     *sequence = n + 1;
     return &team->area->cells[n % COLL_RING];
 }
