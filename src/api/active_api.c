@@ -6,7 +6,10 @@
  */
 #include "api/api.h"
 
-/* Returns nreduce, an int in the active-set routines, as a size_t. Fatal if nreduce is negative. */
+/*
+ * Converts nreduce to size_t, because the active-set routines pass nreduce as an int. Fatal if
+ * nreduce is negative.
+ */
 static size_t api_nreduce(int nreduce, const char *fn)
 {
     if (STP_UNLIKELY(nreduce < 0)) stp_fatal(fn, "nreduce is %d: it is 0 or more", nreduce);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the active-set reduction with operation OP (enumerator CODE) on one TYPE. Spec 9.10.9. */
+/*
+ * Defines the active-set reduction of one TYPE for the operation OP. CODE is the enumerator of the
+ * operation. Spec 9.10.9.
+ */
 
 void STP_OP_FN(, _to_all)(TYPE *dest, const TYPE *source, int nreduce, int PE_start,
                           int logPE_stride, int PE_size, TYPE *pWrk, long *pSync)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines the atomics for every type, under their current names and under the names from before
- * OpenSHMEM 1.4. The order of the includes matters, because a template uses helpers that earlier
- * templates define.
+ * Defines the atomics for every type. Also defines the old names from before OpenSHMEM 1.4. The
+ * order of the includes matters, because a template uses helpers that earlier templates define.
  */
 #include "api/api.h"
 

@@ -9,8 +9,9 @@ STP_API_INLINE TYPE STP_LOCAL(amo_apply)(TYPE *there, enum stp_fabric_amo op, TY
     (void)compare;
     (void)order;
     /*
-     * Loads acquire, so that this PE sees the data that was stored before the value. Pairs with the
-     * fence in shmem_fence() or shmem_quiet() that another PE called before it stored the value.
+     * A fetch and a swap have acquire order. This PE then also sees the data that another PE stored
+     * before it stored the fetched value. Pairs with the fence in shmem_fence() or shmem_quiet(),
+     * which the other PE called before it stored the value.
      */
     if (op == STP_AMO_FETCH) __atomic_load(there, &old, __ATOMIC_ACQUIRE);
     if (op == STP_AMO_SET) __atomic_store(there, &operand, __ATOMIC_RELAXED);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines helpers that run a fetching, a non-fetching or a nonblocking atomic on one TYPE. Also
- * defines fetch, set and swap, which float and double have as well. Spec 9.7.
+ * Defines the helpers that run the atomics on one TYPE. Fetching, non-fetching and nonblocking
+ * atomics have separate helpers. Also defines the atomics fetch, set and swap. Float and double
+ * support only these three atomics. Spec 9.7.
  */
 
-/* Runs a fetching atomic for which stp_ptr_inline() returned NULL. Returns the fetched value. */
+/*
+ * Runs a fetching atomic on memory that this PE cannot access directly (stp_ptr_inline() returned
+ * NULL). Returns the fetched value.
+ */
 static STP_COLD TYPE STP_LOCAL(amo_fetch_slow)(struct stp_ctx *ctx, enum stp_fabric_amo op,
                                                TYPE *dest, TYPE operand, TYPE compare, int pe,
                                                const char *fn)
@@ -17,8 +21,9 @@ static STP_COLD TYPE STP_LOCAL(amo_fetch_slow)(struct stp_ctx *ctx, enum stp_fab
 }
 
 /*
- * Runs a nonblocking atomic, or one that fetches nothing, for which stp_ptr_inline() returned NULL.
- * The parameter fetch is the buffer for a nonblocking result, or NULL if nothing is fetched.
+ * Runs a non-fetching or a nonblocking atomic on memory that this PE cannot access directly
+ * (stp_ptr_inline() returned NULL). The argument fetch is the buffer for the result of a
+ * nonblocking atomic. It is NULL if the atomic fetches nothing.
  */
 static STP_COLD void STP_LOCAL(amo_post_slow)(struct stp_ctx *ctx, enum stp_fabric_amo op,
                                               TYPE *fetch, TYPE *dest, TYPE operand, TYPE compare,
@@ -36,8 +41,9 @@ STP_API_INLINE TYPE STP_LOCAL(amo_fetch)(struct stp_ctx *ctx, enum stp_fabric_am
 
     if (STP_LIKELY(there != NULL))
         /*
-         * Acquire, because the caller may next read the data that the fetched value announces. The
-         * file transport/cpu_amo.tmpl.h names the release with which this acquire pairs.
+         * Use acquire order, because the caller may next read the data that the fetched value
+         * announces. The file transport/cpu_amo.tmpl.h names the release with which this acquire
+         * pairs.
          */
         return STP_LOCAL(amo_apply)(there, op, operand, compare, __ATOMIC_ACQUIRE);
     return STP_LOCAL(amo_fetch_slow)(ctx, op, dest, operand, compare,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines compare_swap, inc and add under their names before OpenSHMEM 1.4. Spec 9.7.1. */
+/*
+ * Defines the atomics compare_swap, inc and add under the names that they had before OpenSHMEM 1.4.
+ * Spec 9.7.1.
+ */
 
 TYPE STP_FN(cswap)(TYPE *dest, TYPE cond, TYPE value, int pe)
 {

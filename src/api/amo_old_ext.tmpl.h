@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines fetch, set and swap under their names from before OpenSHMEM 1.4. Spec 9.7.1. */
+/*
+ * Defines the atomics fetch, set and swap under the names that they had before OpenSHMEM 1.4. Spec
+ * 9.7.1.
+ */
 
 TYPE STP_FN(fetch)(const TYPE *source, int pe)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the atomics with operation OP (enumerator AMO) on one integer TYPE. Spec 9.7. */
+/*
+ * Defines the atomics on one integer TYPE for the operation OP. AMO is the enumerator of the
+ * operation. Spec 9.7.
+ */
 
 TYPE STP_OP_FN(atomic_fetch_, )(TYPE *dest, TYPE value, int pe)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines the macros that name and publish the typed routines, and the checks that a routine makes
- * before it calls the function that does the work. The body of a routine is plain C in a *.tmpl.h
- * file. A list in gen/ includes that file once per type, and defines NAME and TYPE before each
- * include. For routines that are named by a size, the list defines SIZE instead. Design:
- * docs/design/api.md.
+ * Defines the macros that name and publish the typed routines. Also defines the checks that a
+ * routine makes before it calls the function that does the work.
+ *
+ * The body of a routine is plain C in a *.tmpl.h file. A list in the folder gen/ includes this file
+ * once per type. Before each include, the list defines the macros NAME and TYPE. For routines that
+ * are named by a size, the list defines SIZE instead. Design: docs/design/api.md.
  */
 #ifndef STP_API_H
 #define STP_API_H
@@ -19,23 +20,29 @@
 #define STP_API_JOIN(a, b, c) STP_API_JOIN_(a, b, c)
 #define STP_API_PROFILED(name) STP_PROFILED(name)
 
-/* Prefix of routine names, redefined as shmemx_ around lists of types that the standard omits. */
+/* Prefix of routine names. For types that the standard does not have, this macro is shmemx_. */
 #define STP_API_PREFIX shmem_
 
-/* Names of the routine shmem_NAME_op, of its form with a context, and of a helper for one TYPE. */
+/*
+ * STP_FN names the routine pshmem_NAME_op, and STP_CTX_FN names its form with a context. STP_LOCAL
+ * names a helper function for one TYPE.
+ */
 #define STP_FN(op) STP_API_JOIN(STP_API_JOIN(p, STP_API_PREFIX, ), NAME, _##op)
 #define STP_CTX_FN(op) STP_API_JOIN(pshmem_ctx_, NAME, _##op)
 #define STP_LOCAL(op) STP_API_JOIN(api_, NAME, _##op)
 
-/* Publishes a defined routine under its public name, alone (_ONE) or with its context form. */
+/*
+ * The next two macros publish a routine under its public name, which has no prefix p.
+ * STP_PUBLISH_ONE publishes only the routine. STP_PUBLISH also publishes the form with a context.
+ */
 #define STP_PUBLISH_ONE(op) STP_API_PROFILED(STP_API_JOIN(STP_API_PREFIX, NAME, _##op))
 #define STP_PUBLISH(op)                                                                            \
     STP_PUBLISH_ONE(op);                                                                           \
     STP_API_PROFILED(STP_API_JOIN(shmem_ctx_, NAME, _##op))
 
 /*
- * The next four macros name and publish a routine whose name contains an operation, OP. Their
- * arguments are the parts of the name before and after OP.
+ * The next four macros name and publish a routine whose name contains the operation OP. Their two
+ * arguments are the parts of the name before OP and after OP.
  */
 #define STP_OP_FN(before, after) STP_API_JOIN(STP_FN(before), OP, after)
 #define STP_OP_CTX_FN(before, after) STP_API_JOIN(STP_CTX_FN(before), OP, after)
@@ -47,7 +54,7 @@
 
 /*
  * The next four macros name and publish a routine whose name contains a size instead of a type. The
- * name consists of the argument op, SIZE, and the argument tail.
+ * name consists of the argument op, then SIZE, then the argument tail.
  */
 #define STP_SIZED_FN(op, tail) STP_API_JOIN(pshmem_##op, SIZE, tail)
 #define STP_SIZED_CTX_FN(op, tail) STP_API_JOIN(pshmem_ctx_##op, SIZE, tail)
@@ -62,8 +69,9 @@
 /* ---- contexts and PEs ------------------------------------------------------- */
 
 /*
- * Returns the same as stp_ctx_pe(), but is inlined. On the default context PE numbers are world
- * numbers. If the compiler sees that ctx is the default context, it keeps only the range check.
+ * Does the work of stp_ctx_pe(), but is inlined. On the default context, PE numbers are world
+ * numbers. If the compiler sees that ctx is the default context, it therefore keeps only the range
+ * check.
  */
 STP_API_INLINE int stp_api_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 {
@@ -73,10 +81,10 @@ STP_API_INLINE int stp_api_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 }
 
 /*
- * stp_api_pe_look() is called before stp_ptr_inline(), and stp_api_pe_miss() after stp_ptr_inline()
- * has returned NULL. Together the two functions do the work of stp_api_pe(). On the default context
- * only stp_api_pe_miss() checks the range, because stp_ptr_inline() returns NULL for a PE number
- * out of range.
+ * Together, stp_api_pe_look() and stp_api_pe_miss() do the work of stp_api_pe(). A routine calls
+ * stp_api_pe_look() before stp_ptr_inline(). It calls stp_api_pe_miss() only after stp_ptr_inline()
+ * has returned NULL. On the default context only stp_api_pe_miss() checks the range, because
+ * stp_ptr_inline() returns NULL for a PE number out of range.
  */
 STP_API_INLINE int stp_api_pe_look(const struct stp_ctx *ctx, int pe, const char *fn)
 {
@@ -90,7 +98,10 @@ STP_API_INLINE int stp_api_pe_miss(const struct stp_ctx *ctx, int world_pe, cons
 
 /* ---- remote memory access ---------------------------------------------------- */
 
-/* The puts and gets of every type call the functions below for nelems elements of size bytes. */
+/*
+ * The puts and gets of every type call the functions below. The argument nelems is the number of
+ * elements, and the argument size is the size of one element in bytes.
+ */
 
 STP_API_INLINE void stp_api_put(struct stp_ctx *ctx, void *dest, const void *source, size_t nelems,
                                 size_t size, int pe, const char *fn)
@@ -154,8 +165,8 @@ STP_API_INLINE void stp_api_put_signal(struct stp_ctx *ctx, void *dest, const vo
 }
 
 /*
- * The next functions transfer nblocks blocks. A block has bsize elements of size bytes each. Spec
- * 1.6, 9.6.1.4, 9.6.1.8.
+ * The next functions transfer blocks of elements. The argument nblocks is the number of blocks.
+ * Each block has bsize elements, and each element has size bytes. Spec 1.6, 9.6.1.4, 9.6.1.8.
  */
 
 STP_API_INLINE void stp_api_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst,
@@ -174,7 +185,7 @@ STP_API_INLINE void stp_api_iget(struct stp_ctx *ctx, void *dest, const void *so
 
 /* ---- waits ---------------------------------------------------------------- */
 
-/* With SHMEM_CHECK=1, ends the job unless vars is an array of nelems symmetric elements. */
+/* If SHMEM_CHECK is 1, ends the job unless vars points to nelems elements in symmetric memory. */
 static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t size, const char *fn,
                                       const char *argument)
 {
@@ -183,9 +194,9 @@ static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t si
 }
 
 /*
- * Publishes for hang reports the elements for which a typed routine waits. The argument i is the
- * index of one element, or SIZE_MAX if the routine waits for any of the nelems elements. The
- * elements are compared with value.
+ * Publishes the elements for which a typed routine waits, so that a hang report can show them. The
+ * argument i is the index of one element, or SIZE_MAX if the routine waits for any of the nelems
+ * elements. The routine compares the elements with value.
  */
 #define STP_WAIT_SHOW_VARS(fn, vars, nelems, i, wanted, value)                                     \
     stp_wait_publish_subject(&(struct stp_wait_subject){STP_WAIT_VARS, fn, vars, -1, nelems, i,    \
@@ -195,13 +206,14 @@ static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t si
 /* ---- searches ------------------------------------------------------------------- */
 
 /*
- * State of the search by an "any" routine, such as wait_until_any, for an array element that
- * satisfies a comparison. Consecutive calls of the routine continue one search, which consists of
- * rounds. A round visits each element once, so it finds no element twice. Each round starts at a
- * random element. Therefore every satisfying element is found in the end, even by a caller that
- * gets only some calls of each round. A caller misses calls if another caller shares the search, or
- * if the thread drops the search because it searches many other arrays. Each thread has its own
- * searches.
+ * State of a search by an "any" routine, such as wait_until_any. The routine searches an array for
+ * an element that satisfies a comparison. Consecutive calls with the same arguments continue one
+ * search. Each thread has its own searches.
+ *
+ * A search consists of rounds. A round visits each element once, so it finds no element twice. Each
+ * round starts at a random element. Therefore even a caller that gets only some of the results
+ * finds every satisfying element in the end. A caller misses results if another caller continues
+ * the same search, or if the thread drops the search because it searches many other arrays.
  */
 struct stp_wait_any_search {
     const void *ivars;
@@ -212,7 +224,10 @@ struct stp_wait_any_search {
     size_t left; /* number of elements that the round has not checked yet */
 };
 
-/* Returns this thread's search with these arguments, or a new one. Valid until the next call. */
+/*
+ * Returns the search that this thread began with these arguments. If there is none, begins a new
+ * search. The result is valid until the next call.
+ */
 struct stp_wait_any_search *stp_wait_any_search(const void *ivars, size_t nelems, const int *status,
                                                 const char *fn);
 

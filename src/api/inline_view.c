@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exports the first fields of the window structure, which programs with inlined small operations
- * read. The fields are exported through a pointer to the structure. The structure itself stays a
+ * Exports the first fields of the window structure. Programs with inlined small operations read
+ * these fields. The library exports only a pointer to the structure. The structure itself stays a
  * hidden symbol, so the library needs no load from the GOT to access it. Design:
  * docs/design/api.md.
  */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the bitwise reductions (and, or, xor) of one TYPE with OP_TEMPLATE. Spec 9.10.9. */
+/*
+ * Defines the bitwise reductions (and, or, xor) of one TYPE by including OP_TEMPLATE. Spec 9.10.9.
+ */
 
 #define OP and
 #define CODE STP_AND

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the team reduction with operation OP (enumerator CODE) on one TYPE. Spec 9.10.9. */
+/*
+ * Defines the team reduction of one TYPE for the operation OP. CODE is the enumerator of the
+ * operation. Spec 9.10.9.
+ */
 
 int STP_OP_FN(, _reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)
 {

@@ -2,7 +2,8 @@
 /* Defines the single-element routines p and g for one TYPE. Spec 9.6. */
 
 /*
- * Stores a value if stp_ptr_inline() returned NULL. Only out-of-line code takes a value's address.
+ * Stores a value if stp_ptr_inline() returned NULL. Only this out-of-line function takes the
+ * address of value, so the inlined code can keep the value in a register.
  */
 static STP_COLD void STP_LOCAL(p_slow)(struct stp_ctx *ctx, TYPE *dest, TYPE value, int world_pe,
                                        const char *fn)
@@ -19,7 +20,7 @@ static STP_COLD TYPE STP_LOCAL(g_slow)(struct stp_ctx *ctx, const TYPE *source, 
     return value;
 }
 
-/* Stores one element through a volatile pointer, so that the store is neither split nor dropped. */
+/* Stores one element. A volatile pointer ensures that the store is neither split nor dropped. */
 STP_API_INLINE void STP_LOCAL(p)(struct stp_ctx *ctx, TYPE *dest, TYPE value, int pe,
                                  const char *fn)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines copies of bytes and sum reductions of every type that run in the order of a device
- * stream. Copies of typed elements are inline functions in shmemx_stream.h.
+ * Defines the byte copies and the typed sum reductions that run in the order of a device stream.
+ * Copies of typed elements are inline functions in shmemx_stream.h.
  */
 #include "gpu/stream_engine.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses the element at which a search by an "any" routine starts (declared in api.h). */
+/*
+ * Chooses the element at which a search by an "any" routine starts. The file api.h declares the
+ * functions.
+ */
 #include "api/api.h"
 
 /* ---- where searches start ---------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Defines point-to-point synchronization for every type, on single elements and on arrays. Also
- * defines the names from before OpenSHMEM 1.4. The order of the includes matters, because a
+ * defines the old routines from before OpenSHMEM 1.4. The order of the includes matters, because a
  * template uses helpers that earlier templates define.
  */
 #include "api/api.h"

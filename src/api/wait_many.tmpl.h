@@ -13,7 +13,10 @@ static bool STP_LOCAL(many_holds)(const TYPE *ivars, size_t i, unsigned wanted, 
     return STP_LOCAL(holds)(&ivars[i], wanted, values[i * step]);
 }
 
-/* Checks the array, then returns the same as stp_cmp_outcomes(). */
+/*
+ * Checks the array if SHMEM_CHECK is 1. Returns the mask of wanted outcomes from
+ * stp_cmp_outcomes().
+ */
 static unsigned STP_LOCAL(many_outcomes)(const TYPE *ivars, size_t nelems, int cmp, const char *fn)
 {
     stp_api_check_vars(ivars, nelems, sizeof(*ivars), fn, "ivars");
@@ -51,8 +54,9 @@ static int STP_LOCAL(test_all)(const TYPE *ivars, size_t nelems, const int *stat
 
 /*
  * Finds an element that satisfies the comparison. Returns its index, or SIZE_MAX if no element
- * does. Checks the remaining elements of the current round first, and then all elements in a new
- * round. Sets *open to true if it has checked an element whose status is 0.
+ * satisfies the comparison. First checks the elements that the current round has not checked yet.
+ * Then starts a new round and checks all elements. Sets *open to whether at least one of the
+ * checked elements has the status 0.
  */
 static size_t STP_LOCAL(find)(struct stp_wait_any_search *round, unsigned wanted,
                               const TYPE *values, size_t step, bool *open)
@@ -106,8 +110,8 @@ static size_t STP_LOCAL(test_any)(const TYPE *ivars, size_t nelems, const int *s
 }
 
 /*
- * Writes the indices of all elements that satisfy the comparison to the array indices. Returns
- * their number. Sets *open like find().
+ * Writes the indices of all elements that satisfy the comparison to the array indices. Returns the
+ * number of these elements. Sets *open to whether at least one element has the status 0.
  */
 static size_t STP_LOCAL(collect)(const TYPE *ivars, size_t nelems, size_t *indices,
                                  const int *status, unsigned wanted, const TYPE *values,

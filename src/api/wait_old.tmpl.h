@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Defines the wait before OpenSHMEM 1.4, which ends when *ivar is not cmp_value. Spec 9.11.1. */
+/*
+ * Defines the routine wait from before OpenSHMEM 1.4. The routine returns when *ivar differs from
+ * cmp_value. Spec 9.11.1.
+ */
 
 void STP_FN(wait)(TYPE *ivar, TYPE cmp_value)
 {

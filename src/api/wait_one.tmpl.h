@@ -2,9 +2,10 @@
 /* Defines wait_until and test for one element of TYPE. Spec 9.11.1, 9.11.8. */
 
 /*
- * Returns true if the comparison of *ivar with value has one of the wanted outcomes, which
- * stp_cmp_outcomes() returned. The load of *ivar acquires. It pairs with the release before another
- * PE updated *ivar: a signal, a fence, a quiet or a barrier.
+ * Returns true if the comparison of *ivar with value has one of the wanted outcomes. The argument
+ * wanted is a mask from stp_cmp_outcomes(). The load of *ivar has acquire order. It pairs with the
+ * release that another PE performed before it updated *ivar. This release is part of a signal, a
+ * fence, a quiet or a barrier.
  */
 static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE value)
 {
@@ -13,8 +14,9 @@ static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE valu
 
     if (STP_LIKELY(!stp_win.devices)) {
         /*
-         * Pairs with the fence in shmem_fence() or shmem_quiet() before the store to *ivar, or with
-         * the release store of a signal to *ivar.
+         * Pairs with the fence in shmem_fence() or shmem_quiet() that another PE called before it
+         * stored to *ivar. If the PE sent a signal to *ivar, pairs with the release store of the
+         * signal.
          */
         now = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);
         return wanted >> (1 - (now < value) + (now > value)) & 1;
@@ -22,7 +24,8 @@ static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE valu
     stp_load_slow(&now, ivar, sizeof(now));
     so = wanted >> (1 - (now < value) + (now > value)) & 1;
     /*
-     * Flush writes to device memory only when the awaited value has arrived, not after each poll.
+     * stp_remote_flush() makes remote writes to device memory visible. Call it only when the
+     * awaited value has arrived, not after each poll.
      */
     if (so) stp_remote_flush();
     return so;
