@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Splits teams. If the parent has a constant stride, the new team has one, too. If the parent has a
- * table, the new team has a table. A split succeeds on all PEs of the parent or on none. Design:
- * docs/design/teams.md.
+ * Splits teams. If the parent has a constant stride, the new team also has a constant stride. If
+ * the parent has a table, the new team has a table. A split succeeds on all PEs of the parent or on
+ * none. Design: docs/design/teams.md.
  */
 #include "team_lifecycle.h"
 
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 /*
- * Sets members to the ranks start + i * stride of the parent for i < size. Returns 0, or 1 if there
- * is no memory.
+ * Fills the structure members for a new team. The new team consists of the parent's ranks start + i
+ * * stride, for all i from 0 to size - 1. Returns 0, or 1 if there is no memory.
  */
 static int split_members(const struct stp_team *parent, int start, int stride, int size,
                          struct stp_team_members *members)
@@ -50,7 +50,7 @@ static void split_configure(struct stp_team *team, const shmem_team_config_t *co
     team->config.num_contexts = mask & SHMEM_TEAM_NUM_CONTEXTS ? config->num_contexts : 0;
 }
 
-/* Returns true if the triplet stays inside the parent without wrapping around. */
+/* Returns true if start, stride and size describe ranks of the parent. Ranks do not wrap around. */
 static bool split_triplet_ok(const struct stp_team *parent, int start, int stride, int size)
 {
     long long last = start + (long long)stride * (size - 1);
@@ -145,7 +145,8 @@ int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team)
         *new_team = SHMEM_TEAM_INVALID;
     if (stp_team_is_invalid(team)) return stp_reject(__func__, "team", "SHMEM_TEAM_INVALID");
     /*
-     * The members agree whether any new_team is NULL, so that none waits for one that has returned.
+     * The members agree on whether new_team is NULL on any member. Otherwise a member could wait
+     * for another member that has already returned.
      */
     stp_coll_agree(stp_team_check(team, __func__), &wrong, 1);
     if (wrong != 0) return 1;

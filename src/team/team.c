@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes and destroys teams, and answers queries about them. A team is a set of PEs, which is held
- * as a stride or as a table. Splits are in split.c. Design: docs/design/teams.md.
+ * Makes and destroys teams, and answers queries about them. A team is a set of PEs. It is stored as
+ * a start and a stride, or as a table. Splits are in split.c. Design: docs/design/teams.md.
  */
 #include "team_lifecycle.h"
 
@@ -24,8 +24,8 @@ static void team_set_members(struct stp_team *team, const struct stp_team_member
 }
 
 /*
- * Returns the lowest free slot that is not lower than from and *arg. All slots that other threads
- * took first are lower than *arg.
+ * Returns the lowest free slot that is not below the argument from and not below *arg. All slots
+ * that other threads took first are below *arg.
  */
 static size_t team_find_slot(size_t from, void *arg)
 {
@@ -37,9 +37,9 @@ static size_t team_find_slot(size_t from, void *arg)
 enum placed { PLACED, LOST_SLOT, NO_MEMORY };
 
 /*
- * Tries to take a slot that was free on all PEs a moment ago, with the team's area in it. On PEs
- * that will not be members, team is NULL. These PEs also hold the slot until all PEs agree on the
- * outcome.
+ * Tries to take a slot that was free on all PEs a moment ago, and to give its area to the team. On
+ * PEs that will not be members, team is NULL. These PEs also hold the slot until all PEs agree on
+ * the outcome.
  */
 static enum placed team_try_slot(struct stp_team *parent, struct stp_team *team, size_t slot)
 {
@@ -58,8 +58,9 @@ static enum placed team_try_slot(struct stp_team *parent, struct stp_team *team,
 }
 
 /*
- * Takes a slot that is free on all PEs of the parent, with the new team's area in it. Other threads
- * may split other parents at the same time. Returns 0 or 1, the same on all PEs.
+ * Takes a slot that is free on all PEs of the parent, and gives its area to the new team. Other
+ * threads may split other parents at the same time. Returns 0 on success and 1 on failure. The
+ * result is the same on all PEs.
  */
 static int team_find_area(struct stp_team *parent, struct stp_team *team)
 {
@@ -83,8 +84,9 @@ static int team_find_area(struct stp_team *parent, struct stp_team *team)
 }
 
 /*
- * The PEs of the parent agree on three points: whether any PE has an error, which slot is free, and
- * whether all areas are ready. After the last agreement all members may use the team at once.
+ * The PEs of the parent agree three times. They agree on whether any PE has an error, on a free
+ * slot, and on whether all areas are ready. After the last agreement all members may use the team
+ * at once.
  */
 int stp_team_create(struct stp_team *parent, const struct stp_team_members *members, int rc,
                     struct stp_space *space, struct stp_team **out)
@@ -120,7 +122,10 @@ static void team_free(struct stp_team *team)
 void stp_team_destroy(struct stp_team *team)
 {
     stp_ctx_destroy_all(team);
-    /* First complete this PE's messages. The last sync then shows that no collective is running. */
+    /*
+     * First complete this PE's messages. The last sync then shows that no PE runs a collective of
+     * the team any more.
+     */
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
     stp_team_last_sync(team);
@@ -173,8 +178,8 @@ void stp_team_destroy_ctxs(void)
 }
 
 /*
- * Destroys all teams, including those that users made. Each PE does so alone, after the last
- * barrier.
+ * Destroys all teams, including the teams that users made. Each PE destroys its teams alone, after
+ * the last barrier.
  */
 void stp_team_fini(void)
 {

@@ -8,11 +8,14 @@
 
 void stp_team_init(void);
 
-/* Destroys all contexts of all teams at finalize. The destruction of a context includes a quiet. */
+/* Destroys all contexts of all teams, at finalize. Each destruction includes a quiet. */
 void stp_team_destroy_ctxs(void);
 void stp_team_fini(void);
 
-/* Members of a new team, as a stride or as a table. The new team takes over the table. */
+/*
+ * Members of a new team, stored as a start and a stride, or as a table. The new team takes over the
+ * table.
+ */
 struct stp_team_members {
     int n_pes;
     int rank; /* rank of this PE, or -1 if it is not a member */
@@ -21,9 +24,9 @@ struct stp_team_members {
 };
 
 /*
- * Makes a team. Collective over the parent. The argument rc is nonzero if this PE found an error.
- * If rc is nonzero on any PE, all PEs return nonzero. Sets *team to the new team, or to NULL on
- * failure and on PEs that are not members. The new team belongs to space.
+ * Makes a team that belongs to the argument space. Collective over the parent. The argument rc is
+ * nonzero if this PE found an error. If rc is nonzero on any PE, all PEs return nonzero. Sets *team
+ * to the new team. On failure, and on PEs that are not members, sets *team to NULL.
  */
 int stp_team_create(struct stp_team *parent, const struct stp_team_members *members, int rc,
                     struct stp_space *space, struct stp_team **team);
