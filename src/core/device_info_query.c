@@ -17,7 +17,10 @@ static int devices_nic_node(void)
     int length, node;
 
     if (stp_references() == 0 || !stp_rt.has_fabric || stp_rt.fabric.domain == NULL) return -1;
-    /* Length of the name without a suffix: mlx5_0 if the domain is "mlx5_0-xrc". */
+    /*
+     * Count the characters of the name without its suffix. If the domain is "mlx5_0-xrc", the name
+     * without the suffix is mlx5_0.
+     */
     length = (int)strcspn(stp_rt.fabric.domain, "-");
     for (size_t i = 0; i < STP_COUNT(classes); i++) {
         char path[160], line[32];

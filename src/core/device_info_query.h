@@ -7,9 +7,9 @@
 #include "spaces/kinds.h"
 
 /*
- * Fills info with the properties of device i of a memory kind. The structure must have the size
- * that the library's own header defines. Returns 0, or 1 if the device does not exist. The kinds
- * must have been started, as they are in a job.
+ * Fills info with the properties of device i of a memory kind. The structure has the size that the
+ * library's own header defines. Returns 0, or 1 if the device does not exist. The memory kinds must
+ * already have been started, as they are in every job.
  */
 int stp_device_query(const struct stp_kind *kind, int i, shmemx_device_info_t *info);
 

@@ -18,11 +18,13 @@
 #define STP_PROFILED(name)                                                                         \
     extern __typeof__(p##name) name __attribute__((weak, alias("p" #name), visibility("default")))
 
-/* State of the job. Only init and finalize write it, except for the field remote_flush. */
+/*
+ * State of the job. Only init and finalize write these fields, except for the field remote_flush.
+ */
 struct stp_runtime {
     int pe;
     int n_pes;
-    bool has_fabric;  /* whether the fabric in the field below is open */
+    bool has_fabric;  /* whether the fabric (the field fabric) is open */
     bool check;       /* whether SHMEM_CHECK is 1 */
     bool ident_addr;  /* whether the windows of all PEs have the same base address */
     int references;   /* value of stp_references() */
@@ -41,8 +43,8 @@ struct stp_runtime {
 extern struct stp_runtime stp_rt;
 
 /*
- * Returns the number of inits minus the number of finalizes. Meanwhile another thread may be in
- * init or finalize.
+ * Returns the number of inits minus the number of finalizes. Another thread may change this number
+ * at the same time.
  */
 static inline int stp_references(void)
 {
@@ -50,7 +52,7 @@ static inline int stp_references(void)
     return __atomic_load_n(&stp_rt.references, __ATOMIC_SEQ_CST);
 }
 
-/* Returns the thread level, an SHMEM_THREAD_ constant, which a later init may raise. */
+/* Returns the thread level, an SHMEM_THREAD_ constant. A later init may raise the level. */
 static inline int stp_thread_level(void)
 {
     /* Pairs with the store in shmem_init_thread(). */

@@ -15,7 +15,10 @@ STP_KINDS(TYPE_CHECK)
 
 static const char *const space_type_names[STP_N_DEVICE_TYPES] = {STP_KINDS(TYPE_NAME)};
 
-/* Spaces that SHMEM_ENABLE_<KIND> requested, by device type. NULL if this PE has no such space. */
+/*
+ * Spaces that SHMEM_ENABLE_<KIND> requested. The index is the device type. An entry is NULL if this
+ * PE has no such space.
+ */
 static struct stp_space *space_of_env[STP_N_DEVICE_TYPES];
 
 const char *stp_space_type_name(int type)

@@ -14,18 +14,24 @@
 
 /* This PE's view of a team. The members on one node form a group. */
 struct stp_team_hierarchy {
-    int n_groups;     /* number of nodes with members */
-    int group;        /* number of this PE's group; rank 0 is in group 0 */
-    int n_local;      /* number of members on this node */
-    int local;        /* index of this PE among the local members, in rank order */
-    int most_local;   /* maximum number of members on one node; 0 if order is NULL */
-    bool flat;        /* whether the local members are few enough to spin on flags */
-    bool sleeps;      /* whether long waits sleep: not flat, or other nodes are slow */
+    int n_groups;   /* number of nodes with members */
+    int group;      /* number of this PE's group; rank 0 is in group 0 */
+    int n_local;    /* number of members on this node */
+    int local;      /* index of this PE among the local members, in rank order */
+    int most_local; /* maximum number of members on one node; 0 if order is NULL */
+    /* Whether the local members are few enough for each to have a core and to spin on flags. */
+    bool flat;
+    /*
+     * Whether long waits sleep. This is so if flat is false, or if the fabric needs system calls.
+     */
+    bool sleeps;
     int *local_pes;   /* world numbers of the local members, in rank order */
     int *local_ranks; /* ranks of the local members, in rank order */
     int *leaders;     /* world number of the first member of each group */
-    int *order;       /* ranks sorted by group; NULL on one node or with too many members */
-    int *first;       /* start of each group in the array order; n_groups + 1 entries */
+    /* Ranks sorted by group. NULL if the job has one node, or if the team has too many members. */
+    int *order;
+    /* Index in the array order at which each group begins (n_groups + 1 entries). */
+    int *first;
 };
 
 struct stp_team_sync_area;
@@ -35,16 +41,20 @@ struct stp_ctx;
 struct stp_team {
     uint32_t magic;
     int n_pes;
-    int rank;          /* rank of this PE */
-    int start, stride; /* world number of the first member, and stride, if table is NULL */
-    int *table;        /* world numbers by rank, for members without a constant stride */
-    bool ascending;    /* whether table ascends, as after splits with a positive stride */
+    int rank; /* rank of this PE */
+    /* World number of the first member, and stride. Used only if table is NULL. */
+    int start, stride;
+    /* World numbers of the members by rank. NULL if the team is stored as a start and a stride. */
+    int *table;
+    /* Whether the numbers in table ascend. This is so after splits with a positive stride. */
+    bool ascending;
     bool predefined;
-    bool active_set; /* whether the team belongs to an active set: docs/design/active-sets.md */
+    bool active_set; /* whether the team belongs to an active set (docs/design/active-sets.md) */
     shmem_team_config_t config;
-    struct stp_space *space; /* space whose team is this team's oldest ancestor */
-    shmem_team_t handle;     /* constant by which users denote the team, or NULL */
-    struct stp_ctx *ctxs;    /* contexts of the team, guarded by stp_rt.lock */
+    /* Space to which the team belongs. The team descends from the space's own team. */
+    struct stp_space *space;
+    shmem_team_t handle;  /* constant by which users denote the team, or NULL */
+    struct stp_ctx *ctxs; /* contexts of the team, guarded by stp_rt.lock */
     struct stp_team_hierarchy plan;
     size_t slot;                        /* slot of the team's area in the internal space */
     struct stp_team_sync_area *area;    /* this PE's copy of the team's area */
@@ -55,10 +65,12 @@ struct stp_team {
     /* Number of collectives that used a cell. Other threads read this field of the world team. */
     uint64_t sequence;
     uint64_t n_chunked; /* number of collectives that took a chunk */
-    /* Number of collectives called on streams, in the same order on all members. */
+    /*
+     * Number of collectives that were called on streams. All members call them in the same order.
+     */
     uint64_t stream_called;
     uint64_t stream_done;         /* number of completed collectives on streams */
-    uint64_t stream_epoch;        /* number of syncs on streams; the stream thread counts them */
+    uint64_t stream_epoch;        /* number of syncs on streams, counted by the stream thread */
     unsigned char *scratch;       /* buffer for large reductions, because thread stacks are small */
     struct stp_team *next, *prev; /* links in the list of live teams, guarded by stp_rt.lock */
 };
@@ -71,8 +83,8 @@ extern struct stp_team *stp_team_world, *stp_team_shared;
 struct stp_team *stp_team_of_constant(shmem_team_t team);
 
 /*
- * Value of the first handle constant for spaces that environment variables request. The constants
- * for the teams of these spaces begin at the same value.
+ * Value of the first constant handle for a space that an environment variable requests. The
+ * constants for the teams of these spaces begin at the same value.
  */
 #define STP_HANDLE_ENV ((uintptr_t)SHMEM_SPACE_CPU)
 
@@ -131,7 +143,7 @@ void stp_team_struct_free(struct stp_team *team);
 void stp_team_link(struct stp_team *team);
 /* Removes a team from the list of live teams. */
 void stp_team_unlink(struct stp_team *team);
-/* Returns the first live team. The caller must know that no thread changes the list meanwhile. */
+/* Returns the first live team. Meanwhile no other thread may change the list of live teams. */
 struct stp_team *stp_team_first(void);
 
 /* Returns true if team is a live team of this PE. The pointer may have any value. */
@@ -144,7 +156,7 @@ struct stp_space *stp_space_of_constant(shmem_space_t space);
 
 /*
  * Returns the space that a handle denotes. Returns NULL for SHMEM_SPACE_INVALID and for a space
- * that does not exist. Sets *destroyed to whether the space was destroyed.
+ * that does not exist. Sets *destroyed to whether the handle denotes a space that was destroyed.
  */
 struct stp_space *stp_space_of(shmem_space_t space, bool *destroyed);
 /* Returns the handle by which users denote the space. */
@@ -162,17 +174,17 @@ static inline bool stp_space_is_invalid(shmem_space_t space)
 }
 
 /*
- * Adds n, which may be negative, to the number of users of the space. Users are teams, contexts and
- * device handles. They keep the space alive.
+ * Adds n to the number of users of the space. The argument n may be negative. The users of a space
+ * are teams, contexts and device handles. They keep the space alive.
  */
 void stp_space_use(struct stp_space *space, int n);
 
-/* Lets parts of the library that have no handle of the space use all of its ranges. */
+/* Allows other parts of the library to use the whole space without a handle of the space. */
 void stp_space_allow_use_without_handle(struct stp_space *space);
-/* Ends use without a handle, unless the space has users. Returns the number of users. */
+/* Ends the use without a handle, unless the space has users. Returns the number of users. */
 int stp_space_end_use_without_handle_if_unused(struct stp_space *space);
 
-/* Returns the live space that a handle denotes. Ends the job with a message if there is none. */
+/* Returns the live space that a handle denotes. Fatal if the handle denotes no live space. */
 struct stp_space *stp_space_check(shmem_space_t handle, const char *fn, const char *argument);
 
 /* Returns the name of a device type for messages, such as "CPU". */

@@ -21,25 +21,25 @@
 #define STP_DEVICE_OPTIONS_MIN (offsetof(shmemx_device_options_t, device) + sizeof(int))
 
 /*
- * Returns true if nbytes, the size field of a structure, is at least min_bytes and at most
- * max_bytes. Otherwise logs that the program did not use the structure's initializer, and returns
- * false.
+ * Checks nbytes, which is the size field of a structure. Returns true if nbytes is at least
+ * min_bytes and at most max_bytes. Otherwise logs that the program must begin with the structure's
+ * initializer, and returns false.
  */
 bool stp_struct_known(size_t nbytes, size_t min_bytes, size_t max_bytes, const char *argument,
                       const char *initializer, const char *fn);
 
 /*
- * Copies the program's structure (given) to the library's structure (full). Before the call, the
- * full_bytes bytes of full contain the defaults. Logs an error and returns false if the size of
- * given is below min_bytes or above STP_STRUCT_MAX. Does the same if given is longer than full and
- * any byte after the first full_bytes is not zero.
+ * Copies the program's structure (given) to the library's structure (full), which has full_bytes
+ * bytes. Before the call, full contains the defaults. Logs an error and returns false in two cases.
+ * In the first case, the size of given is below min_bytes or above STP_STRUCT_MAX. In the second
+ * case, given is longer than full, and one of the extra bytes is not zero.
  */
 bool stp_struct_read(void *full, size_t full_bytes, const void *given, size_t min_bytes,
                      const char *argument, const char *initializer, const char *fn);
 
 /*
- * Copies a structure of full_bytes bytes to the program's structure, which has nbytes bytes. Only
- * the fields that both have are copied. The rest of the program's structure becomes zero.
+ * Copies a structure of full_bytes bytes to the program's structure, which has nbytes bytes. Copies
+ * only the fields that both structures have. Sets the rest of the program's structure to zero.
  */
 void stp_struct_copy_versioned(void *to, size_t nbytes, const void *full, size_t full_bytes);
 
