@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A sorted table of address ranges. Readers take no lock. A reader repeats its search if the
- * version counter shows that a writer has changed the table meanwhile. Design:
+ * A sorted table of address ranges. Readers take no lock. A version counter shows whether a writer
+ * has changed the table during a search. In this case, the reader repeats the search. Design:
  * docs/design/memory.md.
  */
 #include "spaces/address_range_table.h"
@@ -19,7 +19,10 @@ static void ranges_end_change(struct stp_ranges *ranges)
     __atomic_store_n(&ranges->version, ranges->version + 1, __ATOMIC_RELEASE);
 }
 
-/* Stores entry i. A reader that reads it now discards the result, because the version changes. */
+/*
+ * Stores entry i. A concurrent reader can read a mixture of old and new values. The reader then
+ * finds that the version has changed, and repeats its search.
+ */
 static void ranges_set(struct stp_ranges *ranges, unsigned i, uintptr_t base, size_t nbytes,
                        uintptr_t what)
 {
@@ -80,8 +83,8 @@ void stp_ranges_resize(struct stp_ranges *ranges, const void *base, size_t nbyte
 }
 
 /*
- * Returns the last range that begins at or below addr. The binary search uses conditional moves,
- * because the CPU could not predict its branches.
+ * Returns the last range that begins at or below addr. The loop compiles to conditional moves
+ * instead of branches, because a CPU often mispredicts the branches of a binary search.
  */
 static struct stp_range ranges_search(const struct stp_ranges *ranges, uintptr_t addr)
 {
@@ -111,7 +114,10 @@ bool stp_ranges_find(const struct stp_ranges *ranges, const void *at, struct stp
         if (version & 1) continue;
         *found = ranges_search(ranges, (uintptr_t)at);
         found->version = version;
-        /* Read the version after the range. Pairs with the fence in ranges_begin_change(). */
+        /*
+         * The fence orders the second read of the version after the reads of the range. Pairs with
+         * the fence in ranges_begin_change().
+         */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (__atomic_load_n(&ranges->version, __ATOMIC_RELAXED) == version)
             return (uintptr_t)at - found->base < found->nbytes;

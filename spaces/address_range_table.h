@@ -8,7 +8,10 @@
 
 #include "spaces/space_registry.h"
 
-/* Maximum number of ranges in a table: one for each space, but several for the data segment. */
+/*
+ * Maximum number of ranges in a table. Each space has one range, but the data segment can have
+ * several.
+ */
 #define STP_RANGES (STP_SPACE_NUMBERS + STP_SEGMENT_PARTS)
 
 /*
@@ -18,7 +21,8 @@
 struct stp_ranges {
     uintptr_t bases[STP_RANGES];
     size_t sizes[STP_RANGES];
-    uintptr_t what[STP_RANGES]; /* value that stp_ranges_add() stored for each range */
+    uintptr_t
+        what[STP_RANGES]; /* value that the caller of stp_ranges_add() passed for each range */
     unsigned n;
     unsigned version;
 };
@@ -31,7 +35,10 @@ struct stp_range {
     unsigned version;
 };
 
-/* Adds a range and its value (the argument what). Returns false if the table is full. */
+/*
+ * Adds a range to the table, and stores the value what with the range. Returns false if the table
+ * is full.
+ */
 bool stp_ranges_add(struct stp_ranges *ranges, const void *base, size_t nbytes, uintptr_t what);
 /* Removes the range that begins at base, if there is one. */
 void stp_ranges_remove(struct stp_ranges *ranges, const void *base);

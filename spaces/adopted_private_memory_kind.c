@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory kind "private": spaces that consist of private memory of the program. No other process
- * can map private pages, so only the owner PE loads and stores them. Other PEs of the node copy
- * with system calls (process_vm_readv() and process_vm_writev()). The owner's process performs the
- * atomics. This file also checks whether a buffer of the program can become a space. Buffers that
- * are mapped from a file become spaces in own_file.c. Design: docs/design/memory.md.
+ * The memory kind "private". A space of this kind is private memory that the program allocated
+ * before the space was created. No other process can map private pages, so only the owner PE can
+ * load and store them. Other PEs of the node copy data with process_vm_readv() and
+ * process_vm_writev(). The owner's process performs all atomics on the space.
+ *
+ * This file also checks whether a buffer of the program can become a space. A buffer that is mapped
+ * from a file becomes a space of the kind cpu (own_file.c). Design: docs/design/memory.md.
  */
 #include "spaces/adopted_private_memory_kind.h"
 #include "spaces/data_segment_private.h"
@@ -26,10 +28,10 @@ unsigned stp_private_n;
 /* State of a check that visits the mappings of an address range in ascending order. */
 struct private_check_mapping {
     uintptr_t at, end;
-    /* File offset that belongs to the field at, if the buffer must be mapped from a file. */
+    /* Offset in the file that must be mapped at the address at. Not used if shared is false. */
     uint64_t file_at;
     struct stat st;
-    bool shared;  /* whether the range must be mapped with MAP_SHARED from the file in st */
+    bool shared;  /* whether the range must be a MAP_SHARED mapping of the file in st */
     char why[96]; /* reason why the buffer is refused, or "" if no problem was found */
 };
 
@@ -63,8 +65,9 @@ static int pages_refuse(const struct stp_space_params *params, const char *why)
 }
 
 /*
- * Checks that all pages of the buffer are mapped for reading and writing. Returns 0, or -EINVAL
- * after logging. Accepts every buffer if /proc/self/maps cannot be read.
+ * Checks that all pages of the buffer are mapped for reading and writing. If the program passed a
+ * file descriptor, also checks that the buffer is a shared mapping of that file. Returns 0, or
+ * -EINVAL after logging. If /proc/self/maps cannot be read, accepts the buffer without a check.
  */
 static int pages_check_mapped(const struct stp_space_params *params)
 {
@@ -119,12 +122,17 @@ bool stp_private_gone(const struct stp_space *space)
 /* ---- private pages: what peers know ---------------------------------------------------------- */
 
 /*
- * Data that other PEs of the node need to copy to and from this PE's process. In another container
- * the PID can denote a different process. Each peer therefore first reads the secret, a random
- * number, from the memory of the process, and compares it with the field secret.
+ * Data that the owner PE of a part sends to the other PEs of the node. These peers need the data to
+ * copy to and from the owner's process. The PID can denote a different process if a peer is in
+ * another container. The owner therefore stores a random number, the secret, in its memory. Each
+ * peer reads the number at the address in the field proof, and compares it with the field secret.
  */
 struct pages_share {
-    int32_t pid;    /* PID of the owner PE's process, or 0 if the kernel refuses to copy */
+    /*
+     * PID of the owner PE's process. A peer sets its copy of the field to 0 if the kernel refuses
+     * to copy to and from the process.
+     */
+    int32_t pid;
     uint64_t proof; /* address of the secret in the owner's process */
     uint64_t secret[2];
     uint64_t base;
@@ -153,8 +161,9 @@ static struct pages_share pages_mine(void *base, uint64_t secret[2])
 }
 
 /*
- * Checks that the process peer->pid has the peer's secret in its memory. Returns 0 or -errno. Logs
- * nothing, because many systems forbid processes to read each other's memory.
+ * Checks that the process peer->pid has the peer's secret in its memory. Returns 0, or -errno
+ * without logging. Failures are normal, because many systems forbid a process to read the memory of
+ * another process.
  */
 static int pages_prove(const struct pages_share *peer)
 {
@@ -198,7 +207,10 @@ static void pages_destroy(struct stp_space *space)
     __atomic_fetch_sub(&stp_private_n, 1, __ATOMIC_RELAXED);
 }
 
-/* Always returns 0. If the kernel refuses to copy, the owner's proxy thread copies instead. */
+/*
+ * Stores the data of a peer. If the kernel refuses to copy to and from the peer's process, the
+ * peer's proxy thread makes the copies instead. The function therefore always returns 0.
+ */
 static int pages_attach(struct stp_space *space, int local, const struct stp_part_export *share)
 {
     struct pages_share *peer = &((struct pages_own *)space->own)->peers[local];

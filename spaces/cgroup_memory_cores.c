@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads the memory limit and the CPU limit of the control groups (cgroups) of this process. The
- * kernel counts memory of the window when it is first touched, and kills a process if its group
- * exceeds the memory limit. The CPU limit is a quota of CPU time per period. When the quota is used
- * up, no thread of the group runs until the next period. Design: docs/design/memory.md, base.md.
+ * kernel charges a page of symmetric memory to the group when the page is first touched. If the
+ * group exceeds its memory limit, the kernel kills a process of the group. The CPU limit is a quota
+ * of CPU time per period. When the quota is used up, no thread of the group runs until the next
+ * period. Design: docs/design/memory.md, base.md.
  */
 #include "spaces/space_registry.h"
 
@@ -13,8 +14,8 @@
 #include <string.h>
 
 /*
- * Smallest value that means "no limit" in cgroup version 1. The kernel reports LLONG_MAX, rounded
- * down to its page size, and the largest page size is 64 KiB.
+ * Smallest value that means "no limit" in cgroup version 1. Without a limit, the kernel reports
+ * LLONG_MAX, rounded down to a multiple of its page size. The largest page size is 64 KiB.
  */
 #define NO_LIMIT ((size_t)LLONG_MAX / 65536 * 65536)
 
@@ -45,8 +46,8 @@ static size_t cgroup_memory_v1(const char *dir)
 }
 
 /*
- * Returns the CPU limit in whole cores, at least 1. Rounds down, because a thread that spins needs
- * a whole core.
+ * Returns the CPU limit in whole cores, at least 1, or SIZE_MAX if there is no limit. Rounds down,
+ * because a thread that spins needs a whole core.
  */
 static size_t cgroup_whole(size_t quota, size_t period)
 {
@@ -54,7 +55,10 @@ static size_t cgroup_whole(size_t quota, size_t period)
     return quota / period > 0 ? quota / period : 1;
 }
 
-/* Reads cpu.max. The text "200000 100000" (quota and period in microseconds) means two cores. */
+/*
+ * Reads the CPU limit of cgroup version 2 from cpu.max. The file has the quota and the period in
+ * microseconds. For example, "200000 100000" means two cores.
+ */
 static size_t cgroup_cpu_max(const char *dir)
 {
     unsigned long long quota, period;
@@ -71,7 +75,10 @@ static size_t cgroup_cpu_max(const char *dir)
     return cores;
 }
 
-/* Reads the limit of version 1. If there is no limit, the quota is -1, which reads as SIZE_MAX. */
+/*
+ * Reads the CPU limit of cgroup version 1. Without a limit, the quota in the file is -1, for which
+ * cgroup_number() returns SIZE_MAX.
+ */
 static size_t cgroup_cpu_v1(const char *dir)
 {
     return cgroup_whole(cgroup_number(dir, "cpu.cfs_quota_us"),
@@ -79,9 +86,10 @@ static size_t cgroup_cpu_v1(const char *dir)
 }
 
 /*
- * Returns the least limit of a group and its ancestors. Removes the last component of path in each
- * step. In a container, path can be a path of the host, which does not exist here. The last step
- * then reads the limit of the root directory, which is the container's group.
+ * Returns the least limit of the group at path and of its ancestors. Each step removes the last
+ * component of path. In a container, path can be a path of the host, which does not exist in the
+ * container. The limit then comes from the last step, which reads the root directory. This
+ * directory is the container's group.
  */
 static size_t cgroup_least(char *path, const char *root, cgroup_read_fn *read)
 {
@@ -101,12 +109,18 @@ static size_t cgroup_least(char *path, const char *root, cgroup_read_fn *read)
     }
 }
 
-/* Returns the least limit of this process's groups, of cgroup version 2 and of version 1. */
+/*
+ * Returns the least limit of all groups of this process. Reads the groups of cgroup version 2 and
+ * of version 1.
+ */
 static size_t cgroup_limit(const char *controller, cgroup_read_fn *read, cgroup_read_fn *read_v1)
 {
     FILE *file = fopen("/proc/self/cgroup", "re");
     size_t least = SIZE_MAX, room = 0;
-    /* getline() puts the line on the heap, because the stack of the calling thread can be small. */
+    /*
+     * The line is on the heap (from getline()), because the stack of the calling thread can be
+     * small.
+     */
     char *line = NULL;
     char root[64];
 

@@ -40,7 +40,10 @@ struct segment_piece {
     size_t nbytes;
     size_t at;
     int prot;
-    /* Whether a page that is not in memory is read from the executable file. Else it is zero. */
+    /*
+     * Whether the mapping is backed by the executable file. If not, a page that was never touched
+     * contains only zeros.
+     */
     bool from_file;
 };
 
@@ -72,8 +75,9 @@ static void segment_add_load(struct segment_plan *plan, uintptr_t start, uintptr
 }
 
 /*
- * Finds the writable ELF segments of the executable. Also hashes its program headers and its notes,
- * which include the build ID. Returns 1, because only the first object in the list is needed.
+ * Finds the writable ELF segments of the executable. Also hashes the program headers of the
+ * executable and its notes, which include the build ID. Returns 1 to stop the iteration after the
+ * first object, which is the executable.
  */
 static int segment_find_loads(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -166,7 +170,10 @@ static const char *segment_find(struct segment_plan *plan)
 
 /* ---- moving it ------------------------------------------------------------ */
 
-/* Copies a page by a plain loop, because memcpy() of a sanitizer would report its red zones. */
+/*
+ * Copies a page by a plain loop. Does not call memcpy(), because the memcpy() of a sanitizer would
+ * report the red zones between variables as errors.
+ */
 __attribute__((no_sanitize("address", "thread", "undefined"))) static void segment_copy_page(
     char *to, const char *from, size_t page)
 {
@@ -183,8 +190,8 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static void segme
 
 /*
  * Reads the pagemap entries of n pages into present. The entry of a page that was never touched is
- * 0, so that the caller need not read a large untouched bss. Returns false if the kernel does not
- * report the entries.
+ * 0. The caller skips these pages, because it takes long to read a large bss. Returns false if the
+ * kernel does not report the entries.
  */
 static bool segment_pages_present(int pagemap, const char *first, uint64_t *present, size_t n)
 {
@@ -236,7 +243,10 @@ static const char *segment_create_file(int *fd)
     return rc == 0 ? NULL : "cannot size its memfd";
 }
 
-/* If the piece is executable, checks that the system allows executable shared mappings. */
+/*
+ * If the piece is executable, checks that the system allows executable shared mappings. Returns
+ * NULL, or the reason for a failure.
+ */
 static const char *segment_try(const struct segment_piece *piece, int fd)
 {
     void *got;
@@ -248,7 +258,11 @@ static const char *segment_try(const struct segment_piece *piece, int fd)
     return NULL;
 }
 
-/* Maps the memfd over the private pages, with the protection that these pages have. */
+/*
+ * Maps the memfd over the private pages, with the protection that these pages have. Returns NULL,
+ * or the reason if the first piece cannot be mapped. A later failure is fatal, because some pieces
+ * are then shared already.
+ */
 static const char *segment_map_in_place(const struct segment_plan *plan, int fd)
 {
     for (unsigned i = 0; i < plan->n_pieces; i++) {
@@ -299,9 +313,9 @@ err:
 }
 
 /*
- * Runs before main(). The segment stays private if the process has other threads. If the segment
- * stays private, only its first part is used, because the fabric registers the segment as one
- * contiguous range.
+ * Runs before main(). Moves the segment to the memfd. The segment stays private if the process has
+ * other threads, or if a step fails. Only the first part of a private segment is symmetric, because
+ * the fabric registers the segment as one contiguous range.
  */
 __attribute__((constructor)) static void segment_init(void)
 {

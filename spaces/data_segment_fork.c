@@ -24,16 +24,19 @@ struct fork_piece {
 };
 
 /*
- * State of the fork handlers. It is in private memory that is allocated for it, because parent and
- * child must not share it. If the library is linked statically, variables of the library are in the
- * data segment, which parent and child share at first.
+ * State of the fork handlers. The state is in private memory from mmap(), so that parent and child
+ * have separate copies. If the library is linked statically, a variable of the library would be in
+ * the data segment. The child shares the data segment with its parent until fork_child() has run.
  */
 static struct fork_state {
     /* Held from fork_prepare() until fork_end(), because two threads can fork at the same time. */
     pthread_mutex_t lock;
     /* Copy of the segment, from fork_prepare() until fork_end(). */
     char *copy;
-    /* Table of the pieces of the segment. Not from malloc, whose locks another thread can hold. */
+    /*
+     * Table of the pieces of the segment. The table is allocated by mmap(), because another thread
+     * can hold a lock of malloc() during fork().
+     */
     struct fork_piece *pieces;
     size_t n_pieces;
     size_t table_bytes;
@@ -42,8 +45,8 @@ static struct fork_state {
 
 /*
  * Copies the contents of the memfd to a buffer. Reads the file instead of the segment, because the
- * program can have made pages unreadable. The change of the file position does no harm, because
- * peers open the file with descriptors of their own. Returns false on failure.
+ * program can have made pages of the segment unreadable. The calls of lseek() do not affect peers,
+ * because each peer opens the file itself and has its own file position. Returns false on failure.
  */
 static bool fork_copy_data(char *to)
 {
@@ -79,8 +82,9 @@ static void fork_add_piece(const struct fork_piece *piece)
 }
 
 /*
- * Adds the pages of a mapping that still belong to the segment to the table of pieces. If the
- * program has mapped something else over its globals, the child keeps that mapping.
+ * Adds pages of a mapping to the table of pieces if the pages still belong to the segment. If the
+ * program has mapped other memory over its globals, the child keeps that mapping. Returns false,
+ * which ends the iteration, if the mapping is after the last part of the segment.
  */
 static bool fork_add_mapping(const struct stp_mapping *mapping, void *arg)
 {
@@ -131,7 +135,9 @@ static void fork_prepare(void)
 
 static void fork_end(void)
 {
-    /* In the child, fork_child() has moved all pieces out of the copy. Unmap the rest. */
+    /*
+     * In the child, fork_child() has moved all pieces out of the copy. Unmap the rest of the copy.
+     */
     munmap(forking->copy, stp_data_segment.nbytes);
     munmap(forking->pieces, forking->table_bytes);
     forking->copy = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the part of the data segment that holds an address. For error messages, also describes the
- * owner of an address that is not symmetric. Design: docs/design/memory.md.
+ * Finds the part of the data segment that contains an address. If an address is not symmetric, this
+ * file also describes, for an error message, the library or executable to which the address
+ * belongs. Design: docs/design/memory.md.
  */
 #include "spaces/space_registry.h"
 

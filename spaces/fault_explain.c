@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Explains faults in symmetric memory by PE, space and offset, and faults in routines to which the
- * program passed a wrong pointer. The signal handler is in src/diag/crash.c.
+ * Writes explanations of faults (SIGSEGV and SIGBUS). For a fault in symmetric memory, the text
+ * names the PE, the space and the offset. For any other fault in a routine of the library, the text
+ * says that the program has passed a wrong pointer. The signal handler is in src/diag/crash.c.
  */
 #include "spaces/space_registry.h"
 
@@ -11,7 +12,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-static char guard_here; /* by its address, dladdr() finds this library */
+static char guard_here; /* variable whose address identifies this library in dladdr() */
 
 /* Returns the last space that begins at or below the given offset in the window, or NULL. */
 static const struct stp_space *guard_space_below(size_t offset)
@@ -64,7 +65,10 @@ static const void *guard_code(const ucontext_t *at, const void *const **stack)
 #endif
 }
 
-/* Returns whether code points into this library. Sets *routine to the routine's name, or NULL. */
+/*
+ * Returns whether the address code is in this library. Sets *routine to the name of the routine
+ * there, or to NULL if the routine has no public name.
+ */
 static bool guard_in_library(const void *code, const char **routine)
 {
     Dl_info there, here;
@@ -89,7 +93,10 @@ __attribute__((no_sanitize("address"))) static const char *guard_routine(const u
     const char *routine;
 
     if (code == NULL) return NULL;
-    /* If the library called memcpy(), the return address is on top of the stack. */
+    /*
+     * If the library called memcpy() and the fault is in memcpy(), the return address is on top of
+     * the stack.
+     */
     if (!guard_in_library(code, &routine) && !guard_in_library(stack[0], &routine)) return NULL;
     for (int i = 0; routine == NULL && i < GUARD_WORDS; i++)
         if (!guard_in_library(stack[i], &routine)) routine = NULL;
@@ -99,8 +106,8 @@ __attribute__((no_sanitize("address"))) static const char *guard_routine(const u
 
 /*
  * Explains a fault in the window or the view. routine is the public routine in which the fault
- * happened, or NULL. POSIX does not allow snprintf() in a signal handler, but glibc's snprintf() is
- * safe for integers, pointers and strings, and this process is about to end.
+ * happened, or NULL. POSIX does not allow snprintf() in a signal handler. The snprintf() of glibc
+ * is safe for integers, pointers and strings, and this process is about to end.
  */
 static void guard_explain(const void *addr, size_t offset, int local, int signo,
                           const char *routine, char *text, size_t len)
@@ -151,8 +158,9 @@ static void guard_explain_argument(const void *addr, const char *routine, char *
 }
 
 /*
- * Explains an access to memory that a space outside the window keeps for its growth, in this PE's
- * part or in the mapped part of a peer.
+ * Explains an access to memory that a space outside the window reserves for its growth. The address
+ * can be in this PE's part or in the mapped part of a peer. Returns false if no space reserves the
+ * address.
  */
 static bool guard_explain_kept(const void *addr, const char *routine, char *text, size_t len)
 {
@@ -177,7 +185,10 @@ static bool guard_explain_kept(const void *addr, const char *routine, char *text
     return false;
 }
 
-/* Explains an access to this PE's part of a live or destroyed space outside the window. */
+/*
+ * Explains an access to a live or destroyed space outside the window. Returns false if the address
+ * is in no such space.
+ */
 static bool guard_explain_own(const siginfo_t *info, const char *routine, char *text, size_t len)
 {
     size_t offset;

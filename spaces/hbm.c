@@ -12,11 +12,15 @@
 extern const struct stp_kind stp_kind_hbm;
 
 static struct {
-    pthread_mutex_t lock; /* guards the field found; held while hwloc runs */
+    /* Guards the field found. A thread also holds the lock while it queries hwloc. */
+    pthread_mutex_t lock;
     struct stp_hbm *found;
 } hbm = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns the nodes with high-bandwidth memory, or NULL if malloc() failed. Queries hwloc once. */
+/*
+ * Returns the nodes with high-bandwidth memory, or NULL if malloc() failed. Only the first call
+ * queries hwloc.
+ */
 static const struct stp_hbm *hbm_read_once(void)
 {
     const struct stp_hbm *found;
@@ -165,7 +169,8 @@ static int hbm_devices(int i, struct stp_device *device)
     if (device == NULL || i < 0 || i >= found->n) return found->n;
     node = &found->nodes[i];
     stp_numa_describe(node->number, device);
-    device->nbytes = node->nbytes; /* from hwloc, whose topology can be that of another host */
+    /* Take the size from hwloc, because the topology in hwloc can describe another host. */
+    device->nbytes = node->nbytes;
     snprintf(device->name, sizeof(device->name), "%s, NUMA node %d", node->what, node->number);
     snprintf(device->why_not, sizeof(device->why_not), "%s", found->why_not);
     if (found->why_not[0] != '\0') device->free = SIZE_MAX;

@@ -67,8 +67,8 @@ static uint64_t look_bandwidth(const struct look *look, hwloc_obj_t node, int cp
 }
 
 /*
- * Returns the NUMA node with the usual memory (DRAM) of a CPU, or NULL. Of the nodes that are local
- * to the CPU, it is the one with the lowest number, because firmware numbers DRAM first.
+ * Returns the NUMA node with the usual memory (DRAM) of a CPU, or NULL. This is the local node with
+ * the lowest number, because firmware numbers the nodes with DRAM first.
  */
 static hwloc_obj_t look_usual(const struct look *look, int cpu)
 {
@@ -85,9 +85,9 @@ static hwloc_obj_t look_usual(const struct look *look, int cpu)
 }
 
 /*
- * Returns whether a node has high-bandwidth memory. If hwloc has a name for the memory, only the
- * name counts. Otherwise the node must have at least twice the bandwidth of the usual memory of its
- * CPUs. Recent versions of hwloc use the same criterion.
+ * Returns whether a node has high-bandwidth memory. If hwloc reports the type of the memory, only
+ * the type counts. Otherwise the node must have at least twice the bandwidth of the usual memory of
+ * its CPUs. Recent versions of hwloc use the same criterion.
  */
 static bool look_is_hbm(const struct look *look, hwloc_obj_t node)
 {
@@ -97,7 +97,11 @@ static bool look_is_hbm(const struct look *look, hwloc_obj_t node)
 
     if (name != NULL && (strcasecmp(name, "MCDRAM") == 0 || strcasecmp(name, "HBM") == 0))
         return true;
-    if (name != NULL && strcasecmp(name, "SPM") != 0) return false; /* DRAM, NVM, GPU memory */
+    /*
+     * SPM (specific-purpose memory) can be of any type. All other names mean DRAM, NVM or GPU
+     * memory.
+     */
+    if (name != NULL && strcasecmp(name, "SPM") != 0) return false;
     cpu = node->cpuset != NULL ? look->calls.hwloc_bitmap_next(node->cpuset, -1) : -1;
     usual = cpu >= 0 ? look_usual(look, cpu) : NULL;
     if (usual == NULL || usual == node) return false;
@@ -168,7 +172,10 @@ void stp_hbm_read(struct stp_hbm *hbm)
 
 #endif
 
-/* Returns the distance between a node and these CPUs: 0 if local, INT_MAX if unknown. */
+/*
+ * Returns the distance between a node and the nearest of the CPUs. Returns 0 if the node is local
+ * to a CPU, or INT_MAX if the distance is unknown.
+ */
 static int hbm_distance(const struct stp_hbm_node *node, const struct stp_numbers *cpus)
 {
     int distance;

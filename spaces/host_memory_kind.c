@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory kind "cpu", which is host memory. Its spaces are ranges of the window or, outside the
- * window, files. The kernel allocates a page when the page is first touched.
+ * The memory kind "cpu", which is host memory. A space of this kind is a range of the window, or a
+ * set of files outside the window (one for each PE). The kernel allocates a page when the page is
+ * first touched.
  */
 #include "spaces/host_memory_kind.h"
 #include "spaces/adopted_private_memory_kind.h"
@@ -21,7 +22,10 @@ static int cpu_probe(const struct stp_space_params *params, char *why, size_t le
     return 0;
 }
 
-/* Checks the size, because the kernel accepts any size and allocates pages only on first use. */
+/*
+ * This check is needed because the kernel accepts any size. The kernel allocates a page only when
+ * the page is first touched.
+ */
 int stp_cpu_check_fits_ram_and_cgroup(const struct stp_space_params *params, const char *kind)
 {
     size_t nbytes = params->nbytes;
@@ -49,9 +53,10 @@ static int cpu_admit(const struct stp_space_params *params)
 }
 
 /*
- * Checks whether the part can grow to nbytes bytes. The program will use the added memory at once,
- * so the added size is also compared with the host's free memory. The creation of a space does not
- * check the free memory, because it is unknown how much of the space will ever be used.
+ * Checks whether the part can grow to nbytes bytes. Returns 0, or -ENOMEM with the reason in why.
+ * The program will use the added memory at once, so the added size is also compared with the host's
+ * free memory. The creation of a space does not check the free memory, because it is unknown how
+ * much of the space will ever be used.
  */
 static int cpu_admit_growth(const struct stp_space *space, size_t nbytes, char *why, size_t len)
 {
@@ -94,7 +99,10 @@ int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *why, size_t l
 
 void stp_cpu_undo_grow(struct stp_space *space)
 {
-    /* The kernel keeps a NUMA policy with the file, and the file stays. Reset the policy. */
+    /*
+     * Reset the NUMA policy of the added memory, because the kernel keeps the policy as long as the
+     * file exists.
+     */
     if (space->placed && space->page_bytes == 0)
         stp_numa_reset_policy(space->base + space->nbytes, space->max_bytes - space->nbytes);
     if (space->page_bytes != 0)
@@ -120,7 +128,10 @@ int stp_cpu_create(struct stp_space *space, const struct stp_space_params *param
     space->placed = stp_numa_apply(params, space->base, space->nbytes, &space->numa_node);
     space->numa = space->placed ? params->numa : STP_NUMA_DEFAULT;
     space->device = -1;
-    share->valid = 1; /* peers need no data, because they have the node's file */
+    /*
+     * For a space in the window, peers need no data in *share, because they have the node's file.
+     */
+    share->valid = 1;
     return 0;
 }
 

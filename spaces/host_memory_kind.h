@@ -8,7 +8,10 @@
 
 #include "spaces/space_registry.h"
 
-/* Operations in the row of the kind cpu. stp_cpu_create() applies the NUMA policy in params. */
+/*
+ * Operations in the row (struct stp_kind) of the kind cpu. stp_cpu_create() applies the NUMA policy
+ * in params.
+ */
 int stp_cpu_create(struct stp_space *space, const struct stp_space_params *params,
                    struct stp_part_export *share);
 int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *why, size_t len);

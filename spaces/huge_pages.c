@@ -2,7 +2,7 @@
 /*
  * Host memory with a page size that the program chose. Page sizes and madvise() settings belong to
  * a file or to its mappings. Each PE's part is therefore a separate file, which is mapped outside
- * the window. The kernel can choose other pages, so the real page size is read from
+ * the window. The kernel can use pages of another size, so the real page size is read from
  * /proc/self/smaps. Design: docs/design/memory.md.
  */
 #include "spaces/space_registry.h"
@@ -29,7 +29,10 @@ struct pages {
     size_t page_bytes; /* page size that the program requested */
 };
 
-/* Returns a field of /proc/self/smaps, in kB, of the mapping that holds addr, or 0 on failure. */
+/*
+ * Returns the value, in kB, of a field in /proc/self/smaps for the mapping that contains addr.
+ * Returns 0 on failure.
+ */
 static size_t pages_smaps(const void *addr, const char *field)
 {
     FILE *smaps = fopen("/proc/self/smaps", "re");
@@ -53,9 +56,9 @@ static size_t pages_smaps(const void *addr, const char *field)
 }
 
 /*
- * Returns the page size of the part at base. If the file is on hugetlbfs, the kernel always reports
- * its page size. For any other file, a page must be touched first, because the kernel reports only
- * huge pages that exist.
+ * Returns the page size of the part at base. For a file on hugetlbfs, the kernel always reports the
+ * page size. For any other file, the function first touches a page, because the kernel reports only
+ * huge pages that it has already allocated.
  */
 static size_t pages_measure(const char *base)
 {
@@ -73,8 +76,8 @@ static size_t pages_whole(const struct pages *pages, size_t nbytes)
 }
 
 /*
- * Creates the file of this PE's part and maps it. Returns 0 or -errno. After an error nothing has
- * changed, and nothing was logged.
+ * Creates the file of this PE's part and maps it. Returns 0, or -errno without logging. After an
+ * error nothing has changed.
  */
 static int pages_map(struct stp_space *space, struct pages *pages, size_t unit, unsigned flags,
                      struct stp_part_export *share)
@@ -109,9 +112,9 @@ static void pages_place(struct stp_space *space, size_t nbytes,
 }
 
 /*
- * Allocates the pages of the bytes [from, to) of the part now, because a page that is missing later
- * would cause SIGBUS. Kernels before 5.14 take the pages from any NUMA node. Returns 0, or -errno
- * without logging.
+ * Allocates the pages of the bytes [from, to) of the part. The pages are allocated now, because a
+ * later access to a page causes SIGBUS if no reserved page is free. Before Linux 5.14, the pages
+ * can come from any NUMA node. Returns 0, or -errno without logging.
  */
 static int pages_take(const struct stp_space *space, const struct pages *pages, size_t from,
                       size_t to)
@@ -122,7 +125,10 @@ static int pages_take(const struct stp_space *space, const struct pages *pages, 
     return fallocate(pages->fd, 0, (off_t)from, (off_t)(to - from)) == 0 ? 0 : -errno;
 }
 
-/* Maps huge pages of unit bytes, which the administrator has reserved, on the chosen NUMA nodes. */
+/*
+ * Maps huge pages of unit bytes on the chosen NUMA nodes. The pages come from the pool that the
+ * administrator has reserved. Returns 0, or -errno without logging.
+ */
 static int pages_reserved(struct stp_space *space, struct pages *pages,
                           const struct stp_space_params *params, size_t unit,
                           struct stp_part_export *share)
@@ -138,7 +144,10 @@ static int pages_reserved(struct stp_space *space, struct pages *pages,
     return rc;
 }
 
-/* Maps ordinary shared memory. Advises the kernel to use huge pages, or to use none. */
+/*
+ * Maps ordinary shared memory. Advises the kernel to use huge pages, or not to use them, depending
+ * on the requested page size. Returns 0, or -errno without logging.
+ */
 static int pages_advised(struct stp_space *space, struct pages *pages,
                          const struct stp_space_params *params, struct stp_part_export *share)
 {
@@ -197,7 +206,8 @@ int stp_huge_pages_create(struct stp_space *space, const struct stp_space_params
     if (rc != 0) {
         stp_error("cannot map %zu bytes of memory: %s", space->nbytes, stp_errno_text(-rc));
         free(pages);
-        return rc == -EEXIST ? -EINVAL : rc; /* the caller would take -EEXIST for a lost race */
+        /* After -EEXIST, the caller would assume a conflict with another thread and try again. */
+        return rc == -EEXIST ? -EINVAL : rc;
     }
     space->own = pages;
     space->device = -1;
@@ -209,8 +219,9 @@ int stp_huge_pages_create(struct stp_space *space, const struct stp_space_params
 /* ---- growth ---------------------------------------------------------------------------------- */
 
 /*
- * Prepares the memory by which this PE's part has grown. The argument to is the new end of the
- * part. Sets the NUMA policy, and then allocates reserved pages or advises the kernel.
+ * Prepares the memory that this PE's part has gained by growth. The argument to is the new size of
+ * the part. Sets the NUMA policy of the memory. Then allocates reserved pages, or advises the
+ * kernel about huge pages. Returns 0, or -errno without logging.
  */
 static int pages_settle(struct stp_space *space, const struct pages *pages, size_t to)
 {
@@ -254,7 +265,9 @@ void stp_huge_pages_undo_grow(struct stp_space *space)
     if (pages->map_bytes != had) pages_shrink_to(space, pages, had);
 }
 
-/* The NUMA policy and the advice need no reset, because they disappear with the file. */
+/*
+ * Does not reset the NUMA policy and the madvise() settings, because they disappear with the file.
+ */
 void stp_huge_pages_destroy(struct stp_space *space)
 {
     struct pages *pages = space->own;

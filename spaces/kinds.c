@@ -127,7 +127,10 @@ void *stp_kind_reach(struct stp_space *space, int local)
     return stp_window_open_peer(local) == 0 ? stp_window_part(local) + space->offset : NULL;
 }
 
-/* Unmaps nothing in the view, because its mappings stay valid when a peer destroys its part. */
+/*
+ * Does not unmap parts in the view, because these mappings of the node's file stay valid when a
+ * peer destroys its part.
+ */
 void stp_kind_detach(struct stp_space *space)
 {
     if (space->kind->device != NULL) space->kind->device->detach(space);

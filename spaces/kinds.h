@@ -29,13 +29,19 @@ enum stp_trait {
 struct stp_space;
 struct stp_team; /* defined in src/; this layer stores only pointers to teams */
 
-/* Whether to open or to create a named space. The values are those of the public constants. */
+/*
+ * Whether to open or to create a named space. The values are those of the public constants, for
+ * example SHMEMX_SPACE_OPEN.
+ */
 enum stp_open { STP_OPEN_EITHER, STP_OPEN_CREATE, STP_OPEN_FOUND, STP_N_OPENS };
 
-/* NUMA policies. The values are those of the public constants. */
+/* NUMA policies. The values are those of the public constants, for example SHMEMX_NUMA_BIND. */
 enum stp_numa { STP_NUMA_DEFAULT, STP_NUMA_BIND, STP_NUMA_INTERLEAVE, STP_NUMA_TOUCH, STP_N_NUMAS };
 
-/* How a buffer of the program becomes a space (the space adopts the buffer). */
+/*
+ * Data for a space that adopts a buffer, which means that the buffer of the program becomes the
+ * memory of the space.
+ */
 struct stp_adopt {
     int fd;      /* descriptor of the file that is mapped in the buffer; -1 for private memory */
     uint64_t at; /* offset of the buffer in the file */
@@ -43,7 +49,10 @@ struct stp_adopt {
     bool heap;   /* whether the program can allocate blocks in the buffer */
 };
 
-/* Parameters for the creation of a space, from its config and attributes. */
+/*
+ * Parameters for the creation of a space. They come from the config and the attributes that the
+ * program passed.
+ */
 struct stp_space_params {
     size_t nbytes;    /* size of each PE's part in bytes */
     size_t max_bytes; /* size up to which a part can grow; nbytes if it cannot grow */
@@ -55,18 +64,22 @@ struct stp_space_params {
     int n_pes;        /* number of PEs in the team that creates the space */
     enum stp_open open;
     enum stp_numa numa;
-    int numa_node;       /* NUMA node for STP_NUMA_BIND; -1 for the node of this PE */
-    const char *numa_by; /* for messages: kind that set the NUMA policy; NULL for the program */
-    bool pinned;         /* whether to pin the memory, so that GPUs can access it */
-    uint64_t token;      /* unique number of this creation; equal on all PEs */
-    bool reshape;        /* whether a named space with too few parts gets new parts */
-    size_t page_bytes;   /* page size of host memory; 0 for the system's default */
+    int numa_node; /* NUMA node for STP_NUMA_BIND; -1 for the node of this PE */
+    /*
+     * Name, for messages, of the kind that set the NUMA policy. NULL if the program set the policy.
+     */
+    const char *numa_by;
+    bool pinned;       /* whether to pin the memory, so that GPUs can access it */
+    uint64_t token;    /* unique number of this creation; equal on all PEs */
+    bool reshape;      /* whether a named space that has too few parts gets a new set of parts */
+    size_t page_bytes; /* page size of host memory; 0 for the system's default */
     const struct stp_adopt *adopt; /* details of the buffer to adopt, or NULL */
 };
 
 /*
- * A PE's request for memory of a place that several PEs of a host share, for example a NUMA node.
- * The members of the team exchange their requests before they create their parts.
+ * A PE's request for memory from a place. A place is memory that several PEs of a host share, for
+ * example the memory of a NUMA node. The members of the team exchange their requests before they
+ * create their parts.
  */
 struct stp_capacity_request {
     int32_t pe, host;
@@ -82,7 +95,10 @@ struct stp_named {
     bool keep, in_use;
 };
 
-/* A range of a named space that has a name of its own. Its offset is equal in all parts. */
+/*
+ * A range in a named space to which the program has given a name. The range has the same offset in
+ * all parts.
+ */
 #define STP_BLOCK_NAME 64
 struct stp_named_block {
     char name[STP_BLOCK_NAME];
@@ -111,14 +127,14 @@ int stp_numa_check(const struct stp_space_params *params);
  */
 bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes, int *bound);
 /*
- * Removes the NUMA policy of a range. Called before another space can use the range, because the
- * kernel keeps the policy with the file.
+ * Removes the NUMA policy of a range, because the kernel keeps the policy with the file. Called
+ * before another space can use the range.
  */
 void stp_numa_reset_policy(void *base, size_t nbytes);
 
 /*
- * Applies the NUMA policy of a space to memory by which the space has grown: nbytes bytes at piece.
- * Does nothing if the space has no NUMA policy.
+ * Applies the NUMA policy of a space to the nbytes bytes at piece, which the space has gained by
+ * growth. Does nothing if the space has no NUMA policy.
  */
 void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes);
 
@@ -151,26 +167,29 @@ void stp_huge_pages_destroy(struct stp_space *space);
 
 /*
  * Maps map_bytes bytes of the file fd as this PE's part of a space outside the window. The argument
- * at is the position of the part in the file. Only the first open_bytes bytes are accessible. extra
- * has additional mmap() flags for this PE and its peers. The caller keeps fd open as long as the
- * space exists. Returns 0, or -errno without logging.
+ * at is the position of the part in the file. Only the first open_bytes bytes are accessible. The
+ * argument extra has additional mmap() flags, which this PE also uses for the parts of peers. The
+ * caller keeps fd open as long as the space exists. Returns 0, or -errno without logging.
  */
 int stp_own_file_map_own_part(struct stp_space *space, int fd, off_t at, size_t map_bytes,
                               size_t open_bytes, int extra, struct stp_part_export *share);
 /* Creates a memfd and maps it as this PE's part. Returns 0, or -errno after logging. */
 int stp_own_file_create_memory(struct stp_space *space, struct stp_part_export *share);
 /*
- * Sets a path by which peers open the file if they cannot open it through /proc. The string must
- * exist as long as the space.
+ * Sets the path by which this PE opens the file of a peer if it cannot open the file through /proc.
+ * The string must exist as long as the space.
  */
 void stp_own_file_set_path(struct stp_space *space, const char *path);
 
 /*
- * Extends this PE's file to new_nbytes bytes, a multiple of the file's page size, and makes the new
+ * Extends this PE's file to new_nbytes bytes, a multiple of the file's page size. Makes the new
  * bytes accessible in all parts that this PE has mapped. Returns 0, or -errno without logging.
  */
 int stp_own_file_grow(struct stp_space *space, size_t new_nbytes);
-/* Reduces the file and the accessible size of all mapped parts to kept_nbytes bytes again. */
+/*
+ * Undoes stp_own_file_grow(). Reduces this PE's file to kept_nbytes bytes. Makes all later bytes
+ * inaccessible in the parts that this PE has mapped.
+ */
 void stp_own_file_undo_grow(struct stp_space *space, size_t kept_nbytes);
 /* Implements attach() of struct stp_kind for a space outside the window. */
 int stp_own_file_peer(struct stp_space *space, int local, const struct stp_part_export *share);
@@ -181,16 +200,17 @@ void stp_own_file_unmap_peers(struct stp_space *space);
 void stp_own_file_destroy(struct stp_space *space);
 
 /*
- * Makes a buffer that the program has mapped from a file this PE's part of the space. Peers map the
- * same file. Returns 0, or -errno after logging.
+ * Makes a buffer of the program this PE's part of the space. The program has mapped the buffer from
+ * a file. Peers map the same file. Returns 0, or -errno after logging.
  */
 int stp_own_file_share_buffer(struct stp_space *space, const struct stp_space_params *params,
                               struct stp_part_export *share);
 
 /*
  * Returns whether addr is in a part of the space that this PE has mapped, or in the memory that the
- * part keeps for growth. Sets *local to the local index of the part's owner, or to -1 for this PE.
- * Sets *offset to the offset in the part. A signal handler may call this function.
+ * part reserves for growth. Always returns false if the space is a buffer of the program. Sets
+ * *local to the local index of the part's owner, or to -1 for this PE. Sets *offset to the offset
+ * in the part. A signal handler may call this function.
  */
 bool stp_own_file_holds(const struct stp_space *space, const void *addr, int *local,
                         size_t *offset);
@@ -204,7 +224,10 @@ enum stp_copy_completion {
     STP_COPY_REMOTE, /* dest is complete */
 };
 
-/* A copy of n rows of width bytes. A pitch is the distance between the starts of two rows. */
+/*
+ * A copy of n rows of width bytes. A pitch is the distance in bytes between the starts of two
+ * consecutive rows.
+ */
 struct stp_strided_copy {
     size_t width, n, dest_pitch, source_pitch;
 };
@@ -215,7 +238,11 @@ struct stp_word_op {
     uint64_t value, compare;
 };
 
-/* Sources that are combined for destination i: all, 0 to i, or 0 to i-1 (no source if i is 0). */
+/*
+ * The sources that a reduction combines for destination i. STP_SPAN_ALL means all sources,
+ * STP_SPAN_INCLUSIVE means the sources 0 to i, and STP_SPAN_EXCLUSIVE means the sources 0 to i-1.
+ * For i = 0, STP_SPAN_EXCLUSIVE means no source.
+ */
 enum stp_reduce_span { STP_SPAN_ALL, STP_SPAN_INCLUSIVE, STP_SPAN_EXCLUSIVE };
 
 /*
@@ -234,8 +261,8 @@ struct stp_reduction {
 };
 
 /*
- * A queue of the copies that one context makes through one kind. The copies run in order. They are
- * complete after flush().
+ * A queue for the copies of one context to and from memory of one kind. The copies run in order.
+ * They are complete after flush().
  */
 struct stp_queue;
 
@@ -265,7 +292,10 @@ struct stp_device_ops {
      * world number.
      */
     void (*missing)(int leader);
-    /* Finds the devices of this machine. Creates no context on them. probe() reports a failure. */
+    /*
+     * Finds the devices of this machine. Creates no context on them. If this fails, a later probe()
+     * reports the reason.
+     */
     void (*start)(void);
     /* Unmaps the parts of peers. Called before any peer destroys its part. */
     void (*detach)(struct stp_space *space);
@@ -283,9 +313,9 @@ struct stp_device_ops {
     int (*queue_create)(struct stp_queue **queue);
     void (*queue_destroy)(struct stp_queue *queue); /* called after flush(); accepts NULL */
     /*
-     * Copies nbytes bytes. source, dest or both are memory of this kind. The other buffer can be
-     * any memory that the kind or the CPU can access in this process. Returns 0, or -errno after
-     * logging the driver's error.
+     * Copies nbytes bytes. At least one of source and dest is memory of this kind. The other buffer
+     * can be any memory in this process that the kind or the CPU can access. Returns 0, or -errno
+     * after logging the driver's error.
      */
     int (*copy)(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
                 enum stp_copy_completion end);
@@ -293,33 +323,36 @@ struct stp_device_ops {
                      const struct stp_strided_copy *rows, enum stp_copy_completion end);
     /* Waits until all work in the queue is complete. Returns 0, or -errno after logging. */
     int (*flush)(struct stp_queue *queue);
-    /* Zeroes a range of this PE's part and waits. Returns 0, or -errno after logging. */
+    /*
+     * Zeroes a range of this PE's part, and waits until the range is zero. Returns 0, or -errno
+     * after logging.
+     */
     int (*zero)(struct stp_queue *queue, struct stp_space *space, size_t offset, size_t nbytes);
     /*
-     * Sets *word to value after all earlier copies of the queue on one device. The argument near
-     * is an address in the memory of this device. The device must be able to access the word.
-     * Returns 0, or -errno after logging.
+     * Sets *word to value when all earlier copies of the queue on one device are complete. The
+     * device is the one whose memory contains the address near. The device must be able to access
+     * the word. Returns 0, or -errno after logging.
      */
     int (*set_word)(struct stp_queue *queue, const void *near, void *word, uint64_t value);
     /*
      * Performs an atomic operation on a word of this PE's part, on the device. Sets *old to the
      * previous value. Only one thread at a time may call this operation. Returns 0, or -errno after
-     * logging. Returns -ENOTSUP if no kernels on the device change words of spaces. The caller then
-     * performs the operation with copies.
+     * logging. Returns -ENOTSUP if no kernel on the device may change words of spaces at this time.
+     * The caller then performs the operation with copies.
      */
     int (*atomic)(struct stp_space *space, size_t offset, const struct stp_word_op *op,
                   uint64_t *old);
     /*
-     * Performs a reduction on the device and waits for completion. The order of the operands and
-     * the result are those of stp_op_reduce(), but a NaN can be a different NaN. Returns 0, or
-     * -errno after logging. Returns -ENOTSUP, without writing anything, if the device does not
-     * support this reduction.
+     * Performs a reduction on the device and waits for completion. Combines the operands in the
+     * same order as stp_op_reduce(), and gets the same result. Only the bits of a NaN can differ.
+     * Returns 0, or -errno after logging. Returns -ENOTSUP, without writing anything, if the device
+     * does not support this reduction.
      */
     int (*reduce)(struct stp_queue *queue, const struct stp_reduction *reduction);
     /*
      * Makes the driver's context of the space current in this thread. Called before another library
-     * uses the driver for the space's memory, for example to register the memory. Returns false if
-     * this failed; leave() must then not be called.
+     * uses the driver for the space's memory, for example to register the memory. Returns false on
+     * failure. In this case, leave() must not be called.
      */
     bool (*enter)(const struct stp_space *space);
     /* Undoes enter(). */
@@ -330,23 +363,28 @@ struct stp_device_ops {
     void (*pin)(void *host, size_t nbytes);
     /* Undoes pin(). */
     void (*unpin)(void *host, size_t nbytes);
-    /* Makes the data that network adapters have written to device memory visible to the device. */
+    /*
+     * Makes data in device memory visible to the device after network adapters have written the
+     * data.
+     */
     void (*flush_remote)(void);
     /*
-     * Returns the descriptor of a dma-buf, with which a network adapter can register memory of a
-     * space. Sets *offset to the offset of base in the dma-buf. Returns -1 if the driver provides
-     * no dma-buf. Called between enter() and leave(). The caller closes the descriptor.
+     * Returns the descriptor of a dma-buf for the nbytes bytes at base, which are memory of a
+     * space. A network adapter can register the memory with this descriptor. Sets *offset to the
+     * offset of base in the dma-buf. Returns -1 if the driver provides no dma-buf. Called between
+     * enter() and leave(). The caller closes the descriptor.
      */
     int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
     /*
-     * Finds the allocation of the program that contains ptr. Returns false if ptr is in a space, or
-     * if network adapters cannot register the whole allocation until the program frees it. If
-     * owns() queried the driver about ptr in this operation, the result is used again.
+     * Finds the allocation of the program that contains ptr. Returns false if ptr is in a space.
+     * Also returns false if a network adapter cannot register the whole allocation for as long as
+     * the allocation exists. If owns() has already queried the driver about ptr in the current
+     * operation (stp_kind_operation), reuses the result.
      */
     bool (*allocation)(const void *ptr, struct stp_allocation *allocation);
     /*
-     * Registers the allocation with the fabric by calling add() with this number. Returns 0, or the
-     * error of add() or of the driver. After an error nothing has changed.
+     * Registers the allocation with the fabric by calling add() with the argument number. Returns
+     * 0, or the error of add() or of the driver. After an error nothing has changed.
      */
     int (*register_private)(struct stp_allocation *allocation, unsigned number,
                             int (*add)(unsigned number, void *base, size_t nbytes, int device));
@@ -356,7 +394,9 @@ struct stp_device_ops {
 
 /* Operations of a kind whose memory can outlive the job. Any thread may call these operations. */
 struct stp_store_ops {
-    /* Makes bytes of this PE's part durable. Returns 0, or -errno without logging. */
+    /*
+     * Makes nbytes bytes at offset in this PE's part durable. Returns 0, or -errno without logging.
+     */
     int (*persist)(struct stp_space *space, size_t offset, size_t nbytes);
     /* Sets *root to the i-th named block. Returns false if the space has fewer named blocks. */
     bool (*named_block_at)(const struct stp_space *space, unsigned i, struct stp_named_block *root);
@@ -373,8 +413,8 @@ struct stp_store_ops {
     int (*stat)(const char *name, struct stp_named *named);
     /*
      * Maps part i of the space for reading and sets *base to its address. i is less than
-     * space->n_parts. The part stays mapped until the space is destroyed. A part of the old
-     * generation stays mapped only until drop(). Returns 0, or -errno after logging.
+     * space->n_parts. The part stays mapped until the space is destroyed, or until drop() frees the
+     * part. Returns 0, or -errno after logging.
      */
     int (*part)(struct stp_space *space, unsigned i, const void **base);
     /*
@@ -392,15 +432,18 @@ struct stp_store_ops {
 };
 
 /*
- * The row of a kind of memory: its properties and its operations. An operation is never NULL unless
+ * The row of a kind of memory: its properties and its operations. An operation can be NULL only if
  * its comment says so. Any thread may call the operations, except stop() and probe().
  */
 struct stp_kind {
-    const char *name;    /* name of the kind, for example "gpu" */
-    int device_type;     /* SHMEM_DEVICE_ constant of the kind */
-    bool host;           /* whether CPUs of the node may load and store the parts */
-    bool in_window;      /* whether spaces are in the window if there is room; needs host */
-    bool owner_only;     /* whether only the owner's process and the kernel access a part */
+    const char *name; /* name of the kind, for example "gpu" */
+    int device_type;  /* SHMEM_DEVICE_ constant of the kind */
+    bool host;        /* whether CPUs of the node may load and store the parts */
+    /*
+     * Whether spaces of this kind are in the window if the window has room. False if host is false.
+     */
+    bool in_window;
+    bool owner_only;     /* whether only the owner's process and the kernel can access a part */
     unsigned traits;     /* supported attributes, as bits of enum stp_trait */
     const char *numa_by; /* name for messages if the kind sets NUMA policies, else NULL */
     const struct stp_device_ops *device; /* device operations; NULL if CPUs access the parts */
@@ -416,38 +459,43 @@ struct stp_kind {
     /* Checks whether this PE can create its part. Returns 0, or -errno after logging. */
     int (*admit)(const struct stp_space_params *params);
     /*
-     * Sets mine->place to the place from which this PE's part takes memory, and mine->left to the
-     * free memory there. NULL if parts of different PEs do not share a place.
+     * Sets mine->place to the place from which this PE's part takes memory. Sets mine->left to the
+     * number of free bytes in the place. The operation is NULL if parts of different PEs do not
+     * share a place.
      */
     void (*claim)(const struct stp_space_params *params, struct stp_capacity_request *mine);
     /*
      * Checks whether the place of this PE's request (mine) has enough memory for all parts that use
-     * it. claims has the requests of the n members on this host, in team order. Stores data in the
-     * space that grow() needs. Returns 0 or -errno. Only the first PE among the requests logs the
-     * error. NULL if claim() is NULL.
+     * it. claims has the requests of the n members on this host, in team order. Stores in *space
+     * the data that grow() needs. Returns 0 or -errno. Only the first PE among the requests logs
+     * the error. The operation is NULL if claim() is NULL.
      */
     int (*admit_all)(struct stp_space *space, const struct stp_capacity_request *claims, int n,
                      const struct stp_capacity_request *mine);
     /*
-     * Creates this PE's part and sets space->base, space->device and *share, the data for peers. If
+     * Creates this PE's part. Sets space->base, space->device and *share, the data for peers. If
      * the space is in the window, its offset there is space->offset. Returns 0, or -errno after
      * logging. After an error nothing has changed.
      */
     int (*create)(struct stp_space *space, const struct stp_space_params *params,
                   struct stp_part_export *share);
     /*
-     * Extends this PE's part, and its mappings of the parts of local members, to nbytes bytes.
-     * nbytes is at most space->max_bytes. space->nbytes does not change yet, and no PE uses the new
-     * memory yet. Returns 0, or -errno with the reason in why. After an error nothing has changed.
-     * NULL without STP_TRAIT_GROWS.
+     * Extends this PE's part to nbytes bytes, at most space->max_bytes. Also extends the mappings
+     * of the parts of local members in this process. space->nbytes does not change yet, and no PE
+     * uses the new memory yet. Returns 0, or -errno with the reason in why. After an error nothing
+     * has changed. The operation is NULL for a kind without STP_TRAIT_GROWS.
      */
     int (*grow)(struct stp_space *space, size_t nbytes, char *why, size_t len);
-    /* Undoes grow() as long as space->nbytes is unchanged. NULL without STP_TRAIT_GROWS. */
+    /*
+     * Undoes grow() as long as space->nbytes is unchanged. The operation is NULL for a kind without
+     * STP_TRAIT_GROWS.
+     */
     void (*shrink)(struct stp_space *space);
     /*
-     * Attaches the part of the member with local index local, which can be this PE. If the space is
-     * in the window, the part becomes accessible in the view. Otherwise the operation stores the
-     * data in *share for later use. Returns 0, or -errno after logging.
+     * Attaches the part of a local member, which can be this PE. The argument local is the local
+     * index of the member. If the space is in the window, the part becomes accessible in the view.
+     * Otherwise the operation stores the data in *share for later use. Returns 0, or -errno after
+     * logging.
      */
     int (*attach)(struct stp_space *space, int local, const struct stp_part_export *share);
     /* Undoes create() and attach(). Called when no member uses the space any more. */
@@ -460,7 +508,8 @@ struct stp_kind {
     /*
      * Returns the number of devices that this PE sees. If device i exists and device is not NULL,
      * also sets *device. Called after start() and before stop(). Creates no context on a device.
-     * NULL for a kind without a SHMEM_DEVICE_ constant, because programs cannot query its devices.
+     * The operation is NULL for a kind without a SHMEM_DEVICE_ constant, because programs cannot
+     * query the devices of such a kind.
      */
     int (*devices)(int i, struct stp_device *device);
 };
@@ -521,12 +570,15 @@ static inline void stp_kind_begin(void)
 bool stp_kinds_trait_is_possible(enum stp_trait trait, char *why, size_t len);
 
 /*
- * Copies rows of host memory. A copy of only one row, aligned and of 1, 2, 4 or 8 bytes, is a
- * single store.
+ * Copies rows of host memory. If there is only one row, of 1, 2, 4 or 8 bytes, and both addresses
+ * are aligned, the copy is a single store.
  */
 void stp_copy_host(void *dest, const void *source, const struct stp_strided_copy *rows);
 
-/* Writes 1, 2, 4 or 8 bytes by a single store, so that readers see the old or the new value. */
+/*
+ * Writes 1, 2, 4 or 8 bytes by a single store, so that readers see the old or the new value. Writes
+ * other sizes by memcpy().
+ */
 void stp_store_whole(void *there, const void *value, size_t nbytes);
 
 /* Each of these functions calls pin(), unpin() or flush_remote() of every kind with devices. */
@@ -535,14 +587,16 @@ void stp_kinds_unpin(void *host, size_t nbytes);
 void stp_kinds_flush_remote(void);
 
 /*
- * Returns the address at which this PE, or the copy operation of the kind, accesses the part of a
- * local member. The first call maps the part. Returns NULL if the system refuses access.
+ * Returns the address at which this PE accesses a local member's part. If the kind has devices,
+ * only the kind's copy operations can use the address. The first call maps the part. Returns NULL
+ * if this PE cannot access the part.
  */
 void *stp_kind_reach(struct stp_space *space, int local);
 /* Unmaps the parts of peers. All members call this before any member destroys its part. */
 void stp_kind_detach(struct stp_space *space);
 
 #define STP_SPACE_MAGIC 0x53505445u
-#define STP_SPACE_NUMBERS 4096 /* limit for space numbers; the fabric has as many regions */
+/* All space numbers are below this limit. The fabric has a region for each space number. */
+#define STP_SPACE_NUMBERS 4096
 
 #endif /* STP_KINDS_H */

@@ -21,7 +21,8 @@ const char *stp_sysfs_read_or_empty(char *line, size_t len, const char *path);
 #define STP_NUMBERS 8192
 #define STP_WORD_BITS (8 * sizeof(unsigned long))
 struct stp_numbers {
-    unsigned long words[STP_NUMBERS / STP_WORD_BITS]; /* bit mask, in the format of system calls */
+    /* Bit mask in the format of the system calls, for example sched_getaffinity() and mbind(). */
+    unsigned long words[STP_NUMBERS / STP_WORD_BITS];
 };
 
 void stp_sysfs_list(struct stp_numbers *set, const char *path);

@@ -41,7 +41,7 @@ struct stp_own_file {
     bool mapped;          /* whether the library mapped this PE's part and must unmap it */
     int extra;            /* additional mmap() flags */
     const char *path;     /* path by which the files of peers can be opened, or NULL */
-    size_t map_bytes;     /* mapped size of a part, with the memory into which it can grow */
+    size_t map_bytes;     /* mapped size of a part, including the memory reserved for growth */
     pthread_mutex_t lock; /* guards peers[].part and open_bytes */
     size_t open_bytes;    /* accessible size of a part */
     int n_peers;
@@ -64,8 +64,9 @@ static int share_fill(int fd, uint64_t at, struct stp_part_export *share)
 }
 
 /*
- * Opens the file of a peer through /proc. If this fails and the argument otherwise is not NULL,
- * opens the file by that path. Returns a descriptor, or -errno without logging.
+ * Opens the file of a peer through /proc. If this fails, opens the path in the argument otherwise,
+ * which can be NULL. Returns a descriptor, or -errno without logging. Returns -ESTALE if the opened
+ * file is not the peer's file.
  */
 static int share_open(const struct file_share *share, const char *otherwise)
 {
@@ -91,10 +92,11 @@ static size_t outside_whole(size_t nbytes)
 }
 
 /*
- * Maps nbytes bytes of a file, of which the first open_bytes bytes are accessible. The address is a
- * multiple of STP_RANGE_ALIGN, or of STP_WINDOW_ALIGN if nbytes is at least that large, because
- * programs can request aligned blocks in spaces. An inaccessible large page follows the mapping, so
- * that an access past the end faults. Returns NULL on failure, with the error in errno.
+ * Maps nbytes bytes of a file. Only the first open_bytes bytes are accessible. The address is a
+ * multiple of STP_RANGE_ALIGN. If nbytes is at least STP_WINDOW_ALIGN, the address is a multiple of
+ * STP_WINDOW_ALIGN, because programs can request aligned blocks in spaces. An inaccessible large
+ * page follows the mapping, so that an access past the end faults. Returns NULL on failure, with
+ * the error in errno.
  */
 static char *outside_map(size_t nbytes, size_t open_bytes, int fd, off_t at, int extra)
 {
@@ -274,7 +276,10 @@ static char *outside_map_peer(const struct stp_own_file *outside, const struct o
     char *base = NULL;
 
     if (fd >= 0) {
-        /* hugetlbfs needs whole large pages. Pages past the end of the file do no harm. */
+        /*
+         * Map whole large pages, because hugetlbfs requires this. Pages past the end of the file do
+         * no harm, because no PE accesses them.
+         */
         base = outside_map(outside_whole(outside->map_bytes + into),
                            grows ? outside->open_bytes : SIZE_MAX, fd,
                            (off_t)(peer->share.at - into), outside->extra);

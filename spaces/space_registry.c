@@ -45,7 +45,7 @@ static struct {
     pthread_mutex_t lock;                  /* guards all writes to this structure */
     unsigned n_attempts;                   /* number of creations of spaces in progress */
     unsigned n_given;                      /* number of spaces that have released their number */
-    uint64_t n_made;                       /* generation of the newest structure */
+    uint64_t n_made;                       /* generation of the structure that was allocated last */
     struct gone_range gone[REGISTRY_GONE]; /* ring buffer of the last destroyed spaces */
     unsigned n_gone;                       /* number of spaces destroyed since the start */
     struct pool_chunk *chunks;
@@ -247,7 +247,10 @@ bool stp_space_lookup_destroyed(const void *addr, char *text, size_t len)
         const char *kind = __atomic_load_n(&gone->kind, __ATOMIC_RELAXED);
 
         if ((uintptr_t)addr - base >= nbytes) continue;
-        /* Read nbytes again after the entry. Pairs with the fence in registry_remember_locked(). */
+        /*
+         * The fence orders the second read of nbytes after the reads of the entry. Pairs with the
+         * fence in registry_remember_locked().
+         */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         /* If nbytes has changed, another thread has overwritten the entry. */
         if (__atomic_load_n(&gone->nbytes, __ATOMIC_RELAXED) != nbytes) continue;

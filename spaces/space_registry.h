@@ -40,11 +40,17 @@ struct stp_space {
     bool registered;             /* whether this PE's part is registered with the fabric */
     bool on_fabric;              /* whether all members' parts are registered with the fabric */
     bool permanent;              /* whether the program cannot destroy the space */
-    /* Whether this PE's part existed before. After the creation: whether all members' parts did. */
+    /*
+     * Whether the parts existed before the creation of the space. Until the creation is complete,
+     * the field describes only this PE's part. After that, it describes the parts of all members.
+     */
     bool found;
-    /* Number of parts of a named space, which can exceed the number of members; else 0. */
+    /*
+     * Number of parts of a named space, which can exceed the number of members. 0 if the space has
+     * no name.
+     */
     unsigned n_parts;
-    uint64_t roots;            /* hash of the named blocks that this PE found at creation */
+    uint64_t roots;            /* hash of n_parts and the named blocks at creation */
     bool placed;               /* whether the NUMA policy in numa was set for the memory */
     enum stp_numa numa;        /* NUMA policy of the memory */
     int numa_node;             /* NUMA node to which the memory is bound, or -1 */
@@ -59,13 +65,13 @@ struct stp_space {
     /* Number of teams, contexts and device handles that use the space. Guarded by stp_rt.lock. */
     int n_users;
     /*
-     * Whether other threads may use the space: it is complete, not internal to the library, and not
-     * being destroyed. Guarded by stp_rt.lock.
+     * Whether other threads may use the space. This is true if the space is complete, is not
+     * internal to the library, and is not being destroyed. Guarded by stp_rt.lock.
      */
     bool offered;
     struct stp_space *next_free;
-    bool whole;   /* whether the adopted buffer is one block, which cannot be freed */
-    bool adopted; /* whether the memory is a buffer of the program, which can unmap it */
+    bool whole;   /* whether the adopted buffer is a single block, which cannot be freed */
+    bool adopted; /* whether the memory is a buffer of the program; the program can unmap it */
     struct stp_own_file *shm_attach; /* mappings of host memory outside the window, or NULL */
 };
 
@@ -90,22 +96,24 @@ int stp_space_register_by_number(struct stp_space *space);
 void stp_space_unregister_number(struct stp_space *space);
 
 /*
- * These functions are called when an attempt to create a space begins (inc) and ends (dec). At the
- * end, the attempt has succeeded or has released its number and its range of the window.
+ * These functions count the attempts to create a space that are in progress.
+ * stp_space_n_attempts_inc() is called when an attempt begins, and stp_space_n_attempts_dec() when
+ * it ends. When a failed attempt ends, it has already released its number and its range of the
+ * window.
  */
 void stp_space_n_attempts_inc(void);
 void stp_space_n_attempts_dec(void);
 
 /*
- * Returns whether a repeated search for a free number and a free range can succeed. This is so if a
- * space has released its number since *seen was set, or if another creation is in progress. Sets
- * *seen for the next call.
+ * Returns whether another search for a free number and a free range can succeed. This is the case
+ * if a space has released its number since *seen was set, or if another creation is in progress.
+ * Sets *seen for the next call.
  */
 bool stp_space_room_freed_since(unsigned *seen);
 
 /* Makes lookups by address find the space. Its number must be registered already. */
 void stp_space_lookup_insert(struct stp_space *space);
-/* Makes lookups by address no longer find the space. Does nothing if called again. */
+/* Makes lookups by address no longer find the space. A second call does nothing. */
 void stp_space_lookup_remove(struct stp_space *space);
 
 /* Sets the size of the space to nbytes bytes. Called after all members have grown their parts. */
@@ -122,8 +130,9 @@ size_t stp_space_number_find(size_t from);
 struct stp_space *stp_space_lookup(const void *addr, size_t *offset);
 
 /*
- * Returns the space that reserves the address addr for its growth, and sets *offset. Returns NULL
- * if there is no such space. Used only for messages, because it examines all spaces.
+ * Returns the space that reserves the address addr for its growth, and sets *offset to the offset
+ * in this PE's part. Returns NULL if there is no such space. Used only for messages, because it
+ * examines all spaces.
  */
 const struct stp_space *stp_space_lookup_growth_room(const void *addr, size_t *offset);
 

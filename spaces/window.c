@@ -23,7 +23,10 @@
 
 #define RANGE_GUARD ((size_t)64 << 10)
 
-/* Number of stp_window_open_peer() calls, per PE of the node, after which all parts are opened. */
+/*
+ * All parts of the view are opened after this number of stp_window_open_peer() calls, multiplied by
+ * the number of PEs of the node.
+ */
 #define PATIENCE 16
 
 struct window_range {
@@ -33,14 +36,15 @@ struct window_range {
 };
 
 static struct {
-    size_t nbytes;        /* size of the window */
-    size_t capacity;      /* number of bytes of the window that spaces can use */
-    int local;            /* local index of this PE */
-    bool no_fabric;       /* whether the job uses no fabric */
-    int fd;               /* descriptor of the node's file, for punching holes */
-    unsigned patience;    /* value of asked at which all parts are opened; 0 for never */
+    size_t nbytes;   /* size of the window */
+    size_t capacity; /* number of bytes of the window that spaces can use */
+    int local;       /* local index of this PE */
+    bool no_fabric;  /* whether the job uses no fabric */
+    int fd;          /* descriptor of the node's file, for punching holes */
+    /* Number of stp_window_open_peer() calls after which all parts are opened, or 0 for never. */
+    unsigned patience;
     unsigned asked;       /* approximate number of stp_window_open_peer() calls for open parts */
-    bool leaving;         /* whether released ranges stay accessible, during finalization */
+    bool leaving;         /* whether released ranges stay accessible (true in finalization) */
     pthread_mutex_t lock; /* guards the fields below */
     bool *open;           /* whether each part of the view is open; also read without the lock */
     int n_open;
@@ -108,14 +112,15 @@ int stp_window_reserve(const struct stp_window_layout *layout, int fd, int local
     mine = stp_window_map_somewhere(layout->base, nbytes, fd, at);
     if (mine == NULL) goto err_fd;
     /*
-     * Align the view for large pages and DAX devices if the address space has room. The start is
-     * shifted by STP_WINDOW_SKEW, so that low address bits in the view and the window differ.
+     * If the address space has room, align the view for large pages and DAX devices. Shift its
+     * start by STP_WINDOW_SKEW from the aligned address. The addresses of an object in the view and
+     * in the window then differ in the low bits.
      */
     view = stp_window_reserve_aligned(STP_WINDOW_SKEW, view_bytes, fd, 0);
     if (view == NULL) view = stp_window_reserve_at(0, view_bytes, fd, 0);
     if (view == NULL) goto err_mine;
     madvise(view, view_bytes, MADV_DONTDUMP);
-    madvise(mine, nbytes, MADV_DONTDUMP); /* spaces set MADV_DODUMP for their ranges */
+    madvise(mine, nbytes, MADV_DONTDUMP); /* each space sets MADV_DODUMP for its range */
 
     window.nbytes = nbytes;
     window.capacity = nbytes - room;
@@ -305,9 +310,9 @@ static void window_forget_locked(struct window_range *range)
 }
 
 /*
- * Computes stp_win.end, stp_win.top and stp_win.amo_top again. stp_ptr_inline() in other threads
- * reads either the old or the new top. The release store makes sure that a thread that reads the
- * new top can access the memory below it.
+ * Computes stp_win.end, stp_win.top and stp_win.amo_top again. During this, stp_ptr_inline() in
+ * another thread can read the old or the new top. Both are correct, because that thread has no
+ * address in a new range yet.
  */
 static void window_update_top_locked(void)
 {
@@ -319,7 +324,10 @@ static void window_update_top_locked(void)
     }
     top = window.n_open == stp_win.n_view ? end : 0;
     __atomic_store_n(&stp_win.end, end, __ATOMIC_RELAXED);
-    /* No load pairs with these stores, because no thread has an address in a new range yet. */
+    /*
+     * These stores follow the mprotect() calls for the memory below the new top. No acquire load
+     * needs to pair with the stores, because no thread has an address in a new range yet.
+     */
     __atomic_store_n(&stp_win.top, top, __ATOMIC_RELEASE);
     __atomic_store_n(&stp_win.amo_top, stp_win.cpu_atomics ? top : 0, __ATOMIC_RELEASE);
 }
@@ -525,7 +533,10 @@ void stp_window_release(size_t offset, size_t nbytes)
     range = window_range_locked(offset);
     assert(range != NULL && range->nbytes == nbytes);
     if (!window.leaving) (void)window_protect_locked(range, 0, nbytes, PROT_NONE);
-    /* Punch the hole before the range becomes free, because another space can then use it. */
+    /*
+     * Punch the hole before the range becomes free, because another space can use a free range at
+     * once.
+     */
     window_punch_locked(offset, nbytes);
     window_forget_locked(range);
     window_update_top_locked();

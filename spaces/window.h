@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The window, the view and the data segment. The window is the mapping in which this PE accesses
- * its own part of the node's file. The view is a mapping of the parts of all PEs of the node, in
- * which this PE computes the address of a peer's object by arithmetic. The data segment has the
+ * its own part of the node's file. The view is a mapping of the parts of all PEs of the node. This
+ * PE computes the address of a peer's object in the view by arithmetic. The data segment has the
  * globals and statics of the executable. Design: docs/design/memory.md.
  */
 #ifndef STP_WINDOW_H
@@ -22,24 +22,38 @@
  * in include/shmemx_inline.h).
  */
 struct stp_window {
-    uintptr_t base;   /* address of this PE's window */
-    size_t top;       /* limit for offsets: end if all parts of the view are open, else 0 */
-    size_t amo_top;   /* limit for offsets of CPU atomics: top, or 0 if atomics use the fabric */
-    char *view;       /* address of the view */
-    size_t stride;    /* distance between two parts in the view: window size + STP_WINDOW_SKEW */
-    int first_pe;     /* world number of the PE with local index 0 */
-    int n_local;      /* number of PEs on this node; 0 if not contiguous or if SHMEM_CHECK=1 */
+    uintptr_t base; /* address of this PE's window */
+    /*
+     * stp_ptr_inline() accepts offsets below this limit. The limit is the field end if all parts of
+     * the view are open, else 0.
+     */
+    size_t top;
+    /*
+     * stp_ptr_inline() accepts offsets of atomics below this limit. The limit is the field top, or
+     * 0 if atomics use the fabric.
+     */
+    size_t amo_top;
+    char *view;    /* address of the view */
+    size_t stride; /* distance between two parts in the view: window size + STP_WINDOW_SKEW */
+    int first_pe;  /* world number of the PE with local index 0 */
+    /*
+     * Number of PEs on this node. 0 if their world numbers are not contiguous, or if SHMEM_CHECK=1.
+     */
+    int n_local;
     int n_plain;      /* n_local, or 0 if buffers of the program can be device memory */
     int ordered;      /* whether a CPU fence orders all operations (no fabric, no devices) */
     int n_view;       /* number of PEs on this node, and of parts in the view */
-    bool cpu_atomics; /* whether CPUs perform atomics; else the fabric does */
+    bool cpu_atomics; /* whether CPUs perform atomics; if not, the fabric performs them */
     bool devices;     /* whether buffers can be memory that the CPU must not access */
     size_t end;       /* first offset after the last space; used by the slow path */
 } STP_ALIGNED_LINE;
 
 extern struct stp_window stp_win;
 
-/* Returns stp_win.top. If another thread is changing it, the old and the new value are valid. */
+/*
+ * Returns stp_win.top. If another thread is changing the field, both the old and the new value are
+ * valid.
+ */
 static inline size_t stp_window_top(void)
 {
     return __atomic_load_n(&stp_win.top, __ATOMIC_RELAXED);
@@ -57,10 +71,12 @@ static inline size_t stp_window_end(void)
 
 /*
  * Size of the gap between two parts in the view. Without the gap, the copies of an object on
- * different PEs would have equal low address bits. Copies between such addresses have half the
- * speed on CPUs whose first-level cache predicts the way from these bits (AMD). The gap is an odd
- * multiple of 2 MiB, which allows large pages. Because the multiple is odd, up to 128 parts and the
- * window differ in the bits below 256 MiB. Arrays rarely have this distance.
+ * different PEs would have equal low address bits. CPUs whose first-level cache predicts the way
+ * from these bits (AMD) copy between such addresses at half the speed.
+ *
+ * The gap is 37 x 2 MiB. A multiple of 2 MiB allows large pages. Because 37 is odd, the addresses
+ * of an object in up to 128 parts and in the window differ in the bits below 256 MiB. Two arrays at
+ * a distance of 74 MiB can have equal low bits in different parts, but this distance is rare.
  */
 #define STP_WINDOW_SKEW ((size_t)37 << 21)
 
@@ -136,12 +152,18 @@ void stp_window_close(void);
  * world numbers from first_pe on. stp_window_close() resets this.
  */
 void stp_window_set_peers(int first_pe, int n_local);
-/* Sets whether CPU atomics give correct results in this job. They do by default. */
+/*
+ * Sets whether CPUs may perform the atomics of this job. The default is true. CPUs must not perform
+ * atomics if the fabric's atomics are not atomic with respect to CPU atomics.
+ */
 void stp_window_set_cpu_atomics(bool right);
-/* Sets whether the program can use device memory. May be called before stp_window_reserve(). */
+/*
+ * Sets whether the program can use device memory. Must be called after stp_window_reserve(), which
+ * resets this setting.
+ */
 void stp_window_set_devices(bool met);
 
-/* Sets whether the job uses a fabric. It does by default. */
+/* Sets whether the job uses a fabric. The default is true. */
 void stp_window_set_fabric(bool used);
 
 /*
@@ -153,7 +175,10 @@ bool stp_window_locate(const void *addr, size_t *offset, int *local);
 /* Returns the size of the view. The node's area begins at this offset in the node's file. */
 size_t stp_window_view_bytes(const struct stp_window_layout *layout);
 
-/* Maps the node's area, which is at the end of the node's file. Returns NULL after logging. */
+/*
+ * Maps the node's area, which is at the end of the node's file. Returns NULL after logging if this
+ * fails.
+ */
 void *stp_window_map_node_area(const struct stp_window_layout *layout, int fd);
 
 /* Returns the lowest memory limit of this process's cgroups, or SIZE_MAX if there is no limit. */
@@ -163,23 +188,27 @@ size_t stp_cgroup_cores(void);
 
 /* Returns the size of the window. */
 size_t stp_window_reserved_bytes(void);
-/* Returns the number of bytes that spaces can use. The rest of a part is for a data segment. */
+/*
+ * Returns the number of bytes of the window that spaces can use. In the view, the rest of a part is
+ * used for the data segment of its PE.
+ */
 size_t stp_window_bytes_for_spaces(void);
 
 #define STP_WINDOW_ALIGN ((size_t)1 << 30) /* alignment of windows; largest alignment of spaces */
 #define STP_RANGE_ALIGN ((size_t)2 << 20)  /* alignment of the range of each space */
 
 /*
- * Returns the lowest offset >= from at which the window has nbytes free bytes on this PE, with an
- * unused gap to the next range. The offset is a multiple of align, which is a multiple of
- * STP_RANGE_ALIGN. Returns SIZE_MAX if there is no such offset.
+ * Returns the lowest offset >= from at which the window has nbytes free bytes on this PE. An unused
+ * gap remains between these bytes and the next range. The offset is a multiple of align, which is a
+ * multiple of STP_RANGE_ALIGN. Returns SIZE_MAX if there is no such offset.
  */
 size_t stp_window_find(size_t nbytes, size_t align, size_t from);
 
 /*
  * Takes the range [offset, offset + reserved) of the window for a space. Makes the first nbytes
- * bytes accessible and keeps the rest for growth. Returns 0, or -EEXIST without logging if another
- * thread has taken the range, or another -errno after logging.
+ * bytes accessible and reserves the rest for growth. Returns 0, or -EEXIST without logging if
+ * another thread has taken the range, or -ENOMEM without logging if malloc() fails. If the memory
+ * cannot be made accessible, returns -errno after logging.
  */
 int stp_window_commit(size_t offset, size_t nbytes, size_t reserved);
 
@@ -189,7 +218,10 @@ int stp_window_commit(size_t offset, size_t nbytes, size_t reserved);
  * logging. After an error nothing has changed.
  */
 int stp_window_grow(size_t offset, size_t nbytes);
-/* Reduces a range to kept_nbytes bytes, its size before growth. The new memory must be unused. */
+/*
+ * Undoes stp_window_grow(). Reduces a range to kept_nbytes bytes, its size before the growth. The
+ * added memory must be unused.
+ */
 void stp_window_undo_grow(size_t offset, size_t kept_nbytes);
 
 /*
@@ -213,7 +245,10 @@ int stp_window_local(void);
 /* Releases the range at offset: makes it inaccessible and frees the pages of this PE's part. */
 void stp_window_release(size_t offset, size_t nbytes);
 
-/* Makes stp_window_release() leave ranges accessible, because the window will soon be unmapped. */
+/*
+ * After this call, stp_window_release() leaves ranges accessible. Called in finalization, because
+ * the window will soon be unmapped.
+ */
 void stp_window_stop_reprotecting(void);
 
 /* Returns the address of the given offset in this PE's window. */
@@ -272,7 +307,8 @@ static inline bool stp_data_segment_offset(const void *addr, size_t *offset)
 /*
  * Returns the address, in this process, of the given offset in a local peer's data segment. The
  * first call maps the segment, which is file descriptor fd of process pid. Returns NULL after
- * logging. Any thread may call this function.
+ * logging if this fails. Returns NULL without logging if local is 4096 or more. Any thread may call
+ * this function.
  */
 void *stp_data_segment_reach(int local, pid_t pid, int fd, size_t offset);
 /* Forgets the mappings of peers' data segments. Called in finalize before the view is unmapped. */
@@ -280,7 +316,8 @@ void stp_data_segment_reset_peer_maps(void);
 
 /*
  * Returns the address of one contiguous mapping of this PE's data segment, for the fabric. If the
- * segment has several parts, maps them once more, in the view. Returns NULL after logging.
+ * segment has several parts, maps all of them once more, in the view. Returns NULL after logging if
+ * this fails.
  */
 char *stp_data_segment_alias_whole(void);
 
@@ -289,8 +326,8 @@ const char *stp_data_segment_format(char *text, size_t len);
 
 /*
  * Describes the library or executable that contains addr, for a message about an address that is
- * not symmetric. The text also has the remedy. Returns false if addr is in no library and not in
- * the executable.
+ * not symmetric. For a variable of a library, the text also says how to make the variable
+ * symmetric. Returns false if addr is in no library and not in the executable.
  */
 bool stp_describe_loaded_object_addr(const void *addr, char *text, size_t len);
 

@@ -37,7 +37,7 @@ void *stp_window_reserve_at(uintptr_t base, size_t nbytes, int fd, off_t at)
     if (base != 0) flags |= MAP_FIXED_NOREPLACE;
     got = mmap((void *)base, nbytes, PROT_NONE, flags, fd, at);
     if (got == MAP_FAILED) return NULL;
-    if (base != 0 && (uintptr_t)got != base) { /* Linux before 4.17 ignores the flag */
+    if (base != 0 && (uintptr_t)got != base) { /* Linux before 4.17 ignores MAP_FIXED_NOREPLACE */
         munmap(got, nbytes);
         return NULL;
     }

@@ -14,9 +14,15 @@
  * fd is -1. The address is base, or any address if base is 0. Returns NULL on failure.
  */
 void *stp_window_reserve_at(uintptr_t base, size_t nbytes, int fd, off_t at);
-/* As stp_window_reserve_at(), but bytes_past_align bytes after a multiple of STP_WINDOW_ALIGN. */
+/*
+ * As stp_window_reserve_at(), but chooses the address. The address is bytes_past_align bytes after
+ * a multiple of STP_WINDOW_ALIGN.
+ */
 void *stp_window_reserve_aligned(size_t bytes_past_align, size_t nbytes, int fd, off_t at);
-/* As stp_window_reserve_at(). Tries the address hint, then known bases, then aligned addresses. */
+/*
+ * As stp_window_reserve_at(), but tries several addresses. Tries the address hint first, then fixed
+ * addresses for windows, and finally any aligned address.
+ */
 void *stp_window_map_somewhere(uintptr_t hint, size_t nbytes, int fd, off_t at);
 
 /* Returns the distance between two adjacent parts, in the node's file and in the view. */

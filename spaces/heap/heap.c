@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The allocator of a symmetric heap: allocation, growth and queries. The tree that finds blocks and
- * gaps is in live_block_treap.c. The allocator never accesses the memory that it manages. Design:
- * docs/design/heap.md.
+ * The allocator of a symmetric heap. This file has the functions that allocate, free, resize, grow
+ * and query. The tree that finds blocks and gaps is in live_block_treap.c. The allocator never
+ * accesses the memory that it manages. Design: docs/design/heap.md.
  */
 #include "records.h"
 
@@ -11,14 +11,18 @@
 
 /* ---- the heap ----------------------------------------------------------- */
 
-/* Gives the heap a new state number, so that threads discard the blocks that they have cached. */
+/*
+ * Gives the heap a new state number. Each thread then discards the block that it cached in
+ * stp_heap_find().
+ */
 static void changed_locked(struct stp_heap *heap)
 {
     static uint64_t last;
 
     /*
      * The store pairs with the acquire load in stp_heap_find(). The addition is atomic because
-     * threads that change other heaps add to the same counter. All state numbers are different.
+     * threads that change other heaps add to the same counter. Each state number is thus used only
+     * once in the process.
      */
     __atomic_store_n(&heap->state, __atomic_fetch_add(&last, 1, __ATOMIC_SEQ_CST) + 1,
                      __ATOMIC_RELEASE);
@@ -100,8 +104,9 @@ static void block_take_locked(struct stp_heap *heap, struct stp_heap_block *befo
     stp_heap_live_insert(&heap->root, before, block);
     if (before == heap->last) heap->last = block;
     /*
-     * Set the gap of the new block first. The preceding block still has its old gap, which is
-     * larger, so this update of the tree stops early.
+     * Set the gap of the new block first. At this time, the preceding block still has its old gap,
+     * which is larger. The largest gap of a subtree that contains both blocks therefore does not
+     * change, and the update of the tree stops at this subtree.
      */
     set_gap(heap, block, end - stp_heap_end(block));
     set_gap(heap, before, offset - stp_heap_end(before));

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The allocator of a symmetric heap. It returns offsets instead of addresses and keeps its records
+ * The allocator of a symmetric heap. It returns offsets instead of addresses. It keeps its records
  * outside the managed memory, because that memory can be on a GPU. PEs that make the same sequence
- * of calls get the same offsets. An allocation takes the first gap that is large enough. Sizes are
- * not rounded up to powers of two, so that 7 MiB fit a new heap of 8 MiB. Any thread may call all
- * functions except stp_heap_destroy(). A lock in the heap guards the records. This lock is taken
- * after all other locks. Design: docs/design/heap.md.
+ * of calls get the same offsets.
+ *
+ * An allocation takes the first gap that is large enough. Sizes are not rounded up to powers of
+ * two, so that 7 MiB fit in a new heap of 8 MiB.
+ *
+ * Any thread may call all functions except stp_heap_destroy(). A lock in the heap guards the
+ * records. A thread that holds this lock takes no other lock of the library. Design:
+ * docs/design/heap.md.
  */
 #ifndef STP_HEAP_H
 #define STP_HEAP_H

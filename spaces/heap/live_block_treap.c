@@ -39,7 +39,10 @@ void stp_heap_live_set_gap(struct stp_heap_block *block, size_t gap)
     }
 }
 
-/* Makes child (or NULL) the child of parent on the given side, or the root if parent is NULL. */
+/*
+ * Makes child the child of parent on the given side. If parent is NULL, makes child the root of the
+ * tree. child can be NULL.
+ */
 static void link_child(struct stp_heap_block **root, struct stp_heap_block *parent, int side,
                        struct stp_heap_block *child)
 {

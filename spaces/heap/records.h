@@ -20,7 +20,7 @@
 struct stp_heap_block {
     size_t offset;
     size_t asked; /* requested size in bytes; 0 in the first record only */
-    size_t gap;   /* size of the gap; always 0 for the last block, see stp_heap_gap() */
+    size_t gap;   /* size of the gap; 0 in the last record, whose gap stp_heap_gap() computes */
     struct stp_heap_block *parent;
     struct stp_heap_block *child[2]; /* left child (smaller offsets) and right child */
     size_t child_gap[2];             /* largest gap in the subtree of each child, or 0 */
@@ -28,15 +28,16 @@ struct stp_heap_block {
 
 struct stp_heap {
     size_t size;
-    pthread_mutex_t lock; /* guards the fields below; taken after all other locks */
+    /* Guards the fields below. A thread that holds this lock takes no other lock of the library. */
+    pthread_mutex_t lock;
     /*
-     * Number of the last change of this heap. Changes of different heaps have different numbers.
-     * Also read without the lock.
+     * State number. Each change gives the heap a new number, which no heap in this process has had
+     * before. Threads also read the field without the lock.
      */
     uint64_t state;
     size_t used;
     size_t n_blocks;
-    struct stp_heap_block first; /* first record, whose gap starts at offset 0 */
+    struct stp_heap_block first; /* record without a block; its gap starts at offset 0 */
     struct stp_heap_block *last; /* record with the largest offset; &first if there is no block */
     struct stp_heap_block *root;
     struct stp_heap_block *spare; /* unused record for the next allocation, or NULL */
@@ -47,7 +48,10 @@ struct stp_heap {
 /* Sets the gap of a block in the tree, and updates the largest gaps in the nodes above it. */
 void stp_heap_live_set_gap(struct stp_heap_block *block, size_t gap);
 
-/* Inserts block, which follows predecessor by offset, into the tree. Its gap must be 0. */
+/*
+ * Inserts block into the tree. predecessor is the block with the next smaller offset. The gap of
+ * block must be 0.
+ */
 void stp_heap_live_insert(struct stp_heap_block **root, struct stp_heap_block *predecessor,
                           struct stp_heap_block *block);
 
@@ -62,8 +66,9 @@ struct stp_heap_block *stp_heap_live_floor(struct stp_heap_block *root, size_t o
 
 /*
  * Returns a block whose gap has room for nbytes bytes at a multiple of align, or NULL. If align is
- * STP_HEAP_ALIGN, this is the first such block. If align is larger, a later block can be returned,
- * because the search then prefers gaps that have room for nbytes bytes at every position.
+ * STP_HEAP_ALIGN, this is the first such block. If align is larger, the function can return a later
+ * block. It first checks only the first gap of nbytes bytes or more. It then prefers a gap that has
+ * enough room wherever the gap starts.
  */
 struct stp_heap_block *stp_heap_live_first_fit(const struct stp_heap *heap, size_t nbytes,
                                                size_t align);
