@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Performs the atomics that the inlined path does not handle. The CPU performs them on globals and
- * on local PEs whose numbers are not contiguous. The owner's proxy thread performs them on device
- * memory, and the fabric performs all others. Only the fabric needs the datatype. A CPU needs only
- * the size, because additions wrap around and swaps only move bits.
+ * Performs the atomics that the inlined path does not handle. This CPU performs atomics on globals
+ * of local PEs, and on the memory of local PEs whose PE numbers are not contiguous. The owner PE
+ * performs atomics on its device memory and on its private memory. The fabric performs all other
+ * atomics. Only the fabric needs the datatype. A CPU needs only the size of the word, because
+ * additions wrap around and swaps only copy bits.
  */
 #include "rma.h"
 
@@ -12,7 +13,7 @@
 void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const void *operand,
                    const void *compare, void *result)
 {
-    /* Pairs with the release of fence and quiet, which transport/cpu_amo.tmpl.h describes. */
+    /* Pairs with the release in fence and quiet. transport/cpu_amo.tmpl.h explains the pairing. */
     stp_amo_cpu(there, nbytes, op, operand, compare, result, __ATOMIC_ACQUIRE);
 }
 

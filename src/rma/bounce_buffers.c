@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the host buffers for copies between device memory and the fabric, which pass through host
- * memory. The first use allocates and pins all buffers. Design: docs/design/kinds.md.
+ * Owns the bounce buffers, which are buffers in host memory. Data of device memory passes through a
+ * bounce buffer if the fabric cannot access the device memory. Staging uses the buffers for its
+ * requests. The first use of a buffer allocates and pins all buffers. Design: docs/design/kinds.md.
  */
 #include "rma.h"
 
@@ -10,7 +11,7 @@
 static struct {
     /* Guards the other two fields. */
     pthread_mutex_t lock;
-    char *memory;  /* memory of all buffers; NULL until a buffer is first used */
+    char *memory;  /* memory of all buffers, or NULL before the first use */
     unsigned used; /* bit i is 1 while buffer i is in use */
 } bounce = {.lock = PTHREAD_MUTEX_INITIALIZER};
 _Static_assert(STP_BOUNCE_BUFFERS < 32, "a bit a buffer");

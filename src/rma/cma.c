@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies between this process and private pages of another process of the node. The kernel performs
- * the copies (process_vm_readv and process_vm_writev), and they are complete on return. Design:
- * docs/design/memory.md.
+ * Copies data between this process and private memory of another process on the node. The kernel
+ * performs the copies by process_vm_readv() and process_vm_writev(). The copies are complete on
+ * return. Design: docs/design/memory.md.
  */
 #include "rma.h"
 
@@ -22,7 +22,10 @@ struct process_copy {
     size_t row, column;
 };
 
-/* Sets here[] and there[] to the pieces of the next system call. Returns the number of pieces. */
+/*
+ * Prepares the next system call. Sets here[] to the pieces of local memory and there[] to the
+ * pieces of remote memory that the call copies. Returns the number of pieces.
+ */
 static unsigned long process_pieces(const struct process_copy *copy,
                                     struct iovec here[PROCESS_ROWS],
                                     struct iovec there[PROCESS_ROWS])

@@ -16,7 +16,7 @@ struct stp_ctx stp_ctx_stage;
 struct stp_ctx stp_ctx_proxy;
 struct stp_ctx stp_ctx_stream;
 
-/* Returns whether the program promises that only one thread at a time uses the context. */
+/* Returns whether the options promise that threads never use the context at the same time. */
 static bool ctx_alone(long options)
 {
     return (options & (SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED)) != 0;
@@ -62,8 +62,9 @@ void stp_ctx_init(void)
         ctx_open(&stp_ctx_proxy, stp_team_world, 0) != 0)
         stp_fatal("shmem_init", "cannot create the default context");
     /*
-     * Allow delayed acknowledgements, because this context carries the flag words of collectives.
-     * After sending such a word, a PE waits for words of other PEs and not for acknowledgements.
+     * Allow delayed acknowledgements on stp_ctx_small, because it carries the flag words of
+     * collectives. After a PE has sent a flag word, it waits for words of other PEs and not for
+     * acknowledgements.
      */
     if (stp_ctx_small.fabric != NULL) stp_rt.fabric.allow_delayed_ack(stp_ctx_small.fabric);
 }
@@ -94,14 +95,16 @@ void stp_ctx_internal_quiet(void)
         stp_quiet(ctx_internal[i]);
 }
 
-/* Destroys the copy queues of the internal contexts after the proxy thread has stopped. */
+/* Destroys the copy queues of the internal contexts. Called after the proxy thread has stopped. */
 void stp_ctx_close_internal_copy_queues(void)
 {
     for (size_t i = 0; i < STP_COUNT(ctx_internal); i++)
         stp_copy_close(ctx_internal[i]);
 }
 
-/* Destroys the internal contexts with their fabric contexts, after the last sync of the job. */
+/*
+ * Destroys the internal contexts and their fabric contexts. Called after the last sync of the job.
+ */
 void stp_ctx_internal_fini(void)
 {
     for (size_t i = 0; i < STP_COUNT(ctx_internal); i++) {
@@ -116,9 +119,10 @@ int stp_ctx_pe_slow(const struct stp_ctx *ctx, int pe)
 }
 
 /*
- * List of the structures of destroyed contexts, linked by the field next and guarded by
- * stp_rt.lock. The structures are reused but never freed. In a destroyed context live is false and
- * n_pes is 0, so that the use of a stale handle is reported and does not crash.
+ * List of the structures of destroyed contexts. The field next links them, and stp_rt.lock guards
+ * the list. The structures are reused but never freed. In such a structure, live is false and n_pes
+ * is 0. If the program uses a destroyed context, the library can therefore report the error instead
+ * of crashing.
  */
 static struct stp_ctx *ctx_free;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Declares access to memory that the CPU must not touch: the choice of the access path, copies by
- * the operations of a memory kind, bounce buffers, and staging, which lets the proxy thread of the
- * owner PE perform an operation. Design: docs/design/kinds.md, docs/design/stage.md.
+ * Declares the functions that access memory which the CPU must not touch. They choose the access
+ * path, copy by the operations of a memory kind, and provide bounce buffers. With staging, the
+ * proxy thread of the owner PE performs the operation. Design: docs/design/kinds.md,
+ * docs/design/stage.md.
  */
 #ifndef STP_DEVICE_H
 #define STP_DEVICE_H
@@ -42,9 +43,9 @@ static inline bool stp_on_device(const void *dest, const void *source)
 }
 
 /*
- * Copies rows between memory of a kind and any memory that this kind can access. The copy runs on
- * the context's queue. The parameter end is the state that the copy must have reached on return.
- * Fatal if the device fails.
+ * Copies rows on the context's copy queue. One side of the copy is memory of the given kind, and
+ * the other side is any memory that this kind can access. The parameter end is the state that the
+ * copy must have reached on return. Fatal if the device fails.
  */
 void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
                    const struct stp_strided_copy *rows, enum stp_copy_completion end,
@@ -54,8 +55,8 @@ void stp_copy(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, cons
               size_t nbytes, enum stp_copy_completion end, const char *fn);
 
 /*
- * As stp_copy(), then sets word to the value signal. The kind's devices must be able to access
- * word. A flush of the queue completes the copy and the update of the word.
+ * Copies as stp_copy(), and then stores the value signal to *word. The device must be able to
+ * access this word. A flush of the copy queue completes both the copy and the store.
  */
 void stp_copy_signal(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
                      const void *source, size_t nbytes, enum stp_copy_completion end, void *word,
@@ -68,7 +69,10 @@ void stp_copy_signal(struct stp_ctx *ctx, const struct stp_kind *kind, void *des
 bool stp_copy_reduce(struct stp_ctx *ctx, const struct stp_kind *kind,
                      const struct stp_reduction *reduction, const char *fn);
 
-/* Zeroes bytes of this PE's part of a space before returning. Fatal if the device fails. */
+/*
+ * Sets nbytes bytes at offset in this PE's part of a space to 0. The bytes are 0 on return. Fatal
+ * if the device fails.
+ */
 void stp_copy_zero(struct stp_space *space, size_t offset, size_t nbytes, const char *fn);
 
 /* Copies between any two buffers that this PE can access. The copy is complete on return. */
@@ -81,20 +85,21 @@ void stp_bounce_preallocate(void);
 
 /* Completes all copies of the context. */
 void stp_copy_flush(struct stp_ctx *ctx);
-/* Destroys the copy queues of the context, whose copies must be complete. */
+/* Destroys the copy queues of the context. All copies of the context must be complete. */
 void stp_copy_close(struct stp_ctx *ctx);
 
 /*
  * Reads a word of this PE atomically. The word has 1, 2, 4 or 8 bytes and may be in any memory.
- * Waits and tests call this function. A caller that acts on the value must first call
- * stp_remote_flush().
+ * Waits and tests call this function. If the value shows that data has arrived, the caller must
+ * call stp_remote_flush() before it reads the data.
  */
 void stp_load_slow(void *value, const void *word, size_t nbytes);
 
 /*
- * Pinned host buffers for fast copies. stp_bounce_wait_take() waits for a free buffer. A thread
- * that already holds a buffer must use stp_bounce_try() to take another one, because waiting could
- * deadlock.
+ * Pinned host buffers, through which data passes on its way to or from device memory.
+ * stp_bounce_wait_take() waits until a buffer is free. A thread that already holds a buffer must
+ * take another one by stp_bounce_try(). If it waited instead, two such threads could wait for each
+ * other forever.
  */
 #define STP_BOUNCE_BYTES ((size_t)256 << 10)
 #define STP_BOUNCE_BUFFERS 16
@@ -111,8 +116,8 @@ struct stp_fragment {
     size_t dest_at, source_at, width, n;
 };
 /*
- * A strided transfer that is cut into fragments of at most room bytes. The next fragment begins in
- * row number row, at byte number column.
+ * A strided transfer that is cut into fragments of at most room bytes. The fields row and column
+ * are the row, and the byte in this row, at which the next fragment begins.
  */
 struct stp_fragments {
     struct stp_strided_copy rows;
@@ -124,21 +129,22 @@ bool stp_fragment_next(struct stp_fragments *fragments, struct stp_fragment *fra
 /* ---- private device memory (device_mr_cache.c) ------------------------------------- */
 
 /*
- * Registers with the fabric the allocation that contains a private buffer of the program.
- * Operations of this thread can use the registration until the thread calls
- * stp_device_mr_end_current(). Returns the number of the registration, or -1 if the fabric cannot
- * use the buffer.
+ * Registers memory with the fabric, so that operations of this thread can use a private device
+ * buffer of the program. The registration covers the whole allocation that contains the buffer. The
+ * thread can use the registration until it calls stp_device_mr_end_current(). Returns the number of
+ * the registration, or -1 if the fabric cannot use the buffer.
  */
 int stp_device_mr_acquire_for_thread(const struct stp_kind *kind, const void *ptr, size_t nbytes);
-void stp_device_mr_end_current(int number); /* ends use of the registration; accepts -1 */
+/* Ends the use of a registration by this thread. Does nothing if number is -1. */
+void stp_device_mr_end_current(int number);
 void stp_device_mr_fini(void);
 
 /* ---- private pages (cma.c) --------------------------------------------- */
 
 /*
  * Copies between buffer and private memory of another PE of the node (path STP_PATH_CMA). If put is
- * true, copies from buffer to the target, else from the target to buffer. The copy is complete on
- * return. Fatal if the target's memory is not mapped any more.
+ * true, copies from buffer to the target. Otherwise copies from the target to buffer. The copy is
+ * complete on return. Fatal if the target's memory is no longer mapped.
  */
 void stp_cma_copy(const struct stp_target *target, const void *buffer,
                   const struct stp_strided_copy *rows, bool put);
@@ -146,8 +152,8 @@ void stp_cma_copy(const struct stp_target *target, const void *buffer,
 /* ---- staging (stage.c, staging_proxy_thread.c) ----------------------------- */
 
 /*
- * Puts rows into memory that only its owner PE can access. The owner's proxy thread writes them.
- * The transfer is complete and visible on return.
+ * Puts rows into memory that only its owner PE can access. The owner's proxy thread writes the
+ * rows. The transfer is complete and visible on return.
  */
 void stp_stage_put(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
                    const struct stp_strided_copy *rows);
@@ -164,9 +170,9 @@ void stp_stage_amo_by_owner(const struct stp_target *dest, enum stp_fabric_amo o
                             void *result);
 
 /*
- * From now on, atomics of PEs on this PE's device memory are also atomic with respect to atomics of
- * kernels on this device (owner_amo_by_gpu_or_copy.c). Returns 0, or -errno without logging if a
- * device cannot provide this.
+ * Lets GPUs perform the atomics of PEs on this PE's GPU memory (owner_amo_by_gpu_or_copy.c). These
+ * atomics are then also atomic with respect to atomics by kernels on the same GPU. Returns 0, or
+ * -errno without logging if a GPU cannot perform such atomics.
  */
 int stp_stage_amo_by_gpu_enable(int device);
 /* Undoes one successful call of stp_stage_amo_by_gpu_enable(). */
@@ -184,8 +190,8 @@ void stp_stage_server_start(void);
 void stp_stage_server_stop(void);
 
 /*
- * Asks the proxy thread to end before the process exits or aborts. Waits for a short time. Returns
- * whether the thread has ended.
+ * Asks the proxy thread to end, because the process is about to exit or abort. Waits at most 0.1 s
+ * for the end of the thread. Returns true if the thread has ended or was not running.
  */
 bool stp_stage_server_try_stop_on_abort(void);
 

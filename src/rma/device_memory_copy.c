@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies data to and from device memory. The CPU must not touch such memory, so the operations of
- * its memory kind perform all copies. This file also owns the copy queues of contexts, cuts strided
- * copies into fragments, and loads single words. Design: docs/design/kinds.md.
+ * Copies data to and from device memory. The CPU must not touch device memory, so the operations of
+ * its memory kind (struct stp_kind) perform all copies. This file also owns the copy queues of
+ * contexts, cuts strided copies into fragments, and loads single words. Design:
+ * docs/design/kinds.md.
  */
 #include "rma.h"
 
@@ -48,9 +49,9 @@ static struct stp_queue *copy_queue(struct stp_ctx *ctx, const struct stp_kind *
 }
 
 /*
- * Creates the queues before the first copy, which may come while a kernel runs that does not end.
- * The driver must not be asked for a stream or for pinned memory at that time. A queue that exists
- * already gets both when a space of device memory is created.
+ * Creates the queues before the first copy. The first copy may come while a kernel runs that does
+ * not end. At such a time, the driver must not be asked for a stream or for pinned memory. A queue
+ * gets both when it is created, and for further devices when a space of device memory is created.
  */
 void stp_copy_open(struct stp_ctx *ctx, const char *fn)
 {
@@ -160,8 +161,8 @@ void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn)
 /* ---- fragments ---------------------------------------------------------------------------- */
 
 /*
- * Cuts a row that is larger than p->room into several fragments. Several smaller rows form one
- * fragment.
+ * If a row is larger than p->room, cuts the row into several fragments. Otherwise puts as many rows
+ * as fit into one fragment.
  */
 bool stp_fragment_next(struct stp_fragments *p, struct stp_fragment *fragment)
 {
@@ -191,7 +192,10 @@ bool stp_fragment_next(struct stp_fragments *p, struct stp_fragment *fragment)
 
 static void copy_load_host(void *value, const void *word, size_t nbytes)
 {
-    /* Pairs with the fence in the shmem_fence() or shmem_quiet() before the store of the word. */
+    /*
+     * Pairs with the fence that another PE executes in shmem_fence() or shmem_quiet() before it
+     * stores the word.
+     */
     switch (nbytes) {
     case 1:
         *(uint8_t *)value = __atomic_load_n((const uint8_t *)word, __ATOMIC_ACQUIRE);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Caches fabric registrations of the program's private device memory. Each registration covers a
- * whole allocation. The driver's ID of the allocation, which is never reused, identifies an entry.
- * The address is not enough, because the program can free an allocation and get another one at the
- * same address. Design: docs/design/fabric.md.
+ * whole allocation. An entry is identified by the driver's ID of the allocation, because the driver
+ * never reuses an ID. The address alone is not sufficient, because the program can free an
+ * allocation and get another one at the same address. Design: docs/design/fabric.md.
  */
 #include "rma.h"
 
 struct buffer {
     const struct stp_kind *kind; /* kind of the memory, or NULL for a free entry */
     struct stp_allocation allocation;
-    bool refused;       /* whether registration failed, so that it is not retried */
-    unsigned n_holders; /* number of operations that are being issued with this entry */
+    bool refused;       /* whether registration failed; it is then not tried again */
+    unsigned n_holders; /* number of threads that issue an operation with this entry now */
     uint64_t used;      /* value of buffers.now at the last use of this entry */
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards the table; held while memory is registered or closed */
-    uint64_t now;         /* number of uses of all entries so far */
+    /* Guards the table. A thread also holds the lock while it registers or unregisters memory. */
+    pthread_mutex_t lock;
+    uint64_t now; /* number of uses of all entries so far */
     struct buffer by_number[STP_FABRIC_BUFFERS];
 } buffers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -38,8 +39,9 @@ static bool buffer_close_locked(unsigned number)
 
 /*
  * Searches for the entry of an allocation. Sets *number to the number of the entry, or to -1 if
- * there is none. Closes the registrations of freed allocations that overlap the wanted allocation.
- * Returns false if operations on such freed memory are outstanding.
+ * there is none. If another entry overlaps the wanted allocation, the program has freed the memory
+ * of that entry. Closes the registrations of all such entries. Returns false if an operation still
+ * uses one of them.
  */
 static bool buffer_find_locked(const struct stp_allocation *wanted, int *number)
 {
@@ -62,8 +64,8 @@ static bool buffer_find_locked(const struct stp_allocation *wanted, int *number)
 }
 
 /*
- * Returns the number of a free entry. May close the least recently used entry that no operation
- * uses. Returns -1 if operations use all entries.
+ * Returns the number of a free entry. If there is no free entry, closes the least recently used
+ * entry that no operation uses. Returns -1 if operations use all entries.
  */
 static int buffer_room_locked(void)
 {
@@ -136,7 +138,7 @@ void stp_device_mr_fini(void)
 {
     pthread_mutex_lock(&buffers.lock);
     for (unsigned i = 0; i < STP_FABRIC_BUFFERS; i++)
-        /* The fabric closes the registrations that are still in use. */
+        /* Also clear entries that are in use, because the fabric closes their registrations. */
         if (!buffer_close_locked(i)) buffers.by_number[i].kind = NULL;
     pthread_mutex_unlock(&buffers.lock);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the location of a symmetric object on a PE, and the access path to the object, if the
- * inlined path misses. Such objects are in the data segment, in device memory, on local PEs whose
- * numbers are not contiguous, or on other nodes. This file also reports why an address is not
- * valid. Design: docs/design/memory.md.
+ * Locates symmetric objects that the inlined path cannot locate. Such objects are in the data
+ * segment, in device memory, on local PEs whose PE numbers are not contiguous, or on other nodes.
+ * The functions return the address of an object on a PE, or the access path to the object. This
+ * file also reports why an address is not valid. Design: docs/design/memory.md.
  */
 #include "rma.h"
 
@@ -20,8 +20,9 @@ static void *locate_segment(const void *addr, size_t offset, int pe, int local)
 }
 
 /*
- * Returns the address at which this PE accesses an object in a space outside the window, or NULL.
- * Checks the end of the space, because other memory may follow it here or in the peer's file.
+ * Returns the address at which this PE accesses an object in a space outside the window. Returns
+ * NULL if there is no such address. Ends the job if the object reaches past the end of the space,
+ * because the memory there may belong to something else.
  */
 static void *locate_outside(const void *addr, size_t nbytes, int pe, int local, const char *fn,
                             const char *argument)
@@ -45,8 +46,8 @@ static void *locate_outside(const void *addr, size_t nbytes, int pe, int local, 
 }
 
 /*
- * As stp_ptr_slow(), but checks that a space outside the window has all nbytes bytes. nbytes is 0
- * if the size is unknown. fn and argument are for messages.
+ * As stp_ptr_slow(), but also checks the size of an object outside the window. The object has
+ * nbytes bytes. If nbytes is 0, its size is unknown. Error messages name fn and argument.
  */
 static void *locate_host(const void *addr, size_t nbytes, int pe, const char *fn,
                          const char *argument)
@@ -78,7 +79,7 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
 {
     const struct stp_space *heap = stp_space_at(STP_SPACE_HEAP), *kept;
     size_t offset;
-    char globals[256], whose[1792]; /* both texts fit a message of 2048 bytes */
+    char globals[256], whose[1792]; /* a message of 2048 bytes has room for both texts */
 
     if (heap == NULL) stp_fatal(fn, "called before shmem_init or after shmem_finalize");
     kept = stp_space_lookup_growth_room(addr, &offset);
@@ -100,7 +101,7 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
               argument, addr, whose, stp_data_segment_format(globals, sizeof(globals)));
 }
 
-/* Fatal if nbytes bytes at offset are not in one live allocation. Called with SHMEM_CHECK=1. */
+/* Ends the job unless the bytes are in one live allocation. Called with SHMEM_CHECK=1 only. */
 static void locate_check(const struct stp_space *space, size_t offset, const void *addr,
                          size_t nbytes, const char *fn, const char *argument)
 {
@@ -133,7 +134,10 @@ struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t 
     return space;
 }
 
-/* Returns the path to private memory. Atomics are staged, because copies by the kernel can tear. */
+/*
+ * Returns the path to private memory of PE pe. The owner performs atomics on its private memory,
+ * because copies by the kernel are not atomic.
+ */
 static enum stp_access_path locate_path_to_private(const struct stp_space *space, int pe, int local,
                                                    enum stp_use use)
 {
@@ -158,14 +162,17 @@ enum stp_access_path stp_access_path_to(struct stp_space *space, int pe, enum st
     return local < 0 && space->on_fabric ? STP_PATH_FABRIC : STP_PATH_STAGED;
 }
 
-/* Returns whether space is the bound space. Globals and statics count as part of the heap. */
+/*
+ * Returns whether space equals bound, which is the space to which a context is bound. Globals and
+ * statics count as part of the symmetric heap.
+ */
 static bool locate_is_of(struct stp_space *space, const struct stp_space *bound)
 {
     if (space->number == STP_SPACE_DATA) return bound->number == STP_SPACE_HEAP;
     return space == bound;
 }
 
-/* Performs all checks of an address before the path is chosen. Called with SHMEM_CHECK=1. */
+/* Checks an address before the access path is chosen. Called with SHMEM_CHECK=1 only. */
 static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
                              const char *fn, const char *argument)
 {
@@ -178,7 +185,7 @@ static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t
     (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
 }
 
-/* Returns whether the space holds nbytes bytes at an offset, and PE pe has a part of the space. */
+/* Returns whether the space contains these bytes, and PE pe has a part of the space. */
 static bool locate_has(const struct stp_space *space, size_t at, size_t nbytes, int pe)
 {
     return space != NULL && nbytes <= stp_space_nbytes(space) - at &&
@@ -201,7 +208,10 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
     target.offset = target.space->at + at;
     target.number = target.space->number;
     target.path = stp_access_path_to(target.space, pe, use);
-    /* The path is still HOST only for globals that PE pe does not share with its node. */
+    /*
+     * Path HOST is possible here only for a global that PE pe does not share with its node. The
+     * fabric must access such a global.
+     */
     if (target.path == STP_PATH_HOST) target.path = STP_PATH_FABRIC;
     if (target.path == STP_PATH_FABRIC && !stp_rt.has_fabric)
         stp_fatal_global_unreachable(addr, pe, fn);

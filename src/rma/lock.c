@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements locks as the queue of Mellor-Crummey and Scott. The members of the queue are PEs,
- * linked by PE numbers in the lock's own words. Each PE that waits polls its own memory, and PEs
- * get the lock in the order of arrival. Before a thread enters this queue, it waits in this file
- * for its turn among the threads of its PE. Design: docs/design/locks.md.
+ * Implements locks as queues of Mellor-Crummey and Scott (MCS). The members of a queue are PEs, and
+ * PE numbers in the lock's own words link them. Each PE that waits polls its own memory. PEs get
+ * the lock in the order of arrival. At most one thread of each PE is in the queue. The other
+ * threads of the PE wait for this thread, also in this file. Design: docs/design/locks.md.
  */
 #include "rma.h"
 
 #include <stdlib.h>
 
 /*
- * Contents of a lock's long. The long is 0 on all PEs while no PE uses the lock. PE numbers in it
- * start at 1. The field tail is used only on the home PE of the lock. The field mine is used on
- * every PE.
+ * Contents of a lock's long. The long is 0 on all PEs while no PE uses the lock. The fields contain
+ * PE numbers plus 1, because 0 means that there is no PE. The field tail is used only on the home
+ * PE of the lock. The field mine is used on every PE.
  */
 struct lock_word {
-    uint32_t tail; /* number of the last PE in the queue, or 0 if the lock is free */
-    /* Number of the next PE in the queue, or 0, plus LOCK_GRANTED once this PE has the lock. */
+    uint32_t tail; /* 1 + number of the last PE in the queue, or 0 if the lock is free */
+    /*
+     * Sum of up to two values, which other PEs add. The next PE in the queue adds its number plus
+     * 1. The PE that hands over the lock to this PE adds LOCK_GRANTED.
+     */
     uint32_t mine;
 };
 
@@ -27,16 +30,16 @@ _Static_assert(sizeof(struct lock_word) == sizeof(long), "the state of a lock fi
 /* ---- turns of this PE's threads -------------------------------------------- */
 
 /*
- * Record of a lock that this PE holds or waits for. Each thread takes a ticket and waits for its
- * turn. holds.lock guards all fields, except as noted.
+ * Record of a lock that this PE holds or waits for. Each thread takes a ticket, which is a number,
+ * and waits until the field turn equals its ticket. holds.lock guards all fields, except as noted.
  */
 struct lock_hold {
     struct lock_hold *next;
     const long *lock;
     unsigned tickets; /* number of tickets that threads have taken */
-    unsigned turn;    /* number of the ticket whose turn it is; also read without holds.lock */
+    unsigned turn;    /* ticket that may use the lock now; also read without holds.lock */
     bool held;        /* whether this PE holds the lock; also written without holds.lock */
-    uint64_t owner;   /* thread_number() of the thread whose turn it is */
+    uint64_t owner;   /* thread_number() of the thread with the ticket turn */
 };
 
 #define LOCK_BUCKETS 64
@@ -48,13 +51,16 @@ static struct {
     struct lock_hold *spare; /* one freed hold that can be used again, or NULL */
 } holds = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns this thread's number, from 1. Unlike a pthread_t it is never given to another thread. */
+/*
+ * Returns the number of this thread, which is at least 1. No other thread ever gets the same
+ * number, whereas a pthread_t can be reused.
+ */
 static uint64_t thread_number(void)
 {
     static _Thread_local uint64_t mine;
     static uint64_t last;
 
-    /* Pairs with nothing, because the addition only makes each number unique. */
+    /* This addition pairs with no other atomic, because it only makes each number unique. */
     if (STP_UNLIKELY(mine == 0)) mine = __atomic_fetch_add(&last, 1, __ATOMIC_SEQ_CST) + 1;
     return mine;
 }
@@ -71,8 +77,9 @@ static void holds_unlock(void)
 }
 
 /*
- * Returns the address of the pointer that points to the hold of a lock. If there is no hold,
- * returns the address of the NULL pointer at the end of the list, where it can be inserted.
+ * Returns the address of the list pointer that points to the hold of the lock. If the lock has no
+ * hold, returns the address of the NULL pointer at the end of the list. A new hold can be inserted
+ * there.
  */
 static struct lock_hold **hold_find(const long *lock)
 {
@@ -84,9 +91,7 @@ static struct lock_hold **hold_find(const long *lock)
     return link;
 }
 
-/*
- * Adds a hold with one ticket, which belongs to this thread. The turn of this ticket comes at once.
- */
+/* Adds a hold for a lock that has none. This thread gets ticket 0, for which it need not wait. */
 static struct lock_hold *hold_add(struct lock_hold **link, const long *lock, const char *fn)
 {
     struct lock_hold *hold = holds.spare != NULL ? holds.spare : malloc(sizeof(*hold));
@@ -113,7 +118,10 @@ static STP_COLD void lock_show(const char *fn, const void *lock, int before)
         &(struct stp_wait_subject){.kind = STP_WAIT_LOCK, .fn = fn, .addr = lock, .pe = before});
 }
 
-/* Waits for the turn of this thread's ticket. Called if another thread of this PE came first. */
+/*
+ * Waits until hold->turn equals this thread's ticket. Called if another thread of this PE took a
+ * ticket for the lock earlier.
+ */
 static void hold_wait(struct lock_hold *hold, unsigned ticket, const char *fn)
 {
     struct stp_wait wait = {0};
@@ -127,7 +135,10 @@ static void hold_wait(struct lock_hold *hold, unsigned ticket, const char *fn)
     holds_unlock();
 }
 
-/* Takes a ticket for the lock and waits for the turn of the ticket. Returns the hold. */
+/*
+ * Takes a ticket for the lock and waits until hold->turn equals the ticket. Returns the hold. Fatal
+ * if this thread holds the lock already.
+ */
 static struct lock_hold *hold_enter(const long *lock, const char *fn)
 {
     struct lock_hold **link, *hold;
@@ -140,7 +151,10 @@ static struct lock_hold *hold_enter(const long *lock, const char *fn)
     if (hold == NULL) {
         hold = hold_add(link, lock, fn);
     } else {
-        /* Pairs with nothing, because holds.lock guards owner and the change of held to false. */
+        /*
+         * This load pairs with no other atomic. If owner is this thread, this thread itself has set
+         * held to true. holds.lock guards owner and the change of held to false.
+         */
         again = __atomic_load_n(&hold->held, __ATOMIC_SEQ_CST) && hold->owner == thread_number();
         ticket = hold->tickets++;
     }
@@ -172,9 +186,9 @@ static void hold_own(struct lock_hold *hold)
 }
 
 /*
- * Returns the hold of a lock and marks it as not held. Returns NULL if this PE does not hold the
- * lock. If several threads clear the lock at once, only one of them gets the hold. The turn does
- * not pass to another thread before hold_leave().
+ * Returns the hold of a lock and sets its field held to false. Returns NULL if this PE does not
+ * hold the lock. If several threads clear the lock at once, only one of them gets the hold. Threads
+ * that wait for their tickets continue only after hold_leave().
  */
 static struct lock_hold *hold_claim(const long *lock)
 {
@@ -188,7 +202,7 @@ static struct lock_hold *hold_claim(const long *lock)
     return hold;
 }
 
-/* Passes the turn to the next thread of this PE, or deletes the hold if no thread waits. */
+/* Lets the next waiting thread of this PE continue, or deletes the hold if no thread waits. */
 static void hold_leave(struct lock_hold *hold)
 {
     unsigned next = hold->turn + 1;
@@ -214,9 +228,10 @@ void stp_locks_forget(void)
 /* ---- words of PEs ------------------------------------------------------------ */
 
 /*
- * Returns the home PE of the lock, which is the PE on which tail is used. The home PE is a member
- * of the space that holds the lock. It is chosen by a hash of the lock's offset, because offsets of
- * locks are often multiples of a power of two. Fatal if lock is not an aligned symmetric long.
+ * Returns the home PE of the lock. The field tail is used on this PE only. The home PE is a member
+ * of the space that contains the lock. A hash of the lock's offset selects the home PE. Without the
+ * hash, locks whose offsets are multiples of a power of two could all have the same home PE. Fatal
+ * if lock is not an aligned symmetric long.
  */
 static int lock_home(const long *lock, const char *fn)
 {
@@ -232,8 +247,8 @@ static int lock_home(const long *lock, const char *fn)
 }
 
 /*
- * Performs an atomic on one field of the lock's word on PE pe. Sets *result to the old value of the
- * field unless result is NULL.
+ * Performs an atomic on *word of PE pe, which is the field tail or mine of a lock. Sets *result to
+ * the old value of the field, unless result is NULL.
  */
 static void lock_amo(enum stp_fabric_amo op, uint32_t *word, uint32_t operand, uint32_t compare,
                      uint32_t *result, int pe, const char *fn)
@@ -241,9 +256,9 @@ static void lock_amo(enum stp_fabric_amo op, uint32_t *word, uint32_t operand, u
     void *there = stp_ptr_inline(word, pe, STP_USE_ATOMIC);
 
     /*
-     * A PE that finds this PE in the queue writes to this PE's field mine. That write must come
-     * after this PE's earlier writes. Pairs with the acquire of that PE's atomic, or with the
-     * acquire in its lock_mine().
+     * Order this PE's earlier writes before the atomic. After the atomic, another PE can find this
+     * PE in the queue and write to this PE's field mine. Pairs with the acquire of the other PE's
+     * atomic, or with the acquire in lock_mine() of the other PE.
      */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (STP_LIKELY(there != NULL))
@@ -264,9 +279,10 @@ static uint32_t lock_mine(const struct lock_word *word)
 }
 
 /*
- * Waits until a bit of mask is set in this PE's field mine. Returns the value of mine. The
- * parameter before is the PE that will set the bit, for reports of long waits. It is -1 if that PE
- * is the next PE in the queue, whose number is not known yet.
+ * Waits until at least one bit of mask is set in this PE's field mine. Returns the value of mine.
+ * The parameter before is the number of the PE that will set the bit. Reports of long waits show
+ * this number. It is -1 if the next PE in the queue will set the bit, because that PE is not known
+ * yet.
  */
 static uint32_t lock_wait(const struct lock_word *word, uint32_t mask, int before, const char *fn)
 {
@@ -283,7 +299,10 @@ static uint32_t lock_wait(const struct lock_word *word, uint32_t mask, int befor
 
 /* ---- the queue ----------------------------------------------------------------- */
 
-/* Fatal if tail is neither 0 nor a PE's number. The program then has not set the lock to 0. */
+/*
+ * Ends the job if no lock routine can have written the value tail. In this case the program did not
+ * set the lock to 0 before its first use.
+ */
 static void lock_check_tail(const struct lock_word *word, uint32_t tail, const char *fn)
 {
     if (STP_UNLIKELY(tail > (uint32_t)stp_rt.n_pes))
@@ -306,9 +325,9 @@ static void lock_queue(struct lock_word *word, int home, const char *fn)
 
 /*
  * Passes the lock to the next PE in the queue. If there is none, sets tail to 0. Sets this PE's
- * field mine to 0 when no other PE can write to it any more. This is the case after tail was set to
- * 0. It is also the case after the next PE has added its number, because LOCK_GRANTED was added
- * before, when this PE got the lock.
+ * field mine to 0 when no other PE can still write to it. This is so after tail was set to 0. It is
+ * also so after the next PE has added its number, because no PE adds LOCK_GRANTED while this PE
+ * holds the lock.
  */
 static void lock_pass(struct lock_word *word, int home, const char *fn)
 {
@@ -348,7 +367,7 @@ int pshmem_test_lock(long *lock)
         return 0;
     }
     if (hold != NULL) hold_leave(hold);
-    stp_wait_after_failed_test(); /* because a program may test in a loop */
+    stp_wait_after_failed_test(); /* a program may call this routine in a loop */
     return 1;
 }
 STP_PROFILED(shmem_test_lock);

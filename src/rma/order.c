@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements fence and quiet. For operations by load and store a memory fence is sufficient. The
- * fabric's part takes no time if the context has no outstanding fabric operations. The pe_quiet
- * routines wait for fabric operations to the named PEs only. They wait for all device copies,
- * because this PE itself performs these copies.
+ * Implements fence and quiet. For operations by load and store, a memory fence is sufficient. The
+ * fabric's fence and quiet take almost no time if the context has no outstanding fabric operations.
+ * The pe_quiet routines wait only for fabric operations to the named PEs. They also wait for all
+ * device copies of the context, because this PE performs these copies itself and does not record
+ * their target PEs.
  */
 #include "rma.h"
 
 #include <stdlib.h>
 
-/* Maximum number of PEs in a call of pe_quiet that needs no malloc. */
+/* Maximum number of PEs for which a call of pe_quiet needs no malloc(). */
 #define ORDER_FEW_PES 64
 
-/* Returns whether device copies may be outstanding. Atomic, because threads may share ctx. */
+/*
+ * Returns whether device copies may be outstanding. The load is atomic, because other threads that
+ * share ctx may set the field.
+ */
 static inline bool order_copies(const struct stp_ctx *ctx)
 {
     return __atomic_load_n(&ctx->copies, __ATOMIC_RELAXED);
@@ -20,15 +24,15 @@ static inline bool order_copies(const struct stp_ctx *ctx)
 
 void stp_fence(struct stp_ctx *ctx)
 {
-    /* Pairs with the acquire of a PE that sees a store which this PE makes after the fence. */
+    /* Pairs with the acquire load by which another PE reads a later store of this PE. */
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
-    /* Complete all copies, because queues of different kinds are not ordered with each other. */
+    /* Complete all copies, because the copy queues of different memory kinds run independently. */
     if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
     if (STP_LIKELY(ctx->fabric == NULL)) return;
     /*
-     * A fence of the fabric is not enough in two cases. Data for a device can arrive after later
-     * data for the host memory of the same PE. Data for a PE of this node can arrive after later
-     * stores of this CPU.
+     * The fabric's fence is not sufficient in two cases. First, data for device memory can arrive
+     * after later data for the host memory of the same PE. Second, data that the fabric sends to a
+     * PE of this node can arrive after later stores of this CPU.
      */
     if (STP_UNLIKELY(__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED) ||
                      __atomic_load_n(&ctx->near, __ATOMIC_RELAXED)))
@@ -37,7 +41,7 @@ void stp_fence(struct stp_ctx *ctx)
         stp_rt.fabric.fence(ctx->fabric);
 }
 
-/* Inlined, so that a hang report finds the frame of the public routine on the stack. */
+/* Must be inlined, so that a hang report finds the frame of the public routine on the stack. */
 static inline __attribute__((always_inline)) void quiet(struct stp_ctx *ctx)
 {
     if (STP_UNLIKELY(order_copies(ctx))) stp_copy_flush(ctx);
@@ -82,9 +86,10 @@ STP_PROFILED(shmem_ctx_quiet);
 /* ---- of one space -------------------------------------------------------------------------- */
 
 /*
- * Returns whether the fabric may have operations of ctx on the space. There are none if all members
- * are on this node, because the CPU, device copies and proxy threads then perform all operations.
- * In that case quiet of the space need not wait for operations to other nodes.
+ * Returns whether the fabric may have outstanding operations of ctx on the space. There are none if
+ * ctx->near is false and all members of the space are on this node. The CPU, device copies and
+ * proxy threads then perform all operations on the space. Quiet of the space then need not wait for
+ * the context's operations to other nodes.
  */
 static bool order_on_fabric(const struct stp_ctx *ctx, const struct stp_space *space)
 {

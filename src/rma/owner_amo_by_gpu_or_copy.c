@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Performs atomics on words that only this PE may change, because it owns them. These words are in
- * device memory or in private memory of the program. Design: docs/design/stage.md.
+ * Performs atomics on words in this PE's device memory and private memory. Only the PE that owns
+ * such a word performs atomics on it. Design: docs/design/stage.md.
  */
 #include "stage_request_boxes.h"
 
@@ -13,7 +13,10 @@
 #include <string.h>
 
 static struct {
-    /* Held during each atomic, and while GPU atomics are enabled or disabled. */
+    /*
+     * Held by a thread during each atomic on device memory. Also held while a thread enables or
+     * disables atomics by GPUs.
+     */
     pthread_mutex_t lock;
 } words = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -57,8 +60,9 @@ static uint64_t words_value(const void *operand, size_t nbytes)
 }
 
 /*
- * Lets the device perform the atomic. Returns false if no kernel may change words of the space at
- * this time. The caller then performs the atomic by copies.
+ * Lets the device perform the atomic. Returns false, without any change, if atomics by GPUs are not
+ * enabled for the space. Kernels must not change words of the space at that time, so the caller can
+ * perform the atomic by copies.
  */
 static bool words_by_device(struct stp_space *space, size_t offset, size_t nbytes,
                             enum stp_fabric_amo op, const void *operand, const void *compare,
@@ -87,7 +91,10 @@ static bool words_by_device(struct stp_space *space, size_t offset, size_t nbyte
 
 /* ---- by this PE's threads ------------------------------------------------------------------ */
 
-/* Fatal if the word has changed since it was read. Called with SHMEM_CHECK=1 before the write. */
+/*
+ * Ends the job if the word has changed since words_by_copies() read it. Called with SHMEM_CHECK=1
+ * only, before the new value is written.
+ */
 static void words_check(struct stp_ctx *ctx, const struct stp_space *space, const char *word,
                         size_t nbytes, uint64_t before, const char *fn)
 {
@@ -124,8 +131,10 @@ void stp_stage_amo_here(struct stp_ctx *ctx, struct stp_space *space, size_t off
     char *word = space->base + offset;
 
     if (space->kind->device == NULL) {
-        /* Private memory: use a CPU atomic, which is atomic to the program's own accesses, too. */
-        /* Pairs with the acquire of a thread that waits for the word. */
+        /*
+         * Use a CPU atomic for private memory, because the program's own atomics are CPU atomics,
+         * too. The fence pairs with the acquire load of a thread that waits for the word.
+         */
         __atomic_thread_fence(__ATOMIC_RELEASE);
         stp_amo_apply(word, nbytes, op, operand, compare, result);
         return;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * While this PE waits, checks whether it waits in vain. This is so if the launcher or a PE of the
- * node has ended, or if another PE has reached the end of the job although this PE still needs it.
- * A launcher normally ends the job when a PE is killed. The checks help if the launcher does not
- * end the job, or has itself ended. Only waits that have yielded for a while make the checks, so
- * that they cost a busy program nothing. transport/ofi/peer_failure.c checks PEs on other hosts.
- * Design: docs/design/security.md.
+ * Checks, while this PE waits, whether it waits in vain. This PE waits in vain if the launcher or a
+ * PE of the node has ended. It also waits in vain if another PE has reached the end of the job
+ * although this PE still needs that PE. A launcher normally ends the job when a PE is killed. The
+ * checks are needed if the launcher does not end the job, or has itself ended. A wait makes the
+ * first check only after it has yielded for a while. Programs whose waits are short therefore spend
+ * no time on checks. transport/ofi/peer_failure.c checks PEs on other hosts. Design:
+ * docs/design/security.md.
  */
 #include "rma.h"
 
@@ -20,14 +21,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_NS 500000000ull /* time between two checks */
-#define LOOKS_A_ROUND 2      /* number of checks after which all PEs of the node were checked */
+#define LOOK_NS 500000000ull /* minimum time between two checks */
+#define LOOKS_A_ROUND 2      /* number of checks that together cover all PEs of the node */
 /*
- * Delay of the first notice that a PE sends to other nodes while it waits at the end of the job.
- * The delay doubles with each notice.
+ * Time after which a PE that waits at the end of the job sends its first notice to other nodes. The
+ * time between two notices doubles with each notice.
  */
 #define TELL_NS 1000000000ull
-/* Time that the launcher has to end this process after the job has ended. */
+/* Time that this process gives the launcher to end it after the job has ended. */
 #define GRACE_S 1
 
 /* A closing PE, which is a PE that has reached the end of the job. */
@@ -42,11 +43,12 @@ static struct {
     pthread_mutex_t lock; /* guards the following fields */
     uint64_t looked_ns;
     int next; /* local index of the next PE to check */
-    /* CLOSING notice that a PE of another node sent. Its field pe is -1 if there is none. */
+    /* CLOSING notice that this PE has received. Its field pe is -1 if there is none. */
     struct stp_notice received;
     /* CLOSING notice that this PE sends. Its field pe is -1 if there is none. */
     struct stp_notice mine;
-    uint64_t tell_ns, tell_every_ns; /* time of this PE's next notice, and interval after it */
+    /* Time of this PE's next notice, and current interval between its notices. */
+    uint64_t tell_ns, tell_every_ns;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .received.pe = -1, .mine.pe = -1};
 
 /* ---- processes of the node ------------------------------------------------------- */
@@ -83,9 +85,9 @@ static bool process_ended(pid_t pid)
 }
 
 /*
- * Returns whether the PE no longer runs its program. Its program runs if its process has the
- * witness file open. The PID is not sufficient, because the process may have executed another
- * program, or the PID may now belong to another process.
+ * Returns whether the process of the PE no longer runs the PE's program. While the program runs,
+ * its process has the witness file open. The PID alone is not sufficient, because the process may
+ * have executed another program, or the PID may now belong to another process.
  */
 static bool program_ended(const struct stp_pe_info *pe_info)
 {
@@ -136,9 +138,10 @@ void stp_peer_require_local_alive(int pe)
 }
 
 /*
- * Returns whether the launcher has ended. The PE must have a new parent process, and the connection
- * to the launcher must be closed. One of these conditions is not sufficient, because an MPI library
- * in this process may close the connection, and a wrapper process may have left.
+ * Returns whether the launcher has ended. In that case this process has a new parent process, and
+ * its connection to the launcher is closed. A new parent alone is not sufficient, because a wrapper
+ * process may have ended. A closed connection alone is not sufficient, because an MPI library in
+ * this process may have closed it.
  */
 static bool launcher_ended(void)
 {
@@ -147,28 +150,34 @@ static bool launcher_ended(void)
 
 /* ---- PEs at the end of the job ---------------------------------------------------- */
 
-/* Returns the number of world syncs that this PE has started. Another thread may be inside one. */
+/*
+ * Returns the number of world syncs that this PE has started. Another thread may still be inside
+ * the last sync.
+ */
 static uint64_t world_syncs(void)
 {
     return __atomic_load_n(&stp_team_world->sync_epoch, __ATOMIC_RELAXED);
 }
 
-/* Returns the number of all other world collectives that this PE has started. */
+/* Returns the number of world collectives, except syncs, that this PE has started. */
 static uint64_t world_cells(void)
 {
     return __atomic_load_n(&stp_team_world->sequence, __ATOMIC_RELAXED);
 }
 
-/* Returns whether this PE has started more world collectives than these counts of a closing PE. */
+/*
+ * Returns whether this PE has started more world collectives than a closing PE. The parameters
+ * syncs and cells are the counts of the closing PE.
+ */
 static bool is_behind(uint64_t syncs, uint64_t cells)
 {
     return world_syncs() > syncs || world_cells() > cells;
 }
 
 /*
- * Returns a closing PE for which this PE waits in vain, because this PE has started more world
- * collectives than the closing PE. The field pe of the result is -1 if there is no such PE. There
- * is none after all PEs have met in finalize.
+ * Returns a closing PE that has started fewer world collectives than this PE. This PE waits for the
+ * closing PE in vain. The field pe of the result is -1 if there is no such PE. After all PEs have
+ * met in finalize, the field is always -1.
  */
 static struct closer find_closer_locked(void)
 {
@@ -178,7 +187,7 @@ static struct closer find_closer_locked(void)
     for (int local = 0; local < stp_boot_n_local(); local++) {
         int pe = stp_local_pe(local);
         const struct stp_closing *closing = &stp_boot_local_pe_info(pe)->closing;
-        /* Pairs with the release store in stp_boot_set_closing(), by another PE. */
+        /* Pairs with the release store that the other PE makes in stp_boot_set_closing(). */
         int how = __atomic_load_n(&closing->how, __ATOMIC_ACQUIRE);
 
         if (how != STP_PE_EXIT_NONE && pe != stp_rt.pe && is_behind(closing->syncs, closing->cells))
@@ -199,8 +208,9 @@ _Noreturn static void fatal_closer(struct closer closer)
 }
 
 /*
- * Sends a notice to PEs of other nodes that this PE waits for them at the end of the job. The first
- * notice is delayed, because these PEs are expected to come soon.
+ * Notifies PEs of other nodes that this PE waits for them at the end of the job, if the time for a
+ * notice has come. The first notice is delayed, because these PEs normally reach the end of the job
+ * soon.
  */
 static void tell_closing_locked(uint64_t now)
 {
@@ -212,9 +222,9 @@ static void tell_closing_locked(uint64_t now)
 }
 
 /*
- * Handles a CLOSING notice. Keeps the notice with the smallest counts. This is sufficient, because
- * a PE that has started more collectives than any closing PE has also started more than the
- * smallest counts. Passes the notice on to other nodes if it is new.
+ * Handles a CLOSING notice. Stores the notice if its counts are the smallest so far. The smallest
+ * counts are sufficient. If this PE has started more collectives than some closing PE, it has also
+ * started more than the smallest counts. Passes the notice on to other PEs if it is new.
  */
 static void receive_closing(const struct stp_notice *notice)
 {
@@ -241,7 +251,10 @@ static struct closer find_closer(void)
     return closer;
 }
 
-/* Returns a number of syncs and the kind of exit in one word, which is never 0. */
+/*
+ * Packs a number of syncs and the kind of exit into one word. The word is never 0, because the kind
+ * of exit is not STP_PE_EXIT_NONE.
+ */
 static uint64_t closing_word(uint64_t syncs, enum stp_pe_exit how)
 {
     return syncs << 2 | (uint64_t)how;
@@ -267,7 +280,10 @@ void stp_peer_meet_at_job_end(enum stp_pe_exit how, stp_watch_meet_fn *meet)
     if (closer.pe >= 0) fatal_closer(closer);
     begin_closing(how, syncs, world_cells());
     other = meet(stp_team_world, closing_word(syncs, how), &word);
-    /* All PEs of this node have now published their counts, and word has those of another node. */
+    /*
+     * By now all PEs of this node have published their counts. If other is not -1, word has the
+     * number of syncs of PE other, which is on another node.
+     */
     closer = find_closer();
     if (other >= 0 && word >> 2 < world_syncs())
         closer = (struct closer){.pe = other, .how = (enum stp_pe_exit)(word & 3)};
@@ -287,8 +303,9 @@ static void end_late(void)
 }
 
 /*
- * Ends this process without a message, because the PE that ended the job has printed the reason.
- * First flushes this PE's output, and gives the launcher one second to end the process.
+ * Ends this process. Prints no message, because the PE that ended the job has printed the reason.
+ * First flushes the output of this process, and then gives the launcher one second to end this
+ * process.
  */
 _Noreturn static void end_with(int status)
 {
@@ -308,7 +325,7 @@ void stp_peer_relay_closing_or_job_end(const struct stp_notice *notice)
     if (notice->kind == STP_NOTICE_CLOSING) {
         receive_closing(notice);
     } else if (notice->kind == STP_NOTICE_ENDED &&
-               /* Pairs with this exchange in other threads, so that only one thread proceeds. */
+               /* Pairs with the same exchange in other threads. Only the first thread proceeds. */
                !__atomic_exchange_n(&ending, true, __ATOMIC_SEQ_CST)) {
         stp_debug("the job ends with status %d: pe %d has said so", notice->status, notice->pe);
         stp_boot_publish_job_ended(notice->status);
@@ -321,7 +338,7 @@ void stp_peer_tell_job_end(int status)
 {
     struct stp_notice notice = {.kind = STP_NOTICE_ENDED, .pe = stp_rt.pe};
 
-    /* An exit status has only 8 bits. Make sure that a failure does not become 0. */
+    /* An exit status has only 8 bits. Make sure that these bits are not all 0 after a failure. */
     if (status != 0 && (status & 0xff) == 0) status = 1;
     status &= 0xff;
     notice.status = status;
@@ -341,7 +358,10 @@ void stp_peer_check(void)
     if (!__atomic_load_n(&watch.on, __ATOMIC_RELAXED)) return;
     if (pthread_mutex_trylock(&watch.lock) != 0) return;
     now = stp_now_ns();
-    /* Pairs with the store in stp_peer_checks_disable(), which then locks watch.lock. */
+    /*
+     * Pairs with the store in stp_peer_checks_disable(). After the store, that function waits for
+     * watch.lock and so for the end of this check.
+     */
     due = now - watch.looked_ns >= LOOK_NS && __atomic_load_n(&watch.on, __ATOMIC_SEQ_CST);
     if (due) {
         watch.looked_ns = now;
@@ -370,7 +390,7 @@ void stp_peer_checks_enable(void)
 
 void stp_peer_checks_disable(void)
 {
-    /* Pairs with the load in stp_peer_check() that is made under the lock. */
+    /* Pairs with the load that stp_peer_check() makes while it holds watch.lock. */
     __atomic_store_n(&watch.on, false, __ATOMIC_SEQ_CST);
     pthread_mutex_lock(&watch.lock); /* waits for the end of a check in progress */
     pthread_mutex_unlock(&watch.lock);

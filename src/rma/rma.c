@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Performs puts and gets that the inlined path does not handle. The CPU copies host memory that is
- * mapped here, such as globals, and the memory of local PEs whose numbers are not contiguous.
- * Device memory is copied by the operations of its kind. Other memory is accessed through the
- * fabric or the proxy thread of the owner. With SHMEM_CHECK=1 every operation takes this path and
- * is checked.
+ * mapped in this process. This can be globals of a PE, or the memory of local PEs whose PE numbers
+ * are not contiguous. The operations of a memory kind copy its device memory. For other memory,
+ * this file uses the fabric or the proxy thread of the owner PE. With SHMEM_CHECK=1 every operation
+ * takes this path and is checked.
  *
  * A transfer consists of rows. A put or get has one row. A strided routine has one row per block.
  */
@@ -18,10 +18,11 @@ static size_t rma_extent(const struct stp_strided_copy *rows, size_t pitch)
 }
 
 /*
- * Returns whether the fabric can access the local buffer. It can access host memory, and device
- * memory that is registered. If several rows are in private device memory, returns false, because
- * packing them is faster than one operation per row. Sets *held to a registration that this call
- * acquired, or to -1. The caller releases *held after it has issued all operations.
+ * Returns whether the fabric can access the local buffer. The fabric can access host memory, and
+ * device memory that is registered. Returns false for several rows in private device memory,
+ * because packing the rows is faster than one operation per row. Sets *held to the number of a
+ * registration that this call acquired, or to -1. The caller passes *held to
+ * stp_device_mr_end_current() after it has issued all operations.
  */
 static bool rma_fabric_reaches(const struct stp_kind *kind, const void *buffer,
                                const struct stp_strided_copy *rows, int *held)
@@ -47,7 +48,7 @@ static void rma_copy_host(char *dest, const char *source, const struct stp_strid
         memcpy(dest, source, rows->width);
         return;
     }
-    switch (rows->width) { /* memcpy() of a constant size compiles to moves */
+    switch (rows->width) { /* the compiler turns memcpy() of a constant size into moves */
     case 4:
         for (size_t i = 0; i < rows->n; i++)
             memcpy(dest + i * to, source + i * from, 4);
@@ -196,8 +197,9 @@ static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
 }
 
 /*
- * Returns the address at which addr of PE pe is mapped, if both addr and buffer are host memory,
- * else NULL. Such operations miss the inlined path only because buffers can be device memory.
+ * Returns the address at which this PE maps addr of PE pe, if both addr and buffer are host memory.
+ * Otherwise returns NULL. If the job uses devices, the inlined path does not handle even such
+ * operations, because it cannot know that buffer is host memory.
  */
 static void *rma_plain(const void *addr, const void *buffer, int pe)
 {
@@ -206,7 +208,10 @@ static void *rma_plain(const void *addr, const void *buffer, int pe)
     return there != NULL && stp_device_of(buffer) == NULL ? there : NULL;
 }
 
-/* Returns whether the transfer is a single element, which a copy by the kernel could tear. */
+/*
+ * Returns whether the transfer is a single aligned element of at most 8 bytes. The owner must copy
+ * such an element, because a copy by the kernel may not be atomic.
+ */
 static bool rma_is_element(const struct stp_strided_copy *rows, const struct stp_target *target)
 {
     const char *addr = target->space->base + (target->offset - target->space->at);
@@ -389,7 +394,7 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
             stp_rt.fabric.put(ctx->fabric, &target, value, nbytes, false);
         break;
     case STP_PATH_CMA:
-        /* The owner stores the element, because a copy by the kernel can tear. */
+        /* The owner stores the element, because a copy by the kernel may not be atomic. */
     case STP_PATH_STAGED:
         stp_stage_put(ctx, &target, value, &one);
         break;
@@ -399,9 +404,10 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
 /* ---- strided ---------------------------------------------------------------- */
 
 /*
- * Converts nblocks blocks of bsize elements at the strides dst and sst to rows. If the blocks are
- * contiguous in both source and destination, returns one row for all of them. Fatal if the span of
- * the blocks in bytes does not fit a size_t.
+ * Converts the parameters of a strided routine to rows. There are nblocks blocks of bsize elements,
+ * and dst and sst are the strides in elements. If the blocks are contiguous in both source and
+ * destination, returns one row for all of them. Fatal if a stride is less than bsize, or if the
+ * number of bytes from the first to the last block does not fit a size_t.
  */
 static struct stp_strided_copy rma_rows(ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks,
                                         size_t size, const char *fn)

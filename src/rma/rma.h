@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Declares the functions by which a PE accesses the memory of other PEs: location of objects,
- * contexts, puts and gets, atomics, signals, fence and quiet, locks, and waits. The typed routines
- * of src/api and the collectives call these functions.
+ * Declares the functions by which a PE accesses the memory of other PEs. They locate objects and
+ * implement contexts, puts and gets, atomics, signals, fence and quiet, locks, and waits. The typed
+ * routines of src/api and the collectives call these functions.
  */
 #ifndef STP_RMA_H
 #define STP_RMA_H
@@ -19,12 +19,15 @@
 struct stp_ctx;
 
 /*
- * As stp_ptr_inline(), but also handles the objects and PEs for which that function returns NULL,
- * for example the data segment, and local PEs whose numbers are not contiguous.
+ * As stp_ptr_inline(), but also handles cases for which stp_ptr_inline() returns NULL. Examples are
+ * objects in the data segment, and local PEs whose PE numbers are not contiguous.
  */
 void *stp_ptr_slow(const void *addr, int pe);
 
-/* Returns the address at which this PE maps PE pe's copy of a host symmetric object, or NULL. */
+/*
+ * Returns the address at which this PE maps PE pe's copy of a symmetric object in host memory.
+ * Returns NULL if this PE cannot map the copy.
+ */
 static inline void *stp_ptr(const void *addr, int pe)
 {
     void *there = stp_ptr_inline(addr, pe, STP_USE_ACCESS);
@@ -32,7 +35,10 @@ static inline void *stp_ptr(const void *addr, int pe)
     return STP_LIKELY(there != NULL) ? there : stp_ptr_slow(addr, pe);
 }
 
-/* Returns whether any space has its parts outside the window (the range of shared host memory). */
+/*
+ * Returns whether the parts of any space are outside the window. The window is the address range of
+ * the shared host memory.
+ */
 static inline bool stp_any_outside(void)
 {
     return __atomic_load_n(&stp_own_file_n, __ATOMIC_RELAXED) != 0 ||
@@ -40,27 +46,27 @@ static inline bool stp_any_outside(void)
 }
 
 /*
- * Checks nbytes bytes at addr if addr is in a space outside the window. If the bytes reach past the
- * end of this space, ends the job with the message of stp_symmetric().
+ * Checks the nbytes bytes at addr, if addr is in a space outside the window. Ends the job with the
+ * message of stp_symmetric() if the bytes reach past the end of this space.
  */
 void stp_check_end(const void *addr, size_t nbytes, const char *fn, const char *argument);
 
 /*
  * Locates nbytes bytes at the symmetric address addr on PE pe for an operation of ctx. Returns the
- * target, which includes the access path. Ends the job in the cases of stp_symmetric(), and if no
- * path to the target exists. For loads and stores in the window, the end of the space is checked
- * only with SHMEM_CHECK=1. SHMEM_CHECK=1 also checks that addr is in the space to which ctx is
- * bound.
+ * target, which includes the access path. Ends the job in the same cases as stp_symmetric(), and
+ * also if no path to the target exists. If the CPU accesses the window, the end of the space is
+ * checked only with SHMEM_CHECK=1. SHMEM_CHECK=1 also checks that addr is in the space to which ctx
+ * is bound.
  */
 struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
                              enum stp_use use, const char *fn, const char *argument);
 
 /*
- * Returns the space that holds nbytes bytes at the symmetric address addr. If offset is not NULL,
- * sets *offset to the offset of addr in the space's fabric region. Ends the job, with fn and
- * argument in the message, if addr is not symmetric, if the bytes reach past the end of the space,
- * or if PE pe has no part of the space. With SHMEM_CHECK=1 the bytes must also be in one live
- * allocation.
+ * Returns the space that contains the nbytes bytes at the symmetric address addr. If offset is not
+ * NULL, sets *offset to the offset of addr in the space's fabric region. Ends the job if addr is
+ * not symmetric, if the bytes reach past the end of the space, or if PE pe has no part of the
+ * space. The message names fn and argument. With SHMEM_CHECK=1, also ends the job if the bytes are
+ * not in one live allocation.
  */
 struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t *offset,
                                 const char *fn, const char *argument);
@@ -72,45 +78,49 @@ _Noreturn void stp_fatal_global_unreachable(const void *addr, int pe, const char
 
 struct stp_ctx {
     int n_pes;  /* number of PEs in the team; valid PE numbers are less than n_pes */
-    bool world; /* whether PE numbers of the context are world numbers */
+    bool world; /* whether PE numbers in the team equal world numbers */
     bool live;
     long options; /* SHMEM_CTX_ options */
     /* Whether a session is open. stp_rt.lock guards in_session and the two fields after it. */
     bool in_session;
     long session;       /* SHMEM_CTX_SESSION_ options of the open session */
-    size_t session_ops; /* expected number of operations, or SIZE_MAX if unknown */
+    size_t session_ops; /* expected number of operations in the session, or SIZE_MAX */
     struct stp_team *team;
     struct stp_fabric_ctx *fabric; /* fabric context; NULL if the job has no fabric */
-    bool copies;                   /* whether a copy queue was used; quiet must then flush it */
-    bool near;                     /* whether the fabric was used for a PE of this node */
-    struct stp_queue *queues[STP_KINDS_MAX]; /* copy queues by memory kind, made on first use */
+    bool copies;                   /* whether a copy queue was used, so that quiet must flush */
+    bool near; /* whether the fabric carried an operation to a PE of this node */
+    struct stp_queue *queues[STP_KINDS_MAX]; /* queue for each memory kind; NULL until created */
     struct stp_space *space;                 /* space to which the context is bound, or NULL */
-    struct stp_ctx *next;                    /* links in the team's list, under stp_rt.lock */
+    struct stp_ctx *next;                    /* links in the team's list; guarded by stp_rt.lock */
     struct stp_ctx *prev;
 };
 
 extern struct stp_ctx stp_ctx_default;
 /* Context of collectives. It is separate, so that collectives do not wait for user operations. */
 extern struct stp_ctx stp_ctx_coll;
-/* Context of flag words of collectives, and of small data that shares a message with its word. */
+/*
+ * Context of the flag words of collectives. It also carries small data that is sent in the same
+ * message as its flag word.
+ */
 extern struct stp_ctx stp_ctx_small;
-/* Context of requests to other PEs' proxy threads, and of the library's own copies. */
+/* Context of requests to the proxy threads of other PEs, and of internal copies of the library. */
 extern struct stp_ctx stp_ctx_stage;
 /* Context that this PE's proxy thread uses. */
 extern struct stp_ctx stp_ctx_proxy;
 
 /*
- * Context of the stream thread. It is open only while this thread runs. The open function returns
- * 0, or nonzero on failure.
+ * Context of the stream thread, which performs operations that a GPU stream cannot perform itself.
+ * The context is open only while this thread runs. The open function returns 0, or nonzero on
+ * failure.
  */
 extern struct stp_ctx stp_ctx_stream;
 int stp_ctx_open_for_stream_thread(void);
 void stp_ctx_close_stream(void);
 
 /*
- * stp_ctx_init() opens the contexts above except stp_ctx_stream. The world team and the fabric must
- * exist. Finalize calls the other four functions, in this order, to complete and close these
- * contexts.
+ * stp_ctx_init() opens the contexts above, except stp_ctx_stream. The world team and the fabric
+ * must already exist. Finalize calls the four functions after stp_ctx_init(), in this order. They
+ * complete and close the contexts that stp_ctx_init() opened.
  */
 void stp_ctx_init(void);
 void stp_ctx_close_default(void);
@@ -121,7 +131,7 @@ void stp_ctx_internal_fini(void);
 /* Destroys the contexts of a team that is about to be destroyed. */
 void stp_ctx_destroy_all(struct stp_team *team);
 
-/* Returns the context of a handle. SHMEM_CTX_DEFAULT is a constant, other handles are pointers. */
+/* Returns the context of a handle. SHMEM_CTX_DEFAULT is a constant. Other handles are pointers. */
 static inline struct stp_ctx *stp_ctx_of(shmem_ctx_t ctx)
 {
     return ctx == SHMEM_CTX_DEFAULT ? &stp_ctx_default : (struct stp_ctx *)ctx;
@@ -129,20 +139,20 @@ static inline struct stp_ctx *stp_ctx_of(shmem_ctx_t ctx)
 
 /*
  * Records that the fabric will carry an operation to PE pe, if pe is on this node. The fabric
- * orders only its own operations. A fence must therefore complete such an operation before this CPU
- * stores to a PE of this node.
+ * orders its own operations, but it does not order them with stores of this CPU. A fence must
+ * therefore complete such an operation before this CPU stores to a PE of this node.
  */
 static inline void stp_ctx_by_fabric(struct stp_ctx *ctx, int pe)
 {
     if (STP_UNLIKELY(stp_local_of(pe) >= 0)) __atomic_store_n(&ctx->near, true, __ATOMIC_RELAXED);
 }
 
-/* As stp_ctx_of(), but fatal if the context was destroyed. ctx is not SHMEM_CTX_INVALID. */
+/* As stp_ctx_of(), but fatal if the context was destroyed. ctx must not be SHMEM_CTX_INVALID. */
 struct stp_ctx *stp_ctx_check_live(shmem_ctx_t ctx, const char *fn);
 
 /*
- * As stp_ctx_of(), but ends the job if ctx is SHMEM_CTX_INVALID. One comparison separates pointers
- * from both constants.
+ * As stp_ctx_of(), but ends the job if ctx is SHMEM_CTX_INVALID. One comparison shows that ctx is a
+ * pointer, because the two constants are smaller than all pointers.
  */
 static inline __attribute__((always_inline)) struct stp_ctx *stp_ctx_check(shmem_ctx_t ctx,
                                                                            const char *fn)
@@ -154,7 +164,7 @@ static inline __attribute__((always_inline)) struct stp_ctx *stp_ctx_check(shmem
 
 int stp_ctx_pe_slow(const struct stp_ctx *ctx, int pe);
 
-/* Returns the world number of PE pe of the context's team. Fatal if pe is out of range. */
+/* Returns the world number of PE pe of the context's team. Fatal if the team has no PE pe. */
 static inline int stp_ctx_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 {
     if (STP_UNLIKELY((unsigned)pe >= (unsigned)ctx->n_pes)) stp_fatal_pe(fn, pe, ctx->n_pes);
@@ -166,8 +176,8 @@ static inline int stp_ctx_pe(const struct stp_ctx *ctx, int pe, const char *fn)
 void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn);
 /*
- * As stp_put(), but dest is a target that stp_locate() returned. nbytes is not 0. The caller has
- * called stp_kind_begin().
+ * As stp_put(), but dest is a target that stp_locate() returned. nbytes must not be 0. The caller
+ * must call stp_kind_begin() first.
  */
 void stp_put_to(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
                 size_t nbytes);
@@ -253,8 +263,8 @@ void stp_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst
 /* ---- atomics (amo.c) ---------------------------------------------------- */
 
 /*
- * Performs an atomic for which stp_ptr_inline() returned NULL. The pointer operand or compare is
- * NULL if the operation op does not use that value. The pointer result is NULL if op fetches
+ * Performs an atomic for which stp_ptr_inline() returned NULL. The pointers operand and compare are
+ * NULL if the operation op does not use these values. The pointer result is NULL if op fetches
  * nothing. If nbi is true, *result is valid only after quiet.
  */
 void stp_amo_slow(struct stp_ctx *ctx, enum stp_fabric_amo op, enum stp_dtype dtype, void *dest,
@@ -266,7 +276,10 @@ void stp_amo_to(struct stp_ctx *ctx, const struct stp_target *dest, enum stp_fab
                 enum stp_dtype dtype, const void *operand, const void *compare, void *result,
                 bool nbi);
 
-/* As stp_amo_slow(), but this CPU performs the atomic on a mapped word of 4 or 8 bytes. */
+/*
+ * Performs an atomic on a mapped word of 4 or 8 bytes by this CPU. The other parameters are those
+ * of stp_amo_slow().
+ */
 void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const void *operand,
                    const void *compare, void *result);
 
@@ -282,10 +295,11 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
 
 /*
  * As stp_put_signal(), but updates a flag word of the library instead of a signal of the program.
- * nbytes may be 0. The word only grows, by less than STP_FABRIC_WORD_GROWS at each update. Quiet of
- * the context completes the data, after which source can be reused. Quiet does not wait for the
- * update of the word, because the PE that owns the word waits for it. The fabric can therefore send
- * data and word in one message, whereas a signal would have to wait for its data.
+ * nbytes may be 0. Each update must increase the word by less than STP_FABRIC_WORD_GROWS. After
+ * quiet of the context, the data is complete and the caller can reuse source. Quiet does not wait
+ * for the update of the word, because the PE that owns the word waits for the update itself. The
+ * fabric can therefore send the data and the update in one message. In stp_put_signal(), the update
+ * may have to wait until the data has arrived.
  */
 void stp_put_notify(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                     uint64_t *word, uint64_t value, int sig_op, int pe, const char *fn);
@@ -303,22 +317,23 @@ void stp_locks_forget(void);
 /* ---- waiting (wait_step.c) --------------------------------------------------- */
 
 /*
- * Performs one step of a loop that waits for another PE or thread: serves the fabric, and spins or
- * yields. Returns true if the wait has taken long, so that the caller should call
- * stp_wait_publish_subject(). A caller that does so must call stp_wait_end() after its loop.
+ * Performs one step of a loop that waits for another PE or thread. The step makes progress in the
+ * fabric, and spins or yields. Returns true if the wait has taken so long that the caller should
+ * show it by stp_wait_publish_subject(). A caller that does this must call stp_wait_end() after the
+ * loop.
  */
 bool stp_wait_idle_once(struct stp_wait *wait);
 
 /*
- * Test routines call this function after a test that failed. The function serves the fabric. Once
- * in a while it also lets another PE run, because a program may test in a loop.
+ * Makes progress in the fabric. Once in a while also lets another PE run on this core, because a
+ * program may test in a loop. Test routines call this function after a test that failed.
  */
 void stp_wait_after_failed_test(void);
 
 /*
- * Returns a mask of the outcomes that satisfy the comparison operator cmp. Bit 0 stands for less,
- * bit 1 for equal, and bit 2 for greater. Fatal if cmp is not a SHMEM_CMP_ constant. Waits call
- * this function before their loops.
+ * Returns a mask of the results of a comparison that satisfy the operator cmp. Bit 0 stands for
+ * "less", bit 1 for "equal", and bit 2 for "greater". Fatal if cmp is not a SHMEM_CMP_ constant.
+ * Waits call this function once, before they loop.
  */
 static inline unsigned stp_cmp_outcomes(int cmp, const char *fn)
 {

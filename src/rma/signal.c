@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements put with signal and the signal routines. The data of a put arrives before its signal.
+ * Implements put with signal and the signal routines. The data of a put with signal arrives before
+ * the update of its signal.
  */
 #include "rma.h"
 
@@ -29,7 +30,7 @@ static void signal_store(uint64_t *there, uint64_t signal, enum stp_fabric_amo o
         __atomic_fetch_add(there, signal, __ATOMIC_RELEASE);
 }
 
-/* Updates a signal of the PE that has the number pe in the context's team. */
+/* Updates a signal of the PE whose number in the context's team is pe. */
 static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal,
                         enum stp_fabric_amo op, int pe, const char *fn)
 {
@@ -43,10 +44,10 @@ static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal
 }
 
 /*
- * Returns the address by which devices write a signal that is in pinned host memory. The copy queue
- * can then set the signal after the copy, and no thread need wait for the copy. Returns NULL if the
- * signal is not pinned. Also returns NULL if the fabric performs atomics, because a store of a
- * device is atomic only to atomics of CPUs.
+ * Returns the address at which a device can write a signal in pinned host memory. The copy queue
+ * can then set the signal after the copy, so that no thread has to wait for the copy. Returns NULL
+ * if the signal is not in pinned memory. Also returns NULL if the fabric performs atomics, because
+ * a device's store is atomic only with respect to atomics of CPUs.
  */
 static void *signal_of_device(const uint64_t *sig_addr, int pe)
 {
@@ -78,8 +79,8 @@ static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source,
     word = stp_locate(ctx, sig_addr, sizeof(signal), pe, STP_USE_ATOMIC, fn, "sig_addr");
     /*
      * If both buffers are host memory and the PE is on another node, the fabric performs the put
-     * and the update of the signal as one operation. For most other puts a quiet before the signal
-     * keeps the order.
+     * and the update of the signal as one operation. For most other puts, a quiet between the data
+     * and the signal keeps them in order.
      */
     if (stp_local_of(pe) < 0 && word.path == STP_PATH_FABRIC && !device &&
         (nbytes == 0 || data.space->host)) {
@@ -171,8 +172,8 @@ static uint64_t signal_load(const uint64_t *sig_addr)
     uint64_t value;
 
     /*
-     * Pairs with the release in signal_store(), or with the release of the fabric module when it
-     * updates the signal for another node.
+     * Pairs with the release in signal_store(). If another node sent the signal, pairs with the
+     * release in the fabric module.
      */
     if (STP_LIKELY(!stp_win.devices)) return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
     stp_load_slow(&value, sig_addr, sizeof(value));
@@ -185,7 +186,7 @@ uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 
     signal_check(sig_addr, __func__);
     value = signal_load(sig_addr);
-    stp_remote_flush();           /* the caller may next read the data of the put */
+    stp_remote_flush();           /* the program may read the data of the put next */
     stp_wait_after_failed_test(); /* a program may call this routine in a loop */
     return value;
 }
@@ -219,7 +220,7 @@ uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_valu
     }
     stp_wait_end(&wait);
     stp_remote_flush();
-    /* Return the value that satisfied the test, because a second load could return another one. */
+    /* Return the value that satisfied the test, because the signal may have changed since. */
     return value;
 }
 STP_PROFILED(shmem_signal_wait_until);

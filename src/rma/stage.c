@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements the origin's side of staging: transfers to and from memory that only its owner PE can
- * access, and atomics on such memory. The origin sends requests to the proxy thread of the owner. A
- * transfer is cut into fragments, with one request per fragment. Several requests are outstanding
- * at once. Design: docs/design/stage.md.
+ * Implements the origin's side of staging. Staging performs transfers to and from memory that only
+ * its owner PE can access, and atomics on such memory. The origin is the PE that starts the
+ * operation. It sends requests to the proxy thread of the owner. A transfer is cut into fragments,
+ * with one request per fragment. Several requests are outstanding at once. Design:
+ * docs/design/stage.md.
  */
 #include "stage_request_boxes.h"
 
@@ -16,12 +17,18 @@
 
 static struct {
     size_t chunk;
-    /* Guards the fields used and turns, and the allocation of served. */
+    /* Guards the fields "used" and "turns", and the allocation of the table "served". */
     pthread_mutex_t lock;
     unsigned used; /* bit i is 1 while reply slot i is in use */
-    /* Number of times that each reply slot was taken. A request stores this number as its turn. */
+    /*
+     * Number of times that each reply slot was taken. Each request stores this number as its turn,
+     * so that the origin can distinguish its reply from earlier replies.
+     */
     uint64_t turns[STAGE_REPLIES];
-    /* Number of requests that each PE of another node has served, as far as this PE knows. */
+    /*
+     * Number of requests that each PE of another node has served. An entry can be out of date, and
+     * its number is then too low.
+     */
     uint64_t *served;
 } stage = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -69,22 +76,29 @@ void stp_stage_ring(struct stage_mailbox *there)
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&there->sleeping, __ATOMIC_RELAXED) == 0) return;
-    /* Pairs with the load of rings in proxy_sleep(). The kernel compares that value with rings. */
+    /*
+     * Pairs with the load of rings in proxy_sleep(). The proxy thread does not fall asleep if rings
+     * has changed since that load.
+     */
     __atomic_fetch_add(&there->rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&there->rings, 1);
 }
 
 /* ---- replies ---------------------------------------------------------------------------- */
 
-/* One outstanding request. It is complete when its reply slot's word done has reached turn. */
+/* One outstanding request. It is complete when the word done of its reply slot is at least turn. */
 struct flight {
     unsigned reply;
     uint64_t turn, ticket;
-    char *buffer; /* bounce buffer of a request that the fabric carries, or NULL */
+    char *buffer; /* bounce buffer if the fabric carries the request, else NULL */
     struct stp_fragment fragment;
 };
 
-/* Takes a reply slot and, if mapped is false, a bounce buffer. Returns false if none is free. */
+/*
+ * Takes a reply slot for a request. If mapped is false, also takes a bounce buffer, because the
+ * fabric must carry the request. Returns false, without taking anything, if a slot or buffer is
+ * missing.
+ */
 static bool flight_try(struct flight *flight, bool mapped)
 {
     bool got = false;
@@ -104,8 +118,8 @@ static bool flight_try(struct flight *flight, bool mapped)
 }
 
 /*
- * Returns the entry of PE pe in stage.served. Pages of this table are touched only for PEs that get
- * requests.
+ * Returns the address of PE pe's entry in stage.served. Only the entries of PEs that get requests
+ * are touched, so that the other pages of the table use no memory.
  */
 static uint64_t *stage_served_of(int pe)
 {
@@ -126,8 +140,8 @@ static uint64_t *stage_served_of(int pe)
 }
 
 /*
- * Records that PE pe has served n requests. If another thread overwrites this with a lower number,
- * the only effect is that the number is read from pe again.
+ * Records that PE pe has served n requests. At the same time another thread may store a lower
+ * number. The only effect is that the number will be read from PE pe again.
  */
 static void stage_note_served(int pe, uint64_t n)
 {
@@ -161,8 +175,9 @@ static void flight_end(const struct flight *flight)
 /* ---- posting --------------------------------------------------------------------------- */
 
 /*
- * Returns the number of requests that PE pe has served, or a lower number. The number is exact
- * whenever it means that the slot of this ticket is not free yet.
+ * Returns the number of requests that PE pe has served. If the returned number shows that the slot
+ * of this ticket is free, the real number can be higher. Otherwise the number was just read from PE
+ * pe.
  */
 static uint64_t stage_served(uint64_t ticket, int pe)
 {
@@ -199,8 +214,9 @@ static uint64_t stage_take_ticket(int pe)
 }
 
 /*
- * Returns the memory into which this PE writes a request and its data. This is the slot in the
- * owner's mailbox if the mailbox is mapped, else the bounce buffer that will be sent.
+ * Returns the memory into which this PE writes a request and its data. If the owner's mailbox is
+ * mapped, this memory is the request slot in the mailbox. Otherwise it is the bounce buffer from
+ * which the fabric will send the request.
  */
 static char *stage_room(const struct flight *flight, uint64_t ticket, int pe)
 {
@@ -221,7 +237,7 @@ static void stage_send(const struct flight *flight, uint64_t ticket, size_t nbyt
         stp_stage_ring(there);
         return;
     }
-    /* The put is nonblocking, because the buffer stays unchanged until the reply has arrived. */
+    /* The put is nonblocking, because the buffer does not change before the reply arrives. */
     stp_put_signal(&stp_ctx_stage, stp_stage_slot_memory(slot), flight->buffer, nbytes,
                    &box->slots[slot].ready, ticket + 1, SHMEM_SIGNAL_SET, true, pe, STAGE_FN);
 }
@@ -237,7 +253,7 @@ struct transfer {
     enum stage_op op;
 };
 
-/* Copies rows between the buffer of the program and packed rows in host memory. */
+/* Copies rows between the program's buffer and packed rows in host memory. */
 static void transfer_copy(const struct transfer *t, char *dest, const char *source,
                           const struct stp_strided_copy *rows)
 {

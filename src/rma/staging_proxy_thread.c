@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements the owner's side of staging: the proxy thread. It serves the requests of other PEs for
- * this PE's device memory and private memory, in the order of their tickets. It runs only if this
- * PE shares a device space, or a space of private memory, with other PEs. It sleeps while no
- * requests come. Design: docs/design/stage.md.
+ * Implements the owner's side of staging, which is the proxy thread. The thread serves the requests
+ * of other PEs for this PE's device memory and private memory, in the order of their tickets. It
+ * runs only if this PE shares a space of device memory or private memory with other PEs. It sleeps
+ * while there are no requests. Design: docs/design/stage.md.
  */
 #include "stage_request_boxes.h"
 
@@ -19,7 +19,7 @@ static struct {
     pthread_t thread;
     bool running;
     bool stop;
-    bool left; /* whether the thread has left its loop after stop was set */
+    bool left; /* whether the thread has left its main loop */
 } proxy = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- serving -------------------------------------------------------------------------- */
@@ -61,8 +61,9 @@ static void proxy_put(const struct stage_request *request, const char *data)
 }
 
 /*
- * Serves a get. Copies the rows directly into the reply slot of an origin on this node. For other
- * origins, copies them into the request's slot, from which proxy_answer() puts them.
+ * Serves a get. If the origin is on this node, copies the rows directly into its reply slot.
+ * Otherwise copies the rows into the slot of the request. proxy_answer() then puts them into the
+ * origin's reply slot.
  */
 static void proxy_get(const struct stage_request *request, char *data)
 {
@@ -129,7 +130,10 @@ static bool proxy_has_work(struct stage_mailbox *box)
 
 static void proxy_sleep(struct stage_mailbox *box)
 {
-    /* Pairs with the addition in stp_stage_ring(). The kernel compares this value with rings. */
+    /*
+     * Pairs with the addition in stp_stage_ring(). stp_sleep_on() does not sleep if rings has
+     * changed since this load.
+     */
     uint32_t seen = __atomic_load_n(&box->rings, __ATOMIC_SEQ_CST);
 
     /* Pairs with the fence in stp_stage_ring(). */
@@ -179,7 +183,7 @@ void stp_stage_server_wake_if_asked(void)
     if (proxy_has_work(box)) stp_stage_ring(box);
 }
 
-/* Pins the memory of all slots, to make device copies fast, or unpins it if on is false. */
+/* Pins the memory of all slots, so that device copies are fast. If on is false, unpins it. */
 static void proxy_pin(bool on)
 {
     size_t nbytes = stp_stage_slot_bytes() * (STAGE_SLOTS + STAGE_REPLIES);
@@ -197,7 +201,7 @@ void stp_stage_server_start(void)
 
     pthread_mutex_lock(&proxy.lock);
     if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) {
-        /* Both stores pair with nothing, because the thread is started after them. */
+        /* The two stores pair with no load, because the thread is started only after them. */
         __atomic_store_n(&proxy.stop, false, __ATOMIC_SEQ_CST);
         __atomic_store_n(&proxy.left, false, __ATOMIC_SEQ_CST);
         rc = stp_thread_start(&proxy.thread, "steppe-proxy", proxy_main);
@@ -238,6 +242,6 @@ bool stp_stage_server_try_stop_on_abort(void)
     /* This load and the load below pair with the store in proxy_main(). */
     for (int ms = 0; ms < PROXY_HALT_MS && !__atomic_load_n(&proxy.left, __ATOMIC_SEQ_CST); ms++)
         usleep(1000);
-    /* If the proxy thread has not ended, it waits for a peer that may have ended. */
+    /* If the proxy thread is still in its loop, it waits for a peer that may have ended. */
     return __atomic_load_n(&proxy.left, __ATOMIC_SEQ_CST);
 }
