@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes this process a PE. The process contacts the launcher, creates or opens the memory file that
- * the PEs of the node share, and reserves the window of symmetric memory. In a job on one node, one
- * key goes through the launcher. In a larger job, each node publishes three short keys. One of
- * these keys contains the PE infos (exchange.c). Design: docs/design/launch.md.
+ * Makes this process a PE. The process contacts the launcher and reserves the window of symmetric
+ * memory. It creates or opens the memory file that the PEs of its node share. In a job on one node,
+ * the leader of the node publishes one key through the launcher. In a job of several nodes, each
+ * leader publishes two keys. The second key contains the settings and fabric addresses of the
+ * node's PEs (exchange.c). If there are several hosts, the first PE of each host also publishes the
+ * networks of its host. Design: docs/design/launch.md.
  */
 #include "boot_internal.h"
 
@@ -22,19 +24,23 @@
 #include <unistd.h>
 
 #define AREA_MAGIC 0x7374657070653032u
-/* Seconds for which a PE waits before it reports a mismatch that another PE should report. */
+/*
+ * Seconds that a PE waits for another PE to report a mismatch. If the job still runs after this
+ * time, the PE reports the mismatch itself.
+ */
 #define SILENCE_S 5
 
 /*
- * Data that the leader of a node (its first PE) publishes first. The data locates the memory file
- * of the node and contains values that PEs compare before they exchange other data. All versions of
- * Steppe begin this data with the fields magic and version.
+ * First data that the leader of a node (the first PE of the node) publishes. Other PEs of the node
+ * use the data to find the memory file of the node. PEs also compare some values in the data with
+ * their own values before they exchange other data. In all versions of Steppe, the data begins with
+ * the fields magic and version.
  */
 struct boot_node_info {
     uint64_t magic;
     char version[STP_BOOT_VERSION_MAX];
     uint32_t pe_info_bytes; /* size of struct stp_pe_info, which differs between builds */
-    uint32_t node;          /* value of SHMEM_NODE, on which the set of leaders depends */
+    uint32_t node;          /* value of SHMEM_NODE, which decides which PEs are leaders */
     char host[STP_HOST_MAX];
     /* Two random numbers. All PEs of the job use the two numbers that PE 0 publishes. */
     uint64_t job_key, job_token;
@@ -45,7 +51,7 @@ struct boot_node_info {
     struct stp_window_layout layout;
 };
 
-#ifndef STP_BOOT_VERSION /* defined by a test that builds a library of another version */
+#ifndef STP_BOOT_VERSION /* a test can define another version */
 #define STP_BOOT_VERSION STP_VERSION
 #endif
 
@@ -85,8 +91,8 @@ void stp_boot_publish_job_ended(int status)
 
     if (stp_boot.area == NULL) return;
     /*
-     * Pairs with the load in stp_boot_ended() and with this exchange in other PEs. Only the first
-     * exchange on the node stores its status.
+     * Pairs with the load in stp_boot_ended() and with the same operation in other PEs. Only the
+     * first PE of the node that executes this operation stores its status.
      */
     __atomic_compare_exchange_n(&stp_boot.area->ended, &none, (status & 0xff) + 1, false,
                                 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
@@ -252,9 +258,10 @@ static void boot_use_area(int fd)
 }
 
 /*
- * Returns the number of PEs on the node that has the most PEs. Every leader chooses the size of the
- * windows for this number of PEs. The windows must have the same size on all nodes, and the address
- * space of a PE must have room for the windows of all PEs of its node.
+ * Returns the number of PEs on the node that has the most PEs. Each leader computes the size of the
+ * windows from this number, because the windows must have the same size on all nodes. A PE maps the
+ * windows of all PEs of its node. Its address space must therefore have room for this number of
+ * windows.
  */
 static int boot_most_local(void)
 {
@@ -306,13 +313,14 @@ static int boot_lead_node(struct boot_node_info *node_info)
     stp_boot.area->nonce = node_info->nonce;
     stp_boot.area->n_local = stp_boot.n_local;
     stp_boot.area->missing = stp_kinds_without_driver();
-    stp_boot_write_trailer_for_oshrun(); /* called again when job_key is known */
+    stp_boot_write_trailer_for_oshrun(); /* the trailer is written again when job_key is known */
     return fd;
 }
 
 /*
- * Opens the memory file of this node's leader and returns its descriptor. The random number in the
- * file (nonce) proves that the leader is on this host.
+ * Opens the memory file of this node's leader and returns its descriptor. A failure is fatal.
+ * Compares the random number in the file (nonce) with the published number. The numbers differ if
+ * the leader is on another host, where the same path leads to another file.
  */
 static int boot_join_node(const struct boot_node_info *node_info)
 {
@@ -343,7 +351,10 @@ static int boot_join_node(const struct boot_node_info *node_info)
     return fd;
 }
 
-/* Ends the job if the version, build or SHMEM_NODE of this PE differs from that of PE pe. */
+/*
+ * Ends the job if this PE and PE pe have different versions or builds of Steppe, or different
+ * values of SHMEM_NODE. node_info contains the nbytes bytes that PE pe published.
+ */
 static void boot_compare_node_info(int pe, const struct boot_node_info *node_info, size_t nbytes)
 {
     bool mine = stp_boot.host_rank == 0;
@@ -369,7 +380,10 @@ static void boot_compare_node_info(int pe, const struct boot_node_info *node_inf
             (int)sizeof(node_info->host), node_info->host);
 }
 
-/* Reads the node info that PE pe published, and ends the job if this PE does not match it. */
+/*
+ * Reads the node info that PE pe published. Ends the job if the version, the build or SHMEM_NODE of
+ * this PE differs from that of PE pe.
+ */
 static void boot_greet(int pe, struct boot_node_info *node_info)
 {
     unsigned char bytes[1024] __attribute__((aligned(8))) = {0};
@@ -386,12 +400,15 @@ void stp_boot_node_barrier(void)
     struct stp_wait wait = {0};
 
     /*
-     * With this addition, each arriving PE releases its writes, and the last PE acquires the writes
-     * of all PEs.
+     * Pairs with the same addition in other PEs. Each addition releases the writes of its PE. The
+     * addition of the last PE acquires the writes of all other PEs.
      */
     if (__atomic_fetch_add(&stp_boot.area->arrived, 1, __ATOMIC_ACQ_REL) == stp_boot.n_local - 1) {
         __atomic_store_n(&stp_boot.area->arrived, 0, __ATOMIC_RELAXED);
-        /* Pairs with the acquire load below. Writes before the barrier are visible after it. */
+        /*
+         * Pairs with the acquire load below in the other PEs. After the load, these PEs see all
+         * writes that PEs of the node made before the barrier.
+         */
         __atomic_store_n(&stp_boot.area->generation, generation + 1, __ATOMIC_RELEASE);
         stp_wake((uint32_t *)&stp_boot.area->generation, INT_MAX);
         return;
@@ -482,7 +499,10 @@ void stp_boot_join_job_open_window(void)
     stp_rt.job_token = stp_boot.area->job_token;
     if (stp_window_reserve(&stp_boot.layout, fd, stp_boot.local) != 0)
         stp_fatal("shmem_init", "cannot map symmetric memory");
-    /* Close the file, because the other PEs of the node opened it before the barrier above. */
+    /*
+     * Close the descriptor. Other PEs do not need it, because they opened the file before the
+     * barrier above.
+     */
     close(fd);
     if (!stp_rt.check && stp_boot.contiguous)
         stp_window_set_peers(stp_boot.first_pe, stp_boot.n_local);

@@ -20,7 +20,7 @@
 
 /* Values that must be equal on all PEs of a job. A mismatch ends the job with a message. */
 struct stp_settings {
-    uint64_t layout;  /* hash of the executable's layout */
+    uint64_t layout;  /* hash of the memory layout of the executable */
     uint64_t globals; /* hash of the address ranges of the symmetric global variables */
     uint64_t window_bytes;
     int64_t variables[STP_SETTINGS_VARIABLES]; /* values of the variables in exchange_variables[] */
@@ -34,21 +34,22 @@ struct stp_settings {
 };
 
 /*
- * State of a PE that has reached the end of the job and waits until the other PEs reach it too. The
- * fields syncs and cells count the world collectives that the PE has started. The PE takes no part
- * in later world collectives.
+ * State of a PE that has reached the end of the job and waits until the other PEs reach it too.
+ * Such a PE takes no part in later collectives of the world team. The fields syncs and cells count
+ * the collectives of the world team that the PE has started.
  */
 struct stp_closing {
-    int how;        /* value of enum stp_pe_exit, stored atomically after the other two fields */
-    uint64_t syncs; /* number of world syncs that the PE has started */
-    uint64_t cells; /* number of other world collectives that the PE has started */
+    /* Value of enum stp_pe_exit. The PE stores it atomically, after the fields syncs and cells. */
+    int how;
+    uint64_t syncs; /* number of syncs of the world team that the PE has started */
+    uint64_t cells; /* number of other collectives of the world team that the PE has started */
 };
 
 /*
  * Descriptor of a file that a PE holds open while it runs its program. Other PEs check the
  * descriptor to find out whether the PE still runs. The kernel closes the descriptor when the
- * process ends or executes another program. Copies of the descriptor in child processes have no
- * effect.
+ * process ends or executes another program. Child processes may have copies of the descriptor, but
+ * other PEs do not check the copies.
  */
 struct stp_alive_fd {
     int fd;
@@ -61,12 +62,13 @@ struct stp_pe_info {
     int pe;
     pid_t pid;
     struct stp_alive_fd witness;
-    struct stp_closing closing; /* state at the end of the job; all fields are 0 before */
+    /* State of this PE at the end of the job. All fields are 0 until the PE reaches the end. */
+    struct stp_closing closing;
     int segment_fd;
     uint64_t window_base;
     struct stp_settings settings;
     struct stp_fabric_region regions[STP_PE_INFO_REGIONS];
-    /* Data with which the other PEs of the node reach this PE's part of the default space. */
+    /* Data that the other PEs of the node need to access this PE's part of the default space. */
     struct stp_part_export heap_share;
     bool heap_registered;   /* whether this PE registered its part of the default space */
     struct stp_cores cores; /* cores on which this PE may run */
@@ -101,8 +103,9 @@ const struct stp_pe_info *stp_boot_local_pe_info(int pe);
 const void *stp_boot_addrs(void);
 
 /*
- * Returns the table of all PEs' descriptors for region `number`, which was registered at start.
- * Returns NULL if the fabric does not need such a table.
+ * Returns a table with the descriptors of all PEs for one region. The number of the region is below
+ * STP_PE_INFO_REGIONS. All these regions were registered at start. Returns NULL if the fabric does
+ * not need such a table.
  */
 const struct stp_fabric_region *stp_boot_regions(unsigned number);
 /* Returns whether every PE has registered its part of the default space with the fabric. */
@@ -141,7 +144,7 @@ struct stp_wait_state_page *stp_boot_wait_state_page(int local);
 
 /*
  * Returns the address of the word that holds the time of this node's last hang report. The time is
- * 0 before the first report. The PE that prints a report advances the time.
+ * 0 before the first report. A PE that prints a report stores the new time in this word.
  */
 uint64_t *stp_boot_hang_reported(void);
 
@@ -170,7 +173,10 @@ void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks);
 void stp_fabric_set_host_cores(void);
 void stp_fabric_close(void);
 
-/* Passes the thread level to the fabric module. Called at each init, which may raise the level. */
+/*
+ * Passes the thread level of the program to the fabric module. Each init calls this function,
+ * because a later init may raise the thread level.
+ */
 void stp_fabric_set_threads(void);
 
 #endif /* STP_BOOT_H */

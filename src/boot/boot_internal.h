@@ -23,7 +23,7 @@ struct stp_node_shm_header {
     int n_local;
     int n_networks;         /* number of entries in networks, or 0 in a job on one host */
     uint32_t addr_len;      /* length of a fabric address */
-    uint32_t missing;       /* bits of the memory kinds for which the leader found no driver */
+    uint32_t missing;       /* one bit for each memory kind for which the leader found no driver */
     bool ident_addr;        /* whether the windows of all PEs begin at the same address */
     bool registered;        /* whether all PEs registered the default space with the fabric */
     bool peer_table;        /* whether the fabric needs region descriptors of all PEs */
@@ -38,14 +38,16 @@ struct stp_node_shm_header {
     struct stp_pe_info pes[] STP_ALIGNED_LINE; /* PE infos of the node's PEs, by local index */
 };
 
-/* State of the start, filled in by stp_boot_join_job_open_window(). */
+/* Data about this PE's node, host and window. stp_boot_join_job_open_window() fills it in. */
 struct stp_boot {
     int n_local;
-    int local;      /* local index of this PE; index 0 is the leader of the node */
-    int node;       /* number of this node */
-    int first_pe;   /* world number of the leader */
-    int n_hosts;    /* number of hosts that the launcher reports, whatever SHMEM_NODE is */
-    int host_rank;  /* number of PEs with lower numbers on this host, whatever SHMEM_NODE is */
+    int local;    /* local index of this PE; index 0 is the leader of the node */
+    int node;     /* number of this node */
+    int first_pe; /* world number of the leader */
+    /* Number of hosts that the launcher reports. SHMEM_NODE=off does not change this number. */
+    int n_hosts;
+    /* Number of PEs on this host with a lower number than this PE, also with SHMEM_NODE=off. */
+    int host_rank;
     int *local_pes; /* world numbers of the node's PEs, by local index */
     bool contiguous;
     bool foreign_pids; /* whether PE 0 or the node's leader is in another PID namespace */
@@ -73,7 +75,10 @@ static inline unsigned char *stp_boot_world(void)
     return (unsigned char *)(stp_boot.area->pes + stp_boot.n_local) + stp_boot_hosts_bytes();
 }
 
-/* Returns the table of all PEs' descriptors of one region. Used only if peer_table is set. */
+/*
+ * Returns the table of all PEs' descriptors of one region. The table exists only if the field
+ * peer_table of the area is true.
+ */
 static inline struct stp_fabric_region *stp_boot_world_regions(unsigned number)
 {
     unsigned char *at = stp_boot_world() + (size_t)stp_rt.n_pes * STP_FABRIC_ADDR_MAX;
@@ -102,48 +107,53 @@ size_t stp_boot_wait_pages_offset(void);
 void stp_boot_write_trailer_for_oshrun(void);
 
 /*
- * Publishes data through the launcher. The key is made from the word `what` and the number of this
- * PE (pe). An error is fatal.
+ * Publishes nbytes bytes of data through the launcher. The key consists of the word `what` and the
+ * number `pe` of this PE. An error is fatal.
  */
 void stp_boot_publish(const char *what, int pe, const void *data, size_t nbytes);
 
 /*
- * Reads the data that PE pe published under the word `what` before the last fence. Returns the size
- * of the data. An error is fatal.
+ * Reads the data that PE pe published under the word `what`. Both PEs must have called
+ * stp_boot_fence() after the publication and before this call. Returns the size of the data. An
+ * error is fatal.
  */
 size_t stp_boot_kvs_get(const char *what, int pe, void *data, size_t capacity);
 
-/* Executes a fence of the launcher. An error is fatal. */
+/* Waits at the launcher's fence until all PEs have called this function. An error is fatal. */
 void stp_boot_fence(void);
 
-/* Enables a warning about missing PEs if the next launcher fence takes long. */
+/*
+ * Enables a warning about missing PEs. This PE prints the warning if it waits long at the next
+ * fence of the launcher (init_stragglers.c).
+ */
 void stp_init_stragglers_begin(void);
-/* Disables the warning of stp_init_stragglers_begin() (init_stragglers.c). */
+/* Disables the warning that stp_init_stragglers_begin() has enabled. */
 void stp_init_stragglers_end(void);
 
 /*
  * Prints a message about PEs that do not match, and ends the job. The PE that should print passes
- * mine = true. The other PEs pass mine = false and wait for some seconds first, so that they print
- * only if the job still runs.
+ * mine = true. The other PEs pass mine = false. They wait for some seconds first, so that they
+ * print only if the job still runs.
  */
 _Noreturn void stp_boot_abort_mismatch(bool mine, const char *fmt, ...) STP_PRINTF(2, 3);
 
 /*
- * Lists the addresses by which other hosts may reach this host, and returns their number. Does not
- * use data of the other hosts, so that the fields rank and refused stay empty.
+ * Lists the addresses by which other hosts may reach this host, and returns their number. Uses no
+ * data of other hosts, and therefore leaves the fields rank and refused empty.
  */
 int stp_network_here(struct stp_network networks[STP_NETWORKS_MAX]);
 
 /*
- * Publishes this host's networks. The first PE of each host calls this function before the first
- * fence.
+ * Publishes the networks of this host. pe is the number of this PE. The first PE of each host calls
+ * this function before the first fence.
  */
 void stp_network_publish_host(int pe);
 
 /*
- * Reads the networks that the n_hosts hosts published before the fence, and writes a verdict on
- * each network of this host. Returns the number of this host's networks, or 0 if all hosts are this
- * host. Only leaders call this function.
+ * Reads the networks that the n_hosts hosts published before the fence. Writes the networks of this
+ * host to `networks`, with a verdict on each, and returns their number. Returns 0 if all PEs share
+ * one network stack, because every address then reaches all PEs. Leaders and the doctor call this
+ * function.
  */
 int stp_network_judge_published(int pe, int n_pes, int n_hosts,
                                 struct stp_network networks[STP_NETWORKS_MAX]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exchanges the PE infos at start. The PEs of a node exchange them through the node's area. For
- * exchanges between nodes, the leader of each node publishes one blob through the launcher. The
- * leaders compare the values that must be equal on all PEs. One leader reports a mismatch. Design:
- * docs/design/launch.md.
+ * Exchanges the PE infos at start. The PEs of a node exchange them through the node's area. Between
+ * nodes, the leader of each node publishes one block of bytes (a blob) through the launcher. The
+ * leaders compare the values that must be equal on all PEs. If a value differs, one leader reports
+ * the mismatch. Design: docs/design/launch.md.
  */
 #include "boot_internal.h"
 
@@ -19,21 +19,30 @@
 
 #define KIND_NAMES(NAME, name) "SHMEM_ENABLE_" #NAME, "SHMEM_" #NAME "_SYMMETRIC_SIZE",
 
-/* Names of the values in stp_settings.variables. The first two are the heap's size and limit. */
+/*
+ * Names of the environment variables whose values are in stp_settings.variables, in the same order.
+ * SHMEM_SYMMETRIC_SIZE occurs twice, because it has two values: the size of the heap and its limit.
+ */
 static const char *const exchange_variables[STP_SETTINGS_VARIABLES] = {
     "SHMEM_SYMMETRIC_SIZE", "SHMEM_SYMMETRIC_SIZE", "SHMEM_CHECK", "SHMEM_DEFAULT_SPACE",
     STP_KINDS(KIND_NAMES) "SHMEM_PIN_HEAP"};
 
-/* All PEs of the job, sorted by node, then by number. Leaders fill it in during the exchange. */
+/*
+ * All PEs of the job, sorted by node and then by number. A leader fills in these arrays during the
+ * exchange.
+ */
 static struct {
     int *pes;
     int *start; /* index in pes of the first PE of each node; has n_nodes + 1 entries */
 } exchange_world;
 
-/* Summary of a node. The addresses and region descriptors of its PEs follow it in the blob. */
+/*
+ * Summary of a node. In a blob, the fabric addresses and the region descriptors of the node's PEs
+ * follow the summary.
+ */
 struct exchange_node {
     struct stp_settings settings; /* settings of the leader */
-    uint64_t window_base;   /* common window address of the node's PEs, or 0 if there is none */
+    uint64_t window_base;   /* window address of the node's PEs, or 0 if it is not equal on all */
     int odd_pe;             /* PE whose settings differ from the leader's, or -1 */
     int poor_pe;            /* PE without memory for the default space, or -1 */
     int registered;         /* whether all PEs of the node registered the default space */
@@ -43,13 +52,22 @@ struct exchange_node {
 
 /* ---- bytes of a blob ------------------------------------------------------- */
 
-/* Buffer for the data that a leader publishes, with the position (at) of the next byte. */
+/*
+ * Buffer for the data that a leader publishes. The field `at` is the offset of the next byte. The
+ * field `end` is the size of the data when a leader reads, and the size of the buffer when a leader
+ * writes.
+ */
 struct exchange_blob {
     unsigned char *data;
     size_t at;
     size_t end;
-    bool reads; /* true to copy from the blob to objects, false to copy from objects to the blob */
-    bool bad;   /* whether an object did not fit into the blob or was missing at its end */
+    /*
+     * Direction of all copies. If true, blob_move() copies from the blob to an object. Otherwise it
+     * copies from an object to the blob.
+     */
+    bool reads;
+    /* Whether a copy failed because the buffer was full or the data ended too early. */
+    bool bad;
 };
 
 static void blob_move(struct exchange_blob *blob, void *object, size_t nbytes)
@@ -84,8 +102,8 @@ static bool exchange_shares_host(void)
 }
 
 /*
- * Copies the summary of a node to or from the blob. Numbers keep their format in memory. Texts are
- * stored without the unused bytes at their ends.
+ * Copies the summary of a node to or from the blob. Numbers are copied as they are in memory. A
+ * text is stored as its length and its characters.
  */
 static void blob_move_node(struct exchange_blob *blob, struct exchange_node *node)
 {
@@ -101,9 +119,9 @@ static void blob_move_node(struct exchange_blob *blob, struct exchange_node *nod
 }
 
 /*
- * Writes the fabric addresses of this node's PEs in a short form. The form begins with a mask of
- * the bytes that are not equal in all addresses. The address of the first PE follows. Then, for
- * each other PE, only the bytes in the mask follow.
+ * Writes the fabric addresses of this node's PEs in a short form. The form begins with a bit mask
+ * of the byte positions at which the addresses differ. The complete address of the first PE
+ * follows. For each other PE, only the bytes at these positions follow.
  */
 static void blob_put_addrs(struct exchange_blob *blob, size_t addr_len)
 {
@@ -121,7 +139,10 @@ static void blob_put_addrs(struct exchange_blob *blob, size_t addr_len)
             if (mask[k / 8] >> k % 8 & 1) blob_move(blob, &pe_infos[i].addr[k], 1);
 }
 
-/* Reads the addresses of a node's PEs and stores them in the array of all PEs' addresses. */
+/*
+ * Reads the fabric addresses of a node's PEs from the blob. Stores them in the array of the
+ * addresses of all PEs.
+ */
 static void blob_get_addrs(struct exchange_blob *blob, size_t addr_len, int node)
 {
     unsigned char mask[ADDR_MASK] = {0}, addr[STP_FABRIC_ADDR_MAX];
@@ -156,7 +177,7 @@ static void blob_get_regions(struct exchange_blob *blob, int node)
     }
 }
 
-/* Copies the bcast data of PE 0 to or from the blob. Only the blob of its node has this data. */
+/* Copies the bcast data of PE 0 to or from the blob. Only the blob of PE 0's node has this data. */
 static void blob_move_bcast(struct exchange_blob *blob, int leader)
 {
     struct stp_node_shm_header *area = stp_boot.area;
@@ -171,7 +192,7 @@ static void blob_move_bcast(struct exchange_blob *blob, int leader)
 
 /* ---- comparing ------------------------------------------------------------- */
 
-/* Writes this PE's values of the variables in exchange_variables[], in the same order. */
+/* Writes this PE's values of the environment variables, in the order of exchange_variables[]. */
 static void settings_fill(int64_t *value)
 {
     *value++ = (int64_t)stp_env.symmetric.size;
@@ -204,8 +225,8 @@ static void format_value(const char *name, int64_t value, char *text, size_t len
 
 /*
  * Returns the name of the first setting that differs between a and b, or NULL if all settings are
- * equal. Writes the two values as text to of_a and of_b. The texts are empty if the values have no
- * meaning for users.
+ * equal. Writes the value in a as text to of_a, and the value in b to of_b. The texts are empty if
+ * the values would mean nothing to users.
  */
 static const char *settings_differ(const struct stp_settings *a, const struct stp_settings *b,
                                    char *of_a, char *of_b)
@@ -248,8 +269,9 @@ static const char *settings_differ(const struct stp_settings *a, const struct st
 }
 
 /*
- * Ends the job if the settings of PE pe (wrong) differ from those of PE first_pe (right). Only a
- * caller that passes mine = true prints the mismatch at once (stp_boot_abort_mismatch()).
+ * Ends the job if the settings of PE pe (`wrong`) differ from those of PE first_pe (`right`). If
+ * `mine` is true, this PE prints the mismatch at once. Otherwise this PE waits first, so that
+ * another PE can print it (stp_boot_abort_mismatch()).
  */
 static void exchange_complain(bool mine, int pe, const char *host, const struct stp_settings *wrong,
                               int first_pe, const char *first_host,
@@ -266,7 +288,12 @@ static void exchange_complain(bool mine, int pe, const char *host, const struct 
                             first_pe, of_wrong, host, of_right, first_host);
 }
 
-/* Ends the job if a node does not match PE 0's node or has a PE without memory for the heap. */
+/*
+ * Ends the job in three cases. The leader of a node has other settings than PE 0, a PE of the node
+ * has other settings than the leader, or a PE of the node has no memory for the default space. If
+ * the node is the node of this PE, this PE prints the message at once. `that` is the summary of the
+ * node, and `first` is the summary of PE 0's node.
+ */
 static void exchange_judge(int node, int leader, const struct exchange_node *that,
                            const struct exchange_node *first)
 {
@@ -311,7 +338,10 @@ static void exchange_summarize_node(struct exchange_node *node)
     }
 }
 
-/* Returns the largest possible size of a blob, which is that of the node with the most PEs. */
+/*
+ * Returns the maximum size of a blob in this job. The node with the most PEs publishes the largest
+ * blob.
+ */
 static size_t exchange_capacity(void)
 {
     size_t each = STP_FABRIC_ADDR_MAX + STP_PE_INFO_REGIONS * sizeof(struct stp_fabric_region);
@@ -335,8 +365,8 @@ static void exchange_publish(struct exchange_node *node, struct exchange_blob *b
 
 /*
  * Reads the blob of a node, checks the settings of the node's leader, and stores the data in the
- * area. The blob of PE 0's node must be read first. This node can read the other blobs only if its
- * settings equal those of PE 0's node.
+ * area. The blob of PE 0's node must be read first. The settings are checked before the addresses
+ * are read, because the size of an address is one of the settings.
  */
 static void exchange_learn(int node, int leader, struct exchange_blob *blob,
                            const struct exchange_node *mine, struct exchange_node *first)
@@ -361,7 +391,7 @@ static void exchange_learn(int node, int leader, struct exchange_blob *blob,
     area->ident_addr = area->ident_addr && that.window_base == area->pes[0].window_base;
 }
 
-/* Sorts the PEs of the job by node into exchange_world, with a counting sort. */
+/* Sorts the PEs of the job by node with a counting sort. Stores the result in exchange_world. */
 static void exchange_sort(void)
 {
     size_t n_nodes = (size_t)stp_rt.n_nodes;
@@ -376,7 +406,11 @@ static void exchange_sort(void)
     for (int pe = 0; pe < stp_rt.n_pes; pe++)
         pes[start[stp_node_of(pe) + 1]++] = pe;
     exchange_world.pes = pes;
-    /* The last loop has advanced start[node] to the index of the first PE of the node. */
+    /*
+     * Before the last loop, start[node + 1] was the index of the first PE of the node. The loop has
+     * advanced it to the index after the last PE of the node. Therefore start[node] is now the
+     * index of the first PE of the node.
+     */
     exchange_world.start = start;
 }
 
@@ -441,7 +475,10 @@ static void exchange_lead(void)
     }
 }
 
-/* Sets host_cores to the number of allowed cores, or to the cgroup's quota if that is lower. */
+/*
+ * Sets host_cores to the number of cores on which the PEs of this host may run. If the CPU quota of
+ * the control group is lower, sets host_cores to the quota.
+ */
 static void exchange_count_cores(void)
 {
     int cores = stp_cores_count(&stp_boot.area->cores);
@@ -505,7 +542,10 @@ bool stp_boot_heap_registered(void)
     return stp_boot.area->registered;
 }
 
-/* Frees the region tables, but not the addresses before them, which the fabric still reads. */
+/*
+ * Frees the region tables. Keeps the array of fabric addresses, which comes before the tables,
+ * because the fabric still reads the addresses.
+ */
 void stp_boot_free_region_tables(void)
 {
     size_t addrs = (size_t)stp_rt.n_pes * stp_boot.area->addr_len;

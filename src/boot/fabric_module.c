@@ -12,7 +12,7 @@
 
 static struct stp_core fabric_core;
 
-/* Fills in fabric_core, the data and functions of the library that the fabric module may use. */
+/* Fills in fabric_core with the data and functions of the library that the fabric module uses. */
 static void fabric_fill_core(const struct stp_fabric_callbacks *calls)
 {
     const struct stp_node_shm_header *area = stp_boot.area;
@@ -102,7 +102,10 @@ void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks)
     if (stp_rt.fabric.abi != STP_FABRIC_ABI)
         stp_fatal("shmem_init", "the fabric module is of another version of Steppe");
     stp_rt.has_fabric = true;
-    /* Use the fabric for all atomics if the provider's atomics do not mix with CPU atomics. */
+    /*
+     * With some providers, CPU atomics and the provider's atomics must not access the same word. In
+     * this case, the fabric performs all atomics.
+     */
     stp_window_set_cpu_atomics(stp_rt.fabric.cpu_atomics);
     stp_info("fabric: provider %s on %s, atomics by %s", stp_rt.fabric.provider,
              stp_rt.fabric.domain, stp_rt.fabric.cpu_atomics ? "CPUs" : "the adapter");

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Warns that some PEs have not called init, when this PE has waited long for them at the launcher's
- * fence. The command oshrun --status prints the missing PEs. Design: docs/design/hang.md.
+ * Warns about missing PEs if this PE waits long for them at the launcher's fence. A PE is missing
+ * if it has not called init. The command oshrun --status prints the missing PEs. Design:
+ * docs/design/hang.md.
  */
 #include "boot_internal.h"
 
 #include "pmi/pmi.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define TELLERS 2 /* number of PEs per host that warn, because the first PE may be missing */
+/*
+ * Number of PEs per host that can print the warning. One is not enough, because the first PE itself
+ * may be missing.
+ */
+#define TELLERS 2
 
 static struct {
     uint64_t seen_ns, waited_ns;

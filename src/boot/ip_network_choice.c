@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the IP addresses by which other hosts reach this host. Each host publishes its networks.
- * Every leader then computes the same order of preference: networks to which all hosts belong, the
- * fastest first. If no such network exists, the hosts are connected through routers, and the
- * kernel's routes decide. Design: docs/design/launch.md.
+ * Every leader then computes the same order of preference for the networks. Networks to which all
+ * hosts belong are preferred, the fastest first. If no such network exists, the hosts are connected
+ * through routers. An address is then used only if the kernel's routes to all other hosts use it.
+ * Design: docs/design/launch.md.
  */
 #include "boot_internal.h"
 
@@ -29,12 +30,17 @@ struct network_addr {
     unsigned char addr[16];
     uint8_t version;
     uint8_t prefix;
-    uint16_t running; /* whether the link has a carrier, which the kernel reports with a delay */
-    uint32_t speed;   /* speed in Mb/s, or 0 if unknown */
+    /* Whether the link has a carrier (1 or 0). The kernel reports a new carrier with a delay. */
+    uint16_t running;
+    uint32_t speed; /* speed in Mb/s, or 0 if unknown */
 };
 
 struct network_host {
-    uint64_t identity; /* hash of the network stack, equal on hosts that share one stack */
+    /*
+     * Hash that identifies the network stack. It is equal on hosts that share one stack, such as
+     * containers on one machine.
+     */
+    uint64_t identity;
     uint32_t n;
     struct network_addr addrs[STP_NETWORKS_MAX];
 };
@@ -87,7 +93,10 @@ static uint8_t network_prefix(const unsigned char *mask, size_t nbytes)
     return (uint8_t)bits;
 }
 
-/* Converts an interface address to *to. Returns false if no other host can use the address. */
+/*
+ * Converts an address of an interface from the format of getifaddrs(). Returns false if no other
+ * host can use the address, for example a loopback address.
+ */
 static bool network_read(const struct ifaddrs *from, struct network_addr *to)
 {
     const struct sockaddr_in *v4 = (const void *)from->ifa_addr, *mask4 = (void *)from->ifa_netmask;
@@ -129,7 +138,10 @@ static void network_list(struct network_host *host)
     if (fd >= 0) close(fd);
 }
 
-/* Fills in *network for address i of this host, except the fields that need other hosts' data. */
+/*
+ * Fills in *network for address i of this host. The fields rank and refused stay empty, because
+ * they depend on data of other hosts.
+ */
 static void network_fill(uint32_t i, struct stp_network *network)
 {
     const struct network_addr *addr = &network_mine.addrs[i];
@@ -168,7 +180,10 @@ static bool network_same_addr(const struct network_addr *a, const struct network
     return a->version == b->version && memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
 }
 
-/* Returns an address of the host in the same network as the address mine, or NULL. */
+/*
+ * Finds an address of a host that is in the same network as the address `mine`. Skips addresses
+ * equal to `mine`, as network_routes() does. Returns NULL if the host has no such address.
+ */
 static const struct network_addr *network_meet(const struct network_addr *mine,
                                                const struct network_host *host)
 {
@@ -179,9 +194,9 @@ static const struct network_addr *network_meet(const struct network_addr *mine,
 }
 
 /*
- * Returns whether the kernel would use the address mine to send to any address of the host. Sends
- * nothing. Skips addresses equal to mine, because bridges for virtual machines have the same
- * address on every host.
+ * Returns true if the kernel would use the source address `mine` for packets to at least one
+ * address of the host. Sends no packet. Skips addresses of the host that are equal to `mine`,
+ * because bridges for virtual machines have the same address on every host.
  */
 static bool network_routes(const struct network_addr *mine, const struct network_host *host)
 {
@@ -210,7 +225,8 @@ static bool network_routes(const struct network_addr *mine, const struct network
 
 /* ---- the verdict ----------------------------------------------------------- */
 
-#define NOBODY UINT64_MAX /* value of the field wrong if the address reaches all hosts */
+/* Value of the field `wrong` in struct network_verdict if the address reaches all hosts. */
+#define NOBODY UINT64_MAX
 
 struct network_verdict {
     uint64_t quality; /* lowest value of network_quality() over all hosts */
@@ -224,8 +240,9 @@ static uint64_t network_quality(const struct network_addr *addr)
 }
 
 /*
- * Judges whether all hosts have an address in the network of the address mine. pes has the first PE
- * of each host.
+ * Returns the verdict on the address `mine` of this host. The address is good if all other hosts
+ * have an address in the same network. pes[i] is the first PE of host i, and n is the number of
+ * hosts.
  */
 static struct network_verdict network_judge(const struct network_addr *mine,
                                             const struct network_host *hosts, const int *pes, int n)
@@ -246,8 +263,8 @@ static struct network_verdict network_judge(const struct network_addr *mine,
 }
 
 /*
- * Returns the first PE of a host to which the kernel's route does not use the address mine. Returns
- * NOBODY if the routes to all hosts use it.
+ * Returns the first PE of a host to which the kernel would not send from the address `mine`.
+ * Returns NOBODY if the kernel would use this address for all other hosts.
  */
 static uint64_t network_astray(const struct network_addr *mine, const struct network_host *hosts,
                                const int *pes, int n)
@@ -258,7 +275,10 @@ static uint64_t network_astray(const struct network_addr *mine, const struct net
     return NOBODY;
 }
 
-/* Returns whether network a is preferred to b: by quality, then IPv4 first, then by address. */
+/*
+ * Returns true if network a is preferred to network b. A network of higher quality is preferred. At
+ * equal quality, IPv4 is preferred to IPv6, and then the lower address is preferred.
+ */
 static bool network_before(int a, int b, const struct network_verdict *verdicts)
 {
     const struct network_addr *of_a = &network_mine.addrs[a], *of_b = &network_mine.addrs[b];
@@ -308,7 +328,10 @@ static int network_decide(const struct network_host *hosts, const int *pes, int 
 
     for (int i = 0; i < n; i++)
         alone = alone && hosts[i].identity == network_mine.identity;
-    if (alone) return 0; /* every address reaches all PEs, which share one network stack */
+    /*
+     * If all hosts share one network stack, every address reaches all PEs, so no verdict is needed.
+     */
+    if (alone) return 0;
     for (uint32_t i = 0; i < network_mine.n; i++) {
         verdicts[i] = network_judge(&network_mine.addrs[i], hosts, pes, n);
         common = common || verdicts[i].wrong == NOBODY;
@@ -337,7 +360,10 @@ int stp_network_judge_published(int pe, int n_pes, int n_hosts,
     int *pes = network_first_pes(n_hosts, n_pes), mine = stp_pmi_node_of(pe), n_networks;
 
     if (hosts == NULL || pes == NULL) stp_fatal("shmem_init", "no memory for %d hosts", n_hosts);
-    /* With SHMEM_NODE=off, only the first leader of a host has called network_list() before. */
+    /*
+     * With SHMEM_NODE=off, a host has several leaders. Only the first of them has called
+     * network_list() before, in stp_network_publish_host().
+     */
     if (pes[mine] != pe) network_list(&network_mine);
     for (int i = 0; i < n_hosts; i++) {
         size_t nbytes = sizeof(*hosts), head = offsetof(struct network_host, addrs);

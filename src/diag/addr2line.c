@@ -22,21 +22,25 @@
 
 #define READ_MOST ((size_t)1 << 20)
 #define FRAMES_MOST 64 /* maximum number of frames read per PE; PEs write at most 32 */
-#define GROUPS_MOST 8  /* maximum number of groups that are printed */
+#define GROUPS_MOST 8  /* maximum number of groups of PEs that are printed */
 #define LIMIT_NS UINT64_C(10000000000) /* time limit for all calls of addr2line */
 #define LINE_MOST 1024
 
 struct frame {
     const char *file;
     unsigned long addr;
-    char *text; /* function and source line, also those of inlined calls, or NULL if unknown */
+    /*
+     * Function and source line of the address, or NULL if unknown. If the function is inlined, the
+     * text also has the function that contains it.
+     */
+    char *text;
 };
 
 /* Group of PEs that have crashed with equal frames. */
 struct group {
     struct frame frames[FRAMES_MOST];
     int n;
-    int pe; /* lowest PE of the group */
+    int pe; /* lowest PE number in the group */
     struct group *next;
     struct stp_pe_list pes;
 };
@@ -48,7 +52,10 @@ void launch_crash_frames_open(void)
     uint64_t random = 0;
     char name[40], value[96];
 
-    /* Choose a random name, because the same path on another host can be another process's file. */
+    /*
+     * Give the file a random name. On another host, a PE may find another file under the same path.
+     * By the name, the PE detects that this file is not the file of oshrun.
+     */
     if (getrandom(&random, sizeof(random), 0) != sizeof(random)) return;
     snprintf(name, sizeof(name), "steppe-frames-%016llx", (unsigned long long)random);
     frames_fd = memfd_create(name, MFD_CLOEXEC);
@@ -76,8 +83,8 @@ static struct group *group_of(struct group **groups, int pe)
 }
 
 /*
- * Parses the text that PEs have written. Returns a list with one group for each PE, in ascending
- * order. The groups contain pointers into the text.
+ * Parses the text that PEs have written. Returns a list with one group for each PE, sorted by PE
+ * number. The frames in the groups point into the text.
  */
 static struct group *read_groups(char *text)
 {
@@ -109,7 +116,7 @@ static bool is_same_place(const struct group *a, const struct group *b)
     return true;
 }
 
-/* Merges the groups of PEs whose frames are equal, and fills in the lists of PEs. */
+/* Merges groups whose frames are equal, and fills in the list of PEs of each remaining group. */
 static void join_groups(struct group *groups)
 {
     for (struct group *group = groups; group != NULL; group = group->next) {
@@ -136,7 +143,10 @@ static void join_groups(struct group *groups)
 static uint64_t frames_end_ns;
 static int frames_signals;
 
-/* Waits for input. Returns false if the time limit has passed or a signal asks oshrun to end. */
+/*
+ * Waits for input from fd. Returns false if the time limit has passed or if a signal asks oshrun to
+ * end.
+ */
 static bool wait_for(int fd)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = POLLIN}, {.fd = frames_signals, .events = POLLIN}};
@@ -168,7 +178,10 @@ _Noreturn static void become_addr2line(const struct group *group, const char *fi
     _exit(127);
 }
 
-/* Returns the group's next frame in this file, beginning at index *at, or NULL. Advances *at. */
+/*
+ * Finds the next frame of the group that lies in this file. The search begins at index *at. Sets
+ * *at to the index after the frame. Returns NULL if there is no further frame.
+ */
 static struct frame *next_frame(struct group *group, const char *file, int *at)
 {
     for (; *at < group->n; ++*at)
@@ -215,7 +228,7 @@ static void resolve_file(struct group *group, const char *file)
     close(fds[1]);
     in = fdopen(fds[0], "r");
     if (in != NULL) {
-        setvbuf(in, NULL, _IONBF, 0); /* no buffer, because poll() must see all unread input */
+        setvbuf(in, NULL, _IONBF, 0); /* no buffer, because poll() does not see buffered input */
         take_lines(group, file, in);
         fclose(in);
     }

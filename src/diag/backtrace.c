@@ -21,11 +21,18 @@
 
 #define FRAMES 32 /* maximum number of frames that are printed, beginning with the innermost */
 
-/* File of oshrun to which frames are also written. The field path is empty if there is none. */
+/*
+ * File of oshrun to which this PE also writes frames. The field `path` is empty if oshrun has not
+ * named a file.
+ */
 static struct {
     int pe;
     char path[64];
-    char target[64]; /* target that the link at path has on the host of oshrun */
+    /*
+     * Target of the symbolic link `path` on the host of oshrun. On another host, the target
+     * differs.
+     */
+    char target[64];
 } copies;
 
 /* Program or shared library that contains an address. */
@@ -55,7 +62,10 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 struct walk {
-    /* Address of the interrupted instruction. Frames further in belong to the signal handler. */
+    /*
+     * Address of the interrupted instruction. Frames before this address are not printed, because
+     * they belong to the signal handler.
+     */
     uintptr_t hit;
     bool seen;
     int n;
@@ -64,8 +74,8 @@ struct walk {
 };
 
 /*
- * Opens the file for oshrun. Returns -1 if there is none, or if the path leads to another file,
- * because oshrun is on another host.
+ * Opens the file for oshrun. Returns -1 if oshrun has not named a file. Also returns -1 if the path
+ * leads to another file, because oshrun runs on another host.
  */
 static int copy_open(void)
 {
@@ -85,7 +95,7 @@ static void copy_write(const struct walk *walk, const char *name, unsigned long 
 
     if (walk->copy >= 0 && len > 0 && (size_t)len < sizeof(line) &&
         write(walk->copy, line, (size_t)len) < 0)
-        return; /* errors are ignored, because the frame has been printed */
+        return; /* a failed write is ignored, because the frame has been printed */
 }
 
 static void walk_say(struct walk *walk, uintptr_t addr)
@@ -112,7 +122,11 @@ static void walk_say(struct walk *walk, uintptr_t addr)
 static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg)
 {
     struct walk *walk = arg;
-    int before = 0; /* 1 if a signal interrupted the frame, 0 if the frame made a call */
+    /*
+     * The unwinder sets this variable to 1 if a signal interrupted the frame, and to 0 if the
+     * address is a return address.
+     */
+    int before = 0;
     uintptr_t at = _Unwind_GetIPInfo(context, &before);
 
     if (!walk->seen && at != walk->hit) return _URC_NO_REASON;
@@ -146,8 +160,8 @@ void stp_backtrace(const void *hit, const void *caller)
     program[len > 0 ? len : 0] = '\0';
     _Unwind_Backtrace(walk_frame, &walk);
     /*
-     * A call to an address without code cannot be unwound, but its return address is known. Print
-     * the frame of the return address.
+     * The unwinder cannot continue after a call to an address without code. The return address of
+     * the call is known, so print the frame of the caller.
      */
     if (walk.n <= 1 && caller != NULL) walk_say(&walk, (uintptr_t)caller - 1);
     if (walk.copy >= 0) close(walk.copy);

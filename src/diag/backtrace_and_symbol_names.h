@@ -17,14 +17,17 @@
  */
 void stp_backtrace(const void *hit, const void *caller);
 
-/* Makes stp_backtrace() of PE pe also write to oshrun's file, if the environment names the file. */
+/*
+ * Makes stp_backtrace() also write the frames to a file of oshrun. Has no effect if the environment
+ * does not name such a file. pe is the number of this PE.
+ */
 void stp_backtrace_enable_oshrun_copy(int pe);
 
 /* ---- names (routine_and_global_names.c) ------------------------------------------------------ */
 
 /*
- * Returns the name of the outermost public routine that this thread executes. Returns NULL if the
- * program has no names of routines, for example because it uses the static library.
+ * Returns the name of the outermost public routine of the library on this thread's stack. Returns
+ * NULL if the names of routines are unknown, for example if the program uses the static library.
  */
 const char *stp_symbol_routine(void);
 

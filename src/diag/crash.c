@@ -21,8 +21,9 @@
 #include <unistd.h>
 
 #define CRASH_TEXT 768
-#define CRASH_STACK ((size_t)64 << 10) /* size of the alternate stack, without saved registers */
-#define CRASH_SECONDS 5                /* time limit for the report */
+/* Size of the alternate stack, without the room in which the kernel saves registers. */
+#define CRASH_STACK ((size_t)64 << 10)
+#define CRASH_SECONDS 5 /* time limit for the report */
 #define CRASH_NEAR ((uintptr_t)64 << 10)
 
 /*
@@ -92,8 +93,9 @@ static struct crash_place crash_place(const siginfo_t *info, const ucontext_t *a
 }
 
 /*
- * Returns whether memory at an address can be read. The system call always fails, because -1 is not
- * a valid operation. But the kernel reads the signal set first, and reports EFAULT if it cannot.
+ * Returns whether the memory at an address can be read. The system call always fails, because -1 is
+ * not a valid operation. The kernel reads a signal set from the address first. If this read fails,
+ * the error is EFAULT.
  */
 static bool crash_is_readable(uintptr_t at)
 {
@@ -106,10 +108,11 @@ static bool crash_is_readable(uintptr_t at)
 }
 
 /*
- * Returns whether the stack is full. The fault is then near the stack pointer, but other memory may
- * be as near: above a thread's stack, or below its guard page. So one more condition must hold.
- * Either the stack pointer is already outside the stack, or all memory from the page after the
- * fault up to the stack pointer is readable.
+ * Returns whether the cause of the fault is a full stack. The faulting address must be near the
+ * stack pointer. This is not sufficient, because memory above a thread's stack or below its guard
+ * page may also be near. One of two further conditions must hold. Either the memory at the stack
+ * pointer is not readable, because the stack pointer has left the stack. Or the fault is below the
+ * stack pointer, and all pages after the faulting page up to the stack pointer are readable.
  */
 static bool crash_stack_full(const siginfo_t *info, const struct crash_place *place)
 {
@@ -164,15 +167,16 @@ static void crash_explain(const siginfo_t *info, const ucontext_t *context,
 /* ---- the handler ------------------------------------------------------------------------ */
 
 /*
- * Returns true in the first thread that receives a fatal signal. This thread then reports. In other
- * threads, waits so that the first thread can report, and returns false. Returns false at once if
- * the fault is in the report itself.
+ * Decides whether this thread reports a fatal signal. Returns true in the first thread that
+ * receives such a signal. Any other thread waits for some seconds, so that the first thread can
+ * report, and then returns false. If the first thread faults again during its report, returns false
+ * at once.
  */
 static bool crash_enter(void)
 {
     int tid = (int)syscall(SYS_gettid), first = 0;
 
-    /* Pairs with this compare-and-swap in other threads. Only the first of them succeeds. */
+    /* Pairs with the same operation in other threads. It succeeds only in the first thread. */
     if (__atomic_compare_exchange_n(&crash.dying_tid, &first, tid, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST))
         return true;
@@ -180,7 +184,10 @@ static bool crash_enter(void)
     return false;
 }
 
-/* Limits the time of the report with SIGALRM, because a loader lock or full pipe may block it. */
+/*
+ * Limits the time of the report with SIGALRM, because a lock of the loader or a full pipe may block
+ * the report.
+ */
 static void crash_set_limit(void)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};
@@ -237,7 +244,10 @@ static void crash_handler(int signo, siginfo_t *info, void *context)
         return;
     }
     if (crash_enter()) crash_say(i, info, context);
-    /* Restore the default action. The faulting instruction then runs again and ends the process. */
+    /*
+     * Restore the default action. After this handler returns, the faulting instruction runs again
+     * and the signal ends the process.
+     */
     sigaction(signo, &crash.before[i], NULL);
     if (info->si_code <= 0) raise(signo);
 }
@@ -245,8 +255,8 @@ static void crash_handler(int signo, siginfo_t *info, void *context)
 /* ---- taking and giving back ---------------------------------------------------------------- */
 
 /*
- * Gives this thread an alternate signal stack, on which a full stack can be reported. Other threads
- * do not get an alternate stack.
+ * Gives this thread an alternate signal stack, so that our handler can run when the thread's stack
+ * is full. Other threads do not get an alternate stack.
  */
 static void crash_take_stack(void)
 {
@@ -282,8 +292,8 @@ static void crash_give_stack(void)
     crash.stack = NULL;
     if (memory == NULL || sigaltstack(NULL, &now) != 0) return;
     /*
-     * Keep the stack if this thread does not use it. Finalize may run in another thread than init,
-     * or the program may have set its own alternate stack.
+     * Keep the memory unless it is the alternate stack of this thread. Finalize may run in another
+     * thread than init, or the program may have set its own alternate stack.
      */
     if ((const char *)now.ss_sp <= memory || (const char *)now.ss_sp > memory + crash.stack_bytes)
         return;

@@ -4,9 +4,9 @@
 #define STP_CRASH_H
 
 /*
- * Installs our handler for each signal of a fault or abort that has the default action. SIGSEGV and
- * SIGBUS get our handler even if the program has installed a handler for them. Our handler then
- * calls the program's handler. Called near the end of init.
+ * Installs our handler for SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT, if the signal has the
+ * default action. SIGSEGV and SIGBUS get our handler even if the program has installed a handler
+ * for them. Our handler then calls the program's handler. Called near the end of init.
  */
 void stp_crash_install(void);
 /* Restores the actions that stp_crash_install() replaced. */

@@ -2,9 +2,9 @@
 /*
  * Finds the PEs of this host and the shared memory of their nodes, without sending anything to a
  * PE. Each PE holds the memory file of its node open, and oshrun opens this file through /proc. PEs
- * that are still in shmem_init do not show waits. oshrun finds them by their witness file, which
- * each PE holds open. The launcher's environment variables give the PE number of a process. Design:
- * docs/design/hang.md.
+ * that are still in shmem_init do not show waits in this memory yet. oshrun finds such a PE by its
+ * witness file, another memory file that each PE holds open. The launcher's environment variables
+ * give the PE number of a process. Design: docs/design/hang.md.
  */
 #include "find_pes.h"
 
@@ -63,7 +63,10 @@ pid_t scan_parent(pid_t pid)
     return parent;
 }
 
-/* Returns the number in the first variable of `names` that the environment text has, or -1. */
+/*
+ * Searches the environment `text` for the variables in the list `names`, in the order of the list.
+ * Returns the number in the first variable found, or -1.
+ */
 static int number_in(const char *text, size_t len, const char *const *names)
 {
     for (; *names != NULL; names++) {
@@ -100,7 +103,10 @@ struct process *scan_find_process(const struct proc_scan *look, pid_t pid)
 
 /* ---- nodes ---------------------------------------------------------------------------- */
 
-/* Returns true if the trailer has no offset of host names, or if all names lie in the area. */
+/*
+ * Checks the position of the host names in a node's memory file. Returns true if all names lie in
+ * the area, or if the file has no host names.
+ */
 static bool has_hosts(const struct stp_node_file_trailer *mark)
 {
     return mark->hosts_at == 0 ||
@@ -109,7 +115,10 @@ static bool has_hosts(const struct stp_node_file_trailer *mark)
             (mark->area_bytes - mark->hosts_at) / STP_HOST_MAX >= (uint64_t)mark->n_nodes);
 }
 
-/* Maps the area of a node's memory file. Returns false if the layout of the file is unknown. */
+/*
+ * Maps the area of a node's memory file. Returns false if this oshrun does not know the layout of
+ * the file.
+ */
 static bool node_map(struct node *node, int fd, off_t size)
 {
     struct stp_node_file_trailer *mark = &node->mark;
@@ -131,8 +140,9 @@ static bool node_map(struct node *node, int fd, off_t size)
 }
 
 /*
- * Adds the node whose memory file has this name in the folder, unless look already has the node.
- * Returns false if the layout of the file is unknown.
+ * Adds a node to the list look->nodes, unless the node is already in the list. `name` is the entry
+ * of the node's memory file in the directory `folder`, a /proc/PID/fd. Returns false if this oshrun
+ * does not know the layout of the file.
  */
 static bool node_add(struct proc_scan *look, int folder, const char *name)
 {
@@ -173,7 +183,7 @@ static bool look_at_files(struct proc_scan *look, struct process *process)
 
     snprintf(path, sizeof(path), "/proc/%d/fd", (int)process->pid);
     folder = opendir(path);
-    if (folder == NULL) return false; /* process of another user */
+    if (folder == NULL) return false; /* for example a process of another user */
     while ((entry = readdir(folder)) != NULL) {
         ssize_t len = readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the processes of this host and the shared memory of the nodes of jobs, for oshrun
- * (find_pes.c). Design: docs/design/hang.md.
+ * Finds the processes of this host that may be PEs, and the memory that the PEs of each node share.
+ * oshrun uses these functions (find_pes.c). Design: docs/design/hang.md.
  */
 #ifndef STP_FIND_PES_H
 #define STP_FIND_PES_H
@@ -15,12 +15,13 @@
 
 /* Process of this host that may be a PE. */
 struct process {
-    pid_t pid, parent, proxy; /* proxy: the nearest ancestor that is not a PE */
-    int pe, n_pes;            /* PE number and job size from the launcher's variables, or -1 */
-    bool witness;             /* whether the process has begun shmem_init */
-    bool shown;               /* whether the process is listed as a PE in the memory of a node */
-    bool foreign;             /* whether the memory file of its node has an unknown layout */
-    bool ours;                /* whether the selected oshrun started the process */
+    /* The field proxy is the nearest ancestor that is not a PE, or 0 if the process is not a PE. */
+    pid_t pid, parent, proxy;
+    int pe, n_pes; /* PE number and job size from the launcher's variables, or -1 */
+    bool witness;  /* whether the process has begun shmem_init */
+    bool shown;    /* whether the process is listed as a PE in the memory of a node */
+    bool foreign;  /* whether the memory file of its node has an unknown layout */
+    bool ours;     /* whether the selected oshrun started the process */
 };
 
 /* Memory that the PEs of one node of a job share, as mapped by oshrun. */
@@ -32,14 +33,18 @@ struct node {
 };
 
 struct proc_scan {
-    char of_job[64]; /* name of the selected job, which OSHRUN_JOB has in the job's processes */
+    /* Name of the selected job. It is the value of OSHRUN_JOB in the processes of this job. */
+    char of_job[64];
     struct process *processes;
     size_t n_processes;
     struct node *nodes;
     size_t n_nodes;
 };
 
-/* Fills in look with the processes and nodes that this user may read. look->of_job must be set. */
+/*
+ * Fills in *look with the processes and nodes that this user may read. The caller must set the
+ * field of_job first.
+ */
 void scan_processes(struct proc_scan *look);
 
 /* Returns the process with this process ID, or NULL if it was not found. */

@@ -10,21 +10,29 @@
 
 #include "base/wait_state_page.h"
 
-/* Writes the wait of this thread to the page of its PE. Used as show() of struct stp_wait_hooks. */
+/*
+ * Writes a description of this thread's wait to the wait state page of its PE. Also prints a hang
+ * report if one is due. This function is the hook show() of struct stp_wait_hooks.
+ */
 void stp_hang_publish_wait(const struct stp_wait_subject *subject);
 
-/* Shows a wait for the fabric in which nothing completes. Used as on_stall() of struct stp_core. */
+/*
+ * Shows a wait for the fabric that makes no progress. pe is a PE that has not replied, or -1. looks
+ * is the number of calls in this wait so far. The last call passes 0, and the wait is then no
+ * longer shown. This function is the callback on_stall() of struct stp_core.
+ */
 void stp_hang_publish_fabric_wait_if_due(unsigned looks, int pe);
 
 /*
- * Fills in *note for a wait in a collective: the collective, the team and the awaited PE. Finds
- * them by the address of the word for which the thread waits (hang_collective_of_address.c).
+ * Describes a wait in a collective: stores in *note the name of the collective, the team, and the
+ * PE that must act. Finds them by the address of the word for which the thread waits
+ * (hang_collective_of_address.c).
  */
 void stp_hang_note_coll(const uint64_t *word, struct stp_wait_state *note);
 
 /*
- * Prints the waits of this node's PEs, unless another node prints the same waits (hang_report.c).
- * waited_ns is the duration of the wait that causes the report.
+ * Prints the waits of this node's PEs. Prints nothing if another node prints the same waits
+ * (hang_report.c). waited_ns is the duration of the wait that causes the report.
  */
 void stp_hang_report(uint64_t waited_ns);
 

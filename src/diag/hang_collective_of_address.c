@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the collective and the team in which a thread waits. Collectives announce nothing in
- * advance, so the only source is the address of the word for which the thread waits. This word is
- * in the sync area of the team. Design: docs/design/hang.md.
+ * Finds the collective and the team in which a thread waits. Collectives do not record that they
+ * begin. The only source is therefore the address of the word for which the thread waits. This word
+ * is in the sync area of the team. Design: docs/design/hang.md.
  */
 #include "coll/coll_internal.h"
 #include "hang.h"
@@ -11,7 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Writes the name and count of the collective that uses the word at offset `at`, as "sync 12". */
+/*
+ * Writes the name and the number of the collective that uses a word, for example "sync 12". `at` is
+ * the offset of the word in the team's sync area.
+ */
 static void what_text(const struct stp_team *team, size_t at, char *text, size_t len)
 {
     unsigned long long count = team->sync_epoch;
@@ -49,7 +52,10 @@ static void team_text(const struct stp_team *team, char *text, size_t len)
         snprintf(text, len, "%s of pes %d-%d", what, first, last);
 }
 
-/* Returns the team whose sync area contains the word, or NULL. Sets *at to the word's offset. */
+/*
+ * Returns the team whose sync area contains the word, or NULL. Sets *at to the offset of the word
+ * in the sync area.
+ */
 static const struct stp_team *team_of(const uint64_t *word, size_t *at)
 {
     const struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
@@ -63,9 +69,10 @@ static const struct stp_team *team_of(const uint64_t *word, size_t *at)
 }
 
 /*
- * Returns the leader PE that must write the word at offset `at`, or -1 if it is unknown. Sets
- * *round to the round of the sync to which the word belongs. As long as the word of round 0 is
- * missing, some PEs of that leader's node have not come.
+ * Returns the PE that must write the word at offset `at` of the sync area. This PE is the leader of
+ * a node. Returns -1 if the PE is unknown. Sets *round to the round of the sync that uses the word,
+ * or to COLL_ROUNDS if unknown. In round 0, a leader writes only after all PEs of its node have
+ * come.
  */
 static int word_from(const struct stp_team *team, size_t at, size_t *round)
 {
@@ -86,7 +93,8 @@ static int word_from(const struct stp_team *team, size_t at, size_t *round)
 
 void stp_hang_note_coll(const uint64_t *word, struct stp_wait_state *note)
 {
-    static __thread const char *routine; /* public routine, found on the stack once per wait */
+    /* Public routine in which this thread waits. stp_symbol_routine() finds it once per wait. */
+    static __thread const char *routine;
     char what[32] = "a collective", members[80] = "";
     size_t at, round;
     const struct stp_team *team = team_of(word, &at);

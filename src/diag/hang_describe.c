@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Describes as text the objects for which threads wait long. Design: docs/design/hang.md.
- */
+/* Writes texts that describe the objects for which threads wait. Design: docs/design/hang.md. */
 #include "hang.h"
 
 #include "rma/rma.h"
@@ -77,7 +75,10 @@ static void show_lock(const struct stp_wait_subject *lock, struct stp_wait_state
     char where[96];
 
     where_text(lock->addr, where, sizeof(where));
-    /* Hash the text of the place, because the address of a global lock differs between PEs. */
+    /*
+     * Identify the lock by the hash of its text. The address of a lock in a global variable cannot
+     * identify it, because the address differs between PEs.
+     */
     if (lock->pe >= 0) note->lock = stp_hash(STP_HASH_EMPTY, where, strlen(where)) | 1;
     snprintf(note->text, sizeof(note->text), "%s: lock %s%s", stp_public_name(lock->fn), where,
              lock->pe >= 0 ? "" : ", for a PE that has begun to queue");

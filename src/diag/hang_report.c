@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports a hang. Reads the waits of this node's PEs from their pages, without waiting for any PE.
- * Each node decides by itself whether it reports. Design: docs/design/hang.md.
+ * Reports a hang. Reads the waits of this node's PEs from their wait state pages, so that no PE has
+ * to reply. Each node decides by itself whether it reports. Design: docs/design/hang.md.
  */
 #include "hang.h"
 
@@ -13,7 +13,11 @@
 #include <sys/mman.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-#define NODES_FIRST 2 /* number of lowest nodes that always report, because PE 0 may be missing */
+/*
+ * Number of nodes that report every wait: node 0 and node 1. One is not enough, because PE 0 may be
+ * missing.
+ */
+#define NODES_FIRST 2
 
 static void STP_PRINTF(1, 2) report_say(const char *fmt, ...)
 {
@@ -36,7 +40,10 @@ static void look_at_node(struct stp_hang_table *table)
     }
 }
 
-/* Returns whether this node must report. Returns false if another node prints the same waits. */
+/*
+ * Returns whether this node must report. Returns false if PEs of all nodes wait for the same
+ * objects as this node's PEs, because the first NODES_FIRST nodes then print these waits.
+ */
 static bool must_report(const struct stp_hang_table *table)
 {
     if (stp_boot_node() < NODES_FIRST) return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Builds and prints the table of waits from the rows of the PEs. PEs that wait for the same object
- * share a line. The PEs that do not wait follow. Allocates no memory, because a thread that hangs
- * may hold the lock of the memory allocator. Design: docs/design/hang.md.
+ * share a line. Lines with the PEs that do not wait follow. Allocates no memory, because a thread
+ * that hangs may hold the lock of the memory allocator. Design: docs/design/hang.md.
  */
 #include "hang_rows.h"
 
@@ -24,7 +24,10 @@ static bool note_read(const struct stp_wait_state_page *page, int i, struct stp_
         if (__atomic_load_n(&page->notes[i].taken, __ATOMIC_ACQUIRE) == 0 || version == 0)
             return false;
         *note = page->notes[i].note;
-        /* Pairs with the release fence in note_write(). A note that changed has a new version. */
+        /*
+         * Pairs with the release fence in note_write(). If a thread changed the note during the
+         * copy, the version below differs from the version above.
+         */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (version % 2 == 0 &&
             version == __atomic_load_n(&page->notes[i].version, __ATOMIC_RELAXED)) {
@@ -89,8 +92,9 @@ static bool is_here(const struct stp_hang_table *table, int pe)
 }
 
 /*
- * Returns the first PE in the queue of the lock that does not wait for the lock. This PE is the
- * owner of the lock or a PE of another node. Follows the queue from each PE to the PE before it.
+ * Follows the queue of the lock from each PE to the PE before it. Returns the first PE that,
+ * according to the table, does not wait for the lock. This PE holds the lock or is a PE of another
+ * node.
  */
 static int lock_owner(const struct stp_hang_table *table, const struct stp_wait_state *note)
 {
@@ -120,7 +124,10 @@ static void say_missing(const struct stp_hang_table *table, const struct stp_wai
     if (list.len > 0) table->say("    have not come: %s", list.text);
 }
 
-/* Prints the PEs of other nodes that have not written the words for which this line's PEs wait. */
+/*
+ * Each PE in a line of the table may wait for a word that a PE of another node must write. Prints
+ * these PEs of other nodes. `first` is the index of the line's first row.
+ */
 static void say_far(const struct stp_hang_table *table, size_t first)
 {
     const struct stp_wait_state *note = &table->rows[first].note;

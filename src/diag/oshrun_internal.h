@@ -15,9 +15,15 @@
 /* Prints one line with the prefix "oshrun: " and exits with status 2. */
 _Noreturn void launch_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Environment variable that names the job of an oshrun. The launcher passes it on to the PEs. */
+/*
+ * Environment variable that contains the name of a job. oshrun sets it, and the launcher passes it
+ * on to the PEs.
+ */
 #define LAUNCH_VARIABLE "OSHRUN_JOB"
-/* Writes the name of the job of an oshrun process, which is the value of LAUNCH_VARIABLE. */
+/*
+ * Writes the name of the job that the process with the ID `oshrun` runs. The name is the value of
+ * LAUNCH_VARIABLE.
+ */
 void launch_job_name(pid_t oshrun, char *text, size_t len);
 
 /* ---- who does what (status.c) ---------------------------------------------------------------- */
@@ -31,32 +37,44 @@ int launch_print_jobs(pid_t of, FILE *out);
 
 /* ---- frames of PEs that have died (addr2line.c) ---------------------------------------------- */
 
-/* Creates the memory file to which dying PEs write frames. Called before the launcher starts. */
+/*
+ * Creates the memory file to which dying PEs write their frames. Called before the launcher starts.
+ */
 void launch_crash_frames_open(void);
 
 /*
  * Prints source lines for the frames that PEs have written. Called after the launcher has ended.
- * Stops if the descriptor `signals` receives a signal that asks oshrun to end.
+ * `signals` is the descriptor from which oshrun reads signals. Stops early if a signal asks oshrun
+ * to end.
  */
 void launch_crash_frames_addr2line(int signals);
 
 /* ---- signals (oshrun_launcher_parent.c) -------------------------------------------------- */
 
-/* Returns the milliseconds until the time end_ns, as a timeout for poll(), or 0 after that time. */
+/*
+ * Returns the number of milliseconds until the time end_ns, as a timeout for poll(). Returns 0
+ * after this time.
+ */
 int launch_ms_until(uint64_t end_ns);
 
-/* Restores the signal settings with which oshrun was started. A child calls it before execvp(). */
+/*
+ * Restores the signal settings with which oshrun was started. A child process calls this function
+ * before execvp().
+ */
 void launch_restore_signals(void);
 
 /*
- * Reads the pending signals if revents, the result of poll() for their descriptor, has POLLIN.
- * Returns true if one of the signals asks oshrun to end.
+ * Reads the pending signals of oshrun if revents contains POLLIN. revents is the result of poll()
+ * for the signal descriptor. Returns true if one of the signals asks oshrun to end.
  */
 bool launch_got_end_signal(short revents);
 
 /* ---- the terminal (tty_stdin_relay.c) -------------------------------------------------------- */
 
-/* Returns whether this process is in the foreground, where it may read and receives Ctrl-C. */
+/*
+ * Returns whether this process is in the foreground process group of the terminal. Such a process
+ * may read the terminal and receives Ctrl-C.
+ */
 bool launch_in_front(void);
 
 /* Makes a process group the foreground group of the terminal. Returns false on failure. */

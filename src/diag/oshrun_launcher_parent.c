@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Main program of oshrun's supervisor, which is the parent of the launcher while a job runs. It
- * handles the launcher's signals, stops, terminal and exit status as a shell does. To its caller,
- * oshrun therefore behaves as if it were the launcher. The launcher has a process group of its own,
- * so that Ctrl-C reaches this program first.
+ * Main program of oshrun's supervisor, which is the parent of the launcher while a job runs. The
+ * supervisor handles the launcher's signals, stops, terminal and exit status as a shell does. To
+ * its caller, oshrun therefore behaves as if it were the launcher. Usually the launcher has a
+ * process group of its own, so that Ctrl-C reaches this program first.
  * Design: docs/design/launch.md.
  *
  * usage: job LAUNCHER [ARGUMENTS]
@@ -33,19 +33,19 @@ static struct {
     int signals; /* descriptor of the signalfd */
     pid_t launcher;
     bool apart; /* whether the launcher has a process group of its own */
-    bool lent;  /* whether the launcher's group has the terminal now */
+    bool lent;  /* whether the launcher's group is the foreground group now */
     bool ended;
     int status;
     bool reported; /* whether printing of the table of waits has begun */
-    pid_t teller;  /* child that prints the table now, or 0 */
+    pid_t teller;  /* child process that prints the table now, or 0 */
     uint64_t tell_until_ns;
 } run = {.signals = -1};
 
 /* ---- signals ------------------------------------------------------------------------ */
 
 /*
- * Blocks all signals that can be caught, except those of faults, and reads them from a descriptor
- * instead, in order to pass them on to the launcher.
+ * Blocks all signals except those of faults. This process then reads the blocked signals from a
+ * descriptor and passes them on to the launcher.
  */
 static void take_signals(void)
 {
@@ -53,7 +53,10 @@ static void take_signals(void)
     struct sigaction usual = {.sa_handler = SIG_DFL};
     sigset_t set;
 
-    /* If SIGCHLD were ignored, this process would not learn that the launcher has ended. */
+    /*
+     * Set the default action of SIGCHLD. If SIGCHLD were ignored, this process would not learn that
+     * the launcher has ended.
+     */
     sigaction(SIGCHLD, &usual, &run.child_before);
     sigfillset(&set);
     for (size_t i = 0; i < STP_COUNT(others); i++)
@@ -86,7 +89,7 @@ static void pass_on(int signo, bool to_group)
     kill(run.apart && to_group ? -run.launcher : run.launcher, signo);
 }
 
-/* Stops this process by the signal that stopped the launcher. Returns after SIGCONT. */
+/* Stops this process with signo, the signal that stopped the launcher. Returns after SIGCONT. */
 static void stop_as(int signo)
 {
     sigset_t set;
@@ -109,7 +112,10 @@ int launch_ms_until(uint64_t end_ns)
     return now < end_ns ? (int)((end_ns - now) / 1000000) : 0;
 }
 
-/* Starts a child that prints the table of waits. The child is killed if it takes too long. */
+/*
+ * Starts a child process that prints the table of waits. If the child takes too long, this process
+ * kills it.
+ */
 static void start_teller(void)
 {
     pid_t of = getpid();
@@ -130,7 +136,10 @@ static void interrupt(void)
     if (run.apart) pass_on(SIGINT, true);
 }
 
-/* Prints the table before it passes on the first Ctrl-C. Passes on each later Ctrl-C at once. */
+/*
+ * Handles Ctrl-C. For the first Ctrl-C, prints the table of waits and passes the signal on to the
+ * launcher afterwards. Passes each later Ctrl-C on at once.
+ */
 static void take_interrupt(void)
 {
     if (!run.reported) {
@@ -156,9 +165,9 @@ static void lend_terminal(bool lend)
 }
 
 /*
- * Handles a stop of the launcher's process group. If the group was stopped because it used the
- * terminal, and oshrun is in the foreground, the group gets the terminal. Otherwise oshrun stops
- * too.
+ * Handles a stop of the launcher's process group by the signal signo. If the group was stopped
+ * because it used the terminal, and oshrun is in the foreground, gives the terminal to the group.
+ * Otherwise stops oshrun with the same signal. Continues the group afterwards.
  */
 static void launcher_stopped(int signo)
 {
@@ -177,8 +186,8 @@ static void launcher_stopped(int signo)
 /* ---- the launcher ----------------------------------------------------------------------- */
 
 /*
- * Returns true if the launcher must stay in oshrun's process group. This is so for srun --pty, and
- * if background groups may not write to the terminal.
+ * Returns true if the launcher must stay in oshrun's process group. This is necessary for srun
+ * --pty. It is also necessary if the terminal stops background groups that write to it.
  */
 static bool needs_terminal(char *const *argv)
 {
@@ -192,7 +201,7 @@ static bool needs_terminal(char *const *argv)
 }
 
 /*
- * Executes the launcher in the child. If oshrun is killed, the kernel sends SIGTERM to the
+ * Executes the launcher in the child process. If oshrun is killed, the kernel sends SIGTERM to the
  * launcher, which then ends the job.
  */
 _Noreturn static void become_launcher(char **argv, pid_t parent)
@@ -220,8 +229,8 @@ static void start_launcher(char **argv)
     run.launcher = fork();
     if (run.launcher < 0) launch_fail("cannot start %s: %s", argv[0], strerror(errno));
     if (run.launcher == 0) become_launcher(argv, parent);
-    if (run.apart)
-        setpgid(run.launcher, run.launcher); /* done in the child too, as either may run first */
+    /* The child calls setpgid() too, because either process may run first. */
+    if (run.apart) setpgid(run.launcher, run.launcher);
     launch_tty_relay_in_parent();
 }
 
@@ -246,7 +255,11 @@ static void look_after_children(void)
 static void take_signal(const struct signalfd_siginfo *info)
 {
     int signo = (int)info->ssi_signo;
-    bool all = info->ssi_code == SI_KERNEL; /* whether the terminal sent it to the whole group */
+    /*
+     * Whether the terminal sent the signal. The terminal sends a signal to its whole foreground
+     * group.
+     */
+    bool all = info->ssi_code == SI_KERNEL;
 
     switch (signo) {
     case SIGCHLD:
@@ -302,7 +315,7 @@ _Noreturn static void end_as_launcher(void)
     _exit(128 + signo);
 }
 
-/* Returns whether this user may read the list of files that a process has open. */
+/* Returns whether this user may read the list of open files of a process. */
 static bool may_look_at(pid_t pid)
 {
     char path[32];
@@ -311,7 +324,10 @@ static bool may_look_at(pid_t pid)
     return access(path, R_OK | X_OK) == 0 || errno != EACCES;
 }
 
-/* Prints the table of the job of process `word`, or of all this user's jobs if word is NULL. */
+/*
+ * Prints the table of waits for one job or for all jobs of this user. `word` is the ID of a process
+ * of the job, or NULL for all jobs. Returns the exit status of this program.
+ */
 static int print_status(const char *word)
 {
     long pid = word != NULL ? strtol(word, NULL, 10) : 0;

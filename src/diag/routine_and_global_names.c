@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds names in the symbol tables that the linker has left: the public routine that a thread
- * executes, and the program's global variable that contains an address. Allocates no memory.
- * Design: docs/design/hang.md.
+ * Finds names in the symbol tables of the program. It finds the public routine that a thread
+ * executes, and the global variable that contains an address. Allocates no memory. Design:
+ * docs/design/hang.md.
  */
 #include "backtrace_and_symbol_names.h"
 
@@ -56,7 +56,10 @@ const char *stp_symbol_routine(void)
 
 /* ---- globals --------------------------------------------------------------------- */
 
-/* Returns the offset that the loader added to the program's addresses, or 0. */
+/*
+ * Returns the difference between addresses of the program in memory and in its file. The difference
+ * is 0 if the loader has not moved the program.
+ */
 static uintptr_t program_bias(void)
 {
     const ElfW(Phdr) *headers = (const void *)getauxval(AT_PHDR);
@@ -67,7 +70,10 @@ static uintptr_t program_bias(void)
     return 0;
 }
 
-/* Finds the ELF sections of symbols and names. Returns false if a changed file is too short. */
+/*
+ * Finds the ELF sections that contain the symbols and their names. Returns false if the file has no
+ * symbols, or if it is too short because it has been replaced.
+ */
 static bool sections_find(int fd, ElfW(Shdr) * symbols, ElfW(Shdr) * names)
 {
     ElfW(Ehdr) header;

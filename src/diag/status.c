@@ -58,8 +58,8 @@ static int by_pe(const void *a, const void *b)
 }
 
 /*
- * Adds the PEs of a node to the table. Returns the number of these PEs whose process exists. Sets
- * *first to the lowest process ID of these PEs if it is lower than *first.
+ * Adds the PEs of a node to the table. Returns the number of PEs of the node whose process exists.
+ * Sets *first to the lowest ID of these processes, unless *first is lower and not 0.
  */
 static int add_node(const struct node *node, struct stp_hang_table *table, pid_t *first)
 {
@@ -70,7 +70,7 @@ static int add_node(const struct node *node, struct stp_hang_table *table, pid_t
         struct stp_process of = *scan_find_pe(node, local);
         struct process *process = scan_find_process(&status.found, of.pid);
 
-        if (of.pid <= 0) continue; /* PE still in shmem_init */
+        if (of.pid <= 0) continue; /* the PE has not stored its process ID yet */
         if (process != NULL) {
             process->shown = true;
             n_running++;
@@ -84,7 +84,11 @@ static int add_node(const struct node *node, struct stp_hang_table *table, pid_t
     return n_running;
 }
 
-/* Returns whether pid has the selected job's name (Slurm) or descends from the selected process. */
+/*
+ * Returns whether a process belongs to a selected job. If all jobs are selected, returns true.
+ * Under Slurm, the process has the name of the selected job in its environment. Otherwise the
+ * process descends from the selected process.
+ */
 static bool belongs(pid_t pid)
 {
     struct process *process = scan_find_process(&status.found, pid);
@@ -102,7 +106,10 @@ static const char *host_of(const struct node *node, int k)
     return node->area + node->mark.hosts_at + (size_t)k * STP_HOST_MAX;
 }
 
-/* Returns true if node k's host name is known, is not ours, and is not that of an earlier node. */
+/*
+ * Returns true if node k is on another host and no node with a lower number is on the same host.
+ * Returns false if the host name of node k is unknown.
+ */
 static bool is_new_host(const struct node *node, int k)
 {
     const char *name = host_of(node, k);
@@ -114,7 +121,7 @@ static bool is_new_host(const struct node *node, int k)
     return true;
 }
 
-/* Prints one line for the PEs on other hosts, whose memory is not accessible on this host. */
+/* Prints one line for the PEs on other hosts. Their memory is not accessible on this host. */
 static void say_elsewhere(const struct node *node, int n_elsewhere)
 {
     char names[1024] = "";
@@ -135,7 +142,10 @@ static void say_elsewhere(const struct node *node, int n_elsewhere)
 
 /* ---- jobs ----------------------------------------------------------------------------- */
 
-/* Prints one job from the data of its nodes on this host (several only with SHMEM_NODE=off). */
+/*
+ * Prints one job from the data of its nodes on this host. The job may have several nodes on this
+ * host, but only with SHMEM_NODE=off.
+ */
 static void tell_job(const struct node *node)
 {
     struct stp_hang_table table = {.states = true, .say = say};
@@ -168,8 +178,9 @@ static bool is_first_node(size_t k)
 }
 
 /*
- * Returns whether PE pe of the launcher process proxy has begun init. Sets *pid to the highest ID
- * of the processes with this PE number (the PE and its wrappers), or to 0.
+ * Returns whether PE pe has begun init. `proxy` is the process of the launcher that has started the
+ * PE. Wrappers of the PE have the same PE number. Sets *pid to the highest ID of the processes with
+ * this number, or to 0.
  */
 static bool has_come(pid_t proxy, int pe, pid_t *pid)
 {
@@ -221,7 +232,7 @@ static void tell_init(pid_t proxy, int n_pes)
     if (len > 0) say("    have not come: %s", late);
 }
 
-/* Prints the jobs that have a PE in shmem_init, except jobs that a table has shown before. */
+/* Prints the jobs that have a PE in shmem_init. Skips jobs that are already printed as a table. */
 static void tell_inits(void)
 {
     for (size_t i = 0; i < status.found.n_processes; i++) {

@@ -53,7 +53,10 @@ bool launch_in_front(void)
     return front;
 }
 
-/* A background process that calls tcsetpgrp() stops, unless it blocks SIGTTOU as oshrun does. */
+/*
+ * The kernel stops a background process that calls tcsetpgrp(), unless the process blocks SIGTTOU.
+ * oshrun blocks this signal.
+ */
 bool launch_terminal_to(pid_t group)
 {
     int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
@@ -69,7 +72,10 @@ void launch_tty_relay_open_pipe(void)
 {
     int fds[2];
 
-    /* Only the session's controlling terminal limits which process groups may read from it. */
+    /*
+     * A pipe is needed only if standard input is the controlling terminal of the session. Otherwise
+     * the launcher may read standard input directly.
+     */
     if (tcgetpgrp(STDIN_FILENO) < 0 || pipe2(fds, O_CLOEXEC) != 0) return;
     relay.from = fds[0];
     relay.to = fds[1];
@@ -98,15 +104,19 @@ int launch_tty_relay_prepare_poll(struct pollfd fds[2])
     bool waits = relay.at < relay.end,
          front = relay.to >= 0 && !waits && tcgetpgrp(STDIN_FILENO) == getpgrp();
 
-    /* poll() ignores an entry with -1. The pipe's entry shows if the launcher no longer reads. */
+    /*
+     * poll() ignores an entry whose descriptor is -1. The entry of the pipe reports an error if the
+     * launcher has closed its end.
+     */
     fds[0] = (struct pollfd){.fd = front ? STDIN_FILENO : -1, .events = POLLIN};
     fds[1] = (struct pollfd){.fd = relay.to, .events = (short)(waits ? POLLOUT : 0)};
     return relay.to >= 0 && !waits && !front ? FRONT_LOOK_MS : -1;
 }
 
 /*
- * Reads terminal input. Closes the pipe after Ctrl-D or if the terminal is lost. EIO means a lost
- * terminal only if oshrun is in the foreground.
+ * Reads terminal input. Closes the pipe after Ctrl-D or if the terminal is lost. A background
+ * process also gets the error EIO. Therefore EIO means a lost terminal only if oshrun is in the
+ * foreground.
  */
 static void relay_read(void)
 {

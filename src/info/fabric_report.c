@@ -68,7 +68,10 @@ static void info_offer(struct stp_report *report, const struct stp_info_offer *o
     stp_report_end_group(report);
 }
 
-/* Writes only the provider that this job uses, because the module's only endpoint is in use. */
+/*
+ * Writes only the provider that this job uses. Other providers cannot be tested, because the fabric
+ * module has only one endpoint, which the job uses.
+ */
 static void info_live_provider(struct stp_report *report)
 {
     struct stp_info_offer offer = {.code = STP_PROVIDER_USED, .reason = "used by this job"};

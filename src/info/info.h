@@ -19,16 +19,17 @@ void stp_info_kinds(struct stp_report *report);
 
 /*
  * Writes the spaces of each kind of memory (spaces.c). In a job that has called init, all PEs must
- * call this function. It then creates a space of each kind, and PE 0 prints. Before init, it
- * reports only the kinds that this process can use.
+ * call this function. The PEs then create a space of each kind, and PE 0 prints. Before init, this
+ * function reports only the kinds that this process can use.
  */
 void stp_info_spaces(struct stp_report *report);
 
 /*
  * The doctor finds everything that may prevent a job from running, and gives advice
  * (doctor/doctor.c; design: docs/man/oshinfo.1). stp_doctor_examine() performs the checks. It
- * returns true on the first PE of each host, which must then print. If a launcher has started this
- * process and init has not been called, all PEs of the job must call stp_doctor_examine().
+ * returns true if this PE must print. Before init, only the first PE of each host prints. After
+ * init, each PE that calls the function prints. If a launcher has started this process and init has
+ * not been called, all PEs of the job must call stp_doctor_examine().
  */
 struct stp_doctor;
 bool stp_doctor_examine(struct stp_doctor **doctor);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the attributes (of shmemx_space_attr_t) that spaces of a kind of memory can have on this
- * machine. Also finds the first attribute that the kind supports but this machine does not.
+ * Finds the attributes (fields of shmemx_space_attr_t) that spaces of a kind of memory can have on
+ * this machine. Also finds the first attribute that the kind supports in general, but not on this
+ * machine.
  */
 #include "kind_supported_attributes.h"
 
@@ -9,7 +10,10 @@
 
 #include "info.h"
 
-/* Printed names of the traits: fields of shmemx_space_attr_t, except for the flag "pinned". */
+/*
+ * Names under which traits are printed. Each name is a field of shmemx_space_attr_t, except
+ * "pinned", which is a flag.
+ */
 static const char *const attribute_names[STP_N_TRAITS] = {
     [STP_TRAIT_GROWS] = "max_size", [STP_TRAIT_PAGES] = "page_size",
     [STP_TRAIT_NODE] = "numa_node", [STP_TRAIT_POLICY] = "numa_policy",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the report section about the launcher. The section has the protocol that is used or would
- * be used, and the environment variable that determines this choice. Design: docs/design/launch.md.
+ * Writes the report section about the launcher. The section names the protocol with which this
+ * process contacts the launcher, or would contact it. It also names the environment variable that
+ * determines this choice. Design: docs/design/launch.md.
  */
 #include "info.h"
 

@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Object in which hear_log() stores errors, because a log function has no argument for it. */
+/*
+ * Object in which hear_log() stores an error. This pointer is necessary, because a log function has
+ * no argument for the object.
+ */
 static __thread struct stp_info_offers *listener;
 
 static struct stp_info_offer *offers_find(struct stp_info_offers *offers,

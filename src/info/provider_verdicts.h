@@ -8,10 +8,16 @@
 
 #include "transport/transport.h"
 
-/* Offers of one provider that have the same verdict and differ only in the domain. */
+/*
+ * Offers of one provider that have the same verdict and reason. An offer is the use of the provider
+ * on one domain (network interface). The offers of a row differ only in the domain.
+ */
 struct stp_info_offer {
     enum stp_provider_verdict code;
-    /* Known defect (struct stp_provider_status). The module, which stays loaded, owns the text. */
+    /*
+     * Known defect of the provider, see struct stp_provider_status. The fabric module owns the text
+     * and stays loaded.
+     */
     const char *trouble;
     char provider[64];
     char domains[256]; /* domains separated by ", " */
@@ -35,10 +41,11 @@ struct stp_info_offers {
 };
 
 /*
- * Asks the fabric module about every provider, for a job of n_pes PEs with n_local PEs on this
- * host. networks has the addresses of this host. The process must not have opened a fabric. Returns
- * 0 if a provider works for the job, or -errno. If the module cannot be loaded, writes the reason
- * to why, else an empty string. The caller frees offers->rows in all cases.
+ * Asks the fabric module for its verdict on every provider. The verdicts apply to a job of n_pes
+ * PEs, of which n_local are on this host. The array `networks` contains the addresses of this host.
+ * The process must not have opened a fabric before. Returns 0 if a provider works for the job, or
+ * -errno. If the module cannot be loaded, writes the reason to `why`. Otherwise writes an empty
+ * string. The caller must free offers->rows in all cases.
  */
 int stp_info_offers_query_providers(struct stp_info_offers *offers, int n_pes, int n_local,
                                     const struct stp_network *networks, int n_networks, char *why,

@@ -24,7 +24,10 @@ static void report_plain(FILE *out, const char *value, size_t n)
         fputc((unsigned char)*value < 0x20 || *value == 0x7f ? '?' : *value, out);
 }
 
-/* Writes words as prose. The first line begins in column `at`, and the others in column `from`. */
+/*
+ * Writes words, in lines of at most STP_REPORT_WIDTH columns. The first line begins in column `at`.
+ * Each further line begins in column `from`.
+ */
 static void report_wrap(struct stp_report *report, const char *words, int at, int from)
 {
     bool first = true;
@@ -46,7 +49,7 @@ static void report_wrap(struct stp_report *report, const char *words, int at, in
     }
 }
 
-/* Writes the part before a value or a group: separator, indent and name. */
+/* Writes the text that comes before a value or a group: the separator, the indent and the name. */
 static void report_lead(struct stp_report *report, const char *name)
 {
     int depth = report->depth;

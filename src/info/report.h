@@ -12,7 +12,7 @@
 
 #include "base/base.h"
 
-#define STP_REPORT_DEPTH 8 /* maximum depth of nested groups */
+#define STP_REPORT_DEPTH 8 /* maximum depth of nested groups, counting the report itself */
 
 struct stp_report {
     FILE *out; /* memory stream, whose text stp_report_close() writes to fd */
@@ -41,8 +41,8 @@ void stp_report_group(struct stp_report *report, const char *name);
 void stp_report_list(struct stp_report *report, const char *name);
 
 /*
- * Begins an item of a list. In JSON, the item is a group, and title is its first value under the
- * given name. In text, title is the heading of the item.
+ * Begins an item of a list. In JSON, the item is a group, and its first value is `title`, under the
+ * given name. In text, `title` is the heading of the item.
  */
 void stp_report_item(struct stp_report *report, const char *name, const char *title);
 
@@ -57,13 +57,18 @@ void stp_report_textf(struct stp_report *report, const char *name, const char *f
     STP_PRINTF(3, 4);
 /* Writes sentences. A text report breaks them at spaces into lines of at most 80 columns. */
 void stp_report_prose(struct stp_report *report, const char *name, const char *value);
-/* Writes each of the n words whose bit is set in mask, as a JSON list or as prose. */
+/*
+ * Writes some of the n words, as a JSON list or as prose. Writes words[i] if bit i of mask is set.
+ */
 void stp_report_words(struct stp_report *report, const char *name, const char *const *words,
                       size_t n, unsigned mask);
 void stp_report_number(struct stp_report *report, const char *name, long long value);
 void stp_report_flag(struct stp_report *report, const char *name, bool value);
 
-/* Writes a size as a number in JSON, or as "1.5 GiB" in text. SIZE_MAX is null or "unlimited". */
+/*
+ * Writes a size. In JSON, the size is a number, or null if it is SIZE_MAX. In text, it has a unit,
+ * for example "1.5 GiB", or is "unlimited" if it is SIZE_MAX.
+ */
 void stp_report_bytes(struct stp_report *report, const char *name, size_t nbytes);
 
 #endif /* STP_REPORT_H */

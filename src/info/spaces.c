@@ -19,8 +19,9 @@
 
 #define SPACES_BYTES ((size_t)1 << 20) /* size of the space that is created for each kind */
 #define SPACES_TEXT 256
-#define SPACES_PATHS_PES 1024 /* maximum job size for which a list of paths is readable */
-#define SPACES_GATHER 384     /* maximum number of bytes per PE in one gather */
+/* Maximum number of PEs in a job whose data paths are printed. Longer lists are not readable. */
+#define SPACES_PATHS_PES 1024
+#define SPACES_GATHER 384 /* maximum number of bytes per PE in one gather */
 
 /* ---- as one process sees it ------------------------------------------------------------ */
 
@@ -66,7 +67,10 @@ static void info_devices(struct stp_report *report, const struct stp_kind *kind)
     stp_report_end_group(report);
 }
 
-/* Returns whether this PE has memory of the kind, and writes a description or reason to why. */
+/*
+ * Returns whether this PE has memory of the kind. Writes a description of the memory to `why`, or
+ * the reason why the PE has no such memory.
+ */
 static bool info_probe(const struct stp_kind *kind, char *why, size_t len)
 {
     const struct stp_space_params wanted = {
@@ -95,7 +99,7 @@ static void info_kind(struct stp_report *report, const struct stp_kind *kind)
 
 void stp_info_kinds(struct stp_report *report)
 {
-    bool alone = stp_references() == 0; /* init has not found the devices yet */
+    bool alone = stp_references() == 0; /* before init, which finds the devices */
 
     if (alone) stp_kinds_find_devices();
     stp_report_list(report, "kinds");
@@ -107,7 +111,7 @@ void stp_info_kinds(struct stp_report *report)
 
 /* ---- asking all PEs -------------------------------------------------------------------- */
 
-/* Reply of one PE about one kind of memory. It is small enough for one gather. */
+/* Reply of one PE about one kind of memory. It must fit into one gather, see SPACES_GATHER. */
 struct spaces_answer {
     bool usable;     /* whether the PE has memory of the kind */
     bool member;     /* whether the PE was a member of the space */
@@ -146,8 +150,8 @@ static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *m
 }
 
 /*
- * Gathers from each PE its data paths to all PEs. PEs that are not members of the space pass
- * SHMEM_SPACE_INVALID.
+ * Gathers from each PE its data paths to all PEs. A PE that is not a member of the space passes
+ * SHMEM_SPACE_INVALID as the space.
  */
 static void spaces_ask_paths(struct spaces_kind *kind, shmem_space_t space)
 {
@@ -201,7 +205,8 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
 
 /*
  * Gathers the replies of all PEs. Finds the attributes that all members of the space have, and the
- * first PE that lacks an attribute. Returns the number of PEs that have memory of the kind.
+ * first member that lacks an attribute of the kind. Returns the number of PEs that have memory of
+ * the kind.
  */
 static int spaces_gather(struct spaces_kind *kind, const struct spaces_answer *mine)
 {
@@ -252,8 +257,8 @@ static void spaces_ranges(struct stp_pe_list *list, const bool *want)
 }
 
 /*
- * Prints the texts in the replies of the space's members, or of the other PEs if member is false.
- * Prints each text once, with all PEs that sent it.
+ * Prints the texts in the replies of some PEs. If member is true, these are the members of the
+ * space. Otherwise they are the other PEs. PEs with the same text share one item.
  */
 static void spaces_print_texts(struct stp_report *report, const struct spaces_kind *kind,
                                bool member, const char *list, const char *key)
@@ -299,8 +304,9 @@ static void spaces_print_caps(struct stp_report *report, uint64_t caps)
 /* ---- paths ------------------------------------------------------------------------------ */
 
 /*
- * Prints the data paths from PE `from`: for each kind of path, the target PEs that are reached by
- * it. pes lists the PEs that have the same paths as PE `from`.
+ * Prints the data paths from PE `from`. For each kind of path, prints the target PEs that this path
+ * reaches. `pes` lists all PEs that have the same paths as PE `from`. `want` is a work array with
+ * one element per PE.
  */
 static void spaces_print_row(struct stp_report *report, const struct spaces_kind *kind, size_t from,
                              const char *pes, bool *want)
@@ -322,7 +328,9 @@ static void spaces_print_row(struct stp_report *report, const struct spaces_kind
     stp_report_end_group(report);
 }
 
-/* Prints the data paths. PEs share an item if they have the same path to every target PE. */
+/*
+ * Prints the data paths of all PEs. PEs that have the same path to every target PE share an item.
+ */
 static void spaces_print_paths(struct stp_report *report, const struct spaces_kind *kind)
 {
     size_t n = (size_t)stp_rt.n_pes;

@@ -3,7 +3,10 @@
 
 #include <stdint.h>
 
-/* Returns the length of the UTF-8 sequence at text, or 0 if it is malformed or the string ends. */
+/*
+ * Returns the length of the UTF-8 sequence at text. Returns 0 if the sequence is malformed or if
+ * the string ends there.
+ */
 static int json_utf8_length(const unsigned char *text)
 {
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /*
- * Writes value as a JSON string in quotes. The result is valid UTF-8 for any bytes, because control
+ * Writes value as a JSON string in quotes. The result is valid UTF-8 for any bytes. Control
  * characters and bytes that are not part of UTF-8 characters are written as \u00XX.
  */
 void stp_json_string(FILE *out, const char *value);

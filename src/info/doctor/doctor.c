@@ -127,7 +127,10 @@ bool stp_doctor_examine(struct stp_doctor **result)
 
     *result = doctor;
     if (doctor == NULL) return true;
-    /* Ignore SIGXFSZ, so that a file size limit fails a check and does not end the process. */
+    /*
+     * Ignore SIGXFSZ. Otherwise the signal would end this process if a check creates a file above
+     * the size limit. With the signal ignored, only the check fails.
+     */
     sigaction(SIGXFSZ, &ignore, &before);
     doctor->offers.fds_open = doctor->offers.fds_peer = -1;
     doctor->live = stp_references() > 0;

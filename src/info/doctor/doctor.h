@@ -14,9 +14,12 @@
 /* Severity of a finding, from the mildest to the worst. */
 enum stp_check_severity {
     STP_CHECK_OK,
-    STP_CHECK_NOTE,    /* a useful fact, a possible improvement, or a check that was not possible */
-    STP_CHECK_WARNING, /* failure of some jobs, or of this job under load */
-    STP_CHECK_PROBLEM, /* certain failure of the job */
+    /* A useful fact, a possible improvement, or a check that could not be performed. */
+    STP_CHECK_NOTE,
+    /* Some jobs will fail, or this job will fail under load. */
+    STP_CHECK_WARNING,
+    /* The job will certainly fail. */
+    STP_CHECK_PROBLEM,
 };
 
 struct stp_check {
@@ -34,20 +37,29 @@ struct stp_doctor {
 
     bool live;    /* whether the doctor runs inside a job, between init and finalize */
     bool has_job; /* whether a launcher was contacted */
-    bool leads;   /* whether this PE is the first one of its host, so that it checks and prints */
+    /*
+     * Whether this PE checks the host and prints. Before init, this field is true on the first PE
+     * of each host. After init, it is true on each PE that runs the doctor.
+     */
+    bool leads;
     int pe;
     int n_pes;
     int n_hosts;
     int n_local;                                   /* number of PEs on this host */
-    int most_local;                                /* number of PEs on the fullest host */
+    int most_local;                                /* largest number of PEs on one host */
     struct stp_network networks[STP_NETWORKS_MAX]; /* networks of this host, with verdicts */
-    int n_networks;                                /* number of networks; 0 if one host */
+    /*
+     * Number of entries in networks. It is 0 in a job on one host, and if the doctor runs inside a
+     * job.
+     */
+    int n_networks;
     struct stp_info_offers offers;
 };
 
 /*
- * Adds a check to the list. why is the reason why the finding matters. todo is advice, or NULL if
- * nothing has to be done. fmt is the printf format of the finding.
+ * Adds a check to the list. The text `why` gives the reason why the finding matters. The text
+ * `todo` gives advice, or is NULL if nothing has to be done. fmt is the printf format of the
+ * finding.
  */
 void stp_doctor_add_check(struct stp_doctor *doctor, enum stp_check_severity health,
                           const char *name, const char *why, const char *todo, const char *fmt, ...)
@@ -67,11 +79,14 @@ void stp_doctor_join_job(struct stp_doctor *doctor);
  */
 void stp_doctor_node_sharing(struct stp_doctor *doctor);
 
-/* The two functions check the providers and the network interfaces (doctor_fabric.c). */
+/* The next two functions check the providers and the network interfaces (doctor_fabric.c). */
 void stp_doctor_fabric(struct stp_doctor *doctor);
 void stp_doctor_interfaces(struct stp_doctor *doctor);
 
-/* Checks of the limits and memory of this host (doctor_limits_devshm_gpus.c, doctor_heap_fit.c). */
+/*
+ * The next two functions check the limits and the memory of this host. They are in
+ * doctor_limits_devshm_gpus.c and doctor_heap_fit.c.
+ */
 void stp_doctor_host_limits(struct stp_doctor *doctor);
 void stp_doctor_heap_sizes(struct stp_doctor *doctor);
 

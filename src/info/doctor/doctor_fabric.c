@@ -23,8 +23,9 @@ static bool is_of(const struct stp_info_offer *offer, const struct stp_info_offe
 }
 
 /*
- * Returns the best offer of the provider to which row `first` belongs. Returns NULL if an earlier
- * row belongs to the same provider.
+ * Returns the offer with the best verdict among the offers of one provider. Row `first` is an offer
+ * of this provider. Returns NULL if an earlier row belongs to the same provider, so that each
+ * provider is handled once.
  */
 static const struct stp_info_offer *best_of(const struct stp_info_offers *offers, size_t first)
 {
@@ -39,8 +40,8 @@ static const struct stp_info_offer *best_of(const struct stp_info_offers *offers
 }
 
 /*
- * Writes the verdicts on all offers of a provider, such as "on eth0: used, works; on lo: works".
- * Skips offers without reliable datagrams, unless the best offer is one of them.
+ * Writes the verdicts on all offers of a provider, for example "on eth0: used, works; on lo:
+ * works". Skips offers without reliable datagrams, unless the provider has no better offer.
  */
 static void found_text(const struct stp_info_offers *offers, const struct stp_info_offer *best,
                        char *text, size_t size)
@@ -117,7 +118,7 @@ static void say_library(struct stp_doctor *doctor)
 }
 
 /*
- * Adds the check whether any provider works for the job. rc is the result of
+ * Adds a check that reports whether any provider works for the job. rc is the result of
  * stp_info_offers_query_providers().
  */
 static void say_choice(struct stp_doctor *doctor, int rc)

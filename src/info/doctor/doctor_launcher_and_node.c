@@ -22,11 +22,11 @@
 
 #define JOB_PEERS_MAX 64 /* maximum number of PEs of this host whose memory is opened */
 
-/* Data with which other PEs of the host find and open the memory of a PE. */
+/* Data that other PEs of the host need to find and open the memory of a PE. */
 struct job_peer {
     pid_t pid;
     int fd;
-    uint64_t word; /* value that a PE must find in the memory */
+    uint64_t word; /* value that other PEs must read from the memory */
 };
 
 static const char launcher_why[] =
@@ -105,7 +105,7 @@ static void count_local(struct stp_doctor *doctor)
     free(counts);
 }
 
-/* Finds the interfaces that reach the other hosts, by the same code as the start of a job. */
+/* Finds the interfaces that reach the other hosts. Uses the same code as the start of a job. */
 static void judge_networks(struct stp_doctor *doctor)
 {
     if (doctor->leads) stp_network_publish_host(doctor->pe);
@@ -159,7 +159,7 @@ void stp_doctor_join_job(struct stp_doctor *doctor)
 
 /* ---- the PEs of a host -------------------------------------------------------- */
 
-/* Creates a memory file that other PEs can open as in init. Returns 0 or errno. */
+/* Creates a memory file that other PEs can open in the same way as in init. Returns 0 or errno. */
 static int show_memory(struct job_peer *peer)
 {
     int fd = memfd_create("steppe-doctor", MFD_CLOEXEC), rc;
@@ -172,7 +172,10 @@ static int show_memory(struct job_peer *peer)
     return errno;
 }
 
-/* Opens the peer's memory and checks it, as a PE of its node does in init. Returns 0 or errno. */
+/*
+ * Opens the memory of another PE and checks its content, as PEs of one node do in init. Returns 0
+ * or errno.
+ */
 static int open_memory(const struct job_peer *peer)
 {
     uint64_t word = 0;
@@ -187,7 +190,10 @@ static int open_memory(const struct job_peer *peer)
     return error;
 }
 
-/* Results of two operations that another process tries on this process, each 0 or errno. */
+/*
+ * Results of two operations that another process tries on this process. Each result is 0 or an
+ * errno value.
+ */
 struct job_rights {
     int open; /* result of opening the memory file */
     int copy; /* result of process_vm_readv() */
@@ -204,7 +210,10 @@ static void try_from_child(struct job_peer *peer, struct job_rights *rights)
         process_vm_readv(peer->pid, &local, 1, &remote, 1, 0) == sizeof(word) ? 0 : errno;
 }
 
-/* Tries both operations in a child process, as another PE would. Returns false on failure. */
+/*
+ * Tries both operations of struct job_rights in a child process, which acts like another PE.
+ * Returns false if the child could not try them.
+ */
 static bool try_rights(struct job_peer *peer, struct job_rights *rights)
 {
     int ends[2];
@@ -227,8 +236,9 @@ static bool try_rights(struct job_peer *peer, struct job_rights *rights)
 }
 
 /*
- * Opens the memory of the other PEs of this host. Sets *n_tried to the number of PEs tried. Returns
- * the number of failures, and sets *error to the errno of the first failure.
+ * Tries to open the memory of the other PEs of this host, at most JOB_PEERS_MAX. Sets *n_tried to
+ * the number of these PEs. Returns the number of PEs whose memory could not be opened. Sets *error
+ * to the errno of the first failure, or to 0.
  */
 static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
 {
@@ -296,8 +306,8 @@ static void say_node(struct stp_doctor *doctor, const struct job_rights *rights,
 }
 
 /*
- * The first PE of each host opens the memory of the host's other PEs and writes the result to text.
- * Returns false if it cannot open the memory of a PE.
+ * Tests on the first PE of each host whether it can open the memory of the host's other PEs. Writes
+ * the result to `text`. Returns false if the memory of a PE could not be opened.
  */
 static bool meet_peers(const struct stp_doctor *doctor, const struct job_peer *peer, char *text,
                        size_t len)
@@ -310,7 +320,7 @@ static bool meet_peers(const struct stp_doctor *doctor, const struct job_peer *p
     snprintf(key, sizeof(key), "doc.peer.%d", doctor->pe);
     stp_pmi_put(key, peer, sizeof(*peer));
     if (stp_pmi_fence() == 0 && doctor->leads) n_bad = try_peers(doctor, &n_tried, &error);
-    stp_pmi_fence(); /* keeps our memory until the first PE of the host has read it */
+    stp_pmi_fence(); /* our memory must exist until the first PE of the host has read it */
     snprintf(text, len, "PE %d opened the memory of %d of %d other PEs of its host%s%s; ",
              doctor->pe, n_tried - n_bad, n_tried, n_bad > 0 ? ": " : "",
              n_bad > 0 ? strerror(error) : "");

@@ -74,7 +74,10 @@ static void host_memlock(struct stp_doctor *doctor)
                                            : "pins no");
 }
 
-/* Number of additional peers for which a limit must have room. Less room is a warning. */
+/*
+ * Number of additional peers for which the limit on descriptors should have room. If the limit has
+ * less room, the check is a warning.
+ */
 #define FEW_PEERS 64
 
 /* ---- descriptors ----------------------------------------------------------- */
@@ -136,7 +139,10 @@ static void *no_work(void *arg)
     return arg;
 }
 
-/* Starts three threads, as the library does (progress, proxy and watch). Returns 0 or errno. */
+/*
+ * Starts three threads, because the library starts up to three: progress, proxy and watch. Returns
+ * 0 or errno.
+ */
 static int try_threads(void)
 {
     pthread_t threads[3];
