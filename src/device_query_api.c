@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * shmemx_device_count() and shmemx_device_describe() report the devices on which a PE can create
- * spaces. They work inside and outside a job. Each kind of memory defines what its devices are.
- * Design: docs/design/spaces.md.
+ * spaces. They may also be called before init and after finalize. Each kind of memory defines what
+ * its devices are. Design: docs/design/spaces.md.
  */
 #include "core/device_info_query.h"
 #include "core/versioned_struct.h"
@@ -10,8 +10,9 @@
 #include "space/space_lifecycle.h"
 
 /*
- * Outside a job, makes the kinds of memory find their devices, and keeps init and finalize out
- * until devices_end(). Returns whether it did so. In a job, init has already found the devices.
+ * Before init and after finalize, makes the kinds of memory find their devices and returns true. No
+ * thread can then run init or finalize until devices_end(). Between init and finalize, returns
+ * false, because init has already found the devices.
  */
 static bool devices_begin(void)
 {

@@ -21,7 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HANDLERS_S 5 /* seconds that exit handlers of the program have before an abort */
+/* Seconds after which shmem_global_exit() ends the job, even if exit handlers still run. */
+#define HANDLERS_S 5
 
 static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* guards init and finalize */
 static struct stp_alive_fd runtime_witness = {.fd = -1};
@@ -59,8 +60,8 @@ static void runtime_end_job(int status)
 }
 
 /*
- * Status and message with which this PE ends the job when it exits. They also apply if a flush or
- * an exit handler takes too long.
+ * Exit status and message with which runtime_end_now() ends the job. A signal handler also calls
+ * that function if a flush or an exit handler takes too long.
  */
 static struct {
     int status;
@@ -112,9 +113,9 @@ static _Noreturn void runtime_end_beside_threads(void)
 /* ---- global_exit ------------------------------------------------------------------- */
 
 /*
- * State of shmem_global_exit(). That routine calls exit(), which runs exit handlers and destructors
- * and flushes the streams of C and C++. The library has registered its own exit handler when it was
- * loaded. This handler therefore runs last, and it ends the job.
+ * State of shmem_global_exit(). The routine calls exit(), which runs exit handlers and destructors
+ * and flushes the streams of C and C++. The exit handler of the library was registered when the
+ * library was loaded. Therefore this handler runs last, and it ends the job.
  */
 static struct {
     bool begun;
@@ -159,7 +160,10 @@ void pshmem_global_exit(int status)
         fflush(NULL);
         _exit(status);
     }
-    /* Pairs with this exchange in other threads. The first thread that makes it ends the job. */
+    /*
+     * Pairs with the same exchange in other threads. The thread that makes the first exchange ends
+     * the job.
+     */
     if (__atomic_exchange_n(&runtime_leave.begun, true, __ATOMIC_SEQ_CST)) {
         /* The first thread gets here again if an exit handler calls this routine. */
         if (pthread_equal(runtime_leave.by, pthread_self())) runtime_end_leave();
@@ -182,9 +186,9 @@ STP_PROFILED(shmem_global_exit);
 
 /*
  * Handles an exit of a program that has not called shmem_finalize(). If the status is 0, the PE
- * finalizes now. It also notifies the other PEs, which may still wait for it in collectives. If the
- * status is not 0, the PE has failed. The job then ends, because other PEs may wait for this PE
- * forever.
+ * finalizes now. Finalizing also notifies the other PEs, because they may be waiting for this PE in
+ * collectives. If the status is not 0, the PE has failed. The job then ends, because other PEs may
+ * wait forever for this PE.
  */
 static void runtime_at_exit(int status, void *arg)
 {
@@ -253,7 +257,10 @@ static void runtime_fill_pe_info(struct stp_pe_info *pe_info)
     memcpy(pe_info->addr, stp_rt.fabric.addr, stp_rt.fabric.addr_len);
 }
 
-/* Passes all PEs' addresses, and the descriptors of the first regions, to the fabric. */
+/*
+ * Passes the addresses of all PEs to the fabric module. Then passes the descriptors of the regions
+ * that exist at this time. Fatal if one of these calls fails.
+ */
 static void runtime_connect(void)
 {
     int rc = stp_rt.fabric.connect(stp_boot_addrs());
@@ -340,7 +347,7 @@ static void runtime_part(enum stp_pe_exit how)
 }
 
 /*
- * Makes the last syncs of the job, and waits for the stores of these syncs. No other operation is
+ * Performs the last syncs of the job and completes their messages. No other operation of the job is
  * in progress by now.
  */
 static void runtime_last_words(void)
@@ -349,7 +356,8 @@ static void runtime_last_words(void)
     if (stp_rt.n_nodes > 1) stp_team_last_sync(stp_team_world);
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
-    stp_boot_node_barrier(); /* on one node, this is the last sync, in which PEs may sleep */
+    /* In a job on one node, this barrier is the last sync. PEs may sleep in this barrier. */
+    stp_boot_node_barrier();
     stp_wait_state_stop();
     stp_peer_checks_disable();
 }
@@ -375,7 +383,7 @@ static void runtime_stop(enum stp_pe_exit how)
     stp_stage_fini();
     stp_ctx_internal_fini();
     stp_device_mr_fini();
-    stp_fabric_close(); /* until now, the fabric's thread may read the internal space */
+    stp_fabric_close(); /* until this call, the fabric's thread may read the internal space */
     stp_window_stop_reprotecting();
     stp_space_fini();
     stp_kinds_stop();
@@ -448,7 +456,10 @@ void pshmem_finalize(void)
     bool last;
 
     stp_check_live(__func__);
-    if (runtime_leaves()) return; /* called by an exit handler; the other PEs do not finalize */
+    /*
+     * Do nothing in an exit handler after shmem_global_exit(), because other PEs do not finalize.
+     */
+    if (runtime_leaves()) return;
     pthread_mutex_lock(&runtime_lifecycle);
     last = stp_references() == 1;
     if (last) runtime_stop(STP_PE_EXIT_FINALIZE);

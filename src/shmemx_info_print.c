@@ -79,7 +79,10 @@ static void info_environment(struct stp_report *report)
 
 /* ---- doctor -------------------------------------------------------------- */
 
-/* Results of the doctor (job checks), which runs first because it selects the PEs that print. */
+/*
+ * Results of the doctor, which checks the job. The doctor runs before the sections are printed,
+ * because it selects the PEs that print.
+ */
 static struct stp_doctor *info_patient;
 
 static void info_doctor(struct stp_report *report)
@@ -117,7 +120,10 @@ static bool info_costly(const char *name)
     return strcmp(name, "spaces") == 0 || strncmp(name, "doctor", 6) == 0;
 }
 
-/* Returns whether the list contains the name. NULL stands for all names except the costly ones. */
+/*
+ * Returns whether list contains the name of the section. If list is NULL, returns true for each
+ * section that is not costly.
+ */
 static bool info_wants(const char *list, const char *name)
 {
     return list != NULL ? stp_words_have(list, name) : !info_costly(name);
@@ -164,8 +170,8 @@ static int info_print(int fd, const char *section, bool json)
 }
 
 /*
- * Runs the doctor, and calls info_print() on the PEs that the doctor selects. On these PEs, returns
- * -ENODEV if the doctor has found a problem.
+ * Runs the doctor. Then calls info_print() if the doctor has selected this PE. Returns 0, or
+ * -errno. A selected PE returns -ENODEV if the doctor has found a problem.
  */
 static int info_print_doctor(int fd, const char *section, bool json)
 {

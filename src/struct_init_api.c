@@ -8,7 +8,10 @@
 #include "core/versioned_struct.h"
 #include "pshmem.h"
 
-/* Sets the nbytes bytes at mine to the defaults in full. Returns 0, or 1 after logging. */
+/*
+ * Copies the defaults (full) to the program's structure (mine), which has nbytes bytes. Returns 0,
+ * or 1 after logging.
+ */
 static int struct_init(void *mine, const void *full, size_t full_bytes, size_t min_bytes,
                        size_t nbytes, const char *argument, const char *fn)
 {

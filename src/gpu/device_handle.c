@@ -22,7 +22,10 @@ enum { RINGS_MAX = 1024, SLOTS_MIN = 2, SLOTS_MAX = 65536 };
 
 /* ---- what it is made with ---------------------------------------------------------------- */
 
-/* Sets *options to the caller's options or the defaults. Logs and returns false if one is wrong. */
+/*
+ * Copies the caller's options to *options, or the defaults if given is NULL. Returns false after
+ * logging if an option is wrong.
+ */
 static bool options_read(const shmemx_device_options_t *given, shmemx_device_options_t *options)
 {
     static const shmemx_device_options_t defaults = SHMEMX_DEVICE_OPTIONS_INITIALIZER;
@@ -66,8 +69,9 @@ static bool options_find_gpu(const shmemx_device_options_t *options, struct stp_
 }
 
 /*
- * Returns whether the options are correct and equal on all members. The argument good is false if
- * an option of this PE is wrong. Sets *n_rows to the largest value of all members.
+ * Makes the members agree on the options. Returns true if the options are correct and equal on all
+ * members. The argument good is false if an option of this PE is wrong. Sets *n_rows to the largest
+ * *n_rows of all members.
  */
 static bool options_agree(struct stp_team *team, const shmemx_device_options_t *options, bool good,
                           size_t *n_rows)
@@ -99,7 +103,10 @@ static bool options_agree(struct stp_team *team, const shmemx_device_options_t *
 
 /* ---- the words ---------------------------------------------------------------------------- */
 
-/* Offsets of data in the handle's space, equal on all PEs. The barrier's words are at offset 0. */
+/*
+ * Offsets of the handle's data in the memory that words_make() allocates, and the size of this
+ * memory. The values are equal on all PEs. The barrier's words are at offset 0.
+ */
 struct layout {
     size_t rings, slots, spaces, tables, nbytes;
 };
@@ -186,7 +193,10 @@ static struct stp_device_handle *handle_new(const struct stp_team *team,
     return handle;
 }
 
-/* Fills handle->view, and the slots and tables in the handle's space. Returns 0, or -errno. */
+/*
+ * Fills handle->view. Also fills the slots and the tables in the handle's space. Returns 0, or
+ * -errno.
+ */
 static int handle_fill(struct stp_device_handle *handle, const struct stp_team *team, char *words,
                        const shmemx_device_options_t *options, const struct layout *layout,
                        size_t n_spaces)
@@ -243,14 +253,14 @@ static void handle_end(struct stp_device_handle *handle)
 }
 
 /*
- * Sets handle->shares, which allows kernels to perform atomics on device memory. The field is true
- * if the devices of all members can also perform the atomics of PEs on this memory.
+ * Makes the device of each member perform the atomics of PEs on its memory. If this succeeds on all
+ * members, sets handle->shares. Kernels may then also perform atomics on device memory.
  */
 static void handle_share(struct stp_device_handle *handle, struct stp_team *team)
 {
     int64_t alone;
 
-    if (!handle->on_gpu) return; /* the field is equal on all members */
+    if (!handle->on_gpu) return; /* on_gpu is equal on all members */
     alone = stp_stage_amo_by_gpu_enable(handle->gpu.device) != 0;
     handle->shares = alone == 0;
     stp_coll_agree(team, &alone, 1);
@@ -258,16 +268,16 @@ static void handle_share(struct stp_device_handle *handle, struct stp_team *team
     handle->shares = alone == 0;
 }
 
-/* Undoes handle_share(). The members have synced after the end of their kernels. */
+/* Undoes handle_share(). Called when no kernel of any member uses the handle any more. */
 static void handle_keep(struct stp_device_handle *handle)
 {
     if (handle->shares) stp_stage_amo_by_gpu_disable();
 }
 
 /*
- * Creates a handle whose table has room for n_rows rows, after the members have agreed on the
- * options. The record how has the fields that follow from the options. Returns NULL after logging,
- * on all members, if a member fails.
+ * Creates a handle after the members have agreed on the options. The table of the handle gets room
+ * for n_rows rows. The argument how contains the fields of the handle that are derived from the
+ * options. If a member fails, returns NULL after logging, on all members.
  */
 static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t team_handle,
                                              const shmemx_device_options_t *options,
@@ -344,7 +354,7 @@ int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
     words = record->words;
     memory = record->view.sync;
     handle_end(record);
-    /* This call syncs the members. After the sync, all members have ended their handles. */
+    /* This call first syncs the members. After the sync, no member uses its handle any more. */
     stp_space_free(words, memory, __func__);
     handle_keep(record);
     (void)pshmem_space_destroy(stp_space_handle(words));

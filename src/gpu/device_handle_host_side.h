@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This header declares the host's side of operations that kernels start: device handles, and the
- * thread that serves their rings (queues of requests). Design: docs/design/kernel.md.
+ * This header declares the host's records of device handles, and the thread that serves their
+ * rings. A ring is a queue of requests. A kernel puts an operation into a ring if the kernel cannot
+ * perform the operation itself. The thread then performs the operation. Design:
+ * docs/design/kernel.md.
  */
 #ifndef STP_DEVICE_HANDLE_HOST_SIDE_H
 #define STP_DEVICE_HANDLE_HOST_SIDE_H
@@ -22,7 +24,7 @@ struct stp_device_handle {
     bool by_ring;            /* whether operations on other PEs always use rings */
     bool shares;             /* whether kernels may perform atomics on device memory */
     struct stp_space *words; /* the handle's own space, which holds its tables and rings */
-    struct stp_space **used; /* space of each table row; the handle counts as a user of it */
+    struct stp_space **used; /* spaces of the table rows; each counts the handle as a user */
     char **bases;            /* host's address of this PE's part, for each table row */
     int *pes;                /* world numbers of the team's PEs, by rank */
     struct stp_ctx *ctx;     /* context for the operations that kernels request */
@@ -35,7 +37,10 @@ void stp_device_handle_free_host_records(struct stp_device_handle *handle);
 
 /* ---- what lies where (device_table.c) --------------------------------------------- */
 
-/* Returns the number of spaces that can have a table row now, except the handle's own space. */
+/*
+ * Returns the number of existing spaces that can get a row in the table. Does not count the
+ * handle's own space.
+ */
 size_t stp_device_handle_count_eligible(const struct stp_device_handle *handle);
 
 /*
@@ -45,12 +50,15 @@ size_t stp_device_handle_count_eligible(const struct stp_device_handle *handle);
 int stp_device_handle_find_gpu_words(struct stp_device_handle *handle);
 
 /*
- * Fills at most view.n_spaces rows of the table, and sets view.n_spaces to the number of filled
- * rows. The buffer tables has two 8-byte words for each row and PE.
+ * Fills the table of the handle, with at most view.n_spaces rows. Sets view.n_spaces to the number
+ * of filled rows. The argument tables is a buffer with two 8-byte words for each row and PE.
  */
 void stp_device_handle_fill_tables(struct stp_device_handle *handle, uint64_t *tables);
 
-/* Returns the handle with the addresses that the handle's kernels or host threads use. */
+/*
+ * Returns a copy of handle->view in which the addresses are valid for the users of the handle: for
+ * kernels on the GPU, or for host threads.
+ */
 shmemx_device_handle_t stp_device_handle_view(const struct stp_device_handle *handle);
 
 /* ---- the thread (device_ring.c) --------------------------------------------------- */
@@ -67,7 +75,10 @@ bool stp_device_handle_stop_if_live(struct stp_device_handle *handle);
 /* Returns the live handle at the address owner, or NULL if there is none. */
 struct stp_device_handle *stp_device_handle_check_live(const void *owner);
 
-/* Ends the service thread and frees the handles that are left, before contexts are destroyed. */
+/*
+ * Ends the service thread and frees the handles that the program has not destroyed. Called before
+ * contexts are destroyed.
+ */
 void stp_device_handles_stop_and_free(void);
 
 /* Stops the service thread at an abort. Returns false if the thread does not end in time. */

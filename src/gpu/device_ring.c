@@ -12,9 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RING_LOOKS 200 /* polls without a request (each with a yield) before the thread naps */
+/* Number of polls without a request before the thread naps. The thread yields after each poll. */
+#define RING_LOOKS 200
 #define RING_NAP_US 50
-/* Number of naps between two checks that the program and the peers are alive, about 1 s. */
+/*
+ * Number of naps between two checks of whether the program and the peers are alive. These naps take
+ * about 1 s in total.
+ */
 #define RING_NAPS_A_LOOK 10000
 #define RING_HALT_MS 100
 
@@ -38,7 +42,7 @@ static struct {
 
 /* ---- one request --------------------------------------------------------------------- */
 
-/* Names of the device routines that make the requests, for messages. */
+/* Names of the device routines, for error messages. The index is the operation of the request. */
 static const char *const routines[SHMEMX_DEV_N_OPS] = {
     [SHMEMX_DEV_PUT] = "shmemx_dev_put",
     [SHMEMX_DEV_STORE] = "shmemx_dev_p",
@@ -51,8 +55,9 @@ static const char *const routines[SHMEMX_DEV_N_OPS] = {
 };
 
 /*
- * Returns this PE's address of an object. The kernel has found the object at this offset in a space
- * of the handle's table. If space is not the number of a table row, offset is the address itself.
+ * Returns this PE's address of an object that a kernel has passed. The argument space is the number
+ * of a row of the handle's table. The argument offset is the offset of the object in the space of
+ * this row. If there is no row with this number, offset is the address of the object.
  */
 static char *ring_address(const struct stp_device_handle *handle, uint32_t space, uint64_t offset)
 {
@@ -102,8 +107,8 @@ static uint64_t ring_atomic(struct stp_ctx *ctx, const struct stp_dev_request *r
 }
 
 /*
- * Returns this PE's address of the object of a request. Fatal if the object is not symmetric,
- * because kernels do not check this.
+ * Returns this PE's address of the object of a request. Ends the job if the object is not
+ * symmetric. The check is made here because kernels do not make it.
  */
 static char *ring_object(const struct stp_device_handle *handle,
                          const struct stp_dev_request *request, int pe, const char *fn)
@@ -331,8 +336,8 @@ bool stp_device_handle_stop_if_live(struct stp_device_handle *handle)
 }
 
 /*
- * Frees the handles that are left. Otherwise the thread would serve their rings after another init.
- * By then, other memory may be at the addresses of these rings.
+ * Frees the handles that the program has not destroyed. Otherwise the thread would serve their
+ * rings again after the next init. By then, other data may be at the addresses of these rings.
  */
 void stp_device_handles_stop_and_free(void)
 {
@@ -357,6 +362,9 @@ bool stp_device_handles_try_stop(void)
     /* This load of left and the last load pair with the release store in ring_main(). */
     for (int ms = 0; ms < RING_HALT_MS && !__atomic_load_n(&ring.left, __ATOMIC_ACQUIRE); ms++)
         usleep(1000);
-    /* If left is false, the thread waits for a peer that may be dead, or is the calling thread. */
+    /*
+     * If left is still false, the thread may be waiting for a dead peer. The field left also stays
+     * false if the thread itself has called this function.
+     */
     return __atomic_load_n(&ring.left, __ATOMIC_ACQUIRE);
 }

@@ -14,9 +14,11 @@
 /* ---- which spaces have a row ---------------------------------------------------------------- */
 
 /*
- * Returns whether the space gets a row. A GPU can access the spaces in its own memory. Pinned host
- * memory gets a row only if the GPU accesses it at the addresses of the host. Otherwise each
- * registered piece of a space that has grown could have another base, but a row has only one.
+ * Returns whether the space gets a row in the table. If host threads use the handle, each space in
+ * host memory gets a row. If kernels use the handle, each space in the memory of their GPU gets a
+ * row. A space in pinned host memory then gets a row only if the GPU and the host use the same
+ * addresses. Otherwise each piece that growth adds to the space could have another base address,
+ * but a row has only one.
  */
 static bool table_wants(const struct stp_device_handle *handle, const struct stp_space *space)
 {
@@ -26,8 +28,9 @@ static bool table_wants(const struct stp_device_handle *handle, const struct stp
 }
 
 /*
- * Adds a user to a space and stores the space at arg. Does nothing if the space is incomplete, is
- * being destroyed or belongs to a handle. The caller holds the registry's lock.
+ * Adds a user to a space and stores the space's address in the variable at arg. Does nothing if the
+ * space is incomplete, is being destroyed or belongs to a handle. The caller holds the registry's
+ * lock.
  */
 static void table_hold(const struct stp_space *found, void *arg)
 {
@@ -58,9 +61,9 @@ static struct stp_space *table_take(const struct stp_device_handle *handle, unsi
 }
 
 /*
- * Returns the next space that gets a row, after adding a user to it, or NULL at the end. The
- * argument before is the previous result. All parts of the data segment have the same space number.
- * They are not freed, so before->next_part is valid.
+ * Returns the next space that gets a row, after adding a user to it. Returns NULL at the end. The
+ * argument before is the previous result, or NULL. The data segment can have several parts with the
+ * same space number. These parts are not freed before finalize, so before->next_part is valid.
  */
 static struct stp_space *table_next(const struct stp_device_handle *handle, unsigned *number,
                                     struct stp_space *before)
@@ -94,7 +97,10 @@ size_t stp_device_handle_count_eligible(const struct stp_device_handle *handle)
 
 /* ---- what is in it -------------------------------------------------------------------------- */
 
-/* Returns the GPU's address of pe's part of the handle's own space, or 0 if there is none. */
+/*
+ * Returns the GPU's address of pe's part of the handle's own space. Returns 0 if the GPU cannot
+ * access this part.
+ */
 static uint64_t table_words(const struct stp_device_handle *handle, int pe)
 {
     struct stp_space *words = handle->words;
@@ -119,11 +125,12 @@ static uint64_t table_part(const struct stp_device_handle *handle, struct stp_sp
 }
 
 /*
- * Returns which accesses of kernels to words in pe's part are atomic with respect to accesses of
- * PEs, as an SHMEMX_DEV_BY_ constant. Only the owner changes words in device memory, unless its
- * device performs the atomics of PEs. A device's store is atomic with respect to atomics of CPUs
- * and other devices. A device's atomic is atomic with respect to their atomics only if the bus
- * supports this.
+ * Returns how kernels may change words in pe's part, as an SHMEMX_DEV_BY_ constant. Each allowed
+ * change is atomic with respect to the accesses of PEs. Words in device memory are changed only by
+ * the PE that owns them, unless handle->shares is set. With handle->shares, devices perform the
+ * atomics of PEs, so kernels may change the words, too. A store by a kernel is atomic with respect
+ * to atomics of CPUs and of other devices. An atomic by a kernel is atomic with respect to those
+ * atomics only if the bus supports this.
  */
 static uint64_t table_way(const struct stp_device_handle *handle, struct stp_space *space, int pe)
 {
@@ -137,8 +144,9 @@ static uint64_t table_way(const struct stp_device_handle *handle, struct stp_spa
 }
 
 /*
- * Fills row n of the table, and the two arrays of the row, which begin at parts. In the handle's
- * own space, kernels use addresses that differ from the host's by handle->shift.
+ * Fills row n of the table. The row has two arrays, which begin at parts. The first array has the
+ * address of each PE's part. The second array has the allowed accesses. Kernels access the handle's
+ * own space at other addresses than the host. These addresses are higher by handle->shift.
  */
 static void table_row(struct stp_device_handle *handle, struct stp_space *space, size_t n,
                       uint64_t *parts)

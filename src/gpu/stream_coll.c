@@ -2,8 +2,8 @@
 /*
  * This file implements collectives that run in the order of CUDA streams. The stream thread
  * performs the collectives of a team one after the other, in the order of the calls. This order is
- * equal on all members. The syncs use words of their own, so other collectives can run at the same
- * time. Design: docs/design/streams.md.
+ * equal on all members. The syncs of these collectives use words that no other collective uses.
+ * Therefore other collectives can run at the same time. Design: docs/design/streams.md.
  */
 #include "stream_engine.h"
 
@@ -21,10 +21,11 @@ static int coll_rounds(const struct stp_team *team)
 }
 
 /*
- * Performs a dissemination sync in steps. Returns true at its end. In round r, this member stores a
- * word at the member 2^r ranks further. The word reports that this member and the 2^r - 1 members
- * before it have arrived. Each word counts syncs and has only one writer, so it does no harm if a
- * member is one sync ahead.
+ * Performs a dissemination sync in steps. Returns true when the sync is complete, and false if an
+ * awaited word has not arrived yet. In round r, this member stores a word at the member whose rank
+ * is 2^r higher. The word reports that this member and the 2^r - 1 members before it have arrived.
+ * The value of the word is the number of the sync, and each word has only one writer. Therefore a
+ * member does no harm if it has already begun the next sync.
  */
 static bool coll_sync_step(struct stream_work *work)
 {
@@ -50,13 +51,20 @@ static bool coll_sync_step(struct stream_work *work)
     return true;
 }
 
-/* Returns false until the team's earlier collectives end. Then completes earlier operations. */
+/*
+ * Returns false if an earlier collective of the team has not ended yet. Otherwise completes the
+ * earlier operations of the stream thread and returns true.
+ */
 static bool coll_begin(struct stream_work *work)
 {
     if (work->phase > 0) return true;
     if (work->team->stream_done != work->turn) return false;
     stp_quiet(&stp_ctx_stream);
-    /* Pairs with the acquire load in coll_sync_step() on a PE that waits, as in sync_team(). */
+    /*
+     * Order earlier stores of this PE before the words that coll_sync_step() stores, as in
+     * sync_team(). Pairs with the acquire load in coll_sync_step() on the member that waits for
+     * such a word.
+     */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     work->phase = 1;
     return true;
@@ -104,7 +112,10 @@ static struct stp_coll_slice coll_share(const struct stream_work *work)
                              work->source, work->nelems, work->fn);
 }
 
-/* Reduces this member's share of the elements on the host. Other members may use a device. */
+/*
+ * Performs a reduction in steps. This member reduces its share of the elements on the host. Another
+ * member may reduce its share on a device.
+ */
 static bool step_reduce(struct stream_work *work)
 {
     if (!coll_begin(work)) return false;
@@ -189,7 +200,7 @@ int stp_stream_reduce(shmem_team_t team_handle, enum stp_op op, enum stp_dtype d
     work.team = stp_team_check(team_handle, fn);
     coll_check(&work);
     if (nreduce == 0) return 0;
-    if (work.team->n_pes == 1) { /* then this is a copy, which the stream itself may perform */
+    if (work.team->n_pes == 1) { /* a reduction of one member is a copy */
         stp_stream_put(dest, source, work.nbytes, stp_rt.pe, false, stream, fn);
         return 0;
     }
@@ -222,7 +233,10 @@ int pshmemx_broadcastmem_on_stream(shmem_team_t team, void *dest, const void *so
 }
 STP_PROFILED(shmemx_broadcastmem_on_stream);
 
-/* Does the same as the sync, which also completes all works that this PE's streams requested. */
+/*
+ * Performs only a sync, because this sync also completes all works that this PE's streams have
+ * requested.
+ */
 void pshmemx_barrier_all_on_stream(void *stream)
 {
     stp_check_live(__func__);

@@ -17,8 +17,8 @@
 #include <time.h>
 
 #define STREAM_MAX 256      /* maximum number of slots; slots of idle streams are reused */
-#define STREAM_LOOKS 200    /* passes over all works, without progress, before the thread naps */
-#define STREAM_NAP_NS 20000 /* length of a nap; a stream polls its word about as often */
+#define STREAM_LOOKS 200    /* number of passes over all works without progress before a nap */
+#define STREAM_NAP_NS 20000 /* length of a nap, about equal to the interval of a stream's polls */
 #define STREAM_NAPS 1024    /* number of naps between two checks that peers are alive */
 #define STREAM_FAR ((uint64_t)1 << 62)
 
@@ -41,8 +41,8 @@ static struct {
 /* ---- the thread ------------------------------------------------------------------------- */
 
 /*
- * The CUDA driver calls this function when the stream gets here. The function must neither wait nor
- * call the driver.
+ * Hands a work to the stream thread. The CUDA driver calls this host function when the stream
+ * reaches the function. The function must neither wait nor call the driver.
  */
 static void stream_push(void *arg)
 {
@@ -59,7 +59,8 @@ static void stream_push(void *arg)
      */
     if (__atomic_load_n(&streams.sleeping, __ATOMIC_SEQ_CST) == 0) return;
     /*
-     * Pairs with the load in stream_sleep(). The futex wait compares rings with the loaded value.
+     * Pairs with the load of rings in stream_sleep(). If rings has changed since that load, the
+     * futex wait in stream_sleep() returns at once.
      */
     __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
     stp_wake(&streams.rings, 1);
@@ -231,8 +232,9 @@ err_words:
 static void stream_end(void)
 {
     /*
-     * Pairs with the load of stop in stream_sleep(). That function loads rings first, so the
-     * addition to rings below wakes it if it has not seen stop.
+     * Pairs with the load of stop in stream_sleep(). If that load returns the old value,
+     * stream_sleep() has loaded rings before the addition below. In this case the addition and the
+     * wake end its futex wait.
      */
     __atomic_store_n(&streams.stop, true, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
@@ -260,7 +262,7 @@ void stp_stream_stop(void)
     /* Pairs with the addition in stream_finish(). */
     while (__atomic_load_n(&streams.n_done, __ATOMIC_ACQUIRE) != streams.n_called)
         stp_wait_idle_once(&wait);
-    /* Wait until each stream has seen the end of its last work and has then written passed. */
+    /* Wait until each stream has ended its last wait and has reported this in passed. */
     for (int i = 0; i < STREAM_MAX; i++) {
         while (slot_is_waiting(&streams.slots[i]))
             stp_wait_idle_once(&wait);
@@ -314,8 +316,8 @@ static int stream_device_of(const struct stp_space *space)
 }
 
 /*
- * Starts the stream thread before a call needs it. After a failure, the start is repeated when the
- * next space is created, or when a call needs the thread.
+ * Starts the stream thread in advance if a device can access a space. If the start fails, it is
+ * tried again when the next space is created, or when a call needs the thread.
  */
 static void stream_prepare_locked(void)
 {
@@ -415,8 +417,9 @@ static void stream_require(int rc, const char *fn)
 
 /*
  * Returns false if too many other streams are waiting. Otherwise counts a new wait of this stream
- * and returns true. A device has few hardware queues, so a stream that waits may block the stream
- * that would end its wait.
+ * and returns true. The number of waiting streams is limited, because a device has few hardware
+ * queues. A stream that waits may block other streams in its queue, even the stream that must end
+ * the wait.
  */
 static bool slot_may_wait(struct stream_slot *slot)
 {
@@ -472,8 +475,8 @@ void stp_stream_enqueue_work(struct stream_slot *slot, const struct stream_work 
 }
 
 /*
- * Records the wait that was just counted. If the process ends by an error, slot_let_go() uses this
- * record to end the wait.
+ * Records the latest wait of the stream, which is a wait for a host word of the program. If the
+ * process ends by an error, slot_let_go() uses this record to end the wait.
  */
 static void slot_note(struct stream_slot *slot, uint64_t *word, uint64_t wanted)
 {

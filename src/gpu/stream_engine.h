@@ -25,9 +25,10 @@ int stp_stream_reduce(shmem_team_t team_handle, enum stp_op op, enum stp_dtype d
 /* ---- the thread (stream_engine.c) ------------------------------------------------------- */
 
 /*
- * Counts a space that was created (by is 1) or is about to be destroyed (by is -1). The first space
- * that a device can access starts the stream thread and allocates the words. When the last such
- * space is destroyed, the thread ends and the words are freed, unless the program has used a
+ * Called after a space was created (by is 1) and before a space is destroyed (by is -1). Counts the
+ * spaces that each device can access. The first such space starts the stream thread and allocates
+ * the words (struct stream_words). When the last such space of the thread's device is destroyed,
+ * the thread ends and the words are freed. The thread does not end if the program has used a
  * stream.
  */
 void stp_stream_on_space_change(const struct stp_space *space, int by);
@@ -48,7 +49,7 @@ struct stream_wait {
     uint64_t number; /* number of the wait in its stream; 0 if the record is unused */
     uint64_t *word, wanted;
 };
-#define STREAM_WAITS 8 /* number of waits for host words that are recorded for a stream */
+#define STREAM_WAITS 8 /* number of records of waits for host words, for each stream */
 
 /* State of a stream on which operations were called. */
 struct stream_slot {
@@ -58,9 +59,11 @@ struct stream_slot {
     int n_calls;              /* number of calls that hold or await lock; guarded by streams.lock */
     struct stream_words *words;
     uint64_t n_works; /* number of works so far that the stream waits for */
-    uint64_t n_waits; /* number of waits so far; if it is above passed, the stream may be waiting */
-    uint64_t n_nbi;   /* number of nonblocking works since the last quiet; read by other threads */
-    struct stream_wait host_waits[STREAM_WAITS]; /* latest waits; wait n is at n % STREAM_WAITS */
+    /* Number of waits so far. If this number is above words->passed, the stream may be waiting. */
+    uint64_t n_waits;
+    uint64_t n_nbi; /* number of nonblocking works since the last quiet; read by other threads */
+    /* Latest waits for host words. The record of wait n is at index n % STREAM_WAITS. */
+    struct stream_wait host_waits[STREAM_WAITS];
 };
 
 /* Operation that the stream thread performs in steps. */
@@ -69,7 +72,10 @@ struct stream_work {
     /* Performs a step. Returns true if the work is done. Must not wait for a peer's program. */
     bool (*step)(struct stream_work *work);
     struct stream_slot *slot;
-    /* Place of the work among those that the stream waits for, or 0 if it does not wait. */
+    /*
+     * Number of the work among the works for which the stream waits, counted from 1. The number is
+     * 0 if the stream does not wait for this work.
+     */
     uint64_t number;
     const char *fn;
     /* Arguments of the operation. Each step function uses only some of them. */
@@ -93,9 +99,10 @@ struct stream_work {
 };
 
 /*
- * Begins a call on a stream. Returns the slot of the stream, locked, and makes the context of the
- * stream current. Fatal if the stream is invalid or is being captured, or if its context is not the
- * primary context of a device. The argument device has the same meaning as in stp_stream_find().
+ * Begins a call on a stream. Locks the slot of the stream and returns the slot. Makes the CUDA
+ * context of the stream current. Fatal if the stream is invalid or is being captured, or if its
+ * context is not the primary context of a device. The argument device has the same meaning as in
+ * stp_stream_find().
  */
 struct stream_slot *stp_stream_lock_slot(void *stream, int device, const char *fn);
 /* Ends a call that stp_stream_lock_slot() has begun. */
@@ -109,10 +116,10 @@ void stp_stream_enqueue_work(struct stream_slot *slot, const struct stream_work 
                              bool stream_waits);
 
 /*
- * Enqueues a wait for a word. The stream waits until the word is equal to value if equal is true,
- * otherwise until it is at least value. The argument word is the device's address of the word. host
- * is the CPU's address, or NULL if the word is in device memory. This call may block until waits of
- * other streams are over.
+ * Enqueues a wait for a word. If equal is true, the stream waits until the word is equal to value.
+ * Otherwise the stream waits until the word is at least value. The argument word is the device's
+ * address of the word. The argument host is the CPU's address of the word, or NULL if the word is
+ * in device memory. This call blocks while too many other streams are waiting.
  */
 void stp_stream_wait_word(struct stream_slot *slot, void *word, uint64_t *host, uint64_t value,
                           bool equal, const char *fn);
@@ -123,8 +130,9 @@ void stp_stream_wait_word(struct stream_slot *slot, void *word, uint64_t *host, 
 int stp_stream_device_of(const void *addr);
 
 /*
- * Returns the device whose memory contains dest, else that of source, else -1. A NULL stream means
- * the default stream of this device.
+ * Returns the ordinal of the device whose memory contains dest. If dest is not in device memory,
+ * returns the ordinal of the device that contains source, or -1 if there is none. The caller uses
+ * the default stream of this device if the program has passed a NULL stream.
  */
 int stp_stream_choose(const void *dest, const void *source);
 

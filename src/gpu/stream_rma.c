@@ -18,7 +18,10 @@ int stp_stream_device_of(const void *addr)
     return space != NULL && !space->host ? space->device : -1;
 }
 
-/* Returns NULL for memory of another device, which is open only in the context of that device. */
+/*
+ * Returns NULL if the object is in memory of another device. This memory is mapped only in the CUDA
+ * context of that device.
+ */
 void *stp_stream_there(const struct stp_stream *stream, const void *addr, int pe, bool *on_device)
 {
     int local = stp_local_of(pe);
@@ -55,8 +58,9 @@ static void stream_check(const void *addr, size_t nbytes, int pe, const char *fn
 }
 
 /*
- * Sets *there to the address by which the stream accesses this PE's buffer of a copy. Returns
- * whether the stream has access. Sets *on_device to whether the buffer is in device memory.
+ * The argument ptr is this PE's buffer of a copy. Sets *there to the address by which the stream
+ * accesses the buffer. Sets *on_device to whether the buffer is in device memory. Returns whether
+ * the stream can access the buffer.
  */
 static bool stream_own_end(const struct stp_stream *stream, const void *ptr, const void **there,
                            bool *on_device)

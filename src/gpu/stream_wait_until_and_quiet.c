@@ -41,9 +41,10 @@ static bool step_wait(struct stream_work *work)
 
 /*
  * Returns whether the stream itself can wait for the condition. For GE and GT, a stream tests the
- * sign of the difference, which is right only if both values are below 2^63. If network adapters
- * write to device memory, the stream thread must wait instead. It flushes these writes after the
- * wait, which a stream cannot do.
+ * sign of the difference between the signal word and the argument value. The test is right only if
+ * both numbers are below 2^63. This function can check only the argument. If network adapters write
+ * to device memory, the stream thread must wait instead of the stream. The thread flushes these
+ * writes after the wait, but a stream cannot flush them.
  */
 static bool order_by_stream(int cmp, uint64_t value)
 {

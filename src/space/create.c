@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This file creates spaces. Every PE checks its own arguments (create_argument_check.c), and then
- * all PEs agree on one result. The PEs compare all arguments, because a program may pass different
- * ones. A PE without memory of the kind is not an error, unlike a PE with a wrong argument. Design:
+ * all PEs agree on one result. The PEs also compare their arguments, because a program may pass
+ * different arguments by mistake. A wrong argument on one PE is an error on all PEs. A PE that has
+ * no memory of the kind is not an error. Such a PE does not become a member. Design:
  * docs/design/spaces.md.
  */
 #include "create_internal.h"
@@ -39,7 +40,10 @@ static const char *create_argument(const struct create *c, int i)
     return c->params.adopt != NULL ? adopt[i] : create[i];
 }
 
-/* Finds the first PE whose arguments differ from rank 0's. These two PEs log each difference. */
+/*
+ * Finds the first PE whose arguments differ from those of rank 0. This PE and rank 0 log each
+ * argument that differs.
+ */
 static void create_name_differing(const struct create *c, const int64_t mine[CONFIG_N])
 {
     struct stp_team *parent = c->parent;
@@ -58,7 +62,7 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
     pe = stp_team_pe(parent, (int)-differs);
     for (int i = 0; i < CONFIG_N; i++) {
         if (first[i] == other[i]) continue;
-        if (i == CONFIG_NAME || i == CONFIG_FD) /* the numbers mean nothing to users */
+        if (i == CONFIG_NAME || i == CONFIG_FD) /* the program did not pass these numbers */
             stp_error("%s: %s is not the same on PE %d and PE %d: here it is %s", c->fn,
                       create_argument(c, i), stp_team_pe(parent, 0), pe,
                       i == CONFIG_NAME ? (c->params.name != NULL ? c->params.name : "NULL")
@@ -105,7 +109,11 @@ static bool create_same(const int64_t range[2])
     return range[0] == -range[1];
 }
 
-/* Puts the space outside the full window. Returns 0, or 1 after logging if no number is free. */
+/*
+ * Called when no number or no offset is free. If no number is free, returns 1 after logging.
+ * Otherwise the window is full. In this case sets c->outside, so that the space gets a place
+ * outside the window, and returns 0.
+ */
 static int create_no_room(struct create *c)
 {
     if (c->number == SIZE_MAX) {
@@ -117,7 +125,11 @@ static int create_no_room(struct create *c)
     return 0;
 }
 
-/* Finds a number and an offset free on all PEs, from the floors in *c on, or else from 0 on. */
+/*
+ * Finds a number and an offset that are free on all PEs. The search begins at the lower bounds
+ * c->floor_number and c->floor_offset. If nothing is free there, the search begins again at 0.
+ * Returns 0, or 1 after logging.
+ */
 static int create_find_free(struct create *c)
 {
     for (;;) {
@@ -130,7 +142,10 @@ static int create_find_free(struct create *c)
     }
 }
 
-/* Uses the offered number and offset if these are equal on all PEs. Otherwise finds others. */
+/*
+ * Uses the offered number and offset if these are equal on all PEs. Otherwise searches for a number
+ * and an offset that are free on all PEs. Returns 0, or 1 after logging.
+ */
 static int create_agree_free(struct create *c, const int64_t number[2], const int64_t offset[2])
 {
     if (!create_same(number) || !create_same(offset) || number[0] == INT64_MAX ||
@@ -149,8 +164,10 @@ static int create_no_access(const struct create *c)
 }
 
 /*
- * If the space has a name, returns on rank 0 a number that no other creation in any job has.
- * Returns the minimum otherwise, so that a maximum over all PEs yields the number of rank 0.
+ * Returns a number for the creation of a named space. Rank 0 derives the number from the time and
+ * from its process ID, so that each creation in any job has a different number. The other PEs
+ * return INT64_MIN. The maximum over all PEs is then the number of rank 0. If the space has no
+ * name, all PEs return INT64_MIN.
  */
 static int64_t create_token(const struct create *c)
 {
@@ -166,8 +183,9 @@ static int64_t create_token(const struct create *c)
 }
 
 /*
- * Returns 0 if the arguments are correct and equal on all PEs, a PE has access, and a number is
- * free. Otherwise returns 1. The result is the same on all PEs.
+ * Makes the PEs agree on the creation. Returns 1 after logging if arguments are wrong or differ
+ * between PEs, if no PE has access to the memory, or if no space number is free. Otherwise returns
+ * 0. The result is the same on all PEs.
  */
 static int create_agree(struct create *c, const shmem_space_config_t *config)
 {
@@ -277,7 +295,10 @@ static void create_drop_teams(struct create *c)
 
 enum { OPEN_DONE, OPEN_LOST_RACE, OPEN_FAILED };
 
-/* Creates the part of this PE, which is a member. Sets c->share, by which peers attach the part. */
+/*
+ * Creates this PE's part of the space. Sets c->share, which peers need in order to attach the part.
+ * Returns an OPEN_ constant.
+ */
 static int create_open(struct create *c)
 {
     int rc;
@@ -293,8 +314,9 @@ static int create_open(struct create *c)
 }
 
 /*
- * Waits until the members on this node have created their parts, and attaches these parts. The
- * argument opened is false if this PE has not created its own part. In this case it attaches none.
+ * Waits until each member on this node has created its part or has failed. Then attaches the parts
+ * that exist. The argument opened is false if this PE has not created its own part. In this case
+ * this PE attaches no part. Returns 0, or -errno.
  */
 static int create_attach(struct create *c, bool opened)
 {
@@ -368,9 +390,9 @@ static int create_pin(struct create *c)
 }
 
 /*
- * Makes one attempt with the agreed number and offset. A thread that creates another space with
- * other PEs may have taken the number or the offset first. Then all PEs undo the attempt, and the
- * caller searches for other values.
+ * Makes one attempt to create the space with the agreed number and offset. Another thread may have
+ * taken the number or the offset first, for a space with other members. Then all PEs undo the
+ * attempt and return OPEN_LOST_RACE. The caller searches for other values.
  */
 static int create_build(struct create *c, struct create_verdict *verdict)
 {
@@ -410,7 +432,8 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     const struct stp_team *team = space->team;
 
     space->base_align = verdict->base_align;
-    if (space->found && !verdict->found) /* possible if the path is local to each node */
+    /* Some parts can be old and others new if the path is local to each node. */
+    if (space->found && !verdict->found)
         stp_warn("%s: the part of PE %d of \"%s\" was there, and another PE's is new", c->fn,
                  stp_rt.pe, c->params.name);
     space->found = verdict->found;
@@ -419,14 +442,21 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     create_exchange_regions(c);
     stp_space_notify_change(space, 1);
     if (space->host) return;
-    /* Flush remote writes, because operations of the proxy thread may overtake the fabric's. */
+    /*
+     * With remote_flush set, fences wait for all writes of the fabric, and waits flush these
+     * writes. Otherwise a later operation of the proxy thread may overtake a write of the fabric.
+     */
     if (space->on_fabric || space->kind->device == NULL)
         __atomic_store_n(&stp_rt.remote_flush, true, __ATOMIC_RELAXED);
     if (team->n_pes > 1) stp_stage_server_start();
     if (space->kind->device != NULL) stp_bounce_preallocate();
 }
 
-/* Searches further on, at a distance that differs between threads that compete for a place. */
+/*
+ * Searches for a higher number and offset after another thread has taken the agreed values. The
+ * step depends on the team, so that competing threads try different values. Returns 0, or 1 after
+ * logging.
+ */
 static int create_look_further(struct create *c)
 {
     size_t step = stp_coll_index_retry_distance(&c->search);
@@ -462,7 +492,7 @@ static int create_do(struct create *c, const shmem_space_config_t *config, struc
 {
     int rc;
 
-    stp_log_routine = c->fn; /* name of the routine for messages of the kinds */
+    stp_log_routine = c->fn; /* the memory kinds put this name in their messages */
     rc = create_run(c, config);
     stp_log_routine = NULL;
     if (rc == 0 && c->access) {
@@ -489,10 +519,10 @@ static bool create_set_parent(struct create *c, shmem_team_t team, const char *a
 }
 
 /*
- * Copies the attributes to *c, and the team whose members create the space to *parent. If the
- * structure given is wrong, the creation fails. This PE must still take part, because the other
- * members wait for it. *parent is then the parent in the structure, or unchanged if that is no live
- * team.
+ * Copies the attributes from given to *c. Sets *parent to the team whose members create the space.
+ * If the structure is wrong, the creation fails. This PE must still take part in the creation,
+ * because the other members wait for this PE. In this case *parent is set only if the structure
+ * names a live team. Otherwise *parent stays unchanged.
  */
 static void create_read_attr(struct create *c, const shmemx_space_attr_t *given, const char *fn,
                              shmem_team_t *parent)

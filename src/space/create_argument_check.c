@@ -41,7 +41,10 @@ void stp_create_numbers(const shmem_space_config_t *config, const struct create 
     numbers[CONFIG_FD] = adopt != NULL && adopt->fd >= 0;
 }
 
-/* Writes the kinds that have these traits, such as "SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM". */
+/*
+ * Writes the names of the kinds that have all these traits to text, for example "SHMEM_DEVICE_CPU
+ * and SHMEM_DEVICE_HBM". Returns text.
+ */
 static const char *create_kinds_with(unsigned traits, char text[CREATE_WHY])
 {
     int n = 0, left = 0;
@@ -100,7 +103,10 @@ static bool create_has(const struct create *c, enum stp_trait trait)
     return (c->kind->traits & STP_HAS(trait)) != 0;
 }
 
-/* Checks that the kind has the trait that an attribute needs. The message begins with is_set. */
+/*
+ * Checks that the kind has the trait that an attribute needs. The text is_set names the attribute
+ * in the message, for example "attr->name is set". Returns 0, or -EINVAL after logging.
+ */
 static int create_check_trait(const struct create *c, enum stp_trait trait, const char *is_set)
 {
     char kinds[CREATE_WHY];
@@ -136,7 +142,10 @@ static int create_check_max(const struct create *c)
     return -EINVAL;
 }
 
-/* Checks the NUMA attributes. Some kinds support the choice of a node, but no other policy. */
+/*
+ * Checks the NUMA attributes. With some kinds of memory, a program can choose a NUMA node, but no
+ * other policy than binding to this node.
+ */
 static int create_check_numa(const struct create *c)
 {
     bool bound = create_has(c, STP_TRAIT_NODE) && !create_has(c, STP_TRAIT_POLICY);
@@ -202,7 +211,10 @@ static int create_check_pages(const struct create *c)
     return -EINVAL;
 }
 
-/* Checks the arguments that turn a buffer of the program into a space (shmemx_buffer_register). */
+/*
+ * Checks the arguments of shmemx_buffer_register(), which turns a buffer of the program into a
+ * space.
+ */
 static int create_check_adopt(const struct stp_adopt *adopt, const char *fn)
 {
     if ((adopt->flags & ~SHMEMX_ADOPT_HEAP) != 0)
@@ -219,8 +231,8 @@ static int create_check_adopt(const struct stp_adopt *adopt, const char *fn)
 }
 
 /*
- * Checks the buffer. In attr->buffer, a program can pass only device memory. For host memory, there
- * is shmemx_buffer_register().
+ * Checks the buffer of the program, if there is one. The field attr->buffer can name only device
+ * memory. For host memory, programs call shmemx_buffer_register().
  */
 static int create_check_buffer(const struct create *c)
 {
@@ -302,8 +314,8 @@ int stp_create_check_and_prepare(struct create *c, const shmem_space_config_t *c
         stp_error("%s: no memory for the records of a space", c->fn);
         return -ENOMEM;
     }
-    if (c->params.buffer != NULL) /* no rounding, because the next bytes are the program's */
-        c->space->nbytes = c->space->max_bytes = config->size;
+    /* Do not round up the size, because the buffer of the program is not larger. */
+    if (c->params.buffer != NULL) c->space->nbytes = c->space->max_bytes = config->size;
     c->space->adopted = c->params.adopt != NULL;
     c->space->whole = c->params.adopt != NULL && !c->params.adopt->heap;
     stp_space_set_max(c->space, c->params.max_bytes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This header declares the state that exists while a space is created. create_argument_check.c
- * checks the arguments on this PE. Then create.c agrees on one result with the other PEs.
+ * This header declares struct create, the state of the creation of a space. First
+ * create_argument_check.c checks the arguments of this PE. Then the code in create.c makes all PEs
+ * agree on one result.
  */
 #ifndef STP_SPACE_CREATE_INTERNAL_H
 #define STP_SPACE_CREATE_INTERNAL_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file destroys spaces. If a team, context or device handle of a member still uses the space,
- * the destruction fails on all members. Otherwise no PE uses the space when its memory is freed.
- * Design: docs/design/spaces.md.
+ * This file destroys spaces. The destruction fails on all members if a team, context or device
+ * handle of one member still uses the space. Otherwise the members sync, so that no PE uses the
+ * space when its memory is freed. Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 
@@ -42,7 +42,7 @@ static void destroy_end(struct stp_space *space)
 {
     struct stp_team *team = space->team;
 
-    stp_space_lookup_remove(space); /* after this, no lookup reads the team and the records */
+    stp_space_lookup_remove(space); /* after this, lookups no longer find the space */
     stp_active_set_forget(space->base, space->nbytes);
     stp_pinned_unregister_peers(space);
     stp_kind_detach(space);
@@ -89,7 +89,7 @@ int pshmem_space_destroy(shmem_space_t handle)
     destroy_warn_live(space);
     stp_active_sets_quiet();
     stp_quiet(&stp_ctx_default);
-    /* Completes the operations of all contexts on the space. This PE then has none in a queue. */
+    /* Complete all operations of this PE on the space, on all contexts. */
     if (stp_rt.has_fabric) stp_rt.fabric.region_drain(space->number);
     stp_coll_sync(space->team); /* after this, no PE uses the space */
     destroy_end(space);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A space grows inside the collective allocation call that finds no room in the heap. All members
- * find no room in this call, because their heaps are equal. Every member grows its own part and its
- * mappings of peers' parts. No thread uses the new memory yet. One reduction determines whether all
- * members have succeeded. If so, all members use the new memory. Otherwise all members undo the
- * growth. Design: docs/design/spaces.md.
+ * This file grows spaces. A space grows when a collective allocation finds no room in the heap.
+ * This happens on all members in the same call, because their heaps are equal. Every member grows
+ * its own part and its mappings of peers' parts. No thread uses the new memory yet. One reduction
+ * determines whether all members have succeeded. If so, all members use the new memory. Otherwise
+ * all members undo the growth. Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 
@@ -15,7 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define GROW_LEAST ((size_t)64 << 20) /* smallest growth, unless the maximum is closer */
+/* Least number of bytes that a first attempt adds, unless the maximum size is reached before. */
+#define GROW_LEAST ((size_t)64 << 20)
 #define GROW_WHY 160
 
 /* State of one attempt to grow a space. */
@@ -39,8 +40,10 @@ static size_t grow_least(const struct stp_space *space, size_t need)
 }
 
 /*
- * Returns the size to try first. This is twice the current size, so that a few growths reach any
- * size. The number of extents is limited, so the last extent takes all memory up to the maximum.
+ * Returns the size to try first, which is at most the maximum size. The size doubles, or grows by
+ * GROW_LEAST bytes if this is more, so that a few growths reach any size. If this is not enough for
+ * need, returns grow_least(). The number of extents (pieces of a part) is limited. Therefore the
+ * last extent takes all memory up to the maximum.
  */
 static size_t grow_target(const struct stp_space *space, size_t need)
 {
@@ -82,8 +85,9 @@ static void grow_undo(struct grow *g)
 }
 
 /*
- * Exchanges the members' descriptors of the added memory, if the provider needs them and the fabric
- * can access all parts. Otherwise a member uses its registration only for its own transfers.
+ * Passes the descriptors of the added memory to the fabric. The members exchange these descriptors
+ * if the provider needs them and the fabric can access all parts. If the fabric cannot access all
+ * parts, a member uses its registration only for its own transfers.
  */
 static void grow_exchange(const struct grow *g, const char *fn)
 {
@@ -111,8 +115,8 @@ static void grow_commit(const struct grow *g, const char *fn)
 }
 
 /*
- * Pins the added memory in peers' parts, which all members have added by now. Returns 0, or 1 if a
- * member failed. The result is the same on all members.
+ * Pins the memory that the peers' parts have gained. All members have grown their parts by now.
+ * Returns 0, or 1 if a member failed. The result is the same on all members.
  */
 static int grow_pin(struct grow *g)
 {

@@ -9,7 +9,11 @@
 
 #include <stdlib.h>
 
-/* Gathers the claims of this host's members. With SHMEM_NODE=off, a host has several nodes. */
+/*
+ * Gathers the claims (memory requests) of the members on this host. Returns the number of claims.
+ * With SHMEM_NODE=off, each PE is a node of its own. In this case, gathers the claims of all
+ * members and keeps those of this host.
+ */
 static int claims_gather(struct stp_team *team, struct stp_capacity_request *claims,
                          const struct stp_capacity_request *mine)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks of a space can have names, by which later jobs find the blocks. All members store the same
- * name. Only the first store has an effect, and the stores of the other members do nothing. Design:
- * docs/design/fam.md.
+ * The blocks of a named space can have names, by which later jobs find the blocks. All members make
+ * the call that stores a name. The first call stores the name, and the calls of the other members
+ * do nothing. Design: docs/design/fam.md.
  */
 #include "space_lifecycle.h"
 
@@ -105,7 +105,10 @@ static int roots_check(const struct stp_space *space, const char *name, const vo
     return 0;
 }
 
-/* Stores a name, or removes it if root->nbytes is 0. Returns 0, or -errno after logging. */
+/*
+ * Stores the name of a block, or removes the name if root->nbytes is 0. Returns 0, or -errno after
+ * logging.
+ */
 static int roots_set(struct stp_space *space, const struct stp_named_block *root)
 {
     if (space->n_parts > 0) return space->kind->store->named_block_set(space, root);

@@ -25,7 +25,10 @@ int pshmemx_space_part(shmem_space_t handle, int index, const void **base)
 }
 STP_PROFILED(shmemx_space_part);
 
-/* Returns whether the last step succeeded on all members. rc is its result on this PE. */
+/*
+ * Returns whether the last step succeeded on all members. The argument rc is the result of this
+ * step on this PE.
+ */
 static bool parts_agree(struct stp_space *space, int rc)
 {
     int64_t failed = rc != 0;
@@ -35,9 +38,10 @@ static bool parts_agree(struct stp_space *space, int rc)
 }
 
 /*
- * Completes a change of the number of parts. First all members make the new parts durable. Then the
- * name denotes the new parts on every host. Only then are the old parts freed. If the job is killed
- * before the end, one set of parts is therefore complete.
+ * Completes a change of the number of parts. First all members make their new parts durable. Then
+ * the name is changed, so that it denotes the new parts on every host. Then the old parts are
+ * freed. Because of this order, the old or the new parts are complete if the job is killed at any
+ * time.
  */
 int pshmemx_space_reshape_commit(shmem_space_t handle)
 {

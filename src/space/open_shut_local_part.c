@@ -28,8 +28,12 @@ int stp_space_register_memory(struct stp_space *space, void *base, size_t nbytes
                                   device != NULL ? STP_MEMORY_CUDA : STP_MEMORY_HOST, space->device,
                                   mine);
     if (entered) device->leave();
-    if (device != NULL && rc == -EOPNOTSUPP) return 0;       /* transfers use staging instead */
-    if (rc != 0 && !space->host && device == NULL) return 0; /* private pages are staged, too */
+    /*
+     * It is no error if the provider cannot register device memory or private pages. Transfers of
+     * this memory then use staging buffers.
+     */
+    if (device != NULL && rc == -EOPNOTSUPP) return 0;
+    if (rc != 0 && !space->host && device == NULL) return 0;
     if (rc != 0) return rc;
     space->key = mine->key;
     space->registered = true;
@@ -38,14 +42,15 @@ int stp_space_register_memory(struct stp_space *space, void *base, size_t nbytes
 
 static void space_unregister(struct stp_space *space)
 {
-    /* In finalize, the fabric was closed before, which has also removed its regions. */
+    /* In finalize, stp_fabric_close() has already removed the regions and cleared has_fabric. */
     if (space->registered && stp_rt.has_fabric) stp_rt.fabric.region_remove(space->number);
     space->registered = false;
 }
 
 /*
- * Creates the heap of the space. If the space is a single block (whole), this block is allocated.
- * The heap is then larger than the space, because the size of the block is rounded up.
+ * Creates the heap of the space. If space->whole is set, the space is a single block. This block is
+ * then allocated here. The heap is larger than such a space, because the size of the block is
+ * rounded up.
  */
 static int space_make_heap(struct stp_space *space)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file implements the routines of the symmetric heap, which are collective. It also has
- * functions that the routines of other spaces call. Allocation ends with a barrier, and freeing
- * begins with one. This barrier is a quiet of the default context and a sync of the private team of
- * the space. Design: docs/design/spaces.md.
+ * This file implements the routines of the symmetric heap, which are collective. It also implements
+ * the functions that allocate and free memory in other spaces. Each allocation ends with a barrier,
+ * and each release of memory begins with a barrier. The barrier consists of a quiet of the default
+ * context and a sync of the private team of the space. Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"
 
@@ -20,8 +20,8 @@ static void memory_barrier(struct stp_space *space)
 }
 
 /*
- * Called before memory is freed. Completes the operations on this memory, and the collectives that
- * use it, on all members.
+ * Called on all members before memory is freed. After this call, no PE uses the memory. All members
+ * have completed their operations on the default context, and their messages for active sets.
  */
 static void memory_barrier_leave(struct stp_space *space)
 {
@@ -44,7 +44,10 @@ static void memory_check_equal(struct stp_space *space, int64_t first, int64_t s
                   (long long)first, (long long)second, (long long)range[0], (long long)range[2]);
 }
 
-/* Returns advice on how to make the space larger: a constant string, or else the buffer text. */
+/*
+ * Returns advice on how to make the space larger. The result is a constant string, or the buffer
+ * text, which has len bytes.
+ */
 static const char *memory_remedy(const struct stp_space *space, size_t need, char *text, size_t len)
 {
     uintptr_t type = (uintptr_t)space->handle - (uintptr_t)SHMEM_SPACE_CPU;
@@ -63,9 +66,10 @@ static const char *memory_remedy(const struct stp_space *space, size_t need, cha
 }
 
 /*
- * Logs the failed request, the available memory and a remedy. A result of NULL is no error, but
- * many programs do not check for it. Only the first member of the space logs, and only once. The
- * field told_full needs no lock, because all members allocate together, one call at a time.
+ * Logs the failed request, the available memory and a remedy. The standard allows an allocation to
+ * return NULL, but many programs do not check the result. Only the first member of the space logs,
+ * and only once. The field told_full needs no lock, because all members take part in each
+ * allocation, and a space has only one allocation at a time.
  */
 STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, size_t align,
                                       const char *fn)
@@ -100,9 +104,9 @@ STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, si
 }
 
 /*
- * Grows the space to at least need bytes. If need is 0, the heap has room and lacked only memory
- * for its records, so the space does not grow. All members make this call, because their heaps are
- * equal.
+ * Grows the space to at least need bytes. If need is 0, does not grow the space. The heap then has
+ * enough room, and the allocation has failed because there was no memory for a record. All members
+ * make this call, because their heaps are equal. Returns 0, or -ENOMEM.
  */
 STP_COLD static int memory_grow(struct stp_space *space, size_t need, const char *fn)
 {
@@ -137,7 +141,10 @@ void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool
     return rc == 0 ? space->base + offset : NULL;
 }
 
-/* With SHMEM_CHECK=1, the first member logs a wrong alignment, because all pass the same. */
+/*
+ * With SHMEM_CHECK=1, logs a wrong alignment. Only the first member logs, because all members
+ * should pass the same alignment.
+ */
 static void memory_check_alignment(const struct stp_space *space, size_t alignment, bool valid,
                                    const char *fn)
 {
@@ -248,7 +255,7 @@ static struct stp_space *memory_heap(const char *fn)
     return stp_space_at(STP_SPACE_HEAP);
 }
 
-/* Returns the space that contains a pointer to free or resize, or the heap if there is none. */
+/* Returns the space whose heap contains ptr. Returns the default heap if there is no such space. */
 static struct stp_space *space_of_ptr_or_default(const void *ptr, const char *fn)
 {
     struct stp_space *heap = memory_heap(fn);
@@ -298,7 +305,10 @@ void *pshmem_calloc(size_t count, size_t size)
     size_t nbytes;
 
     if (count == 0 || size == 0) return NULL;
-    /* This size never fits. The allocation fails, but this PE still enters its barrier. */
+    /*
+     * If the product overflows, use a size that no space has. The allocation then returns NULL, but
+     * this PE still enters the barrier at the end of the allocation.
+     */
     if (__builtin_mul_overflow(count, size, &nbytes)) nbytes = SIZE_MAX;
     return stp_space_alloc(heap, nbytes, 0, true, __func__);
 }

@@ -205,8 +205,8 @@ static void fill_row(const struct stp_space *space, void *arg)
 }
 
 /*
- * Fills the row for the next part of the data segment. These parts are never freed. Returns false
- * if there is no next part.
+ * Fills the row with the next part of the data segment. The parts exist until finalize. Returns
+ * false if there is no next part.
  */
 static bool info_next(struct info_row *row)
 {

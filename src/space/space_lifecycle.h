@@ -12,8 +12,9 @@
 
 /*
  * Creates the internal space, the space of the data segment and the default space, and registers
- * them with the fabric. on_change() is called after each creation of a space (by is 1) and before
- * each destruction (by is -1).
+ * them with the fabric. The library calls on_change() when the default space or a later space has
+ * been created (by is 1). It also calls on_change() before shmem_space_destroy() frees a space (by
+ * is -1).
  */
 void stp_space_make_internal_data_heap(struct stp_pe_info *pe_info,
                                        void (*on_change)(const struct stp_space *space, int by));
@@ -43,9 +44,9 @@ int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct
                     bool wrong, struct stp_space **space, const char *fn);
 
 /*
- * Creates and registers this PE's part of a space. Returns 0, or -errno. -EEXIST means that another
- * thread took the number or the place in the window first. After an error, nothing is left
- * allocated.
+ * Creates and registers this PE's part of a space. Returns 0, or -errno. Returns -EEXIST if another
+ * thread has taken the space number or the range of the window first. After an error, no memory of
+ * the part remains allocated.
  */
 int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
                    struct stp_part_export *share, struct stp_fabric_region *mine);
@@ -69,10 +70,11 @@ static inline bool stp_space_has_no_heap(const struct stp_space *space)
 }
 
 /*
- * Checks whether this host has enough memory for the parts of all its members (host_fit_check.c).
- * Called before pages of the parts are used. Collective over team, which has all members. Returns
- * 0, or -errno. The result is the same on all PEs that take memory from the same place, for example
- * a NUMA node. The first of these PEs logs the error.
+ * Checks whether this host has enough memory for the parts of all members on this host
+ * (host_fit_check.c). Must be called before the pages of these parts are used. Collective over
+ * team, which has all members of the space. Returns 0, or -errno. The result is the same on all PEs
+ * that take memory from the same place, for example a NUMA node. The first of these PEs logs the
+ * error.
  */
 int stp_space_check_host_fit(struct stp_space *space, struct stp_team *team,
                              const struct stp_space_params *params, const char *fn);
@@ -87,9 +89,9 @@ void stp_space_fatal_if_named(struct stp_space *space, size_t offset, const char
 size_t stp_space_named_blocks(const struct stp_space *space);
 
 /*
- * Returns an array of the members' descriptors, indexed by PE. The caller frees the array. Returns
- * NULL if the provider needs no descriptors, because it neither chooses keys nor uses addresses.
- * Collective over the members.
+ * Returns an array of the members' region descriptors, indexed by PE. The caller frees the array.
+ * Returns NULL if the provider does not need the descriptors of peers. A provider needs them if it
+ * chooses the memory keys, or if it uses addresses instead of offsets. Collective over the members.
  */
 struct stp_fabric_region *stp_space_gather_regions_if_used(struct stp_space *space,
                                                            const struct stp_fabric_region *mine,
@@ -102,8 +104,8 @@ struct stp_fabric_region *stp_space_gather_regions_if_used(struct stp_space *spa
 int stp_space_pin_peers(struct stp_space *space, size_t from, size_t to, char *why, size_t len);
 
 /*
- * Returns a new space without memory, or NULL on failure. The caller frees a space that it does not
- * open with stp_space_struct_free().
+ * Returns a new space without memory, or NULL on failure. Only stp_space_open() gives memory to the
+ * space. A caller that does not open the space must call stp_space_struct_free().
  */
 struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
 
@@ -111,21 +113,23 @@ struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
 void stp_space_set_max(struct stp_space *space, size_t max_bytes);
 
 /*
- * Grows the space to at least need bytes (grow.c). Collective over its private team, whose members'
- * heaps are equal. Returns 0, or -ENOMEM on all members. An error changes nothing. It occurs if
- * need is above the maximum or if a member cannot grow its part. That member logs the reason once.
+ * Grows the space to at least need bytes (grow.c). Collective over the private team of the space,
+ * because the heaps of its members are equal. Returns 0, or -ENOMEM on all members. After an error,
+ * the space is unchanged. An error occurs if need is above the maximum, or if a member cannot grow
+ * its part. This member logs the reason once.
  */
 int stp_space_grow(struct stp_space *space, size_t need, const char *fn);
 
 /*
- * Returns the capabilities (SHMEM_SPACE_CAP_ bits). Some are the same for every space of a kind.
- * ident is true if all parts have the same address, and world if all PEs are members.
+ * Returns the capabilities of a space (SHMEM_SPACE_CAP_ bits). Some capabilities depend only on the
+ * kind of memory. The argument ident is true if all parts have the same address. The argument world
+ * is true if all PEs are members.
  */
 uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world);
 
 /*
  * The next four functions allocate and free memory for the routines of spaces and of the heap. They
- * are collective over the members. Messages name the routine fn.
+ * are collective over the members. The argument fn is the name of the routine for messages.
  */
 /* Allocates nbytes bytes at a multiple of align. If zero is true, the bytes are zeroed. */
 void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,

@@ -25,7 +25,10 @@ void *pshmem_space_calloc(shmem_space_t handle, size_t count, size_t size)
 
     if (stp_space_is_invalid(handle) || count == 0 || size == 0) return NULL;
     space = stp_space_check(handle, __func__, "space");
-    /* This size never fits. The allocation fails, but this PE still enters its barrier. */
+    /*
+     * If the product overflows, use a size that no space has. The allocation then returns NULL, but
+     * this PE still enters the barrier at the end of the allocation.
+     */
     if (__builtin_mul_overflow(count, size, &nbytes)) nbytes = SIZE_MAX;
     return stp_space_alloc(space, nbytes, 0, true, __func__);
 }

@@ -19,11 +19,17 @@
 #define SPACE_WHY 256                   /* size of a buffer for the reason of a failure */
 #define SPACE_DUMPED ((size_t)16 << 20) /* bytes of the internal space that core dumps include */
 
-/* Finds a place in the window. All PEs find the same, because their records are equal at start. */
+/*
+ * Finds a range of the window for the space and sets space->offset. All PEs find the same offset,
+ * because at this time all PEs have the same free ranges.
+ */
 static void space_find_first(struct stp_space *space, bool with_heap)
 {
     if (!space->kind->in_window) return;
-    /* The alignment of the heap's base limits the alignments that shmem_align can return. */
+    /*
+     * Align the base of the heap to a large power of two if possible. The library cannot return
+     * blocks with a larger alignment than that of the base.
+     */
     space->offset =
         stp_window_find(space->max_bytes, with_heap ? STP_WINDOW_ALIGN : STP_RANGE_ALIGN, 0);
     if (space->offset == SIZE_MAX)
@@ -114,7 +120,8 @@ static void space_fini_parts(struct stp_space *first)
 
 /*
  * Creates the default heap of the standard. If SHMEM_SYMMETRIC_SIZE is 0, creates a page of host
- * memory instead. A PE that fails writes the reason to its PE info, and all PEs then end together.
+ * memory instead. If this PE fails, it writes the reason to its PE info. After the exchange of PE
+ * infos, the job then ends on all PEs.
  */
 static void space_init_heap(struct stp_pe_info *pe_info)
 {
@@ -169,8 +176,8 @@ void stp_space_notify_change(const struct stp_space *space, int by)
 }
 
 /*
- * Attaches the parts of PEs on this node. All PEs have a heap here, because the exchange of PE
- * infos ends the job otherwise.
+ * Attaches the parts of PEs on this node. Every PE has a heap here. If a PE has no heap, the
+ * exchange of PE infos has already ended the job.
  */
 void stp_space_attach(void)
 {
@@ -209,8 +216,8 @@ static void space_measure_heap(struct stp_space *heap)
 }
 
 /*
- * Pins the heap for GPUs if SHMEM_PIN_HEAP is set, which is equal on all PEs. If one PE cannot pin
- * its heap, the heap stays unpinned on all PEs, and the program continues.
+ * Pins the heap for GPUs if SHMEM_PIN_HEAP is set. The setting is equal on all PEs. If one PE
+ * cannot pin its heap, the heap stays unpinned on all PEs, and the program continues.
  */
 static void space_pin_heap(struct stp_space *heap)
 {
@@ -232,7 +239,10 @@ static void space_pin_heap(struct stp_space *heap)
     if (stp_rt.pe == 0) stp_warn("shmem_init: SHMEM_PIN_HEAP: the default heap is not pinned");
 }
 
-/* Checks whether this host has memory for all its heaps. No page of them was touched yet. */
+/*
+ * Checks whether this host has enough memory for the heaps of all its PEs. No page of these heaps
+ * has been used yet. Fatal if one host does not have enough memory.
+ */
 static void space_admit_heap(struct stp_space *heap)
 {
     struct stp_space_params params = space_params(heap->nbytes);
