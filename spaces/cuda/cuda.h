@@ -13,14 +13,17 @@
 
 #define CUDA_MAX_DEVICES STP_STREAM_DEVICES
 #define CUDA_TEXT 192                     /* size of a buffer for an error text, in bytes */
-#define CUDA_BASE_ALIGN ((size_t)2 << 20) /* alignment of device memory, one large page */
+#define CUDA_BASE_ALIGN ((size_t)2 << 20) /* alignment of device memory, one page of 2 MiB */
 
-/* One GPU that this PE sees. Its index in stp_cuda.devices is the driver's ordinal of the GPU. */
+/*
+ * A GPU that this PE sees. The element stp_cuda.devices[i] is the GPU with the driver's ordinal i.
+ */
 struct cuda_device {
     CUdevice handle;
     int ordinal;
-    int numa;     /* NUMA node of the device, or -1 if unknown */
-    bool flushes; /* true if adapter writes to this GPU need a flush that the host can perform */
+    int numa; /* NUMA node of the device, or -1 if unknown */
+    /* True if the host must flush data that network adapters write to this GPU, and can do so. */
+    bool flushes;
     char name[96];
     char bus[16]; /* PCI address in the format of sysfs, for example "0000:17:00.0" */
     CUuuid uuid;
@@ -29,29 +32,40 @@ struct cuda_device {
     char why_not[CUDA_TEXT]; /* reason why the device cannot be used, or "" if it can be used */
 
     /*
-     * stp_cuda.lock guards the fields ctx, refs and n_spaces. A thread that holds a reference may
-     * read ctx without the lock.
+     * stp_cuda.lock guards the fields ctx, refs and n_spaces. A thread that holds a reference to
+     * the context may read ctx without the lock.
      */
     CUcontext ctx; /* primary context, or NULL while refs is 0 */
-    int refs;      /* number of references of spaces, streams, pinned memory and loaded kernels */
-    int n_spaces;  /* number of GPU spaces for which this PE has a part on the device */
-    /* True after an error that ended the context. All later calls fail. Accessed atomically. */
+    /* Number of references to ctx that spaces, streams, pinned memory and loaded kernels hold. */
+    int refs;
+    int n_spaces; /* number of GPU spaces for which this PE has a part on the device */
+    /*
+     * True if an error has made the context unusable. Later calls for this device fail with -EIO.
+     * Threads access this field with atomic operations.
+     */
     bool lost;
 
-    /* State of device_amo.c, or NULL without device handles. A lock of the caller guards it. */
+    /*
+     * State of device_amo.c, or NULL while no device handle exists. The callers of device_amo.c
+     * hold a lock that guards this field.
+     */
     struct cuda_atomics *atomics;
     struct cuda_reducer *reducer; /* state of device_reduce.c, or NULL before its first use */
 };
 
 /*
- * State of the CUDA driver in this process. Unless a field's comment says otherwise, only
- * stp_cuda_probe_library(), stp_cuda_start() and stp_cuda_stop() write the field.
+ * State of the CUDA driver in this process. The fields change only when the library starts or
+ * stops, unless a field's comment says otherwise.
  */
 struct stp_cuda {
     struct stp_cuda_api api;
     /* Handle of libcuda. The library is never closed, because libcuda does not support dlclose. */
     void *library;
-    bool missing;        /* true if the search for the driver library failed before the start */
+    /*
+     * True if this PE, or the leader of its node, has not found the driver library.
+     * stp_cuda_start() then does not search for the library.
+     */
+    bool missing;
     bool up;             /* true if the driver works and has a usable device */
     char why[CUDA_TEXT]; /* reason why the field up is false */
     int n_devices;
@@ -80,17 +94,22 @@ void stp_cuda_start(void);
 /* Implements the operation stop() of struct stp_kind. */
 void stp_cuda_stop(void);
 
-/* Formats an error code as "CUDA_ERROR_NO_DEVICE (100): no CUDA-capable ...". Returns text. */
+/*
+ * Formats an error code, for example as "CUDA_ERROR_NO_DEVICE (100): no CUDA-capable ...". Writes
+ * the result to the buffer "text" of len bytes, and returns this buffer.
+ */
 const char *stp_cuda_text(CUresult result, char *text, size_t len);
 
 /*
  * Checks the result of a driver call. Returns 0 for CUDA_SUCCESS. Otherwise logs the name of the
- * call and the driver's error text, and returns -ENOMEM or -EIO. An error that ends the context
- * marks the device as lost and is logged only once.
+ * call and the driver's error text, and returns -ENOMEM or -EIO. If the error makes the context
+ * unusable, also marks the device as lost. Such an error is logged only once.
  */
 int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call);
 
-/* Logs a debug line if a driver call failed whose failure can be ignored. */
+/*
+ * Logs a debug message if the result is an error. Used for driver calls whose failure does no harm.
+ */
 void stp_cuda_tell(CUresult result, const char *call);
 
 /* Returns the value of a device attribute, or 0 if the driver does not know the attribute. */
@@ -104,7 +123,10 @@ int stp_cuda_attribute(const struct cuda_device *device, CUdevice_attribute attr
  */
 int stp_cuda_context_ref(struct cuda_device *device);
 
-/* Releases a reference. The last one also releases the context with all objects in it. */
+/*
+ * Releases a reference to the device's primary context. The last release lets the driver destroy
+ * the context and all objects in it.
+ */
 void stp_cuda_context_unref(struct cuda_device *device);
 
 /*
@@ -140,9 +162,9 @@ int stp_cuda_distance(const struct cuda_device *device, const struct stp_numbers
 int stp_cuda_nearest(void);
 
 /*
- * Chooses the device for a space with these parameters. Returns 0, -ENODEV if this PE has no usable
- * device, or -EINVAL if the parameters are wrong. Writes the device's name, or the reason for the
- * failure, to text.
+ * Sets *device to the device for a space with these parameters. Returns 0, or -EINVAL if the
+ * parameters are wrong. Returns -ENODEV if this PE has no usable device or if SHMEM_GPU_DEVICE is
+ * wrong. Writes the device's name, or the reason for the failure, to the buffer "text".
  */
 int stp_cuda_choose(const struct stp_space_params *params, struct cuda_device **device, char *text,
                     size_t len);
@@ -160,19 +182,25 @@ int stp_cuda_count_devices(int i, struct stp_device *device);
 struct cuda_location {
     /* Device in whose context the address is valid, or NULL for host memory. */
     struct cuda_device *device;
-    /* True for a peer's memory, which is mapped only in the context of this device. */
+    /*
+     * True if the address is in memory of a peer. Such memory is mapped only in the context of the
+     * device above.
+     */
     bool peer;
 };
 
 struct cuda_location stp_cuda_location(const void *ptr);
 bool stp_cuda_is_device_ptr(const void *ptr);
 
-/* Implements allocation() of struct stp_device_ops. Accepts only memory from cuMemAlloc. */
+/*
+ * Implements allocation() of struct stp_device_ops. Accepts only memory that cuMemAlloc() has
+ * allocated.
+ */
 bool stp_cuda_find_registrable(const void *ptr, struct stp_allocation *allocation);
 
 /*
- * Records that an address range of a space is memory of the device. stp_cuda_location() then finds
- * the range without a query to the driver.
+ * Records an address range of a GPU space, and the device in whose context the range is mapped.
+ * stp_cuda_location() then finds the range without a call of the driver.
  */
 void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_device *device,
                         bool peer);
@@ -186,17 +214,22 @@ void stp_cuda_find_brk_start(void);
 
 /*
  * Turns the driver's attribute SYNC_MEMOPS on or off for the allocation that holds base. While the
- * attribute is on, synchronous copies are complete when they return. The context is current.
+ * attribute is on, synchronous copies of the program are complete when the calls return. The caller
+ * has made the device's context current.
  */
 void stp_cuda_set_sync_memops(const void *base, unsigned on);
 
 /*
- * Turns SYNC_MEMOPS on for an allocation of the program. The context is current. Returns an id for
- * stp_cuda_sync_memops_restore(), or 0 if nothing has to be restored later.
+ * Turns SYNC_MEMOPS on for an allocation of the program. The caller has made the device's context
+ * current. Returns an id for stp_cuda_sync_memops_restore(), or 0 if nothing has to be restored
+ * later.
  */
 unsigned long long stp_cuda_sync_memops_set(const void *base);
 
-/* Undoes one call of stp_cuda_sync_memops_set() that returned this id. The context is current. */
+/*
+ * Undoes one call of stp_cuda_sync_memops_set() that returned this id. The caller has made the
+ * device's context current.
+ */
 void stp_cuda_sync_memops_restore(const void *base, unsigned long long id);
 
 /* ---- peer.c ---------------------------------------------------------------------- */
@@ -207,22 +240,31 @@ void stp_cuda_sync_memops_restore(const void *base, unsigned long long id);
  */
 struct cuda_peer {
     CUuuid uuid; /* UUID of the device that holds the part */
-    /* Address of the part in this process, or NULL if it is not mapped so that its owner copies. */
+    /*
+     * Address of the part in this process, or NULL if the part is not mapped here. The PE that owns
+     * an unmapped part makes the copies.
+     */
     char *there;
-    char *mapping; /* address at which the peer's allocation is mapped by IPC, or NULL */
+    /* Address of the peer's whole allocation, which was mapped with an IPC handle, or NULL. */
+    char *mapping;
 };
 
 /* This PE's part of a GPU space. The field own of struct stp_space points to it. */
 struct cuda_part {
     struct cuda_device *device;
-    CUdeviceptr allocated; /* allocation to free, or 0 if the memory belongs to the program */
+    /* Allocation that the library must free, or 0 if the memory belongs to the program. */
+    CUdeviceptr allocated;
     /* Id for stp_cuda_sync_memops_restore(), or 0 if there is nothing to restore. */
     unsigned long long memops;
-    int n_peers;              /* number of PEs of this node, including this PE */
-    struct cuda_peer peers[]; /* the parts of all PEs of the node, by local index */
+    int n_peers; /* number of PEs of this node, including this PE */
+    /* Parts of the PEs of the node. The index in this array is the local index of the PE. */
+    struct cuda_peer peers[];
 };
 
-/* Writes to share how peers of the node can map this PE's part. The context is current. */
+/*
+ * Fills in *share with the data by which peers of the node map this PE's part. The caller has made
+ * the device's context current.
+ */
 void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export *share);
 int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_part_export *share);
 void *stp_cuda_peer_reach(struct stp_space *space, int local);
@@ -241,10 +283,15 @@ void stp_cuda_device_amo_stop(void); /* called at finalize */
 /* Implements the operation reduce() of struct stp_device_ops. */
 int stp_cuda_reduce(struct stp_queue *queue, const struct stp_reduction *reduction);
 
-/* Loads the device's reduction kernel in advance. Otherwise the first reduction loads it. */
+/*
+ * Loads the device's reduction kernel in advance. Without this call, the first reduction loads the
+ * kernel.
+ */
 void stp_cuda_reduce_prepare(struct cuda_device *device);
 
-/* Unloads the reduction kernel after the last space on the device was destroyed. */
+/*
+ * Unloads the device's reduction kernel. Called after the last space on the device was destroyed.
+ */
 void stp_cuda_reduce_unload(struct cuda_device *device);
 
 /* ---- device_copy.c, queue.c -------------------------------------------------------- */
@@ -255,20 +302,22 @@ struct cuda_stream {
     struct cuda_device *device;
     CUstream handle;
     char *arena; /* pinned buffer for copies of small sources, or NULL until it is needed */
-    size_t used; /* bytes of the arena in use; a wait for the stream sets this to 0 */
-    bool dirty;  /* true if copies of the stream may still be in progress */
+    /* Number of bytes of the arena that are in use. stp_cuda_stream_wait() sets this field to 0. */
+    size_t used;
+    bool dirty; /* true if copies of the stream may still be in progress */
 };
 
 struct stp_queue {
-    pthread_mutex_t lock; /* guard of the streams, because threads may share an OpenSHMEM context */
+    /* Guards the streams, because several threads may use the same OpenSHMEM context. */
+    pthread_mutex_t lock;
     struct cuda_stream *streams; /* list with at most one stream for each device */
     bool dirty;                  /* true if any stream of the list is dirty */
     struct stp_queue *next;
 };
 
 /*
- * Creates the stream and the arena of every existing queue on a device that has a space. A queue
- * that is created later creates its own streams and arenas at once.
+ * Creates the stream and the arena on this device for every existing queue. Called when a space on
+ * the device is created. A queue that is created later gets its streams and arenas immediately.
  */
 void stp_cuda_streams_prepare(struct cuda_device *device);
 
@@ -291,20 +340,28 @@ struct cuda_stream *stp_cuda_queue_lock(struct stp_queue *queue, struct cuda_dev
 void stp_cuda_queue_unlock(struct stp_queue *queue);
 
 /*
- * Reserves nbytes bytes of the stream's arena, into which the caller copies a small source. Returns
- * NULL on failure. The context is current.
+ * Reserves nbytes bytes in the stream's arena and returns their address. The caller then copies a
+ * small source to this address. Returns NULL on failure. The caller has made the device's context
+ * current.
  */
 char *stp_cuda_stream_room(struct cuda_stream *stream, size_t nbytes);
 
-/* Waits for all work of the stream. The context is current. Returns 0, or -errno after logging. */
+/*
+ * Waits for all work of the stream. The caller has made the device's context current. Returns 0, or
+ * -errno after logging an error.
+ */
 int stp_cuda_stream_wait(struct cuda_stream *stream);
 
-/* Size in bytes of the largest host source that is copied to the arena to avoid a wait. */
+/*
+ * Maximum size in bytes of a source in host memory that is copied to the arena. The caller then
+ * need not wait for the copy.
+ */
 #define CUDA_SMALL 4096
 
 /*
- * Waits for the device's streams in all queues. If end is true, also destroys these streams,
- * because each of them holds a reference to the context. Takes the queues' locks.
+ * Waits for the work of all queues on this device. If end is true, also destroys the queues'
+ * streams on this device. Otherwise these streams would keep the context alive, because each of
+ * them holds a reference to it. Takes the locks of the queues.
  */
 void stp_cuda_streams_drain(struct cuda_device *device, bool end);
 
@@ -322,8 +379,9 @@ int stp_cuda_copy_rows(struct stp_queue *queue, void *dest, const void *source,
                        const struct stp_strided_copy *rows, enum stp_copy_completion end);
 
 /*
- * Implements set_word() of struct stp_device_ops. The address near is in memory of a device. The
- * queue's stream on this device sets the word after its earlier copies.
+ * Implements set_word() of struct stp_device_ops. The argument near is an address in the memory of
+ * a device. The queue's stream on this device sets the word after the earlier copies of this
+ * stream.
  */
 int stp_cuda_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value);
 

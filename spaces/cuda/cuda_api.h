@@ -2,10 +2,11 @@
 /*
  * This header declares the part of the CUDA driver API that the library uses. The library opens the
  * driver with dlopen() at run time. One build therefore runs with and without a GPU, and building
- * needs no CUDA installation. The types and constants have the names that cuda.h of NVIDIA gives
- * them, and the same binary layout on 64-bit Linux. The functions are listed by the versioned
- * symbols that libcuda.so.1 exports. Never include this header together with NVIDIA's cuda.h.
- * test/fakecuda/more.h declares further driver functions, which only programs and tests call.
+ * needs no CUDA installation. The types and constants have the names that NVIDIA's cuda.h gives
+ * them. On 64-bit Linux they also have the same binary layout. The list of functions uses the
+ * versioned symbols of libcuda.so.1, for example cuCtxPopCurrent_v2. Never include this header
+ * together with NVIDIA's cuda.h. test/fakecuda/more.h declares other driver functions, which only
+ * programs and tests call.
  */
 #ifndef STP_CUDA_API_H
 #define STP_CUDA_API_H
@@ -69,7 +70,7 @@ typedef enum {
 typedef enum {
     CU_MEMORYTYPE_HOST = 1,
     CU_MEMORYTYPE_DEVICE = 2,
-    CU_MEMORYTYPE_UNIFIED = 4 /* unknown to the caller; the driver finds out the memory type */
+    CU_MEMORYTYPE_UNIFIED = 4 /* the driver finds out whether this is host or device memory */
 } CUmemorytype;
 
 typedef enum {
@@ -87,9 +88,9 @@ typedef enum { CU_STREAM_CAPTURE_STATUS_NONE = 0 } CUstreamCaptureStatus;
 /* Flags of several functions. The name of a flag shows which function takes it. */
 enum {
     CU_STREAM_NON_BLOCKING = 0x1,
-    CU_STREAM_WAIT_VALUE_GEQ = 0x0, /* cyclic comparison: (int64_t)(*addr - value) >= 0 */
+    CU_STREAM_WAIT_VALUE_GEQ = 0x0, /* waits until (int64_t)(*addr - value) >= 0 */
     CU_STREAM_WAIT_VALUE_EQ = 0x1,
-    CU_STREAM_WRITE_VALUE_DEFAULT = 0x0, /* write becomes visible after all earlier work */
+    CU_STREAM_WRITE_VALUE_DEFAULT = 0x0, /* the value is written after all earlier work */
     CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 0x1,
     CU_MEMHOSTALLOC_PORTABLE = 0x01,
     CU_MEMHOSTALLOC_DEVICEMAP = 0x02,
@@ -110,8 +111,8 @@ typedef struct {
 } CUipcMemHandle;
 
 /*
- * Copy of Height rows of WidthInBytes bytes each. For memory of type CU_MEMORYTYPE_UNIFIED, the
- * fields srcDevice and dstDevice hold the addresses.
+ * Parameters of a copy of Height rows with WidthInBytes bytes each. If a memory type is
+ * CU_MEMORYTYPE_UNIFIED, srcDevice or dstDevice holds the address.
  */
 typedef struct {
     size_t srcXInBytes;
@@ -138,11 +139,12 @@ _Static_assert(sizeof(CUuuid) == 16 && sizeof(CUipcMemHandle) == 64, "passed as 
 _Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
 
 /*
- * List of the driver functions that the library calls, as X(member, symbol, required, arguments).
- * All functions return CUresult. "member" is the name of the function pointer in struct
- * stp_cuda_api. The library does not use a driver that lacks a required function. The pointer of an
- * optional function is NULL if the driver lacks it. All functions for memory, copies and streams
- * need a current context, except those whose member begins with pointer_.
+ * List of the driver functions that the library calls. The list calls the macro X(member, symbol,
+ * required, arguments) once for each function. All functions return CUresult. "member" is the name
+ * of the function pointer in struct stp_cuda_api. If "required" is true, the library does not use a
+ * driver that lacks the function. Otherwise the pointer is NULL if the driver lacks the function.
+ * Functions for memory, copies and streams need a current context, except the functions whose
+ * member name begins with pointer_.
  */
 #define STP_CUDA_FUNCTIONS(X)                                                                      \
     X(init, cuInit, true, (unsigned int flags))                                                    \
@@ -228,7 +230,7 @@ _Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,      \
        CUstream stream, void **params, void **extra))
 
-/* Pointers to the functions of the driver, which dlsym() found by their symbols. */
+/* Pointers to the functions of the driver, as dlsym() has returned them. */
 struct stp_cuda_api {
 #define STP_CUDA_MEMBER(member, symbol, required, arguments) CUresult(*member) arguments;
     STP_CUDA_FUNCTIONS(STP_CUDA_MEMBER)

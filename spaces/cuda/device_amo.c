@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file performs the PEs' atomics on words of device memory that kernels of the program may
- * change at the same time. It launches a kernel of one thread for each atomic, because atomics of a
- * kernel are atomic to those of other kernels. The module and the stream of this kernel are created
- * together with the first device handle. Design: docs/design/cuda.md.
+ * This file performs atomics of PEs on words in device memory. Kernels of the program may change
+ * the same words at the same time. For each atomic, this file launches a kernel with one thread,
+ * because atomics of different kernels are atomic with respect to each other. The module and the
+ * stream for this kernel are created together with the first device handle. Design:
+ * docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -16,21 +17,27 @@ static const char atomic_ptx[] =
 #include "device_amo_ptx.inc"
     ;
 
-/* State of a device on whose memory this file performs atomics. */
+/* State for atomics on the memory of one device. */
 struct cuda_atomics {
     CUmodule module;
     CUfunction function;
     CUstream stream;
     void *old; /* pinned host memory into which the kernel stores the old value of the word */
-    CUdeviceptr old_there; /* address of the same memory on the device */
+    CUdeviceptr old_there; /* address at which the device accesses the memory "old" */
 };
 
-/* Number of stp_gpu_amo_acquire() calls not released yet. A lock of the caller guards it. */
+/*
+ * Number of calls of stp_gpu_amo_acquire() without a matching stp_gpu_amo_release(). The callers of
+ * these functions hold a lock that guards this counter.
+ */
 static int n_sharers;
 
 /* ---- one launch ------------------------------------------------------------------------- */
 
-/* Performs one atomic: launches the kernel and waits for its result. The context is current. */
+/*
+ * Launches the kernel for one atomic and waits for the result. The caller has made the device's
+ * context current.
+ */
 static int word_launch(struct cuda_device *device, CUdeviceptr word, const struct stp_word_op *op,
                        uint64_t *old)
 {
@@ -66,7 +73,7 @@ int stp_cuda_word(struct stp_space *space, size_t offset, const struct stp_word_
 
 /* ---- what it takes ------------------------------------------------------------------------ */
 
-/* Destroys the driver's objects in device->atomics. The context is current. */
+/* Destroys the driver's objects in device->atomics. The caller has made the context current. */
 static void atomics_undo(struct cuda_device *device)
 {
     const struct stp_cuda_api *api = &stp_cuda.api;
@@ -81,8 +88,9 @@ static void atomics_undo(struct cuda_device *device)
 
 /*
  * Creates the driver's objects for atomics and launches the kernel once. Some drivers load a kernel
- * at its first launch, and loading may wait for other kernels. Later, such a wait might never end,
- * because a kernel of the program may wait for an atomic. The context is current.
+ * only at its first launch, and the load may wait until other kernels end. This early launch
+ * prevents a deadlock. Without it, a kernel of the program could wait for an atomic while the load
+ * waits for this kernel. The caller has made the device's context current.
  */
 static CUresult atomics_fill(struct cuda_device *device, const char **call)
 {
@@ -185,7 +193,8 @@ void stp_gpu_amo_release(void)
 
 void stp_cuda_device_amo_stop(void)
 {
-    n_sharers = 1; /* ignore device handles that the program did not destroy */
+    /* Make the next release the last one, even if device handles of the program still exist. */
+    n_sharers = 1;
     stp_gpu_amo_release();
 }
 
@@ -197,9 +206,9 @@ bool stp_gpu_amo_enabled(const struct stp_space *space)
 }
 
 /*
- * Returns whether this device's atomics on memory of another device are atomic to the other
- * device's own atomics. The parameter other is the UUID of the other device. It is zero if the
- * driver does not report UUIDs; the function then returns false.
+ * Returns whether atomics of this device on the memory of another device are atomic with respect to
+ * the other device's own atomics. The argument other is the UUID of the other device. Returns false
+ * if this UUID is zero, which means that the driver does not report UUIDs.
  */
 static bool word_between(const struct cuda_device *device, const CUuuid *other)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file has the kernel by which a host performs an atomic on a word of device memory while
- * other kernels may change the word. It is CUDA code that needs no CUDA headers.
+ * This file has the kernel that performs an atomic of the host on a word in device memory. Other
+ * kernels may change the word at the same time. The kernel is CUDA code that needs no CUDA headers.
  * test/gpu/make_ptx.sh compiles this file to PTX in device_amo_ptx.inc, which is part of the
  * library. At run time the driver compiles the PTX for the device.
  */

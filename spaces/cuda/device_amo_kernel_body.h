@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This header has the code of the kernel in device_amo.cu. The host version of this kernel in
- * test/fakecuda uses the same code. A file that includes this header includes shmemx_device.h
- * first. The kernel runs with one thread.
+ * test/fakecuda uses the same code. shmemx_device.h must be included before this header. The kernel
+ * runs with one thread.
  */
 #ifndef STP_DEVICE_AMO_KERNEL_BODY_H
 #define STP_DEVICE_AMO_KERNEL_BODY_H
 
 /*
- * Performs an atomic of system scope on a word of nbytes bytes, after all earlier writes to the
- * device. Stores the previous value of the word in *old. The parameter variant is an
- * SHMEMX_DEV_AMO_ constant. With variant 0 the kernel changes no word. The host uses this variant
- * to load the kernel.
+ * Performs one atomic with system scope on a word of nbytes bytes. A fence orders the atomic after
+ * earlier writes to the device. Stores the previous value of the word in *old. The argument variant
+ * is an SHMEMX_DEV_AMO_ constant, or 0. With variant 0 the kernel does not change the word. The
+ * host launches the kernel with variant 0 when it loads the kernel.
  */
 SHMEMX_DEV void stp_word_atomic(void *word, uint64_t nbytes, uint64_t variant, uint64_t value,
                                 uint64_t compare, uint64_t *old)

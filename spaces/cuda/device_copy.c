@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file copies data to GPUs, from GPUs and between GPUs, either contiguous data or strided
- * rows. After it has started a copy, it waits if the requested completion requires that. Design:
- * docs/design/cuda.md.
+ * This file copies data to GPUs, from GPUs and between GPUs. The data is contiguous or consists of
+ * strided rows. After the start of a copy, this file waits for the copy if the requested completion
+ * requires a wait. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -22,9 +22,10 @@ struct job {
 };
 
 /*
- * Returns the device whose context performs the copy, or NULL if both ends are host memory. This is
- * the destination's device if possible. Memory of a peer is mapped in one context only. If only the
- * source is such memory, the device of the source therefore performs the copy.
+ * Returns the device in whose context the copy runs, or NULL if source and destination are host
+ * memory. Memory of a peer is mapped in the context of one device only. If only the source is
+ * memory of a peer, the function therefore returns the device of the source. Otherwise it prefers
+ * the device of the destination.
  */
 static struct cuda_device *copy_device(const struct job *job)
 {
@@ -47,7 +48,10 @@ static CUresult copy_call(enum cuda_direction direction, CUdeviceptr dest, CUdev
     return api->memcpy_any_async(dest, source, nbytes, stream);
 }
 
-/* Returns the offset of a page boundary near the middle of the range, or 0 if there is none. */
+/*
+ * Returns the offset of a page boundary near the middle of the range, or 0 if the range contains no
+ * page boundary.
+ */
 static size_t copy_half(CUdeviceptr address, size_t nbytes)
 {
     size_t first = COPY_PAGE - address % COPY_PAGE;
@@ -57,10 +61,11 @@ static size_t copy_half(CUdeviceptr address, size_t nbytes)
 }
 
 /*
- * The driver refuses a copy if its host memory was registered in two ranges, for example because a
- * pinned space has grown. This function then splits the copy in two halves and tries again with
- * each half. Registrations begin at page boundaries, so the function splits at a page boundary of
- * the destination or, if it has none, of the source.
+ * Enqueues the copy. The driver refuses a copy if its host memory lies in two registrations, for
+ * example because a pinned space has grown. This function then splits the copy in two halves and
+ * copies each half separately. Registrations begin at page boundaries. The function therefore
+ * splits at a page boundary of the destination, or of the source if the destination has no page
+ * boundary.
  */
 CUresult stp_cuda_issue(enum cuda_direction direction, CUdeviceptr dest, CUdeviceptr source,
                         size_t nbytes, CUstream stream)
@@ -76,7 +81,10 @@ CUresult stp_cuda_issue(enum cuda_direction direction, CUdeviceptr dest, CUdevic
     return stp_cuda_issue(direction, dest + half, source + half, nbytes - half, stream);
 }
 
-/* Copies nbytes bytes. The driver accepts unregistered host memory if it knows the direction. */
+/*
+ * Copies nbytes bytes. Passes the direction of the copy to the driver, because the driver then also
+ * accepts host memory that was not registered.
+ */
 static int copy_piece(const struct job *job, struct cuda_stream *stream, size_t dest_at,
                       size_t source_at, size_t nbytes)
 {
@@ -137,8 +145,8 @@ static bool copy_pitches_fit(const struct job *job, const struct cuda_device *de
 }
 
 /*
- * Copies all rows with one call of the driver if possible. For copies within one device, the driver
- * may refuse row pitches that it did not choose itself. The rows are then copied one by one.
+ * Copies all rows with one driver call if possible. Within one device, the driver may refuse a row
+ * pitch that cuMemAllocPitch() did not compute. The function then copies the rows one by one.
  */
 static int copy_shape(const struct job *job, struct cuda_stream *stream)
 {
@@ -158,9 +166,10 @@ static int copy_shape(const struct job *job, struct cuda_stream *stream)
 /* ---- how far --------------------------------------------------------------------------- */
 
 /*
- * If the source is small and in host memory, copies it to the stream's arena of pinned memory, and
- * changes job to read from there. Returns true if this was done. The program may then change its
- * source at once. After an asynchronous copy of the driver it may not do so before a wait.
+ * If the source is small and in host memory, copies it to the stream's arena of pinned memory. The
+ * job then reads from the arena, and the program may change its source at once. Returns true in
+ * this case. Otherwise the program must not change its source before a wait, because the driver
+ * copies asynchronously.
  */
 static bool copy_aside(struct job *job, struct cuda_stream *stream)
 {
@@ -179,13 +188,17 @@ static bool copy_aside(struct job *job, struct cuda_stream *stream)
     return true;
 }
 
-/* Starts the copy, and waits for it if job->end requires that. The stream's context is current. */
+/*
+ * Starts the copy, and waits for the copy if job->end requires that. The caller has made the
+ * stream's context current.
+ */
 static int copy_run_locked(struct stp_queue *queue, struct cuda_stream *stream, struct job *job)
 {
     bool aside = copy_aside(job, stream);
     int rc;
 
-    stream->dirty = true; /* some rows may be in progress even after an error */
+    /* Set the flag in any case, because some rows may be in progress even if copy_shape() fails. */
+    stream->dirty = true;
     rc = copy_shape(job, stream);
     if (rc != 0 || job->end == STP_COPY_REMOTE || (job->end == STP_COPY_LOCAL && !aside)) {
         int waited = stp_cuda_stream_wait(stream);
@@ -233,8 +246,8 @@ int stp_cuda_copy(struct stp_queue *queue, void *dest, const void *source, size_
 }
 
 /*
- * Enqueues a store to the word on the stream. If the driver is too old for this, waits for the
- * stream and stores the value from the host. The context is current.
+ * Enqueues a store of the value to the word. If the driver is too old for such a store, waits for
+ * the stream and stores the value from the host. The caller has made the device's context current.
  */
 static int word_set_locked(struct stp_queue *queue, struct cuda_stream *stream, void *word,
                            uint64_t value)

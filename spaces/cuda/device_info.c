@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file describes the devices to programs without creating a context. stp_cuda_start() has
- * already read the names and sizes of the devices. The amount of free memory is read from an
- * existing context, or from the library NVML if it can be loaded. Design: docs/design/cuda.md.
+ * This file reports the properties of devices to programs, without creating a context.
+ * stp_cuda_start() has already read the names and sizes of the devices. The amount of free memory
+ * is read in the device's primary context if this context exists. Otherwise the library NVML
+ * reports it, if NVML can be loaded. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -50,9 +51,10 @@ static bool nvml_load(struct nvml *nvml)
 }
 
 /*
- * Returns whether the memory size from NVML is that of this device. If the device is an instance of
- * a partitioned GPU (MIG), NVML reports the whole GPU, because both have the same bus address. The
- * sizes may differ a little, because the driver reports slightly less memory than NVML.
+ * Returns whether the memory size that NVML has reported belongs to this device. If the device is
+ * an instance of a partitioned GPU (MIG), NVML reports the size of the whole GPU, because the
+ * instance and the GPU have the same bus address. For the same device the two sizes may differ a
+ * little, because the driver reports slightly less memory than NVML.
  */
 static bool nvml_means(const struct cuda_device *device, const struct nvml_memory *memory)
 {
@@ -75,8 +77,9 @@ static size_t look_nvml(const struct cuda_device *device)
 }
 
 /*
- * Returns the free bytes of the device as the driver reports them in the primary context. Returns
- * SIZE_MAX if neither the library nor the program has created this context.
+ * Returns the number of free bytes on the device, which the driver reports in the primary context.
+ * Returns SIZE_MAX if this context cannot be used, or if neither the library nor the program has
+ * created it.
  */
 static size_t look_context(struct cuda_device *device)
 {

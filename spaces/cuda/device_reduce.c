@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This file performs reductions and scans with a kernel on the device. The kernel reads and writes
- * this PE's part of a space and the peers' parts directly, because they are mapped in this process.
- * The kernel is loaded when the first part of a peer is mapped. Design: docs/design/cuda.md.
+ * this PE's part of a space and the peers' parts directly, because all these parts are mapped in
+ * this process. The kernel is loaded when the first part of a peer is mapped. Design:
+ * docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -12,7 +13,11 @@
 #include <stdlib.h>
 
 #define REDUCE_THREADS 256 /* number of threads in each block of the kernel */
-#define REDUCE_BLOCKS 64   /* maximum number of blocks; a thread may process several elements */
+/*
+ * Maximum number of blocks of a launch. If there are more elements than threads, a thread processes
+ * several elements.
+ */
+#define REDUCE_BLOCKS 64
 
 /* PTX of device_reduce.cu. */
 static const char reduce_ptx[] =
@@ -41,8 +46,8 @@ struct cuda_reducer {
 };
 
 /*
- * Guards the field reducer of each struct cuda_device. A struct cuda_reducer does not change after
- * a device has it. This lock is taken before stp_cuda.lock.
+ * Guards the field reducer of each struct cuda_device. A struct cuda_reducer does not change any
+ * more after it was stored in this field. This lock is taken before stp_cuda.lock.
  */
 static pthread_mutex_t reduce_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -61,8 +66,9 @@ static CUresult reduce_launch(const struct cuda_reducer *reducer, CUstream strea
 }
 
 /*
- * Launches the kernel with no elements. Some drivers load a kernel only at its first launch, and
- * loading may wait for other kernels. The first launch is therefore not left to a reduction.
+ * Launches the kernel without any elements. Some drivers load a kernel only at its first launch,
+ * and the load may wait until other kernels end. This early launch prevents such a wait during a
+ * reduction.
  */
 static CUresult reduce_launch_first(const struct cuda_reducer *reducer, const char **call)
 {
@@ -84,7 +90,7 @@ static CUresult reduce_launch_first(const struct cuda_reducer *reducer, const ch
     return result;
 }
 
-/* Loads the kernel and launches it once. The context is current. */
+/* Loads the kernel and launches it once. The caller has made the device's context current. */
 static CUresult reduce_fill(struct cuda_reducer *reducer, const char **call)
 {
     const struct stp_cuda_api *api = &stp_cuda.api;
@@ -132,7 +138,10 @@ static void reduce_make_locked(struct cuda_device *device)
     device->reducer = reducer;
 }
 
-/* Returns the device's kernel, which is loaded if necessary, or NULL if it cannot be loaded. */
+/*
+ * Returns the device's kernel. The first call loads the kernel. Returns NULL if the kernel cannot
+ * be loaded or if SHMEM_GPU_REDUCE is off.
+ */
 static const struct cuda_reducer *reduce_get(struct cuda_device *device)
 {
     const struct cuda_reducer *reducer;
@@ -170,9 +179,9 @@ void stp_cuda_reduce_unload(struct cuda_device *device)
 /* ---- one reduction ------------------------------------------------------------------------ */
 
 /*
- * Returns the device whose context reaches all sources and destinations, or NULL if no device does.
- * Also returns NULL if an address is not aligned to the element size, because the device would
- * fault. The host can reduce unaligned elements.
+ * Returns the device in whose context all sources and destinations are mapped, or NULL if there is
+ * no such device. Also returns NULL if an address is not a multiple of the element size, because a
+ * kernel cannot access such an element. The host can reduce unaligned elements.
  */
 static struct cuda_device *reduce_device(const struct stp_reduction *reduction)
 {
@@ -207,7 +216,10 @@ static int reduce_run(struct stp_queue *queue, const struct cuda_reducer *reduce
     return rc;
 }
 
-/* Fills in job with the kernel's arguments. Returns the kernel, or NULL if it cannot be used. */
+/*
+ * Fills in *job with the kernel's arguments. Returns the kernel, or NULL if the device has no
+ * kernel for this reduction.
+ */
 static const struct cuda_reducer *reduce_plan(const struct stp_reduction *reduction,
                                               struct cuda_device *device,
                                               struct stp_reduce_job *job)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This header has the code of the kernel in device_reduce.cu. The host version of this kernel in
- * test/fakecuda uses the same code. Both files include shmemx_device_machine.h first. Without that
- * header, this header only defines the kernel's arguments. The kernel combines elements in the same
- * order as the host's loops in base/reduce_all_ops_of_type.tmpl.h, so that the results have the
- * same bits.
+ * test/fakecuda uses the same code. Both include shmemx_device_machine.h before this header. A file
+ * that does not include shmemx_device_machine.h gets only the definition of the kernel's arguments.
+ * The kernel combines elements in the same order as the host's loops in
+ * base/reduce_all_ops_of_type.tmpl.h. The results of kernel and host are therefore equal in every
+ * bit.
  */
 #ifndef STP_DEVICE_REDUCE_KERNEL_BODY_H
 #define STP_DEVICE_REDUCE_KERNEL_BODY_H
@@ -15,7 +16,7 @@
  */
 #define STP_REDUCE_MOST 64
 
-/* Copies of enum stp_op and enum stp_dtype, because kernels cannot include the original header. */
+/* Copies of enum stp_op and enum stp_dtype. Kernels cannot include the header of these types. */
 enum {
     STP_REDUCE_AND,
     STP_REDUCE_OR,
@@ -41,7 +42,10 @@ enum {
 /* Copy of enum stp_reduce_span. */
 enum { STP_REDUCE_ALL, STP_REDUCE_UPTO, STP_REDUCE_BEFORE };
 
-/* Arguments of the kernel. The members are in rank order. dests[i] may be equal to sources[i]. */
+/*
+ * Arguments of the kernel. The arrays sources and dests have an address for each member, in rank
+ * order. dests[i] may be equal to sources[i].
+ */
 struct stp_reduce_job {
     uint64_t nelems;
     uint32_t op, type;
@@ -63,9 +67,10 @@ struct stp_reduce_job {
 #define STP_REDUCE_NO_BITS(TYPE)
 
 /*
- * In a reduction, a thread reads an element of all members before it writes any result of this
- * element. In a scan, it reads a member's element before it writes the result of that member.
- * Reductions and scans therefore work in place.
+ * A thread processes one element index at a time. In a reduction, the thread reads this element
+ * from all members before it writes any result. In a scan, it reads the element of a member before
+ * it writes the result of this member. The source and the destination of a member may therefore be
+ * the same array.
  */
 #define STP_REDUCE_TYPE(SUFFIX, TYPE, CALC, BITS)                                                  \
     SHMEMX_DEV TYPE stp_reduce_two_##SUFFIX(uint32_t op, TYPE x, TYPE y)                           \

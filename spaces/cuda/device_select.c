@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file chooses the GPU of a PE. If no GPU was requested, it chooses one of the GPUs that are
- * nearest to the CPUs of this process. The PEs of a node are distributed over GPUs that are equally
- * near. This file also describes the devices as text. Design: docs/design/cuda.md.
+ * This file chooses the GPU of a PE. If no GPU was requested, it chooses the GPU that is nearest to
+ * the CPUs of this process. If several GPUs are equally near, the PEs of the node are distributed
+ * over these GPUs. This file also describes the devices as text. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -10,7 +10,10 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* Distance of a device whose location is unknown. Larger than all distances that firmware gives. */
+/*
+ * Distance of a device whose location is unknown. It is larger than any distance that the firmware
+ * reports.
+ */
 #define CHOOSE_FAR 1000
 
 /* ---- locality -------------------------------------------------------------------------- */
@@ -57,7 +60,11 @@ int stp_cuda_nearest(void)
 
 /* ---- choice ------------------------------------------------------------------------------ */
 
-/* Chooses the device with this ordinal. An error text begins with "who", such as "device is". */
+/*
+ * Chooses the device with this ordinal. If the device cannot be used, writes the reason to the
+ * buffer "text" and returns -EINVAL. The reason begins with the argument who, for example with
+ * "device is".
+ */
 static int choose_number(int ordinal, const char *who, struct cuda_device **device, char *text,
                          size_t len)
 {
@@ -95,7 +102,10 @@ static int choose_by_buffer(const struct stp_space_params *params, struct cuda_d
     return 0;
 }
 
-/* Writes the name and memory size of a device to text, as "gpu 0: NAME, 80 GiB". */
+/*
+ * Writes the name and memory size of a device to the buffer "text", for example "gpu 0: NAME, 80
+ * GiB".
+ */
 static void choose_name(const struct cuda_device *device, char *text, size_t len)
 {
     char size[STP_SIZE_TEXT];

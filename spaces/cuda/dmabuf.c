@@ -7,7 +7,10 @@
 
 #include <unistd.h>
 
-/* The driver exports whole pages. *offset is set to the offset of base in the first page. */
+/*
+ * Exports the pages that contain the range, because the driver exports only whole pages. Sets
+ * *offset to the offset of base in the first page.
+ */
 int stp_cuda_dmabuf(void *base, size_t nbytes, size_t *offset)
 {
     CUdeviceptr page = (CUdeviceptr)sysconf(_SC_PAGESIZE), at = (CUdeviceptr)(uintptr_t)base;

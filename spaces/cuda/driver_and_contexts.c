@@ -26,7 +26,7 @@ const char *stp_cuda_text(CUresult result, char *text, size_t len)
     return text;
 }
 
-/* Returns whether the context cannot be used any more after this error. */
+/* Returns whether this error makes the context unusable. */
 static bool driver_is_lost(CUresult result)
 {
     switch ((int)result) {
@@ -38,7 +38,7 @@ static bool driver_is_lost(CUresult result)
     case 702: /* timeout of a kernel */
     case CUDA_ERROR_CONTEXT_IS_DESTROYED:
     case 710: /* assertion in a kernel */
-    case 714: /* 714 to 718: bad stack, instruction, alignment, address space, program counter */
+    case 714: /* 714 to 718: faults of a kernel (stack, instruction, address, program counter) */
     case 715:
     case 716:
     case 717:
@@ -60,7 +60,7 @@ int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call
     if (STP_LIKELY(result == CUDA_SUCCESS)) return 0;
     /*
      * Pairs with the load in stream_drain(), and with this exchange in other threads. Only the
-     * thread that sets the flag reports that the device is lost.
+     * first thread that sets the flag reports the loss of the device.
      */
     if (fatal && __atomic_exchange_n(&device->lost, true, __ATOMIC_SEQ_CST))
         return -EIO; /* another thread has already reported the error */
@@ -96,7 +96,10 @@ static bool driver_load(void)
     return false;
 }
 
-/* Finds all driver functions. Returns false after setting why if a required function is missing. */
+/*
+ * Finds the addresses of all driver functions. If a required function is missing, writes the reason
+ * to stp_cuda.why and returns false.
+ */
 static bool driver_resolve(void)
 {
     static const struct {
@@ -136,8 +139,8 @@ static bool driver_says(CUresult result)
 /* ---- devices ---------------------------------------------------------------------------- */
 
 /*
- * Converts a PCI address of the driver to the format of sysfs and stores it in device->bus. The two
- * formats differ in the case of letters and the number of digits.
+ * Converts a PCI address from the driver's format to the format of sysfs, and stores the result in
+ * device->bus. The two formats differ in the case of letters and in the number of digits.
  */
 static void device_spell_bus(struct cuda_device *device, const char *bus)
 {
@@ -159,8 +162,9 @@ int stp_cuda_attribute(const struct cuda_device *device, CUdevice_attribute attr
 }
 
 /*
- * Returns whether the host must, and can, flush writes of network adapters to this device. Some
- * devices need no flush, because the hardware already orders these writes.
+ * Returns whether the host must flush data that network adapters write to this device. Returns
+ * false if the host cannot do this. Also returns false if the hardware orders these writes itself,
+ * so that no flush is needed.
  */
 static bool device_needs_flush(const struct cuda_device *device)
 {
@@ -239,8 +243,8 @@ static bool driver_discover(void)
 /* ---- start and stop -------------------------------------------------------------------- */
 
 /*
- * Returns whether the driver library was found. If SHMEM_GPU is off, returns true without a search,
- * so that this PE does not report to the other PEs of the node that the library is missing.
+ * Returns whether the driver library was found. If SHMEM_GPU is off, returns true without a search.
+ * The other PEs of the node then do not assume that the library is missing.
  */
 bool stp_cuda_probe_library(void)
 {
@@ -276,7 +280,10 @@ void stp_cuda_start(void)
                  stp_cuda.n_devices - 1);
 }
 
-/* Releases every context, even if references are left. Spaces and queues no longer exist. */
+/*
+ * Releases the context of every device, even if references to it are left. All spaces and queues
+ * were destroyed before this call.
+ */
 void stp_cuda_stop(void)
 {
     stp_cuda_device_amo_stop();

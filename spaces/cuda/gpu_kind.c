@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Required alignment of an adopted buffer. Allocations in every space have the same alignment. */
+/* Required alignment of an adopted buffer in bytes. Blocks in a heap have the same alignment. */
 #define GPU_ALIGN 64
 
 extern const struct stp_kind stp_kind_gpu;
@@ -18,7 +18,7 @@ extern const struct stp_kind stp_kind_gpu;
 /* ---- admission ----------------------------------------------------------------------- */
 
 /*
- * Returns -ENODEV if this PE has no GPU, because such a PE does not take part in the space. Ignores
+ * Returns -ENODEV if this PE has no GPU. Such a PE does not take part in the space. Returns 0 for
  * wrong parameters, because gpu_admit() reports them.
  */
 static int gpu_probe(const struct stp_space_params *params, char *why, size_t len)
@@ -38,7 +38,10 @@ static int gpu_too_large(const struct cuda_device *device, size_t nbytes, size_t
     return -ENOMEM;
 }
 
-/* Checks that nbytes bytes fit from the buffer to its allocation's end. The context is current. */
+/*
+ * Checks that the allocation has at least params->nbytes bytes from the start of the buffer to its
+ * end. The caller has made the device's context current.
+ */
 static int gpu_admit_range(struct cuda_device *device, const struct stp_space_params *params)
 {
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)params->buffer, start = 0;
@@ -76,7 +79,9 @@ static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_p
     return rc;
 }
 
-/* Checks that the device has nbytes bytes of free memory. The context is current. */
+/*
+ * Checks that the device has nbytes bytes of free memory. The caller has made its context current.
+ */
 static int gpu_admit_free(struct cuda_device *device, size_t nbytes)
 {
     size_t free = 0, total = 0;
@@ -87,9 +92,10 @@ static int gpu_admit_free(struct cuda_device *device, size_t nbytes)
 }
 
 /*
- * Checks that a part of nbytes bytes fits on the device. The free memory is checked only if a
- * context exists, because it takes too long to create a context for a check. Otherwise gpu_create()
- * finds out. It must handle this case anyway, because other processes also allocate memory.
+ * Checks that a part of nbytes bytes fits on the device. The amount of free memory is checked only
+ * if a context exists, because creating a context takes too long. Without this check, gpu_create()
+ * may fail because of too little memory. gpu_create() must handle this failure anyway, because
+ * other processes also allocate memory.
  */
 static int gpu_admit_size(struct cuda_device *device, size_t nbytes)
 {
@@ -123,11 +129,11 @@ static int gpu_admit(const struct stp_space_params *params)
 /* ---- creation ---------------------------------------------------------------------------- */
 
 /*
- * Allocates device memory whose base is aligned to a large page. A heap only aligns the offsets of
- * its blocks, so the alignment of a space is that of its least aligned part. The driver aligns
- * memory to 512 bytes. If the base is not at a large page, the function allocates almost one large
- * page more and moves the base to the next large page. If the device has not enough memory for
- * this, the function keeps the driver's alignment.
+ * Allocates device memory for a part. Aligns *base to CUDA_BASE_ALIGN (2 MiB) if possible. A heap
+ * aligns only the offset of a block in the part, so no block is better aligned than the base of its
+ * part. The driver guarantees an alignment of 512 bytes. If the driver's address is not a multiple
+ * of 2 MiB, allocates almost 2 MiB more and moves the base to the next multiple. If the device has
+ * too little memory for this, keeps the driver's address.
  */
 static CUresult gpu_allocate_aligned(size_t nbytes, CUdeviceptr *allocated, CUdeviceptr *base)
 {
@@ -163,7 +169,10 @@ static int gpu_allocate(struct stp_space *space, struct cuda_part *part)
     return stp_cuda_check(device, result, "cuMemAlloc");
 }
 
-/* Allocates this PE's part, or adopts params->buffer. Fills in share. The context is current. */
+/*
+ * Allocates this PE's part. If params->buffer is set, uses this buffer as the part. Fills in
+ * *share. The caller has made the device's context current.
+ */
 static int gpu_fill(struct stp_space *space, const struct stp_space_params *params,
                     struct stp_part_export *share)
 {
@@ -183,9 +192,10 @@ static int gpu_fill(struct stp_space *space, const struct stp_space_params *para
 }
 
 /*
- * This lock is held while the first space on a device creates the device's objects, and while the
- * last space destroys them. Otherwise a thread that destroys the last space could free objects that
- * another thread has just created for a new space. It is taken before all other locks of this kind.
+ * This lock is held while the first space on a device creates the device's streams and pins memory.
+ * It is also held while the last space on a device undoes these steps. Otherwise a thread that
+ * destroys the last space could free objects that another thread has just created for a new space.
+ * This lock is taken before all other locks in spaces/cuda.
  */
 static pthread_mutex_t gpu_ends_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -303,8 +313,8 @@ static int gpu_zero(struct stp_queue *queue, struct stp_space *space, size_t off
 }
 
 /*
- * Makes the device's context current while a network adapter's library registers the part, because
- * that library calls the CUDA driver.
+ * Makes the device's context current. This is necessary before a network adapter's library
+ * registers the part, because that library calls the CUDA driver.
  */
 static bool gpu_enter(const struct stp_space *space)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This file shares the parts of GPU spaces between the PEs of a node. When a space is created, each
- * PE exports its part by an IPC handle, and the other PEs map the part. It is no error if the
- * driver refuses this, because the proxy thread of the part's owner then performs the copies.
- * Design: docs/design/cuda.md.
+ * PE exports its part with an IPC handle, and the other PEs map the part. If the driver refuses to
+ * map a part, the proxy thread of the PE that owns the part makes the copies. Such a refusal is
+ * therefore no error. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -21,7 +21,10 @@ _Static_assert(sizeof(struct peer_export) <= STP_PART_EXPORT_BYTES, "a share car
 
 /* ---- the owner ----------------------------------------------------------------------- */
 
-/* Gets the IPC handle of this PE's part. The driver has no such handles for cuMemCreate memory. */
+/*
+ * Gets the IPC handle of the allocation that contains this PE's part. Fails for memory from
+ * cuMemCreate(), because the driver has no IPC handles for such memory.
+ */
 static CUresult peer_make_export(const struct stp_space *space, struct peer_export *export,
                                  const char **call)
 {
@@ -55,7 +58,8 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export 
                  space->number);
         return;
     }
-    memset(&export, 0, sizeof(export)); /* zero all bytes, because padding is sent to peers, too */
+    /* Zero the padding too, because all bytes are sent to peers. */
+    memset(&export, 0, sizeof(export));
     export.uuid = part->device->uuid;
     export.nbytes = space->nbytes;
     result = peer_make_export(space, &export, &call);
@@ -71,7 +75,10 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export 
 
 /* ---- the others ------------------------------------------------------------------------- */
 
-/* Maps a peer's part. Returns false on failure. If the driver refuses, logs an info message. */
+/*
+ * Maps a peer's part. Returns false on failure. If the driver refuses the mapping, logs an info
+ * message.
+ */
 static bool peer_open(const struct stp_space *space, struct cuda_peer *peer,
                       const struct peer_export *export, int pe)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file registers frequently used host memory with the driver while a context exists. It also
- * flushes writes of network adapters to the devices. Failures of both are ignored. Design:
- * docs/design/cuda.md.
+ * This file registers (pins) host memory with the driver, while a context exists. Copies use this
+ * memory frequently. The file also makes data that network adapters have written to device memory
+ * visible to the device. Failures of these operations are ignored. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -12,7 +12,10 @@ struct pin {
     struct pin *next;
     void *host;
     size_t nbytes;
-    /* Device in whose context the memory is registered, or NULL. A reference keeps the context. */
+    /*
+     * Device in whose context the memory is registered, or NULL if it is not registered. The
+     * registration holds a reference to this context.
+     */
     struct cuda_device *device;
 };
 

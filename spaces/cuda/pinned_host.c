@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file lets GPUs access spaces of host memory. For this, it registers memory with the CUDA
- * driver: this PE's part, this PE's mappings of the parts of its peers on the node, and each piece
- * by which one of these parts grows. Design: docs/design/cuda.md.
+ * This file lets GPUs access spaces in host memory. It registers this PE's part with the CUDA
+ * driver. It also registers the peers' parts that this PE has mapped. When a part grows, the new
+ * memory of the part is registered separately. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One registration: a part in its initial size, or a piece by which the part has grown. */
+/*
+ * A range that was registered with one driver call. The range is a part with its initial size, or
+ * memory by which the part has grown.
+ */
 struct mapped_piece {
     struct mapped_piece *next;
     char *host;
@@ -19,12 +22,15 @@ struct mapped_piece {
 };
 
 struct stp_pinned {
-    /* Device in whose context the pieces are registered. A reference keeps the context alive. */
+    /*
+     * Device in whose context the pieces are registered. This structure holds a reference to the
+     * context.
+     */
     struct cuda_device *device;
     struct mapped_piece *pieces;
 };
 
-/* Returns the address of a part, which is mapped if necessary, or NULL if it cannot be mapped. */
+/* Returns the address of a part. Maps the part first if necessary. Returns NULL if this fails. */
 static char *mapped_part(struct stp_space *space, int local)
 {
     if (local == stp_window_local()) return space->base;
@@ -85,7 +91,10 @@ int stp_pinned_register_space(struct stp_space *space, const struct stp_space_pa
     return rc;
 }
 
-/* Registers a piece and adds it to the list. The context is current. Sets why on failure. */
+/*
+ * Registers a piece and adds it to the list. The caller has made the device's context current.
+ * Returns 0, or -errno after writing the reason to why.
+ */
 static int mapped_register(struct stp_pinned *mapped, const struct mapped_piece *piece,
                            size_t nbytes, char *why, size_t len)
 {

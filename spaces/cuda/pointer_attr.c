@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This file finds out whether an address is in host memory or in memory of a device. On a PE with
- * devices, every copy needs this for both of its buffers. Most host memory is therefore recognized
- * without a query to the driver. Design: docs/design/cuda.md.
+ * devices, every copy needs the locations of its source and its destination. This file therefore
+ * recognizes most host memory without a call of the driver. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -14,14 +14,20 @@
 #include <unistd.h>
 
 static struct {
-    /* Ranges of GPU spaces. The value is 2 * ordinal of the device, plus 1 for memory of a peer. */
+    /*
+     * Address ranges of GPU spaces. The value of a range is 2 * the ordinal of its device, plus 1
+     * if the range is memory of a peer.
+     */
     struct stp_ranges ranges;
     pthread_mutex_t lock; /* lock for changes of the ranges */
     uintptr_t brk_start;  /* start of the brk heap, or UINTPTR_MAX if unknown */
     bool complained;
 } owns = {.lock = PTHREAD_MUTEX_INITIALIZER, .brk_start = UINTPTR_MAX};
 
-/* If the table is full, the range is not recorded and stp_cuda_location() queries the driver. */
+/*
+ * If the table is full, the range is not recorded. stp_cuda_location() later queries the driver
+ * about the range.
+ */
 void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_device *device,
                         bool peer)
 {
@@ -49,8 +55,9 @@ static bool owns_is_symmetric_host(uintptr_t at)
 }
 
 /*
- * Returns whether the address is in a caller's frame on this thread's stack. Returns false if the
- * thread runs on the stack of a fiber, because only the bounds of the thread's own stack are known.
+ * Returns whether the address is on this thread's stack, in the frame of a caller. Returns false if
+ * the thread runs on the stack of a fiber, because only the bounds of the thread's own stack are
+ * known.
  */
 static bool owns_is_stack(uintptr_t at)
 {
@@ -81,8 +88,9 @@ static bool owns_is_brk(uintptr_t at)
 }
 
 /*
- * Returns the start of the brk heap, which is field 47 of /proc/self/stat. The fields are counted
- * from the last ')', because it ends field 2, a program name that may contain spaces.
+ * Returns the start of the brk heap, which is field 47 of /proc/self/stat. Field 2 is the program's
+ * name in parentheses, which may contain spaces. The function therefore counts the fields after the
+ * last ')', which ends field 2.
  */
 static uintptr_t owns_find_brk(void)
 {
@@ -110,8 +118,8 @@ void stp_cuda_find_brk_start(void)
 
 /*
  * Queries one attribute of an address. Returns false if the driver returns an error, as it does for
- * ordinary host memory. Only the first unexpected error is logged. The exchange pairs with this
- * exchange in other threads and with the store in stp_cuda_find_brk_start().
+ * ordinary host memory. Logs only the first unexpected error. The atomic exchange pairs with the
+ * same exchange in other threads and with the store in stp_cuda_find_brk_start().
  */
 static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
 {
@@ -126,7 +134,7 @@ static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
     return false;
 }
 
-/* What the driver has reported about an address. */
+/* Properties of an address, as the driver has reported them. */
 struct owns_answer {
     uintptr_t at;       /* the address */
     unsigned operation; /* number of the operation (stp_kind_operation) that made the query */
@@ -142,7 +150,7 @@ struct owns_answer {
 
 static __thread struct owns_answer owns_last __attribute__((tls_model("initial-exec")));
 
-/* Queries one attribute after the other, if the driver cannot return them all by one call. */
+/* Queries the attributes one by one. Called if one call of the driver cannot return all of them. */
 static void owns_ask_each(struct owns_answer *answer, const void *ptr)
 {
     if (!owns_ask(&answer->type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr)) answer->type = 0;
@@ -151,7 +159,10 @@ static void owns_ask_each(struct owns_answer *answer, const void *ptr)
     if (!owns_ask(&answer->ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ptr)) answer->ordinal = -1;
 }
 
-/* Returns the driver's report about ptr. Reuses the last report within the same operation. */
+/*
+ * Returns the driver's report about ptr. Uses the last report again if it was made for ptr in the
+ * same operation.
+ */
 static const struct owns_answer *owns_ask_all(const void *ptr)
 {
     CUpointer_attribute attributes[] = {
@@ -197,7 +208,7 @@ struct cuda_location stp_cuda_location(const void *ptr)
     return owns_ask_location(ptr);
 }
 
-/* May return false for memory that a stream can reach. The copy then takes a slower path. */
+/* May return false for memory that a stream can access. The copy then takes a slower path. */
 bool stp_stream_reaches(const void *ptr)
 {
     uintptr_t at = (uintptr_t)ptr;
@@ -213,9 +224,9 @@ bool stp_cuda_is_device_ptr(const void *ptr)
 }
 
 /*
- * Returns false for memory of cuMemMap(), because the driver reports its whole reserved address
- * range, even where nothing is mapped. Also returns false for memory of pools, which adapters do
- * not register.
+ * Returns false for memory that cuMemMap() has mapped. For such memory the driver reports the whole
+ * reserved address range, even if parts of it are not mapped. Also returns false for memory from
+ * memory pools, because network adapters do not register it.
  */
 bool stp_cuda_find_registrable(const void *ptr, struct stp_allocation *allocation)
 {

@@ -14,7 +14,7 @@
 
 _Static_assert(QUEUE_ARENA % CUDA_SMALL == 0 && QUEUE_ARENA >= 4 * CUDA_SMALL, "room for some");
 
-/* Lock order: queues.lock, then the lock of one queue, then stp_cuda.lock. */
+/* The locks are taken in this order: queues.lock, the lock of one queue, stp_cuda.lock. */
 static struct {
     pthread_mutex_t lock; /* guard of the list of all queues */
     struct stp_queue *first;
@@ -50,7 +50,9 @@ int stp_cuda_stream_wait(struct cuda_stream *stream)
                           "cuStreamSynchronize");
 }
 
-/* Waits for all work of the stream, whose context need not be current. Returns 0 or -errno. */
+/*
+ * Waits for all work of the stream. The stream's context need not be current. Returns 0 or -errno.
+ */
 static int stream_drain(struct cuda_stream *stream)
 {
     int rc;
@@ -64,7 +66,10 @@ static int stream_drain(struct cuda_stream *stream)
     return rc;
 }
 
-/* Destroys the stream. On a lost device, the end of the context frees the driver's objects. */
+/*
+ * Destroys the stream. If the device is lost, does not free the driver's objects, because the
+ * driver frees them together with the context.
+ */
 static void queue_stream_end(struct cuda_stream *stream)
 {
     (void)stream_drain(stream);
@@ -88,7 +93,10 @@ static struct cuda_stream *stream_add_locked(struct stp_queue *queue, struct cud
     return stream;
 }
 
-/* Returns the queue's stream on this device, after waiting for its work on other devices. */
+/*
+ * Returns the queue's stream on this device. Creates the stream if necessary. First waits for the
+ * queue's work on other devices. Returns NULL on failure.
+ */
 static struct cuda_stream *stream_get_locked(struct stp_queue *queue, struct cuda_device *device)
 {
     struct cuda_stream *found = NULL;
@@ -120,7 +128,10 @@ void stp_cuda_queue_unlock(struct stp_queue *queue)
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* Allocates the arena of the stream. The context is current. Returns false on failure. */
+/*
+ * Allocates the arena of the stream. The caller has made the context current. Returns false on
+ * failure.
+ */
 static bool stream_make_arena(struct cuda_stream *stream)
 {
     void *arena = NULL;
@@ -161,7 +172,10 @@ void stp_cuda_streams_drain(struct cuda_device *device, bool end)
     pthread_mutex_unlock(&queues.lock);
 }
 
-/* Creates the queue's stream and arena. Ignores failures, because the first copy tries again. */
+/*
+ * Creates the queue's stream and arena on this device if they do not exist. Ignores failures,
+ * because the first copy tries again.
+ */
 static void queue_stream_prepare_locked(struct stp_queue *queue, struct cuda_device *device)
 {
     struct cuda_stream *stream = queue->streams;
@@ -198,8 +212,9 @@ bool stp_cuda_has_spaces(const struct cuda_device *device)
 }
 
 /*
- * Creates the streams of a new queue on all devices with spaces. The queue is in the list already,
- * so that a thread that now creates the first space on a device also finds the queue.
+ * Creates the streams of a new queue on all devices that have spaces. The queue is already in the
+ * list. A thread that creates the first space on a device at this time therefore also finds the
+ * queue.
  */
 static void queue_prepare(struct stp_queue *queue)
 {
@@ -258,7 +273,10 @@ int stp_cuda_queue_flush(struct stp_queue *queue)
         int one = stream_drain(stream);
         if (rc == 0) rc = one;
     }
-    /* Clear the flag last, because a thread that sees it cleared does not wait for its copies. */
+    /*
+     * Clear the flag last. Another thread that finds the flag cleared assumes that its own copies
+     * are complete.
+     */
     if (rc == 0) __atomic_store_n(&queue->dirty, false, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&queue->lock);
     return rc;

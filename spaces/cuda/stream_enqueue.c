@@ -9,12 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The stream handles 0 to 2 mean default streams of the current context. */
+/*
+ * Largest handle of a default stream. The handles 0, 1 and 2 denote default streams of the current
+ * context.
+ */
 #define STREAM_DEFAULTS ((uintptr_t)2)
 
 #define STREAM_TOO_OLD "the driver is too old for operations on streams"
 
-/* True for each device to whose context this file holds a reference for streams of the program. */
+/*
+ * held[i] is true if this file holds a reference to the context of device i for the program's
+ * streams.
+ */
 static bool held[CUDA_MAX_DEVICES];
 
 static bool stream_functions(void)
@@ -28,13 +34,16 @@ static bool stream_functions(void)
 
 static bool stream_is_held(int device)
 {
-    /* Pairs with the exchange in stream_hold(). After this load, device->ctx may be read. */
+    /*
+     * Pairs with the exchange in stream_hold(). If the result is true, the caller may read
+     * device->ctx.
+     */
     return __atomic_load_n(&held[device], __ATOMIC_ACQUIRE);
 }
 
 /*
- * Keeps the reference to the device's context that the caller has taken. Releases this reference if
- * one is held for streams already.
+ * Takes over the caller's reference to the device's context. If this file already holds a reference
+ * for streams, releases the caller's reference.
  */
 static void stream_hold(int device)
 {
@@ -57,7 +66,9 @@ static int stream_find_default(int device, struct stp_stream *stream, char *why)
     return rc;
 }
 
-/* Returns whether ctx is the primary context of device i. If so, keeps a reference to it. */
+/*
+ * Returns whether ctx is the primary context of device i. If so, keeps a reference to this context.
+ */
 static bool stream_is_of(int i, CUcontext ctx)
 {
     struct cuda_device *device = &stp_cuda.devices[i];
@@ -202,7 +213,10 @@ void stp_stream_words_free(int ordinal, void *words)
         stp_cuda_tell(stp_cuda.api.mem_free_host(words), "cuMemFreeHost");
         stp_cuda_leave();
     }
-    /* Unpin memory first, because it would keep the context of a device without spaces alive. */
+    /*
+     * Unpin host memory first if the device has no spaces. Otherwise the pinned memory would keep
+     * the context alive.
+     */
     stp_cuda_pin_drop_if_no_spaces(device);
     stp_cuda_context_unref(device);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file sets the attribute CU_POINTER_ATTRIBUTE_SYNC_MEMOPS for the memory of spaces. With the
- * attribute, synchronous copies of the program on this memory are complete when they return. The
- * attribute belongs to a whole allocation. For an allocation of the program, the old value is
- * restored when the last space in it is destroyed. Design: docs/design/cuda.md.
+ * This file sets the attribute CU_POINTER_ATTRIBUTE_SYNC_MEMOPS for the memory of spaces. While the
+ * attribute is set, synchronous copies of the program from or to this memory are complete when the
+ * calls return. The attribute applies to a whole allocation. If the program has made the
+ * allocation, the old value of the attribute is restored when the last space in the allocation is
+ * destroyed. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
 #include <stdlib.h>
 
-/* An allocation of the program whose attribute was off before its first space was created. */
+/* An allocation of the program. Its attribute was off before the first space in it was created. */
 struct memops {
     struct memops *next;
     unsigned long long id; /* id of the allocation, which no other allocation ever has */
@@ -61,7 +62,7 @@ unsigned long long stp_cuda_sync_memops_set(const void *base)
     pthread_mutex_lock(&stp_cuda.lock);
     memops = id != 0 ? *memops_find_locked(id) : NULL;
     if (memops == NULL && id != 0 && !memops_is_on(base)) {
-        /* If there is no memory for the record, the attribute stays on for ever. */
+        /* If there is no memory for the record, the attribute is never turned off again. */
         memops = calloc(1, sizeof(*memops));
         if (memops != NULL) {
             *memops = (struct memops){.next = memops_list, .id = id};

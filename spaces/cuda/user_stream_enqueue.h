@@ -20,37 +20,42 @@ struct stp_stream {
 #define STP_STREAM_DEVICES 64 /* maximum number of devices of a PE */
 
 /*
- * Finds the device of a stream and keeps its context until stp_streams_release_cuda_contexts(). The
- * default streams 0, 1 and 2 belong to the given device, or to this PE's default device if device
- * is -1. Returns 0. Returns -ENODEV or -EINVAL after writing the reason to why, or another -errno
- * after logging an error.
+ * Finds the device of a stream and fills in *stream. Holds a reference to the device's context
+ * until stp_streams_release_cuda_contexts(). The handles 0, 1 and 2 denote default streams of the
+ * given device, or of this PE's default device if device is -1. Returns 0 on success. Returns
+ * -ENODEV or -EINVAL after writing the reason to why. Returns another -errno after logging an
+ * error.
  */
 int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *why);
 
 /*
  * Makes the stream's context current in this thread, and checks that the stream is not being
- * captured. Must precede calls of the functions below. Returns 0, -EINVAL after writing the reason
- * to why, or -EIO after logging an error.
+ * captured into a graph. Must be called before the functions below. Returns 0, -EINVAL after
+ * writing the reason to why, or -EIO after logging an error.
  */
 int stp_stream_context_push(const struct stp_stream *stream, char *why);
-/* Undoes stp_stream_context_push() after these calls, in the same thread. */
+/* Undoes stp_stream_context_push(). The same thread calls it after the functions below. */
 void stp_stream_context_pop(void);
 
 /*
- * Enqueues a copy on the stream. The stream must be able to access dest and source without
- * blocking. Returns 0, or -errno after logging an error.
+ * Enqueues a copy on the stream. The stream must be able to access dest and source without blocking
+ * the host. Returns 0, or -errno after logging an error.
  */
 int stp_stream_copy(const struct stp_stream *stream, void *dest, const void *source, size_t nbytes);
-/* Enqueues a store to a word that the device can access. Returns as stp_stream_copy(). */
+/*
+ * Enqueues a store of the value to a word that the device can access. Returns the same as
+ * stp_stream_copy().
+ */
 int stp_stream_write(const struct stp_stream *stream, void *word, uint64_t value);
 /*
- * Enqueues a wait until the word is equal to the value. If equal is false, waits until the word is
- * at least the value in cyclic order (word - value < 2^63). Returns as stp_stream_copy().
+ * Makes the stream wait until the word is equal to the value. If equal is false, the stream waits
+ * only until word - value < 2^63 in unsigned arithmetic. The word is then equal to the value, or
+ * after the value in cyclic order. Returns the same as stp_stream_copy().
  */
 int stp_stream_wait(const struct stp_stream *stream, void *word, uint64_t value, bool equal);
 /*
- * Enqueues a call of a host function, which must neither wait nor call the CUDA driver. Returns as
- * stp_stream_copy().
+ * Enqueues a call of a host function. The function must neither wait nor call the CUDA driver.
+ * Returns the same as stp_stream_copy().
  */
 int stp_stream_call(const struct stp_stream *stream, void (*function)(void *arg), void *arg);
 
@@ -67,14 +72,14 @@ int stp_stream_reduction(const struct stp_stream *stream, const struct stp_reduc
 bool stp_stream_reaches(const void *ptr);
 
 /*
- * Allocates zeroed host memory that devices access by the same address as the host. Takes a
- * reference to the device's context. Returns NULL after writing the reason to why on failure.
+ * Allocates zeroed host memory that the host and devices access at the same address. Takes a
+ * reference to the device's context. On failure, writes the reason to why and returns NULL.
  */
 void *stp_stream_words(int device, size_t nbytes, char *why);
 /* Frees memory from stp_stream_words() and releases its reference to the context. */
 void stp_stream_words_free(int device, void *words);
 
-/* Releases the contexts that stp_stream_find() has kept. */
+/* Releases the references to contexts that stp_stream_find() has taken. */
 void stp_streams_release_cuda_contexts(void);
 
 #endif /* STP_USER_STREAM_ENQUEUE_H */

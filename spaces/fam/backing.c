@@ -16,7 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define SHOWN "%.72s" /* format that shortens a path, so that the text after the path fits */
+#define SHOWN "%.72s" /* printf format that shortens a path, so that the message fits its buffer */
 
 const char *stp_fam_about(size_t nbytes, char text[STP_SIZE_TEXT])
 {
@@ -42,7 +42,10 @@ int stp_fam_temporary(const char *directory)
     return fd;
 }
 
-/* Returns whether the file is on a DAX file system, by a mapping with MAP_SYNC, which needs DAX. */
+/*
+ * Returns whether the file is on a DAX file system. Tries to map the file with MAP_SYNC, because
+ * only DAX file systems support this flag.
+ */
 static bool backing_is_dax(int fd)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -76,7 +79,10 @@ static int backing_directory(struct fam_backing *backing, char *why, size_t len)
     return 0;
 }
 
-/* Returns the number in the device's sysfs file "what", or SIZE_MAX if there is no number. */
+/*
+ * Returns the number in a sysfs file of the device, or SIZE_MAX if the file has no number. The
+ * argument what is the name of the file.
+ */
 static size_t backing_number(const char *sys, unsigned major, unsigned minor, const char *what)
 {
     char path[PATH_MAX];
@@ -85,7 +91,10 @@ static size_t backing_number(const char *sys, unsigned major, unsigned minor, co
     return stp_file_number(path, "");
 }
 
-/* Returns whether the device is a DAX device. Other character devices may have a size, too. */
+/*
+ * Returns whether the device is a DAX device. A size in sysfs is no proof, because other character
+ * devices may have one, too.
+ */
 static bool backing_is_of_dax(const char *sys, unsigned major, unsigned minor)
 {
     char path[PATH_MAX], target[256]; /* target of the link, for example "../../../bus/dax" */

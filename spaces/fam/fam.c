@@ -17,20 +17,29 @@
 
 extern const struct stp_kind stp_kind_fam;
 
-/* Read-only mappings of the parts of one generation of a named space. */
+/*
+ * Read-only mappings of the parts of a named space in one generation. A space gets a new generation
+ * when it gets more parts.
+ */
 struct fam_parts {
     int index;   /* index of the generation's entry in the pool */
     unsigned n;  /* number of parts */
-    void **maps; /* addresses of the mapped parts; NULL for a part that was not requested yet */
+    void **maps; /* addresses of the parts; NULL for a part that is not mapped yet */
 };
 
 /* State of a space of this kind. The field own of struct stp_space points to it. */
 struct fam_own {
     struct fam_part part;
     size_t map_bytes; /* size of a mapped part in bytes, a multiple of the page size */
-    /* Parts of the space's own generation, and of the previous generation until fam_drop(). */
+    /*
+     * Parts of the space's own generation, and parts of the previous generation. fam_drop() unmaps
+     * the parts of the previous generation.
+     */
     struct fam_parts parts, old;
-    /* The generation that the program reads, own or previous. NULL for a nameless space. */
+    /*
+     * Points to the field parts or to the field old. fam_part() maps the parts of this generation
+     * for the program. NULL for a nameless space.
+     */
     const struct fam_parts *read;
     bool dax; /* true if this PE's part is mapped without a page cache */
 };
@@ -43,7 +52,7 @@ static int fam_probe(const struct stp_space_params *params, char *why, size_t le
     return stp_fam_probe_path(stp_env.fam_path, &backing, why, len);
 }
 
-/* Examines SHMEM_FAM_PATH again, to fill in backing. Returns 0, or -ENODEV after logging. */
+/* Examines SHMEM_FAM_PATH and fills in *backing. Returns 0, or -ENODEV after logging an error. */
 static int fam_find_backing(struct fam_backing *backing)
 {
     char why[256];
@@ -74,8 +83,8 @@ static int fam_admit(const struct stp_space_params *params)
 }
 
 /*
- * Maps this PE's part. Tries MAP_SYNC first, because a mapping with this flag can be made durable
- * without a system call. Only DAX files support the flag.
+ * Maps this PE's part. Tries MAP_SYNC first, because stores to a mapping with this flag can be made
+ * durable without a system call. Only DAX files support the flag.
  */
 static int fam_map(struct stp_space *space, struct stp_part_export *share)
 {
@@ -98,7 +107,10 @@ static int fam_know(const struct fam_part *part, int index, struct fam_parts *pa
     return parts->maps != NULL ? 0 : -ENOMEM;
 }
 
-/* Fills in own->parts and own->old. Lets the program read the old generation if there is one. */
+/*
+ * Fills in own->parts. If there is a previous generation, also fills in own->old, and lets the
+ * program read the parts of the previous generation.
+ */
 static int fam_know_parts(struct stp_space *space, struct fam_own *own)
 {
     int rc;
@@ -206,7 +218,9 @@ static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp
     space->own = NULL;
     stp_error("fam: cannot map %zu bytes of %s: %s", own->map_bytes, stp_env.fam_path,
               strerror(-rc));
-    /* After -EEXIST the caller would assume a conflict with another thread and try again. */
+    /*
+     * Do not return -EEXIST. The caller would assume a conflict with another thread and try again.
+     */
     return rc == -EEXIST ? -EINVAL : rc;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This header declares the data and functions that the files in spaces/fam share: for the path in
- * SHMEM_FAM_PATH, for pools (the format of files and DAX devices that hold spaces), and for this
- * PE's part of a space. Design: docs/design/fam.md.
+ * This header declares the data and functions that the files in spaces/fam share. They concern the
+ * path in SHMEM_FAM_PATH, pools, and this PE's part of a space. A pool is a file or DAX device that
+ * holds spaces. Design: docs/design/fam.md.
  */
 #ifndef STP_FAM_H
 #define STP_FAM_H
@@ -24,16 +24,16 @@ struct fam_backing {
 #define FAM_SYSFS "/sys/dev/char"
 
 /*
- * Examines the value of SHMEM_FAM_PATH. The parameter path is NULL if the variable is not set.
- * Fills in *place, which keeps this pointer. Returns 0 or -ENODEV. Writes a description of the
- * path, or the reason for the failure, to why.
+ * Examines the value of SHMEM_FAM_PATH and fills in *place. The argument path is NULL if the
+ * variable is not set. *place keeps the pointer path. Returns 0, or -ENODEV if the path cannot be
+ * used. Writes a description of the path, or the reason for the failure, to why.
  */
 int stp_fam_probe_path(const char *path, struct fam_backing *place, char *why, size_t len);
 
 /*
- * Reads the size of the DAX device with these device numbers from the sysfs directory sys. Returns
- * -ENODEV after writing the reason to why if the device is no DAX device, or if its pages are
- * larger than FAM_ALIGN. Otherwise returns 0.
+ * Sets *nbytes to the size of the DAX device with these device numbers. Reads the size from the
+ * sysfs directory sys. Returns 0. If the device is no DAX device, or if its pages are larger than
+ * FAM_ALIGN, writes the reason to why and returns -ENODEV.
  */
 int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t *nbytes, char *why,
                         size_t len);
@@ -41,7 +41,10 @@ int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t 
 /* Creates a file without a name in a directory. Returns a descriptor, or -errno without logging. */
 int stp_fam_temporary(const char *directory);
 
-/* As stp_size_exact(), but rounds large sizes down to whole units, for approximate figures. */
+/*
+ * As stp_size_exact(), but first rounds a large size down to a whole number of KiB, MiB or larger
+ * units. Used for approximate sizes in messages.
+ */
 const char *stp_fam_about(size_t nbytes, char text[STP_SIZE_TEXT]);
 
 /* ---- durable (make_durable.c) ---------------------------------------------------- */
@@ -64,33 +67,41 @@ int stp_fam_flush(const void *addr, size_t nbytes, bool dax);
 
 /*
  * Flags of an entry. FAM_KEEP means that the space outlives the job. FAM_SETTLED means that the
- * creation of the space has succeeded. FAM_NEXT marks a new generation as long as the name of the
- * space denotes the previous generation.
+ * creation of the space has succeeded. FAM_NEXT means that the entry is a new generation, but the
+ * name of the space still denotes the previous generation.
  */
 enum { FAM_KEEP = 1, FAM_SETTLED = 2, FAM_NEXT = 4 };
 
 /*
- * Entry of the pool's table for one space, or for one generation of it. In the pool, the space has
- * a head of FAM_ALIGN bytes if it has a name, and then n_parts parts of part_bytes bytes each.
+ * Entry in the table of a pool. An entry describes one generation of a space. A space gets a new
+ * generation when it gets more parts. In the pool, a named space begins with a head of FAM_ALIGN
+ * bytes. A nameless space has no head. After the head come n_parts parts of part_bytes bytes each.
  */
 struct fam_entry {
-    uint32_t valid; /* 1 if the entry is in use; set by a release store after all other fields */
+    /* 1 if the entry is in use. A release store sets this field after all other fields. */
+    uint32_t valid;
     uint32_t flags;
     char name[FAM_NAME]; /* name of the space, or "" for a nameless space, which has one part */
     uint64_t offset;     /* offset of the space in the pool */
     uint64_t part_bytes; /* nbytes rounded up to a multiple of FAM_ALIGN */
     uint64_t nbytes;     /* size of each PE's part in bytes */
     uint32_t n_parts;
-    uint32_t n_now;      /* number of PEs in each of the jobs that use the space now */
+    /*
+     * Number of PEs of the job that uses the space now. All jobs that use a space at the same time
+     * have the same number of PEs.
+     */
+    uint32_t n_now;
     uint64_t token;      /* unique number of the creation call that made the space */
-    uint64_t head_bytes; /* size of the head; the parts follow the head */
-    uint32_t generation; /* generation number; a name denotes its highest released generation */
+    uint64_t head_bytes; /* size of the head; 0 for a nameless space; the parts follow the head */
+    /* Generation number. The name denotes the highest generation without the flag FAM_NEXT. */
+    uint32_t generation;
     uint32_t unused;
 };
 
 /*
- * Table of a space's named blocks. The head of the space has two such tables. Of the tables with a
- * correct checksum, the one with the higher serial number is valid.
+ * Table of a space's named blocks. The head of the space has two such tables. A table with a wrong
+ * checksum is not valid. If both checksums are correct, the table with the higher serial number is
+ * valid.
  */
 #define FAM_ROOTS 85
 struct fam_roots {
@@ -107,12 +118,17 @@ _Static_assert(sizeof(struct fam_roots) == 8192, "whole pages: one is written, o
 struct fam_super {
     uint64_t magic;
     uint32_t version;
-    uint32_t n_entries; /* number of entries that are or were in use */
-    uint64_t nbytes;    /* size of the pool, including the superblock */
+    /* Number of entries, from the start of the table, that are or were in use. */
+    uint32_t n_entries;
+    uint64_t nbytes; /* size of the pool, including the superblock */
     uint64_t unused[5];
     struct fam_entry entries[FAM_ENTRIES];
     uint64_t more_unused[8];
-    /* One bit per FAM_ALIGN bytes, set by stp_fam_prepare() for the part or head that is there. */
+    /*
+     * One bit for each FAM_ALIGN bytes of the pool. stp_fam_prepare() sets the bit of the bytes at
+     * which a part or head begins. The bit means that the memory of this part or head is ready for
+     * use.
+     */
     uint8_t ready[FAM_UNITS / 8];
 };
 
@@ -125,15 +141,15 @@ struct fam_pool {
     struct fam_super *super;
     size_t nbytes;     /* number of usable bytes, including the superblock */
     const char *path;  /* path of the file or device */
-    const char *where; /* value of SHMEM_FAM_PATH: this path or its directory */
+    const char *where; /* value of SHMEM_FAM_PATH: equal to path, or the directory of the file */
     bool device;
     int patience_ms; /* longest wait for a lock that another process holds, in milliseconds */
 };
 
 /*
- * Initializes *pool for the file or device fd and locks the pool. Keeps the two string pointers for
- * messages. Returns 0, or -errno after logging an error. The caller must call stp_fam_pool_close()
- * in both cases.
+ * Initializes *pool for the file or device fd, and locks the pool. Keeps the pointers path and
+ * where, because messages use these strings. Returns 0, or -errno after logging an error. The
+ * caller must call stp_fam_pool_close() after success and after failure.
  */
 int stp_fam_pool_lock_file(struct fam_pool *pool, int fd, const char *path, const char *where,
                            bool device);
@@ -144,7 +160,10 @@ int stp_fam_pool_lock_file(struct fam_pool *pool, int fd, const char *path, cons
  */
 int stp_fam_pool_map_superblock_locked(struct fam_pool *pool, size_t nbytes);
 
-/* Releases all locks of the pool, even if a forked child has its file open, and closes the pool. */
+/*
+ * Releases all locks of the pool and closes its file. The locks are released even if a forked child
+ * still has the file open.
+ */
 void stp_fam_pool_close(struct fam_pool *pool);
 
 /* Takes the pool's lock, which excludes all other processes. Returns 0, or -errno after logging. */
@@ -159,7 +178,7 @@ int stp_fam_pool_prepare_locked(struct fam_pool *pool);
 
 /*
  * Returns the index of the entry with this name, or -1 if there is no such entry. If the space has
- * several generations, returns the one that was released last.
+ * several generations, returns the index of the generation that the name denotes.
  */
 int stp_fam_find_locked(const struct fam_pool *pool, const char *name);
 
@@ -167,8 +186,8 @@ int stp_fam_find_locked(const struct fam_pool *pool, const char *name);
 int stp_fam_tell_locked(const struct fam_pool *pool, const char *name, struct stp_named *named);
 
 /*
- * Returns the offset of a free range of nbytes bytes in the pool. Returns 0 if no free range is
- * that large, and sets *largest to the size of the largest free range.
+ * Returns the offset of a free range of nbytes bytes in the pool, or 0 if no free range is that
+ * large. In the latter case sets *largest to the size of the largest free range.
  */
 size_t stp_fam_find_place_locked(const struct fam_pool *pool, size_t nbytes, size_t *largest);
 
@@ -187,15 +206,19 @@ struct fam_shape {
 size_t stp_fam_space_bytes(const struct fam_shape *shape);
 
 /*
- * Finds the entry of the space or makes one, and registers this PE as a user of the entry. Sets
- * *index to the entry's index, and *made to true if it made the entry. Returns 0. Returns -errno
- * after logging an error if the pool is full, if the existing space has another shape, or if
- * shape->open does not allow the result. stp_fam_space_bytes() of the shape must not be 0.
+ * Finds the entry of the space, or makes a new entry. Registers this PE as a user of the entry.
+ * Sets *index to the entry's index. Sets *made to true if the entry is new. Returns 0, or -errno
+ * after logging an error. Fails if the pool is full, if the existing space has another shape, or if
+ * shape->open forbids opening or creating the space. The caller has checked that
+ * stp_fam_space_bytes() of the shape is not 0.
  */
 int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, int *index,
                          bool *made);
 
-/* Registers this PE as a user of an entry, until stp_fam_unuse_locked() or the pool is closed. */
+/*
+ * Registers this PE as a user of an entry. The registration ends when stp_fam_unuse_locked() is
+ * called or the pool is closed.
+ */
 int stp_fam_use_locked(struct fam_pool *pool, int index);
 /* Ends the use of an entry by this PE. */
 void stp_fam_unuse_locked(struct fam_pool *pool, int index);
@@ -206,12 +229,15 @@ bool stp_fam_begins_generation_locked(const struct fam_pool *pool, const struct 
 bool stp_fam_needs_generation_locked(const struct fam_pool *pool, const struct fam_shape *shape);
 
 /*
- * Returns the index of the generation that the generation at index will replace. Returns -1 if the
- * entry at index does not have FAM_NEXT.
+ * Returns the index of the previous generation, which the entry with this index will replace.
+ * Returns -1 if the entry with this index does not have the flag FAM_NEXT.
  */
 int stp_fam_previous_locked(const struct fam_pool *pool, int index);
 
-/* Lets the name of the space denote this generation. Does nothing if the name already does this. */
+/*
+ * Makes the name of the space denote the generation with this index. Does nothing if the name
+ * already denotes it.
+ */
 void stp_fam_publish_locked(struct fam_pool *pool, int index);
 
 /* Returns the offset in the pool of part i of an entry. */
@@ -230,8 +256,8 @@ bool stp_fam_is_empty_locked(const struct fam_pool *pool);
 int stp_fam_table_check_locked(const struct fam_pool *pool);
 
 /*
- * Frees entries without users. An entry stays if it has FAM_KEEP and FAM_SETTLED and its name does
- * not denote a later generation.
+ * Frees the entries that have no users. Keeps an entry that has FAM_KEEP and FAM_SETTLED, unless
+ * its name denotes a later generation.
  */
 void stp_fam_reclaim_locked(struct fam_pool *pool);
 
@@ -239,9 +265,9 @@ void stp_fam_reclaim_locked(struct fam_pool *pool);
 void stp_fam_free_locked(struct fam_pool *pool, int index);
 
 /*
- * Allocates memory for a part or head: nbytes bytes, beginning at offset at of the pool. Clears the
- * memory if this was not yet done for this space. Memory of a device is cleared only if clear is
- * true. Returns 0, or -errno after logging an error.
+ * Allocates memory for a part or head of nbytes bytes, which begins at the offset "at" in the pool.
+ * Clears the memory if this was not yet done for this space. Memory of a device is cleared only if
+ * clear is true. Returns 0, or -errno after logging an error.
  */
 int stp_fam_prepare(struct fam_pool *pool, size_t at, size_t nbytes, bool clear);
 
@@ -249,25 +275,32 @@ int stp_fam_prepare(struct fam_pool *pool, size_t at, size_t nbytes, bool clear)
 void stp_fam_superblock_persist(struct fam_pool *pool);
 
 /*
- * Frees the memory of nbytes bytes of the pool, beginning at offset at. Later reads return zeros.
- * Returns 0, or -errno without logging.
+ * Frees the memory of nbytes bytes that begin at the offset "at" in the pool. Later reads return
+ * zeros. Returns 0, or -errno without logging. Returns -EOPNOTSUPP for a device.
  */
 int stp_fam_punch(const struct fam_pool *pool, size_t at, size_t nbytes);
 
-/* Allocates memory for a file range if the file system can. Returns 0, or -errno, not logged. */
+/*
+ * Allocates memory for a range of a file. Does nothing if the file system does not support this.
+ * Returns 0, or -errno without logging.
+ */
 int stp_fam_allocate(int fd, off_t at, size_t nbytes);
 
 /* ---- this PE's part of a space (pe_part_file_or_pool.c) ------------------------------------ */
 
 struct fam_part {
-    int fd;        /* descriptor of the part's file or device; equal to pool.fd for a pool */
+    /* Descriptor of the part's file or device. Equal to pool.fd if the part is in a pool. */
+    int fd;
     off_t at;      /* offset of the part in the file or device */
     char *path;    /* path of the file or device, or NULL for a file without a name */
     bool own_file; /* true if the file holds only this space and is removed together with it */
     bool pooled;   /* true if the part is in a pool, so that the next four fields are valid */
     struct fam_pool pool;
     int index; /* index of the space's entry in the pool */
-    /* Index of the previous generation, which this PE also uses until it is replaced, or -1. */
+    /*
+     * Index of the previous generation, or -1 if there is no previous generation. This PE also uses
+     * the previous generation until the new one replaces it.
+     */
     int old;
     bool made; /* true if this PE has made the entry */
     /* The two tables of named blocks in the mapped head, or NULL for a nameless space. */
@@ -283,25 +316,32 @@ int stp_fam_check_space_name(const char *name);
 int stp_fam_check_fits(const struct fam_backing *place, const struct fam_shape *shape);
 
 /*
- * Finds or makes the space, and allocates memory for map_bytes bytes of the part of the PE with
- * number pe in the team. Returns 0, or -errno after logging an error and undoing its steps.
+ * Finds or makes the space. Allocates map_bytes bytes of memory for the part of this PE, which has
+ * the number pe in the team. Returns 0. After an error, undoes its steps, logs the error and
+ * returns -errno.
  */
 int stp_fam_part_open(struct fam_part *part, const struct fam_backing *place,
                       const struct fam_shape *shape, int pe, size_t map_bytes);
 
 /*
- * Sets *at to the offset of part i of the entry at index. Returns false after logging an error if
- * the part does not exist in this pool, because it was made on another host.
+ * Sets *at to the offset of part i of the entry with this index. Returns false after logging an
+ * error if this pool does not have the part. Such a part was made on another host.
  */
 bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, off_t *at);
 
-/* Lets the name denote the generation of this part. Returns 0, or -errno after logging an error. */
+/*
+ * Makes the name of the space denote the generation of this part. Returns 0, or -errno after
+ * logging an error.
+ */
 int stp_fam_part_replace_generation(struct fam_part *part);
 
 /* Ends this PE's use of the previous generation. The last user frees the memory. */
 void stp_fam_part_free_previous(struct fam_part *part);
 
-/* Copies the table of named blocks from the previous generation. Returns 0 or -errno, logged. */
+/*
+ * Copies the table of named blocks from the previous generation. Returns 0, or -errno after logging
+ * an error.
+ */
 int stp_fam_block_names_inherit(struct fam_part *part);
 
 /* Copies the i-th named block to *root. Returns false if there is no such named block. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file makes data in FAM spaces durable. No other code flushes data, so that a test can
- * preserve only the bytes that were flushed here. Such a test detects a missing flush. Design:
- * docs/design/fam.md.
+ * This file makes data in FAM spaces durable. All flushes of such data are in this file. A test can
+ * therefore intercept the flushes and preserve only the flushed bytes, so that a missing flush
+ * becomes visible. Design: docs/design/fam.md.
  */
 #include "fam.h"
 
@@ -13,14 +13,17 @@
 #include <emmintrin.h>
 #endif
 
-/* Writes cached lines of the range back to memory, the persistent medium, on all CPUs. */
+/*
+ * Writes the cache lines of the range back to memory, which is the persistent medium. The
+ * instructions write the lines back from the caches of all CPUs.
+ */
 static void flush_lines(uintptr_t from, uintptr_t end)
 {
 #ifdef __x86_64__
     const uintptr_t line = 64;
 
     for (uintptr_t at = from & ~(line - 1); at < end; at += line)
-        _mm_clflush((const void *)at); /* every x86-64 CPU keeps these instructions in order */
+        _mm_clflush((const void *)at); /* every x86-64 CPU runs clflush in program order */
     _mm_mfence();
 #elif defined(__aarch64__)
     const uintptr_t line = 16; /* smallest possible line size, so that no line is skipped */
@@ -31,7 +34,10 @@ static void flush_lines(uintptr_t from, uintptr_t end)
 #else
     (void)from;
     (void)end;
-    /* Earlier stores take effect before the caller continues. Pairs with no other operation. */
+    /*
+     * On other types of CPU, only make earlier stores take effect before the caller continues. This
+     * fence pairs with no other operation.
+     */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }
@@ -41,7 +47,7 @@ int stp_fam_flush(const void *addr, size_t nbytes, bool dax)
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)addr;
 
     if (nbytes == 0) return 0;
-    /* Make the flush include other threads' stores that this thread has seen. */
+    /* Order the flush after the stores of other threads that this thread has seen. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (dax) {
         flush_lines(from, from + nbytes);

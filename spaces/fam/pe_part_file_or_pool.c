@@ -2,8 +2,9 @@
 /*
  * This file opens and closes this PE's part of a FAM space. If SHMEM_FAM_PATH is a directory, each
  * part of a nameless space is a file without a name, and each named space has a file of its own.
- * Otherwise all parts are in the pool in the file or device. A part that does not exist is made. At
- * the end, the space is kept or removed. Design: docs/design/fam.md.
+ * Otherwise SHMEM_FAM_PATH is a file or DAX device that holds a pool, and all parts are in this
+ * pool. A part that does not exist is created when it is opened. When the last user closes its
+ * part, the space is kept or removed. Design: docs/design/fam.md.
  */
 #include "fam.h"
 
@@ -18,7 +19,8 @@
 #include <unistd.h>
 
 #define PART_SUFFIX ".fam"
-#define PART_MOMENT 10  /* age in seconds above which an empty file was not made by this job */
+/* An empty file that was changed more than this number of seconds ago was not made by this job. */
+#define PART_MOMENT 10
 #define PART_TRIES 1000 /* maximum number of attempts to open a file that other jobs remove */
 #define PART_OPEN (O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
@@ -104,8 +106,8 @@ static int part_open_pool(struct fam_pool *pool, const struct fam_backing *backi
 /* ---- the file of a named space ----------------------------------------------------------- */
 
 /*
- * Opens or creates the file of a named space and locks it. Tries again if the last user of the file
- * removed it before it was locked here. Sets *size to the size of the file, which is 0 if nothing
+ * Opens or creates the file of a named space and locks it. If another process removed the file
+ * before the lock was taken, tries again. Sets *size to the size of the file, which is 0 if nothing
  * was written to it yet.
  */
 static int part_lock_file(struct fam_pool *pool, const char *path, const char *where, int flags,
@@ -143,9 +145,10 @@ static int part_resize(struct fam_pool *pool, size_t nbytes)
 }
 
 /*
- * Checks whether an empty file may be used. Either a PE has just made the file and not written it
- * yet, or somebody has truncated the file, so that its content is lost. Logs a warning if the file
- * is old. If must_be is true, an empty file is an error, because it holds no space.
+ * Checks whether an empty file may be used for a new space. Either a PE has just made the file and
+ * has not written to it yet, or somebody has truncated the file, so that its content is lost. Logs
+ * a warning if the file is old. If must_be is true, the space must exist already, and an empty file
+ * is an error.
  */
 static int part_tell_empty(const struct fam_pool *pool, bool must_be)
 {
@@ -178,7 +181,7 @@ static int part_grow(struct fam_pool *pool, const struct fam_shape *shape)
     return rc;
 }
 
-/* Opens the file of a named space. The file is a pool that is just as large as the space needs. */
+/* Opens the file of a named space. The file is a pool that is as large as this one space needs. */
 static int part_open_file(struct fam_pool *pool, const char *path, const char *where,
                           const struct fam_shape *shape)
 {
@@ -203,7 +206,7 @@ static int part_open_file(struct fam_pool *pool, const char *path, const char *w
     if (rc == 0) rc = stp_fam_pool_map_superblock_locked(pool, fresh ? total : size);
     if (rc == 0) rc = stp_fam_pool_prepare_locked(pool);
     if (rc == 0 && pool->nbytes != total && stp_fam_is_empty_locked(pool)) {
-        /* The file has the size of another space, which a killed job has left. */
+        /* Change the size. The file has the size of another space, which a killed job has left. */
         rc = part_resize(pool, total);
         if (rc == 0) pool->nbytes = pool->super->nbytes = total;
     }
@@ -459,8 +462,10 @@ int stp_fam_check_fits(const struct fam_backing *backing, const struct fam_shape
 /* ---- what is there? ------------------------------------------------------------------------- */
 
 /*
- * Opens, locks and checks the pool in which a named space would be: its own file in a directory, or
- * the file or device of SHMEM_FAM_PATH. Returns -ENOENT without logging if there is no such file.
+ * Opens, locks and checks the pool that would contain the named space. If SHMEM_FAM_PATH is a
+ * directory, this pool is the space's own file. Otherwise this pool is the file or device in
+ * SHMEM_FAM_PATH. Returns 0, or -errno. Returns -ENOENT without logging if the file does not exist
+ * or is empty.
  */
 static int stat_open(struct fam_pool *pool, const struct fam_backing *backing, const char *path)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file manages the superblock, the locks and the memory of a pool, except the table of the
- * spaces in the superblock, which table.c manages. Design: docs/design/fam.md.
+ * This file manages the superblock, the locks and the memory of a pool. table.c manages the table
+ * of the spaces, which is also in the superblock. Design: docs/design/fam.md.
  */
 #include "fam.h"
 
@@ -14,18 +14,29 @@
 #include <unistd.h>
 
 /*
- * Offsets of the bytes of the file that serve as locks (F_OFD_SETLK). The content of these bytes
- * does not matter. A lock belongs to an open file description, so that two spaces of one process
- * count as two users. The kernel releases the locks of a process that ends.
+ * Offsets of the bytes in the file that serve as locks (F_OFD_SETLK of fcntl()). The content of
+ * these bytes does not matter. A lock belongs to an open file description. Two spaces of one
+ * process therefore count as two users, because each of them has opened the file itself. The kernel
+ * releases the locks of a process that ends.
  */
 #define LOCK_POOL 0 /* lock of the pool, held exclusively while the superblock changes */
-/* Lock of the first entry, shared by its users. The next bytes are the locks of other entries. */
+/*
+ * Lock of entry 0. All users of the entry share this lock. The lock of entry i is i bytes further.
+ */
 #define LOCK_ENTRIES 1
-/* Lock of the first unit of the pool, held while the part that begins there is cleared. */
+/*
+ * Lock of the first FAM_ALIGN bytes (unit 0) of the pool. The lock of unit i is i bytes further. A
+ * process holds the lock of unit i while it clears the part that begins at unit i.
+ */
 #define LOCK_PARTS ((off_t)FAM_ALIGN)
-/* Longest wait for the lock of the pool. Processes hold this lock only for a short time. */
+/*
+ * Longest wait for the lock of the pool in milliseconds. Processes hold this lock only for a short
+ * time.
+ */
 #define PATIENCE_POOL_MS 60000
-/* Factor by which a wait for the lock of a part may be longer, because clearing takes long. */
+/*
+ * A wait for the lock of a part may be longer by this factor, because clearing a part takes long.
+ */
 #define PATIENCE_PART_FACTOR 30
 
 /* ---- locks ------------------------------------------------------------------- */
@@ -134,7 +145,10 @@ void stp_fam_pool_close(struct fam_pool *pool)
     struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
 
     if (pool->super != NULL) munmap(pool->super, FAM_ALIGN);
-    /* Release the locks before closing, because a forked child may have the file open, too. */
+    /*
+     * Release the locks first. close() does not release them if a forked child has the file open,
+     * too.
+     */
     fcntl(pool->fd, F_OFD_SETLK, &all);
     close(pool->fd);
 }
@@ -142,9 +156,9 @@ void stp_fam_pool_close(struct fam_pool *pool)
 /* ---- the superblock -------------------------------------------------------------- */
 
 /*
- * Reads bytes of a superblock that may still be a hole of the file. Uses pread() for files. A load
- * from the mapping would allocate memory for the hole, and on a full tmpfs the fault would end the
- * process.
+ * Reads bytes of a superblock. The superblock of a new file may be a hole without memory. For files
+ * the function uses pread(), because a load from a mapping would allocate memory for the hole. On a
+ * full tmpfs such a load would end the process with SIGBUS.
  */
 static int pool_peek(const struct fam_pool *pool, size_t at, void *bytes, size_t nbytes)
 {
@@ -156,9 +170,10 @@ static int pool_peek(const struct fam_pool *pool, size_t at, void *bytes, size_t
 }
 
 /*
- * Sets *empty to true if the magic number and all entries are 0, so that a new pool may be written.
- * Other fields may be nonzero, because the magic number is written last and the process that wrote
- * these fields may have been killed. Returns 0, or -errno after logging an error.
+ * Sets *empty to true if the magic number and all entries are 0. A new pool may then be written.
+ * Other fields may be nonzero, because the magic number is written last, and a process may have
+ * been killed before that. Returns 0. Returns -errno after logging an error if the file cannot be
+ * read, or if it is neither empty nor a pool.
  */
 static int pool_read_magic(const struct fam_pool *pool, bool *empty)
 {
@@ -190,7 +205,9 @@ static void pool_format_locked(struct fam_pool *pool)
     super->n_entries = 0;
     super->nbytes = pool->nbytes;
     stp_fam_superblock_persist(pool);
-    /* After a crash, no process may find the magic number without the fields above. */
+    /*
+     * Store the magic number last. After a crash, no process may find it without the fields above.
+     */
     __atomic_store_n(&super->magic, FAM_MAGIC, __ATOMIC_RELEASE);
 }
 
@@ -218,7 +235,10 @@ int stp_fam_pool_prepare_locked(struct fam_pool *pool)
     int rc = pool_read_magic(pool, &empty);
 
     if (rc != 0) return rc;
-    /* Allocate memory first, because stores to a hole may fail. A copy of a pool may have holes. */
+    /*
+     * Allocate memory first, because a store to a hole of the file may fail. A new file or a copy
+     * of a pool may have holes.
+     */
     rc = pool->device ? 0 : stp_fam_allocate(pool->fd, 0, FAM_ALIGN);
     if (rc != 0) {
         stp_error("fam: no memory for the superblock of %s: %s", pool->path, stp_errno_text(-rc));
@@ -262,7 +282,10 @@ int stp_fam_punch(const struct fam_pool *pool, size_t at, size_t nbytes)
     return rc == 0 ? 0 : -errno;
 }
 
-/* Maps and clears one piece at a time, because the address space may have no room for all of it. */
+/*
+ * Maps and clears one piece at a time, because the whole range may not fit into the free address
+ * space.
+ */
 static int pool_clear(const struct fam_pool *pool, size_t at, size_t nbytes)
 {
     const size_t piece = (size_t)256 << 20;
@@ -284,7 +307,10 @@ static int pool_prepare_locked(struct fam_pool *pool, size_t at, size_t nbytes, 
 {
     uint8_t *ready = &pool->super->ready[at / FAM_ALIGN / 8];
     uint8_t bit = (uint8_t)(1u << (at / FAM_ALIGN % 8));
-    /* Pairs with the release below. A process that sees the ready bit also sees cleared memory. */
+    /*
+     * Pairs with the release operation below. A process that sees the ready bit also sees cleared
+     * memory.
+     */
     bool dirty = !(__atomic_load_n(ready, __ATOMIC_ACQUIRE) & bit);
     bool punched = dirty && stp_fam_punch(pool, at, nbytes) == 0;
     int rc = pool->device ? 0 : stp_fam_allocate(pool->fd, (off_t)at, nbytes);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This file keeps the table of named blocks in the head of a space. The head has room for two
- * tables. A changed table overwrites the one that is not valid, so that one table stays intact if
- * the process is killed or if only some of the bytes reach the medium. Design: docs/design/fam.md.
+ * versions of the table. A change writes a new version over the older of the two. The current
+ * version therefore stays intact if the process is killed during the change, or if only some of the
+ * bytes reach the medium. Design: docs/design/fam.md.
  */
 #include "fam.h"
 
@@ -72,7 +73,10 @@ static uint32_t roots_find(const struct fam_roots *roots, const char *name)
     return i;
 }
 
-/* Returns whether the table needs no change for root. If root->nbytes is 0, root removes a name. */
+/*
+ * Returns whether the table needs no change, because it already has the named block *root. If
+ * root->nbytes is 0, returns whether the table does not have the name.
+ */
 static bool roots_have(const struct fam_roots *roots, const struct stp_named_block *root)
 {
     uint32_t i = roots != NULL ? roots_find(roots, root->name) : 0;
@@ -81,7 +85,11 @@ static bool roots_have(const struct fam_roots *roots, const struct stp_named_blo
     return memcmp(&roots->roots[i], root, sizeof(*root)) == 0;
 }
 
-/* Writes the changed table over the table that is not valid. The valid table "now" stays intact. */
+/*
+ * Writes a new version of the table "now" that includes the named block *root. If root->nbytes is
+ * 0, the new version lacks this name. The new version overwrites the other table in the head, so
+ * that "now" stays intact. The argument now is NULL if no table is valid.
+ */
 static int roots_write(struct fam_part *part, const struct fam_roots *now,
                        const struct stp_named_block *root)
 {

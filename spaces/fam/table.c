@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This file manages the table of the spaces in a pool, which has an entry for each space. It finds
- * spaces by name, places new spaces in the first free range that is large enough, and frees spaces
- * without users. The caller of each function holds the pool's lock.
+ * spaces by name and frees spaces without users. It places a new space in the first free range that
+ * is large enough. The caller of each function holds the pool's lock. Design: docs/design/fam.md.
  */
 #include "fam.h"
 
@@ -23,7 +23,10 @@ static int span_compare(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Returns the sorted ranges of all valid entries, or NULL after logging. The caller frees them. */
+/*
+ * Returns the ranges of all valid entries, sorted by offset, or NULL after logging an error. Sets
+ * *n to the number of ranges. The caller frees the array.
+ */
 static struct span *table_spans(const struct fam_pool *pool, size_t *n)
 {
     const struct fam_super *super = pool->super;
@@ -87,7 +90,11 @@ int stp_fam_table_check_locked(const struct fam_pool *pool)
 
 /* ---- finding and placing ------------------------------------------------------------- */
 
-/* Returns the latest entry of this name whose flag FAM_NEXT is equal to next, or -1 if none. */
+/*
+ * Returns the index of the entry with this name and the highest generation, or -1 if there is no
+ * such entry. If next is FAM_NEXT, considers only entries with this flag. If next is 0, considers
+ * only entries without this flag.
+ */
 static int table_find(const struct fam_pool *pool, const char *name, uint32_t next)
 {
     const struct fam_entry *entries = pool->super->entries;
@@ -195,7 +202,9 @@ static int table_free_index(const struct fam_super *super)
     return i < FAM_ENTRIES ? (int)i : -1;
 }
 
-/* Clears the ready bits of a new space's head and parts, whose memory is not cleared yet. */
+/*
+ * Clears the ready bits of a new space's head and parts, because their memory is not cleared yet.
+ */
 static void table_forget_ready(struct fam_super *super, const struct fam_entry *entry)
 {
     for (uint32_t i = 0; i <= entry->n_parts; i++) {
@@ -269,7 +278,10 @@ static int table_check_shape(const struct fam_pool *pool, const struct fam_entry
     return -EINVAL;
 }
 
-/* Refuses the space to this job if a job with another number of PEs is using the space now. */
+/*
+ * Checks that no job with another number of PEs uses the space now. Returns 0, or -EBUSY after
+ * logging an error.
+ */
 static int table_check_users(const struct fam_pool *pool, int index, const struct fam_shape *shape)
 {
     struct fam_entry *entry = &pool->super->entries[index];
@@ -284,7 +296,10 @@ static int table_check_users(const struct fam_pool *pool, int index, const struc
     return 0;
 }
 
-/* Sets *index to the next generation of the space, and *make to true if it was made here. */
+/*
+ * Finds or makes the next generation of the space, whose current generation is *index. Sets *index
+ * to the next generation. Sets *make to true if this call has made the next generation.
+ */
 static int table_reshape(struct fam_pool *pool, const struct fam_shape *shape, int *index,
                          bool *make)
 {
@@ -318,7 +333,11 @@ void stp_fam_publish_locked(struct fam_pool *pool, int index)
     stp_fam_superblock_persist(pool);
 }
 
-/* An entry that another PE has made in the same creation call (same token) counts as new. */
+/*
+ * Checks whether shape->open allows opening or creating the space. The argument entry is NULL if
+ * the space does not exist. An entry with the token of this creation call counts as new, because
+ * another PE has made it in the same call.
+ */
 static int table_check_open(const struct fam_pool *pool, const struct fam_shape *shape,
                             const struct fam_entry *entry)
 {
@@ -328,7 +347,7 @@ static int table_check_open(const struct fam_pool *pool, const struct fam_shape 
     }
     if (shape->open == STP_OPEN_CREATE && entry != NULL && entry->token != shape->token) {
         stp_error("fam: there is a space '%s' in %s already", shape->name, pool->where);
-        return -EINVAL; /* after -EEXIST the caller would try again */
+        return -EINVAL; /* not -EEXIST, because the caller would try again */
     }
     return 0;
 }
@@ -366,15 +385,18 @@ void stp_fam_free_locked(struct fam_pool *pool, int index)
 {
     struct fam_entry *entry = &pool->super->entries[index];
 
-    /* After a crash, no process may find a valid entry whose memory was freed. */
+    /*
+     * Clear the field valid first. After a crash, no process may find a valid entry whose memory
+     * was freed.
+     */
     __atomic_store_n(&entry->valid, 0, __ATOMIC_RELEASE);
     stp_fam_punch(pool, entry->offset,
                   stp_fam_part_at(entry, entry->n_parts) - entry->offset); /* best effort */
 }
 
 /*
- * Returns whether the entry's name denotes a later generation. The parameter latest is the highest
- * generation in the pool. This number makes a search unnecessary for most entries.
+ * Returns whether the entry's name denotes a later generation. The argument latest is the highest
+ * generation number in the pool. No search is needed for an entry with this number.
  */
 static bool table_is_past(const struct fam_pool *pool, const struct fam_entry *entry,
                           uint32_t latest)
