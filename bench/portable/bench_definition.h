@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The interface for the benches of steppe-bench. A bench is a file in benches/ with the rows of a
- * table and a loop body for each side. One side is Steppe's public API. The other is the raw limit
- * of the same path: loads and stores through shmem_ptr within a node, plain libfabric between
- * nodes, the CUDA driver for memory of GPUs. The harness (harness.h) does everything else. Design:
- * docs/design/bench.md.
+ * The interface between the benches of steppe-bench and its harness (harness.h). A bench measures
+ * one operation, with a loop function for each side. Steppe's side calls the public API. The raw
+ * side does the same work on the same path without the library: it uses loads and stores through
+ * shmem_ptr() within a node, plain libfabric between nodes, and the CUDA driver for GPU memory. A
+ * row is a bench with one message size and one value of its parameter. The harness measures the
+ * samples of a row in blocks, alternately for both sides. Design: docs/design/bench.md.
  */
 #ifndef STEPPE_BENCH_DEFINITION_H
 #define STEPPE_BENCH_DEFINITION_H
@@ -18,9 +19,11 @@
 #include <stdint.h>
 
 /*
- * These files build three programs: steppe-bench; with BENCH_PORTABLE, a program for any OpenSHMEM
- * from 1.4 on, without headers of Steppe; with BENCH_MPI, a program for MPI (mpi.c). Teams, signals
- * and nonblocking atomics need OpenSHMEM 1.5, and sessions need 1.6.
+ * Three programs are built from these source files. With BENCH_PORTABLE defined, the result is a
+ * program for every OpenSHMEM library from version 1.4 on, which uses no header of Steppe. With
+ * BENCH_MPI defined, it is a program for MPI (mpi.c). Otherwise it is steppe-bench. Benches with
+ * teams, signals or nonblocking atomics need OpenSHMEM 1.5. Benches with sessions need OpenSHMEM
+ * 1.6.
  */
 #ifdef BENCH_MPI
 #define BENCH_VERSION 0
@@ -36,20 +39,30 @@ typedef shmem_team_t bench_team;
 typedef int bench_team;
 #endif
 
-#define BENCH_LINE 128           /* bytes of two cache lines, because caches fetch lines in pairs */
-#define BENCH_ROUNDS 32          /* limit on the rounds of a dissemination barrier (log2 of PEs) */
-#define BENCH_POLLS 1000         /* polls of a raw wait on the node before each sched_yield() */
-#define BENCH_POLLS_CROWDED 50   /* as BENCH_POLLS, if a host has more PEs than cores */
-#define BENCH_IDLE_NS 1000000000 /* duration of an operation of the bench idle-cpu */
-#define BENCH_LOCKS 64           /* enough locks that, for any PE, some lock has its state there */
-#define BENCH_BLOCK_SAMPLES 1024 /* limit on the samples of one block */
-#define BENCH_VALUES 32          /* limit on the values of a parameter, except pairs of PEs */
+/* Alignment of shared words: two cache lines, because CPUs fetch lines in pairs. */
+#define BENCH_LINE 128
+/* Maximum number of rounds of a dissemination barrier, which needs log2(PEs) rounds. */
+#define BENCH_ROUNDS 32
+/* A PE that waits for a raw flag on the node calls sched_yield() after this many polls. */
+#define BENCH_POLLS 1000
+/* The same number for jobs in which some host has more PEs than cores. */
+#define BENCH_POLLS_CROWDED 50
+#define BENCH_IDLE_NS 1000000000 /* time in ns that the bench idle-cpu sleeps per operation */
+/*
+ * Number of locks in the heap. The library keeps the state of each lock on one of the PEs. There
+ * are many locks, so that most probably at least one of them has its state on the peer.
+ */
+#define BENCH_LOCKS 64
+#define BENCH_BLOCK_SAMPLES 1024 /* maximum number of samples of one block */
+/* Maximum number of values of a parameter. Benches with the shape BENCH_EACH have no such limit. */
+#define BENCH_VALUES 32
 #define BENCH_DETAILS 3
 
 /*
- * The unit in which samples are reported. LATENCY is ns per operation, LONG is us per operation,
- * BANDWIDTH is MB/s, RATE is million messages per second, and SHARE is percent of a core. OVERLAP
- * is the hidden percentage of a transfer; the loop itself computes run->exposed, the other part.
+ * The quantity that a bench reports. LATENCY is the time per operation in ns, and LONG is this time
+ * in us. BANDWIDTH is in MB/s, and RATE is in million messages per second. SHARE is CPU time in
+ * percent of a core. OVERLAP is the percentage of a transfer's time that computation hides. The
+ * loop of an overlap bench stores the percentage that is not hidden in run->exposed.
  */
 enum bench_metric {
     BENCH_LATENCY,
@@ -65,7 +78,7 @@ enum bench_side { BENCH_STEPPE, BENCH_RAW, BENCH_N_SIDES };
 enum bench_path { BENCH_NODE, BENCH_FABRIC, BENCH_MIXED };
 
 /*
- * The roles of the PEs in a row.
+ * The roles of the PEs in a row. A PE that measures takes samples of operations on its target PE.
  *   PAIR     PE 0 measures, and its peer (--peer) is the target
  *   BOTH     PE 0 and its peer measure, and each is the target of the other
  *   PAIRS    one PE of each pair measures; the parameter is the number of pairs
@@ -74,7 +87,7 @@ enum bench_path { BENCH_NODE, BENCH_FABRIC, BENCH_MIXED };
  *   ONE_ALL  PE 0 measures, and all other PEs are its targets
  *   ALL_ALL  every PE measures, and all other PEs are its targets
  *   ALONE    PE 0 measures, and there is no target
- *   EACH     each ordered pair of PEs has its own row
+ *   EACH     one row for each ordered pair of PEs; the first PE of the pair measures
  */
 enum bench_shape {
     BENCH_PAIR,
@@ -88,16 +101,19 @@ enum bench_shape {
     BENCH_EACH
 };
 
-/* Runs of the library (init to finalize) of which each bench uses one: see main.c. */
+/*
+ * A cycle is one run of the library, from init to finalize. There are up to two cycles, and each
+ * bench is measured in one of them (main.c).
+ */
 enum bench_cycle { BENCH_SINGLE, BENCH_MULTIPLE, BENCH_N_CYCLES };
 
-/* Kinds of spaces, with the values of shmem_device_type_t. */
+/* The memory kind of a space. The values are those of shmem_device_type_t. */
 enum bench_kind { BENCH_KIND_CPU, BENCH_KIND_GPU, BENCH_KIND_HBM, BENCH_KIND_FAM, BENCH_N_KINDS };
 
-/* Kinds of memory of an operand. */
+/* The kind of memory that a GPU bench uses for an operand. */
 enum bench_memory { BENCH_ANY, BENCH_HOST, BENCH_HEAP, BENCH_GPU };
 
-/* Direction of the transfers that --verify checks: see verify.c. */
+/* The direction of the transfers whose data --verify checks (verify.c). */
 enum bench_moves { BENCH_MOVES_NOTHING, BENCH_PUTS, BENCH_GETS };
 
 /* ---- words shared by the PEs --------------------------------------------- */
@@ -106,30 +122,37 @@ struct bench_word {
     uint64_t value;
 } __attribute__((aligned(BENCH_LINE)));
 
-/* Flags of one side. The raw side on the fabric has its own copy in the module's memory. */
+/* Flags and counters of one side. On the fabric, the raw module has its own copy of this struct. */
 struct bench_flags {
-    struct bench_word counter; /* target word of atomics */
-    struct bench_word turn;    /* flag of ping-pongs */
-    struct bench_word stop;    /* number of the last block that is over, for PEs that serve */
+    struct bench_word counter; /* target of atomics and of one-way signals */
+    struct bench_word turn;    /* flag of ping-pong benches */
+    /* Number of the last block that PE 0 has ended. Target PEs wait until this word rises. */
+    struct bench_word stop;
     struct bench_word round[BENCH_ROUNDS];
-    struct bench_word root[BENCH_ROUNDS]; /* flags of raw broadcasts on the fabric, one per root */
+    /* Flags of the raw broadcast on the fabric, one for each of the first BENCH_ROUNDS roots. */
+    struct bench_word root[BENCH_ROUNDS];
 };
 
-/* The command of PE 0 to the other PEs for one block of samples. */
+/* The command that PE 0 sends to all other PEs for each block of samples. */
 struct bench_command {
     uint64_t n_ops, n_batches, n_warm;
-    uint64_t number; /* number of the block, from 1 */
-    uint64_t token;  /* value of run->token on PE 0 */
+    uint64_t number; /* number of the block; the first block has number 1 */
+    uint64_t token;  /* value to which every PE sets run->token */
     int32_t side;
-    int32_t last; /* whether the row has no further block */
+    int32_t last; /* true if the row has ended and no block follows */
 };
 
-/* Data in the symmetric heap of every PE that control a block and hold its samples. */
+/*
+ * Data of each PE in the symmetric heap. PE 0 sends the commands for blocks of samples through it.
+ * Each PE that measures stores its samples in it.
+ */
 struct bench_shared {
     struct bench_command command __attribute__((aligned(BENCH_LINE)));
-    struct bench_word number; /* number of the command, which rises */
-    struct bench_word done;   /* on PE 0, number of PEs that have measured, over all blocks */
-    struct bench_word acks;   /* on PE 0, number of acknowledgements of commands */
+    struct bench_word number; /* number of commands that PE 0 has sent */
+    /* Counter on PE 0. Each other PE increments it after it has measured a block. */
+    struct bench_word done;
+    /* Counter on PE 0. Each other PE increments it after it has executed a command. */
+    struct bench_word acks;
     struct bench_flags side[BENCH_N_SIDES];
     long locks[BENCH_LOCKS];
     double samples[BENCH_BLOCK_SAMPLES] __attribute__((aligned(BENCH_LINE)));
@@ -144,63 +167,90 @@ struct bench_extras;
 
 struct bench_run {
     int me, n_pes;
-    int pair_peer;       /* PE with which PE 0 works (--peer) */
-    int peer;            /* other PE of this PE's pair in this row, or -1 */
-    bool measures;       /* whether this PE takes samples in this row */
-    int n_measuring;     /* number of PEs that take samples in this row */
-    size_t nbytes;       /* bytes of a message */
-    size_t extent;       /* bytes of memory that an operation touches on either side */
-    int window;          /* messages per operation, 1 except in bandwidth benches */
-    long value;          /* value of the bench's parameter */
-    uint64_t sample_ops; /* operations per sample in the present block */
-    uint64_t n_calls;    /* number of calls of a collective with a root, equal on all members */
-    uint64_t token;      /* number of ping-pongs and barriers, equal on all PEs of a block */
+    int pair_peer;   /* PE that is the peer of PE 0 (--peer) */
+    int peer;        /* peer of this PE in this row, or -1 if it has no peer */
+    bool measures;   /* whether this PE takes samples in this row */
+    int n_measuring; /* number of PEs that take samples in this row */
+    size_t nbytes;   /* size of a message in bytes */
+    /* Bytes of one buffer. Collectives and strided transfers need more than nbytes. */
+    size_t extent;
+    int window;          /* number of messages per operation; 1 except in bandwidth benches */
+    long value;          /* value of the bench's parameter in this row */
+    uint64_t sample_ops; /* number of operations per sample in this block */
+    /*
+     * Counter of calls of collectives with a root. All members have the same value, because they
+     * compute the root of the next call from it.
+     */
+    uint64_t n_calls;
+    /*
+     * Counter of ping-pongs and raw barriers, which PEs store in flags. At the start of a block it
+     * is equal on all PEs.
+     */
+    uint64_t token;
     const struct bench_options *options;
     const struct bench_extras *extras;
 
-    char *remote; /* symmetric buffer, the destination of puts and source of gets */
-    char *source; /* symmetric input of collectives, or NULL if no row needs it */
-    char *local;  /* private buffer, or a buffer in the memory that the bench needs */
-    size_t at;    /* offset of the next operation in remote, source and local */
-    size_t step;  /* distance of two buffers, or 0 if there is only one */
-    size_t span;  /* bytes of all buffers together */
+    /* Symmetric memory: destination of puts, source of gets, and result of collectives. */
+    char *remote;
+    char *source; /* symmetric memory with the input of collectives, or NULL if no row needs it */
+    /*
+     * Local memory: the source of puts and the destination of gets. It is private memory, unless
+     * the bench needs another kind of memory.
+     */
+    char *local;
+    /*
+     * Offset of the buffers for the next operation. The fields remote, source and local each point
+     * to one or more buffers, which operations use in turn (--buffers).
+     */
+    size_t at;
+    size_t step; /* bytes from one buffer to the next, or 0 if there is only one buffer */
+    /* Bytes of all buffers of remote together. The memory of source and local has the same size. */
+    size_t span;
     struct bench_shared *shared;
 
-    /* The team of the row's collectives: PEs 0, stride, 2 * stride, ... */
+    /* The team of the row. Its members are the PEs 0, team_stride, 2 * team_stride, ... */
     bench_team team;
-    int team_me; /* rank of this PE in the team, or -1 */
+    int team_me; /* rank of this PE in the team, or -1 if it is not a member */
     int team_size, team_stride;
 
-    char *remote_there;                /* peer's remote as mapped here, or NULL off the node */
-    struct bench_shared *shared_there; /* peer's shared as mapped here, or NULL off the node */
-    struct bench_shared **shared_of;   /* shared of each PE as mapped here, or NULL */
-    char **remote_of;                  /* remote of each PE as mapped here, or NULL */
-    const struct raw_ofi *fabric;      /* raw libfabric module, or NULL if not loaded */
-    size_t region;                     /* bytes of remote, local and each fabric region */
+    char *remote_there; /* result of shmem_ptr(remote, peer), or NULL if this PE has no peer */
+    /* Result of shmem_ptr(shared, peer), or NULL if this PE has no peer. */
+    struct bench_shared *shared_there;
+    struct bench_shared **shared_of; /* result of shmem_ptr(shared, pe) for each PE */
+    char **remote_of;                /* result of shmem_ptr(remote, pe) for each PE */
+    /* Functions of the raw libfabric module, or NULL if it is not loaded. */
+    const struct raw_ofi *fabric;
+    /* Bytes of remote, of local, and of each data region in the raw module's memory. */
+    size_t region;
     enum bench_path pair_path, all_path;
-    unsigned polls; /* polls of a raw wait on the node between two calls of sched_yield() */
+    unsigned polls; /* number of polls after which bench_spin_until() calls sched_yield() */
     bool crowded;   /* whether some host has more PEs than cores */
 
-    char *heap_remote, *host_local;     /* buffers to restore after a bench with other memory */
-    int kind;                           /* kind of the spaces of the current bench */
-    const char *space_path;             /* name of the path to the peer's space, or NULL */
-    const struct raw_cuda *cuda;        /* raw CUDA driver, or NULL if not loaded */
-    char *driver_local, *driver_remote; /* operands of the raw CUDA driver, in this process */
+    /* Values of remote and local that are restored after a bench that uses other memory. */
+    char *heap_remote, *host_local;
+    int kind; /* memory kind of the spaces in this row (enum bench_kind) */
+    /* Name of the path to the peer's memory in the space, or NULL if no space is used. */
+    const char *space_path;
+    const struct raw_cuda *cuda; /* functions of the raw CUDA driver, or NULL if it is not loaded */
+    /* Operands of the raw CUDA driver. The driver copies within this process only. */
+    char *driver_local, *driver_remote;
 
-    double exposed; /* percentage not hidden in an overlap sample */
-    /* times from which an overlap is computed: bench->details */
+    /* Result of an overlap sample: the percentage of the transfer that was not hidden. */
+    double exposed;
+    /* Medians of the times from which the overlap is computed. bench->details has their names. */
     double detail[BENCH_DETAILS];
     uint64_t n_commands, n_blocks, n_acks; /* counters of the protocol in sample_block_protocol.c */
     uint64_t n_done;
     bool thread_multiple;
 };
 
-/* Performs n_ops operations, which are complete on return. */
+/* A loop that performs n_ops operations. All of them are complete when it returns. */
 typedef void bench_loop(struct bench_run *run, uint64_t n_ops);
 
 /*
- * The loops of a side. origin runs on PEs that measure, and target on PEs that are their targets.
- * If target is NULL, the targets wait and serve.
+ * The loops of one side of a bench. PEs that measure run the loop `origin`, and their targets run
+ * the loop `target`. If `target` is NULL, the target PEs serve operations of others until the block
+ * ends.
  */
 struct bench_body {
     bench_loop *origin, *target;
@@ -208,18 +258,22 @@ struct bench_body {
 
 struct bench;
 
-/* Runs on a target instead of serving. Makes no call to the library until *word reaches value. */
+/*
+ * A function that a target PE runs during a block, instead of waiting in the library. It makes no
+ * library call and returns when *word is at least `value`.
+ */
 typedef void bench_idle(const uint64_t *word, uint64_t value);
 
 /*
- * Creates everything that the bench needs; collective over all PEs. Returns 0, or -errno on all PEs
- * with the reason in why on PE 0. The harness skips the row after an error.
+ * Creates everything that the bench needs. Collective over all PEs. Returns 0 on success. If the
+ * row must be skipped, returns a negative value on all PEs and writes the reason to `why` on PE 0.
  */
 typedef int bench_open(struct bench_run *run, const struct bench *bench, char *why, size_t len);
 typedef void bench_close(struct bench_run *run);
 
-/* For --verify: fill writes the data to be moved before a block, and check checks them after it. */
+/* For --verify: writes the data that the next block will move. */
 typedef void bench_fill(struct bench_run *run, uint64_t block);
+/* For --verify: checks the data that the last block has moved. */
 typedef void bench_check(struct bench_run *run, uint64_t block, uint64_t n_ops);
 
 struct bench_values {
@@ -227,52 +281,66 @@ struct bench_values {
     long at[BENCH_VALUES];
 };
 
-/* A parameter of a bench besides the size. The bench has one row for each value. */
+/* A parameter of a bench, in addition to the message size. The bench has a row for each value. */
 struct bench_parameter {
-    const char *name;         /* name in JSON and in the head of the column */
-    const char *const *words; /* words by value, or NULL if values are plain numbers */
+    const char *name; /* name of the parameter in the output */
+    /* Texts to print for the values (indexed by value). NULL if values are printed as numbers. */
+    const char *const *words;
     void (*values)(const struct bench_run *run, const struct bench_options *options,
                    struct bench_values *values);
 };
 
 struct bench {
     const char *name, *group;
-    const char *what; /* routines of one operation, for users */
+    const char *what; /* routines that one operation calls, as text for users */
     enum bench_metric metric;
     enum bench_shape shape;
-    bool sized;         /* whether the bench sweeps sizes; otherwise the size is nbytes */
-    bool windowed;      /* whether an operation is a window of messages */
-    size_t nbytes;      /* size if sized is false; 0 means 8 */
-    size_t min_size;    /* least size of a sweep and divisor of all sizes; 0 means 1 */
-    size_t default_max; /* largest size if the user gives no sizes; 0 means no limit */
-    const size_t *only; /* all sizes of the bench, ended by 0; NULL means any size */
+    /* Whether the bench has a row for each message size. If false, nbytes is the only size. */
+    bool sized;
+    bool windowed;      /* whether one operation is a window of several messages */
+    size_t nbytes;      /* message size if sized is false; 0 means 8 */
+    size_t min_size;    /* smallest message size; all sizes are multiples of it; 0 means 1 */
+    size_t default_max; /* largest message size if the user gives no sizes; 0 means no limit */
+    /* Fixed list of the bench's message sizes, ended by 0. NULL if the bench has no such list. */
+    const size_t *only;
     const struct bench_parameter *parameter;
-    size_t (*extent)(const struct bench_run *run); /* returns run->extent; NULL means nbytes */
-    bool per_pe;        /* whether the extent is nbytes for every PE of the job */
-    bool in_source;     /* whether the bench reads run->source */
-    int per_op;         /* divisor of the time of an operation, 2 for half; 0 means 1 */
-    uint64_t min_ops;   /* least operations per sample, so that a final quiet weighs little */
-    int n_samples;      /* fixed number of one-operation samples; 0 means as the user asks */
-    bool cpu_time;      /* whether samples are the CPU time of the whole process */
-    bool one_op;        /* whether a sample is one call of the loop, whatever n_ops is */
-    bool own_pace;      /* whether operations synchronize, so that samples need no barrier */
-    bool walks;         /* whether loops advance run->at (--buffers), as those with moves do */
-    bool needs_atomics; /* whether the raw side needs atomics of the provider */
+    /* Computes run->extent. If NULL, this is nbytes, or nbytes for each PE if per_pe is true. */
+    size_t (*extent)(const struct bench_run *run);
+    bool per_pe;    /* whether a buffer has nbytes bytes for each PE of the job */
+    bool in_source; /* whether the bench uses run->source */
+    /* Divisor of the time of an operation: 2 if half of a round trip is reported. 0 means 1. */
+    int per_op;
+    /*
+     * Minimum number of operations per sample. It is high if each sample ends with one quiet, so
+     * that the quiet adds little to the time per operation.
+     */
+    uint64_t min_ops;
+    /* Fixed number of samples, each of one operation. 0 means that the options decide. */
+    int n_samples;
+    bool cpu_time; /* whether samples are the CPU time of the process instead of the elapsed time */
+    /* Whether one call of the loop performs the whole sample. The loop then ignores n_ops. */
+    bool one_op;
+    /* Whether operations synchronize the PEs. Samples then need no barrier before them. */
+    bool own_pace;
+    /* Whether the loops change run->at (--buffers). Need not be set if `moves` is set. */
+    bool walks;
+    bool needs_atomics; /* whether the raw side on the fabric needs a provider with atomics */
     enum bench_moves moves;
     bench_fill *fill;
     bench_check *check;
-    const char *details[BENCH_DETAILS]; /* names in JSON of run->detail, in ns */
-    enum bench_cycle cycle;             /* run of the library in which the bench is measured */
-    bool in_spaces;                     /* whether the bench makes spaces of --kind */
-    bool on_gpu;                        /* whether the bench is on GPUs, with CUDA as raw side */
+    const char *details[BENCH_DETAILS]; /* names of the times in run->detail, for the JSON output */
+    enum bench_cycle cycle; /* cycle (run of the library) in which the bench is measured */
+    bool in_spaces;         /* whether the bench creates spaces of the kind that --kind names */
+    bool on_gpu; /* whether the bench uses GPU memory; its raw side is then the CUDA driver */
     enum bench_memory local, remote;
-    bench_open *open; /* NULL if the bench needs nothing */
+    bench_open *open; /* function that prepares the bench, or NULL */
     bench_close *close;
-    bench_idle *idle; /* loop of the target in a Steppe block, or NULL to wait in the library */
+    /* Function that targets run in blocks of Steppe's side. If NULL, they wait in the library. */
+    bench_idle *idle;
     struct bench_body steppe, node, fabric, driver;
 };
 
-/* The rows of one file of benches/. */
+/* The benches that one source file defines. */
 struct bench_list {
     const struct bench *rows;
     int n;
@@ -282,14 +350,17 @@ struct bench_list {
 
 /* ---- for loops ------------------------------------------------------------ */
 
-/* Returns the offset of the buffer after offset at, or at if there is only one buffer. */
+/*
+ * Returns the offset of the buffer after the one at offset `at`. The first buffer follows the last
+ * one.
+ */
 static inline size_t bench_next(const struct bench_run *run, size_t at)
 {
     at += run->step;
     return at < run->span ? at : at - run->span;
 }
 
-/* Pauses the processor between two loads of a polling loop. */
+/* Executes the CPU's instruction for polling loops, such as pause on x86. */
 static inline void bench_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -299,7 +370,7 @@ static inline void bench_pause(void)
 #endif
 }
 
-/* Polls *word with loads until it reaches value. Yields the core after every `polls` loads. */
+/* Polls *word until it is at least `value`. Calls sched_yield() after every `polls` loads. */
 static inline void bench_spin_until(const uint64_t *word, uint64_t value, unsigned polls)
 {
     for (unsigned n = 1; __atomic_load_n(word, __ATOMIC_ACQUIRE) < value; n++) {
@@ -308,13 +379,13 @@ static inline void bench_spin_until(const uint64_t *word, uint64_t value, unsign
     }
 }
 
-/* Makes the compiler assume that memory has changed, so that it keeps every turn of a raw loop. */
+/* Makes the compiler assume that memory changes, so that it keeps all copies of a raw loop. */
 static inline void bench_touch(void)
 {
     __asm__ __volatile__("" ::: "memory");
 }
 
-/* Makes earlier stores visible before later operations, as quiet does and memcpy does not. */
+/* Orders earlier stores before later operations, as shmem_quiet() does and memcpy() does not. */
 static inline void bench_full_fence(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -330,19 +401,19 @@ static inline uint64_t *bench_turn(struct bench_shared *shared, enum bench_side 
     return &shared->side[side].turn.value;
 }
 
-/* Returns the PE of the job that has this number in the row's team. */
+/* Returns the PE number of the member that has rank `number` in the row's team. */
 static inline int bench_team_pe(const struct bench_run *run, int number)
 {
     return number * run->team_stride;
 }
 
-/* Perform n_ops barriers over all PEs. */
+/* Perform n_ops raw barriers over all PEs. */
 bench_loop bench_node_barrier, bench_fabric_barrier;
 
-/* Perform n_ops barriers over the row's team only. */
+/* Perform n_ops raw barriers over the members of the row's team. */
 bench_loop bench_node_team_barrier, bench_fabric_team_barrier;
 
-/* Loops that several files of benches/ use. Each is defined in the file of its bench. */
+/* Loops that several files of benches/ use. Each loop is defined in one of these files. */
 bench_loop bench_put, bench_node_put, bench_fabric_put;
 bench_loop bench_get, bench_node_get, bench_fabric_get;
 bench_loop bench_put_window, bench_node_put_window, bench_fabric_put_window;
@@ -351,14 +422,15 @@ bench_loop bench_put_rate, bench_node_put_rate, bench_fabric_put_stream;
 bench_loop bench_p, bench_node_p, bench_fabric_p;
 bench_loop bench_fetch_add, bench_node_fetch_add, bench_fabric_fetch_add;
 
-/* Start and stop a session with SHMEM_CTX_SESSION_BATCH on the default context (OpenSHMEM 1.6). */
+/* Starts a session with SHMEM_CTX_SESSION_BATCH on the default context (OpenSHMEM 1.6). */
 bench_open bench_session_open;
+/* Stops the session on the default context. */
 bench_close bench_session_close;
 
-/* Parameters that several benches have. */
+/* Parameters of several benches: the number of pairs, and the number of PEs in the row's team. */
 extern const struct bench_parameter bench_pairs, bench_pes;
 
-/* Lists min, min * factor, ... up to max. If given, --values sets min and max, and factor is 2. */
+/* Lists min, min * factor, ... up to max. --values overrides min and max, and sets factor to 2. */
 void bench_stepping(const struct bench_options *options, long factor, long min, long max,
                     struct bench_values *values);
 
@@ -366,34 +438,42 @@ void bench_stepping(const struct bench_options *options, long factor, long min, 
 
 uint64_t bench_now_ns(void);
 
-/* Sorts n samples and returns their median; n > 0. */
+/* Sorts the n samples and returns their median. n must not be 0. */
 double bench_median_of(double *samples, size_t n);
 uint64_t bench_cpu_ns(void);
 
-/* Returns when all PEs of the row's team have called this function. */
+/* Waits until all PEs of the row's team have called this function. */
 void bench_team_sync(struct bench_run *run);
 
-/* Gathers nbytes from each PE into all on every PE, in the order of PEs; collective. */
+/* Copies nbytes of `mine` from each PE to `all` on every PE, in PE order. Collective. */
 void bench_gather(void *all, const void *mine, size_t nbytes);
 
-/* Returns the largest status of all PEs, each 0 or positive; collective. */
+/* Returns the largest status that a PE passes. Each status is 0 or positive. Collective. */
 int bench_worst(int status);
 
-/* Prints one line, after "steppe-bench: ", to standard error. Does nothing on PEs other than 0. */
+/* Prints a message with the prefix "steppe-bench: " to standard error, but only on PE 0. */
 void bench_say(const struct bench_run *run, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Prints one line with the number of this PE, and ends the job. */
+/* Prints a message that contains the number of this PE, and ends the job. */
 void bench_die(const struct bench_run *run, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 
-/* Serves the raw fabric until PE 0 announces the end of the block by bench_fabric_tell_stop(). */
+/* Serves operations of peers on the raw fabric until PE 0 has ended block number `stop`. */
 void bench_fabric_serve(struct bench_run *run, uint64_t stop);
+/* Tells PE pe on the raw fabric that the block with number `stop` has ended. */
 void bench_fabric_tell_stop(struct bench_run *run, uint64_t stop, int pe);
+/* Polls the raw libfabric module once. */
 void bench_fabric_poll(struct bench_run *run);
 
-/* Writes the --verify pattern: bytes that PE pe sends in a block, from the given place on. */
+/*
+ * Writes nbytes of the pattern for --verify. Each byte depends on its offset (from `place` on), on
+ * the PE that sends it, and on the number of the block.
+ */
 void bench_pattern_write(char *to, size_t nbytes, size_t place, int pe, uint64_t block);
-/* Ends the job if the bytes differ from this pattern; the message calls the transfer what. */
+/*
+ * Compares nbytes with this pattern, and ends the job if a byte differs. The message names the
+ * transfer by the text `what`.
+ */
 void bench_pattern_check(const struct bench_run *run, const char *what, const char *at,
                          size_t nbytes, size_t place, int pe, uint64_t block);
 

@@ -50,7 +50,7 @@ void bench_write_list(FILE *out)
                 bench->parameter != NULL ? bench->parameter->name : "");
 }
 
-/* Writes the items of the manual page's list: bold names under the heading of each group. */
+/* Writes the list of benches for the manual page in troff, with a heading for each group. */
 void bench_write_man_items(FILE *out)
 {
     const struct bench *bench;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allocates and frees the memory on which operations work.
+ * Allocates and frees the memory that the operations of benches use.
  */
 #include "harness.h"
 
@@ -27,7 +27,7 @@ static int allocate(struct bench_run *run, size_t nbytes, bool with_source)
     return 0;
 }
 
-/* Writes every page of this PE's buffers, so that no measurement is the first to touch a page. */
+/* Writes to every page of this PE's memory, so that no page fault occurs during a measurement. */
 static void touch(const struct bench_run *run, size_t nbytes)
 {
     memset(run->shared, 0, sizeof(*run->shared));

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static cpu_set_t allowed; /* cores of the process before PEs were bound */
+static cpu_set_t allowed; /* cores that this process could use before it was bound */
 static bool know_allowed;
 
 /* ---- binding ------------------------------------------------------------------- */
 
-/* Binds this thread to the nth core in allowed. Returns 0 or -errno. */
+/* Binds this thread to allowed core number `nth`, counted from 0. Returns 0 or -errno. */
 static int bind_to(int nth)
 {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
@@ -71,7 +71,10 @@ void bench_cores_restore(void)
 
 /* ---- places -------------------------------------------------------------------- */
 
-/* Returns the NUMA node of a core from its nodeN directory in sysfs, or -1 if unknown. */
+/*
+ * Returns the NUMA node of a core, or -1 if it is unknown. The directory of the core in sysfs
+ * contains an entry with the name "node" and the number of the node.
+ */
 static int numa_of(int core)
 {
     char path[96];
@@ -102,7 +105,7 @@ static int number_hosts(const struct bench_run *run, struct bench_machine *machi
     return 0;
 }
 
-/* Gathers the places of all PEs. Called before PEs are bound to cores, and once more after. */
+/* Called before the PEs are bound, and again afterwards in order to record their cores. */
 int bench_find_places(struct bench_run *run, struct bench_machine *machine)
 {
     size_t n = (size_t)run->n_pes;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The internal interface of steppe-bench: options, the plan of rows, measuring and output. Benches
- * include bench_definition.h only. Design: docs/design/bench.md.
+ * The internal interface of the harness of steppe-bench: options, the plan (the list of rows),
+ * measuring and output. Most files with benches include only bench_definition.h. Design:
+ * docs/design/bench.md.
  */
 #ifndef STEPPE_BENCH_HARNESS_H
 #define STEPPE_BENCH_HARNESS_H
@@ -10,8 +11,9 @@
 
 #include <stdio.h>
 
-#define BENCH_NOISY 2.0   /* p99 / median above which a row is called noisy */
-#define BENCH_N_BLOCKS 10 /* least number of blocks per side */
+/* A row is called noisy if its 99th percentile is above this multiple of its median. */
+#define BENCH_NOISY 2.0
+#define BENCH_N_BLOCKS 10 /* minimum number of blocks of samples per side */
 #define BENCH_SKIP_TEXT 256
 #define BENCH_NAME_LEN 64
 
@@ -26,62 +28,77 @@ struct bench_options {
     enum bench_format format;
     enum bench_bind bind;
     enum bench_pairing pairing;
-    const char *output; /* output file, or NULL for standard output */
+    const char *output; /* name of the output file, or NULL for standard output */
     size_t min_size, max_size;
     bool sizes_given;
-    int iterations; /* samples per side; 0 until bench_parse() sets the default */
-    int warmup;     /* unrecorded samples at the start of each block */
-    uint64_t ops;   /* operations per sample; 0 means as many as the clock needs */
-    int window;     /* messages between two quiets of a bandwidth bench; 0 means automatic */
-    int buffers;    /* number of buffers that operations use in turn */
-    double until;   /* half width of the median's interval, as a share, at which to stop */
-    double seconds; /* limit on the seconds of each side of a row */
-    int peer;       /* peer of PE 0; -1 means n_pes / 2 */
-    int kind;       /* kind of the benches' spaces, a shmem_device_type_t */
-    int min_pes, max_pes, pe_stride; /* teams of collectives; 0 means all PEs */
-    long values_min, values_max;     /* range of --values; 0 means the values of the bench */
-    char **names;                    /* names that the user gave */
+    /* Minimum number of samples per side, unless the time limit is reached before. */
+    int iterations;
+    int warmup;   /* number of samples at the start of a block that are not recorded */
+    uint64_t ops; /* operations per sample; 0 means that measure.c chooses the number */
+    /* Messages between two quiets in bandwidth benches. 0 means that plan.c chooses the number. */
+    int window;
+    int buffers; /* number of buffers that operations use in turn */
+    /*
+     * Precision of the median at which a row may stop: half of its 95 % confidence interval,
+     * divided by the median.
+     */
+    double until;
+    double seconds; /* time limit for each side of a row, in seconds */
+    int peer;       /* PE that is the peer of PE 0; -1 means n_pes / 2 */
+    int kind;       /* memory kind of the spaces that benches create (enum bench_kind) */
+    /*
+     * Smallest and largest team size for collectives, and the stride between the PEs of a team. A
+     * size of 0 means that all PEs form the only team.
+     */
+    int min_pes, max_pes, pe_stride;
+    /* Range that --values gives, or 0 if each bench uses its own values. */
+    long values_min, values_max;
+    char **names; /* names of benches or groups, and patterns, from the command line */
     int n_names;
     int argc;
     char **argv;
 };
 
 /*
- * Parses the command line. Returns 0, or -EINVAL with a message in why that names the wrong
- * argument and the valid values.
+ * Parses the command line into *options. Returns 0. If an argument is wrong, returns -EINVAL with a
+ * message in `why` that contains the argument and the valid values.
  */
 int bench_parse(int argc, char **argv, struct bench_options *options, char *why, size_t len);
 void bench_usage(FILE *out);
 
 /* ---- parameter_value_lists.c ---------------------------------------------------------------- */
 
-/* Appends value unless it equals the last value or the list is full. */
+/* Appends a value to the list, unless the list is full or its last value is the same. */
 void bench_values_add(struct bench_values *values, long value);
 
 /* ---- bench_registry.c --------------------------------------------------------------- */
 
-/* Sets the table of benches: arrays of lists, each ended by NULL. Must be called first. */
+/* Sets the table of benches. The table and all arrays in it end with NULL. Must be called first. */
 void bench_table_use(const struct bench_list *const *const *all);
 
-/* Returns bench number i in the order in which "all" runs the benches, or NULL after the last. */
+/* Returns the bench with index i, or NULL after the last. "all" runs the benches in this order. */
 const struct bench *bench_at(int i);
+/* Returns the bench with this name, or NULL if it does not exist. */
 const struct bench *bench_find(const char *name);
 
-/* Returns whether name (a bench, a group, "all" or a pattern "atomic-*") covers this bench. */
+/* Returns whether `name` selects this bench: its name, its group, "all", or a pattern ("put-*"). */
 bool bench_name_matches(const struct bench *bench, const char *name);
 void bench_write_list(FILE *out);
 void bench_write_man_items(FILE *out);
 
 /* ---- benches/all_benches.c ------------------------------------------------------------ */
 
-extern const struct bench_list *const bench_lists[]; /* lists of the portable benches, then NULL */
+/* Lists of the portable benches, ended by NULL. */
+extern const struct bench_list *const bench_lists[];
 
-/* Declare bench_list_<name> and take its address, for arrays of lists. */
+/* Declares the list bench_list_<name>. */
 #define BENCH_LIST_DECLARE(name) extern const struct bench_list bench_list_##name;
+/* Expands to an element of an array: the address of the list bench_list_<name>. */
 #define BENCH_LIST_ADDRESS(name) &bench_list_##name,
 
 /* ---- plan.c ---------------------------------------------------------------- */
 
+/* One row to measure: a bench with a message size and a value of its parameter. */
 struct bench_item {
     const struct bench *bench;
     size_t nbytes;
@@ -92,31 +109,34 @@ struct bench_item {
 struct bench_plan {
     struct bench_item *items;
     int n, room;
-    int n_alone; /* number of rows left out because they need a second PE */
+    int n_alone; /* number of rows that were left out because the job has only one PE */
 };
 
-/* Lists the rows, the same on all PEs with the same options. Returns 0 or -ENOMEM. */
+/* Lists the rows that the options ask for, in the same order on all PEs. Returns 0 or -ENOMEM. */
 int bench_plan_list_rows(struct bench_plan *plan, const struct bench_run *run,
                          const struct bench_options *options);
 void bench_plan_free(struct bench_plan *plan);
 
-/* Returns the time limit of all rows together, in ns. */
+/* Returns the sum of the time limits of all rows, in ns. */
 double bench_plan_ns(const struct bench_plan *plan, const struct bench_options *options);
+/* Returns whether some row uses GPU memory. */
 bool bench_plan_wants_gpu(const struct bench_plan *plan, const struct bench_options *options);
+/* Returns whether some row uses run->source. */
 bool bench_plan_wants_source(const struct bench_plan *plan);
 
-/* Sets the size, window and buffers of a row in *run. Returns the bytes that each buffer needs. */
+/* Sets size, window and buffers of a row in *run. Returns the bytes that run->remote must have. */
 size_t bench_set_row_buffers(const struct bench_item *item, struct bench_run *run,
                              const struct bench_options *options);
 
 /* ---- measure.c ----------------------------------------------------------- */
 
-/* Statistics of samples, in ns per operation. */
+/* Statistics of the samples of one side. All times are in ns per operation. */
 struct bench_stats {
     double best, p1, median, p99;
-    double *blocks; /* median of each block */
+    double *blocks; /* median of the samples of each block */
     int n_blocks;
-    double pe_average, pe_fast, pe_slow; /* statistics of the PEs' means, if n_measuring > 1 */
+    /* Average, minimum and maximum of the PEs' mean times, if several PEs measure. */
+    double pe_average, pe_fast, pe_slow;
     int slowest_pe;
 };
 
@@ -125,26 +145,28 @@ struct bench_result {
     size_t nbytes;
     int window;
     long value;
-    int from, to;    /* PEs of a row of a matrix, else -1 */
-    int n_measuring; /* number of PEs that measure */
-    int n_pes;       /* number of PEs that take part */
-    uint64_t n_ops;  /* operations per sample */
-    int n_samples;   /* samples per side */
-    double interval; /* half width of the 95 % interval of the median, as a share of the median */
+    int from, to;    /* the two PEs of a row with the shape BENCH_EACH, otherwise -1 */
+    int n_measuring; /* number of PEs that measure in this row */
+    int n_pes;       /* number of PEs that take part in this row */
+    uint64_t n_ops;  /* number of operations per sample */
+    int n_samples;   /* number of samples per side */
+    /* Half of the 95 % confidence interval of Steppe's median, divided by the median. */
+    double interval;
     bool has_raw;
     struct bench_stats side[BENCH_N_SIDES];
     double detail[BENCH_DETAILS];
     enum bench_cycle cycle;
     int kind;
-    const char *path;              /* path to the space's memory, or NULL without a space */
-    bool unverified;               /* whether --verify has nothing to check in this bench */
-    char disturbed[128];           /* other activity on the machine meanwhile, or empty */
-    char skipped[BENCH_SKIP_TEXT]; /* reason why nothing was measured, or empty */
+    /* Name of the path to the peer's memory in a space, or NULL if no space is used. */
+    const char *path;
+    bool unverified;     /* whether --verify was given but this bench has no data to check */
+    char disturbed[128]; /* description of other activity on the machine during the row, or empty */
+    char skipped[BENCH_SKIP_TEXT]; /* reason why the row was skipped, or empty */
 };
 
 /*
- * Measures one row, in alternating blocks of both sides. Collective over all PEs; sets *result on
- * PE 0. Returns 0, or -errno on all PEs if the bench cannot be opened, with the reason in
+ * Measures one row and sets *result on PE 0. Blocks of both sides alternate. Collective over all
+ * PEs. Returns 0. If the bench cannot be opened, returns -ENODEV on all PEs, with the reason in
  * result->skipped.
  */
 int bench_measure(const struct bench_item *item, struct bench_run *run,
@@ -153,53 +175,70 @@ void bench_result_free(struct bench_result *result);
 
 /* ---- roles.c --------------------------------------------------------------- */
 
-/* Sets the role of this PE in the row in *run. Collective, because all PEs make the row's team. */
+/* Sets the fields of *run for this PE's role in the row. Creates the row's team. Collective. */
 void bench_take_role(const struct bench *bench, struct bench_run *run);
+/* Destroys the team that bench_take_role() created. */
 void bench_end_row_team(struct bench_run *run);
 
-/* Return whether PE pe takes samples in the row, and the peer of PE pe or -1. */
+/* Returns whether a PE takes samples in the row. */
 bool bench_measures(const struct bench *bench, const struct bench_run *run, int pe);
+/* Returns the peer of a PE in the row, or -1 if it has no peer. */
 int bench_peer_of(const struct bench *bench, const struct bench_run *run, int pe);
 
-/* Pairs the PEs as --pairs asks. host_of has the number of each PE's host. */
+/* Forms the pairs of PEs according to --pairs. host_of[pe] is the number of the host of a PE. */
 void bench_roles_set_hosts(const struct bench_run *run, const int *host_of);
 
 /* ---- sample_block_protocol.c --------------------------------------------------------------- */
 
-/* Returns the body of a side, or NULL if the side cannot be measured on the row's path. */
+/* Returns the loops of a side, or NULL if that side cannot be measured on the row's path. */
 const struct bench_body *bench_body_of(const struct bench *bench, const struct bench_run *run,
                                        enum bench_side side);
 
-/* Runs a block from PE 0, with n_warm unrecorded and n_batches recorded samples per PE. */
+/*
+ * Runs one block of samples. Only PE 0 calls this function, and it sends the command to all other
+ * PEs. Each PE that measures takes n_warm samples that are discarded, and then n_batches samples
+ * that are recorded.
+ */
 void bench_block_lead(const struct bench *bench, struct bench_run *run, enum bench_side side,
                       uint64_t n_ops, int n_warm, int n_batches);
+/* Ends the row on all other PEs. Only PE 0 calls this function. */
 void bench_row_tell_followers_over(struct bench_run *run);
 
-/* Executes the commands of PE 0, on all other PEs, until PE 0 ends the row. */
+/* Executes the commands of PE 0 until PE 0 ends the row. All PEs except PE 0 call this function. */
 void bench_block_follow(const struct bench *bench, struct bench_run *run);
 
 /* ---- buffers.c, verify.c ------------------------------------------------------- */
 
-/* Allocates buffers; collective. Returns 0, or -ENOMEM on all PEs after PE 0 has reported why. */
+/*
+ * Allocates the memory of *run: nbytes each for remote and local, and for source if with_source is
+ * true. Collective. Returns 0, or -ENOMEM on all PEs after PE 0 has printed the reason.
+ */
 int bench_buffers_make(struct bench_run *run, size_t nbytes, bool with_source);
 void bench_buffers_free(struct bench_run *run);
 
+/* For --verify: writes the data that a block will move. */
 void bench_verify_fill(const struct bench *bench, struct bench_run *run, uint64_t block);
+/* For --verify: checks the data that a block has moved. Ends the job if a byte is wrong. */
 void bench_verify_check(const struct bench *bench, struct bench_run *run, uint64_t block,
                         uint64_t n_ops);
 
 /* ---- stats_clock.c ---------------------------------------------------------------- */
 
+/* Returns the time in ns that reading the clock takes. */
 double bench_clock_cost_ns(void);
 
-/* Sorts n samples and returns their order statistics; n > 0. */
+/* Sorts the n samples and returns their median and other order statistics. n must not be 0. */
 struct bench_stats bench_stats_of(double *samples, size_t n);
 
-/* Returns half the 95 % interval of the median of n sorted samples as a share, or 1 for too few. */
+/*
+ * Returns half of the 95 % confidence interval of the median, divided by the median. Returns 1 if n
+ * is too small for an interval. The samples must be sorted.
+ */
 double bench_relative_interval(const double *sorted, size_t n);
 
-/* Return a time per operation in the unit of the bench, over all PEs and for one PE alone. */
+/* Converts a time per operation to the unit of the bench. A rate is the sum over all PEs. */
 double bench_value(const struct bench_result *result, double ns);
+/* Converts a time per operation to the unit of the bench. A rate is that of one PE. */
 double bench_pe_value(const struct bench_result *result, double ns);
 const char *bench_unit(const struct bench *bench);
 bool bench_more_is_better(const struct bench *bench);
@@ -210,8 +249,9 @@ bool bench_by_many(const struct bench *bench);
 
 struct bench_place {
     char host[BENCH_NAME_LEN];
-    char domain[BENCH_NAME_LEN]; /* domain of the library's fabric */
-    int32_t core, numa;          /* core, -1 if not bound; NUMA node, -1 if unknown */
+    char domain[BENCH_NAME_LEN]; /* libfabric domain that the library uses on this PE */
+    /* Core of the PE, or -1 if it is not bound. NUMA node of the PE, or -1 if unknown. */
+    int32_t core, numa;
     int32_t pid;
 };
 
@@ -222,75 +262,83 @@ struct bench_machine {
     char cpu[128];
     char governor[32];
     char date[32];
-    char provider[64], domain[64]; /* provider and domain of the library's fabric, or empty */
-    int cores;                     /* number of cores that this process may use */
-    int n_local;                   /* number of PEs on the host of PE 0 */
+    /* Libfabric provider and domain that the library uses, or empty. */
+    char provider[64], domain[64];
+    int cores;   /* number of cores on which this process may run */
+    int n_local; /* number of PEs on the host of PE 0 */
     int n_hosts;
     bool bound;
     char raw_note[256]; /* reason why there is no raw side, or empty */
     double clock_ns;
-    char gpu[128], driver[64];  /* GPU of PE 0 and its driver, empty if no bench needs GPUs */
-    bool test_double;           /* whether the driver is a test double */
-    struct bench_place *places; /* place of every PE */
+    /* Name of the GPU of PE 0 and of its driver, or empty if no bench uses GPUs. */
+    char gpu[128], driver[64];
+    bool test_double;           /* whether the driver is a test double, whose times mean nothing */
+    struct bench_place *places; /* place of every PE: its host, core and NUMA node */
 };
 
-/* Describes the library, the system and the clock in *machine. */
+/* Fills in the fields of *machine that describe the library, the system and the clock. */
 void bench_describe(struct bench_machine *machine);
 
-/* Gathers the places of all PEs and counts hosts; collective. Returns 0, or -ENOMEM on all PEs. */
+/* Gathers all PEs' places and counts the hosts. Collective. Returns 0, or -ENOMEM on all PEs. */
 int bench_find_places(struct bench_run *run, struct bench_machine *machine);
 
+/* CPU times of this host and the speed of this core at one moment. */
 struct bench_disturbance {
     uint64_t ns, busy_ns, steal_ns, own_ns;
-    double core_ns; /* least of ten times of a fixed piece of work on the core */
+    double core_ns; /* shortest time of ten runs of a fixed computation on this core */
 };
 
-/* Record this host's activity, and put other activity since then into text (empty if little). */
+/* Stores the present times and speed in *begun. Called at the start of a measurement. */
 void bench_disturbance_begin(const struct bench_machine *machine, struct bench_disturbance *begun);
+/*
+ * Compares the present times and speed with *begun. Writes to `text` which other activity this host
+ * had in the meantime, or "" if there was little.
+ */
 void bench_disturbance_end(const struct bench_machine *machine,
                            const struct bench_disturbance *begun, char *text, size_t len);
 
 /* ---- setup.c, cores.c ------------------------------------------------------------ */
 
 /*
- * Prepares memory, binding, paths and the raw side; collective. Returns 0, or -errno on all PEs
- * after PE 0 has reported the reason.
+ * Binds the PEs to cores, allocates memory, finds the paths between the PEs and loads the raw side.
+ * Collective. Returns 0, or -errno on all PEs. Most errors are logged by PE 0.
  */
 int bench_place_bind_and_allocate(struct bench_run *run, const struct bench_options *options,
                                   size_t nbytes, bool with_source, struct bench_machine *machine);
+/* Undoes bench_place_bind_and_allocate(). Collective. */
 void bench_teardown(struct bench_run *run, struct bench_machine *machine);
 
-/* Binds this PE to a core, as --bind asks; collective. Returns 0, or 1 on all PEs if a PE fails. */
+/* Binds this PE to a core if --bind asks for it. Collective. Returns 0, or 1 if any PE failed. */
 int bench_cores_set(struct bench_run *run, const struct bench_options *options,
                     struct bench_machine *machine);
+/* Lets this thread run again on all cores that it had before bench_cores_set(). */
 void bench_cores_restore(void);
 
 /* ---- main.c -------------------------------------------------------------------------- */
 
-/* Functions specific to steppe-bench. NULL means that a program does not have the function. */
+/* The parts in which the programs differ. A function that a program does not have is NULL. */
 struct bench_extras {
-    const struct bench_list *const *const *lists; /* table for bench_table_use() */
+    const struct bench_list *const *const *lists; /* argument for bench_table_use() */
 
-    /*
-     * Runs a command that is not a measurement. Returns its exit status, or -1 for a measurement.
-     */
+    /* Runs a command such as `compare`. Returns its exit status, or -1 if there is no command. */
     int (*command)(int argc, char **argv);
 
-    /* Fills in the library's provider, domain and libfabric. */
+    /* Fills in the provider and the domain that the library uses, and the version of libfabric. */
     void (*describe_library)(struct bench_machine *machine);
 
-    /* Loads the driver and fills in the GPU of the heading, if there is a GPU; collective. */
+    /* If there is a GPU, loads the CUDA driver and fills in the names of both. Collective. */
     void (*describe_gpu)(struct bench_run *run, struct bench_machine *machine);
 
     /*
-     * Loads the module, opens the provider and connects all PEs; collective; never NULL. Returns 0,
-     * or -errno with the reason in machine->raw_note. raw_unload also closes the GPU driver.
+     * Loads the raw libfabric module, opens the provider and connects all PEs. Every program has
+     * this function. Collective. Returns 0, or -errno with the reason in machine->raw_note.
      */
     int (*raw_load)(struct bench_run *run, struct bench_machine *machine);
+    /* Closes the raw libfabric module and the CUDA driver. */
     void (*raw_unload)(struct bench_run *run);
 };
 
-/* Runs the whole program. Returns its exit status. */
+/* Runs the whole program and returns its exit status. */
 int bench_main(int argc, char **argv, const struct bench_extras *extras);
 
 /* ---- output.c: what PE 0 writes ----------------------------------------------- */
@@ -299,8 +347,8 @@ struct bench_output {
     FILE *file;
     enum bench_format format;
     bool summary;
-    const struct bench *section; /* bench whose heading was printed last */
-    enum bench_cycle cycle;      /* run of the library of that heading */
+    const struct bench *section; /* bench whose table is being printed */
+    enum bench_cycle cycle;      /* cycle whose rows are in this table */
     int n_rows;
 };
 
@@ -310,15 +358,16 @@ void bench_output_row(struct bench_output *out, const struct bench_run *run,
                       const struct bench_result *result);
 void bench_output_end(struct bench_output *out, const char *disturbed);
 
-/* Names and numbers of results that all formats share. */
+/* Names and numbers of a result. All output formats use these functions. */
 const char *bench_path_name(enum bench_path path);
 double bench_noise_of(const struct bench_stats *stats);
 bool bench_is_noisy(const struct bench_result *result);
 double bench_median_in_unit(const struct bench_result *result, enum bench_side side);
 double bench_ratio(const struct bench_result *result);
 bool bench_has_kind(const struct bench_result *result);
-/* Return the least and the greatest value of a single PE, a time or a rate. */
+/* Returns the smallest value of a single PE, in the unit of the bench. */
 double bench_pe_min(const struct bench_result *result, enum bench_side side);
+/* Returns the largest value of a single PE, in the unit of the bench. */
 double bench_pe_max(const struct bench_result *result, enum bench_side side);
 void bench_parameter_text(const struct bench_result *result, char *text, size_t len);
 const char *bench_kind_name(int kind);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Describes the machine for the heading, and detects what else ran on it during a measurement.
+ * Describes the machine in the heading of the output, and detects other activity on the machine
+ * during a measurement.
  */
 #include "harness.h"
 
@@ -29,7 +30,7 @@ static void read_cpu(char *cpu, size_t len)
     if (file != NULL) fclose(file);
 }
 
-/* Reads the first line of a file into word, which is empty if the file cannot be read. */
+/* Copies the first line of a file to `word`, or makes `word` empty if the file cannot be read. */
 static void read_word(const char *path, char *word, size_t len)
 {
     FILE *file = fopen(path, "r");
@@ -62,12 +63,13 @@ void bench_describe(struct bench_machine *machine)
 
 /* ---- what else it does ------------------------------------------------------------------ */
 
-#define MIN_NS 200000000.0 /* shortest useful interval, because kernel times have 10 ms steps */
-#define STEAL 0.02         /* least steal time to report, as a share of all cores */
-#define OTHERS 0.1         /* least CPU time of other processes to report, in cores */
+/* Shortest interval over which CPU times are compared. The kernel counts them in steps of 10 ms. */
+#define MIN_NS 200000000.0
+#define STEAL 0.02 /* smallest steal time to report, as a share of the time of all cores */
+#define OTHERS 0.1 /* smallest CPU time of other processes to report, in cores */
 #define SPEED 0.15
 
-/* Reads the CPU time of the host in ns: busy time, and steal time, which the hypervisor took. */
+/* Reads the host's CPU times in ns. During steal time, the hypervisor ran other machines. */
 static void read_host(uint64_t *busy_ns, uint64_t *steal_ns)
 {
     FILE *file = fopen("/proc/stat", "r");
@@ -84,7 +86,7 @@ static void read_host(uint64_t *busy_ns, uint64_t *steal_ns)
     fclose(file);
 }
 
-/* Returns the CPU time of the PEs on the host of PE 0, in ns. */
+/* Returns the CPU time that the PEs on the host of PE 0 have used, in ns. */
 static uint64_t own_ns(const struct bench_machine *machine)
 {
     uint64_t sum = 0;
@@ -102,7 +104,10 @@ static uint64_t own_ns(const struct bench_machine *machine)
     return sum;
 }
 
-/* Times a chain of additions of about 5 us. The least of ten times shows the speed of the core. */
+/*
+ * Times a loop of additions that takes about 5 us. Returns the shortest time of ten runs, because
+ * it shows the speed of the core.
+ */
 static double time_core(void)
 {
     double least = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Controls the sequence of steppe-bench. A plan needs up to two runs of the library, each from init
- * to finalize: one as programs use the library, then one with SHMEM_THREAD_MULTIPLE, which comes
- * last so that no other row is timed with locks. Design: docs/design/bench.md.
+ * Runs steppe-bench from start to end. The rows are measured in up to two cycles. A cycle is one
+ * run of the library, from init to finalize. The first cycle uses shmem_init(), as most programs
+ * do. The second cycle uses SHMEM_THREAD_MULTIPLE. It comes last, so that no other row is measured
+ * with locks. Design: docs/design/bench.md.
  */
 #include "harness.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* State that lasts over the runs of the library. */
+/* State of the program, which lasts over all cycles. */
 struct session {
     const struct bench_extras *extras;
     struct bench_options options;
@@ -105,14 +106,15 @@ static void measure_row(struct session *s, int i, const struct bench **skipped)
 
 static void measure_cycle(struct session *s, enum bench_cycle cycle)
 {
-    const struct bench *skipped = NULL; /* skipped bench, whose other sizes are skipped too */
+    /* Bench of a row that was skipped. The rows of its other sizes are skipped too. */
+    const struct bench *skipped = NULL;
 
     for (int i = 0; i < s->plan.n; i++)
         if (s->plan.items[i].cycle == cycle && s->plan.items[i].bench != skipped)
             measure_row(s, i, &skipped);
 }
 
-/* Returns the most bytes that a row of the plan needs in each buffer. */
+/* Returns the largest number of bytes that a row of the plan needs in run->remote. */
 static size_t memory_of(struct session *s)
 {
     size_t most = BENCH_LINE;
@@ -158,14 +160,14 @@ static bool is_last(const struct bench_plan *plan, enum bench_cycle cycle)
     return true;
 }
 
-/* Ends the output before shmem_finalize(), because a failure there must not cost the results. */
+/* Writes the end of the output. Called before shmem_finalize(), because that can fail. */
 static void end_output(struct session *s)
 {
     if (s->began_output && s->run.me == 0) bench_output_end(&s->out, s->disturbed);
     s->began_output = false;
 }
 
-/* Runs the cycles of the plan. The library is already initialized at the first cycle. */
+/* Measures all cycles of the plan. On entry the library is initialized for the first cycle. */
 static int run_cycles(struct session *s)
 {
     bool is_up = true;
@@ -220,7 +222,10 @@ static int make_plan(struct session *s)
     return -EINVAL;
 }
 
-/* Handles --help, --list and errors. Returns -1, or the exit status after shmem_finalize(). */
+/*
+ * Parses the command line and handles --help, --list and errors. Returns -1 if the program must go
+ * on. Otherwise calls shmem_finalize() and returns the exit status.
+ */
 static int answer(struct session *s, int argc, char **argv)
 {
     char why[512];

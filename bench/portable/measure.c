@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures a row. PE 0 leads: it warms up until times are steady, and then takes blocks of samples
- * until the median is precise enough or the time is over. Blocks of Steppe and of the raw side
- * alternate (ABBA), so that disturbances of the machine affect both sides alike.
+ * Measures a row. PE 0 controls the measurement. First it runs trials until their times are steady.
+ * Then it takes blocks of samples until the median is precise enough or the time limit is reached.
+ * Blocks of Steppe (A) and of the raw side (B) alternate in the order ABBA, so that a disturbance
+ * of the machine affects both sides.
  */
 #include "harness.h"
 
@@ -10,28 +11,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_SAMPLE_NS 10000.0 /* about 400 times the cost of reading the clock */
+/* Minimum time of a sample, about 400 times as long as reading the clock. */
+#define MIN_SAMPLE_NS 10000.0
 #define MAX_OPS (1u << 22)
-#define FEW_OPS 16   /* least operations per sample of a bench with min_ops, even on a slow path */
-#define TRIAL 5      /* samples of a trial */
-#define MAX_TRIALS 8 /* limit on the trials in which two in a row must agree */
+/* Minimum number of operations per sample on a slow path, where min_ops would take too long. */
+#define FEW_OPS 16
+#define TRIAL 5      /* number of samples of a trial */
+#define MAX_TRIALS 8 /* maximum number of trials before the measurement */
 #define STEADY 0.1
 
-/* Samples of one side. Each is the time of the slowest PE. */
+/* Samples of one side. A sample is the time per operation on the slowest PE. */
 struct side {
     double *samples, *blocks;
     int n, n_blocks, room, block_room;
-    double *pe_sum; /* sum over all samples, for each PE */
+    double *pe_sum; /* for each PE, the sum of its samples */
 };
 
-/* State of a measurement, on PE 0. */
+/* State of the measurement of a row, on PE 0. */
 struct measure {
     const struct bench *bench;
     struct bench_run *run;
     const struct bench_options *options;
     struct side side[BENCH_N_SIDES];
     int sides[BENCH_N_SIDES], n_sides;
-    double *theirs; /* samples read from another PE */
+    double *theirs; /* buffer for the samples of another PE */
 };
 
 static void *grown(const struct measure *m, void *memory, size_t nbytes)
@@ -44,7 +47,10 @@ static void *grown(const struct measure *m, void *memory, size_t nbytes)
 
 /* ---- one block ----------------------------------------------------------------- */
 
-/* Reads the samples of all PEs that measure. The slowest PE decides how long a sample took. */
+/*
+ * Reads the samples of all PEs that measure. Stores the time of the slowest PE for each sample in
+ * `slowest`. Adds the samples of each PE to pe_sum.
+ */
 static void take_samples(struct measure *m, double *slowest, double *pe_sum, int n)
 {
     struct bench_run *run = m->run;
@@ -87,14 +93,14 @@ static void add_block(struct measure *m, int number, uint64_t n_ops, int n_batch
     memset(added, 0, (size_t)n_batches * sizeof(*added));
     take_samples(m, added, side->pe_sum, n_batches);
     side->n += n_batches;
-    /* The median sorts a copy of the samples, in the free room after them. */
+    /* bench_median_of() reorders its input. Therefore it gets a copy, placed after the samples. */
     memcpy(added + n_batches, added, (size_t)n_batches * sizeof(*added));
     side->blocks[side->n_blocks++] = bench_median_of(added + n_batches, (size_t)n_batches);
 }
 
 /* ---- how much of what ------------------------------------------------------------ */
 
-/* Returns the time of an operation of one side, measured in a trial of a few samples. */
+/* Takes a few samples of one side. Returns their median in ns per operation. */
 static double trial(struct measure *m, enum bench_side side, uint64_t n_ops)
 {
     double ns[TRIAL] = {0}, op_ns;
@@ -105,7 +111,10 @@ static double trial(struct measure *m, enum bench_side side, uint64_t n_ops)
     return op_ns > 0.01 ? op_ns : 0.01;
 }
 
-/* Runs trials until two in a row agree or a tenth of the time is over. Returns the last time. */
+/*
+ * Runs trials until the times of two successive trials differ by less than STEADY. Also stops after
+ * MAX_TRIALS trials or a tenth of the time limit. Returns the time of the last trial.
+ */
 static double steady(struct measure *m, enum bench_side side, uint64_t n_ops)
 {
     uint64_t end = bench_now_ns() + (uint64_t)(m->options->seconds * 1e8);
@@ -123,8 +132,9 @@ static double steady(struct measure *m, enum bench_side side, uint64_t n_ops)
 }
 
 /*
- * Returns the number of operations that makes a sample of Steppe long enough for the clock. On a
- * slow path this is fewer than the bench's min_ops, so that all blocks fit into the time.
+ * Returns the number of operations per sample, so that a sample of Steppe's side takes long enough
+ * for the clock. On a slow path, the number can be smaller than the bench's min_ops, so that all
+ * blocks fit into the time limit.
  */
 static uint64_t calibrate(struct measure *m)
 {
@@ -149,7 +159,7 @@ static uint64_t calibrate(struct measure *m)
     }
 }
 
-/* Returns the number of samples per block, so that BENCH_N_BLOCKS blocks take half of the time. */
+/* Returns the samples per block. BENCH_N_BLOCKS blocks take at most half of the time limit. */
 static int batches_of(const struct measure *m, double sample_ns)
 {
     double fit = m->options->seconds * 0.5e9 / BENCH_N_BLOCKS / sample_ns;
@@ -159,7 +169,7 @@ static int batches_of(const struct measure *m, double sample_ns)
     return n < BENCH_BLOCK_SAMPLES ? n : BENCH_BLOCK_SAMPLES;
 }
 
-/* Returns whether the median is precise enough or the time is over. */
+/* Returns whether the median is precise enough or the time limit is reached. */
 static bool is_enough(const struct measure *m, uint64_t begun)
 {
     const struct side *side = &m->side[BENCH_STEPPE];
@@ -171,7 +181,7 @@ static bool is_enough(const struct measure *m, uint64_t begun)
     if (side->n < m->options->iterations) return false;
     sorted = grown(m, NULL, (size_t)side->n * sizeof(*sorted));
     memcpy(sorted, side->samples, (size_t)side->n * sizeof(*sorted));
-    (void)bench_median_of(sorted, (size_t)side->n); /* sorts */
+    (void)bench_median_of(sorted, (size_t)side->n); /* sorts the samples */
     interval = bench_relative_interval(sorted, (size_t)side->n);
     free(sorted);
     return interval <= m->options->until;
@@ -204,7 +214,7 @@ static void sample_sides(struct measure *m, struct bench_result *result)
     n_batches = batches_of(m, slowest > 0 ? slowest * (double)n_ops : 1e6);
     begun = bench_now_ns();
     for (int turn = 0; !is_enough(m, begun); turn++)
-        for (int k = 0; k < m->n_sides; k++) /* A B, B A, ... */
+        for (int k = 0; k < m->n_sides; k++) /* order of the sides: A B, then B A, and so on */
             add_block(m, m->sides[turn % 2 == 0 ? k : m->n_sides - 1 - k], n_ops, n_batches);
 }
 
@@ -286,13 +296,13 @@ static int n_pes_of(const struct bench *bench, const struct bench_run *run)
     }
 }
 
-/* Returns whether --verify can check bytes or values of the bench. */
+/* Returns whether --verify can check the data that the bench moves. */
 static bool is_looked_at(const struct bench *bench)
 {
     return bench->moves != BENCH_MOVES_NOTHING || bench->check != NULL;
 }
 
-/* Fills in the raw side, the PEs and the path to the space, once the bench is open. */
+/* Fills in the fields of *result that are known only after the bench has been opened. */
 static void describe(const struct bench *bench, const struct bench_run *run,
                      const struct bench_options *options, struct bench_result *result)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench-mpi: the MPI counterparts of some benches, with the options, sizes, statistics and JSON of
- * steppe-bench. One-sided transfers go to a window that stays locked for the whole run. There is no
- * raw side. `steppe-bench compare --ab` builds this with BENCH_MPI: see bench-compare.md.
+ * The program bench-mpi: MPI counterparts of some benches of steppe-bench, with the same options,
+ * sizes, statistics and JSON output. One-sided transfers use one window, which is locked during the
+ * whole run. There is no raw side. `steppe-bench compare --ab` builds this program with BENCH_MPI
+ * defined (docs/design/bench-compare.md).
  */
 #include "harness.h"
 
@@ -15,7 +16,7 @@
 #define MIN_SAMPLE_NS 10000.0
 #define MAX_OPS (1u << 22)
 
-static MPI_Win window; /* window over run->remote */
+static MPI_Win window; /* MPI window that contains run->remote */
 
 /* ---- one-sided ------------------------------------------------------------------------- */
 
@@ -174,7 +175,8 @@ static void alltoall(struct bench_run *run, uint64_t n_ops)
         MPI_Alltoall(run->source, n, MPI_BYTE, run->local, n, MPI_BYTE, MPI_COMM_WORLD);
 }
 
-/* ---- rows: names and groups are those of the benches for OpenSHMEM ------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
+/* The benches have the same names and groups as the benches for OpenSHMEM. */
 
 #define RMA(bench, routines, loop)                                                                 \
     .name = bench, .group = "rma", .what = routines " + MPI_Win_flush", .sized = true,             \
@@ -230,7 +232,7 @@ static void take_role(const struct bench *bench, struct bench_run *run)
     run->peer = !pair ? -1 : run->me == 0 ? run->pair_peer : 0;
 }
 
-/* Takes one sample. Returns the ns per operation of the slowest process, equal on all processes. */
+/* Takes one sample. On all processes, returns the ns per operation of the slowest process. */
 static double sample(const struct bench *bench, struct bench_run *run, uint64_t n_ops)
 {
     bench_loop *loop = run->measures ? bench->steppe.origin : bench->steppe.target;
@@ -256,7 +258,10 @@ static uint64_t calibrate(const struct bench *bench, struct bench_run *run,
     return n_ops;
 }
 
-/* Takes blocks of samples, as many as the options ask for and the time limit allows. */
+/*
+ * Takes the samples of a row in BENCH_N_BLOCKS blocks. If options->iterations samples would exceed
+ * the time limit, takes fewer samples.
+ */
 static void measure(struct bench_run *run, const struct bench_options *options,
                     struct bench_result *result)
 {

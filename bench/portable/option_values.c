@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parses the values of options.
+ * Parses the values of command-line options.
  */
 #include "option_values.h"
 
@@ -23,7 +23,7 @@ int bench_parse_count(const char *option, const char *text, long min, long max, 
     return -EINVAL;
 }
 
-/* Parses a number of bytes with an optional suffix. Returns the text after it, or NULL if wrong. */
+/* Parses a number with an optional suffix K, M or G. Returns the rest of the text, or NULL. */
 static const char *parse_bytes(const char *text, size_t *nbytes)
 {
     static const char suffixes[] = "kmg";
@@ -62,7 +62,10 @@ int bench_parse_sizes(const char *text, struct bench_options *options, char *why
     return -EINVAL;
 }
 
-/* Parses MIN:MAX or one number, and an optional third number, which is -1 if it is left out. */
+/*
+ * Parses MIN, MIN:MAX or MIN:MAX:THIRD. A missing MAX equals MIN, and a missing THIRD is -1.
+ * Returns false if the text is not valid.
+ */
 static bool parse_range(const char *text, long *min, long *max, long *third)
 {
     int used = 0, n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parsers for the values of options. Each returns 0, or -EINVAL with the valid values in why.
+ * Functions that parse the values of options. Each returns 0. If the value is not valid, it returns
+ * -EINVAL and writes a message with the valid values to `why`.
  */
 #ifndef STEPPE_BENCH_OPTION_VALUES_H
 #define STEPPE_BENCH_OPTION_VALUES_H

@@ -98,7 +98,7 @@ void bench_usage(FILE *out)
         out);
 }
 
-/* Parses the options that decide which rows a bench has. */
+/* Parses the value of an option that determines which rows a bench has. */
 static int parse_shape(int option, const char *text, struct bench_options *options, char *why,
                        size_t len)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the results of PE 0 in the format that the user asked for.
+ * Writes the results on PE 0 in the format that the user has chosen.
  */
 #include "harness.h"
 

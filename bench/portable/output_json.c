@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the results as JSON, version 2 of the format. docs/design/bench.md describes the keys.
+ * Writes the results in JSON, in version 2 of the format. docs/design/bench.md describes the keys.
  */
 #include "harness.h"
 #include "raw_ofi.h"

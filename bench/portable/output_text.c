@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes text for people: the heading, a table for each bench, and the summary.
+ * Writes the results as text for people: a heading, and then a table for each bench or a summary.
  */
 #include "harness.h"
 #include "raw_ofi.h"
@@ -128,7 +128,7 @@ void bench_text_row(struct bench_output *out, const struct bench_result *r)
 
 /* ---- summary ----------------------------------------------------------------- */
 
-/* Formats a value with three or four digits in a suitable unit. */
+/* Formats a value with three or four digits, in a unit that suits its size. */
 static const char *pretty(const struct bench_result *r, double value, char *buf, size_t len)
 {
     static const char *const times[] = {"ns", "us", "ms", "s"};
@@ -166,7 +166,10 @@ static const char *pretty_size(size_t nbytes, char *buf, size_t len)
     return buf;
 }
 
-/* Returns the time that Steppe adds to a raw operation, because ratios of a few ns mean little. */
+/*
+ * Returns how much longer Steppe takes than the raw side. For times of a few ns, this difference is
+ * more useful than the ratio.
+ */
 static double over_of(const struct bench_result *r)
 {
     return bench_median_in_unit(r, BENCH_STEPPE) - bench_median_in_unit(r, BENCH_RAW);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists the values of the parameters that several benches have.
+ * Lists the values of the parameters that several benches use.
  */
 #include "harness.h"
 

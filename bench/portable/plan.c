@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides which rows are measured and how much memory each needs. Every PE makes the same plan.
+ * Decides which rows are measured and how much memory each row needs. All PEs make the same plan.
  */
 #include "harness.h"
 
@@ -8,8 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERIFY_BYTES ((size_t)4 << 20) /* limit on the buffers of a row with --verify */
-#define VERIFY_BUFFERS 64              /* enough buffers that no later put hides a lost put */
+#define VERIFY_BYTES ((size_t)4 << 20) /* maximum size of all buffers of a row with --verify */
+/*
+ * Number of buffers with --verify. If all puts wrote to the same buffer, a later put could hide
+ * that an earlier put was lost.
+ */
+#define VERIFY_BUFFERS 64
 #define WINDOW 64
 #define WINDOW_BYTES ((size_t)16 << 20)
 
@@ -61,7 +65,10 @@ static int add_size(struct bench_plan *plan, const struct bench *bench, size_t n
     return add_values(plan, item, run, options);
 }
 
-/* Returns the largest size of a bench. If the extent is per PE, the sum over all PEs is limited. */
+/*
+ * Returns the largest message size of a bench. A buffer with nbytes for each PE is limited to 64
+ * MiB, unless the user gives the sizes.
+ */
 static size_t max_of(const struct bench *bench, const struct bench_run *run,
                      const struct bench_options *options)
 {
@@ -131,7 +138,7 @@ static int add_summary(struct bench_plan *plan, const struct bench_run *run,
     return status;
 }
 
-/* Returns false if the job has only one PE and the bench needs two. */
+/* Returns false if the bench needs two PEs and the job has only one. */
 static bool can_run(const struct bench *bench, const struct bench_run *run)
 {
     return run->n_pes > 1 || bench->shape == BENCH_ALL || bench->shape == BENCH_ALONE;
@@ -147,7 +154,7 @@ static void leave_out(struct bench_plan *plan, const struct bench_run *run)
     plan->n = kept;
 }
 
-/* Sorts the rows by run of the library, with those of SHMEM_THREAD_MULTIPLE last. */
+/* Sorts the rows by cycle. The rows with SHMEM_THREAD_MULTIPLE come last. Returns 0 or -ENOMEM. */
 static int sort_cycles(struct bench_plan *plan)
 {
     struct bench_item *sorted = malloc((size_t)plan->n * sizeof(*sorted) + 1);
@@ -193,7 +200,7 @@ void bench_plan_free(struct bench_plan *plan)
 
 /* ---- what a plan asks for --------------------------------------------------------- */
 
-/* Returns the time limit of a row. The factor 1.2 allows for trials; the sides take equal time. */
+/* Returns a row's time limit in ns. The factor 1.2 allows for the trials before the measurement. */
 static double row_ns(const struct bench_item *item, const struct bench_options *options)
 {
     int sides = 1 + options->raw;
@@ -230,7 +237,7 @@ bool bench_plan_wants_source(const struct bench_plan *plan)
 
 /* ---- the shape of a row -------------------------------------------------------------- */
 
-/* Returns the messages between two quiets: 64, or fewer if 64 messages exceed 16 MiB. */
+/* Returns the number of messages between two quiets: by default 64, at most 16 MiB in total. */
 static int window_of(const struct bench *bench, size_t nbytes, const struct bench_options *options)
 {
     size_t window = WINDOW_BYTES / nbytes;
@@ -277,6 +284,6 @@ size_t bench_set_row_buffers(const struct bench_item *item, struct bench_run *ru
     n = n_buffers_of(item->bench, run->extent, run->window, options);
     run->span = n * run->extent;
     run->step = n > 1 ? run->extent : 0;
-    if (item->bench->in_spaces) return BENCH_LINE; /* the bench makes its own memory */
+    if (item->bench->in_spaces) return BENCH_LINE; /* the bench allocates its own memory */
     return run->span;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Raw barriers over all PEs and over the row's team, by dissemination of flags. Between two PEs
- * this is one flag each way. They are used by benches, and by the harness between samples.
+ * Raw dissemination barriers over all PEs and over the row's team. In each round, a PE sets a flag
+ * of one PE and waits for its own flag. Benches measure these barriers. The harness also uses them
+ * between samples.
  */
 #include "raw_fabric_wait_and_flush.h"
 
-/* ---- among n PEs, every stride-th of the job, of which this is number me ---------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
+/* Performs n_ops barriers among the n PEs 0, stride, 2 * stride, ... This PE has rank `me`. */
 static void node_rounds(struct bench_run *run, uint64_t n_ops, int me, int n, int stride)
 {
     const struct bench_shared *mine = run->shared;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Helpers for the raw loops of benches on the fabric. A PE's memory in the raw module consists of a
- * remote region, a local region and the flags.
+ * Helpers for raw loops on the fabric. The memory of a PE in the raw module (raw_ofi.h) consists of
+ * a remote region, which peers access, a local region, and a struct bench_flags.
  */
 #ifndef STEPPE_BENCH_RAW_FABRIC_WAIT_AND_FLUSH_H
 #define STEPPE_BENCH_RAW_FABRIC_WAIT_AND_FLUSH_H
@@ -21,7 +21,10 @@ static inline char *bench_fabric_local(const struct bench_run *run)
     return run->fabric->memory + run->region;
 }
 
-/* Waits for a flag that a peer stores. The flag can arrive only while this PE polls. */
+/*
+ * Waits until *flag is at least `value`. Polls the raw module, because a flag may arrive only while
+ * this PE polls.
+ */
 static inline void bench_fabric_wait(const struct bench_run *run, const uint64_t *flag,
                                      uint64_t value)
 {
@@ -30,9 +33,10 @@ static inline void bench_fabric_wait(const struct bench_run *run, const uint64_t
 }
 
 /*
- * Waits until the target has executed earlier stores. Stores have no completion, but the reply to a
- * later atomic shows that they were executed. Without atomics a later read serves, because stores
- * and reads take the same path.
+ * Waits until PE pe has executed all earlier stores of this PE. A store has no completion.
+ * Therefore this function sends a fetching atomic, and its result shows that the stores were
+ * executed. If the provider has no atomics, the function sends a read, which takes the same path as
+ * the stores.
  */
 static inline void bench_fabric_flush(const struct bench_run *run, int pe)
 {

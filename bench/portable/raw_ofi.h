@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The raw fabric side of steppe-bench: a plain libfabric program behind a table of functions. It is
- * a separate module, so that runs on one node never load libfabric. It does not use OpenSHMEM; the
- * program exchanges the cards between PEs. Design: docs/design/bench.md.
+ * The raw module of steppe-bench: the raw side on the fabric, which uses libfabric directly. It is
+ * a separate shared object, so that steppe-bench does not load libfabric in jobs on one node. The
+ * module does not use OpenSHMEM. steppe-bench exchanges the addresses of the PEs' memory (struct
+ * raw_ofi_card). Design: docs/design/bench.md.
  */
 #ifndef STEPPE_BENCH_RAW_OFI_H
 #define STEPPE_BENCH_RAW_OFI_H
@@ -15,54 +16,59 @@
 #define RAW_OFI_ADDRESS_MAX 256
 #define RAW_OFI_ENTRY "steppe_bench_raw_ofi_open"
 
-/* The data that other PEs need in order to access the memory of a PE. */
+/* The data of a PE that other PEs need in order to access its memory. */
 struct raw_ofi_card {
     unsigned char address[RAW_OFI_ADDRESS_MAX];
     uint64_t address_len;
-    uint64_t base; /* address that is added to offsets; 0 with offset addressing */
+    /* Address of the memory, to which other PEs add offsets. 0 if the provider expects offsets. */
+    uint64_t base;
     uint64_t key;
 };
 
-/* The request of the program. A provider, fabric or domain has libfabric's name; NULL means any. */
+/* Arguments for opening the module. NULL as provider, fabric or domain means any. */
 struct raw_ofi_request {
     uint32_t abi;
     int me, n_pes;
-    size_t nbytes; /* bytes of memory to register */
+    size_t nbytes; /* size in bytes of the memory that the module registers */
     const char *provider, *fabric, *domain;
-    bool yields; /* whether to yield after a poll that finds nothing, if cores are few */
+    /* Whether to call sched_yield() after each poll without a result, because PEs share cores. */
+    bool yields;
     void (*fatal)(const char *text) __attribute__((noreturn));
 };
 
-/* Atomic operations. RAW_OFI_WRITE is a swap if the operation fetches. */
+/* Atomic operations. As a fetching atomic, RAW_OFI_WRITE is a swap. */
 enum raw_ofi_op { RAW_OFI_ADD, RAW_OFI_XOR, RAW_OFI_READ, RAW_OFI_WRITE, RAW_OFI_CSWAP };
 
 struct raw_ofi {
     char provider[64], domain[64];
-    bool atomics; /* whether the provider has atomics; otherwise stores are plain writes */
-    char *memory; /* memory registered for local and remote use */
+    bool atomics; /* whether the provider has atomics; if not, store() uses plain writes */
+    char *memory; /* memory of this PE, registered for local and remote access */
     struct raw_ofi_card card;
 
-    /* Connects to all PEs by their cards, in PE order. Returns 0 or -errno. */
+    /* Connects this PE to all PEs. cards[pe] is the card of PE pe. Returns 0 or -errno. */
     int (*connect)(const struct raw_ofi_card *cards);
 
-    /* Start one operation at an offset in PE pe's memory. local must be inside this PE's memory. */
+    /* Starts a put to an offset in the memory of PE pe. `local` must be in this PE's `memory`. */
     void (*put)(int pe, size_t offset, const void *local, size_t nbytes);
+    /* Starts a get from an offset in the memory of PE pe. `local` must be in this PE's `memory`. */
     void (*get)(int pe, size_t offset, void *local, size_t nbytes);
-    /* Start an atomic on 4 or 8 bytes, if atomics is true. Only atomic() has no completion. */
+    /* Starts an atomic on 4 or 8 bytes. It has no completion. The provider must have atomics. */
     void (*atomic)(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes, uint64_t value);
+    /* Starts a fetching atomic on 4 or 8 bytes. The provider must have atomics. */
     void (*fetch_atomic)(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes, uint64_t value,
                          uint64_t compare);
     void (*fetch_add)(int pe, size_t offset, uint64_t value);
-    /* Stores 8 bytes. value is copied, and there is no completion. */
+    /* Stores 8 bytes at an offset in the memory of PE pe. There is no completion. */
     void (*store)(int pe, size_t offset, uint64_t value);
 
-    /* Waits for all completions; puts are then visible at the target. */
+    /* Waits for all operations with a completion. Data of puts is then visible at the target. */
     void (*wait)(void);
-    void (*poll)(void); /* polls once, which also serves peers */
+    /* Polls once. This also makes progress on operations of peers. */
+    void (*poll)(void);
     void (*close)(void);
 };
 
-/* Opens provider, endpoint and memory. Returns 0 and fills *raw, or -errno and a reason in why. */
+/* Opens the module and fills in *raw. Returns 0, or -errno with the reason in `why`. */
 typedef int (*raw_ofi_open_fn)(const struct raw_ofi_request *request, struct raw_ofi *raw,
                                char *why, size_t len);
 int steppe_bench_raw_ofi_open(const struct raw_ofi_request *request, struct raw_ofi *raw, char *why,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Serves peers on the raw fabric until a PE stores the stop flag, and stores that flag.
+ * Serves operations of peers on the raw fabric until PE 0 ends the block. PE 0 does so by storing
+ * the stop flag.
  */
 #include "raw_fabric_wait_and_flush.h"
 

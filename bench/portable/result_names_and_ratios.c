@@ -60,7 +60,7 @@ double bench_pe_max(const struct bench_result *r, enum bench_side side)
     return bench_pe_value(r, bench_more_is_better(r->bench) ? stats->pe_fast : stats->pe_slow);
 }
 
-/* Writes the value of the row's parameter, or an empty text if the bench has no parameter. */
+/* Writes the value of the row's parameter to `text`, or "" if the bench has no parameter. */
 void bench_parameter_text(const struct bench_result *r, char *text, size_t len)
 {
     const struct bench_parameter *parameter = r->bench->parameter;

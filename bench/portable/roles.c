@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides which PEs measure in a row and which PE is whose peer, and makes the row's team.
+ * Decides which PEs measure in a row and which PE is the peer of each PE. Creates the row's team.
  */
 #include "harness.h"
 
 #include <stdlib.h>
 
-/* Pairs as --pairs asks: each PE's partner and number of its pair, both -1 without a pair. */
+/*
+ * The pairs of PEs. partner[pe] is the PE with which PE pe forms a pair, and number[pe] is the
+ * number of that pair. Both are -1 if PE pe is in no pair.
+ */
 static struct {
     int *partner, *number;
     int n;
@@ -37,7 +40,7 @@ static int count_of_host(const int *host_of, int n_pes, int host)
     return n;
 }
 
-/* Pairs the first half of a host's PEs with the second half. */
+/* Pairs the first half of the PEs of a host with the second half. */
 static void pair_within(const int *host_of, int n_pes, int host)
 {
     int half = count_of_host(host_of, n_pes, host) / 2;
@@ -125,7 +128,8 @@ bool bench_measures(const struct bench *bench, const struct bench_run *run, int 
         return leads_pair(run, pe);
     case BENCH_ALL:
         return in_team(run, pe);
-    case BENCH_TO_ONE: /* PE 0 would not use the fabric for its own word */
+    /* On the fabric, PE 0 does not measure, because it reaches its own word without the fabric. */
+    case BENCH_TO_ONE:
         return pe != 0 || run->all_path == BENCH_NODE;
     case BENCH_ALL_ALL:
         return true;
@@ -181,7 +185,7 @@ void bench_team_sync(struct bench_run *run)
     shmem_team_sync(run->team);
 }
 
-#else /* no bench has the parameter bench_pes, so the team is the world */
+#else /* no bench has the parameter bench_pes, so the row's team is the world */
 
 static void split_team(const struct bench *bench, struct bench_run *run)
 {
@@ -202,7 +206,7 @@ void bench_team_sync(struct bench_run *run)
 
 #endif
 
-/* Makes the row's team; collective over all PEs. PEs outside the team have team_me == -1. */
+/* Creates the row's team. Collective over all PEs. On PEs outside the team, run->team_me is -1. */
 static void make_team(const struct bench *bench, struct bench_run *run)
 {
     bool part = bench->parameter == &bench_pes;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a block of samples. PE 0 sends the same command to all other PEs. Each of these runs its
- * part of the block, reports that it has measured, serves until PE 0 stops it, and acknowledges the
- * command. PE 0 reads the samples of a PE from that PE's struct bench_shared.
+ * Runs a block of samples. PE 0 sends the same command to all other PEs, and every PE runs its part
+ * of the block. The PEs that measure report to PE 0 when they have finished. All PEs except PE 0
+ * serve operations of their peers until PE 0 ends the block, and then acknowledge the command. PE 0
+ * reads the samples from the struct bench_shared of each PE.
  */
 #include "harness.h"
 #include "raw_ofi.h"
@@ -40,8 +41,9 @@ static bool is_target(const struct bench *bench, const struct bench_run *run)
 /* ---- the part of one PE -------------------------------------------------------- */
 
 /*
- * Makes several PEs begin a sample together, by a barrier of the side's own kind. In a collective
- * only the members of the team take part, because the tokens of other PEs do not advance.
+ * Executes a barrier, so that the PEs that measure begin a sample together. Uses Steppe's barrier
+ * on Steppe's side and a raw barrier on the raw side. In a collective, only the members of the team
+ * take part, because run->token does not rise on other PEs.
  */
 static void keep_together(const struct bench *bench, struct bench_run *run,
                           const struct bench_body *body)
@@ -59,7 +61,10 @@ static void keep_together(const struct bench *bench, struct bench_run *run,
         shmem_barrier_all();
 }
 
-/* Returns the ns per operation, or for an overlap the percentage that was not hidden. */
+/*
+ * Takes one sample. Returns the ns per operation, or in an overlap bench the percentage of the
+ * transfer that was not hidden.
+ */
 static double sample(const struct bench *bench, struct bench_run *run,
                      const struct bench_body *body, uint64_t n_ops)
 {
@@ -88,7 +93,7 @@ static void run_batches(const struct bench *bench, struct bench_run *run,
     }
 }
 
-/* Takes the samples of a block. The stop of the block comes afterwards. */
+/* Runs the part of this PE in a block and stores the samples. The caller then ends the block. */
 static void run_part(const struct bench *bench, struct bench_run *run,
                      const struct bench_command *command)
 {
@@ -104,7 +109,7 @@ static void run_part(const struct bench *bench, struct bench_run *run,
     run_batches(bench, run, body, command);
 }
 
-/* Checks a block for --verify. All transfers of a block have arrived when PE 0 stops it. */
+/* For --verify: checks the data of a block. PE 0 has ended it, so all transfers have arrived. */
 static void look_at_block(const struct bench *bench, struct bench_run *run,
                           const struct bench_command *command)
 {
@@ -158,7 +163,7 @@ static void send_command(struct bench_run *run, const struct bench_command *comm
     }
 }
 
-/* Waits until *word reaches value, and polls the raw fabric so that pending stores are sent. */
+/* Waits until *word is at least `value`. Polls the raw fabric, so that pending stores are sent. */
 static void wait_for(struct bench_run *run, uint64_t *word, uint64_t value)
 {
     if (run->fabric != NULL)

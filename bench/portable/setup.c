@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prepares what steppe-bench needs before it measures: memory, cores, the paths between the PEs,
- * and a description of the machine for the heading.
+ * Prepares a cycle: describes the machine for the heading, binds the PEs to cores, allocates
+ * memory, and finds the paths between the PEs.
  */
 #include "harness.h"
 
@@ -29,7 +29,10 @@ static void find_paths(struct bench_run *run)
 
 /* ---- raw ------------------------------------------------------------------- */
 
-/* Loads raw libfabric if some PEs have no other path. If that fails, only a summary continues. */
+/*
+ * Loads the raw libfabric module if --raw is set and some PEs reach each other only over the
+ * fabric. If this fails, returns -errno, except for --summary, which works without the raw side.
+ */
 static int set_raw(struct bench_run *run, const struct bench_options *options,
                    struct bench_machine *machine)
 {
@@ -56,7 +59,7 @@ int bench_place_bind_and_allocate(struct bench_run *run, const struct bench_opti
         bench_say(run, "a PE could not be bound to a core: use --bind=off");
         return -EINVAL;
     }
-    status = bench_find_places(run, machine); /* again, because PEs are bound now */
+    status = bench_find_places(run, machine); /* again, because the PEs are now bound to cores */
     if (status == 0) status = bench_buffers_make(run, nbytes, with_source);
     if (status != 0) return status;
     find_paths(run);

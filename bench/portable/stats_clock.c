@@ -21,7 +21,7 @@ uint64_t bench_now_ns(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
-/* Returns the CPU time of all threads of the process. */
+/* Returns the CPU time that all threads of this process have used, in ns. */
 uint64_t bench_cpu_ns(void)
 {
     return read_clock(CLOCK_PROCESS_CPUTIME_ID);
@@ -44,7 +44,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns the smallest sample that at least this percentage of all samples does not exceed. */
+/* Returns a percentile of n sorted samples by the nearest-rank method. */
 static double quantile(const double *sorted, size_t n, unsigned percent)
 {
     size_t rank = (n * percent + 99) / 100;
@@ -69,8 +69,9 @@ struct bench_stats bench_stats_of(double *samples, size_t n)
 }
 
 /*
- * The interval ends at the samples whose ranks differ from the median's by 1.96 standard deviations
- * of a binomial. It holds the median of independent samples of any distribution in 95 % of cases.
+ * The ends of the interval are the samples whose ranks are 1.96 standard deviations of a binomial
+ * distribution away from the rank of the median. If the samples are independent, the interval
+ * contains the true median in 95 % of all cases, for every distribution of the samples.
  */
 double bench_relative_interval(const double *sorted, size_t n)
 {
@@ -84,7 +85,7 @@ double bench_relative_interval(const double *sorted, size_t n)
     return (sorted[high < n ? high : n - 1] - sorted[low]) / 2 / median;
 }
 
-/* Returns the messages of an operation, summed over all PEs that measure. */
+/* Returns the number of messages in one operation, summed over all PEs that measure. */
 static double messages_of(const struct bench_result *result)
 {
     double messages = result->bench->windowed ? result->window : 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements --verify: writes the data that a block of Steppe's side moves, and checks every byte
- * after the block, outside the timing. Each byte depends on its place, its PE and the block.
+ * Implements --verify. Before each block of Steppe's side, writes the data that the block moves.
+ * After the block, checks every byte at its destination. The measured time includes neither. Each
+ * byte depends on its offset, on the PE that sends it, and on the number of the block.
  */
 #include "harness.h"
 
@@ -32,7 +33,7 @@ void bench_pattern_check(const struct bench_run *run, const char *what, const ch
     }
 }
 
-/* Writes bytes that differ from the expected ones, so that a byte that did not move is detected. */
+/* Fills a destination with bytes other than the expected ones, so that lost data is detected. */
 static void write_other(char *to, size_t nbytes, int pe, uint64_t block)
 {
     for (size_t i = 0; i < nbytes; i++)
@@ -44,7 +45,7 @@ static bool both_ways(const struct bench *bench)
     return bench->shape == BENCH_BOTH;
 }
 
-/* Return whether this PE sends the bytes that are checked, and whether it receives such bytes. */
+/* Returns whether this PE is the source of the data that --verify checks. */
 static bool gives(const struct bench *bench, const struct bench_run *run)
 {
     if (run->peer < 0) return false;
@@ -52,6 +53,7 @@ static bool gives(const struct bench *bench, const struct bench_run *run)
     return (bench->moves == BENCH_PUTS) == run->measures;
 }
 
+/* Returns whether this PE is the destination of the data that --verify checks. */
 static bool receives(const struct bench *bench, const struct bench_run *run)
 {
     if (run->peer < 0) return false;
@@ -70,7 +72,7 @@ void bench_verify_fill(const struct bench *bench, struct bench_run *run, uint64_
         write_other(puts ? run->remote : run->local, run->span, run->peer, block);
 }
 
-/* Returns the number of buffers that n_messages reach, in the order of bench_next(). */
+/* Returns the number of buffers that n_messages messages use. Each message uses the next buffer. */
 static uint64_t buffers_reached(const struct bench_run *run, uint64_t n_messages)
 {
     uint64_t n_buffers = run->step == 0 ? 1 : run->span / run->extent;

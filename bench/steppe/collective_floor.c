@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_limits: measures collectives within a host where only the memory limits the speed. Forked
- * processes share anonymous memory, copy with memcpy, add with a plain loop and meet by flags.
- * There is no library, so the times are a lower bound for `steppe-bench collective`.
- *
- * usage: bench_limits [PROCESSES [MAX_BYTES]]
- *
- * Compile this file with -O3 -march=native to let the additions use all of the processor.
+ * The program bench_limits: measures how fast collectives within a host can be at best. Forked
+ * processes share memory. They copy with memcpy(), add with a plain loop, and synchronize by flags.
+ * They use no communication library, so the times are a lower bound for `steppe-bench collective`.
+ * usage: bench_limits [PROCESSES [MAX_BYTES]] Compile this file with -O3 -march=native, so that the
+ * additions use the CPU's vector instructions.
  */
 #include <sched.h>
 #include <signal.h>
@@ -22,11 +20,13 @@
 #include <unistd.h>
 
 #define MOST_PROCESSES 1024
-#define ROUNDS 10 /* log2 of MOST_PROCESSES */
+#define ROUNDS 10 /* rounds of a barrier: log2 of MOST_PROCESSES */
 #define POLLS 200
-#define ALONE_BYTES 384      /* most bytes for which each process adds the whole vector itself */
-#define BLOCK_BYTES 16384    /* bytes of a partial sum, which stays in the first-level cache */
-#define MOST_BYTES (1 << 26) /* limit on the bytes of a message */
+/* Largest vector, in bytes, for which each process computes all sums itself. */
+#define ALONE_BYTES 384
+/* Number of bytes that a process adds up at a time. They fit into the first-level cache. */
+#define BLOCK_BYTES 16384
+#define MOST_BYTES (1 << 26) /* maximum size of a message in bytes */
 #define TRIALS 5
 #define TRIAL_SECONDS 0.02
 
@@ -36,10 +36,10 @@ struct flag {
 
 static struct {
     int n, me;
-    size_t capacity; /* bytes of one process's source, and of its dest */
+    size_t capacity; /* bytes of the source of each process, and of its dest */
     char *source, *dest;
     struct flag (*flags)[ROUNDS]; /* flags of each process */
-    double *seconds;              /* seconds per call in each process */
+    double *seconds;              /* seconds per call, measured by each process */
     uint64_t meetings;
 } job;
 
@@ -53,7 +53,7 @@ static char *dest_of(int process)
     return job.dest + (size_t)process * job.capacity;
 }
 
-/* Returns when all processes have called meet(). It is a dissemination barrier with flags. */
+/* Waits until all processes have called meet(). It is a dissemination barrier with flags. */
 static void meet(void)
 {
     job.meetings++;
@@ -77,7 +77,7 @@ static void barrier(size_t nbytes)
     meet();
 }
 
-/* Writes the sum of the vectors of all processes, from byte `from` on, to `to`. */
+/* Adds nbytes of the vectors of all processes, from byte `from` on, and stores the sum in `to`. */
 static void add_all(double *to, size_t from, size_t nbytes)
 {
     memcpy(to, source_of(0) + from, nbytes);
@@ -89,7 +89,7 @@ static void add_all(double *to, size_t from, size_t nbytes)
     }
 }
 
-/* Each process adds its part of the vectors, block by block, and copies the sums to all others. */
+/* Each process sums one part of the vectors, in blocks, and copies the sums to all processes. */
 static void sum(size_t nbytes)
 {
     static double block[BLOCK_BYTES / sizeof(double)];
@@ -116,7 +116,10 @@ static void broadcast(size_t nbytes)
     memcpy(dest_of(job.me), source_of(0), nbytes);
 }
 
-/* Copies a block to each process, from this process on. Blocks in the source are step apart. */
+/*
+ * Copies a block of nbytes to each process, beginning with this process. The block for process i is
+ * at offset i * step of the source.
+ */
 static void push(size_t nbytes, size_t step)
 {
     for (int i = 0; i < job.n; i++) {
@@ -195,7 +198,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Returns the seconds per call of the slowest process, which are the same on all processes. */
+/* Returns the seconds per call of the slowest process. All processes return the same value. */
 static double time_calls(const struct row *row, size_t nbytes, long n_calls)
 {
     double begun, slowest = 0;
@@ -212,7 +215,7 @@ static double time_calls(const struct row *row, size_t nbytes, long n_calls)
     return slowest;
 }
 
-/* Prints the best of several trials, because disturbances only make a trial longer. */
+/* Prints the shortest time of several trials, because disturbances only make trials longer. */
 static void measure(const struct row *row, size_t nbytes)
 {
     double best;
@@ -269,7 +272,8 @@ static int run_processes(size_t max)
         if (child < 0) perror("bench_limits: fork");
         if (child < 0) return 1;
         if (child > 0) continue;
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failure of one process ends all processes */
+        /* The kernel kills this process when its parent exits, which happens if a process fails. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         measure_all(max);
         exit(0);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Benches on memory of GPUs: puts, gets, an atomic and a signal between private host memory, the
- * heap and a GPU space. The raw side of puts and gets copies the same bytes between the same kinds
- * of memory by the CUDA driver, within this process.
+ * Benches with GPU memory: puts, gets, an atomic, and a put with signal. The operands are in
+ * private host memory, the symmetric heap, or a GPU space. The raw side of puts and gets copies as
+ * many bytes between the same kinds of memory with the CUDA driver, within this process.
  */
 #include "raw_cuda_driver.h"
 #include "space_setup_helpers.h"
@@ -47,7 +47,7 @@ static void driver_get_window(struct bench_run *run, uint64_t n_ops)
 
 static struct bench_space device;
 
-/* Creates a GPU space with two blocks: one that a peer reaches, and one for this PE's own use. */
+/* Creates a GPU space with two blocks, one for run->remote and one for run->local. */
 static int open_device(struct bench_run *run, const struct bench *bench, char *why, size_t len)
 {
     size_t block = (run->region + 4095) & ~(size_t)4095;
@@ -109,7 +109,7 @@ static void pong(struct bench_run *run, uint64_t n_ops)
     .group = "device", .on_gpu = true, .local = local_memory, .remote = remote_memory,             \
     .open = open_device, .close = close_device
 
-/* Defines the rows of one pair of memories: local is this PE's memory, remote is the peer's. */
+/* Defines two benches. local_memory is on this PE, and remote_memory is on the peer. */
 #define PAIR(op, pair, from_to, local_memory, remote_memory)                                       \
     {.name = "device-" #op "-latency-" pair,                                                       \
      .what = "shmem_" #op "mem of 8 bytes from " from_to ", complete",                             \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports whether there is a GPU, for scripts/gpu-check.sh, before anything else is built. Prints
- * the device, the driver, and "real" or "double", one per line. Exits with 0, or 77 and a reason.
+ * Finds out whether there is a GPU. scripts/gpu-check.sh runs this program before it builds
+ * anything else. Prints three lines: the device, the driver, and "real" or "double" (a test
+ * double). Exits with 0, or with 77 after printing the reason if there is no GPU.
  */
 #include "raw_cuda_driver.h"
 

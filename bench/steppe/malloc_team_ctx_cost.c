@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures the cost of creating and releasing symmetric memory, teams and contexts.
+ * Measures the cost of creating and destroying symmetric memory, teams and contexts.
  */
 #include "portable/bench_definition.h"
 

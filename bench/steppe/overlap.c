@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures how much of a transfer is hidden by computation. Each sample times a transfer alone
- * (pure), a computation of that length (compute), and a transfer with the computation between
- * its start and its end (total). The formula is that of the OSU benchmarks:
+ * Measures how much of the time of a transfer can be hidden by computation. Each sample measures
+ * three times: a transfer alone (pure), a computation of the same length (compute), and a transfer
+ * during which the PE performs this computation (total). The formula is that of the OSU benchmarks:
  *     overlap = 100 * max(0, 1 - (total - compute) / pure)
  */
 #include "portable/bench_definition.h"
 
 #include <string.h>
 
-#define LEAST_NS 10000.0 /* shortest duration of each of the three times, for the clock */
+/* Minimum duration of each of the three measurements, so that the clock is precise enough. */
+#define LEAST_NS 10000.0
 #define TRIES 5
 #define KEPT 1024
 
-/* Loops without memory accesses. Not inlined, because the speed depends on the loop's address. */
+/* Computes without memory accesses. It is not inlined, because its address affects its speed. */
 static __attribute__((noinline, aligned(64))) void compute(uint64_t n_turns)
 {
     for (uint64_t i = 0; i < n_turns; i++)
@@ -28,7 +29,7 @@ static void start(struct bench_run *run, bool put)
         shmem_getmem_nbi(run->local, run->remote, run->nbytes, run->peer);
 }
 
-/* Returns the mean ns of n transfers with n_turns of computation each, or of computation alone. */
+/* Returns the mean ns of n rounds. A round is a transfer with computation, or only computation. */
 static double time_of(struct bench_run *run, bool transfers, bool put, uint64_t n_turns, uint64_t n)
 {
     uint64_t begun = bench_now_ns();
@@ -41,7 +42,7 @@ static double time_of(struct bench_run *run, bool transfers, bool put, uint64_t 
     return (double)(bench_now_ns() - begun) / (double)n;
 }
 
-/* Returns the number of turns that take as long as a transfer, after three measurements. */
+/* Returns the number of iterations of compute() that take `ns`. Measures three times to find it. */
 static uint64_t turns_for(struct bench_run *run, double ns, uint64_t n)
 {
     double turns = ns > 1 ? ns : 1;
@@ -51,7 +52,7 @@ static uint64_t turns_for(struct bench_run *run, double ns, uint64_t n)
     return (uint64_t)turns + 1;
 }
 
-/* The three times of each sample of a row. Their medians go to the output. */
+/* The three times of each sample of the row. The output contains their medians. */
 static double kept[BENCH_DETAILS][KEPT];
 static int n_kept;
 
@@ -83,7 +84,7 @@ static void sample(struct bench_run *run, bool put)
     double pure = time_of(run, true, put, 0, 4), computed, total;
     uint64_t n = pure < LEAST_NS / 4 ? (uint64_t)(LEAST_NS / pure) + 1 : 4, n_turns;
 
-    /* Repeat if a disturbance made the computation shorter or longer than the transfer. */
+    /* Try again if a disturbance made the computation shorter or longer than the transfer. */
     for (int i = 0; i < TRIES; i++) {
         pure = time_of(run, true, put, 0, n);
         n_turns = turns_for(run, pure, n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures operations on a PE that makes no call, and the CPU time of such a PE. The target polls
- * the word that ends the block by plain loads, so that only the library's own thread serves it. The
- * target of the raw side polls the fabric, which gives the least possible time.
+ * Measures operations on a target PE that makes no call, and the CPU time that such a PE uses. The
+ * target reads the word that ends a block with plain loads. Therefore only the library's progress
+ * thread can serve it. On the raw side the target polls the fabric, which gives the shortest time.
  */
 #include "portable/raw_fabric_wait_and_flush.h"
 
@@ -20,7 +20,7 @@ static void rest_ns(long ns)
         continue;
 }
 
-/* Sleeps until the word, which the peer or the library's own thread writes, reaches value. */
+/* Sleeps until *word is at least `value`. The peer or the progress thread writes the word. */
 static void target_sleeps(const uint64_t *word, uint64_t value)
 {
     while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
@@ -40,7 +40,7 @@ static void rest(struct bench_run *run, uint64_t n_ops)
         rest_ns(BENCH_IDLE_NS);
 }
 
-/* Returns whether the library serves PEs on the fabric while they make no call. */
+/* Returns whether the progress thread is on, which serves a PE that makes no call. */
 static bool serves_idle(void)
 {
     static const char *const off[] = {"0", "off", "no", "false", "n", "f"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads the CUDA driver and copies with it, on one stream of the device's primary context. The
- * context is made current in this thread, as in a program with CUDA.
+ * Loads the CUDA driver, and copies memory with it on one stream of the device's primary context.
+ * The context is current in this thread, as it is in a CUDA program.
  */
 #include "raw_cuda_driver.h"
 
@@ -12,7 +12,7 @@
 
 typedef unsigned long long device_address;
 
-/* X(member, symbol, arguments) for each function of the driver. Each returns 0 or an error. */
+/* The functions of the driver, as X(member, symbol, arguments). Each returns 0 or an error code. */
 #define CUDA_CALLS(X)                                                                              \
     X(init, cuInit, (unsigned flags))                                                              \
     X(version, cuDriverGetVersion, (int *version))                                                 \
@@ -54,7 +54,7 @@ static const char *error_name(int error)
     return name;
 }
 
-/* Ends the process if a call has failed, because the measurement cannot go on. */
+/* Ends the process if a call has failed, because the measurement cannot continue. */
 static void check(const char *what, int error)
 {
     if (error == 0) return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The raw side on GPUs: direct calls of the CUDA driver, in this process alone. The driver is
- * opened with dlopen(), and raw_cuda_driver.c declares the few prototypes. This code does not use
- * OpenSHMEM. steppe-bench and gpu_probe use it. Design: docs/design/bench.md.
+ * The raw side on GPUs. It calls the CUDA driver directly, and copies only within this process. The
+ * code opens the driver with dlopen() and declares the few functions that it needs. It does not use
+ * OpenSHMEM. The programs steppe-bench and gpu_probe use it. Design: docs/design/bench.md.
  */
 #ifndef STEPPE_BENCH_RAW_CUDA_DRIVER_H
 #define STEPPE_BENCH_RAW_CUDA_DRIVER_H
@@ -12,22 +12,25 @@
 
 struct raw_cuda {
     char device[128];
-    char driver[64];  /* CUDA version of the driver */
-    bool test_double; /* whether the driver is a test double, with meaningless times */
-    char *buffer[2];  /* buffers of nbytes on the device */
+    char driver[64];  /* version of CUDA that the driver supports */
+    bool test_double; /* whether the driver is a test double, whose times mean nothing */
+    char *buffer[2];  /* two buffers on the device, each of nbytes bytes */
 
-    /* Starts a copy between any two addresses. source must not change before wait() returns. */
+    /* Starts a copy between host or device memory. Keep source unchanged until wait() returns. */
     void (*copy)(void *dest, const void *source, size_t nbytes);
-    void (*wait)(void); /* waits until all copies are done */
+    void (*wait)(void); /* waits until all copies are complete */
 };
 
 /*
- * Loads the driver and counts devices. Returns 0, or -errno with the reason in why if there is no
- * driver or no device. Later calls return the first result.
+ * Loads the driver and checks that it has a device. Returns 0, or -errno with the reason in `why`.
+ * Later calls return the result of the first call.
  */
 int raw_cuda_load(char *why, size_t len);
 
-/* Opens a device with buffers of nbytes, only once. Returns 0, or -errno with the reason in why. */
+/*
+ * Opens a device and allocates two buffers of nbytes on it. Only one device can be open. Returns 0,
+ * or -errno with the reason in `why`.
+ */
 int raw_cuda_open(int ordinal, size_t nbytes, const struct raw_cuda **raw, char *why, size_t len);
 void raw_cuda_close(void);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A plain libfabric program with one reliable-datagram endpoint and one registered memory. A single
- * thread posts and polls all operations, as a careful user of the same provider would.
+ * The raw module of steppe-bench. It uses libfabric as a careful program would: one
+ * reliable-datagram endpoint, one registered memory region, and one thread that posts and polls all
+ * operations.
  */
 #include "portable/raw_ofi.h"
 
@@ -23,7 +24,7 @@
 #define IDLE_POLLS 200
 #define KEY 0x57e99e
 
-/* Bytes for operands and results of fetching atomics, after the memory of the program. */
+/* Bytes after the memory of the program, for the operands and results of fetching atomics. */
 #define RESULT_BYTES 64
 
 static struct raw_state {
@@ -43,7 +44,7 @@ static struct raw_state {
     struct fi_context contexts[N_CONTEXTS];
     struct fi_context *free[N_CONTEXTS]; /* stack of free contexts */
     int n_free;
-    int n_idle; /* number of polls in a row that found nothing */
+    int n_idle; /* number of successive polls that found nothing */
     bool atomics;
 } raw;
 
@@ -68,7 +69,7 @@ static void __attribute__((noreturn, cold)) completion_failed(void)
     raw_fatal("completion", entry.prov_errno != 0 ? text : fi_strerror(entry.err));
 }
 
-/* Yields the core after IDLE_POLLS empty polls, or after each if PEs share cores. */
+/* Calls sched_yield() after IDLE_POLLS polls without a result, or after each if PEs share cores. */
 static void found_nothing(void)
 {
     if (++raw.n_idle < (raw.request.yields ? 1 : IDLE_POLLS)) return;
@@ -107,7 +108,7 @@ static struct fi_context *take_context(void)
     return raw.free[--raw.n_free];
 }
 
-/* Returns true if the call must be repeated, after a poll. Ends the job on an error. */
+/* Polls and returns true if the call must be repeated (-FI_EAGAIN). Ends the job on errors. */
 static bool again(const char *call, ssize_t rc)
 {
     if (rc == 0) return false;
@@ -161,7 +162,10 @@ static enum fi_op op_of(enum raw_ofi_op op)
     return ops[op];
 }
 
-/* Fills the cells of operand and compared value from their start. The result's cell follows. */
+/*
+ * Stores the operand in cell 0 and the value to compare in cell 1. Cell 2 is for the result.
+ * Returns cell 0. A value of 4 bytes is at the start of its cell.
+ */
 static uint64_t *set_cells(uint64_t value, uint64_t compare, size_t nbytes)
 {
     uint64_t *cell = (uint64_t *)(raw.memory + raw.request.nbytes);
@@ -274,7 +278,7 @@ static int find_provider(const struct raw_ofi_request *request, char *why, size_
     return rc;
 }
 
-/* Queries the domain, because some providers, such as net, list atomics but have none. */
+/* Asks the domain, because some providers (such as net) report FI_ATOMIC but have no atomics. */
 static bool has_atomics(void)
 {
     struct fi_atomic_attr attr;

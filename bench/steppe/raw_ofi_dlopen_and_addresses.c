@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads the raw libfabric module, and exchanges the cards of all PEs.
+ * Loads the raw libfabric module, and exchanges the cards (addresses) of all PEs.
  */
 #include "raw_ofi_dlopen_and_addresses.h"
 
@@ -16,7 +16,10 @@
 #include <unistd.h>
 
 #define MODULE "steppe-bench-raw-ofi.so"
-/* Module directory in the build tree, from the program. Installed programs use BENCH_MODULE_DIR. */
+/*
+ * Directory of the module in the build tree, relative to the program's directory. Installed
+ * programs use BENCH_MODULE_DIR.
+ */
 #define BUILD_DIR "../lib/steppe"
 
 static struct raw_ofi loaded;
@@ -29,7 +32,7 @@ static void __attribute__((noreturn)) fatal(const char *text)
     abort();
 }
 
-/* Opens the module from the installed directory, the build tree or the program's directory. */
+/* Opens the module from the installation, the build tree or the program's directory. */
 static void *open_module(char *why, size_t len)
 {
     static const char *const places[] = {BENCH_MODULE_DIR "/", BUILD_DIR "/", ""};
@@ -49,7 +52,7 @@ static void *open_module(char *why, size_t len)
     return handle;
 }
 
-/* Returns the name that the library uses, or if unknown the value of the environment variable. */
+/* Returns `known`, the name that the library uses. If it is empty, returns the variable's value. */
 static const char *known_or(const char *known, const char *variable)
 {
     return known[0] != '\0' ? known : getenv(variable);
@@ -80,7 +83,7 @@ static int open_raw(const struct bench_run *run, const struct bench_machine *mac
     return entry(&request, &loaded, why, len);
 }
 
-/* Gives every PE the cards of all PEs. Returns 0 or -errno. */
+/* Sends the cards of all PEs to every PE and connects the PEs. Returns 0 or -errno. */
 static int exchange_cards(const struct bench_run *run)
 {
     struct raw_ofi_card *cards = calloc((size_t)run->n_pes, sizeof(*cards));
@@ -123,5 +126,5 @@ void bench_raw_ofi_unload(struct bench_run *run)
     run->fabric = NULL;
     loaded.close();
     memset(&loaded, 0, sizeof(loaded));
-    /* The module stays mapped, because unloading libfabric is not safe. */
+    /* The module stays loaded, because unloading libfabric is not safe. */
 }

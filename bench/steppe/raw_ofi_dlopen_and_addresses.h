@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The raw side over libfabric, as members raw_load and raw_unload of struct bench_extras.
+ * Loads and unloads the raw libfabric module, as raw_load and raw_unload of struct bench_extras.
  */
 #ifndef STEPPE_BENCH_RAW_OFI_DLOPEN_AND_ADDRESSES_H
 #define STEPPE_BENCH_RAW_OFI_DLOPEN_AND_ADDRESSES_H

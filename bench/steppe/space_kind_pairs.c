@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures puts between every two kinds of memory. The source is in this PE's part of a space of
- * the first kind, the destination in the peer's part of a space of the second kind. There is no raw
- * side, because it would depend on both kinds (the device benches have one for GPUs).
+ * Measures puts for each pair of memory kinds. The source is in a space of the first kind on this
+ * PE. The destination is in a space of the second kind on the peer. There is no raw side, because
+ * it would be different for each pair. The device benches have a raw side for GPU memory.
  */
 #include "space_setup_helpers.h"
 
@@ -17,7 +17,7 @@ static const char *const words[] = {"cpu-cpu", "cpu-gpu", "cpu-fam", "gpu-cpu", 
 
 static struct bench_space from, to;
 
-/* Makes a space of one kind with memory for the row. Returns 0, or -errno and the reason in why. */
+/* Creates a space with memory for the row. Returns 0, or -errno with the reason in `why`. */
 static int make(struct bench_run *run, int kind, struct bench_space *made, char *why, size_t len)
 {
     int status;

@@ -36,7 +36,7 @@ static void create(struct bench_run *run, uint64_t n_ops)
 
 #define ALLOC_SPACE ((size_t)64 << 10)
 
-/* The space in which blocks are allocated. */
+/* The space in which the bench space-alloc allocates blocks. */
 static struct bench_space alloc_space;
 
 static int open_alloc(struct bench_run *run, const struct bench *bench, char *why, size_t len)

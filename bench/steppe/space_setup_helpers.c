@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Creates and destroys the spaces of benches, and finds out which kinds of memory all PEs have.
+ * Creates and destroys spaces for benches. Finds out which memory kinds are available on all PEs.
  */
 #include "portable/harness.h"
 #include "raw_cuda_driver.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL ((size_t)64 << 10) /* bytes of a space that only tests a kind */
+#define SMALL ((size_t)64 << 10) /* size of a space that is created only to test a kind */
 
 _Static_assert((int)BENCH_KIND_GPU == SHMEM_DEVICE_GPU && (int)BENCH_KIND_FAM == SHMEM_DEVICE_FAM,
                "bench_definition.h has the kinds of shmem.h");
@@ -57,7 +57,10 @@ void bench_space_drop(struct bench_space *made)
 
 /* ---- is there such memory ----------------------------------------------------------- */
 
-/* Asks the driver first, because the library would report an error without a device. */
+/*
+ * Checks that every PE has a GPU. Asks the CUDA driver, because the library would report an error
+ * if a PE without a GPU created a space.
+ */
 static int check_gpu(struct bench_run *run, char *why, size_t len)
 {
     int status = raw_cuda_load(why, len);
@@ -68,7 +71,7 @@ static int check_gpu(struct bench_run *run, char *why, size_t len)
     return -ENODEV;
 }
 
-/* Checks the variable first, because the library would report an error without a path. */
+/* Checks that SHMEM_FAM_PATH is set, because the library would report an error without it. */
 static int check_fam(char *why, size_t len)
 {
     if (bench_worst(getenv("SHMEM_FAM_PATH") == NULL) == 0) return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of steppe-bench that are specific to Steppe: the heading's text about the library, the
- * commands other than measuring, and the benches that other implementations cannot run.
+ * The parts of steppe-bench that only Steppe has: the description of the library in the heading,
+ * the commands other than measuring, and the benches that other OpenSHMEM libraries cannot run.
  */
 #include "portable/harness.h"
 #include "raw_ofi_dlopen_and_addresses.h"
@@ -15,14 +15,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Tool directory in the build tree, from the program. Installed programs use BENCH_MODULE_DIR. */
+/*
+ * Directory of the tools in the build tree, relative to the program's directory. Installed programs
+ * use BENCH_MODULE_DIR.
+ */
 #define BUILD_DIR "../lib/steppe"
 
 /* ---- the heading ----------------------------------------------------------------------- */
 
 /*
- * Reads the provider and domain that the library uses from its table of spaces. Both stay empty if
- * the table names no fabric.
+ * Finds out which libfabric provider and domain the library uses. Both are in the table of spaces
+ * that shmemx_space_print() writes. They stay empty if the table does not contain them.
  */
 static void describe_provider(struct bench_machine *machine)
 {
@@ -40,7 +43,7 @@ static void describe_provider(struct bench_machine *machine)
     fclose(table);
 }
 
-/* Fills in the version of libfabric, from fi_version(), if this process has loaded libfabric. */
+/* Fills in the version of libfabric, if this process has loaded libfabric. */
 static void describe_libfabric(struct bench_machine *machine)
 {
     void *handle = dlopen("libfabric.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -62,7 +65,7 @@ static void describe_library(struct bench_machine *machine)
 
 /* ---- commands -------------------------------------------------------------------------- */
 
-/* Prints the times of init and finalize on this PE, for `steppe-bench launch`. */
+/* Prints how long shmem_init() and shmem_finalize() take on this PE, for `steppe-bench launch`. */
 static int startup(void)
 {
     uint64_t start = bench_now_ns(), init_ns;
@@ -78,7 +81,7 @@ static int startup(void)
     return 0;
 }
 
-/* Returns whether the word is a tool, which is a program in Python and needs no launcher. */
+/* Returns whether `word` names a tool. Tools are Python programs and run without a launcher. */
 static bool is_tool(const char *word)
 {
     static const char *const tools[] = {"compare", "plot", "launch", "tune"};
@@ -88,7 +91,7 @@ static bool is_tool(const char *word)
     return false;
 }
 
-/* Finds the paths of this program and of the tools. Returns 0, or -ENOENT without tools. */
+/* Finds the paths of this program and of the tools. Returns 0, or -ENOENT without the tools. */
 static int find(char *self, char *tools)
 {
     static const char *const places[] = {BENCH_MODULE_DIR, BUILD_DIR};
@@ -105,7 +108,7 @@ static int find(char *self, char *tools)
     return -ENOENT;
 }
 
-/* Executes the tools in Python with argv[1] and all arguments after it. Returns 2 on failure. */
+/* Executes the tools' Python program with argv[1] and all later arguments. Returns 2 on errors. */
 static int run_tool(char **argv)
 {
     char self[PATH_MAX], tools[PATH_MAX + 64];
@@ -142,7 +145,10 @@ static int command(int argc, char **argv)
 
 /* ---- the program ----------------------------------------------------------------------- */
 
-/* Benches on GPUs come last, because a live GPU space changes the paths of the host's memory. */
+/*
+ * The benches on GPUs (device) come last. While a GPU space exists, puts of host memory first check
+ * where their buffers are, which would slow down the other benches.
+ */
 #define LISTS(X)                                                                                   \
     X(strided)                                                                                     \
     X(wait) X(overlap) X(memory) X(passive) X(space_life) X(space_kinds) X(threads) X(device)

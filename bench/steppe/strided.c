@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures iput and iget of 8-byte elements, and ibput and ibget of blocks of 8 such elements, with
- * the same stride on both sides.
+ * Measures iput and iget of 8-byte elements, and ibput and ibget of blocks of 8 such elements. The
+ * source and the destination have the same stride.
  */
 #include "portable/bench_definition.h"
 
 #define WIDTH sizeof(uint64_t)
-#define BLOCK 8 /* elements of a block of ibput and ibget */
+#define BLOCK 8 /* number of elements in a block of ibput and ibget */
 
 static size_t n_elements(const struct bench_run *run)
 {
@@ -18,7 +18,7 @@ static size_t n_blocks(const struct bench_run *run)
     return n_elements(run) / BLOCK;
 }
 
-/* Returns the number of elements from one block to the next. A stride counts whole blocks. */
+/* Returns the number of elements from one block to the next. The bench's stride counts blocks. */
 static size_t block_step(const struct bench_run *run)
 {
     return (size_t)run->value * BLOCK;
@@ -58,7 +58,7 @@ static void values(const struct bench_run *run, const struct bench_options *opti
 
 static const struct bench_parameter stride = {"stride", NULL, values};
 
-/* For --verify: compares elements of the first buffer with those at the same places on the peer. */
+/* For --verify: checks that elements of the first buffer equal the peer's at the same offsets. */
 static void check(struct bench_run *run, uint64_t block, uint64_t n_ops, bool puts, size_t piece)
 {
     const char *memory = puts ? run->remote : run->local;

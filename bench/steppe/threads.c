@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures the rate of 8-byte puts of several threads of PE 0 at once. All threads use the default
- * context, or each uses its own context, private or serialized. The library runs with
- * SHMEM_THREAD_MULTIPLE, and PEs are not bound.
+ * Measures the rate of 8-byte puts that several threads of PE 0 issue at once. All threads use the
+ * default context, or each thread has its own private or serialized context. The program
+ * initializes the library with SHMEM_THREAD_MULTIPLE and does not bind PEs to cores.
  */
 #include "portable/bench_definition.h"
 
@@ -12,7 +12,7 @@
 
 #define MAX_THREADS 64
 
-/* A thread of PE 0. It does its share of a sample whenever pool.sample rises. */
+/* A thread of PE 0. Each time pool.sample rises, it performs its share of the operations. */
 struct worker {
     pthread_t thread;
     shmem_ctx_t ctx;
@@ -23,13 +23,13 @@ static struct {
     struct worker workers[MAX_THREADS];
     struct bench_run *run;
     int n;
-    uint64_t n_ops; /* operations of all threads together */
-    /* number of the sample, whose rise starts the threads */
+    uint64_t n_ops; /* operations of one sample, over all threads */
+    /* Number of the current sample. The threads start when it rises. */
     uint64_t sample __attribute__((aligned(BENCH_LINE)));
-    /* number of threads that have ended the sample */
+    /* Number of threads that have finished the current sample. */
     uint64_t n_done __attribute__((aligned(BENCH_LINE)));
     uint64_t n_ready, n_failed;
-    long options; /* options of the contexts */
+    long options; /* options for shmem_ctx_create() */
     bool shared, over;
 } pool;
 
@@ -40,7 +40,7 @@ static void puts_of(const struct worker *w, uint64_t n_ops)
     shmem_ctx_quiet(w->ctx);
 }
 
-/* Returns the number of operations of a thread. The first threads do one more for a remainder. */
+/* Returns the operations of a thread. If there is a remainder, the first threads do one more. */
 static uint64_t share_of(const struct worker *w)
 {
     uint64_t n = (uint64_t)pool.n, number = (uint64_t)(w - pool.workers);
@@ -48,7 +48,7 @@ static uint64_t share_of(const struct worker *w)
     return pool.n_ops / n + (number < pool.n_ops % n);
 }
 
-/* Creates a context in the thread, because only its creator may use a private context. */
+/* Creates the context in this thread, because only its creator may use a private context. */
 static void *work(void *of)
 {
     struct worker *w = of;
@@ -84,7 +84,7 @@ static void end_threads(int n)
         pthread_join(pool.workers[i].thread, NULL);
 }
 
-/* Returns the number of threads started, which is below n if the system allows no more. */
+/* Starts up to n threads and returns their number. It is below n if the system allows no more. */
 static int make_threads(struct bench_run *run, int n)
 {
     for (int i = 0; i < n; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures how long wait_until_any and wait_until_some take to wake up with many flags. The PEs set
- * one flag of each other in turn, a different flag each time. The result is half a round trip.
+ * Measures how fast wait_until_any and wait_until_some notice one of many flags. Two PEs alternate
+ * in setting a flag of the other PE, each time a different flag. The result is half of a round
+ * trip.
  */
 #include "portable/bench_definition.h"
 
@@ -9,7 +10,7 @@
 
 #define MAX_FLAGS 4096
 
-/* Symmetric arrays of MAX_FLAGS elements. */
+/* Symmetric arrays, each with MAX_FLAGS elements. */
 static uint64_t *flags;
 static size_t *indices;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lists of benches in this directory, in the order in which "all" runs them: first the benches
- * for any OpenSHMEM, then those that need OpenSHMEM 1.5.
+ * Lists the benches of this directory in the order in which `steppe-bench all` runs them. The
+ * benches in LISTS_TEAMS, which need OpenSHMEM 1.5, come after those in LISTS.
  */
 #include "../harness.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures puts or gets of one size with one quiet: from one PE to all others, from all PEs to all
- * others, and from each PE to both neighbours at once.
+ * Measures puts to several PEs (or gets from several PEs), followed by one quiet. Either one PE
+ * accesses all others, or all PEs access all others, or each PE puts to its two neighbours.
  */
 #include "../bench_definition.h"
 
 #include <string.h>
 
-/* The targets are all other PEs, or the two neighbours. Every PE begins with a different target. */
+/* Returns the number of target PEs: the two neighbours, or all other PEs. */
 static int n_others(const struct bench_run *run, bool neighbours)
 {
     int others = run->n_pes - 1;
@@ -15,6 +15,7 @@ static int n_others(const struct bench_run *run, bool neighbours)
     return neighbours && others > 2 ? 2 : others;
 }
 
+/* Returns target i of this PE. Each PE begins with a different target, to spread the load. */
 static int other(const struct bench_run *run, bool neighbours, int i)
 {
     int step = neighbours && i == 1 ? run->n_pes - 1 : i + 1;
@@ -22,7 +23,7 @@ static int other(const struct bench_run *run, bool neighbours, int i)
     return (run->me + step) % run->n_pes;
 }
 
-/* Returns the offset of PE pe's block, because every writer has its own place at its targets. */
+/* Returns the offset of the block for PE pe. The blocks for different PEs do not overlap. */
 static size_t place(const struct bench_run *run, int pe)
 {
     return run->at + (size_t)pe * run->nbytes;
@@ -59,20 +60,21 @@ LOOPS(put, true, false);
 LOOPS(get, false, false);
 LOOPS(exchange, true, true);
 
-/* Writes the data for --verify. The checks cover the first buffer, with data put or fetched. */
+/* For --verify: writes the data that the puts copy. The checks look at the first buffer only. */
 static void fill(struct bench_run *run, uint64_t block)
 {
     bench_pattern_write(run->local, run->span, 0, run->me, block);
     memset(run->remote, 0xa5, run->span);
 }
 
+/* For --verify: writes the data that the gets fetch. */
 static void fill_get(struct bench_run *run, uint64_t block)
 {
     bench_pattern_write(run->remote, run->span, 0, run->me, block);
     memset(run->local, 0xa5, run->span);
 }
 
-/* Checks the block that PE pe put to this PE or that this PE fetched from PE pe. */
+/* Checks the block that PE pe put to this PE, or that this PE got from PE pe. */
 static void check_from(const struct bench_run *run, const char *memory, int pe, uint64_t block)
 {
     bench_pattern_check(run, "transfer among many PEs", memory + (size_t)pe * run->nbytes,

@@ -26,7 +26,7 @@ static void alltoalls(struct bench_run *run, uint64_t n_ops)
     }
 }
 
-/* Checks the block that every member has sent to this PE. */
+/* Checks the block that each member has sent to this PE. */
 static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
     (void)n_ops;

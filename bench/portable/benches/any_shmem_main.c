@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program for any OpenSHMEM, without other commands, a raw side over libfabric, or GPUs.
+ * The program for any OpenSHMEM library. It can only measure, and it has neither a raw side over
+ * libfabric nor benches with GPUs.
  */
 #include "../harness.h"
 

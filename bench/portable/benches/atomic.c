@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures atomics of 4 and 8 bytes on the peer, and by all PEs at once on one word of PE 0
- * (contend). Fetching atomics run one after another, or as nbi back to back with one quiet per
- * sample. Other atomics run back to back with one quiet per sample. The raw side is the CPU's
- * atomics on the word that Steppe's side uses, or libfabric's atomics.
+ * Measures atomics of 4 and 8 bytes on a word of the peer. In the benches contend-*, all PEs work
+ * on the same word of PE 0 at once. A fetching atomic begins after the previous one has returned
+ * its value. Atomics without a result, and the nonblocking (nbi) forms of fetching atomics, are
+ * issued back to back, with one quiet per sample. The raw side uses the CPU's atomics, on the same
+ * word as Steppe's side, or libfabric's atomics.
  */
 #include "../raw_fabric_wait_and_flush.h"
 
@@ -11,9 +12,10 @@
 
 enum op { ADD, INC, XOR, SET, FETCH, FETCH_ADD, FETCH_INC, FETCH_XOR, SWAP, CSWAP };
 
+/* ---- one operation, by type ------------------------------------------------------------------ */
 /*
- * ---- one operation, by type. The compiler keeps one branch of each switch, because op is
- * constant. Every implementation has all atomics for these types.
+ * Each function performs one atomic. The argument op is a constant, so the compiler keeps only one
+ * branch of the switch. All OpenSHMEM libraries have all of these atomics for both types.
  */
 
 #define ONE(BITS, TYPE, T)                                                                         \
@@ -53,7 +55,7 @@ enum op { ADD, INC, XOR, SET, FETCH, FETCH_ADD, FETCH_INC, FETCH_XOR, SWAP, CSWA
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    /* If the result is unused, the compiler takes the shorter instruction, as in programs. */     \
+    /* The compiler uses a shorter instruction if the result is unused, as it does in programs. */ \
     LOOP void cpu##BITS(enum op op, T *word, T v, volatile uint64_t *seen)                         \
     {                                                                                              \
         T expected = v;                                                                            \
@@ -153,7 +155,7 @@ LOOP void steppe(struct bench_run *run, uint64_t n_ops, enum op op)
 #if BENCH_TEAMS
 LOOP void steppe_nbi(struct bench_run *run, uint64_t n_ops, enum op op)
 {
-    static uint64_t to; /* symmetric, like all globals */
+    static uint64_t to; /* symmetric, because it is a static variable */
     uint64_t *word = bench_counter(run->shared, BENCH_STEPPE);
 
     if (run->nbytes == sizeof(uint32_t))
@@ -208,7 +210,7 @@ static void fabric(struct bench_run *run, uint64_t n_ops, enum op op, bool one_b
     if (!one_by_one) run->fabric->wait();
 }
 
-/* Defines the loops of an operation for Steppe, the node and the fabric. */
+/* Defines the loops of one atomic for Steppe, for raw on the node, and for raw on the fabric. */
 #define LOOPS(name, op)                                                                            \
     static void steppe_##name(struct bench_run *run, uint64_t n_ops)                               \
     {                                                                                              \
@@ -268,7 +270,7 @@ void bench_fabric_fetch_add(struct bench_run *run, uint64_t n_ops)
     fabric(run, n_ops, FETCH_ADD, true);
 }
 
-/* Value of the word before a block. --verify checks that no increment of the block was lost. */
+/* Value of the word before a block. From it, --verify computes the value after the block. */
 static uint64_t before;
 
 static void fill_inc(struct bench_run *run, uint64_t block)
@@ -296,8 +298,8 @@ static void check_inc(struct bench_run *run, uint64_t block, uint64_t n_ops)
 /* ---- rows ---------------------------------------------------------------------------------- */
 
 /*
- * Open MPI 4.1.4 writes past the end of a 4-byte result of compare_swap. A program for any
- * implementation therefore measures only 8 bytes.
+ * Open MPI 4.1.4 writes past the end of a 4-byte result of compare_swap. Therefore the program for
+ * any OpenSHMEM library measures only atomics of 8 bytes.
  */
 #ifdef BENCH_PORTABLE
 static const size_t widths[] = {sizeof(uint64_t), 0};

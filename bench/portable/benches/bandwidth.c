@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures the bandwidth of a window of puts or gets and a quiet: to the peer, both ways at once
- * (bibw), and of many pairs. The raw side is memcpy, or libfabric's writes and reads with one wait.
+ * Measures bandwidth. One operation is a window of puts or gets, followed by one quiet. The benches
+ * named bibw measure both directions at once, and one bench measures many pairs of PEs at once. The
+ * raw side uses memcpy(), or libfabric writes or reads with one wait for a window.
  */
 #include "../raw_fabric_wait_and_flush.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures barrier and sync of all PEs, and sync of teams.
+ * Measures shmem_barrier_all(), shmem_sync_all() and shmem_team_sync().
  */
 #include "../bench_definition.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures broadcast with a different root in each call. The raw side exists over libfabric only:
- * the root writes to every member and then sets a flag at that member.
+ * Measures broadcast, with a different root in each call. There is a raw side on the fabric only:
+ * the root writes the data to every member, waits, and then sets a flag at every member.
  */
 #include "coll_verify_and_raw_put.h"
 
@@ -25,7 +25,7 @@ static void fabric_push(struct bench_run *run, int root)
         if (k != root) run->fabric->store(bench_team_pe(run, k), flag, run->token);
 }
 
-/* Only the first BENCH_ROUNDS roots have a flag. For other roots all members use a barrier. */
+/* Only the first BENCH_ROUNDS roots have a flag. For other roots, the members use a barrier. */
 static void fabric_broadcast(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
@@ -48,7 +48,8 @@ static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
     size_t at = 0;
 
     if (run->team_me < 0) return;
-    for (uint64_t i = 1; i < n_ops && n_buffers > 1; i++) /* to the buffer of the last call */
+    /* Advance to the buffer of the last call. */
+    for (uint64_t i = 1; i < n_ops && n_buffers > 1; i++)
         at = bench_next(run, at);
     bench_pattern_check(run, "broadcast", run->remote + at, run->nbytes, at,
                         bench_team_pe(run, root), block);

@@ -8,7 +8,7 @@
 
 #if BENCH_TEAMS
 
-/* Copies this PE's own block with memcpy, as a careful program would. */
+/* The PE copies its block to itself with memcpy() instead of libfabric, as a good program would. */
 void bench_fabric_put_to_all(struct bench_run *run, size_t dest, size_t nbytes)
 {
     char *local = bench_fabric_local(run) + run->at;

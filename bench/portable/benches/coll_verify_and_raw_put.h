@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Helpers for benches of collectives over the row's team. The input of a PE is in run->source and
- * the result is in run->remote, both from offset run->at on.
+ * Helpers for benches of collectives over the row's team. A PE has its input in run->source and its
+ * result in run->remote. Both begin at offset run->at.
  */
 #ifndef STEPPE_BENCH_COLL_VERIFY_AND_RAW_PUT_H
 #define STEPPE_BENCH_COLL_VERIFY_AND_RAW_PUT_H
 
 #include "../raw_fabric_wait_and_flush.h"
 
-/* Writes nbytes of this member's local memory to offset dest of every member's memory. */
+/* Writes nbytes of this PE's local region to every member (offset run->at + dest) and waits. */
 void bench_fabric_put_to_all(struct bench_run *run, size_t dest, size_t nbytes);
 
-/* Returns the root of the next call. The members take turns. */
+/* Returns the rank of the root in the next call. Each member is the root in turn. */
 static inline int bench_next_root(struct bench_run *run)
 {
     return (int)(++run->n_calls % (uint64_t)run->team_size);
 }
 
-/* For --verify: writes the pattern of this PE to the source, and other bytes to the result. */
+/* For --verify: writes this PE's pattern to run->source, and other bytes to run->remote. */
 bench_fill bench_collective_fill;
 
-/* Checks that block `number` of the result equals the bytes at place in that member's source. */
+/*
+ * For --verify: checks block `number` of the result. The member with that rank sent this block from
+ * offset `place` of its source.
+ */
 void bench_collective_check(const struct bench_run *run, const char *what, int number, size_t place,
                             uint64_t block);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures collect and fcollect of equal blocks. There is no raw side.
+ * Measures fcollect, and collect with blocks of equal size. There is no raw side.
  */
 #include "coll_verify_and_raw_put.h"
 

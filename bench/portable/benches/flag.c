@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures an 8-byte flag to the peer and back, by p and wait_until. The raw side is a store and
- * polling loads, or an atomic write of libfabric and polling.
+ * Measures the round trip of an 8-byte flag. Each PE sets the peer's flag with shmem_uint64_p() and
+ * waits for its own flag with shmem_uint64_wait_until(). The raw side stores the flag, or sends it
+ * as an atomic write with libfabric. It waits by polling.
  */
 #include "../raw_fabric_wait_and_flush.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures put-latency, get-latency and their nbi forms. The raw side is memcpy, with a fence after
- * a put, or a delivery-complete write or a read of libfabric with a wait for each.
+ * Measures the latency of puts and gets, blocking and nonblocking. On the node, the raw side uses
+ * memcpy(), with a fence after a put. On the fabric, it uses libfabric writes with
+ * FI_DELIVERY_COMPLETE, or reads, and waits for each of them.
  */
 #include "../raw_fabric_wait_and_flush.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures a lock that no other PE wants, and a lock that all PEs want at once.
+ * Measures a lock that only PE 0 uses, and a lock that all PEs try to set at the same time.
  */
 #include "../bench_definition.h"
 
-/* Returns a lock whose state is on the peer while the lock is held, or else the first lock. */
+/* Returns a lock whose state is on the peer, or the first lock if there is no such lock. */
 static long *lock_of_peer(struct bench_run *run)
 {
     for (int i = 0; i < BENCH_LOCKS; i++) {
@@ -20,7 +20,7 @@ static long *lock_of_peer(struct bench_run *run)
 
 static long *chosen;
 
-/* PE 0 alone searches the locks, while the other PEs wait in the barrier. */
+/* PE 0 chooses the lock. Meanwhile the other PEs wait in the barrier and use no lock. */
 static int open_lock(struct bench_run *run, const struct bench *bench, char *why, size_t len)
 {
     (void)bench;

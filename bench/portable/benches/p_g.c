@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures p back to back with one quiet per sample, and g. The raw side is volatile stores and
- * loads, or fi_inject_atomic writes with a fetch after the last write, and fi_read.
+ * Measures shmem_uint64_p(), back to back with one quiet per sample, and shmem_uint64_g(). On the
+ * node, the raw side uses volatile stores and loads. On the fabric, it uses fi_inject_atomic() for
+ * p, with one fetching atomic after the last write, and fi_read() for g.
  */
 #include "../raw_fabric_wait_and_flush.h"
 
@@ -9,7 +10,7 @@
 
 void bench_p(struct bench_run *run, uint64_t n_ops)
 {
-    uint64_t first = run->n_blocks << 32; /* different values in each block */
+    uint64_t first = run->n_blocks << 32; /* first value, which differs in each block */
     size_t at = run->at;
 
     for (uint64_t i = 0; i < n_ops; i++) {
@@ -70,7 +71,7 @@ static void node_g(struct bench_run *run, uint64_t n_ops)
     run->at = at;
 }
 
-/* Overwrites old values for --verify. check_p() then expects the last store of the block. */
+/* For --verify: overwrites the old values. check_p() then checks the value of the last store. */
 static void fill_p(struct bench_run *run, uint64_t block)
 {
     (void)block;

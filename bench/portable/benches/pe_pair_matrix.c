@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures every ordered pair of PEs while the other PEs wait, in order to find slow pairs. The
- * heading of the JSON has the place of each PE (host, core, NUMA node, domain of the fabric).
+ * Measures every ordered pair of PEs while all other PEs wait, in order to find slow pairs. The
+ * JSON output also contains the host, core, NUMA node and libfabric domain of each PE.
  */
 #include "../bench_definition.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures the rate of back-to-back messages with one quiet per sample: of one PE, of many pairs,
- * and in a batch. The raw side is memcpy, or libfabric's writes and reads with one wait for all.
+ * Measures the rate of messages that are issued back to back, with one quiet per sample. Either one
+ * PE sends, or one PE of each of many pairs, or one PE in a session with batching. The raw side
+ * uses memcpy(), or libfabric writes or reads with one wait for all of them.
  */
 #include "../raw_fabric_wait_and_flush.h"
 
@@ -32,7 +33,7 @@ void bench_node_put_rate(struct bench_run *run, uint64_t n_ops)
     run->at = at;
 }
 
-/* Starts n puts back to back, and waits until all have arrived. */
+/* Starts n puts back to back, and then waits until all of them have arrived. */
 void bench_fabric_put_stream(struct bench_run *run, uint64_t n)
 {
     size_t at = run->at;

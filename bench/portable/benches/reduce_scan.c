@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures the sum of doubles by reduce and by the scans. The raw side of reduce exists over
- * libfabric only: every member writes its vector to all others, and each member adds the vectors.
+ * Measures the sum of doubles with reduce, inscan and exscan. Only reduce has a raw side, and only
+ * on the fabric: every member writes its vector to all other members. Then each member adds all
+ * vectors.
  */
 #include "coll_verify_and_raw_put.h"
 
@@ -9,7 +10,7 @@
 
 /* ---- reduce ----------------------------------------------------------------------------- */
 
-/* Fills the source with ones, because denormalized numbers, for example, slow a processor down. */
+/* Fills the source with ones, because arbitrary bytes could be denormal numbers, which are slow. */
 static int open_reduce(struct bench_run *run, const struct bench *bench, char *why, size_t len)
 {
     double *source = (double *)run->source;
@@ -78,9 +79,9 @@ static void exscan(struct bench_run *run, uint64_t n_ops)
     }
 }
 
-/* ---- --verify: small whole numbers, whose sums no rounding changes ----------------------- */
+/* ---- --verify -------------------------------------------------------------------------------- */
 
-/* Fills the first buffer, on which the first call of a block works. */
+/* Fills the buffer of the first call with small integers, because their sums are exact. */
 static void fill_doubles(struct bench_run *run, uint64_t block)
 {
     double *source = (double *)run->source, *dest = (double *)run->remote;

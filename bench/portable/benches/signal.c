@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures data with a signal after them: complete at the target, back to back by nbi, and as a
- * round trip. The raw side is memcpy and a store, or libfabric's write, a wait and an atomic write.
+ * Measures puts with a signal: with a quiet after each, nonblocking and back to back, and as a
+ * round trip between two PEs. The raw side uses memcpy() and a store, or a libfabric write, a wait,
+ * and an atomic write for the signal.
  */
 #include "../raw_fabric_wait_and_flush.h"
 
