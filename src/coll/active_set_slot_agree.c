@@ -10,8 +10,10 @@
  * The members of the set form a binary tree and exchange words through pSync. Each member uses
  * three elements of its own pSync. The parent of the member writes element 0, and its two children
  * write elements 1 and 2. Each element therefore has only one writer. A writer waits for a reply
- * before it writes the same element again. An exchange is one word from the first member to all
- * others, with their replies.
+ * before it writes the same element again.
+ *
+ * In one exchange, the first member sends a word down the tree to all other members. Their replies
+ * then come back up the tree. The last exchange sends WORD_GO, and has no replies.
  *
  * A word has five fields:
  * - bits 56 to 63: the tag WORD_TAG
@@ -35,7 +37,10 @@ struct agreement {
     const char *fn;
     uint64_t hash;     /* hash of the set */
     unsigned exchange; /* number of the current exchange, counted from 1 */
-    /* Whether this PE has taken the slot below and attached the team's area in this slot. */
+    /*
+     * Whether this PE has taken the slot that the field slot names, and has attached the team's
+     * area there.
+     */
     bool taken;
     size_t slot;
     int passes; /* number of times that the first member has searched all slots */
@@ -161,8 +166,8 @@ static void agree_give_back(struct agreement *a)
 
 /*
  * Waits for the replies of this PE's children in the tree. Returns true if this PE and all PEs
- * below it in the tree have taken the slot. Otherwise returns false. Sets *next to the highest slot
- * that any of these PEs offers for the next exchange.
+ * below it in the tree have taken the slot. Otherwise returns false. Each of these PEs proposes a
+ * slot for the next exchange. Sets *next to the highest proposed slot.
  */
 static bool agree_gather(const struct agreement *a, size_t *next)
 {
@@ -180,7 +185,10 @@ static bool agree_gather(const struct agreement *a, size_t *next)
     return all;
 }
 
-/* Restores SHMEM_SYNC_VALUE in this PE's pSync. No member writes to this pSync any more. */
+/*
+ * Restores SHMEM_SYNC_VALUE in this PE's pSync. Called when no other member will write to this
+ * pSync any more.
+ */
 static void agree_restore(const struct agreement *a)
 {
     for (int i = 0; i < ACTIVE_N_WORDS; i++)
@@ -215,7 +223,8 @@ static void agree_follow(struct agreement *a)
 /*
  * Takes the lowest slot that is free on this PE and not below the argument from. Runs only on the
  * first member. After the last slot the search continues at slot 0, because other sets may have
- * released slots. While this PE holds the slot, no other set can propose the slot from this PE.
+ * released slots. While this PE holds the slot, no other thread of this PE can propose it for
+ * another set.
  */
 static void agree_take_lowest(struct agreement *a, size_t from)
 {
@@ -233,9 +242,9 @@ static void agree_take_lowest(struct agreement *a, size_t from)
 
 /*
  * Returns the slot at which the first member starts its next search. This slot is the argument next
- * plus a step. The first members of other sets may search at the same time. The step is therefore a
- * hash of the PE's number and the number of the exchange, so that competing sets try different
- * slots.
+ * plus a step. The step is a hash of the PE's number and the number of the exchange. The first
+ * members of other sets may search at the same time. Their steps usually differ, so they try
+ * different slots.
  */
 static size_t agree_look_further(const struct agreement *a, size_t next)
 {

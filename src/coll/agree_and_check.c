@@ -45,8 +45,8 @@ size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, v
         size_t mine = find(from, arg);
         int64_t offer = mine > INT64_MAX ? INT64_MAX : (int64_t)mine;
         /*
-         * The agreement replaces each value by its maximum over all members. The values are then
-         * the highest offer and the negated lowest offer.
+         * The agreement replaces each value by its maximum over all members. The first value then
+         * is the highest offer. The second value was negated, so its negative is the lowest offer.
          */
         int64_t range[2] = {offer, -offer};
 

@@ -30,9 +30,9 @@ static const struct stp_coll_algorithm *const algorithms[] = {STP_COLL_ALGORITHM
 
 /*
  * Built-in table, in the format of a user's file. The algorithms "scatter" and "shares" cut the
- * data into shares. They are faster only above some number of bytes per leader. With few leaders
- * this number is small, because a tree then has more steps than an exchange of shares. If the
- * algorithm of a line cannot do a call, the next line that fits the call is used.
+ * data into shares. They are faster only above some number of bytes per leader. For reductions with
+ * two to four leaders this number is small, because an exchange of shares then has fewer steps than
+ * a tree. If the algorithm of a line cannot do a call, the next line that fits the call is used.
  */
 static const char table_text[] = "broadcast * 4     * 192k- scatter\n"
                                  "broadcast * 5     * 512k- scatter\n"
@@ -107,7 +107,10 @@ static int table_operation(const char *name)
     return -1;
 }
 
-/* Finds an operation's algorithm by its name. Returns its row number, or -1 if there is none. */
+/*
+ * Finds the algorithm that has this name and performs this operation. Returns the row number of the
+ * algorithm, or -1 if no such algorithm exists.
+ */
 static int table_algorithm(int what, const char *name)
 {
     for (size_t how = 0; how < STP_COUNT(algorithms); how++)

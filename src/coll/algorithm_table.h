@@ -57,9 +57,9 @@ struct stp_coll_algorithm {
      * The functions below run the algorithm. An algorithm sets only the functions of its own
      * operation. When a function returns, dest is complete on the calling PE.
      *
-     * Only leaders call broadcast(), and only for more than COLL_SMALL bytes. This function posts
-     * COLL_READY when the other members of the node may read dest. The caller may change the data
-     * at source only after stp_coll_quiet().
+     * Only leaders call broadcast(), and only for more than COLL_SMALL bytes. When the other
+     * members of the node may read dest, broadcast() sets the flag COLL_READY of this PE's cell.
+     * The caller may change the data at source only after stp_coll_quiet().
      */
     void (*broadcast)(const struct stp_coll_bcast *b);
     /*

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements reductions. On a node, the members put small vectors into their cells. Every member
- * reads the vectors from all cells and reduces them in rank order. Large vectors are cut into
- * shares. Each member reads its share from the sources of all members and reduces it.
+ * Implements reductions. If the team is on one node, the members put small vectors into their
+ * cells. Every member reads the vectors from all cells and reduces them in rank order. Large
+ * vectors are cut into shares. Each member reads its share from the sources of all members and
+ * reduces it.
  *
- * Between nodes, the leaders then reduce the results of their nodes. They use recursive doubling
+ * If the team is on several nodes, the members of a node first compute the result of their node.
+ * Then the leaders reduce the results of all nodes. They use recursive doubling
  * (allreduce_recdbl.c), shares (allreduce_rsag.c), or a binomial tree. In the tree each leader
  * reads the results of its children. Afterwards the root sends the final result down the tree. The
  * order of operations is always the same, so every member gets the same bits. Design:
@@ -15,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REDUCE_BLOCK 8192              /* bytes reduced at a time, to stay in the L1 cache */
+/* Maximum bytes that are reduced at a time. They fit the L1 cache. */
+#define REDUCE_BLOCK 8192
 #define REDUCE_AHEAD ((size_t)1 << 20) /* maximum bytes that one get reads from a child */
 /*
  * On a node with more members than cores, the last member to arrive reduces the vectors of all
@@ -92,8 +95,8 @@ static void reduce_small(const struct stp_coll_reduction *r, void *dest, const v
 }
 
 /*
- * Reduces a small vector in pieces, because with many nodes a cell has no room for a whole vector
- * per round.
+ * Reduces a small vector in pieces. With many nodes there are many rounds, and a cell has only
+ * little room for each round. A whole vector may not fit this room.
  */
 static void reduce_pieces(struct stp_coll_reduction *r, char *dest, const char *source,
                           size_t nreduce)
@@ -126,10 +129,10 @@ static unsigned char *reduce_scratch(const struct stp_coll_reduction *r)
 
 /*
  * Reduces n elements of the sources of all local members, in rank order. Writes the result into the
- * dests of the first n_dests local members. The last step writes the first two dests at once. The
- * other dests are copies of the first dest. With two members, one pass is enough. With more
- * members, the buffer acc holds the result of all sources except the last. This buffer is small
- * enough for the cache.
+ * dests of the first n_dests local members. With more than two members, the buffer acc first
+ * collects the result of all sources except the last source. This buffer is small enough for the
+ * cache. The last operation includes the last source, and writes the result into the first two
+ * dests at once. The other dests are copies of the first dest.
  */
 static void reduce_block(const struct stp_coll_reduction *r, char *dest, const char *source,
                          size_t n, int n_dests, unsigned char *acc)
@@ -156,8 +159,8 @@ static void reduce_block(const struct stp_coll_reduction *r, char *dest, const c
 /*
  * Reduces the elements from index at to index end - 1, block by block. For each block, first reads
  * the sources of all local members. Then writes the result to n_dests members, which is one member
- * or all local members. The arrays source and dest may be the same for two reasons: no other member
- * reads the block, and all sources of a block are read before it is written.
+ * or all local members. The arrays source and dest may be the same. This is safe, because no other
+ * member reads the block, and because all sources of a block are read before the block is written.
  */
 static void reduce_range(const struct stp_coll_reduction *r, char *dest, const char *source,
                          size_t at, size_t end, int n_dests)
@@ -173,8 +176,8 @@ static void reduce_range(const struct stp_coll_reduction *r, char *dest, const c
 }
 
 /*
- * Reduces this member's share. Writes the result to all local members if everyone is true, and
- * otherwise only to the first local member.
+ * Reduces this member's share. If the argument everyone is true, writes the result to all local
+ * members. Otherwise writes the result only to the first local member.
  */
 static void reduce_share(const struct stp_coll_reduction *r, char *dest, const char *source,
                          size_t nreduce, bool everyone)
@@ -208,8 +211,8 @@ static void reduce_large_crowded(const struct stp_coll_reduction *r, void *dest,
 }
 
 /*
- * Reads the vector of a child into the buffer theirs, at most room bytes at a time. Reduces each
- * part into dest.
+ * Reads the vector of a child in parts, and reduces each part into dest. The argument theirs is a
+ * buffer for one part, and the argument room is the size of this buffer in bytes.
  */
 static void reduce_fetched(const struct stp_coll_reduction *r, int child_pe, char *dest,
                            size_t nreduce, char *theirs, size_t room)
@@ -224,8 +227,8 @@ static void reduce_fetched(const struct stp_coll_reduction *r, int child_pe, cha
 }
 
 /*
- * Reduces the vector of a child into dest. Reads the vector with few large gets, because on a busy
- * host each get may wait until both PEs have a core.
+ * Reduces the vector of a child into dest. Reads the vector with few large gets. On a busy host
+ * each get is slow, because it may wait until this PE and the child both have a core.
  */
 static void reduce_child(const struct stp_coll_reduction *r, int child_pe, char *dest,
                          size_t nreduce)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reduces between the leaders by recursive doubling, or by a tree with the same order of
- * operations. Each leader has a separate buffer for each round. It receives the data of the round
- * in this buffer, and combines the data there with its own result. In the next round it sends the
- * new result from there. The buffers for small vectors are in the cell. The buffers for larger
- * vectors are in a chunk of the team. Design: docs/design/collectives.md.
+ * operations. Each leader has a separate buffer for each round. The leader receives the data of the
+ * round in this buffer, and combines the data there with its own result. In the next round the
+ * leader sends the new result from this buffer. The buffers for small vectors are in the cell. The
+ * buffers for larger vectors are in a chunk of the team. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
@@ -70,11 +70,11 @@ static void doubling_take(struct doubling *d, int round, bool above)
 }
 
 /*
- * Reduces by recursive doubling. In each round the groups form blocks of mask groups. Two
- * neighbouring blocks are a pair and exchange their results. The result of the lower block is the
- * left operand. All leaders of both blocks get the combined result. The last block may be short.
- * Each of its leaders then sends to several leaders of the lower block. All leaders take part in
- * the last round, so all leaders get the final result.
+ * Reduces by recursive doubling. In round k, 2^k consecutive groups form a block. Two neighbouring
+ * blocks are a pair and exchange their results. The result of the lower block is the left operand.
+ * All leaders of both blocks get the combined result. The last block may have fewer groups. Each of
+ * its leaders then sends to several leaders of the lower block. All leaders take part in the last
+ * round, so all leaders get the final result.
  */
 static void doubling_run(struct doubling *d)
 {
@@ -142,8 +142,8 @@ static size_t doubling_padded(size_t nbytes)
 
 /*
  * Returns true if no leader would send too many messages in a round, and if the vector fits. A
- * vector of up to COLL_SMALL bytes fits the cells. A larger vector must fit a chunk n_places times:
- * once per round, and once for the result of the node.
+ * vector of up to COLL_SMALL bytes fits the cells. For a larger vector, a chunk must have room for
+ * several copies: one for each round, and one for the result of the node.
  */
 static bool doubling_can(const struct stp_team *team, const struct stp_coll_call *call)
 {

@@ -78,8 +78,8 @@ static size_t shares_blocks(const struct shares *s)
 }
 
 /*
- * Reduces all blocks in the buffer slots into its first block. The buffer has one block for each
- * group, in group order. A block has nbytes bytes.
+ * Reduces all blocks in the buffer slots. The result replaces the first block. The buffer has one
+ * block for each group, in group order. A block has nbytes bytes.
  */
 static void shares_combine(const struct shares *s, char *slots, size_t nbytes)
 {

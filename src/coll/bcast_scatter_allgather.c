@@ -44,8 +44,8 @@ static size_t scatter_piece(const struct stp_coll_bcast *s)
 
 /*
  * Returns the number of bytes in one piece of a share, or 0 if the share has no such piece. The
- * argument place is the place of the share's leader. Sets *at to the offset of the piece in the
- * data.
+ * share belongs to the leader at the argument place, counted from the root. Sets *at to the offset
+ * of the piece in the data.
  */
 static size_t scatter_find(const struct stp_coll_bcast *s, int place, size_t piece, size_t *at)
 {
@@ -80,8 +80,9 @@ static void scatter_receive(const struct stp_coll_bcast *s)
     size_t at, nbytes, n_others = 0;
 
     /*
-     * Report to the root that this leader has entered the call. The root waits for all these
-     * reports, because the leaders then write into each other's dest.
+     * Report to the root that this leader has entered the call. The root sends nothing before all
+     * leaders have reported. Otherwise a leader could forward its share to a leader that has not
+     * entered the call.
      */
     if (s->team->active_set)
         stp_coll_put_and_count(s->cell, COLL_HERE, NULL, NULL, 0, s->root_pe, s->fn);

@@ -26,7 +26,7 @@ int stp_coll_bcast_group_from_root(const struct stp_coll_bcast *b)
 
 /*
  * Returns the distance, in groups, from this leader to its first child in the tree. Returns 0 if
- * this leader has no children. The distance to each further child is half as large.
+ * this leader has no children. The second child is half as far from this leader, and so on.
  */
 static int bcast_first_below(const struct stp_coll_bcast *b)
 {
@@ -38,8 +38,8 @@ static int bcast_first_below(const struct stp_coll_bcast *b)
 }
 
 /*
- * Sends small data to the children of this leader in the tree. The child with the largest subtree
- * is the first.
+ * Sends small data to the children of this leader in the tree. Sends first to the child with the
+ * largest subtree.
  */
 static void bcast_down(const struct stp_coll_bcast *b, void *data)
 {

@@ -65,8 +65,8 @@ size_t stp_coll_find_slot(size_t from);
 /* Takes a slot. Returns false if another thread has already taken the slot. */
 bool stp_coll_take_slot(size_t slot);
 /*
- * Reports that the caller has decided about a slot that it took. The caller keeps the slot, or has
- * already given it back. Called once for each slot that was taken.
+ * Reports that the use of a slot is decided. Either the caller keeps the slot, or the caller has
+ * already released the slot. Called once for each slot that was taken.
  */
 void stp_coll_slot_decided(void);
 void stp_coll_release_slot(size_t slot);
@@ -125,9 +125,9 @@ void stp_coll_index_search_begin(struct stp_coll_index_search *search, struct st
 
 /*
  * Decides whether to search again from the lowest index, after no index was found. The result is
- * the same on all members. Returns true if a member's last search began further up. Also returns
- * true if a member may have missed an index that another thread has released, or may soon release
- * because it lost a race. Returns false after many tries.
+ * the same on all members. Returns true if the last search of any member began above the lowest
+ * index. Also returns true if a member may have missed an index that another thread has released or
+ * may soon release. Returns false after many tries.
  */
 bool stp_coll_index_agree_retry(struct stp_coll_index_search *search, bool began_further_up);
 

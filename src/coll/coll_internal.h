@@ -101,9 +101,10 @@ struct stp_team_sync_area {
  * fit a cell. Collectives use the two chunks alternately. Either all members take a chunk, or no
  * member does.
  *
- * The data in a chunk stays unchanged until the team takes the same chunk again. By then every
- * member has entered the collective that used the other chunk. Therefore every member has already
- * read the data in the first chunk. No PE has to wait until other PEs have read a chunk.
+ * The data in a chunk stays unchanged until the team takes the same chunk again. Before that, every
+ * member has entered the collective that used the other chunk. Every member has therefore finished
+ * the earlier collective, and has read the data in the first chunk. For this reason the owner of a
+ * chunk need not wait for its readers.
  *
  * Only teams with low slot numbers have chunks. Active sets have none, because they give a slot
  * back without a sync. If the team has no chunks, stp_coll_alternate_chunk() returns NULL.
@@ -124,9 +125,9 @@ void stp_coll_node_sync(struct stp_team *team);
 /*
  * Counts the arrival of this member, once per cell. Used on a node with more members than cores.
  * Sets *first to the cell of the first local member. Returns true on the last member to arrive.
- * This member then works for all members and posts COLL_DONE in *first. On every other member, the
- * function waits for COLL_DONE and returns false. Each member waits only once, and not for a
- * particular PE.
+ * This member then does the work of all members, and sets COLL_DONE in *first. On every other
+ * member, the function waits for COLL_DONE and returns false. Each member waits only once. The wait
+ * does not depend on a particular PE, because any member can be the last.
  */
 bool stp_coll_arrive_last_or_wait(struct stp_team *team, struct stp_coll_cell *cell,
                                   uint64_t sequence, struct stp_coll_cell **first);
@@ -204,17 +205,17 @@ size_t stp_coll_recdbl_cell_bytes(const struct stp_team *team);
 bool stp_coll_gather_fits(const struct stp_team *team, size_t nbytes);
 
 /*
- * Gathers a part of a block from every member. The buffer mine holds this member's block. The block
- * has nbytes bytes, at most COLL_SMALL. Its first skip bytes are left out, and the next take bytes
- * are the part. The parts are written to the buffer all, in rank order. The buffers mine and all
- * may be the same. No member returns before all members have entered the call.
+ * Gathers a part of a block from every member. The buffer mine holds this member's block of nbytes
+ * bytes, at most COLL_SMALL. The part begins at the offset skip in the block, and has take bytes.
+ * The parts are written to the buffer all, in rank order. The buffers mine and all may be the same.
+ * No member returns before all members have entered the call.
  */
 void stp_coll_gather_part(struct stp_team *team, void *all, const void *mine, size_t nbytes,
                           size_t skip, size_t take);
 
 /*
- * A gather of every member's block to all members. If the field at is NULL, each block has nbytes
- * bytes.
+ * Arguments of a gather, which copies the block of every member to all members. If the field at is
+ * NULL, each block has nbytes bytes.
  */
 struct stp_coll_gather {
     struct stp_team *team;
@@ -231,9 +232,9 @@ struct stp_coll_gather {
 };
 
 /*
- * An alltoall with nelems elements for each member. Neighbouring elements are dst elements apart in
- * dest, and sst elements apart in source. No member returns before all members have entered the
- * call.
+ * Arguments of an alltoall. Each member sends nelems elements to each member. In dest, the distance
+ * between neighbouring elements is dst elements. In source, the distance is sst elements. No member
+ * returns before all members have entered the call.
  */
 struct stp_coll_alltoall {
     struct stp_team *team;
@@ -246,7 +247,7 @@ struct stp_coll_alltoall {
 };
 
 /*
- * Returns whether blocks of nbytes fit an alltoall through the chunks of the leaders
+ * Returns whether the chunks of the leaders have room for an alltoall with blocks of nbytes bytes
  * (leader_exchange.c). The result is the same on all members.
  */
 bool stp_coll_leader_alltoall_can(const struct stp_team *team, size_t nbytes);
@@ -319,7 +320,8 @@ static inline void stp_coll_wait(const uint64_t *word, uint64_t value)
 }
 
 /*
- * Publishes that this thread waits for a word in a team's area, so that a hang report can show it.
+ * Publishes that this thread waits for a word in a team's area. A hang report can then show this
+ * wait.
  */
 void stp_coll_show_wait(const uint64_t *word) STP_COLD;
 
@@ -372,7 +374,10 @@ void stp_coll_check_buffers_across_pes_slow(struct stp_team *team, const void *d
                                             const void *source, size_t dest_bytes,
                                             size_t source_bytes, const char *fn);
 
-/* Ends the job if a buffer outside the window is too short. SHMEM_CHECK need not be 1. */
+/*
+ * Ends the job if a buffer outside the window is too short. This check does not depend on
+ * SHMEM_CHECK.
+ */
 static inline void stp_coll_check_ends(const void *dest, const void *source, size_t nbytes,
                                        const char *fn)
 {
@@ -453,8 +458,8 @@ const struct stp_kind *stp_coll_slice_parts(const struct stp_coll_slice *share,
 bool stp_coll_slice_try_on_device(const struct stp_coll_slice *share);
 
 /*
- * Reduces the share on the host. The results have arrived on all members after a quiet of the
- * share's context.
+ * Reduces the share on the host, and sends the results to all members. The caller must then do a
+ * quiet on the context of the share. After this quiet, the results have arrived.
  */
 void stp_coll_slice_on_host(const struct stp_coll_slice *share);
 
@@ -465,9 +470,9 @@ void stp_coll_slice_on_host(const struct stp_coll_slice *share);
 /*
  * Gives the team of an active set a slot and the area in this slot. The slot is the same on all
  * members. Collective over the members, which communicate through pSync. On return pSync holds
- * SHMEM_SYNC_VALUE again, and this PE may post to the areas of all members. All members must pass
- * the same hash, so that a member with other arguments is detected. Fatal if pSync does not hold
- * SHMEM_SYNC_VALUE on entry, or if no slot is left.
+ * SHMEM_SYNC_VALUE again, and this PE may post to the areas of all members. The members compare
+ * their hashes, in order to detect a member that passed another set. Fatal if the hashes differ, if
+ * pSync does not hold SHMEM_SYNC_VALUE on entry, or if no slot is left.
  */
 void stp_active_set_agree_slot(struct stp_team *team, long *psync, uint64_t hash, const char *fn);
 

@@ -278,9 +278,10 @@ static void collect_take(const struct stp_coll_gather *g, const struct collect_b
  * Gathers one block from each member. The argument block is the size of a block. A block contains
  * the member's number of bytes, and also its data if there is room.
  *
- * If the data of any member has no room in its block, all members now know all offsets. They write
- * the data directly if the argument direct is true. Otherwise they use the table's algorithm for an
- * fcollect with blocks of the mean size.
+ * If every block contains its data, copies the data to dest. Otherwise the members now know all
+ * offsets in dest, and perform an fcollect with blocks of different sizes. If the argument direct
+ * is true, the members write the data directly. Otherwise they use the algorithm that the table of
+ * algorithms chooses for the mean size of the blocks.
  */
 static void collect_blocks(struct stp_coll_gather g, size_t block, bool direct)
 {
@@ -395,8 +396,8 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
     stp_coll_check(team, dest, source, collect_span(team, nelems, dst, size, fn),
                    collect_span(team, nelems, sst, size, fn), fn);
     /*
-     * Through the chunks, all strided elements of a block travel in one message. Without the
-     * chunks, each element is a message of its own.
+     * Use the chunks of the leaders if possible. All elements of a block then travel in one
+     * message. Without the chunks, each element would need a message of its own.
      */
     if (stp_coll_leader_alltoall_can(team, nelems * size) && !stp_on_device(dest, source)) {
         stp_coll_leader_alltoall(

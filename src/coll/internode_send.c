@@ -24,9 +24,9 @@ static bool is_packed(const uint64_t *word, size_t nbytes, int pe)
  * of collectives.
  *
  * Without a session, the fabric would queue the word until the target acknowledges the previous
- * word. This acknowledgement may arrive only together with the next word for which this PE waits.
- * The wait would then first have to read the completion queue. Also, this PE would send its
- * acknowledgements as separate messages.
+ * word. The target may send this acknowledgement only together with its next word for this PE. A
+ * wait for this word would then have to read the completion queue before it can send the queued
+ * word. In addition, this PE would send its acknowledgements as separate messages.
  */
 static void send_packed(void *dest, const void *source, size_t nbytes, uint64_t *word,
                         uint64_t value, int op, int pe, const char *fn)

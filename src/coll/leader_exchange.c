@@ -49,8 +49,8 @@ static void heads_send(const struct heads *h, int group, size_t to, size_t at, s
 }
 
 /*
- * Reports that the data of this PE is in the chunk, and returns false. A leader instead waits for
- * the reports of all other members on its node, and returns true.
+ * On a leader, waits until all other members on the node have reported, and returns true. On any
+ * other member, reports that the data of this PE is in the chunk, and returns false.
  */
 static bool heads_arrive(const struct heads *h)
 {
@@ -89,8 +89,8 @@ static size_t gather_size(const struct stp_coll_gather *g, int rank)
 }
 
 /*
- * Returns the number of bytes of the blocks in a range of places. The argument from is the first
- * place, and end - 1 is the last place.
+ * Returns the total number of bytes in some blocks. In the array plan.order, the ranks of these
+ * blocks begin at index from, and end at index end - 1.
  */
 static size_t gather_bytes(const struct stp_coll_gather *g, int from, int end)
 {

@@ -102,9 +102,9 @@ static void scan_doubling(const struct scan *s, void *dest, const void *source, 
 
 /*
  * Scans nbytes bytes at the addresses dest and source of all members. The buffer slots has room for
- * n_slots blocks. The first block holds the sum over the members so far. The other blocks hold the
- * data of the next members, as many as fit. The sources of these members are all read before any of
- * their dests is written. Therefore source and dest may be the same.
+ * n_slots blocks. The first block holds the sum over all members that were scanned before. The
+ * other blocks hold the data of the next members, at most n_slots - 1. All sources of these members
+ * are read before any dest of these members is written. Therefore source and dest may be the same.
  */
 static void scan_block(const struct scan *s, char *dest, const char *source, size_t nbytes,
                        char *slots, int n_slots)
@@ -131,9 +131,9 @@ static void scan_block(const struct scan *s, char *dest, const char *source, siz
 
 /*
  * Returns the number of bytes in a block, which is at most the argument share. Sets *n_slots to the
- * number of blocks that fit into the buffer. If the blocks come through the fabric, the PE waits
- * twice for each block. On a busy host each wait may last until both PEs have a core. In this case
- * the blocks are therefore few and large.
+ * number of blocks that fit into the buffer. If the team is on several nodes, the blocks are few
+ * and large. The PE waits twice for each block there. On a busy host each of these waits may last
+ * until this PE and the other PE both have a core.
  */
 static size_t scan_plan(const struct stp_team *team, size_t share, int *n_slots)
 {

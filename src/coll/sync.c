@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements the sync. The members of a node arrive at a barrier of the node. Then the leaders of
- * the nodes meet, and finally all members are released. Each word holds a count of arrivals, or the
- * number of a sync (epoch) that one PE writes. The values only grow, so one sync can directly
- * follow another.
+ * the nodes meet, and finally all members are released. Some sync words count arrivals. All other
+ * sync words have a single writer, which stores the number of the sync (the epoch). The values only
+ * grow, so one sync can directly follow another.
  */
 #include "coll_internal.h"
 
 /*
- * Syncs a few members on one node, each of which has a core. Uses dissemination in log2(n) rounds.
+ * Syncs the members of a team on one node, if the node has a core for each member. Uses
+ * dissemination in log2(n) rounds.
  */
 static void sync_flat(struct stp_team *team, uint64_t epoch)
 {
@@ -42,10 +43,10 @@ static void sync_across(struct stp_team *team, uint64_t epoch)
     uint64_t *words = team->area->across[epoch & 1];
 
     /*
-     * Use two sets of words alternately. A word of the previous sync may still be on its way, and
-     * must not overwrite a word of this sync. The previous sync used the other set. The sync before
-     * it used the same set as this sync. Its words have arrived, because all members have since
-     * taken part in the previous sync.
+     * Use two sets of words alternately. A word of the previous sync may still be in transfer. It
+     * cannot overwrite a word of this sync, because the previous sync used the other set. The set
+     * of this sync was last used two syncs ago. All words of that sync have arrived, because all
+     * members have since taken part in the previous sync.
      */
     for (int step = 1, round = 0; step < plan->n_groups; step <<= 1, round++) {
         int to = plan->leaders[(plan->group + step) % plan->n_groups];
@@ -129,10 +130,10 @@ void stp_team_last_sync(struct stp_team *team)
 }
 
 /*
- * Meets the leaders of the other nodes once, like sync_across(). Sends the argument word to some of
- * them, and receives words from some of them. If a received word is smaller than *least, sets
- * *least to the smallest received word, and returns the world number of its sender. Otherwise
- * returns -1.
+ * Syncs with the leaders of the other nodes once, in the same rounds as sync_across(). Sends the
+ * argument word to some of them, and receives words from some of them. If a received word is
+ * smaller than *least, sets *least to the smallest received word, and returns the world number of
+ * its sender. Otherwise returns -1.
  */
 static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
 {

@@ -27,7 +27,7 @@ static struct {
     /* All slots below this number are in use. */
     size_t hint;
     unsigned n_doubtful; /* number of slots that are taken but may be given back soon */
-    unsigned n_released; /* number of slots that were ever released */
+    unsigned n_released; /* number of times that a slot was released */
 } slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 size_t stp_coll_lay_out_internal(size_t window_capacity)
@@ -176,10 +176,10 @@ void stp_coll_detach(struct stp_team *team)
 
 /*
  * Gives the value n to all words that other PEs write on this PE, as if collective n had written
- * them. A word that travels with data carries only its low bits. The old value of a word must
- * therefore not be far below the new value. However, a team may leave some words unused for any
- * time. At this moment no such word is on its way, and no PE sends one before this PE has entered
- * the next sync.
+ * them. The fabric may transfer only the low bits of a word together with data. The old value of
+ * the word must therefore not be far below the new value. However, a team may leave some words
+ * unused for a long time. The change is safe, because all words of earlier collectives have
+ * arrived. No PE sends a new word before this PE has entered the next sync.
  */
 static void raise_words(struct stp_team *team, uint64_t n)
 {
@@ -199,8 +199,8 @@ struct stp_coll_cell *stp_coll_take_cell(struct stp_team *team, uint64_t *sequen
     if (n != 0 && n % COLL_RING == 0) {
         if (STP_UNLIKELY(n % COLL_RAISE == 0)) raise_words(team, n);
         /*
-         * After this sync no word is on its way, because the receiver of each word has waited for
-         * it.
+         * After this sync, all words of earlier collectives have arrived, because the receiver of
+         * each word has waited for the word.
          */
         stp_coll_sync(team);
     }
