@@ -211,9 +211,12 @@ static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t si
  * search. Each thread has its own searches.
  *
  * A search consists of rounds. A round visits each element once, so it finds no element twice. Each
- * round starts at a random element. Therefore even a caller that gets only some of the results
- * finds every satisfying element in the end. A caller misses results if another caller continues
- * the same search, or if the thread drops the search because it searches many other arrays.
+ * round starts at a random element. Therefore even a caller that stops after a few results finds
+ * every satisfying element in the end.
+ *
+ * On one thread, two parts of a program may continue the same search, because they pass the same
+ * arguments. Each of them then sees only some of the results of a round. A thread remembers only a
+ * few searches. If the thread searches many arrays, a new search may replace an unfinished search.
  */
 struct stp_wait_any_search {
     const void *ivars;
@@ -225,8 +228,8 @@ struct stp_wait_any_search {
 };
 
 /*
- * Returns the search that this thread began with these arguments. If there is none, begins a new
- * search. The result is valid until the next call.
+ * Returns the search that this thread began with these arguments. If this thread has no such
+ * search, begins a new search. The result is valid until this thread calls the function again.
  */
 struct stp_wait_any_search *stp_wait_any_search(const void *ivars, size_t nelems, const int *status,
                                                 const char *fn);

@@ -14,7 +14,7 @@ static _Thread_local struct {
     uint64_t random;
 } api_search;
 
-/* Mixes the bits of x with the last steps of the generator splitmix64. */
+/* Mixes the bits of x. The steps are the last steps of the random number generator splitmix64. */
 static uint64_t api_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

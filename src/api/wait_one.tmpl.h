@@ -24,8 +24,8 @@ static inline bool STP_LOCAL(holds)(const TYPE *ivar, unsigned wanted, TYPE valu
     stp_load_slow(&now, ivar, sizeof(now));
     so = wanted >> (1 - (now < value) + (now > value)) & 1;
     /*
-     * stp_remote_flush() makes remote writes to device memory visible. Call it only when the
-     * awaited value has arrived, not after each poll.
+     * Make remote writes to device memory visible, because the program may read them next. Do this
+     * only when the awaited value has arrived, not after each poll.
      */
     if (so) stp_remote_flush();
     return so;
