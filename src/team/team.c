@@ -24,8 +24,8 @@ static void team_set_members(struct stp_team *team, const struct stp_team_member
 }
 
 /*
- * Returns the lowest free slot that is not below the argument from and not below *arg. All slots
- * that other threads took first are below *arg.
+ * Returns the lowest free slot that is not below the argument from and not below *arg. The caller
+ * sets *arg above the slots that other threads took first.
  */
 static size_t team_find_slot(size_t from, void *arg)
 {

@@ -24,9 +24,9 @@ struct stp_team_members {
 };
 
 /*
- * Makes a team that belongs to the argument space. Collective over the parent. The argument rc is
- * nonzero if this PE found an error. If rc is nonzero on any PE, all PEs return nonzero. Sets *team
- * to the new team. On failure, and on PEs that are not members, sets *team to NULL.
+ * Makes a new team in the given space. Collective over the parent. The argument rc is nonzero if
+ * this PE found an error. If rc is nonzero on any PE, all PEs return nonzero. Sets *team to the new
+ * team. On failure, and on PEs that are not members, sets *team to NULL.
  */
 int stp_team_create(struct stp_team *parent, const struct stp_team_members *members, int rc,
                     struct stp_space *space, struct stp_team **team);
