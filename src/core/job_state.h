@@ -19,7 +19,8 @@
     extern __typeof__(p##name) name __attribute__((weak, alias("p" #name), visibility("default")))
 
 /*
- * State of the job. Only init and finalize write these fields, except for the field remote_flush.
+ * State of the job. Only init and finalize write the fields of this structure, with one exception.
+ * Other functions may set the field remote_flush.
  */
 struct stp_runtime {
     int pe;

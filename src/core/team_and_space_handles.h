@@ -19,7 +19,10 @@ struct stp_team_hierarchy {
     int n_local;    /* number of members on this node */
     int local;      /* index of this PE among the local members, in rank order */
     int most_local; /* maximum number of members on one node; 0 if order is NULL */
-    /* Whether the local members are few enough for each to have a core and to spin on flags. */
+    /*
+     * Whether the node has a core for each local member, and sync_flat() has enough rounds for
+     * them. Only then may the local members spin on flags.
+     */
     bool flat;
     /*
      * Whether long waits sleep. This is so if flat is false, or if the fabric needs system calls.

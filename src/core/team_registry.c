@@ -12,7 +12,10 @@
 
 #define POOL_CHUNK 64
 
-/* Team structures are never unmapped, so that a stale handle can be read and recognized. */
+/*
+ * A chunk of team structures. The chunks are never unmapped. The library can therefore read the
+ * structure to which a stale handle points, and recognizes the stale handle.
+ */
 struct pool_chunk {
     struct pool_chunk *next;
     struct stp_team teams[POOL_CHUNK];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Declares functions for public structures whose first field is their size. A program that was
- * built with an older header has fewer fields, and a program that was built with a newer header has
- * more.
+ * Declares functions for public structures whose first field is their size. If a program was built
+ * with an older header, its structures have fewer fields. If a program was built with a newer
+ * header, its structures have more fields.
  */
 #ifndef STP_VERSIONED_STRUCT_H
 #define STP_VERSIONED_STRUCT_H
