@@ -27,7 +27,7 @@ struct stp_ranges {
     unsigned version;
 };
 
-/* A range that stp_ranges_find() found, and the version of the table at that time. */
+/* A range that stp_ranges_find() found, and the version that the table had during the search. */
 struct stp_range {
     uintptr_t base;
     size_t nbytes;
@@ -45,7 +45,10 @@ void stp_ranges_remove(struct stp_ranges *ranges, const void *base);
 /* Changes the size of the range that begins at base, if there is one. */
 void stp_ranges_resize(struct stp_ranges *ranges, const void *base, size_t nbytes);
 
-/* Sets *found to the range that contains an address. Returns false if no range contains it. */
+/*
+ * Finds the range that contains the address at, and copies the range to *found. Returns false if no
+ * range contains the address.
+ */
 bool stp_ranges_find(const struct stp_ranges *ranges, const void *at, struct stp_range *found);
 
 static inline bool stp_ranges_unchanged(const struct stp_ranges *ranges, unsigned version)

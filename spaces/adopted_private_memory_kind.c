@@ -28,7 +28,10 @@ unsigned stp_private_n;
 /* State of a check that visits the mappings of an address range in ascending order. */
 struct private_check_mapping {
     uintptr_t at, end;
-    /* Offset in the file that must be mapped at the address at. Not used if shared is false. */
+    /*
+     * Offset in the file at which the next page of the range must be mapped. Used only if shared is
+     * true.
+     */
     uint64_t file_at;
     struct stat st;
     bool shared;  /* whether the range must be a MAP_SHARED mapping of the file in st */
@@ -122,10 +125,11 @@ bool stp_private_gone(const struct stp_space *space)
 /* ---- private pages: what peers know ---------------------------------------------------------- */
 
 /*
- * Data that the owner PE of a part sends to the other PEs of the node. These peers need the data to
- * copy to and from the owner's process. The PID can denote a different process if a peer is in
- * another container. The owner therefore stores a random number, the secret, in its memory. Each
- * peer reads the number at the address in the field proof, and compares it with the field secret.
+ * Data that the owner PE of a part sends to the other PEs of the node (its peers). A peer uses the
+ * data to copy to and from the owner's process. If the peer is in another container, the PID can
+ * denote a different process there. The owner therefore stores a random number, the secret, in its
+ * memory. Each peer reads the number at the address in the field proof, and compares it with the
+ * field secret.
  */
 struct pages_share {
     /*
@@ -192,8 +196,8 @@ static int pages_create(struct stp_space *space, const struct stp_space_params *
     space->own = own;
     space->base = params->buffer;
     /*
-     * No acquire load needs to pair with this addition, because no operation uses an address in the
-     * space before shmemx_buffer_register() has returned.
+     * No acquire load pairs with the release store of this addition. None is needed, because no
+     * operation uses an address of the space until shmemx_buffer_register() has returned.
      */
     __atomic_fetch_add(&stp_private_n, 1, __ATOMIC_RELEASE);
     return 0;

@@ -9,8 +9,8 @@
 #include "spaces/space_registry.h"
 
 /*
- * No SHMEM_DEVICE_ constant denotes this kind, because the library never allocates memory of this
- * kind. Each space of this kind is a buffer that the program has registered.
+ * The kind has no SHMEM_DEVICE_ constant, because the library never allocates memory of this kind.
+ * Each space of this kind is a buffer that the program has registered.
  */
 extern const struct stp_kind stp_kind_private;
 

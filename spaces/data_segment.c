@@ -75,9 +75,9 @@ static void segment_add_load(struct segment_plan *plan, uintptr_t start, uintptr
 }
 
 /*
- * Finds the writable ELF segments of the executable. Also hashes the program headers of the
- * executable and its notes, which include the build ID. Returns 1 to stop the iteration after the
- * first object, which is the executable.
+ * Finds the writable ELF segments of the executable. Also computes a hash of the program headers
+ * and the ELF notes, which include the build ID. Returns 1 to stop the iteration after the first
+ * object, which is the executable.
  */
 static int segment_find_loads(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -190,8 +190,8 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static void segme
 
 /*
  * Reads the pagemap entries of n pages into present. The entry of a page that was never touched is
- * 0. The caller skips these pages, because it takes long to read a large bss. Returns false if the
- * kernel does not report the entries.
+ * 0. The caller does not read pages whose entry is 0, because a large bss would take long. Returns
+ * false if the kernel does not report the entries.
  */
 static bool segment_pages_present(int pagemap, const char *first, uint64_t *present, size_t n)
 {
@@ -313,9 +313,9 @@ err:
 }
 
 /*
- * Runs before main(). Moves the segment to the memfd. The segment stays private if the process has
- * other threads, or if a step fails. Only the first part of a private segment is symmetric, because
- * the fabric registers the segment as one contiguous range.
+ * Runs before main(), and moves the segment to the memfd. The segment stays private if the process
+ * has other threads, or if a step fails. In this case, only its first part is symmetric, because
+ * the fabric can register only one contiguous range of a private segment.
  */
 __attribute__((constructor)) static void segment_init(void)
 {

@@ -25,8 +25,9 @@ struct fork_piece {
 
 /*
  * State of the fork handlers. The state is in private memory from mmap(), so that parent and child
- * have separate copies. If the library is linked statically, a variable of the library would be in
- * the data segment. The child shares the data segment with its parent until fork_child() has run.
+ * have separate copies. A variable of the library would not be sufficient. If the library is linked
+ * statically, its variables are in the data segment, which the child shares with its parent until
+ * fork_child() has run.
  */
 static struct fork_state {
     /* Held from fork_prepare() until fork_end(), because two threads can fork at the same time. */
@@ -136,7 +137,8 @@ static void fork_prepare(void)
 static void fork_end(void)
 {
     /*
-     * In the child, fork_child() has moved all pieces out of the copy. Unmap the rest of the copy.
+     * In the parent, this call unmaps the whole copy. In the child, fork_child() has moved all
+     * pieces out of the copy, and this call unmaps the rest.
      */
     munmap(forking->copy, stp_data_segment.nbytes);
     munmap(forking->pieces, forking->table_bytes);
@@ -147,7 +149,7 @@ static void fork_end(void)
 
 /*
  * Moves the pages of the copy over the segment. A private mapping of the memfd cannot be used
- * instead, because later writes of the parent would be visible in it.
+ * instead, because the child would see later writes of the parent.
  */
 static void fork_child(void)
 {

@@ -66,8 +66,8 @@ static const void *guard_code(const ucontext_t *at, const void *const **stack)
 }
 
 /*
- * Returns whether the address code is in this library. Sets *routine to the name of the routine
- * there, or to NULL if the routine has no public name.
+ * Returns whether the program counter code is in this library. Sets *routine to the name of the
+ * public routine that contains code, or to NULL if there is none.
  */
 static bool guard_in_library(const void *code, const char **routine)
 {

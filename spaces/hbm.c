@@ -12,7 +12,7 @@
 extern const struct stp_kind stp_kind_hbm;
 
 static struct {
-    /* Guards the field found. A thread also holds the lock while it queries hwloc. */
+    /* Guards the pointer found. A thread holds the lock also while it queries hwloc. */
     pthread_mutex_t lock;
     struct stp_hbm *found;
 } hbm = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -169,7 +169,7 @@ static int hbm_devices(int i, struct stp_device *device)
     if (device == NULL || i < 0 || i >= found->n) return found->n;
     node = &found->nodes[i];
     stp_numa_describe(node->number, device);
-    /* Take the size from hwloc, because the topology in hwloc can describe another host. */
+    /* Take the size from hwloc, because HWLOC_XMLFILE can name the topology of another host. */
     device->nbytes = node->nbytes;
     snprintf(device->name, sizeof(device->name), "%s, NUMA node %d", node->what, node->number);
     snprintf(device->why_not, sizeof(device->why_not), "%s", found->why_not);

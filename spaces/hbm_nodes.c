@@ -37,7 +37,10 @@ static int look_load(struct look *look)
 {
     if (look->calls.hwloc_topology_init(&look->topology) != 0) return -1;
 #if HWLOC_API_VERSION >= 0x00020500
-    /* Without this flag hwloc moves this thread to each CPU in turn to query the CPU's caches. */
+    /*
+     * Without this flag, hwloc binds this thread to each CPU in turn to query the caches of the
+     * CPU.
+     */
     (void)look->calls.hwloc_topology_set_flags(look->topology,
                                                HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
 #endif

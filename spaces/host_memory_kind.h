@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations of the kind cpu that other kinds use, too, because their spaces are host memory on
- * certain NUMA nodes. Design: docs/design/kinds.md.
+ * Declares operations of the kind cpu. Other kinds whose spaces are host memory on certain NUMA
+ * nodes use these operations, too. Design: docs/design/kinds.md.
  */
 #ifndef STP_HOST_MEMORY_KIND_H
 #define STP_HOST_MEMORY_KIND_H
@@ -9,8 +9,8 @@
 #include "spaces/space_registry.h"
 
 /*
- * Operations in the row (struct stp_kind) of the kind cpu. stp_cpu_create() applies the NUMA policy
- * in params.
+ * These functions are operations of the kind cpu (struct stp_kind). stp_cpu_create() applies the
+ * NUMA policy in params.
  */
 int stp_cpu_create(struct stp_space *space, const struct stp_space_params *params,
                    struct stp_part_export *share);

@@ -206,7 +206,10 @@ int stp_huge_pages_create(struct stp_space *space, const struct stp_space_params
     if (rc != 0) {
         stp_error("cannot map %zu bytes of memory: %s", space->nbytes, stp_errno_text(-rc));
         free(pages);
-        /* After -EEXIST, the caller would assume a conflict with another thread and try again. */
+        /*
+         * Do not return -EEXIST, because the caller would assume a conflict with another thread and
+         * try again.
+         */
         return rc == -EEXIST ? -EINVAL : rc;
     }
     space->own = pages;

@@ -66,7 +66,7 @@ struct stp_space_params {
     enum stp_numa numa;
     int numa_node; /* NUMA node for STP_NUMA_BIND; -1 for the node of this PE */
     /*
-     * Name, for messages, of the kind that set the NUMA policy. NULL if the program set the policy.
+     * Name of the kind that set the NUMA policy, for messages. NULL if the program set the policy.
      */
     const char *numa_by;
     bool pinned;       /* whether to pin the memory, so that GPUs can access it */
@@ -87,7 +87,7 @@ struct stp_capacity_request {
     uint64_t left; /* free bytes of the place when this PE queried it */
 };
 
-/* Properties of a named space, which need not be open. */
+/* Properties of a named space. The space can be open or closed. */
 struct stp_named {
     const struct stp_kind *kind;
     size_t nbytes; /* size of each part in bytes */
@@ -177,7 +177,7 @@ int stp_own_file_map_own_part(struct stp_space *space, int fd, off_t at, size_t 
 int stp_own_file_create_memory(struct stp_space *space, struct stp_part_export *share);
 /*
  * Sets the path by which this PE opens the file of a peer if it cannot open the file through /proc.
- * The string must exist as long as the space.
+ * The string must stay valid as long as the space exists.
  */
 void stp_own_file_set_path(struct stp_space *space, const char *path);
 
@@ -200,8 +200,8 @@ void stp_own_file_unmap_peers(struct stp_space *space);
 void stp_own_file_destroy(struct stp_space *space);
 
 /*
- * Makes a buffer of the program this PE's part of the space. The program has mapped the buffer from
- * a file. Peers map the same file. Returns 0, or -errno after logging.
+ * Uses a buffer of the program as this PE's part of the space. The program has mapped the buffer
+ * from a file, and peers map the same file. Returns 0, or -errno after logging.
  */
 int stp_own_file_share_buffer(struct stp_space *space, const struct stp_space_params *params,
                               struct stp_part_export *share);
@@ -261,8 +261,8 @@ struct stp_reduction {
 };
 
 /*
- * A queue for the copies of one context to and from memory of one kind. The copies run in order.
- * They are complete after flush().
+ * A queue of copies to and from memory of one kind. Each context has its own queue. The copies in a
+ * queue run in order. They are complete after flush().
  */
 struct stp_queue;
 
@@ -329,24 +329,24 @@ struct stp_device_ops {
      */
     int (*zero)(struct stp_queue *queue, struct stp_space *space, size_t offset, size_t nbytes);
     /*
-     * Sets *word to value when all earlier copies of the queue on one device are complete. The
-     * device is the one whose memory contains the address near. The device must be able to access
+     * Makes one device set *word to value, after all earlier copies of the queue on this device are
+     * complete. The address near is in the memory of the device. The device must be able to access
      * the word. Returns 0, or -errno after logging.
      */
     int (*set_word)(struct stp_queue *queue, const void *near, void *word, uint64_t value);
     /*
      * Performs an atomic operation on a word of this PE's part, on the device. Sets *old to the
      * previous value. Only one thread at a time may call this operation. Returns 0, or -errno after
-     * logging. Returns -ENOTSUP if no kernel on the device may change words of spaces at this time.
-     * The caller then performs the operation with copies.
+     * logging. Returns -ENOTSUP if atomics on the device are not enabled. GPU kernels must not
+     * change words of spaces in this case, so the caller can perform the operation with copies.
      */
     int (*atomic)(struct stp_space *space, size_t offset, const struct stp_word_op *op,
                   uint64_t *old);
     /*
      * Performs a reduction on the device and waits for completion. Combines the operands in the
-     * same order as stp_op_reduce(), and gets the same result. Only the bits of a NaN can differ.
-     * Returns 0, or -errno after logging. Returns -ENOTSUP, without writing anything, if the device
-     * does not support this reduction.
+     * same order as stp_op_reduce(). The results are equal, except that the bits of a NaN can
+     * differ. Returns 0, or -errno after logging. Returns -ENOTSUP, without writing anything, if
+     * the device does not support this reduction.
      */
     int (*reduce)(struct stp_queue *queue, const struct stp_reduction *reduction);
     /*
@@ -376,19 +376,22 @@ struct stp_device_ops {
      */
     int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
     /*
-     * Finds the allocation of the program that contains ptr. Returns false if ptr is in a space.
-     * Also returns false if a network adapter cannot register the whole allocation for as long as
-     * the allocation exists. If owns() has already queried the driver about ptr in the current
-     * operation (stp_kind_operation), reuses the result.
+     * Finds the allocation of the program that contains ptr, so that a network adapter can register
+     * it. Returns false if ptr is in a space. Also returns false if a network adapter cannot
+     * register the whole allocation, or if the registration could become invalid while the
+     * allocation exists. If owns() has queried the driver about ptr in the current operation
+     * (stp_kind_operation), uses the result of that query again.
      */
     bool (*allocation)(const void *ptr, struct stp_allocation *allocation);
     /*
-     * Registers the allocation with the fabric by calling add() with the argument number. Returns
-     * 0, or the error of add() or of the driver. After an error nothing has changed.
+     * Registers the allocation with the fabric by calling add(). Passes number to add(). Returns 0,
+     * or the error of add() or of the driver. After an error nothing has changed.
      */
     int (*register_private)(struct stp_allocation *allocation, unsigned number,
                             int (*add)(unsigned number, void *base, size_t nbytes, int device));
-    /* Restores the driver settings that register_private() changed, if the allocation exists. */
+    /*
+     * Restores the driver settings that register_private() changed, if the allocation still exists.
+     */
     void (*unregister_private)(const struct stp_allocation *allocation);
 };
 
@@ -412,7 +415,7 @@ struct stp_store_ops {
      */
     int (*stat)(const char *name, struct stp_named *named);
     /*
-     * Maps part i of the space for reading and sets *base to its address. i is less than
+     * Maps part i of the space for reading and sets *base to its address. i must be less than
      * space->n_parts. The part stays mapped until the space is destroyed, or until drop() frees the
      * part. Returns 0, or -errno after logging.
      */
@@ -449,7 +452,9 @@ struct stp_kind {
     const struct stp_device_ops *device; /* device operations; NULL if CPUs access the parts */
     const struct stp_store_ops *store;   /* operations for memory that outlives the job, or NULL */
 
-    /* Releases all that start() and other operations of the kind have set up. Can be NULL. */
+    /*
+     * Releases everything that start() and other operations of the kind have set up. Can be NULL.
+     */
     void (*stop)(void);
     /*
      * Returns 0 if this PE has access to memory of this kind, else -errno. In both cases writes a
@@ -530,8 +535,8 @@ void stp_kind_register(const struct stp_kind *kind);
 const struct stp_kind *stp_kind_find(int device_type);
 
 /*
- * Returns a bit mask of the kinds whose driver is not installed. Bit i stands for stp_kinds[i].
- * Only the leader of a node calls this function.
+ * Finds the kinds whose driver is not installed. Returns a bit mask in which bit i stands for
+ * stp_kinds[i]. Only the leader of a node calls this function.
  */
 uint32_t stp_kinds_without_driver(void);
 /*
@@ -581,7 +586,10 @@ void stp_copy_host(void *dest, const void *source, const struct stp_strided_copy
  */
 void stp_store_whole(void *there, const void *value, size_t nbytes);
 
-/* Each of these functions calls pin(), unpin() or flush_remote() of every kind with devices. */
+/*
+ * Each function calls the operation of the same name (pin, unpin or flush_remote) of every kind
+ * that has devices.
+ */
 void stp_kinds_pin(void *host, size_t nbytes);
 void stp_kinds_unpin(void *host, size_t nbytes);
 void stp_kinds_flush_remote(void);
@@ -596,7 +604,7 @@ void *stp_kind_reach(struct stp_space *space, int local);
 void stp_kind_detach(struct stp_space *space);
 
 #define STP_SPACE_MAGIC 0x53505445u
-/* All space numbers are below this limit. The fabric has a region for each space number. */
+/* Space numbers are below this limit. The fabric has one memory region for each space number. */
 #define STP_SPACE_NUMBERS 4096
 
 #endif /* STP_KINDS_H */

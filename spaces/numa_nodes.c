@@ -117,10 +117,10 @@ static bool node_has_cpu(int node, const struct stp_numbers *cpus)
 }
 
 /*
- * If cpus is NULL, returns the distance between two NUMA nodes (the arguments node and to). If cpus
- * is not NULL, returns the distance between a NUMA node and the nearest node that has a CPU in the
- * set cpus. Returns -1 if the distance is unknown. The kernel's file has one number for each online
- * node.
+ * Returns the distance between two NUMA nodes, or -1 if it is unknown. The first node is the
+ * argument node. If cpus is NULL, the second node is the argument to. Otherwise, it is the nearest
+ * node that has a CPU in the set cpus. The function reads the file "distance" of the first node.
+ * The i-th number in this file is the distance to the i-th online node.
  */
 static int node_distance(int node, int to, const struct stp_numbers *cpus)
 {

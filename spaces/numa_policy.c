@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets NUMA policies for ranges of host memory. Calls the kernel directly, because libnuma would be
- * one more dependency. Design: docs/design/memory.md.
+ * Sets NUMA policies for ranges of host memory. Calls the kernel directly, in order to avoid a
+ * dependency on libnuma. Design: docs/design/memory.md.
  */
 #include "spaces/space_registry.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host memory outside the window. It is used for spaces for which the window has no room, and for
- * buffers that the program has mapped from a file. Each space has its own mapping of this PE's
- * part. A local peer's part is mapped when it is first used. Design: docs/design/memory.md.
+ * Host memory outside the window. A space uses such memory if the window has no room for the space,
+ * or if the memory is a buffer that the program has mapped from a file. Each space has its own
+ * mapping of this PE's part. A local peer's part is mapped when it is first used. Design:
+ * docs/design/memory.md.
  */
 #include "spaces/space_registry.h"
 
@@ -64,9 +65,9 @@ static int share_fill(int fd, uint64_t at, struct stp_part_export *share)
 }
 
 /*
- * Opens the file of a peer through /proc. If this fails, opens the path in the argument otherwise,
- * which can be NULL. Returns a descriptor, or -errno without logging. Returns -ESTALE if the opened
- * file is not the peer's file.
+ * Opens the file of a peer through /proc. If this fails, opens the second path of the file. This
+ * path is the argument otherwise, which can be NULL. Returns a descriptor, or -errno without
+ * logging. Returns -ESTALE if the opened file is not the peer's file.
  */
 static int share_open(const struct file_share *share, const char *otherwise)
 {
@@ -85,7 +86,10 @@ static int share_open(const struct file_share *share, const char *otherwise)
 
 /* ---- mappings --------------------------------------------------------------------------- */
 
-/* Rounds up to whole large pages, so that no other mapping is in the last large page of a part. */
+/*
+ * Rounds a size up to whole large pages, so that the last large page of a part contains no other
+ * mapping.
+ */
 static size_t outside_whole(size_t nbytes)
 {
     return (nbytes + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
@@ -153,8 +157,8 @@ static void outside_use(struct stp_space *space, struct stp_own_file *outside)
 {
     space->shm_attach = outside;
     /*
-     * No acquire load needs to pair with this addition, because no operation uses an address in the
-     * space before the space is complete.
+     * No acquire load pairs with the release store of this addition. None is needed, because no
+     * operation uses an address of the space until its creation is complete.
      */
     __atomic_fetch_add(&stp_own_file_n, 1, __ATOMIC_RELEASE);
 }

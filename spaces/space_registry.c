@@ -2,8 +2,8 @@
 /*
  * The registry of spaces. It finds spaces by address, by number and by handle, and it remembers
  * destroyed spaces for messages. It also allocates the structures of spaces from a pool. The memory
- * of the pool is never freed, because another thread can still be reading a structure that it found
- * before. Design: docs/design/memory.md.
+ * of the pool is never freed, because another thread may have found a structure earlier and may
+ * still be reading it. Design: docs/design/memory.md.
  */
 #include "spaces/address_range_table.h"
 
@@ -118,7 +118,7 @@ void stp_space_lookup_insert(struct stp_space *space)
 
 /*
  * Adds a space to the ring buffer of destroyed spaces. A concurrent reader can get a mixture of two
- * entries, but uses the result only in a message.
+ * entries. This is harmless, because the reader uses the entry only in a message.
  */
 static void registry_remember_locked(const struct stp_space *space)
 {
@@ -233,8 +233,8 @@ struct stp_space *stp_space_of_handle(const void *handle, bool *destroyed)
 bool stp_space_lookup_destroyed(const void *addr, char *text, size_t len)
 {
     /*
-     * This load and the first load of nbytes pair with the release stores in
-     * registry_remember_locked().
+     * This load pairs with the release store of n_gone in registry_remember_locked(). The first
+     * load of nbytes pairs with the release store of nbytes there.
      */
     unsigned n = __atomic_load_n(&registry.n_gone, __ATOMIC_ACQUIRE);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The spaces of this PE, and the registry, which finds the space of an address. Spaces use the
- * window (window.h) and the kinds of memory (kinds.h). Functions in this directory do not
- * communicate with other PEs. The functions in src/space do, so that all members of a space agree.
- * Design: docs/design/memory.md.
+ * Declares the spaces of this PE and the registry, which finds the space that contains an address.
+ * Spaces use the window (window.h) and the kinds of memory (kinds.h). Functions in this directory
+ * do not communicate with other PEs. The functions in src/space communicate, so that all members of
+ * a space agree. Design: docs/design/memory.md.
  */
 #ifndef STP_SPACE_REGISTRY_H
 #define STP_SPACE_REGISTRY_H
@@ -16,9 +16,9 @@
 enum { STP_SPACE_INTERNAL, STP_SPACE_DATA, STP_SPACE_HEAP, STP_SPACE_FIRST_USER };
 
 struct stp_space {
-    uint32_t magic;              /* STP_SPACE_MAGIC while lookups by address find the space */
+    uint32_t magic;              /* STP_SPACE_MAGIC if lookups by address can find the space */
     unsigned number;             /* number of the space, equal on all members */
-    uint64_t generation;         /* number that no other space of this process has or had */
+    uint64_t generation;         /* number that no other space of this process ever has */
     const struct stp_kind *kind; /* kind of memory; NULL for the data segment */
     bool host;                   /* whether CPUs can load and store the parts of their node */
     size_t nbytes;               /* size of a part; use stp_space_nbytes() if it can grow */
@@ -124,8 +124,8 @@ size_t stp_space_number_find(size_t from);
 
 /*
  * Returns the space that contains addr and sets *offset to the offset in its part. Returns NULL if
- * no space contains addr. Any thread may call this function. It costs two comparisons if the
- * thread's previous lookup found the same space, otherwise a binary search.
+ * no space contains addr. Any thread may call this function. A lookup takes two comparisons if the
+ * thread's previous lookup found the same space. Otherwise, it takes a binary search.
  */
 struct stp_space *stp_space_lookup(const void *addr, size_t *offset);
 
@@ -137,8 +137,8 @@ struct stp_space *stp_space_lookup(const void *addr, size_t *offset);
 const struct stp_space *stp_space_lookup_growth_room(const void *addr, size_t *offset);
 
 /*
- * Returns whether a space overlaps the nbytes bytes at base. If so, writes a description of the
- * space to text, for example "space 5 (cpu, 4096 bytes at 0x...)".
+ * Returns whether a space overlaps the range of nbytes bytes at base. If so, writes a description
+ * of the space to text, for example "space 5 (cpu, 4096 bytes at 0x...)".
  */
 bool stp_space_lookup_overlap(const void *base, size_t nbytes, char *text, size_t len);
 
@@ -149,7 +149,7 @@ bool stp_space_lookup_overlap(const void *base, size_t nbytes, char *text, size_
 struct stp_space *stp_space_at(unsigned number);
 
 /*
- * Calls look() for the space with this number, if lookups by address find the space. Returns
+ * Calls look() for the space with this number, if lookups by address can find the space. Returns
  * whether look() was called. The lock of the registry is held during the call, so that no thread
  * removes the space. look() may take only the lock of a heap and stp_rt.lock.
  */

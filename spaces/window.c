@@ -24,8 +24,8 @@
 #define RANGE_GUARD ((size_t)64 << 10)
 
 /*
- * All parts of the view are opened after this number of stp_window_open_peer() calls, multiplied by
- * the number of PEs of the node.
+ * At first, stp_window_open_peer() opens only the part of the view that its caller needs. After
+ * PATIENCE * n_local calls for parts that are already open, it opens all parts.
  */
 #define PATIENCE 16
 
@@ -41,7 +41,7 @@ static struct {
     int local;       /* local index of this PE */
     bool no_fabric;  /* whether the job uses no fabric */
     int fd;          /* descriptor of the node's file, for punching holes */
-    /* Number of stp_window_open_peer() calls after which all parts are opened, or 0 for never. */
+    /* All parts of the view are opened when the field asked reaches this number. 0 means never. */
     unsigned patience;
     unsigned asked;       /* approximate number of stp_window_open_peer() calls for open parts */
     bool leaving;         /* whether released ranges stay accessible (true in finalization) */
@@ -310,9 +310,9 @@ static void window_forget_locked(struct window_range *range)
 }
 
 /*
- * Computes stp_win.end, stp_win.top and stp_win.amo_top again. During this, stp_ptr_inline() in
- * another thread can read the old or the new top. Both are correct, because that thread has no
- * address in a new range yet.
+ * Computes stp_win.end, stp_win.top and stp_win.amo_top again. Meanwhile, stp_ptr_inline() in
+ * another thread can read the old or the new limit. Both are correct, because that thread does not
+ * have an address in a new range yet.
  */
 static void window_update_top_locked(void)
 {
@@ -325,8 +325,9 @@ static void window_update_top_locked(void)
     top = window.n_open == stp_win.n_view ? end : 0;
     __atomic_store_n(&stp_win.end, end, __ATOMIC_RELAXED);
     /*
-     * These stores follow the mprotect() calls for the memory below the new top. No acquire load
-     * needs to pair with the stores, because no thread has an address in a new range yet.
+     * The release order puts these stores after the mprotect() calls for the memory below the new
+     * top. No acquire load needs to pair with them, because no thread has an address in a new range
+     * yet.
      */
     __atomic_store_n(&stp_win.top, top, __ATOMIC_RELEASE);
     __atomic_store_n(&stp_win.amo_top, stp_win.cpu_atomics ? top : 0, __ATOMIC_RELEASE);

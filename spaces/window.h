@@ -15,11 +15,11 @@
 /* ---- window and view ---------------------------------------------------- */
 
 /*
- * All data that stp_ptr_inline() reads, in one cache line. Only window.c writes the data, in init
- * and finalize. The fields top, amo_top and end also change when a space is created, grows or is
- * destroyed, and when the last part of the view is opened. The layout of the fields from base to
- * ordered must not change, because inline functions in programs read them (struct shmemx_view_v1
- * in include/shmemx_inline.h).
+ * All data that stp_ptr_inline() reads, in one cache line. Only window.c writes the data, during
+ * initialization and finalization. The fields top, amo_top and end also change when a space is
+ * created, grows or is destroyed, and when the last part of the view is opened. The layout of the
+ * fields from base to ordered must not change, because inline functions in programs read them
+ * (struct shmemx_view_v1 in include/shmemx_inline.h).
  */
 struct stp_window {
     uintptr_t base; /* address of this PE's window */
@@ -71,8 +71,8 @@ static inline size_t stp_window_end(void)
 
 /*
  * Size of the gap between two parts in the view. Without the gap, the copies of an object on
- * different PEs would have equal low address bits. CPUs whose first-level cache predicts the way
- * from these bits (AMD) copy between such addresses at half the speed.
+ * different PEs would have equal low address bits. AMD CPUs predict the way of the first-level
+ * cache from low address bits. They copy between addresses with equal low bits at half the speed.
  *
  * The gap is 37 x 2 MiB. A multiple of 2 MiB allows large pages. Because 37 is odd, the addresses
  * of an object in up to 128 parts and in the window differ in the bits below 256 MiB. Two arrays at
@@ -90,7 +90,7 @@ static inline char *stp_window_part(int local)
 enum stp_use {
     STP_USE_ACCESS, /* load or store by this CPU */
     STP_USE_COPY,   /* copy to or from a buffer of the program, which can be device memory */
-    STP_USE_ATOMIC, /* atomic operation by this CPU, unless the job uses the fabric for atomics */
+    STP_USE_ATOMIC, /* atomic operation by this CPU, if CPUs perform the job's atomics */
 };
 
 /*
@@ -124,15 +124,16 @@ struct stp_window_layout {
 
 /*
  * Chooses the size and the address of the windows for n_local PEs with symmetric heaps of
- * heap_bytes bytes. Takes the largest size that can be reserved. If the argument wanted is not 0,
- * it is the upper limit. Returns 0, or -ENOMEM after logging.
+ * heap_bytes bytes. First tries the size wanted, rounded up to a power of two, or a default size if
+ * wanted is 0. Then tries smaller sizes until the address space has room. Returns 0, or -ENOMEM
+ * after logging.
  */
 int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
                       struct stp_window_layout *layout);
 
 /*
- * Creates a memfd and returns its descriptor, or -errno without logging. If the kernel supports
- * this, the memfd cannot be executed.
+ * Creates a memfd and returns its descriptor, or -errno without logging. The memfd is not
+ * executable if the kernel supports such memfds.
  */
 int stp_memory_file(const char *name);
 
@@ -148,8 +149,8 @@ int stp_window_reserve(const struct stp_window_layout *layout, int fd, int local
 void stp_window_close(void);
 
 /*
- * Sets the PEs for which stp_ptr_inline() can return addresses: the n_local PEs with contiguous
- * world numbers from first_pe on. stp_window_close() resets this.
+ * Sets the PEs for which stp_ptr_inline() can return addresses. These are the n_local PEs with
+ * contiguous world numbers from first_pe on. stp_window_close() undoes this setting.
  */
 void stp_window_set_peers(int first_pe, int n_local);
 /*
@@ -189,8 +190,8 @@ size_t stp_cgroup_cores(void);
 /* Returns the size of the window. */
 size_t stp_window_reserved_bytes(void);
 /*
- * Returns the number of bytes of the window that spaces can use. In the view, the rest of a part is
- * used for the data segment of its PE.
+ * Returns the number of bytes of the window that spaces can use. In the view, the rest of each part
+ * is used for the data segment of the part's PE.
  */
 size_t stp_window_bytes_for_spaces(void);
 
@@ -198,9 +199,10 @@ size_t stp_window_bytes_for_spaces(void);
 #define STP_RANGE_ALIGN ((size_t)2 << 20)  /* alignment of the range of each space */
 
 /*
- * Returns the lowest offset >= from at which the window has nbytes free bytes on this PE. An unused
- * gap remains between these bytes and the next range. The offset is a multiple of align, which is a
- * multiple of STP_RANGE_ALIGN. Returns SIZE_MAX if there is no such offset.
+ * Finds nbytes free bytes of the window on this PE. Returns the lowest suitable offset that is not
+ * below the argument from. The offset is a multiple of align, which must be a multiple of
+ * STP_RANGE_ALIGN. An unused gap remains between these bytes and the ranges before and after them.
+ * Returns SIZE_MAX if there is no such offset.
  */
 size_t stp_window_find(size_t nbytes, size_t align, size_t from);
 
@@ -213,9 +215,9 @@ size_t stp_window_find(size_t nbytes, size_t align, size_t from);
 int stp_window_commit(size_t offset, size_t nbytes, size_t reserved);
 
 /*
- * Makes the first nbytes bytes of the range at offset accessible, in the window and in the open
- * parts of members. nbytes is at most the reserved size of the range. Returns 0, or -errno without
- * logging. After an error nothing has changed.
+ * Makes the first nbytes bytes of the range at offset accessible in the window, and in each open
+ * part of the view that has this range. nbytes is at most the reserved size of the range. Returns
+ * 0, or -errno without logging. After an error nothing has changed.
  */
 int stp_window_grow(size_t offset, size_t nbytes);
 /*
@@ -226,7 +228,7 @@ void stp_window_undo_grow(size_t offset, size_t kept_nbytes);
 
 /*
  * Records that the part of a local PE has the range at offset. The range becomes accessible in the
- * view as soon as the part is open. Returns 0, or -errno after logging.
+ * view when the part is opened, or at once if the part is open. Returns 0, or -errno after logging.
  */
 int stp_window_add_peer_range(size_t offset, int local);
 
@@ -234,15 +236,18 @@ int stp_window_add_peer_range(size_t offset, int local);
  * Opens the part of a local PE, which can be this PE. All its ranges, including later ones, become
  * accessible in the view. Must be called before an address from stp_window_part() is used. The call
  * is fast if the part is open. After many calls, all parts are opened, because stp_ptr_inline()
- * returns addresses only then. Returns 0, or -errno after logging. Any thread may call this
- * function.
+ * returns addresses only if all parts are open. Returns 0, or -errno after logging. Any thread may
+ * call this function.
  */
 int stp_window_open_peer(int local);
 
 /* Returns the local index of this PE. */
 int stp_window_local(void);
 
-/* Releases the range at offset: makes it inaccessible and frees the pages of this PE's part. */
+/*
+ * Releases the range at offset. The range becomes inaccessible, and the pages of this PE's part are
+ * freed.
+ */
 void stp_window_release(size_t offset, size_t nbytes);
 
 /*

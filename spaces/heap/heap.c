@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The allocator of a symmetric heap. This file has the functions that allocate, free, resize, grow
- * and query. The tree that finds blocks and gaps is in live_block_treap.c. The allocator never
- * accesses the memory that it manages. Design: docs/design/heap.md.
+ * The allocator of a symmetric heap. This file has the functions that allocate, free and resize
+ * blocks, that grow the heap, and that return information about the heap. The tree that finds
+ * blocks and gaps is in live_block_treap.c. The allocator never accesses the memory that it
+ * manages. Design: docs/design/heap.md.
  */
 #include "records.h"
 
@@ -104,9 +105,9 @@ static void block_take_locked(struct stp_heap *heap, struct stp_heap_block *befo
     stp_heap_live_insert(&heap->root, before, block);
     if (before == heap->last) heap->last = block;
     /*
-     * Set the gap of the new block first. At this time, the preceding block still has its old gap,
-     * which is larger. The largest gap of a subtree that contains both blocks therefore does not
-     * change, and the update of the tree stops at this subtree.
+     * Set the gap of the new block before the gap of the preceding block. The preceding block still
+     * has its old gap, which is larger. The largest gap of a subtree with both blocks therefore
+     * stays the same, so the update of the tree stops there and does not continue to the root.
      */
     set_gap(heap, block, end - stp_heap_end(block));
     set_gap(heap, before, offset - stp_heap_end(before));
@@ -286,7 +287,10 @@ size_t stp_heap_size_to_extend_block(struct stp_heap *heap, size_t offset, size_
 
 /* ---- questions ---------------------------------------------------------- */
 
-/* The block that a thread found last. It is valid as long as heap->state equals the field state. */
+/*
+ * The block that this thread found last. The block is valid as long as heap->state equals the field
+ * state.
+ */
 struct last_find {
     uint64_t state;
     size_t start;

@@ -5,7 +5,7 @@
  * of calls get the same offsets.
  *
  * An allocation takes the first gap that is large enough. Sizes are not rounded up to powers of
- * two, so that 7 MiB fit in a new heap of 8 MiB.
+ * two. For example, a block of 7 MiB leaves 1 MiB free in a heap of 8 MiB.
  *
  * Any thread may call all functions except stp_heap_destroy(). A lock in the heap guards the
  * records. A thread that holds this lock takes no other lock of the library. Design:

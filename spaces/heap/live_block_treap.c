@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The live blocks of a heap, in a treap. A treap is a binary search tree, here ordered by offset,
- * in which each node also has a pseudorandom priority. No child has a higher priority than its
- * parent, which keeps the tree shallow. The priority is a hash of the offset, so that heaps with
- * equal blocks have equal trees on all PEs. Each node stores the largest gap in each of its two
- * subtrees. One descent from the root thus finds the first gap that is large enough.
+ * A tree of the live blocks of a heap. The tree is a treap: a binary search tree, ordered by
+ * offset, in which each node also has a pseudorandom priority. No child has a higher priority than
+ * its parent, which keeps the tree shallow. The priority is a hash of the offset, so that heaps
+ * with equal blocks have equal trees on all PEs. Each node stores the largest gap in each of its
+ * two subtrees. One descent from the root thus finds the first gap that is large enough.
  */
 #include "records.h"
 

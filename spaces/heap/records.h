@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The records of a heap, for the files of this folder only. There is one record for each live
- * block. The records are outside the managed memory, in a tree that is ordered by offset
- * (live_block_treap.c). Design: docs/design/heap.md.
+ * Declares the records of a heap. Only the files of this folder include this header. Each live
+ * block has one record. The records are outside the managed memory, in a tree that is ordered by
+ * offset (live_block_treap.c). Design: docs/design/heap.md.
  */
 #ifndef STP_HEAP_RECORDS_H
 #define STP_HEAP_RECORDS_H
@@ -14,8 +14,9 @@
 #include <stdint.h>
 
 /*
- * A live block and its gap, the free bytes between the block and the next live block. The first
- * record of a heap describes no block. Its gap is the free range before the first live block.
+ * A live block and its gap. The gap is the free memory between the block and the next live block.
+ * The first record of a heap describes no block. Its gap is the free range before the first live
+ * block.
  */
 struct stp_heap_block {
     size_t offset;
@@ -66,9 +67,10 @@ struct stp_heap_block *stp_heap_live_floor(struct stp_heap_block *root, size_t o
 
 /*
  * Returns a block whose gap has room for nbytes bytes at a multiple of align, or NULL. If align is
- * STP_HEAP_ALIGN, this is the first such block. If align is larger, the function can return a later
- * block. It first checks only the first gap of nbytes bytes or more. It then prefers a gap that has
- * enough room wherever the gap starts.
+ * STP_HEAP_ALIGN, this is the first such block in the heap. If align is larger, it can be a later
+ * block. The function then searches all gaps only if two faster searches fail. The first takes the
+ * first gap of at least nbytes bytes, if the aligned block fits in it. The second takes a gap that
+ * is large enough wherever it starts.
  */
 struct stp_heap_block *stp_heap_live_first_fit(const struct stp_heap *heap, size_t nbytes,
                                                size_t align);
