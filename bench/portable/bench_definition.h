@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The interface between the benches of steppe-bench and its harness (harness.h). A bench measures
- * one operation, with a loop function for each side. Steppe's side calls the public API. The raw
- * side does the same work on the same path without the library: it uses loads and stores through
- * shmem_ptr() within a node, plain libfabric between nodes, and the CUDA driver for GPU memory. A
- * row is a bench with one message size and one value of its parameter. The harness measures the
- * samples of a row in blocks, alternately for both sides. Design: docs/design/bench.md.
+ * one operation on one or two sides, with a loop function for each side. Steppe's side calls the
+ * public API. The raw side does the same work on the same path without the library. Within a node
+ * it uses loads and stores through shmem_ptr(). Between nodes it uses plain libfabric. For GPU
+ * memory it uses the CUDA driver. A row is a bench with one message size and one value of its
+ * parameter. The harness takes the samples of a row in blocks, and the blocks of the two sides
+ * alternate. Design: docs/design/bench.md.
  */
 #ifndef STEPPE_BENCH_DEFINITION_H
 #define STEPPE_BENCH_DEFINITION_H
@@ -19,11 +20,11 @@
 #include <stdint.h>
 
 /*
- * Three programs are built from these source files. With BENCH_PORTABLE defined, the result is a
- * program for every OpenSHMEM library from version 1.4 on, which uses no header of Steppe. With
- * BENCH_MPI defined, it is a program for MPI (mpi.c). Otherwise it is steppe-bench. Benches with
- * teams, signals or nonblocking atomics need OpenSHMEM 1.5. Benches with sessions need OpenSHMEM
- * 1.6.
+ * Three programs are built from these source files. The macro BENCH_PORTABLE selects the program
+ * for any OpenSHMEM library of version 1.4 or later. This program uses no header of Steppe. The
+ * macro BENCH_MPI selects the program for MPI (mpi.c). Without these macros, the result is
+ * steppe-bench. Benches with teams, signals or nonblocking atomics need OpenSHMEM 1.5. Benches with
+ * sessions need OpenSHMEM 1.6.
  */
 #ifdef BENCH_MPI
 #define BENCH_VERSION 0
@@ -39,13 +40,13 @@ typedef shmem_team_t bench_team;
 typedef int bench_team;
 #endif
 
-/* Alignment of shared words: two cache lines, because CPUs fetch lines in pairs. */
+/* Alignment of shared words: two cache lines, because many CPUs fetch adjacent lines in pairs. */
 #define BENCH_LINE 128
 /* Maximum number of rounds of a dissemination barrier, which needs log2(PEs) rounds. */
 #define BENCH_ROUNDS 32
-/* A PE that waits for a raw flag on the node calls sched_yield() after this many polls. */
+/* Number of polls of a flag after which the raw side on the node calls sched_yield(). */
 #define BENCH_POLLS 1000
-/* The same number for jobs in which some host has more PEs than cores. */
+/* Value that replaces BENCH_POLLS in jobs in which some host has more PEs than cores. */
 #define BENCH_POLLS_CROWDED 50
 #define BENCH_IDLE_NS 1000000000 /* time in ns that the bench idle-cpu sleeps per operation */
 /*
@@ -59,10 +60,11 @@ typedef int bench_team;
 #define BENCH_DETAILS 3
 
 /*
- * The quantity that a bench reports. LATENCY is the time per operation in ns, and LONG is this time
- * in us. BANDWIDTH is in MB/s, and RATE is in million messages per second. SHARE is CPU time in
- * percent of a core. OVERLAP is the percentage of a transfer's time that computation hides. The
- * loop of an overlap bench stores the percentage that is not hidden in run->exposed.
+ * The quantity that a bench reports. LATENCY is the time per operation in ns. LONG is the time per
+ * operation in us. BANDWIDTH is in MB/s, and RATE is in million messages per second. SHARE is CPU
+ * time in percent of a core. OVERLAP is the percentage of a transfer's time that computation hides.
+ * The loop of an overlap bench stores the opposite in run->exposed: the percentage that is not
+ * hidden.
  */
 enum bench_metric {
     BENCH_LATENCY,
@@ -83,7 +85,7 @@ enum bench_path { BENCH_NODE, BENCH_FABRIC, BENCH_MIXED };
  *   BOTH     PE 0 and its peer measure, and each is the target of the other
  *   PAIRS    one PE of each pair measures; the parameter is the number of pairs
  *   ALL      every PE of the row's team measures (collectives)
- *   TO_ONE   every PE measures, and PE 0 is the target of all
+ *   TO_ONE   PE 0 is the target of all; every other PE measures, and PE 0 too on the node path
  *   ONE_ALL  PE 0 measures, and all other PEs are its targets
  *   ALL_ALL  every PE measures, and all other PEs are its targets
  *   ALONE    PE 0 measures, and there is no target
@@ -102,8 +104,8 @@ enum bench_shape {
 };
 
 /*
- * A cycle is one run of the library, from init to finalize. There are up to two cycles, and each
- * bench is measured in one of them (main.c).
+ * A cycle is one run of the library, from shmem_init() to shmem_finalize(). A run of the program
+ * has up to two cycles. Each bench is measured in one of them (main.c).
  */
 enum bench_cycle { BENCH_SINGLE, BENCH_MULTIPLE, BENCH_N_CYCLES };
 
@@ -126,7 +128,7 @@ struct bench_word {
 struct bench_flags {
     struct bench_word counter; /* target of atomics and of one-way signals */
     struct bench_word turn;    /* flag of ping-pong benches */
-    /* Number of the last block that PE 0 has ended. Target PEs wait until this word rises. */
+    /* Number of the last block that PE 0 has ended. Target PEs wait until this number rises. */
     struct bench_word stop;
     struct bench_word round[BENCH_ROUNDS];
     /* Flags of the raw broadcast on the fabric, one for each of the first BENCH_ROUNDS roots. */
@@ -143,15 +145,15 @@ struct bench_command {
 };
 
 /*
- * Data of each PE in the symmetric heap. PE 0 sends the commands for blocks of samples through it.
- * Each PE that measures stores its samples in it.
+ * Data of each PE in the symmetric heap. PE 0 puts its commands into this struct on the other PEs.
+ * Each PE that measures stores its samples in its own struct.
  */
 struct bench_shared {
     struct bench_command command __attribute__((aligned(BENCH_LINE)));
     struct bench_word number; /* number of commands that PE 0 has sent */
-    /* Counter on PE 0. Each other PE increments it after it has measured a block. */
+    /* Counter on PE 0. Each other PE that measures increments this counter after each block. */
     struct bench_word done;
-    /* Counter on PE 0. Each other PE increments it after it has executed a command. */
+    /* Counter on PE 0. Each other PE increments this counter after each command. */
     struct bench_word acks;
     struct bench_flags side[BENCH_N_SIDES];
     long locks[BENCH_LOCKS];
@@ -178,13 +180,13 @@ struct bench_run {
     long value;          /* value of the bench's parameter in this row */
     uint64_t sample_ops; /* number of operations per sample in this block */
     /*
-     * Counter of calls of collectives with a root. All members have the same value, because they
-     * compute the root of the next call from it.
+     * Counter of calls of collectives with a root. It must be equal on all members, because each
+     * member computes the root of the next call from this counter.
      */
     uint64_t n_calls;
     /*
-     * Counter of ping-pongs and raw barriers, which PEs store in flags. At the start of a block it
-     * is equal on all PEs.
+     * Counter of ping-pongs and raw barriers. The PEs store the value of this counter in their
+     * flags. At the start of a block it is equal on all PEs.
      */
     uint64_t token;
     const struct bench_options *options;
@@ -199,12 +201,15 @@ struct bench_run {
      */
     char *local;
     /*
-     * Offset of the buffers for the next operation. The fields remote, source and local each point
-     * to one or more buffers, which operations use in turn (--buffers).
+     * Offset of the buffer for the next operation. The fields remote, source and local each point
+     * to one or more buffers of equal size. Operations use these buffers in turn (--buffers).
      */
     size_t at;
     size_t step; /* bytes from one buffer to the next, or 0 if there is only one buffer */
-    /* Bytes of all buffers of remote together. The memory of source and local has the same size. */
+    /*
+     * Total size in bytes of the buffers at remote. The buffers at source and those at local have
+     * the same total size.
+     */
     size_t span;
     struct bench_shared *shared;
 
@@ -220,22 +225,28 @@ struct bench_run {
     char **remote_of;                /* result of shmem_ptr(remote, pe) for each PE */
     /* Functions of the raw libfabric module, or NULL if it is not loaded. */
     const struct raw_ofi *fabric;
-    /* Bytes of remote, of local, and of each data region in the raw module's memory. */
+    /*
+     * Size in bytes of the memory at remote and of the memory at local. Each of the two data
+     * regions in the raw module's memory has this size, too.
+     */
     size_t region;
     enum bench_path pair_path, all_path;
     unsigned polls; /* number of polls after which bench_spin_until() calls sched_yield() */
     bool crowded;   /* whether some host has more PEs than cores */
 
-    /* Values of remote and local that are restored after a bench that uses other memory. */
+    /*
+     * Addresses in the symmetric heap and in private memory. After a bench that uses other memory,
+     * bench_use_heap() copies these addresses to remote and local again.
+     */
     char *heap_remote, *host_local;
     int kind; /* memory kind of the spaces in this row (enum bench_kind) */
     /* Name of the path to the peer's memory in the space, or NULL if no space is used. */
     const char *space_path;
     const struct raw_cuda *cuda; /* functions of the raw CUDA driver, or NULL if it is not loaded */
-    /* Operands of the raw CUDA driver. The driver copies within this process only. */
+    /* Addresses between which the raw side copies with the CUDA driver, within this process. */
     char *driver_local, *driver_remote;
 
-    /* Result of an overlap sample: the percentage of the transfer that was not hidden. */
+    /* Result of an overlap sample: the percentage of the transfer that computation did not hide. */
     double exposed;
     /* Medians of the times from which the overlap is computed. bench->details has their names. */
     double detail[BENCH_DETAILS];
@@ -244,13 +255,13 @@ struct bench_run {
     bool thread_multiple;
 };
 
-/* A loop that performs n_ops operations. All of them are complete when it returns. */
+/* A function that performs n_ops operations. All operations are complete when it returns. */
 typedef void bench_loop(struct bench_run *run, uint64_t n_ops);
 
 /*
  * The loops of one side of a bench. PEs that measure run the loop `origin`, and their targets run
- * the loop `target`. If `target` is NULL, the target PEs serve operations of others until the block
- * ends.
+ * the loop `target`. If `target` is NULL, the target PEs only serve operations of other PEs until
+ * the block ends.
  */
 struct bench_body {
     bench_loop *origin, *target;
@@ -295,34 +306,43 @@ struct bench {
     const char *what; /* routines that one operation calls, as text for users */
     enum bench_metric metric;
     enum bench_shape shape;
-    /* Whether the bench has a row for each message size. If false, nbytes is the only size. */
+    /* Whether the bench has a row for each message size. If false, its only size is nbytes. */
     bool sized;
-    bool windowed;      /* whether one operation is a window of several messages */
-    size_t nbytes;      /* message size if sized is false; 0 means 8 */
-    size_t min_size;    /* smallest message size; all sizes are multiples of it; 0 means 1 */
-    size_t default_max; /* largest message size if the user gives no sizes; 0 means no limit */
+    bool windowed; /* whether one operation is a window of several messages */
+    /* Message size if the field sized is false. 0 means 8 bytes. */
+    size_t nbytes;
+    /* Smallest message size. All other sizes are multiples of this size. 0 means 1 byte. */
+    size_t min_size;
+    /* Largest message size, unless the user gives the sizes. 0 means no limit. */
+    size_t default_max;
     /* Fixed list of the bench's message sizes, ended by 0. NULL if the bench has no such list. */
     const size_t *only;
     const struct bench_parameter *parameter;
-    /* Computes run->extent. If NULL, this is nbytes, or nbytes for each PE if per_pe is true. */
+    /*
+     * Returns the size of one buffer in bytes (run->extent). If this pointer is NULL, a buffer has
+     * run->nbytes bytes, or run->nbytes bytes for each PE if per_pe is true.
+     */
     size_t (*extent)(const struct bench_run *run);
-    bool per_pe;    /* whether a buffer has nbytes bytes for each PE of the job */
+    bool per_pe;    /* whether a buffer holds a message for each PE of the job */
     bool in_source; /* whether the bench uses run->source */
-    /* Divisor of the time of an operation: 2 if half of a round trip is reported. 0 means 1. */
+    /* Divisor of an operation's time. The divisor 2 gives half of a round trip. 0 means 1. */
     int per_op;
     /*
      * Minimum number of operations per sample. It is high if each sample ends with one quiet, so
      * that the quiet adds little to the time per operation.
      */
     uint64_t min_ops;
-    /* Fixed number of samples, each of one operation. 0 means that the options decide. */
+    /* Fixed number of samples, each of one operation. 0 means that the options set the number. */
     int n_samples;
     bool cpu_time; /* whether samples are the CPU time of the process instead of the elapsed time */
     /* Whether one call of the loop performs the whole sample. The loop then ignores n_ops. */
     bool one_op;
     /* Whether operations synchronize the PEs. Samples then need no barrier before them. */
     bool own_pace;
-    /* Whether the loops change run->at (--buffers). Need not be set if `moves` is set. */
+    /*
+     * Whether the loops advance run->at from buffer to buffer, so that the bench can use several
+     * buffers (--buffers). Benches that set the field moves need not set this field.
+     */
     bool walks;
     bool needs_atomics; /* whether the raw side on the fabric needs a provider with atomics */
     enum bench_moves moves;
@@ -331,7 +351,8 @@ struct bench {
     const char *details[BENCH_DETAILS]; /* names of the times in run->detail, for the JSON output */
     enum bench_cycle cycle; /* cycle (run of the library) in which the bench is measured */
     bool in_spaces;         /* whether the bench creates spaces of the kind that --kind names */
-    bool on_gpu; /* whether the bench uses GPU memory; its raw side is then the CUDA driver */
+    /* Whether the bench uses GPU memory. The raw side of such a bench uses the CUDA driver. */
+    bool on_gpu;
     enum bench_memory local, remote;
     bench_open *open; /* function that prepares the bench, or NULL */
     bench_close *close;
@@ -351,8 +372,8 @@ struct bench_list {
 /* ---- for loops ------------------------------------------------------------ */
 
 /*
- * Returns the offset of the buffer after the one at offset `at`. The first buffer follows the last
- * one.
+ * Returns the offset of the buffer that follows the buffer at offset `at`. The last buffer is
+ * followed by the first one.
  */
 static inline size_t bench_next(const struct bench_run *run, size_t at)
 {
@@ -379,13 +400,19 @@ static inline void bench_spin_until(const uint64_t *word, uint64_t value, unsign
     }
 }
 
-/* Makes the compiler assume that memory changes, so that it keeps all copies of a raw loop. */
+/*
+ * Makes the compiler assume that all memory has changed. Otherwise the compiler could remove copies
+ * from a raw loop, because a later copy overwrites the data of an earlier one.
+ */
 static inline void bench_touch(void)
 {
     __asm__ __volatile__("" ::: "memory");
 }
 
-/* Orders earlier stores before later operations, as shmem_quiet() does and memcpy() does not. */
+/*
+ * Orders earlier stores before later loads and stores. shmem_quiet() does this, but memcpy() does
+ * not. Therefore the raw side on the node calls this function.
+ */
 static inline void bench_full_fence(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -430,7 +457,10 @@ bench_close bench_session_close;
 /* Parameters of several benches: the number of pairs, and the number of PEs in the row's team. */
 extern const struct bench_parameter bench_pairs, bench_pes;
 
-/* Lists min, min * factor, ... up to max. --values overrides min and max, and sets factor to 2. */
+/*
+ * Fills *values with min, min * factor, and so on, up to max. If the user gives --values, its range
+ * replaces min and max, and the factor is 2.
+ */
 void bench_stepping(const struct bench_options *options, long factor, long min, long max,
                     struct bench_values *values);
 
@@ -448,7 +478,7 @@ void bench_team_sync(struct bench_run *run);
 /* Copies nbytes of `mine` from each PE to `all` on every PE, in PE order. Collective. */
 void bench_gather(void *all, const void *mine, size_t nbytes);
 
-/* Returns the largest status that a PE passes. Each status is 0 or positive. Collective. */
+/* Returns the largest `status` of all PEs. Each status is 0 or positive. Collective. */
 int bench_worst(int status);
 
 /* Prints a message with the prefix "steppe-bench: " to standard error, but only on PE 0. */
@@ -466,13 +496,13 @@ void bench_fabric_tell_stop(struct bench_run *run, uint64_t stop, int pe);
 void bench_fabric_poll(struct bench_run *run);
 
 /*
- * Writes nbytes of the pattern for --verify. Each byte depends on its offset (from `place` on), on
- * the PE that sends it, and on the number of the block.
+ * Writes nbytes bytes of the pattern for --verify. Each byte depends on its offset, on the PE that
+ * sends it, and on the number of the block. The first byte has the offset `place`.
  */
 void bench_pattern_write(char *to, size_t nbytes, size_t place, int pe, uint64_t block);
 /*
- * Compares nbytes with this pattern, and ends the job if a byte differs. The message names the
- * transfer by the text `what`.
+ * Compares nbytes bytes at address `at` with the pattern that bench_pattern_write() writes. If a
+ * byte differs, ends the job with a message. The message names the transfer by the text `what`.
  */
 void bench_pattern_check(const struct bench_run *run, const char *what, const char *at,
                          size_t nbytes, size_t place, int pe, uint64_t block);

@@ -50,7 +50,10 @@ void bench_write_list(FILE *out)
                 bench->parameter != NULL ? bench->parameter->name : "");
 }
 
-/* Writes the list of benches for the manual page in troff, with a heading for each group. */
+/*
+ * Writes the list of benches for the manual page. The output is troff, with a heading for each
+ * group of benches.
+ */
 void bench_write_man_items(FILE *out)
 {
     const struct bench *bench;

@@ -14,7 +14,7 @@ static bool know_allowed;
 
 /* ---- binding ------------------------------------------------------------------- */
 
-/* Binds this thread to allowed core number `nth`, counted from 0. Returns 0 or -errno. */
+/* Binds this thread to the core with index `nth` among the allowed cores. Returns 0 or -errno. */
 static int bind_to(int nth)
 {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
@@ -72,8 +72,8 @@ void bench_cores_restore(void)
 /* ---- places -------------------------------------------------------------------- */
 
 /*
- * Returns the NUMA node of a core, or -1 if it is unknown. The directory of the core in sysfs
- * contains an entry with the name "node" and the number of the node.
+ * Returns the NUMA node of a core, or -1 if it is unknown. In sysfs, the directory of a core
+ * contains an entry "node<N>", in which <N> is the number of the NUMA node.
  */
 static int numa_of(int core)
 {

@@ -31,7 +31,10 @@ struct bench_options {
     const char *output; /* name of the output file, or NULL for standard output */
     size_t min_size, max_size;
     bool sizes_given;
-    /* Minimum number of samples per side, unless the time limit is reached before. */
+    /*
+     * Minimum number of samples per side. A row has fewer samples if the time limit ends it
+     * earlier.
+     */
     int iterations;
     int warmup;   /* number of samples at the start of a block that are not recorded */
     uint64_t ops; /* operations per sample; 0 means that measure.c chooses the number */
@@ -39,21 +42,22 @@ struct bench_options {
     int window;
     int buffers; /* number of buffers that operations use in turn */
     /*
-     * Precision of the median at which a row may stop: half of its 95 % confidence interval,
-     * divided by the median.
+     * Precision of the median at which the measurement of a row ends. It is half of the median's 95
+     * % confidence interval, divided by the median.
      */
     double until;
     double seconds; /* time limit for each side of a row, in seconds */
     int peer;       /* PE that is the peer of PE 0; -1 means n_pes / 2 */
     int kind;       /* memory kind of the spaces that benches create (enum bench_kind) */
     /*
-     * Smallest and largest team size for collectives, and the stride between the PEs of a team. A
-     * size of 0 means that all PEs form the only team.
+     * Smallest and largest size of the teams for collectives, and the stride between the PEs of a
+     * team. If the sizes are 0, there is only one team, which contains all PEs.
      */
     int min_pes, max_pes, pe_stride;
-    /* Range that --values gives, or 0 if each bench uses its own values. */
+    /* Smallest and largest value of the option --values. Both are 0 if the option is not given. */
     long values_min, values_max;
-    char **names; /* names of benches or groups, and patterns, from the command line */
+    /* Arguments after the options: names of benches, names of groups, and patterns. */
+    char **names;
     int n_names;
     int argc;
     char **argv;
@@ -68,7 +72,7 @@ void bench_usage(FILE *out);
 
 /* ---- parameter_value_lists.c ---------------------------------------------------------------- */
 
-/* Appends a value to the list, unless the list is full or its last value is the same. */
+/* Appends a value to the list, unless the list is full or already ends with this value. */
 void bench_values_add(struct bench_values *values, long value);
 
 /* ---- bench_registry.c --------------------------------------------------------------- */
@@ -81,7 +85,10 @@ const struct bench *bench_at(int i);
 /* Returns the bench with this name, or NULL if it does not exist. */
 const struct bench *bench_find(const char *name);
 
-/* Returns whether `name` selects this bench: its name, its group, "all", or a pattern ("put-*"). */
+/*
+ * Returns whether `name` selects this bench. `name` can be the name or the group of a bench, "all",
+ * or a pattern such as "put-*".
+ */
 bool bench_name_matches(const struct bench *bench, const char *name);
 void bench_write_list(FILE *out);
 void bench_write_man_items(FILE *out);
@@ -124,7 +131,10 @@ bool bench_plan_wants_gpu(const struct bench_plan *plan, const struct bench_opti
 /* Returns whether some row uses run->source. */
 bool bench_plan_wants_source(const struct bench_plan *plan);
 
-/* Sets size, window and buffers of a row in *run. Returns the bytes that run->remote must have. */
+/*
+ * Sets the message size, the window and the buffer sizes of *run for a row. Returns the number of
+ * bytes that the row needs at run->remote.
+ */
 size_t bench_set_row_buffers(const struct bench_item *item, struct bench_run *run,
                              const struct bench_options *options);
 
@@ -135,7 +145,7 @@ struct bench_stats {
     double best, p1, median, p99;
     double *blocks; /* median of the samples of each block */
     int n_blocks;
-    /* Average, minimum and maximum of the PEs' mean times, if several PEs measure. */
+    /* Average, minimum and maximum of the mean times of the PEs. Valid if several PEs measure. */
     double pe_average, pe_fast, pe_slow;
     int slowest_pe;
 };
@@ -165,8 +175,8 @@ struct bench_result {
 };
 
 /*
- * Measures one row and sets *result on PE 0. Blocks of both sides alternate. Collective over all
- * PEs. Returns 0. If the bench cannot be opened, returns -ENODEV on all PEs, with the reason in
+ * Measures one row and sets *result on PE 0. The blocks of the two sides alternate. Collective over
+ * all PEs. Returns 0. If the bench cannot be opened, returns -ENODEV on all PEs, with the reason in
  * result->skipped.
  */
 int bench_measure(const struct bench_item *item, struct bench_run *run,
@@ -210,8 +220,9 @@ void bench_block_follow(const struct bench *bench, struct bench_run *run);
 /* ---- buffers.c, verify.c ------------------------------------------------------- */
 
 /*
- * Allocates the memory of *run: nbytes each for remote and local, and for source if with_source is
- * true. Collective. Returns 0, or -ENOMEM on all PEs after PE 0 has printed the reason.
+ * Allocates the memory to which the fields remote and local of *run point, each with nbytes bytes.
+ * If with_source is true, also allocates source. Collective. Returns 0. If memory is missing on any
+ * PE, PE 0 prints the reason, and the function returns -ENOMEM on all PEs.
  */
 int bench_buffers_make(struct bench_run *run, size_t nbytes, bool with_source);
 void bench_buffers_free(struct bench_run *run);
@@ -236,9 +247,12 @@ struct bench_stats bench_stats_of(double *samples, size_t n);
  */
 double bench_relative_interval(const double *sorted, size_t n);
 
-/* Converts a time per operation to the unit of the bench. A rate is the sum over all PEs. */
+/*
+ * Converts a time per operation to the unit of the bench. If the unit is a rate or a bandwidth, the
+ * value is the sum over all PEs that measure.
+ */
 double bench_value(const struct bench_result *result, double ns);
-/* Converts a time per operation to the unit of the bench. A rate is that of one PE. */
+/* Converts the time per operation of one PE to the unit of the bench. */
 double bench_pe_value(const struct bench_result *result, double ns);
 const char *bench_unit(const struct bench *bench);
 bool bench_more_is_better(const struct bench *bench);
@@ -270,7 +284,7 @@ struct bench_machine {
     bool bound;
     char raw_note[256]; /* reason why there is no raw side, or empty */
     double clock_ns;
-    /* Name of the GPU of PE 0 and of its driver, or empty if no bench uses GPUs. */
+    /* Name of the GPU of PE 0, and version of its CUDA driver. Empty if no bench uses GPUs. */
     char gpu[128], driver[64];
     bool test_double;           /* whether the driver is a test double, whose times mean nothing */
     struct bench_place *places; /* place of every PE: its host, core and NUMA node */
@@ -291,8 +305,8 @@ struct bench_disturbance {
 /* Stores the present times and speed in *begun. Called at the start of a measurement. */
 void bench_disturbance_begin(const struct bench_machine *machine, struct bench_disturbance *begun);
 /*
- * Compares the present times and speed with *begun. Writes to `text` which other activity this host
- * had in the meantime, or "" if there was little.
+ * Compares the present times and speed with *begun. If this host had much other activity since
+ * then, writes a description of it to `text`. Otherwise writes "".
  */
 void bench_disturbance_end(const struct bench_machine *machine,
                            const struct bench_disturbance *begun, char *text, size_t len);
@@ -301,17 +315,17 @@ void bench_disturbance_end(const struct bench_machine *machine,
 
 /*
  * Binds the PEs to cores, allocates memory, finds the paths between the PEs and loads the raw side.
- * Collective. Returns 0, or -errno on all PEs. Most errors are logged by PE 0.
+ * Collective. Returns 0, or -errno on all PEs. PE 0 prints a message for most errors.
  */
 int bench_place_bind_and_allocate(struct bench_run *run, const struct bench_options *options,
                                   size_t nbytes, bool with_source, struct bench_machine *machine);
 /* Undoes bench_place_bind_and_allocate(). Collective. */
 void bench_teardown(struct bench_run *run, struct bench_machine *machine);
 
-/* Binds this PE to a core if --bind asks for it. Collective. Returns 0, or 1 if any PE failed. */
+/* Binds this PE to a core, depending on --bind. Collective. Returns 0, or 1 if any PE failed. */
 int bench_cores_set(struct bench_run *run, const struct bench_options *options,
                     struct bench_machine *machine);
-/* Lets this thread run again on all cores that it had before bench_cores_set(). */
+/* Allows this thread to run on all cores that were allowed before bench_cores_set(). */
 void bench_cores_restore(void);
 
 /* ---- main.c -------------------------------------------------------------------------- */
@@ -320,13 +334,19 @@ void bench_cores_restore(void);
 struct bench_extras {
     const struct bench_list *const *const *lists; /* argument for bench_table_use() */
 
-    /* Runs a command such as `compare`. Returns its exit status, or -1 if there is no command. */
+    /*
+     * Runs the command in the arguments, for example `compare`. Returns the exit status of the
+     * command, or -1 if the arguments contain no command.
+     */
     int (*command)(int argc, char **argv);
 
     /* Fills in the provider and the domain that the library uses, and the version of libfabric. */
     void (*describe_library)(struct bench_machine *machine);
 
-    /* If there is a GPU, loads the CUDA driver and fills in the names of both. Collective. */
+    /*
+     * Loads the CUDA driver, and fills in the name of the GPU and the version of the driver. Does
+     * nothing if a PE has no GPU. Collective.
+     */
     void (*describe_gpu)(struct bench_run *run, struct bench_machine *machine);
 
     /*

@@ -65,11 +65,16 @@ void bench_describe(struct bench_machine *machine)
 
 /* Shortest interval over which CPU times are compared. The kernel counts them in steps of 10 ms. */
 #define MIN_NS 200000000.0
-#define STEAL 0.02 /* smallest steal time to report, as a share of the time of all cores */
-#define OTHERS 0.1 /* smallest CPU time of other processes to report, in cores */
+/* Smallest steal time that is reported: 2 % of the time of all cores. */
+#define STEAL 0.02
+/* Smallest CPU time of other processes that is reported: a tenth of the time of one core. */
+#define OTHERS 0.1
 #define SPEED 0.15
 
-/* Reads the host's CPU times in ns. During steal time, the hypervisor ran other machines. */
+/*
+ * Reads the busy time and the steal time of this host's CPUs, in ns. Steal time is the time in
+ * which the hypervisor ran other virtual machines.
+ */
 static void read_host(uint64_t *busy_ns, uint64_t *steal_ns)
 {
     FILE *file = fopen("/proc/stat", "r");
@@ -105,8 +110,8 @@ static uint64_t own_ns(const struct bench_machine *machine)
 }
 
 /*
- * Times a loop of additions that takes about 5 us. Returns the shortest time of ten runs, because
- * it shows the speed of the core.
+ * Runs a loop of additions ten times, for about 5 us each. Returns the shortest time, because
+ * disturbances make the other times longer.
  */
 static double time_core(void)
 {

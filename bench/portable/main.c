@@ -2,8 +2,8 @@
 /*
  * Runs steppe-bench from start to end. The rows are measured in up to two cycles. A cycle is one
  * run of the library, from init to finalize. The first cycle uses shmem_init(), as most programs
- * do. The second cycle uses SHMEM_THREAD_MULTIPLE. It comes last, so that no other row is measured
- * with locks. Design: docs/design/bench.md.
+ * do. The second cycle uses SHMEM_THREAD_MULTIPLE, which makes the library take locks. It comes
+ * last, so that all other rows are measured without these locks. Design: docs/design/bench.md.
  */
 #include "harness.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* State of the program, which lasts over all cycles. */
+/* State of the program. It is kept from one cycle to the next. */
 struct session {
     const struct bench_extras *extras;
     struct bench_options options;
@@ -160,7 +160,10 @@ static bool is_last(const struct bench_plan *plan, enum bench_cycle cycle)
     return true;
 }
 
-/* Writes the end of the output. Called before shmem_finalize(), because that can fail. */
+/*
+ * Writes the end of the output. The caller calls this function before shmem_finalize(), because
+ * shmem_finalize() can fail.
+ */
 static void end_output(struct session *s)
 {
     if (s->began_output && s->run.me == 0) bench_output_end(&s->out, s->disturbed);
@@ -223,8 +226,8 @@ static int make_plan(struct session *s)
 }
 
 /*
- * Parses the command line and handles --help, --list and errors. Returns -1 if the program must go
- * on. Otherwise calls shmem_finalize() and returns the exit status.
+ * Parses the command line. After --help, --list or an error, calls shmem_finalize() and returns the
+ * exit status of the program. Otherwise returns -1, and the program goes on.
  */
 static int answer(struct session *s, int argc, char **argv)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures a row. PE 0 controls the measurement. First it runs trials until their times are steady.
- * Then it takes blocks of samples until the median is precise enough or the time limit is reached.
- * Blocks of Steppe (A) and of the raw side (B) alternate in the order ABBA, so that a disturbance
- * of the machine affects both sides.
+ * Measures a row. PE 0 controls the measurement. First it runs short trials until the times of two
+ * trials are nearly equal. Then it takes blocks of samples until the median is precise enough or
+ * the time limit is reached. Blocks of Steppe (A) and of the raw side (B) alternate in the order
+ * ABBA, so that a disturbance of the machine affects both sides.
  */
 #include "harness.h"
 
@@ -14,7 +14,10 @@
 /* Minimum time of a sample, about 400 times as long as reading the clock. */
 #define MIN_SAMPLE_NS 10000.0
 #define MAX_OPS (1u << 22)
-/* Minimum number of operations per sample on a slow path, where min_ops would take too long. */
+/*
+ * Minimum number of operations per sample. It applies to slow paths, on which bench->min_ops
+ * operations would take too long.
+ */
 #define FEW_OPS 16
 #define TRIAL 5      /* number of samples of a trial */
 #define MAX_TRIALS 8 /* maximum number of trials before the measurement */
@@ -48,8 +51,8 @@ static void *grown(const struct measure *m, void *memory, size_t nbytes)
 /* ---- one block ----------------------------------------------------------------- */
 
 /*
- * Reads the samples of all PEs that measure. Stores the time of the slowest PE for each sample in
- * `slowest`. Adds the samples of each PE to pe_sum.
+ * Reads the samples of all PEs that measure. For each sample, stores the time of the slowest PE in
+ * `slowest`. Adds the samples of each PE to the PE's element of pe_sum.
  */
 static void take_samples(struct measure *m, double *slowest, double *pe_sum, int n)
 {
@@ -93,7 +96,7 @@ static void add_block(struct measure *m, int number, uint64_t n_ops, int n_batch
     memset(added, 0, (size_t)n_batches * sizeof(*added));
     take_samples(m, added, side->pe_sum, n_batches);
     side->n += n_batches;
-    /* bench_median_of() reorders its input. Therefore it gets a copy, placed after the samples. */
+    /* Copy the samples to the end of the array, because bench_median_of() reorders its input. */
     memcpy(added + n_batches, added, (size_t)n_batches * sizeof(*added));
     side->blocks[side->n_blocks++] = bench_median_of(added + n_batches, (size_t)n_batches);
 }
@@ -132,9 +135,9 @@ static double steady(struct measure *m, enum bench_side side, uint64_t n_ops)
 }
 
 /*
- * Returns the number of operations per sample, so that a sample of Steppe's side takes long enough
- * for the clock. On a slow path, the number can be smaller than the bench's min_ops, so that all
- * blocks fit into the time limit.
+ * Chooses the number of operations per sample. A sample of Steppe's side must take at least
+ * MIN_SAMPLE_NS, so that the clock measures it precisely. On a slow path the number can be smaller
+ * than bench->min_ops, because all blocks must fit into the time limit.
  */
 static uint64_t calibrate(struct measure *m)
 {
@@ -159,7 +162,10 @@ static uint64_t calibrate(struct measure *m)
     }
 }
 
-/* Returns the samples per block. BENCH_N_BLOCKS blocks take at most half of the time limit. */
+/*
+ * Returns the number of samples per block. It is limited so that BENCH_N_BLOCKS blocks take at most
+ * half of the time limit.
+ */
 static int batches_of(const struct measure *m, double sample_ns)
 {
     double fit = m->options->seconds * 0.5e9 / BENCH_N_BLOCKS / sample_ns;

@@ -23,7 +23,10 @@ int bench_parse_count(const char *option, const char *text, long min, long max, 
     return -EINVAL;
 }
 
-/* Parses a number with an optional suffix K, M or G. Returns the rest of the text, or NULL. */
+/*
+ * Parses a number with an optional suffix K, M or G. Returns the text that follows the number, or
+ * NULL if the number is not valid.
+ */
 static const char *parse_bytes(const char *text, size_t *nbytes)
 {
     static const char suffixes[] = "kmg";

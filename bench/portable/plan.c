@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERIFY_BYTES ((size_t)4 << 20) /* maximum size of all buffers of a row with --verify */
+/* Maximum total size of VERIFY_BUFFERS buffers. If it is exceeded, a row uses fewer buffers. */
+#define VERIFY_BYTES ((size_t)4 << 20)
 /*
- * Number of buffers with --verify. If all puts wrote to the same buffer, a later put could hide
+ * Number of buffers that a row uses with --verify. With only one buffer, a later put could hide
  * that an earlier put was lost.
  */
 #define VERIFY_BUFFERS 64
@@ -200,7 +201,10 @@ void bench_plan_free(struct bench_plan *plan)
 
 /* ---- what a plan asks for --------------------------------------------------------- */
 
-/* Returns a row's time limit in ns. The factor 1.2 allows for the trials before the measurement. */
+/*
+ * Returns the time limit of a row in ns. The factor 1.2 adds the time of the trials that precede
+ * the measurement.
+ */
 static double row_ns(const struct bench_item *item, const struct bench_options *options)
 {
     int sides = 1 + options->raw;
@@ -237,7 +241,10 @@ bool bench_plan_wants_source(const struct bench_plan *plan)
 
 /* ---- the shape of a row -------------------------------------------------------------- */
 
-/* Returns the number of messages between two quiets: by default 64, at most 16 MiB in total. */
+/*
+ * Returns the number of messages between two quiets. By default it is 64, or less if 64 messages
+ * have more than 16 MiB.
+ */
 static int window_of(const struct bench *bench, size_t nbytes, const struct bench_options *options)
 {
     size_t window = WINDOW_BYTES / nbytes;

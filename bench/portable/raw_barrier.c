@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Raw dissemination barriers over all PEs and over the row's team. In each round, a PE sets a flag
- * of one PE and waits for its own flag. Benches measure these barriers. The harness also uses them
- * between samples.
+ * of another PE and waits for its own flag. Benches measure these barriers. The harness also uses
+ * them between samples.
  */
 #include "raw_fabric_wait_and_flush.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Helpers for raw loops on the fabric. The memory of a PE in the raw module (raw_ofi.h) consists of
- * a remote region, which peers access, a local region, and a struct bench_flags.
+ * Helpers for raw loops on the fabric. In the raw module (raw_ofi.h), the memory of a PE has three
+ * parts: the remote region, the local region, and a struct bench_flags. Peers access the remote
+ * region and the flags.
  */
 #ifndef STEPPE_BENCH_RAW_FABRIC_WAIT_AND_FLUSH_H
 #define STEPPE_BENCH_RAW_FABRIC_WAIT_AND_FLUSH_H

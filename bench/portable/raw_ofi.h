@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The raw module of steppe-bench: the raw side on the fabric, which uses libfabric directly. It is
- * a separate shared object, so that steppe-bench does not load libfabric in jobs on one node. The
- * module does not use OpenSHMEM. steppe-bench exchanges the addresses of the PEs' memory (struct
- * raw_ofi_card). Design: docs/design/bench.md.
+ * The raw module of steppe-bench implements the raw side on the fabric. It calls libfabric
+ * directly. The module is a separate shared object, so that steppe-bench does not load libfabric in
+ * jobs on one node. The module does not use OpenSHMEM. Therefore steppe-bench itself exchanges the
+ * addresses of the PEs' memory (struct raw_ofi_card). Design: docs/design/bench.md.
  */
 #ifndef STEPPE_BENCH_RAW_OFI_H
 #define STEPPE_BENCH_RAW_OFI_H
@@ -20,28 +20,34 @@
 struct raw_ofi_card {
     unsigned char address[RAW_OFI_ADDRESS_MAX];
     uint64_t address_len;
-    /* Address of the memory, to which other PEs add offsets. 0 if the provider expects offsets. */
+    /*
+     * Address of the memory of the PE. Other PEs add an offset to this address. It is 0 if the
+     * provider addresses the memory by offsets only.
+     */
     uint64_t base;
     uint64_t key;
 };
 
-/* Arguments for opening the module. NULL as provider, fabric or domain means any. */
+/*
+ * Arguments for opening the module. If provider, fabric or domain is NULL, libfabric chooses one.
+ */
 struct raw_ofi_request {
     uint32_t abi;
     int me, n_pes;
     size_t nbytes; /* size in bytes of the memory that the module registers */
     const char *provider, *fabric, *domain;
-    /* Whether to call sched_yield() after each poll without a result, because PEs share cores. */
+    /* Whether PEs share cores. If so, each poll without a result calls sched_yield(). */
     bool yields;
     void (*fatal)(const char *text) __attribute__((noreturn));
 };
 
-/* Atomic operations. As a fetching atomic, RAW_OFI_WRITE is a swap. */
+/* Atomic operations. In a fetching atomic, RAW_OFI_WRITE is a swap. */
 enum raw_ofi_op { RAW_OFI_ADD, RAW_OFI_XOR, RAW_OFI_READ, RAW_OFI_WRITE, RAW_OFI_CSWAP };
 
 struct raw_ofi {
     char provider[64], domain[64];
-    bool atomics; /* whether the provider has atomics; if not, store() uses plain writes */
+    /* Whether the provider has atomics. If it has none, store() uses plain writes. */
+    bool atomics;
     char *memory; /* memory of this PE, registered for local and remote access */
     struct raw_ofi_card card;
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Computes the names and numbers of a result that all formats share.
- */
+/* Computes those names and numbers of a result that all output formats print. */
 #include "harness.h"
 
 const char *bench_path_name(enum bench_path path)

@@ -185,7 +185,7 @@ void bench_team_sync(struct bench_run *run)
     shmem_team_sync(run->team);
 }
 
-#else /* no bench has the parameter bench_pes, so the row's team is the world */
+#else /* Without teams in the library, the row's team is always the world. */
 
 static void split_team(const struct bench *bench, struct bench_run *run)
 {
@@ -206,7 +206,9 @@ void bench_team_sync(struct bench_run *run)
 
 #endif
 
-/* Creates the row's team. Collective over all PEs. On PEs outside the team, run->team_me is -1. */
+/*
+ * Creates the row's team. Sets run->team_me to -1 on PEs outside the team. Collective over all PEs.
+ */
 static void make_team(const struct bench *bench, struct bench_run *run)
 {
     bool part = bench->parameter == &bench_pes;

@@ -42,8 +42,9 @@ static bool is_target(const struct bench *bench, const struct bench_run *run)
 
 /*
  * Executes a barrier, so that the PEs that measure begin a sample together. Uses Steppe's barrier
- * on Steppe's side and a raw barrier on the raw side. In a collective, only the members of the team
- * take part, because run->token does not rise on other PEs.
+ * on Steppe's side and a raw barrier on the raw side. For collectives, only the members of the
+ * row's team take part. The raw loops increment run->token only on members, so a raw barrier with
+ * other PEs would wait for different values.
  */
 static void keep_together(const struct bench *bench, struct bench_run *run,
                           const struct bench_body *body)
@@ -62,8 +63,8 @@ static void keep_together(const struct bench *bench, struct bench_run *run,
 }
 
 /*
- * Takes one sample. Returns the ns per operation, or in an overlap bench the percentage of the
- * transfer that was not hidden.
+ * Takes one sample. Returns the time per operation in ns. For an overlap bench, returns the
+ * percentage of the transfer that was not hidden by computation.
  */
 static double sample(const struct bench *bench, struct bench_run *run,
                      const struct bench_body *body, uint64_t n_ops)
@@ -93,7 +94,7 @@ static void run_batches(const struct bench *bench, struct bench_run *run,
     }
 }
 
-/* Runs the part of this PE in a block and stores the samples. The caller then ends the block. */
+/* Runs this PE's part of a block and stores the samples. The caller ends the block afterwards. */
 static void run_part(const struct bench *bench, struct bench_run *run,
                      const struct bench_command *command)
 {
@@ -109,7 +110,10 @@ static void run_part(const struct bench *bench, struct bench_run *run,
     run_batches(bench, run, body, command);
 }
 
-/* For --verify: checks the data of a block. PE 0 has ended it, so all transfers have arrived. */
+/*
+ * For --verify: checks the data of a block. All transfers have arrived, because the callers call
+ * this function after PE 0 has ended the block.
+ */
 static void look_at_block(const struct bench *bench, struct bench_run *run,
                           const struct bench_command *command)
 {

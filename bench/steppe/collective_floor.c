@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program bench_limits: measures how fast collectives within a host can be at best. Forked
- * processes share memory. They copy with memcpy(), add with a plain loop, and synchronize by flags.
- * They use no communication library, so the times are a lower bound for `steppe-bench collective`.
- * usage: bench_limits [PROCESSES [MAX_BYTES]] Compile this file with -O3 -march=native, so that the
- * additions use the CPU's vector instructions.
+ * The program bench_limits. It measures the shortest possible times of collectives within a host.
+ * Its processes are forked and share memory. They copy with memcpy(), add with a plain loop, and
+ * synchronize by flags. They use no communication library, so the times are a lower bound for
+ * `steppe-bench collective`.
+ *     usage: bench_limits [PROCESSES [MAX_BYTES]]
+ * Compile this file with -O3 -march=native, so that the additions use the CPU's vector
+ * instructions.
  */
 #include <sched.h>
 #include <signal.h>
@@ -36,7 +38,8 @@ struct flag {
 
 static struct {
     int n, me;
-    size_t capacity; /* bytes of the source of each process, and of its dest */
+    /* Size in bytes of the source of each process. The dest of each process has the same size. */
+    size_t capacity;
     char *source, *dest;
     struct flag (*flags)[ROUNDS]; /* flags of each process */
     double *seconds;              /* seconds per call, measured by each process */
@@ -77,7 +80,10 @@ static void barrier(size_t nbytes)
     meet();
 }
 
-/* Adds nbytes of the vectors of all processes, from byte `from` on, and stores the sum in `to`. */
+/*
+ * Adds the vectors of all processes, element by element, and stores the sum in `to`. Adds nbytes
+ * bytes of each vector, beginning at offset `from`.
+ */
 static void add_all(double *to, size_t from, size_t nbytes)
 {
     memcpy(to, source_of(0) + from, nbytes);
@@ -89,7 +95,11 @@ static void add_all(double *to, size_t from, size_t nbytes)
     }
 }
 
-/* Each process sums one part of the vectors, in blocks, and copies the sums to all processes. */
+/*
+ * Adds the vectors of all processes. For short vectors, each process computes the whole sum itself.
+ * Otherwise each process adds its part of the vectors, and copies this part of the sum to all
+ * processes.
+ */
 static void sum(size_t nbytes)
 {
     static double block[BLOCK_BYTES / sizeof(double)];
@@ -272,7 +282,9 @@ static int run_processes(size_t max)
         if (child < 0) perror("bench_limits: fork");
         if (child < 0) return 1;
         if (child > 0) continue;
-        /* The kernel kills this process when its parent exits, which happens if a process fails. */
+        /*
+         * Ask the kernel to kill this process when the parent exits, that is when a process fails.
+         */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         measure_all(max);
         exit(0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Benches with GPU memory: puts, gets, an atomic, and a put with signal. The operands are in
- * private host memory, the symmetric heap, or a GPU space. The raw side of puts and gets copies as
- * many bytes between the same kinds of memory with the CUDA driver, within this process.
+ * private host memory, the symmetric heap, or a GPU space. Only puts and gets have a raw side. It
+ * copies with the CUDA driver within this process, between the same kinds of memory.
  */
 #include "raw_cuda_driver.h"
 #include "space_setup_helpers.h"
@@ -109,7 +109,10 @@ static void pong(struct bench_run *run, uint64_t n_ops)
     .group = "device", .on_gpu = true, .local = local_memory, .remote = remote_memory,             \
     .open = open_device, .close = close_device
 
-/* Defines two benches. local_memory is on this PE, and remote_memory is on the peer. */
+/*
+ * Defines a latency bench and a bandwidth bench. local_memory and remote_memory are the kinds of
+ * memory of the operands on this PE and on the peer.
+ */
 #define PAIR(op, pair, from_to, local_memory, remote_memory)                                       \
     {.name = "device-" #op "-latency-" pair,                                                       \
      .what = "shmem_" #op "mem of 8 bytes from " from_to ", complete",                             \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds out whether there is a GPU. scripts/gpu-check.sh runs this program before it builds
- * anything else. Prints three lines: the device, the driver, and "real" or "double" (a test
- * double). Exits with 0, or with 77 after printing the reason if there is no GPU.
+ * anything else. If there is a GPU, prints three lines and exits with 0. The lines are the device,
+ * the driver, and "real" or "double" (a test double). If there is no GPU, prints the reason and
+ * exits with 77.
  */
 #include "raw_cuda_driver.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures how much of the time of a transfer can be hidden by computation. Each sample measures
- * three times: a transfer alone (pure), a computation of the same length (compute), and a transfer
- * during which the PE performs this computation (total). The formula is that of the OSU benchmarks:
+ * Measures how much of the time of a transfer can be hidden by computation. Each sample consists of
+ * three measured times. `pure` is the time of a transfer alone. `compute` is the time of a
+ * computation of the same length. `total` is the time of a transfer during which the PE performs
+ * this computation. The formula is that of the OSU benchmarks:
  *     overlap = 100 * max(0, 1 - (total - compute) / pure)
  */
 #include "portable/bench_definition.h"
@@ -14,7 +15,10 @@
 #define TRIES 5
 #define KEPT 1024
 
-/* Computes without memory accesses. It is not inlined, because its address affects its speed. */
+/*
+ * Computes without memory accesses. The function is aligned and not inlined, because its address
+ * affects its speed.
+ */
 static __attribute__((noinline, aligned(64))) void compute(uint64_t n_turns)
 {
     for (uint64_t i = 0; i < n_turns; i++)
@@ -29,7 +33,10 @@ static void start(struct bench_run *run, bool put)
         shmem_getmem_nbi(run->local, run->remote, run->nbytes, run->peer);
 }
 
-/* Returns the mean ns of n rounds. A round is a transfer with computation, or only computation. */
+/*
+ * Performs n rounds and returns the mean time of a round in ns. If `transfers` is true, a round
+ * contains a transfer. If n_turns is not 0, a round contains a computation with n_turns iterations.
+ */
 static double time_of(struct bench_run *run, bool transfers, bool put, uint64_t n_turns, uint64_t n)
 {
     uint64_t begun = bench_now_ns();
@@ -42,7 +49,10 @@ static double time_of(struct bench_run *run, bool transfers, bool put, uint64_t 
     return (double)(bench_now_ns() - begun) / (double)n;
 }
 
-/* Returns the number of iterations of compute() that take `ns`. Measures three times to find it. */
+/*
+ * Returns the number of iterations of compute() that take `ns` nanoseconds. Measures an estimate of
+ * the number three times, and corrects the estimate each time.
+ */
 static uint64_t turns_for(struct bench_run *run, double ns, uint64_t n)
 {
     double turns = ns > 1 ? ns : 1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures operations on a target PE that makes no call, and the CPU time that such a PE uses. The
- * target reads the word that ends a block with plain loads. Therefore only the library's progress
- * thread can serve it. On the raw side the target polls the fabric, which gives the shortest time.
+ * Measures operations on a target PE that makes no library call, and the CPU time that such a PE
+ * uses. The target waits for the end of a block by reading a word with plain loads. Therefore only
+ * the library's progress thread can serve the operations. On the raw side the target polls the
+ * fabric, which gives the shortest possible time.
  */
 #include "portable/raw_fabric_wait_and_flush.h"
 
@@ -20,7 +21,7 @@ static void rest_ns(long ns)
         continue;
 }
 
-/* Sleeps until *word is at least `value`. The peer or the progress thread writes the word. */
+/* Sleeps until *word is at least `value`. PE 0 or the progress thread writes the word. */
 static void target_sleeps(const uint64_t *word, uint64_t value)
 {
     while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
@@ -40,7 +41,10 @@ static void rest(struct bench_run *run, uint64_t n_ops)
         rest_ns(BENCH_IDLE_NS);
 }
 
-/* Returns whether the progress thread is on, which serves a PE that makes no call. */
+/*
+ * Returns whether the progress thread is on. Without this thread, nothing serves a PE that makes no
+ * call.
+ */
 static bool serves_idle(void)
 {
     static const char *const off[] = {"0", "off", "no", "false", "n", "f"};

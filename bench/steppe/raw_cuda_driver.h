@@ -16,7 +16,10 @@ struct raw_cuda {
     bool test_double; /* whether the driver is a test double, whose times mean nothing */
     char *buffer[2];  /* two buffers on the device, each of nbytes bytes */
 
-    /* Starts a copy between host or device memory. Keep source unchanged until wait() returns. */
+    /*
+     * Starts a copy. Both addresses can be in host or device memory. The data at source must not
+     * change until wait() returns.
+     */
     void (*copy)(void *dest, const void *source, size_t nbytes);
     void (*wait)(void); /* waits until all copies are complete */
 };

@@ -24,7 +24,10 @@
 #define IDLE_POLLS 200
 #define KEY 0x57e99e
 
-/* Bytes after the memory of the program, for the operands and results of fetching atomics. */
+/*
+ * Number of bytes that the module registers in addition to the requested memory. They hold the
+ * operands and results of fetching atomics.
+ */
 #define RESULT_BYTES 64
 
 static struct raw_state {
@@ -69,7 +72,10 @@ static void __attribute__((noreturn, cold)) completion_failed(void)
     raw_fatal("completion", entry.prov_errno != 0 ? text : fi_strerror(entry.err));
 }
 
-/* Calls sched_yield() after IDLE_POLLS polls without a result, or after each if PEs share cores. */
+/*
+ * Called after a poll without a result. Calls sched_yield() after IDLE_POLLS such polls, or after
+ * each such poll if PEs share cores.
+ */
 static void found_nothing(void)
 {
     if (++raw.n_idle < (raw.request.yields ? 1 : IDLE_POLLS)) return;
@@ -108,7 +114,10 @@ static struct fi_context *take_context(void)
     return raw.free[--raw.n_free];
 }
 
-/* Polls and returns true if the call must be repeated (-FI_EAGAIN). Ends the job on errors. */
+/*
+ * Handles the result of a libfabric call. Returns false if the call succeeded. After -FI_EAGAIN,
+ * polls and returns true, because the caller must repeat the call. Ends the job on other errors.
+ */
 static bool again(const char *call, ssize_t rc)
 {
     if (rc == 0) return false;
@@ -163,8 +172,9 @@ static enum fi_op op_of(enum raw_ofi_op op)
 }
 
 /*
- * Stores the operand in cell 0 and the value to compare in cell 1. Cell 2 is for the result.
- * Returns cell 0. A value of 4 bytes is at the start of its cell.
+ * The memory for fetching atomics consists of cells of 8 bytes. Stores the operand in cell 0 and
+ * the value to compare in cell 1. The atomic will store its result in cell 2. Returns the address
+ * of cell 0. A value of 4 bytes is at the start of its cell.
  */
 static uint64_t *set_cells(uint64_t value, uint64_t compare, size_t nbytes)
 {

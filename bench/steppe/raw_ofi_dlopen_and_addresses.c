@@ -52,7 +52,10 @@ static void *open_module(char *why, size_t len)
     return handle;
 }
 
-/* Returns `known`, the name that the library uses. If it is empty, returns the variable's value. */
+/*
+ * Returns `known`, the name of the provider or domain that the library uses. If `known` is empty,
+ * returns the value of the environment variable.
+ */
 static const char *known_or(const char *known, const char *variable)
 {
     return known[0] != '\0' ? known : getenv(variable);

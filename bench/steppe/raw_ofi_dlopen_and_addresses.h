@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads and unloads the raw libfabric module, as raw_load and raw_unload of struct bench_extras.
+ * Functions that load and unload the raw libfabric module. They are the members raw_load and
+ * raw_unload of struct bench_extras.
  */
 #ifndef STEPPE_BENCH_RAW_OFI_DLOPEN_AND_ADDRESSES_H
 #define STEPPE_BENCH_RAW_OFI_DLOPEN_AND_ADDRESSES_H

@@ -58,8 +58,8 @@ void bench_space_drop(struct bench_space *made)
 /* ---- is there such memory ----------------------------------------------------------- */
 
 /*
- * Checks that every PE has a GPU. Asks the CUDA driver, because the library would report an error
- * if a PE without a GPU created a space.
+ * Checks that every PE has a GPU by asking the CUDA driver. An attempt to create a GPU space would
+ * print an error of the library on PEs without a GPU.
  */
 static int check_gpu(struct bench_run *run, char *why, size_t len)
 {
@@ -71,7 +71,10 @@ static int check_gpu(struct bench_run *run, char *why, size_t len)
     return -ENODEV;
 }
 
-/* Checks that SHMEM_FAM_PATH is set, because the library would report an error without it. */
+/*
+ * Checks that SHMEM_FAM_PATH is set. Without it, creating a space would print an error of the
+ * library.
+ */
 static int check_fam(char *why, size_t len)
 {
     if (bench_worst(getenv("SHMEM_FAM_PATH") == NULL) == 0) return 0;

@@ -22,15 +22,18 @@ int bench_space_make(const struct bench_run *run, size_t nbytes, size_t alloc_by
 /* Frees the block and destroys the space. Collective. */
 void bench_space_drop(struct bench_space *made);
 
-/* Makes puts and gets use `remote`, which is in the space, or in the heap if space is NULL. */
+/*
+ * Makes puts and gets access the memory at `remote` on the peer. This memory is in `space`, or in
+ * the symmetric heap if `space` is NULL.
+ */
 void bench_use_remote(struct bench_run *run, const struct bench_space *space, char *remote);
 /* Makes puts and gets use the symmetric heap and private memory again. */
 void bench_use_heap(struct bench_run *run);
 
 /*
- * Checks whether every PE can create spaces of kind run->kind, only once for each kind. For GPUs,
- * also opens the raw CUDA driver. Collective. Returns 0, or -errno on all PEs with the reason in
- * `why`.
+ * Checks whether every PE can create spaces of kind run->kind. The first call for a kind does the
+ * check, and later calls return the same result. For GPUs, the first call also opens the raw CUDA
+ * driver. Collective. Returns 0, or -errno on all PEs with the reason in `why`.
  */
 int bench_kind_check(struct bench_run *run, char *why, size_t len);
 

@@ -24,8 +24,9 @@
 /* ---- the heading ----------------------------------------------------------------------- */
 
 /*
- * Finds out which libfabric provider and domain the library uses. Both are in the table of spaces
- * that shmemx_space_print() writes. They stay empty if the table does not contain them.
+ * Finds out which libfabric provider and domain the library uses. shmemx_space_print() writes a
+ * table of spaces that contains both names. If the table does not contain them, the fields stay
+ * empty.
  */
 static void describe_provider(struct bench_machine *machine)
 {
@@ -91,7 +92,10 @@ static bool is_tool(const char *word)
     return false;
 }
 
-/* Finds the paths of this program and of the tools. Returns 0, or -ENOENT without the tools. */
+/*
+ * Finds the paths of this program and of the tools. Returns 0, or -ENOENT if the tools do not
+ * exist.
+ */
 static int find(char *self, char *tools)
 {
     static const char *const places[] = {BENCH_MODULE_DIR, BUILD_DIR};
@@ -146,8 +150,9 @@ static int command(int argc, char **argv)
 /* ---- the program ----------------------------------------------------------------------- */
 
 /*
- * The benches on GPUs (device) come last. While a GPU space exists, puts of host memory first check
- * where their buffers are, which would slow down the other benches.
+ * The benches on GPUs (device) come last. As soon as a GPU space exists, puts from host memory
+ * check first whether their buffers are in GPU memory. This check would slow down the other
+ * benches.
  */
 #define LISTS(X)                                                                                   \
     X(strided)                                                                                     \

@@ -18,7 +18,10 @@ static size_t n_blocks(const struct bench_run *run)
     return n_elements(run) / BLOCK;
 }
 
-/* Returns the number of elements from one block to the next. The bench's stride counts blocks. */
+/*
+ * Returns the number of elements from the start of a block to the start of the next one. The
+ * parameter of the bench is this distance in blocks.
+ */
 static size_t block_step(const struct bench_run *run)
 {
     return (size_t)run->value * BLOCK;
@@ -58,7 +61,10 @@ static void values(const struct bench_run *run, const struct bench_options *opti
 
 static const struct bench_parameter stride = {"stride", NULL, values};
 
-/* For --verify: checks that elements of the first buffer equal the peer's at the same offsets. */
+/*
+ * For --verify: checks the first buffer. Its elements must be equal to those at the same offsets on
+ * the peer. `piece` is the number of contiguous elements.
+ */
 static void check(struct bench_run *run, uint64_t block, uint64_t n_ops, bool puts, size_t piece)
 {
     const char *memory = puts ? run->remote : run->local;

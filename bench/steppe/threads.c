@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures the rate of 8-byte puts that several threads of PE 0 issue at once. All threads use the
- * default context, or each thread has its own private or serialized context. The program
- * initializes the library with SHMEM_THREAD_MULTIPLE and does not bind PEs to cores.
+ * Measures the rate of 8-byte puts that several threads of PE 0 issue at once. In one bench all
+ * threads use the default context. In the others each thread has its own context, which is private
+ * or serialized. The program initializes the library with SHMEM_THREAD_MULTIPLE and does not bind
+ * PEs to cores.
  */
 #include "portable/bench_definition.h"
 
@@ -12,7 +13,9 @@
 
 #define MAX_THREADS 64
 
-/* A thread of PE 0. Each time pool.sample rises, it performs its share of the operations. */
+/*
+ * A thread of PE 0. Each time pool.sample rises, the thread performs its share of the operations.
+ */
 struct worker {
     pthread_t thread;
     shmem_ctx_t ctx;
@@ -23,8 +26,9 @@ static struct {
     struct worker workers[MAX_THREADS];
     struct bench_run *run;
     int n;
-    uint64_t n_ops; /* operations of one sample, over all threads */
-    /* Number of the current sample. The threads start when it rises. */
+    /* Number of operations of one sample, summed over all threads. */
+    uint64_t n_ops;
+    /* Number of the current sample. Each time this number rises, the threads start. */
     uint64_t sample __attribute__((aligned(BENCH_LINE)));
     /* Number of threads that have finished the current sample. */
     uint64_t n_done __attribute__((aligned(BENCH_LINE)));
@@ -40,7 +44,10 @@ static void puts_of(const struct worker *w, uint64_t n_ops)
     shmem_ctx_quiet(w->ctx);
 }
 
-/* Returns the operations of a thread. If there is a remainder, the first threads do one more. */
+/*
+ * Returns the number of operations of a thread. The first threads perform one more than the others
+ * if pool.n_ops is not a multiple of the number of threads.
+ */
 static uint64_t share_of(const struct worker *w)
 {
     uint64_t n = (uint64_t)pool.n, number = (uint64_t)(w - pool.workers);
@@ -48,7 +55,10 @@ static uint64_t share_of(const struct worker *w)
     return pool.n_ops / n + (number < pool.n_ops % n);
 }
 
-/* Creates the context in this thread, because only its creator may use a private context. */
+/*
+ * Runs in each thread of the pool. The thread creates its context itself, because only the creator
+ * of a private context may use it.
+ */
 static void *work(void *of)
 {
     struct worker *w = of;
@@ -84,7 +94,10 @@ static void end_threads(int n)
         pthread_join(pool.workers[i].thread, NULL);
 }
 
-/* Starts up to n threads and returns their number. It is below n if the system allows no more. */
+/*
+ * Starts up to n threads and returns the number of started threads. The number is less than n if
+ * the system refuses to create a thread.
+ */
 static int make_threads(struct bench_run *run, int n)
 {
     for (int i = 0; i < n; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures how fast wait_until_any and wait_until_some notice one of many flags. Two PEs alternate
- * in setting a flag of the other PE, each time a different flag. The result is half of a round
- * trip.
+ * Measures how fast wait_until_any and wait_until_some notice one of many flags. The two PEs take
+ * turns. Each PE sets a flag of the other PE, and then waits until one of its own flags is set.
+ * Each time they use a different flag. The result is half of a round trip.
  */
 #include "portable/bench_definition.h"
 

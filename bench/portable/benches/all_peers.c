@@ -15,7 +15,9 @@ static int n_others(const struct bench_run *run, bool neighbours)
     return neighbours && others > 2 ? 2 : others;
 }
 
-/* Returns target i of this PE. Each PE begins with a different target, to spread the load. */
+/*
+ * Returns the target PE with index i. Each PE begins with a different target, to spread the load.
+ */
 static int other(const struct bench_run *run, bool neighbours, int i)
 {
     int step = neighbours && i == 1 ? run->n_pes - 1 : i + 1;
@@ -23,7 +25,7 @@ static int other(const struct bench_run *run, bool neighbours, int i)
     return (run->me + step) % run->n_pes;
 }
 
-/* Returns the offset of the block for PE pe. The blocks for different PEs do not overlap. */
+/* Returns the offset of the message for PE pe. The messages for different PEs do not overlap. */
 static size_t place(const struct bench_run *run, int pe)
 {
     return run->at + (size_t)pe * run->nbytes;
@@ -60,7 +62,7 @@ LOOPS(put, true, false);
 LOOPS(get, false, false);
 LOOPS(exchange, true, true);
 
-/* For --verify: writes the data that the puts copy. The checks look at the first buffer only. */
+/* For --verify: writes the data that the puts copy. The checks read only the first buffer. */
 static void fill(struct bench_run *run, uint64_t block)
 {
     bench_pattern_write(run->local, run->span, 0, run->me, block);

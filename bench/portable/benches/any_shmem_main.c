@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program for any OpenSHMEM library. It can only measure, and it has neither a raw side over
- * libfabric nor benches with GPUs.
+ * The program for any OpenSHMEM library. It has no commands such as `compare`. It has no raw side
+ * over libfabric and no benches with GPUs.
  */
 #include "../harness.h"
 

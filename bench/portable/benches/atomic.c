@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures atomics of 4 and 8 bytes on a word of the peer. In the benches contend-*, all PEs work
- * on the same word of PE 0 at once. A fetching atomic begins after the previous one has returned
- * its value. Atomics without a result, and the nonblocking (nbi) forms of fetching atomics, are
- * issued back to back, with one quiet per sample. The raw side uses the CPU's atomics, on the same
- * word as Steppe's side, or libfabric's atomics.
+ * Measures atomics of 4 and 8 bytes on a word of the peer. In the benches contend-*, all PEs access
+ * one word of PE 0 at the same time. A fetching atomic begins after the previous one has returned
+ * its value. Atomics without a result are issued back to back, with one quiet per sample.
+ * Nonblocking (nbi) fetching atomics are issued in the same way. On the node, the raw side uses the
+ * CPU's atomics on the word that Steppe's side also uses. On the fabric, the raw side uses
+ * libfabric's atomics.
  */
 #include "../raw_fabric_wait_and_flush.h"
 
@@ -15,7 +16,7 @@ enum op { ADD, INC, XOR, SET, FETCH, FETCH_ADD, FETCH_INC, FETCH_XOR, SWAP, CSWA
 /* ---- one operation, by type ------------------------------------------------------------------ */
 /*
  * Each function performs one atomic. The argument op is a constant, so the compiler keeps only one
- * branch of the switch. All OpenSHMEM libraries have all of these atomics for both types.
+ * branch of the switch. All OpenSHMEM libraries have these atomics for the types uint and ulong.
  */
 
 #define ONE(BITS, TYPE, T)                                                                         \
@@ -55,7 +56,7 @@ enum op { ADD, INC, XOR, SET, FETCH, FETCH_ADD, FETCH_INC, FETCH_XOR, SWAP, CSWA
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    /* The compiler uses a shorter instruction if the result is unused, as it does in programs. */ \
+    /* If a program ignores the result, the compiler can choose a shorter instruction. */          \
     LOOP void cpu##BITS(enum op op, T *word, T v, volatile uint64_t *seen)                         \
     {                                                                                              \
         T expected = v;                                                                            \
@@ -210,7 +211,10 @@ static void fabric(struct bench_run *run, uint64_t n_ops, enum op op, bool one_b
     if (!one_by_one) run->fabric->wait();
 }
 
-/* Defines the loops of one atomic for Steppe, for raw on the node, and for raw on the fabric. */
+/*
+ * Defines three loops for one atomic: Steppe's loop, the raw loop on the node, and the raw loop on
+ * the fabric.
+ */
 #define LOOPS(name, op)                                                                            \
     static void steppe_##name(struct bench_run *run, uint64_t n_ops)                               \
     {                                                                                              \
@@ -270,7 +274,10 @@ void bench_fabric_fetch_add(struct bench_run *run, uint64_t n_ops)
     fabric(run, n_ops, FETCH_ADD, true);
 }
 
-/* Value of the word before a block. From it, --verify computes the value after the block. */
+/*
+ * Value of the word before a block. --verify compares the word after the block with the sum of this
+ * value and the number of increments.
+ */
 static uint64_t before;
 
 static void fill_inc(struct bench_run *run, uint64_t block)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Measures bandwidth. One operation is a window of puts or gets, followed by one quiet. The benches
- * named bibw measure both directions at once, and one bench measures many pairs of PEs at once. The
- * raw side uses memcpy(), or libfabric writes or reads with one wait for a window.
+ * named bibw measure both directions at once. The bench put-bandwidth-pairs measures many pairs of
+ * PEs at once. On the node, the raw side uses memcpy(). On the fabric, it uses libfabric writes or
+ * reads, and waits once for each window.
  */
 #include "../raw_fabric_wait_and_flush.h"
 

@@ -25,7 +25,7 @@ static void fabric_push(struct bench_run *run, int root)
         if (k != root) run->fabric->store(bench_team_pe(run, k), flag, run->token);
 }
 
-/* Only the first BENCH_ROUNDS roots have a flag. For other roots, the members use a barrier. */
+/* Only the first BENCH_ROUNDS roots have a flag. For other roots, the members wait in a barrier. */
 static void fabric_broadcast(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {

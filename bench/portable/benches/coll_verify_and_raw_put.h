@@ -8,7 +8,11 @@
 
 #include "../raw_fabric_wait_and_flush.h"
 
-/* Writes nbytes of this PE's local region to every member (offset run->at + dest) and waits. */
+/*
+ * Writes nbytes bytes of this PE's local region, from offset run->at on, to every member. The
+ * destination is at offset run->at + dest of the member's remote region. Returns when the data has
+ * arrived.
+ */
 void bench_fabric_put_to_all(struct bench_run *run, size_t dest, size_t nbytes);
 
 /* Returns the rank of the root in the next call. Each member is the root in turn. */
@@ -17,12 +21,12 @@ static inline int bench_next_root(struct bench_run *run)
     return (int)(++run->n_calls % (uint64_t)run->team_size);
 }
 
-/* For --verify: writes this PE's pattern to run->source, and other bytes to run->remote. */
+/* For --verify: writes this PE's pattern to run->source. Fills run->remote with other bytes. */
 bench_fill bench_collective_fill;
 
 /*
- * For --verify: checks block `number` of the result. The member with that rank sent this block from
- * offset `place` of its source.
+ * For --verify: checks the block with index `number` in the result. The member with this rank sent
+ * the block. `place` is the offset of the block in the source of that member.
  */
 void bench_collective_check(const struct bench_run *run, const char *what, int number, size_t place,
                             uint64_t block);

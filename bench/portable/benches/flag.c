@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Measures the round trip of an 8-byte flag. Each PE sets the peer's flag with shmem_uint64_p() and
- * waits for its own flag with shmem_uint64_wait_until(). The raw side stores the flag, or sends it
- * as an atomic write with libfabric. It waits by polling.
+ * waits for its own flag with shmem_uint64_wait_until(). On the node, the raw side sets the flag
+ * with a store. On the fabric, it sets the flag with a libfabric atomic write. The raw side waits
+ * by polling.
  */
 #include "../raw_fabric_wait_and_flush.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Measures the latency of puts and gets, blocking and nonblocking. On the node, the raw side uses
- * memcpy(), with a fence after a put. On the fabric, it uses libfabric writes with
- * FI_DELIVERY_COMPLETE, or reads, and waits for each of them.
+ * memcpy(), with a fence after a put. On the fabric, the raw side uses libfabric writes with
+ * FI_DELIVERY_COMPLETE for puts and libfabric reads for gets. It waits for each operation.
  */
 #include "../raw_fabric_wait_and_flush.h"
 

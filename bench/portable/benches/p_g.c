@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures shmem_uint64_p(), back to back with one quiet per sample, and shmem_uint64_g(). On the
- * node, the raw side uses volatile stores and loads. On the fabric, it uses fi_inject_atomic() for
- * p, with one fetching atomic after the last write, and fi_read() for g.
+ * Measures shmem_uint64_p() and shmem_uint64_g(). The calls of shmem_uint64_p() are issued back to
+ * back, with one quiet per sample. On the node, the raw side uses volatile stores and loads. On the
+ * fabric, the raw side of p uses fi_inject_atomic(), and one fetching atomic after the last write.
+ * The raw side of g uses fi_read().
  */
 #include "../raw_fabric_wait_and_flush.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures the rate of messages that are issued back to back, with one quiet per sample. Either one
- * PE sends, or one PE of each of many pairs, or one PE in a session with batching. The raw side
- * uses memcpy(), or libfabric writes or reads with one wait for all of them.
+ * Measures the rate of messages that are issued back to back, with one quiet per sample. In some
+ * benches only PE 0 sends. In others many pairs of PEs send at once, or PE 0 sends in a session
+ * with batching. On the node, the raw side uses memcpy(). On the fabric, it uses libfabric writes
+ * or reads, and waits once for all of them.
  */
 #include "../raw_fabric_wait_and_flush.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Measures the sum of doubles with reduce, inscan and exscan. Only reduce has a raw side, and only
- * on the fabric: every member writes its vector to all other members. Then each member adds all
- * vectors.
+ * on the fabric. On this raw side, every member writes its vector to all other members. Then each
+ * member adds all vectors.
  */
 #include "coll_verify_and_raw_put.h"
 

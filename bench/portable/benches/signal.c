@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures puts with a signal: with a quiet after each, nonblocking and back to back, and as a
- * round trip between two PEs. The raw side uses memcpy() and a store, or a libfabric write, a wait,
- * and an atomic write for the signal.
+ * Measures puts with a signal. One bench calls quiet after each put. A second bench issues
+ * nonblocking puts back to back. A third bench measures the round trip between two PEs. On the
+ * node, the raw side uses memcpy() for the data and a store for the signal. On the fabric, it uses
+ * a libfabric write, waits for this write, and then sends the signal with an atomic write.
  */
 #include "../raw_fabric_wait_and_flush.h"
 
