@@ -34,7 +34,7 @@ install_hook()
 is_ours()
 {
     case $1 in
-        LICENSE | .gitignore | *.json | test/fuzz/corpus/* | docs/results/*) return 1 ;;
+        LICENSE | LICENSES/* | debian/changelog | debian/control | .gitignore | *.json | test/fuzz/corpus/* | docs/results/*) return 1 ;;
     esac
 }
 

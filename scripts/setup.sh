@@ -16,7 +16,7 @@ packages="gcc g++ clang clang-format make cmake pkg-config python3 libc6-dev
 extras="abigail-tools clang-tidy debhelper debootstrap dpkg-dev gcovr libclang-rt-dev
     libopenmpi-dev
     lintian munge slurm-wlm iproute2 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu
-    qemu-user"
+    qemu-user reuse"
 
 full=
 case ${1-} in

@@ -48,7 +48,7 @@ build()
     fi
     # shellcheck disable=SC2086 # nothing or two words
     CC=gcc CXX=g++ cmake -S . -B build $generator -DSTEPPE_WERROR=ON \
-        -DSTEPPE_QUICK_TESTS=ON "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG" &&
+        -DBUILD_TESTING=ON -DSTEPPE_QUICK_TESTS=ON "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG" &&
         cmake --build build -j"$jobs"
 }
 
