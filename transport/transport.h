@@ -170,8 +170,8 @@ struct stp_core {
     void (*on_notice)(const struct stp_notice *notice);
     /*
      * NULL, or a function that an application thread calls repeatedly while its wait makes no
-     * progress. The argument looks is the number of calls in this wait so far. The argument pe is a
-     * PE that has not replied, or -1. The last call, when the wait ends, passes 0 and -1. The
+     * progress. The first argument is the number of calls in this wait so far. The second argument
+     * is a PE that has not replied, or -1. When the wait ends, a last call passes 0 and -1. The
      * waiting thread may hold locks, so the function must not call the module.
      */
     void (*on_stall)(unsigned looks, int pe);
@@ -263,8 +263,8 @@ struct stp_fabric {
     /*
      * Registers [base, base + nbytes), this PE's part of a region, under the given region number.
      * Stores this PE's descriptor in *mine. The argument device is ignored for host memory. Returns
-     * 0, or -errno. Returns -EOPNOTSUPP without an error message if the provider cannot access such
-     * memory. A PE without a part of the region does not call this function.
+     * 0, or -errno. Returns -EOPNOTSUPP without logging an error if the provider cannot access this
+     * kind of memory. A PE without a part of the region does not call this function.
      */
     int (*region_add)(unsigned number, void *base, size_t nbytes, enum stp_fabric_memory memory,
                       int device, struct stp_fabric_region *mine);
@@ -314,8 +314,8 @@ struct stp_fabric {
     bool (*buffer_remove)(unsigned number);
 
     /*
-     * Creates a context. The argument alone is true if only one thread at a time will use the
-     * context. The context may then get an endpoint of its own.
+     * Creates a context. If alone is true, only one thread at a time will use the context. Such a
+     * context may get an endpoint of its own.
      */
     int (*ctx_create)(bool alone, struct stp_fabric_ctx **ctx);
     /* Destroys a context. The caller has called quiet before. */
@@ -326,10 +326,10 @@ struct stp_fabric {
      * returns or, if nbi is true, after quiet. The local buffer of put and get is in host memory,
      * in a region of this PE, or in the private allocation that the thread has selected.
      *
-     * Only the provider accesses device memory, so only put and get work on regions of device
-     * memory. The operations store and amo need host memory. A signal in host memory may overtake
-     * data for a device. The caller must therefore put the data, call quiet, and then send the
-     * signal.
+     * Put and get also work on regions of device memory, because the provider can copy device
+     * memory. The operations store and amo work on host memory only. A signal in host memory may
+     * overtake data for a device. The caller must therefore put the data, call quiet, and then send
+     * the signal.
      */
     void (*put)(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                 size_t nbytes, bool nbi);

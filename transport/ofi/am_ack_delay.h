@@ -2,10 +2,11 @@
 /*
  * Delays acknowledgements of packed messages, so that a later message can carry them. A program
  * that receives a flag often sends a flag back to the same PE. The message with that flag can then
- * also carry the acknowledgement. If the sender waits for the acknowledgement, this PE delays it
- * only if its recent messages to the sender could have carried acknowledgements. The next read of
- * the completion queue then sends the acknowledgement if no message has carried it. If the sender
- * does not wait, the acknowledgement is sent after 64 reads at the latest.
+ * also carry the acknowledgement. If the sender waits for the acknowledgement, this PE delays the
+ * acknowledgement only if recent messages to the sender could have carried one. If no message has
+ * carried the acknowledgement by the next read of the completion queue, that read sends the
+ * acknowledgement. If the sender does not wait, the acknowledgement is sent after 64 reads at the
+ * latest.
  * Design: docs/design/messages.md.
  */
 #ifndef STP_AM_ACK_DELAY_H
@@ -49,14 +50,15 @@ void stp_ofi_ack_flush_locked(enum stp_ofi_ack_send which);
 void stp_ofi_ack_flush_pe_locked(int pe);
 
 /*
- * Locks stp_ofi.main.drain and sends the selected acknowledgements. Does nothing if another thread
- * holds the lock, because that thread will send the acknowledgements.
+ * Locks stp_ofi.main.drain and sends the selected acknowledgements. Sends nothing if another thread
+ * holds the lock. A caller that needs all acknowledgements to be sent must therefore repeat the
+ * call.
  */
 void stp_ofi_ack_flush(enum stp_ofi_ack_send which);
 
 /*
  * Moves the delayed acknowledgements for the target PE of req into req. The request is a packed
- * message that this thread will post next. Returns whether any were moved.
+ * message that this thread will post next. Returns true if it has moved any acknowledgement.
  */
 bool stp_ofi_ack_piggyback(struct stp_ofi_req *req);
 /*
@@ -69,8 +71,9 @@ void stp_ofi_ack_piggybacked(void);
 void stp_ofi_ack_reset(void);
 
 /*
- * Returns whether a thread is posting a message that carries acknowledgements. A pong must not
- * overtake this message, because the peer would then count its packed messages as unanswered.
+ * Returns whether a thread is posting a message that carries acknowledgements. This PE then does
+ * not answer a ping of the peer, because the answer (pong) could overtake the message. The peer
+ * would then count messages as unanswered although this PE has already sent the acknowledgements.
  */
 bool stp_ofi_ack_carrier_is_posting(void);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks two conditions of the shm provider. All PEs must see the same /dev/shm, and /dev/shm
- * should have enough free space for the provider's files. If the space runs out, a signal ends a PE
- * that touches a new page of such a file. A third condition is that all PEs are in one PID
- * namespace, because the provider uses process numbers to name endpoints and to copy data.
+ * Checks two conditions under which the shm provider works. All PEs must see the same /dev/shm, and
+ * /dev/shm should have enough free space for the provider's files. If the space runs out, SIGBUS
+ * ends a PE that touches a new page of such a file. A third condition is that all PEs are in one
+ * PID namespace, because the provider uses process numbers to name endpoints and to copy data.
  * provider_select.c has already checked this condition. Design: docs/design/security.md.
  */
 #include "ofi_internal.h"
@@ -59,7 +59,8 @@ static int open_own(void)
 /*
  * Warns if the files of all PEs may grow beyond the free space in /dev/shm. Does not allocate the
  * space now, because jobs that use only a part of the space would then be refused. The file of a PE
- * has 16 MiB. A PE touches 4 MiB of its file at the start, and 6 MiB after traffic of all kinds.
+ * has 16 MiB. A PE uses 4 MiB of its file at the start, and a total of 6 MiB after traffic of all
+ * kinds.
  */
 static void check_room(void)
 {

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#define LOOKS 16 /* maximum number of target PEs among which the next PE to probe is chosen */
+#define LOOKS 16 /* maximum number of PEs from which the next PE to probe is chosen */
 
 static struct {
     pthread_mutex_t lock; /* guards all fields except left, which is accessed with atomics */
@@ -34,8 +34,9 @@ static bool is_atomic(const struct stp_ofi_req *req)
 }
 
 /*
- * Called for each request in use to the PE that will be probed. Copies the target of the first
- * atomic to the request arg. Ignores all other requests.
+ * Called for each outstanding request whose target is the PE that will be probed. If the request is
+ * the first atomic, copies the location and type of its target word to the request at arg. Ignores
+ * all other requests.
  */
 static void copy_atomic(struct stp_ofi_req *req, void *arg)
 {

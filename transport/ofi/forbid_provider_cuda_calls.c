@@ -18,8 +18,8 @@
 /*
  * Forbids the provider to call CUDA for operations on the endpoint ep. Returns 0, or -errno if the
  * provider cannot access device memory without CUDA. Does nothing and returns 0 if libfabric is
- * older than 1.18, because older versions do not have this option. Does nothing, too, if the
- * provider was opened without access to device memory.
+ * older than 1.18, because older versions do not have this option. Also does nothing and returns 0
+ * if the provider was opened without access to device memory.
  */
 int stp_ofi_forbid_cuda(struct fid_ep *ep)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Detects lost operations by their order, because providers do not report the loss of some
- * operations. Operations get numbers in the order of their posts. The number of an operation is
- * called its turn. A PE answers operations in this order. An operation is therefore lost if the PE
- * has answered operations with higher turns first. Design: docs/design/messages.md.
+ * operations. Operations and probes get numbers in the order of their posts. The number of an
+ * operation or probe is called its turn. A PE answers in the order of these numbers. An operation
+ * is therefore lost if the PE has already answered probes with higher turns.
+ * Design: docs/design/messages.md.
  */
 #include "lost_op_by_order.h"
 

@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FEW_PES 8      /* maximum length of a list of PEs that is searched without a bit set */
+#define FEW_PES 8      /* maximum number of PEs for which no bit set is created */
 #define GROUP 128      /* maximum number of requests that wait_pool() collects at a time */
 #define LEAST_TURNS 64 /* number of steps of a wait before it first calls urge() */
 
@@ -35,8 +35,8 @@ static bool is_done(struct stp_fabric_ctx *ctx)
 }
 
 /*
- * Asks the target PEs to send delayed acknowledgements now, because they may send no message that
- * could carry them. Asks only if operations are still incomplete after a poll.
+ * Asks the target PEs to send delayed acknowledgements now, because they might not send a message
+ * that could carry them. Asks only if operations are still incomplete after a poll.
  */
 static void ask_for_answers(struct stp_fabric_ctx *ctx)
 {
@@ -52,8 +52,9 @@ void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
     lock_with_progress(ctx->endpoint, &ctx->quiet);
     phase = __atomic_load_n(&ctx->phase, __ATOMIC_RELAXED);
     /*
-     * First wait for the counter of the other phase. Another thread may have read the phase before
-     * the last quiet changed it, and may have counted its operation only after that quiet.
+     * First wait until the counter of the previous phase is 0. Another thread may have read the
+     * previous phase before the last quiet changed the phase. That thread may have counted its
+     * operation in the previous phase only after the last quiet had ended.
      */
     stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[(phase + 1) & 1]);
     __atomic_store_n(&ctx->phase, phase + 1, __ATOMIC_RELAXED);
@@ -66,7 +67,7 @@ void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
     if (ctx->allow_delayed_ack) ask_for_answers(ctx);
     stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[phase & 1]);
     /*
-     * With several threads, do not clear the flag messages, because another thread may have sent a
+     * With several threads, do not clear ctx->messages, because another thread may have sent a
      * message meanwhile.
      */
     if (!stp_ofi.core->thread_multiple) __atomic_store_n(&ctx->messages, false, __ATOMIC_RELAXED);
@@ -79,8 +80,8 @@ static bool is_used(const struct stp_ofi_pool *pool)
 }
 
 /*
- * Returns whether any message, or any write of several puts, is unacknowledged. The message or
- * write may belong to another context.
+ * Returns whether any message, or any write that combines several puts, is unacknowledged. The
+ * message or write may belong to another context.
  */
 static bool has_messages(const struct stp_fabric_ctx *ctx)
 {
@@ -154,7 +155,10 @@ static bool is_under_way(const struct stp_ofi_seen *seen, const struct filter *f
 static void wait_seen(const struct stp_ofi_seen *seen, const struct filter *filter,
                       struct stp_ofi_wait *wait)
 {
-    /* Call urge() only when turns is a power of two, so that a slow peer is not flooded. */
+    /*
+     * Call urge() only when turns is a power of two, so that a slow peer does not receive a flood
+     * of requests.
+     */
     for (unsigned turns = 1; is_under_way(seen, filter); turns++) {
         stp_ofi_wait_step(wait);
         if (filter->urge != NULL && turns >= LEAST_TURNS && (turns & (turns - 1)) == 0)
@@ -221,9 +225,9 @@ void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
 /* ---- a region ---------------------------------------------------------------- */
 
 /*
- * Returns whether the request may be an operation on the region. Packed messages and writes of
- * several pieces are always included, because another thread may still be adding operations to
- * them.
+ * Returns whether the request may be an operation on the region. Packed messages and writes that
+ * combine several puts are always included, because another thread may still be adding operations
+ * to them.
  */
 static bool may_name(const struct stp_ofi_req *req, const void *arg)
 {

@@ -37,8 +37,8 @@ static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig,
 }
 
 /*
- * Adds the data and the signal to one packed message. The data has at most PACKED_MAX bytes, which
- * become at most STP_OFI_SIGNAL_PUTS items. The signal is the last item. The target PE executes the
+ * Adds the data and the signal to one packed message. Data of at most PACKED_MAX bytes is split
+ * into at most STP_OFI_SIGNAL_PUTS items. The signal is the last item. The target PE executes the
  * items in order, so the message can carry the signal together with the data. Returns false, and
  * adds nothing, if the data or the signal cannot be packed.
  */

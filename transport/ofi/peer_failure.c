@@ -43,10 +43,14 @@ struct link {
     int pe;
     int fd;
     int resets; /* number of consecutive resets */
-    /* True if the link was up at least once. Otherwise its failure proves nothing. */
+    /*
+     * True if the link was up at least once. If the link was never up, its failure does not prove
+     * that the peer is dead.
+     */
     bool was_up;
     /*
-     * True if witnessed_locked() has already looked for another PE of the peer's host as a witness.
+     * True if witnessed_locked() has already tried to start a link to another PE on the peer's
+     * host.
      */
     bool sought;
     uint64_t silent_ns; /* time at which the peer became silent, or 0 */
@@ -71,8 +75,8 @@ static bool is_finishing(void)
 }
 
 /*
- * Returns the number of nanoseconds for which a peer may be silent. After this time, the peer is
- * checked a last time. Returns 0 if a peer may be silent forever.
+ * Returns the number of nanoseconds for which a peer may be silent before this PE makes the final
+ * check of the peer. Returns 0 if a peer may be silent forever.
  */
 static uint64_t patience(void)
 {
@@ -258,7 +262,7 @@ static void link_poll(struct link *link, uint64_t now)
 /* ---- verdicts ------------------------------------------------------------------- */
 
 /*
- * Checks a last time whether PE pe lives. For this purpose, connects to the IP address of the PE's
+ * Makes the final check whether PE pe lives. For this check, connects to the IP address of the PE's
  * provider. Returns true if a process listens there. The liveness socket was then unreachable for
  * another reason. For example, its backlog is full, or a firewall allows only the provider's port.
  */
@@ -302,9 +306,9 @@ static int neighbour_of(const struct link *link)
 }
 
 /*
- * Returns whether a link to another PE of the same host was up once. Such a link proves that no
- * firewall blocks liveness sockets on that host. If there is no such link, the first call for this
- * link starts a link to another PE of the host.
+ * Returns whether a link to another PE on the peer's host was ever up. Such a link proves that no
+ * firewall blocks the liveness sockets of that host. If no such link exists, the first call for the
+ * given link starts one.
  */
 static bool witnessed_locked(struct link *link, uint64_t now)
 {
@@ -329,8 +333,8 @@ static bool witnessed_locked(struct link *link, uint64_t now)
 enum verdict { ALIVE, GONE, SILENT };
 
 /*
- * Returns the verdict that follows from the link's state alone. The argument now must not be
- * earlier than any time in the link.
+ * Returns the verdict that follows from the link's state alone. The current time (now) must not be
+ * earlier than any time stored in the link.
  */
 static enum verdict link_verdict(const struct link *link, uint64_t now)
 {
@@ -342,9 +346,9 @@ static enum verdict link_verdict(const struct link *link, uint64_t now)
 }
 
 /*
- * Returns the final verdict on the link's PE. If the provider uses IP, answers() checks the PE a
- * last time. Otherwise the PE counts as dead only if this link, or another link to its host, was up
- * once.
+ * Returns the final verdict on the link's PE. If the provider uses IP, answers() makes the final
+ * check. Otherwise the PE counts as dead only if this link, or a link to another PE on its host,
+ * was ever up.
  */
 static enum verdict judge_locked(struct link *link)
 {
@@ -393,9 +397,9 @@ _Noreturn static void end(int pe, enum verdict verdict)
 
 /*
  * Ends the job because PE pe is dead. If the job is ending anyway, abandons the requests to PE pe
- * instead, so that waits for them end. A PE leaves only after its last message has arrived. If a
- * wait still lasts after patience() nanoseconds, a message is missing, and the function ends the
- * job with an error.
+ * instead, so that no thread waits for them any longer. A PE leaves only after its last message has
+ * arrived. If this PE is still waiting after patience() nanoseconds, a message is missing, and the
+ * function ends the job with an error.
  */
 static void end_or_let_go(int pe, enum verdict verdict)
 {
@@ -493,8 +497,8 @@ void stp_ofi_failure_blame(void)
 /* ---- the module's side ------------------------------------------------------------ */
 
 /*
- * Waits until the link is up, but at most FIRST_MS milliseconds. Only a link that was up can later
- * prove that its PE has died.
+ * Waits until the link is up, but at most FIRST_MS milliseconds. Only the failure of a link that
+ * was up proves that the PE has died.
  */
 static void await_first_locked(struct link *link)
 {

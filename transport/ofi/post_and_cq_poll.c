@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Posts operations to libfabric, reads the completion queues, and waits for completions. If the
- * provider is busy, posts the operation again later. No other file reads the queues, and only the
- * self-test of a provider also repeats posts. A failed operation ends the job with a message that
- * names the operation and its target. Design: docs/design/fabric.md.
+ * provider is busy, posts the operation again later. No other file reads the queues. The self-test
+ * of a provider (provider_self_test.c) is the only other code that repeats posts. A failed
+ * operation ends the job with a message that names the operation and its target.
+ * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -257,8 +258,8 @@ bool stp_ofi_has_retry(void)
 /*
  * Posts the deferred requests again. If the provider refuses a request, skips later requests to the
  * same PE, so that they stay in order. PEs are compared by a hash only, so requests to another PE
- * with an equal hash are skipped as well. The hash changes with each drain, so the next call does
- * not skip the same PEs.
+ * with an equal hash are skipped as well. The hash function changes with each poll of the queue. In
+ * the next call, the hashes of these two PEs will therefore probably differ.
  */
 static void retry_locked(struct stp_ofi_endpoint *endpoint)
 {

@@ -84,8 +84,8 @@ static bool other_endpoints_busy(void)
 }
 
 /*
- * Serves peers. Also sends the delayed acknowledgements for which peers wait, because this PE may
- * send no message that could carry them.
+ * Serves peers. Also sends the delayed acknowledgements for which peers wait, because this PE might
+ * not send a message that could carry them.
  */
 static void serve(void)
 {
@@ -110,8 +110,9 @@ static unsigned park(void)
         stp_ofi_batch_flush_aged(false, true);
         /*
          * Serve peers only if no other thread has polled the queue during the nap. An application
-         * that only posts rarely polls, so this thread must serve. An application that polls serves
-         * peers itself. It should not have to wait for a lock that this thread holds.
+         * that polls serves peers itself, and should not have to wait for a lock that this thread
+         * holds. An application that posts without waiting polls only rarely, so this thread must
+         * then serve peers.
          */
         if (drains == main_drains() && !is_draining()) serve();
         now = activity();
@@ -139,17 +140,20 @@ static void nap_between_polls(void)
 }
 
 /*
- * Returns the time limit of a sleep in milliseconds, or -1 for no limit. Peers write to this PE's
- * memory in order to request access to its device memory. If a network adapter executes atomics,
- * such a write may cause no event. The limit is then 1 ms, so that this thread finds these requests
- * by polling.
+ * Returns the time limit of a sleep in milliseconds, or -1 for no limit. A peer requests access to
+ * this PE's device memory by a write to this PE's host memory. If the CPU does not execute the
+ * provider's atomics, such a write might not cause an event here. The limit is then 1 ms, so that
+ * this thread finds the requests by polling.
  */
 static int sleep_limit(void)
 {
     const struct stp_core *core = stp_ofi.core;
     bool unseen = core->devices && core->on_progress != NULL && !stp_ofi.cpu_atomics;
 
-    /* Do not sleep while operations or acknowledgements are unsent. No event would report them. */
+    /*
+     * Do not sleep while this PE has unsent operations or acknowledgements, because no event would
+     * wake this thread to send them.
+     */
     if (stp_ofi_batch_has_unsent() || stp_ofi_ack_any()) return 0;
     return unseen || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_endpoints_busy() ? 1
                                                                                             : -1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Registers the memory of regions. A region is memory that all PEs name by the same region number.
- * Other PEs need an address and a key in order to access the memory of a PE. The mr_mode that the
- * provider has granted decides how this module gets them. If this module chooses the keys and
- * memory is addressed by offset, a PE can compute the address and the key. Otherwise a PE must
- * store the addresses and keys of all other PEs. Design: docs/design/fabric.md.
+ * Other PEs need an address and a key in order to access the memory of a PE. How a PE gets the
+ * address and the key depends on the mr_mode that the provider has granted. If this module chooses
+ * the keys and memory is addressed by offset, a PE can compute the address and the key. Otherwise a
+ * PE must store the addresses and keys of all other PEs. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -12,14 +12,15 @@
 #include <stdlib.h>
 
 /*
- * Gives the region a new generation number. A queued operation stores the generation from the time
- * when it was issued. The module can therefore recognize that the region was replaced meanwhile.
+ * Gives the region a new generation number. A queued operation stores the generation number that
+ * the region had when the operation was issued. If the two numbers differ later, the region was
+ * replaced meanwhile.
  */
 static void region_new_generation(struct stp_ofi_region *region)
 {
     /*
-     * No other access pairs with these two, because no thread may use a region while it is added or
-     * removed.
+     * No other access pairs with these two accesses, because no thread may use a region while the
+     * region is added or removed.
      */
     unsigned now = __atomic_add_fetch(&stp_ofi.generation, 1, __ATOMIC_RELAXED);
 

@@ -250,8 +250,8 @@ int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers)
         return -ENOMEM;
     /*
      * Both stores pair with the acquire loads in extent_of(), stp_ofi_extent_left() and
-     * stp_ofi_region_bytes(). A PE uses the new extent only after it learns of the extent from the
-     * caller or from a message, and both follow these stores.
+     * stp_ofi_region_bytes(). A thread learns of the new extent from the caller of this function,
+     * or from a message of another PE. Both happen only after these stores.
      */
     __atomic_store_n(&more->n, more->n + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&region->nbytes, more->begin[more->n], __ATOMIC_RELEASE);

@@ -54,9 +54,9 @@ static void pool_init(struct stp_ofi_endpoint *endpoint, unsigned index, size_t 
 }
 
 /*
- * Returns the maximum number of outstanding messages of this PE. The number is at most the argument
- * most. It is smaller in large jobs, because all PEs may send messages to one PE at the same time,
- * and this PE may have to store its replies.
+ * Returns the maximum number of outstanding messages of this PE. In small jobs, the result is the
+ * value passed as most. The result is smaller in large jobs, because all PEs may send messages to
+ * one PE at the same time, and that PE may have to store a reply to each message.
  */
 static unsigned message_limit(unsigned most)
 {

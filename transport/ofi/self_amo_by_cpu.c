@@ -3,8 +3,8 @@
  * Performs atomics on this PE's own memory with the CPU, because some providers fail if a PE posts
  * very many operations to itself. Other PEs may access the same memory with the provider's atomics.
  * Both kinds of atomics are coherent if the provider also executes its atomics with the CPU. Every
- * atomic that writes has release semantics. This PE may execute the atomic for another PE, and a PE
- * that sees the new value must also see the data of earlier messages.
+ * atomic that writes has release semantics, because another PE may have requested it by a message.
+ * A PE that sees the new value must then also see the data of earlier messages.
  * Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define MAX_PES 64 /* maximum number of PEs, as in the field sleepers (provider_table.c) */
+#define MAX_PES 64 /* largest value of the field sleepers in provider_table.c */
 #define FIRST (1 + STP_OFI_FAILURE_FDS)
 /*
  * Maximum number of descriptors that a sleep polls. Events at further sockets do not end a sleep.
@@ -75,8 +75,8 @@ static bool is_any(const union address *address)
 }
 
 /*
- * Returns whether the address found equals the address known. If the host of known is the wildcard
- * address, the hosts may differ.
+ * Compares two socket addresses. Returns true if their families, ports and hosts are equal. The
+ * hosts may differ if the host in *known is the wildcard address.
  */
 static bool matches(const union address *known, const union address *found)
 {
@@ -156,8 +156,8 @@ static bool look(void)
 
 /*
  * Returns the time limit of the next sleep in milliseconds. The limit grows (1, 1, 2, 2, 4, ...)
- * while sleeps end without an event. After a long time without events, it is less likely that a
- * missed socket has an event.
+ * while sleeps end without an event. The limit bounds the delay of events at sockets that this file
+ * has missed. Such events are less likely after a long time without any event.
  */
 static int sleep_ms(void)
 {
@@ -267,6 +267,6 @@ void stp_ofi_socket_sleep_set_peers(const unsigned char *addrs, size_t addr_len,
 
     for (int pe = 0; pe < n_pes && pe < MAX_PES; pe++)
         memcpy(&sockets.pes[pe], addrs + (size_t)pe * addr_len, len);
-    /* Pairs with the acquire load in is_ours(), because the progress thread may already run. */
+    /* Pairs with the acquire load in is_ours(). The progress thread may already run. */
     __atomic_store_n(&sockets.n_pes, n_pes < MAX_PES ? n_pes : MAX_PES, __ATOMIC_RELEASE);
 }
