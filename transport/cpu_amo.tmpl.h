@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Defines the function AMO_CPU, which executes one atomic with the CPU on an element of the integer
- * type TYPE. The typed routines include this template. cpu_amo.h also includes it, once for each
- * element size. If op and order are constants at the call, the compiler keeps only one case of the
- * switch. Additions wrap around.
+ * type TYPE. src/api/amo_api.c includes this template once for each type. cpu_amo.h includes it
+ * once for each element size. If op and order are constants at the call, the compiler keeps only
+ * one case of the switch. Additions wrap around.
  *
  * An atomic that fetches a value has at least acquire order. Data that the caller reads afterwards
  * is therefore at least as new as the value. The acquire pairs with the release in fence and quiet,
- * which another PE calls before it publishes the value. The argument order has one of three values:
- *   __ATOMIC_RELAXED  if the atomic fetches nothing, because fence and quiet provide the order
- *   __ATOMIC_ACQUIRE  if the atomic fetches the old value
- *   __ATOMIC_ACQ_REL  if the atomic may come from a message of another PE. A PE that sees the new
- *                     value then also sees the writes of earlier messages from that PE.
+ * which another PE calls before it publishes the value.
+ *
+ * The argument order has one of three values. It is __ATOMIC_RELAXED if the atomic fetches nothing,
+ * because fence and quiet provide the order. It is __ATOMIC_ACQUIRE if the atomic fetches the old
+ * value. It is __ATOMIC_ACQ_REL if the atomic may come from a message of another PE. A PE that sees
+ * the new value then also sees the writes of earlier messages from that PE.
  */
 static inline __attribute__((always_inline)) TYPE AMO_CPU(TYPE *there, enum stp_fabric_amo op,
                                                           TYPE operand, TYPE compare, int order)

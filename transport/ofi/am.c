@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sends messages to other PEs and serves messages from other PEs. An active message requests an
- * atomic, which the target's library executes with the CPU. It is used with providers that have no
- * atomics. A packed message contains small operations. The target answers an active message by a
- * reply with the old value, and a packed message by an acknowledgement. The answer completes the
- * request.
+ * atomic, which the target's library executes with the CPU. Active messages are used if the
+ * provider has no atomics. A packed message contains small operations. The target answers an active
+ * message by a reply with the old value, and a packed message by an acknowledgement. The answer
+ * completes the request.
  *
- * The thread that reads the target's completion queue serves the messages. This is the progress
- * thread while the program computes. A message names memory by region and offset. It contains a
- * token that only PEs of the job know. Messages without the token are dropped.
+ * Any thread that reads the target's completion queue serves the messages. While the program
+ * computes, the progress thread reads the queue. A message names memory by region and offset. It
+ * contains a token that only PEs of the job know. Messages without the token are dropped.
  * Design: docs/design/messages.md.
  */
 #include "am.h"
@@ -42,8 +42,8 @@ struct inbox {
 static struct {
     char *boxes; /* array of N_INBOXES receive buffers of box_stride() bytes each */
     /*
-     * List of receive buffers that are not posted. A thread holds the drain lock of the main
-     * endpoint when it changes the list, but not necessarily when it reads the pointer.
+     * List of receive buffers that are not posted. A thread that changes the list holds the drain
+     * lock of the main endpoint. The pointer is also read without the lock.
      */
     struct inbox *idle;
     /* Number of dropped messages, guarded by the drain lock of the main endpoint. */
@@ -150,8 +150,8 @@ static size_t items_room(void)
 /* ---- receiving ------------------------------------------------------------- */
 
 /*
- * Returns the address of the element that a message names, or NULL if the message is not valid. The
- * sender has made the same checks.
+ * Returns the address of the element that a message names. Returns NULL if the message is not
+ * valid. This should not happen, because the sender has made the same checks.
  */
 static void *message_element(const struct stp_ofi_am_header *ask)
 {
@@ -432,8 +432,8 @@ void stp_ofi_inbox_unregister(void)
     for (int i = 0; i < N_INBOXES; i++)
         fi_cancel(&stp_ofi.main.ep->fid, &box_at(i)->work.fi);
     /*
-     * Poll until the provider has returned all buffers, but for a limited time. The remaining
-     * buffers are returned when the endpoint is closed.
+     * Poll until the provider has returned all buffers. The number of polls is limited. If buffers
+     * remain, the provider returns them when the endpoint is closed.
      */
     for (int i = 0; i < CANCEL_POLLS && inbox_is_used(); i++)
         stp_ofi_poll_cq_once(&stp_ofi.main);

@@ -26,8 +26,9 @@ enum {
 struct stp_ofi_am_header {
     uint64_t token;
     /*
-     * In a request for an atomic, the operand. In a reply, the old value of the element. In a ping
-     * or a pong, the turn of the ping (lost_op_by_order.h). In a packed message, the size of all
+     * The meaning of this field depends on the kind of message. A request for an atomic contains
+     * the operand, and a reply contains the old value of the element. A ping and its pong contain
+     * the turn of the ping (lost_op_by_order.h). A packed message contains the size of all its
      * items in bytes.
      */
     uint64_t operand;
@@ -76,8 +77,8 @@ static inline bool stp_ofi_is_element(size_t size)
 void stp_ofi_packed_open(const void *items, size_t nbytes, int pe);
 
 /*
- * Functions for active messages (am.c). Some providers have no atomics. Active messages then
- * request atomics from the library of the target PE. All messages are sent on the main endpoint.
+ * Functions for active messages (am.c). If the provider has no atomics, active messages request
+ * them from the library of the target PE. All messages are sent on the main endpoint.
  */
 
 /* Posts the buffers for incoming messages. Returns 0 or -errno. */
@@ -90,8 +91,9 @@ void stp_ofi_inbox_unregister(void);
 void stp_ofi_inbox_close(void);
 
 /*
- * Returns a request for an atomic that is sent as a message. The caller must still set the counter
- * of the request. The argument size is the size of the element in bytes.
+ * Returns a request for an atomic that is sent as a message. The caller must then set the counter
+ * of the request by stp_ofi_count_on() or stp_ofi_count_on_ctx(). The argument size is the size of
+ * the element in bytes.
  */
 struct stp_ofi_req *stp_ofi_amo_message_prepare(const struct stp_target *dest,
                                                 enum stp_fabric_amo op, size_t size,

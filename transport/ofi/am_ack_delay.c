@@ -9,7 +9,10 @@
 
 #define N_PENDING 16   /* maximum number of PEs for which acknowledgements are delayed */
 #define N_HISTORY 256u /* number of history entries, a power of two */
-/* Acknowledgements for which the peer waits are delayed only if the field hits has this value. */
+/*
+ * If a peer waits for an acknowledgement, this PE delays the acknowledgement only if the field hits
+ * in the history of the peer has reached this value.
+ */
 #define HITS_TO_DEFER 4
 
 /* The delayed acknowledgements that this PE owes to one peer. */
@@ -32,21 +35,25 @@ struct pending_ack {
 struct ack_history {
     /* Drain count at the arrival of the last message whose sender waits for an acknowledgement. */
     uint32_t answered;
-    /* Number of consecutive messages to the peer that could have carried an acknowledgement. */
+    /*
+     * Number of messages to the peer that could have carried an acknowledgement, at most
+     * HITS_TO_DEFER. The number becomes 0 when an acknowledgement for which the peer waits is sent
+     * in a message of its own.
+     */
     uint8_t hits;
 };
 
 static struct {
     pthread_mutex_t lock; /* guards all members except carrying */
     /*
-     * Number of entries in pending, and number of these entries that are urgent. Both numbers are
-     * also read without the lock.
+     * The field n is the number of entries in pending. The field n_urgent is the number of these
+     * entries that are urgent. Both fields are also read without the lock.
      */
     unsigned n, n_urgent;
     uint32_t due; /* smallest value of due in all entries, also read without the lock */
     struct pending_ack pending[N_PENDING];
     struct ack_history history[N_HISTORY];
-    unsigned carrying; /* number of messages with acknowledgements that are being posted */
+    unsigned carrying; /* number of messages that carry acknowledgements and are being posted */
 } acks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct ack_history *ack_history_of(int pe)
@@ -70,8 +77,8 @@ bool stp_ofi_ack_urgent(void)
 }
 
 /*
- * Returns whether the drain count has reached due. The argument now is the current drain count,
- * which wraps around.
+ * Returns whether the drain count has reached the value due. The argument now is the current drain
+ * count, which wraps around.
  */
 static bool ack_is_due(uint32_t due, uint32_t now)
 {
@@ -110,9 +117,9 @@ static void ack_publish_locked(unsigned n)
 }
 
 /*
- * Returns whether acknowledgements may be delayed. They are not delayed without a progress thread,
- * because possibly no thread would send them later. They are not delayed at the end of the job,
- * because peers then do not wait long for them.
+ * Returns whether acknowledgements may be delayed. Without a progress thread they are not delayed,
+ * because possibly no thread would send them later. At the end of the job they are not delayed,
+ * because peers then wait only a short time for them.
  */
 static bool may_defer(void)
 {
@@ -186,7 +193,8 @@ static unsigned take_due_locked(uint32_t at, struct pending_ack *taken)
         }
         if (pending_ack->urgent)
             /*
-             * Clear hits, because the acknowledgements of this entry need a message of their own.
+             * Clear hits, because no message to the peer has carried the acknowledgements of this
+             * entry. They need a message of their own.
              */
             ack_history_of(pending_ack->pe)->hits = 0;
         taken[n++] = *pending_ack;

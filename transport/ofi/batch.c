@@ -5,10 +5,10 @@
  * are collected. On TCP, each operation costs a system call at both ends. Therefore operations are
  * also collected outside sessions, while an earlier operation to the same PE is not acknowledged.
  *
- * A packed message is a request of its context as soon as it has its first item, so that quiet
- * waits for it. It is sent when it is full, when an operation must complete, or when the earlier
- * operation is acknowledged. It is also sent when it is old. The progress thread and waits of the
- * library check this. Design: docs/design/sessions.md.
+ * As soon as a packed message has its first item, it is counted as an operation of its context, so
+ * that quiet waits for it. The message is sent when it is full, when an operation must complete, or
+ * when the earlier operation is acknowledged. It is also sent when it is old. The progress thread
+ * and threads that wait in the library check the age of messages. Design: docs/design/sessions.md.
  */
 #include "batch.h"
 
@@ -39,8 +39,8 @@ struct stp_ofi_batch {
     pthread_mutex_t lock;
     struct stp_fabric_ctx *ctx;
     /*
-     * Number of operations that the session expects, and number of operations that are still to be
-     * collected.
+     * The field total is the number of operations that the session expects. The field left is the
+     * number of these operations that are still to be collected.
      */
     size_t total, left;
     unsigned mask;   /* number of slots of each kind minus one */
@@ -83,8 +83,8 @@ static struct slot *slot_of(struct stp_ofi_batch *batch, bool writes, int pe)
 /* ---- packed messages, and writes of several pieces ------------------------------------ */
 
 /*
- * Puts req into the slot. Also counts req on the context, so that quiet of the context waits for
- * it.
+ * Puts req into the slot. Adds req to the outstanding operations of the context, so that quiet of
+ * the context waits for req.
  */
 static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
                              struct stp_ofi_req *req)
@@ -229,9 +229,9 @@ static void piece_write_locked(struct slot *slot, const struct stp_ofi_item *ite
 }
 
 /*
- * Returns whether any region was added or removed after the request was begun. A packed message
- * stores one generation for all of its items. The post uses this generation to find regions that
- * have changed (queued_op_region_check.c).
+ * Returns whether any region was added or removed after the request was begun. In this case, no
+ * more items can be added, because a packed message stores one generation for all of its items. The
+ * post uses this generation to find regions that have changed (queued_op_region_check.c).
  */
 static bool is_older(const struct stp_ofi_req *req)
 {
@@ -248,11 +248,12 @@ struct attempt {
 };
 
 /*
- * Returns the slot to which the load can be added. Returns NULL in three cases. In the first case,
- * the request in the slot must be sent before, and attempt->leaves is set to this request. In the
- * second case, the caller must send the load itself. In the third case, a new request is needed,
- * but *spare is NULL. If *spare is a new request, the function may put it into the slot. It then
- * sets *spare to NULL.
+ * Returns the slot to which the load can be added. If *spare is a new request, the function may put
+ * this request into the slot. It then sets *spare to NULL.
+ *
+ * Returns NULL in three cases. In the first case, the request in the slot must be sent first. The
+ * function then sets attempt->leaves to this request. In the second case, the caller must send the
+ * load itself. In the third case, a new request is needed, but *spare is NULL.
  */
 static struct slot *find_place_locked(struct stp_ofi_batch *batch, const struct load *load,
                                       struct stp_ofi_req **spare, struct attempt *attempt)
@@ -493,8 +494,8 @@ void stp_ofi_batch_post_next_locked(struct stp_ofi_endpoint *endpoint, struct st
 
 /*
  * Returns the number of slots of each kind. If possible, there is a slot for each PE. At most a
- * quarter of the pool's requests may be in slots, because the other requests are needed for packed
- * messages that have been sent.
+ * quarter of the pool's requests may be in slots. The other requests are needed for packed messages
+ * that have been sent.
  */
 static unsigned slots_for(void)
 {

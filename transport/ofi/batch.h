@@ -13,10 +13,10 @@
  * of the context in packed messages. Each packed message is for one target PE. The library of that
  * PE executes the items of the message (packed.c). An item is one operation or a part of one.
  *
- * A batch collects operations in two cases. The first case is a session with the batch hint. The
- * second case is TCP, while an earlier operation to the same PE is not acknowledged. In the second
- * case, a batch also combines several larger puts to one PE into one write. Each of these puts is a
- * piece of the write.
+ * A batch collects operations during a session with the batch hint. On TCP, a batch also collects
+ * operations outside sessions, while an earlier operation to the same PE is not acknowledged.
+ * During this time, the batch also combines several larger puts to one PE into one write. Each of
+ * these puts is a piece of the write.
  */
 
 #define STP_OFI_ITEM_MAX 256    /* maximum size of a put in a packed message, in bytes */
@@ -63,10 +63,10 @@ static inline bool stp_ofi_can_coalesce(const struct stp_fabric_ctx *ctx)
  * Collects n > 0 items in the given order. All items are for the same PE. Returns whether the items
  * were collected. The function may send messages, and it may wait with progress.
  *
- * A caller that can send the items faster without a batch passes a pointer alone that is not NULL.
- * If all earlier operations to the PE are acknowledged, the function then collects nothing. It sets
- * *alone to the batch and returns false. The caller stores *alone in the field batch of its own
- * request.
+ * Some callers can send the items faster without a batch. Such a caller passes a pointer in the
+ * argument alone. Other callers pass NULL. If the argument is not NULL and all earlier operations
+ * to the PE are acknowledged, the function collects nothing. It sets *alone to the batch and
+ * returns false. The caller stores *alone in the field batch of its own request.
  */
 bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *items, int n,
                        struct stp_ofi_batch **alone);
@@ -82,33 +82,33 @@ static inline bool stp_ofi_can_join_iov(size_t nbytes)
 }
 
 /*
- * As stp_ofi_batch_add(), but for one put that becomes a piece of a write. The program must not
- * change the source of the put before quiet.
+ * Does the same as stp_ofi_batch_add(), but for one put that becomes a piece of a write. The
+ * program must not change the source of the put before quiet.
  */
 bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *item,
                         struct stp_ofi_batch **alone);
 
 /*
  * Called when the request req has completed. The batch req->batch may have begun another request to
- * the same PE meanwhile. This next request is posted if no earlier request is outstanding. In a
- * session, packed messages are not posted here, because they continue to collect operations. The
- * argument endpoint may be any endpoint whose drain lock the caller holds.
+ * the same PE meanwhile. If no earlier request to this PE is outstanding, the function posts this
+ * new request. In a session, packed messages are not posted here, because they continue to collect
+ * operations. The argument endpoint may be any endpoint whose drain lock the caller holds.
  */
 void stp_ofi_batch_post_next_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);
 
 /* Sends the collected operations of the context to all PEs. Waits while the provider is busy. */
 void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx);
-/* As stp_ofi_batch_flush(), but sends only the operations to PE pe. */
+/* Does the same as stp_ofi_batch_flush(), but sends only the operations to PE pe. */
 void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe);
 
 /* Returns whether any context has collected operations that have not been sent. */
 bool stp_ofi_batch_has_unsent(void);
 
 /*
- * Sends collected operations of all contexts. Does not wait if the provider is busy. If all is
- * false, sends only requests that were begun before the previous call of this function. If
- * may_block is false and another thread holds the drain lock of the main endpoint, the function
- * does nothing.
+ * Sends collected operations of all contexts. Does not wait if the provider is busy. If the
+ * argument all is false, sends only messages and writes that were begun before the previous call of
+ * this function. If the argument may_block is false and another thread holds the drain lock of the
+ * main endpoint, the function does nothing.
  */
 void stp_ofi_batch_flush_aged(bool all, bool may_block);
 

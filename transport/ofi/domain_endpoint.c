@@ -59,8 +59,8 @@ static int queue_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *doma
 }
 
 /*
- * Opens the completion queue and the endpoint. Returns 0. If a step fails, returns its error, and
- * *why describes the failed step.
+ * Opens the completion queue and the endpoint. Returns 0 on success. If a step fails, returns its
+ * error, and *why describes the failed step.
  */
 static int endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
                          struct fid_av *av, bool wait_fd, const char **why)
@@ -149,10 +149,9 @@ static bool coalesces_small(const struct stp_core *core)
 }
 
 /*
- * Returns whether a write may carry the update of a word in its remote CQ data. This saves a
- * separate signal, which would wait for the data or need another system call. Such updates are made
- * only if the target's CPU also executes the atomics, because the target's library updates the
- * word.
+ * Returns whether a write may carry the update of a word in its remote CQ data. A separate signal
+ * would have to wait for the data or would need another system call. Such updates are made only if
+ * the target's CPU also executes the atomics, because the target's library updates the word.
  */
 static bool takes_cqdata(const struct fi_info *info)
 {
@@ -190,15 +189,18 @@ static void settle(const struct stp_core *core)
     stp_ofi.may_lose_amo = !stp_ofi.by_message && stp_ofi_is(info, STP_OFI_MAY_LOSE_AMO);
     stp_ofi.peer_table = (mr_mode & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) != 0;
     /*
-     * The bits above the region number are random. The top bit is 0, because some providers reserve
-     * it.
+     * The bits of a key above the region number are random. The top bit of a key is 0, because some
+     * providers reserve this bit.
      */
     stp_ofi.key_base = core->job_key & keys >> 1 & ~(uint64_t)(STP_FABRIC_REGIONS - 1);
     stp_ofi.max_msg = info->ep_attr->max_msg_size;
     stp_ofi.bounce_size = core->env->ofi_bounce_size;
     if (stp_ofi.bounce_size > stp_ofi.max_msg) stp_ofi.bounce_size = stp_ofi.max_msg;
     stp_ofi.cpu_atomics = stp_ofi.by_message || stp_ofi_is(info, STP_OFI_CPU);
-    /* shm of libfabric 1.17 frees a buffer twice if an update requests FI_DELIVERY_COMPLETE. */
+    /*
+     * Use fetches, because shm of libfabric 1.17 frees a buffer twice if an atomic without a result
+     * requests FI_DELIVERY_COMPLETE.
+     */
     stp_ofi.update_by_fetch = stp_ofi_is(info, STP_OFI_SHM);
     stp_ofi.needs_syscalls = stp_ofi_is(info, STP_OFI_KERNEL);
     stp_ofi.packed_size = packed_size(info);
@@ -212,8 +214,8 @@ static void settle(const struct stp_core *core)
 }
 
 /*
- * Opens the fabric, the domain and the main endpoint. Returns 0. If a step fails, returns its
- * error, and *why describes the failed step.
+ * Opens the fabric, the domain and the main endpoint. Returns 0 on success. If a step fails,
+ * returns its error, and *why describes the failed step.
  */
 static int open_all(const char **why)
 {
@@ -252,9 +254,9 @@ static int open_with(const struct stp_core *core, struct fi_info *info, const ch
 }
 
 /*
- * Opens the provider with a guaranteed order of operations. If this fails, opens it without a
- * guaranteed order. If this PE has devices, first tries to get access to device memory in both
- * cases.
+ * Opens the provider with a guaranteed order of operations. If this fails, opens the provider
+ * without this guarantee. If this PE has devices, each of these two attempts is first made with
+ * access to device memory.
  */
 static int open_best(const struct stp_core *core, const struct fi_info *info, const char **why)
 {
@@ -325,10 +327,10 @@ void stp_ofi_close_endpoint_domain_fabric(void)
 /* ---- addresses ------------------------------------------------------------- */
 
 /*
- * Returns the number of polls after which a wait yields the core. The user can set this number.
- * Otherwise it is 0 if PEs share cores. It is also 0 on TCP, because a yield costs little there
- * compared with a poll. Other processes may need the core, for example processes of other jobs or
- * of other simulated hosts.
+ * Returns the number of polls after which a wait yields the core. The user can set this number. By
+ * default, it is 0 if PEs share cores. On TCP, it is also 0 by default, because a yield costs
+ * little compared with a poll. Another process may need the core, for example a process of another
+ * job or of another simulated host.
  */
 static int choose_spin(const struct stp_core *core, bool crowded)
 {

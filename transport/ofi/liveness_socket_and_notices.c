@@ -158,7 +158,7 @@ bool stp_ofi_speaks_ip(void)
 
 /*
  * Returns whether the addresses of all PEs are known. The progress thread may call this function
- * earlier. A thread that ends the job early may also do so.
+ * before they are known. A thread that ends the job early may do so, too.
  */
 static bool is_connected(void)
 {
@@ -283,8 +283,8 @@ void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out)
             line.family = STP_OFI_LINE_NONE;
         } else if (stp_ofi_speaks_ip()) {
             /*
-             * Find the listening socket of the provider. A peer that suspects that this process is
-             * dead also connects to that socket.
+             * Find the listening socket of the provider. A peer also connects to that socket if it
+             * suspects that this process is dead.
              */
             stp_ofi_listener_find(provider_addr);
         }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registers local buffers. The provider needs a descriptor for a buffer in device memory, which is
- * part of a region or of a registered private allocation. The CPU must not access such memory. If
- * the provider sets FI_MR_LOCAL, it needs a descriptor for all buffers. Small transfers then pass
- * through requests, which stay registered. Larger transfers register their buffer until they
- * complete. Providers with expensive registration keep a cache of their own and notice when memory
- * is unmapped. If a buffer cannot be registered, its data passes through requests in fragments.
- * Design: docs/design/fabric.md.
+ * Registers local buffers. The provider needs a descriptor for each buffer in device memory,
+ * because the CPU must not access device memory. Such a buffer is part of a region or of a
+ * registered private allocation.
+ *
+ * If the provider sets FI_MR_LOCAL, it needs a descriptor for all buffers. Small transfers are then
+ * copied through requests, whose memory stays registered. Larger transfers register their buffer
+ * until they complete. Providers with expensive registration keep a cache of their own and notice
+ * when memory is unmapped. If a buffer cannot be registered, its data is copied through requests in
+ * fragments. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -173,7 +175,7 @@ static struct stp_ofi_local_mr_ref *lease_open(enum stp_ofi_kind kind, const voi
 void stp_ofi_local_mr_unref(struct stp_ofi_local_mr_ref *lease)
 {
     /*
-     * Pairs with the subtractions of other operations, so that all of them have used the
+     * Pairs with the subtractions of other operations. All operations have then finished with the
      * registration before it is closed.
      */
     if (__atomic_fetch_sub(&lease->refs, 1, __ATOMIC_ACQ_REL) > 1) return;

@@ -6,8 +6,8 @@
  * probes in the order in which they were posted. If the PE answers probes with higher turns first,
  * the operation is lost.
  *
- * An operation gets its turn only after its post has returned. A thread may lose its core in the
- * middle of a post. During that time, other threads may post probes, which may leave before the
+ * An operation gets its turn only after its post has returned. The kernel may suspend a thread in
+ * the middle of a post. Other threads may then post probes, and these probes may be sent before the
  * operation. The turns of these probes must be lower than the turn of the operation.
  * Design: docs/design/messages.md.
  */
@@ -16,7 +16,9 @@
 
 #include "ofi_internal.h"
 
-/* Returns the next turn. For a probe, the caller takes the turn before it posts the probe. */
+/*
+ * Returns the next turn. A caller that sends a probe calls this function before it posts the probe.
+ */
 uint64_t stp_ofi_post_seq_next(void);
 
 /* Marks req as being posted. Returns the token that stp_ofi_post_seq_assign_number() needs. */

@@ -70,8 +70,8 @@ static bool word_names(const char *word, const char *name, const unsigned char *
 }
 
 /*
- * As word_names(), but for a list of words. Returns whether any word of the list matches. Commas
- * separate the words.
+ * Returns whether any word of the list matches. Commas separate the words. The function compares
+ * each word by word_names().
  */
 static bool list_names(const char *list, const char *name, const unsigned char *bits,
                        unsigned n_bits)

@@ -58,8 +58,9 @@ static struct stp_ofi_req *native(struct stp_ofi_endpoint *endpoint, const struc
     req->nbytes = el->size;
     req->compare = req->data + AT_COMPARE;
     /*
-     * Receive the result in the request, because the caller's memory is not registered. The caller
-     * may also free its memory early, if the target PE leaves the job.
+     * Receive the result in the request, because the caller's memory is not registered. If the
+     * target PE leaves the job, the caller may also free its memory while the atomic is still
+     * outstanding.
      */
     req->result = req->data + AT_RESULT;
     req->copy_to = result;
@@ -82,7 +83,7 @@ struct stp_ofi_req *stp_ofi_atomic_prepare(struct stp_fabric_ctx *ctx,
 /*
  * Tries to collect the atomic in the batch of the context. Returns whether the atomic was
  * collected. An atomic that returns a value is not collected, because the caller waits for the
- * value. In this case, the function sends the operations that were collected for the same PE.
+ * value. For such an atomic, the function sends the operations that were collected for the same PE.
  */
 static bool batch(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
                   enum stp_dtype dtype, const void *operand, const void *result)

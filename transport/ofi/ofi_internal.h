@@ -37,7 +37,10 @@ struct stp_fabric_ctx {
     struct stp_ofi_endpoint *endpoint;
     unsigned phase;
     unsigned pending[2];
-    /* Whether a message may be outstanding that later operations of the provider can overtake. */
+    /*
+     * Whether a message may be outstanding. The provider may execute later operations before such a
+     * message.
+     */
     bool messages;
     bool batching;               /* whether a session collects small operations (batch.c) */
     bool allow_delayed_ack;      /* whether targets may delay acknowledgements */
@@ -51,7 +54,10 @@ static inline unsigned *stp_ofi_ctx_pending(struct stp_fabric_ctx *ctx)
     return &ctx->pending[__atomic_load_n(&ctx->phase, __ATOMIC_RELAXED) & 1];
 }
 
-/* Counts the request on the context, so that quiet of this context waits for the request. */
+/*
+ * Adds the request to the outstanding operations of the context, so that quiet of this context
+ * waits for the request.
+ */
 static inline void stp_ofi_count_on_ctx(struct stp_ofi_req *req, struct stp_fabric_ctx *ctx)
 {
     unsigned *pending = stp_ofi_ctx_pending(ctx);
@@ -74,8 +80,8 @@ void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
 
 /*
  * Extents that were added to a region of host memory when the region grew (region_mr.c). Extent 0
- * is the region before its first growth and is not in the arrays. Entry i of each array belongs to
- * extent i + 1. Entries with an index below n never change.
+ * is the memory of the region before it first grew. This extent is not in the arrays. Entry i of
+ * each array belongs to extent i + 1. Entries with an index below n never change.
  */
 struct stp_ofi_extents {
     unsigned n; /* number of added extents that all PEs have registered */
@@ -103,7 +109,10 @@ struct stp_ofi_region {
 };
 
 struct stp_ofi {
-    /* Endpoint that contexts share. Messages from peers arrive on this endpoint. */
+    /*
+     * Main endpoint, which contexts without an endpoint of their own share. Messages from peers
+     * arrive on this endpoint.
+     */
     struct stp_ofi_endpoint main;
 
     uint64_t key_base; /* registration key of region 0, if the module chooses keys */
@@ -127,7 +136,7 @@ struct stp_ofi {
     bool has_cqdata;      /* whether a write may carry remote CQ data (write_cqdata.c) */
     unsigned max_pieces;  /* maximum number of puts that one write combines */
     bool may_lose_amo;    /* whether a broken connection may lose atomics without an error */
-    bool update_by_fetch; /* whether updates are posted as fetches whose result is not used */
+    bool update_by_fetch; /* whether an atomic without a result is posted as a fetch */
     bool peer_table;
     bool ordered; /* whether the provider keeps writes and atomics to one peer in order */
     bool hmem;    /* whether the provider was opened with access to device memory */
@@ -175,8 +184,8 @@ static inline bool stp_ofi_has_inbox(void)
 
 /*
  * Returns whether writes, atomics and messages of the context to one PE stay in order without a
- * wait. If the provider executes atomics, a batch ends the order, because its messages are not
- * ordered with earlier atomics.
+ * wait. If the provider executes atomics, a context with a batch does not keep this order. The
+ * messages of the batch are then not ordered with earlier atomics.
  */
 static inline bool stp_ofi_in_order(const struct stp_fabric_ctx *ctx)
 {
@@ -231,8 +240,9 @@ bool stp_ofi_is(const struct fi_info *info, unsigned flag);
 int stp_ofi_rank_of(const struct fi_info *info);
 
 /*
- * Returns whether the name wanted, which the user has set, matches the name provider. For example,
- * "tcp" matches "tcp;ofi_rxm", but "tcp;ofi_rxm" does not match "tcp".
+ * Compares two names of providers and returns whether they match. The argument wanted is the name
+ * that the user has set. The argument provider is the full name of a provider. For example, "tcp"
+ * matches "tcp;ofi_rxm", but "tcp;ofi_rxm" does not match "tcp".
  */
 bool stp_ofi_names(const char *wanted, const char *provider);
 
@@ -248,8 +258,9 @@ struct stp_ofi_choice {
     enum stp_provider_verdict code; /* verdict on info as a code for programs */
     int error;                      /* errno of a failed test, or 0 */
     /*
-     * Number of descriptors that an endpoint uses. It is counted for a report only and is otherwise
-     * -1.
+     * The field fds_open is the number of descriptors that an open endpoint uses. The field
+     * fds_peer is the estimated number of further descriptors for each connected peer. Both numbers
+     * are counted for a report only, and are otherwise -1.
      */
     int fds_open;
     int fds_peer;
@@ -264,7 +275,11 @@ struct stp_ofi_choice {
 int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all,
                             struct stp_ofi_choice **choices);
 
-/* Returns the message order that keeps puts to one peer in order with atomics or messages. */
+/*
+ * Returns the bits FI_ORDER_* that a provider must grant in order to keep operations to one peer in
+ * order. If info has atomics, the bits are for puts and atomics. Otherwise they are for puts and
+ * messages.
+ */
 uint64_t stp_ofi_order_needed(const struct fi_info *info);
 
 /*
@@ -276,7 +291,7 @@ struct fi_info *stp_ofi_info_with_order(const struct fi_info *info);
 
 /*
  * Returns a variant of info for the same interface. The variant has access to device memory. It can
- * communicate with peers that use info itself, because not every PE of a job may have devices.
+ * communicate with peers that use info itself, because some PEs of a job may have no devices.
  * Returns NULL if the provider cannot access device memory. The caller frees the variant.
  */
 struct fi_info *stp_ofi_info_for_device_memory(const struct fi_info *info);
@@ -288,8 +303,8 @@ struct fi_info *stp_ofi_info_for_device_memory(const struct fi_info *info);
 struct fi_info *stp_ofi_info_for_messages(const struct fi_info *info);
 
 /*
- * As stp_ofi_info_for_messages(), but the variant also has the provider's atomics. The messages are
- * needed for batches.
+ * Does the same as stp_ofi_info_for_messages(), but the variant also has the provider's atomics.
+ * The messages are needed for batches.
  */
 struct fi_info *stp_ofi_info_for_amo_and_messages(const struct fi_info *info);
 
@@ -323,8 +338,9 @@ int stp_ofi_netif_check_env_matches(const struct fi_info *infos, const struct st
 /* Endpoints (domain_endpoint.c). */
 
 /*
- * Opens the fabric, the domain, the completion queue and the endpoint for info. Returns 0. On
- * failure returns -errno, and *why describes the failed step. Nothing then stays open.
+ * Opens the fabric, the domain, the completion queue and the endpoint for info. Returns 0 on
+ * success. On failure, closes all of them and returns -errno. In this case, *why describes the
+ * failed step.
  */
 int stp_ofi_domain_endpoint_open(const struct stp_core *core, const struct fi_info *info,
                                  const char **why);
@@ -340,8 +356,8 @@ int stp_ofi_connect(const void *addrs);
 int stp_ofi_forbid_cuda(struct fid_ep *ep);
 
 /*
- * Opens a completion queue and an endpoint on a domain. Returns 0. On failure returns -errno, and
- * *why describes the failed step.
+ * Opens a completion queue and an endpoint on a domain. Returns 0 on success. On failure returns
+ * -errno, and *why describes the failed step.
  */
 int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
                           struct fid_av *av, bool wait_fd, const char **why);
@@ -359,8 +375,8 @@ int stp_ofi_endpoint_connect(struct stp_ofi_endpoint *endpoint);
 void stp_ofi_endpoint_free_addrs(struct stp_ofi_endpoint *endpoint);
 
 /*
- * Tests the open provider with operations of this PE on itself. Returns 0. If the provider does not
- * work as promised, returns -errno, and *why describes the failure. Closes the provider in both
+ * Tests the open provider with operations of this PE on itself. Returns 0 if the provider works as
+ * promised. Otherwise returns -errno, and *why describes the failure. Closes the provider in both
  * cases.
  */
 int stp_ofi_provider_self_test(const char **why);
@@ -382,9 +398,12 @@ void stp_ofi_region_remove_all(void);
  */
 int stp_ofi_mr_open(void *base, size_t nbytes, uint64_t key, struct fid_mr **mr);
 
-/* As stp_ofi_mr_open(), but for memory of the CUDA device with this number. */
+/* Does the same as stp_ofi_mr_open(), but for memory of the CUDA device with this number. */
 int stp_ofi_mr_open_device(void *base, size_t nbytes, uint64_t key, int device, struct fid_mr **mr);
-/* Enables mr if the provider requires that. Returns 0. On failure closes mr and returns -errno. */
+/*
+ * Enables mr if the provider requires this. Returns 0 on success. On failure closes mr and returns
+ * -errno.
+ */
 int stp_ofi_mr_enable(struct fid_mr *mr);
 
 /* Returns the descriptor by which peers access the registered memory. */
@@ -454,8 +473,9 @@ static inline void *stp_ofi_local_ptr(unsigned number, size_t offset)
 }
 
 /*
- * As stp_ofi_local_ptr(), but also checks the range. Returns NULL if the nbytes bytes at offset are
- * not in this PE's part of the region. Also returns NULL if the part is device memory.
+ * Does the same as stp_ofi_local_ptr(), but also checks the range. Returns NULL if the nbytes bytes
+ * at offset are not in this PE's part of the region. Also returns NULL if the part is device
+ * memory.
  */
 static inline void *stp_ofi_local_part(unsigned number, size_t offset, size_t nbytes)
 {
@@ -562,8 +582,8 @@ struct stp_ofi_fragments {
 
 /*
  * Divides a transfer of nbytes > 0 bytes into fragments. Each fragment is in one extent of the
- * target's region. The argument kind is STP_OFI_WRITE if the provider reads the buffer local. It is
- * STP_OFI_READ if the provider writes this buffer.
+ * target's region. The argument local is the address of the local buffer. The argument kind is
+ * STP_OFI_WRITE if the provider reads this buffer, and STP_OFI_READ if the provider writes it.
  */
 struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const struct stp_target *target,
                                           const void *local, size_t nbytes);
@@ -633,8 +653,8 @@ void stp_ofi_set_job_ending(void);
 bool stp_ofi_has_retry(void);
 
 /*
- * Abandons all requests to PE pe, which has left the job. The requests then count on
- * stp_ofi.abandoned, and threads stop waiting for them.
+ * Abandons all requests to PE pe, which has left the job. The counter of each request becomes
+ * stp_ofi.abandoned, so that threads stop waiting for the requests.
  */
 void stp_ofi_abandon_reqs_to(int pe);
 void stp_ofi_progress(void);
@@ -645,8 +665,8 @@ struct stp_ofi_wait {
     unsigned polls;
     int spun; /* number of polls since the last completion or yield */
     /*
-     * Time when this wait last checked its peers. Before the first check, time when the wait first
-     * stalled, or 0.
+     * Time of the last check of peers by this wait. If no check was made yet, this is the time when
+     * the wait first stalled. The time is 0 if the wait has never stalled.
      */
     uint64_t since_ns;
     /*
@@ -675,8 +695,8 @@ static inline void stp_ofi_wait_end(const struct stp_ofi_wait *wait)
 }
 
 /*
- * As fi_strerror(). If the error is a limit that the user can raise, uses stp_errno_text() instead,
- * which names the limit.
+ * Returns the text for an error of libfabric, as fi_strerror() does. If the error is a limit that
+ * the user can raise, returns the text of stp_errno_text(), which names the limit.
  */
 const char *stp_ofi_strerror(int error);
 
@@ -690,8 +710,8 @@ void stp_ofi_allows_delayed_ack(struct stp_fabric_ctx *ctx);
 void stp_ofi_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                  size_t nbytes, bool nbi);
 /*
- * As stp_ofi_put(), but always posts the put and never collects it. The target is another PE, or
- * the put reads or writes device memory.
+ * Does the same as stp_ofi_put(), but always posts the put and never collects it. The target is
+ * another PE, or the put reads or writes device memory.
  */
 void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                        const void *source, size_t nbytes, bool nbi);
@@ -722,8 +742,8 @@ bool stp_ofi_cqdata_pack(const struct stp_target *word, uint64_t value, enum stp
 void stp_ofi_cqdata_apply_to_word_locked(uint64_t data);
 
 /*
- * Returns a request for one fragment of a local buffer. The caller must still set the counter of
- * the request.
+ * Returns a request for one fragment of a local buffer. The caller must then set the counter of the
+ * request by stp_ofi_count_on() or stp_ofi_count_on_ctx().
  */
 struct stp_ofi_req *stp_ofi_req_prepare_one_fragment(struct stp_ofi_endpoint *endpoint,
                                                      enum stp_ofi_kind kind,
@@ -742,8 +762,9 @@ void stp_ofi_post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind
                             unsigned *pending, struct stp_ofi_req *then);
 
 /*
- * Returns a request for an atomic. The caller must still set the counter of the request. The
- * arguments have the same meaning as those of amo() in struct stp_fabric.
+ * Returns a request for an atomic. The caller must then set the counter of the request by
+ * stp_ofi_count_on() or stp_ofi_count_on_ctx(). The arguments have the same meaning as those of
+ * amo() in struct stp_fabric.
  */
 struct stp_ofi_req *stp_ofi_atomic_prepare(struct stp_fabric_ctx *ctx,
                                            const struct stp_target *dest, enum stp_fabric_amo op,

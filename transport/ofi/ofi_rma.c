@@ -3,8 +3,9 @@
  * Implements put, get and store. A put completes when its data has been delivered. quiet therefore
  * needs only to wait for completions. The data of a small blocking put is copied, so that the put
  * returns at once. Data in device memory is not copied, because only the provider may access it.
- * Operations of a PE on its own memory are complete on return. Otherwise they would be unordered
- * with the CPU's copies and atomics. Design: docs/design/fabric.md.
+ *
+ * Operations of a PE on its own memory are complete on return. If they were still outstanding, they
+ * would have no defined order with the CPU's copies and atomics. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -134,7 +135,7 @@ static bool batch_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
     return alone != NULL;
 }
 
-/* As batch_put(), but for a larger put, which is collected as a piece of a write. */
+/* Does the same as batch_put(), but for a larger put, which is collected as a piece of a write. */
 static bool join_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                      size_t nbytes)
 {

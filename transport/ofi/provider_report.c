@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports on each provider why it is used or refused. Also reports what the user can do about it,
- * and which defects the provider has in this version of libfabric. This file makes no decisions.
- * Design: docs/design/providers.md.
+ * Reports whether each provider is used or refused, and the reason. Also reports how the user can
+ * change this, and which defects the provider has in this version of libfabric. This file makes no
+ * decisions. Design: docs/design/providers.md.
  */
 #include "provider_report.h"
 
@@ -12,8 +12,8 @@
 
 /*
  * Reason and advice for each verdict. If the reason is NULL, the function that gives the verdict
- * supplies the reason. The user must replace the word PROVIDER in an advice by the name of the
- * provider.
+ * supplies the reason. The word PROVIDER in an advice stands for the name of the provider. The user
+ * replaces this word.
  */
 static const struct {
     const char *reason;

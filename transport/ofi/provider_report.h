@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Declares functions that report which providers are used or refused, with the reasons and with
- * advice to the user. Also declares the number of descriptors that the last self-test has counted.
+ * Declares functions that report which providers are used or refused. A report contains the reason
+ * and advice to the user. Also declares the number of file descriptors that the last self-test
+ * counted.
  */
 #ifndef STP_PROVIDER_REPORT_H
 #define STP_PROVIDER_REPORT_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Selects the provider and the network interface of the job. libfabric offers pairs of a provider
- * and an interface. Each pair gets a cost, and some get a reason why they are refused. open.c first
- * opens the cheapest pair that is not refused. Only a test shows whether a provider keeps its
- * promises. A provider that the user names is not refused as unsafe.
+ * and an interface. Each pair gets a cost. A refused pair also gets the reason for the refusal.
+ * open.c first opens the cheapest pair that is not refused, and tests whether the provider works as
+ * promised. Some providers are refused as unsafe, unless the user names them.
  * Design: docs/design/providers.md.
  */
 #include "ofi_internal.h"
@@ -268,8 +268,8 @@ static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_
 }
 
 /*
- * Returns which of the capabilities FI_ATOMIC and FI_MSG info has. Atomics and batches depend on
- * them.
+ * Returns the capabilities FI_ATOMIC and FI_MSG, as far as info has them. Atomics and batches
+ * depend on these capabilities.
  */
 static uint64_t means_of(const struct fi_info *info)
 {

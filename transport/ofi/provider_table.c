@@ -30,9 +30,9 @@ static const struct stp_ofi_provider providers[] = {
      .flags = RXM | TCP,
      /*
       * In jobs of up to 12 PEs, the progress thread sleeps on the provider's sockets. In larger
-      * jobs, it is faster if the thread sleeps on the wait descriptor of the completion queue.
-      * ofi_rxm then uses epoll. Without a wait descriptor, ofi_rxm polls each socket, which takes
-      * 55 ns per socket.
+      * jobs, the thread sleeps on the wait descriptor of the completion queue, because this is
+      * faster there. With a wait descriptor, ofi_rxm uses epoll. Without one, ofi_rxm polls each
+      * socket, which takes 55 ns per socket.
       */
      .sleepers = 12,
      .trouble =

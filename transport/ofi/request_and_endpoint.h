@@ -14,7 +14,10 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 
-/* Bytes of data in a request, for operands or a small put. */
+/*
+ * Size of the field data in a request without a bounce buffer, in bytes. The field holds operands
+ * or a small put.
+ */
 #define STP_OFI_INLINE 64
 #define STP_OFI_PLAIN_REQS 4096u        /* maximum number of requests without a bounce buffer */
 #define STP_OFI_BOUNCE_REQS 1024u       /* maximum number of requests with a bounce buffer */
@@ -29,7 +32,7 @@
 enum stp_ofi_kind {
     STP_OFI_WRITE,
     STP_OFI_READ,
-    STP_OFI_UPDATE, /* atomic by the provider that returns no result */
+    STP_OFI_UPDATE, /* atomic that the provider executes and that returns no result */
     STP_OFI_FETCH,
     STP_OFI_COMPARE,
     STP_OFI_MESSAGE, /* atomic that a message requests */
@@ -38,7 +41,7 @@ enum stp_ofi_kind {
     STP_OFI_INBOX, /* receive buffer, which is not a request */
 };
 
-/* The context that is passed with a libfabric operation. The completion returns its address. */
+/* The context that is passed with a libfabric operation. The completion reports its address. */
 struct stp_ofi_work {
     /* First member, because libfabric gets its address and uses it as a struct fi_context2. */
     struct fi_context2 fi;
@@ -53,9 +56,10 @@ struct stp_ofi_batch;
  * The target of an operation that may be queued. The post looks up the region again by its number.
  * The field generation is the generation of the region when the operation was issued.
  *
- * In the place of a packed message, fn is the routine that issued the last item. The field
- * generation is the value of stp_ofi.generation when the message was begun. The items contain the
- * regions and offsets. If a write combines several puts, each piece has a place of its own.
+ * A packed message has several items, and each item contains its own region and offset. In this
+ * case, fn is the routine that issued the last item. The field generation is the value of
+ * stp_ofi.generation when the message was begun. If a write combines several puts, each piece has a
+ * place of its own.
  */
 struct stp_ofi_place {
     const char *fn; /* name of the routine that the program called */
@@ -66,8 +70,8 @@ struct stp_ofi_place {
 
 /*
  * A libfabric operation, with all data that is needed to post it again or to report an error. The
- * completion subtracts one from the counter *pending. If the counter becomes 0, the completion also
- * posts the request in the field `then`. The completed request returns to its pool.
+ * completion subtracts one from the counter *pending and returns the request to its pool. If the
+ * counter becomes 0, the request in the field `then` is posted.
  */
 struct stp_ofi_req {
     struct stp_ofi_work work; /* first member */
@@ -77,9 +81,9 @@ struct stp_ofi_req {
     /* Signal that is posted when all fragments of this put are complete, or NULL. */
     struct stp_ofi_req *then;
     /*
-     * In a signal, number of outstanding fragments of its put. In a message, number of outstanding
-     * events. The events of a message are the completion of its send and the arrival of its reply
-     * (am.c).
+     * For a signal, this is the number of outstanding fragments of its put. For a message, this is
+     * the number of outstanding events. The events are the completion of the send and the arrival
+     * of the reply (am.c).
      */
     unsigned parts;
     uint64_t turn;   /* sequence number (see lost_op_by_order.h), or 0 if none */
@@ -156,7 +160,7 @@ void stp_ofi_pools_fini(struct stp_ofi_endpoint *endpoint);
 struct stp_ofi_req *stp_ofi_req_take_waiting(struct stp_ofi_pool *pool, enum stp_ofi_kind kind,
                                              int pe);
 
-/* As stp_ofi_req_take_waiting(), but returns NULL if no request is free. */
+/* Does the same as stp_ofi_req_take_waiting(), but returns NULL if no request is free. */
 struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe);
 
 /*
@@ -184,8 +188,8 @@ struct stp_ofi_seen {
 
 /*
  * Searches for requests that are in use and for which wanted() returns true. The search begins at
- * the cursor and ends after max found requests or at the end of the pool. Moves the cursor to the
- * next position, and stores the found requests in the array seen. Returns the number of found
+ * the cursor. It ends when max requests are found, or at the end of the pool. Moves the cursor to
+ * the next position, and stores the found requests in the array seen. Returns the number of found
  * requests. May miss requests that other threads take from the pool meanwhile. Calls wanted() with
  * pool->lock held.
  */
@@ -200,15 +204,15 @@ unsigned stp_ofi_req_collect(struct stp_ofi_pool *pool, struct stp_ofi_cursor *c
 struct stp_ofi_req *stp_ofi_req_find(struct stp_ofi_pool *pool, unsigned id, int pe);
 
 /*
- * Adds the target PEs of the pool's requests in use to the array pes. The array has n entries and
- * room for max. A PE that is already in the array is not added again. Returns the new number of
- * entries.
+ * Adds PEs to the array pes, which has n entries and room for max entries. Adds each PE that is the
+ * target of a request of the pool, if the request is in use and the array does not contain the PE
+ * yet. Returns the new number of entries.
  */
 int stp_ofi_pool_targets(struct stp_ofi_pool *pool, int *pes, int n, int max);
 
 /*
- * Stores the target PEs of the requests in use on all endpoints in the array pes. Stores each PE
- * once, and at most max PEs. Returns the number of stored PEs.
+ * Writes PEs to the array pes, which has room for max entries. Writes each PE that is the target of
+ * a request in use on any endpoint. Each PE is written once. Returns the number of written PEs.
  */
 int stp_ofi_targets(int *pes, int max);
 
@@ -242,8 +246,8 @@ static inline unsigned *stp_ofi_counts_on(const struct stp_ofi_req *req)
 /*
  * An endpoint. Each endpoint has its own completion queue, requests and lock, so that threads on
  * different endpoints do not wait for each other. Peers know only the address of the main endpoint.
- * If endpoints are cheap with the provider, further endpoints are opened. They serve contexts that
- * only one thread at a time uses.
+ * If the provider's endpoints are cheap, the module opens further endpoints. A further endpoint
+ * serves a context that only one thread at a time uses.
  */
 struct stp_ofi_endpoint {
     /*
@@ -259,7 +263,9 @@ struct stp_ofi_endpoint {
     fi_addr_t *addrs;
     struct stp_ofi_pool pools[STP_OFI_N_POOLS];
 
-    /* Drain lock. A thread holds it while it reads cq. It also guards retry. */
+    /*
+     * Drain lock. A thread holds this lock while it reads cq. The lock also guards the field retry.
+     */
     pthread_mutex_t drain STP_ALIGNED_LINE;
     struct stp_ofi_req *retry; /* requests that the provider has not accepted yet */
     unsigned activity;         /* number of posts and polls by the program */
