@@ -26,7 +26,7 @@
 
 static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* guards init and finalize */
 static struct stp_alive_fd runtime_witness = {.fd = -1};
-static pid_t runtime_pid; /* process ID of the PE; a child that it forks has another one */
+static pid_t runtime_pid; /* process ID of the PE; a forked child process has a different ID */
 
 void stp_init_finalize_lock(void)
 {
@@ -91,7 +91,7 @@ static void runtime_exit_late(void)
     _exit(EXIT_SUCCESS);
 }
 
-/* Stops the threads that use fabric and devices. Returns false if one does not end in time. */
+/* Stops the threads that use fabric and devices. Returns false if a thread does not end in time. */
 static bool runtime_halt(void)
 {
     bool proxy = stp_stage_server_try_stop_on_abort();
@@ -395,9 +395,9 @@ static void runtime_stop(enum stp_pe_exit how)
 }
 
 /*
- * Finalizes like runtime_stop(), but at an exit while other threads of the program still run. These
- * threads may be in a routine of the library, so nothing is freed. The kernel frees everything when
- * the process ends.
+ * Finalizes at an exit while other threads of the program still run. Frees nothing, unlike
+ * runtime_stop(), because these threads may be in a routine of the library. The kernel frees
+ * everything when the process ends.
  */
 static void runtime_stop_beside_threads(void)
 {

@@ -129,7 +129,7 @@ static bool info_wants(const char *list, const char *name)
     return list != NULL ? stp_words_have(list, name) : !info_costly(name);
 }
 
-/* Returns false if the comma-separated list has an unknown name, which is logged. */
+/* Returns whether all names in the comma-separated list are known. Logs an unknown name. */
 static bool info_names_known(const char *list)
 {
     for (const char *at = list, *end; at != NULL; at = *end == ',' ? end + 1 : NULL) {

@@ -253,8 +253,9 @@ static void handle_end(struct stp_device_handle *handle)
 }
 
 /*
- * Makes the device of each member perform the atomics of PEs on its memory. If this succeeds on all
- * members, sets handle->shares. Kernels may then also perform atomics on device memory.
+ * Enables atomics by GPUs: on each member, GPUs perform the atomics of all PEs on this member's GPU
+ * memory. Sets handle->shares if all members succeed. Kernels may then also perform atomics on
+ * device memory.
  */
 static void handle_share(struct stp_device_handle *handle, struct stp_team *team)
 {
@@ -292,7 +293,7 @@ static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t
     stp_coll_agree(team, &failed, 1);
     if (failed != 0) stp_error("%s: no memory for a handle", stp_public_name(fn));
     if (handle != NULL && failed == 0) words = words_make(handle, team_handle, layout.nbytes, fn);
-    if (words == NULL) { /* NULL on all members or on none */
+    if (words == NULL) { /* words is NULL on all members or on none */
         if (handle != NULL) stp_device_handle_free_host_records(handle);
         return NULL;
     }
@@ -329,7 +330,8 @@ int pshmemx_device_handle_create(shmem_team_t team_handle, const shmemx_device_o
         memset(handle, 0, sizeof(*handle));
     how.on_gpu = options.kind == SHMEM_DEVICE_GPU;
     how.by_ring = options.by_ring != 0;
-    n_rows = stp_device_handle_count_eligible(&how) + 1; /* plus the handle's own space */
+    /* The additional row is for the handle's own space. */
+    n_rows = stp_device_handle_count_eligible(&how) + 1;
     if (!options_agree(team, &options, good, &n_rows)) return 1;
     record = handle_make(team, team_handle, &options, &how, n_rows, __func__);
     if (record == NULL) return 1;

@@ -17,7 +17,7 @@ struct stp_ctx;
 
 /* The host's record of a handle. */
 struct stp_device_handle {
-    shmemx_device_handle_t view; /* the handle as kernels get it, but with the host's addresses */
+    shmemx_device_handle_t view; /* the handle that kernels get, but with the host's addresses */
     bool on_gpu;             /* whether kernels on a GPU use the handle, instead of host threads */
     struct stp_gpu gpu;      /* GPU on which the kernels run */
     uint64_t shift;          /* GPU's address of the handle's space, minus the host's address */

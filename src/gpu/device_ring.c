@@ -16,8 +16,8 @@
 #define RING_LOOKS 200
 #define RING_NAP_US 50
 /*
- * Number of naps between two checks of whether the program and the peers are alive. These naps take
- * about 1 s in total.
+ * Number of naps between two checks. A check determines whether the program has ended and whether
+ * the peers are alive. These naps take about 1 s in total.
  */
 #define RING_NAPS_A_LOOK 10000
 #define RING_HALT_MS 100
@@ -35,7 +35,7 @@ static struct {
     pthread_mutex_t lock; /* guards the list of handles; held while rings are served */
     struct stp_device_handle *first;
     pthread_t thread;
-    bool running; /* whether the thread exists; changed while life is held */
+    bool running; /* whether the thread exists; changed only under the lock life */
     bool stop;
     bool left; /* whether the thread has seen stop and is ending */
 } ring = {.life = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -330,7 +330,8 @@ bool stp_device_handle_stop_if_live(struct stp_device_handle *handle)
         ;
     if (found) *at = handle->next;
     pthread_mutex_unlock(&ring.lock);
-    if (ring.first == NULL) ring_end(); /* the list changes only while life is held */
+    /* The list cannot change now, because this thread holds ring.life. */
+    if (ring.first == NULL) ring_end();
     pthread_mutex_unlock(&ring.life);
     return found;
 }

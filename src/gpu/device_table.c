@@ -16,9 +16,9 @@
 /*
  * Returns whether the space gets a row in the table. If host threads use the handle, each space in
  * host memory gets a row. If kernels use the handle, each space in the memory of their GPU gets a
- * row. A space in pinned host memory then gets a row only if the GPU and the host use the same
- * addresses. Otherwise each piece that growth adds to the space could have another base address,
- * but a row has only one.
+ * row. A space in pinned host memory also gets a row, but only if the GPU and the host use the same
+ * addresses. With different addresses, the GPU could see the pieces that growth adds at unrelated
+ * addresses. A row has only one base address for all pieces.
  */
 static bool table_wants(const struct stp_device_handle *handle, const struct stp_space *space)
 {
@@ -126,11 +126,11 @@ static uint64_t table_part(const struct stp_device_handle *handle, struct stp_sp
 
 /*
  * Returns how kernels may change words in pe's part, as an SHMEMX_DEV_BY_ constant. Each allowed
- * change is atomic with respect to the accesses of PEs. Words in device memory are changed only by
- * the PE that owns them, unless handle->shares is set. With handle->shares, devices perform the
- * atomics of PEs, so kernels may change the words, too. A store by a kernel is atomic with respect
- * to atomics of CPUs and of other devices. An atomic by a kernel is atomic with respect to those
- * atomics only if the bus supports this.
+ * change is atomic with respect to the accesses of PEs. If handle->shares is not set, only the PE
+ * that owns a word in device memory changes this word. If handle->shares is set, devices perform
+ * the atomics of PEs, so kernels may change the words, too. Stores by kernels are then atomic with
+ * respect to atomics of CPUs and of other devices. For atomics by kernels, this is only true if the
+ * bus supports atomics.
  */
 static uint64_t table_way(const struct stp_device_handle *handle, struct stp_space *space, int pe)
 {

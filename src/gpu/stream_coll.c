@@ -24,8 +24,9 @@ static int coll_rounds(const struct stp_team *team)
  * Performs a dissemination sync in steps. Returns true when the sync is complete, and false if an
  * awaited word has not arrived yet. In round r, this member stores a word at the member whose rank
  * is 2^r higher. The word reports that this member and the 2^r - 1 members before it have arrived.
- * The value of the word is the number of the sync, and each word has only one writer. Therefore a
- * member does no harm if it has already begun the next sync.
+ * The value of the word is the number of the sync, and each word has only one writer. A member that
+ * has already begun the next sync stores a higher number. The waiting member accepts this number,
+ * too.
  */
 static bool coll_sync_step(struct stream_work *work)
 {
@@ -234,8 +235,8 @@ int pshmemx_broadcastmem_on_stream(shmem_team_t team, void *dest, const void *so
 STP_PROFILED(shmemx_broadcastmem_on_stream);
 
 /*
- * Performs only a sync, because this sync also completes all works that this PE's streams have
- * requested.
+ * Performs only a sync. At its start, the sync also completes the earlier operations of the stream
+ * thread, so a barrier needs nothing else.
  */
 void pshmemx_barrier_all_on_stream(void *stream)
 {

@@ -27,12 +27,12 @@ static struct {
     bool running;
     bool called; /* whether the program has used a stream; the thread then runs until finalize */
     bool stop;
-    int device;                       /* device whose CUDA context holds the words */
+    int device;                       /* device in whose CUDA context the words were allocated */
     int n_spaces[STP_STREAM_DEVICES]; /* number of spaces that each device can access */
     struct stream_words *words;
     struct stream_slot slots[STREAM_MAX];
     pthread_t thread;
-    struct stream_work *pushed; /* works that streams have handed over, the last one first */
+    struct stream_work *pushed; /* works that the thread has not taken yet, latest first */
     uint32_t rings;
     uint32_t sleeping;
     uint64_t n_called, n_done; /* numbers of works requested and done; lock guards n_called */
@@ -360,8 +360,8 @@ static bool slot_is_of(const struct stream_slot *slot, const struct stp_stream *
 }
 
 /*
- * Returns the slot of the stream. A stream without a slot gets an unused one, or that of an idle
- * stream. Fatal if all slots are in use.
+ * Returns the slot of the stream. If the stream has no slot, first assigns an unused slot or the
+ * slot of an idle stream to this stream. Fatal if all slots are in use.
  */
 static struct stream_slot *slot_find_locked(const struct stp_stream *stream, const char *fn)
 {

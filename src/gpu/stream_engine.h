@@ -58,7 +58,7 @@ struct stream_slot {
     bool used;                /* whether a stream has this slot; guarded by streams.lock */
     int n_calls;              /* number of calls that hold or await lock; guarded by streams.lock */
     struct stream_words *words;
-    uint64_t n_works; /* number of works so far that the stream waits for */
+    uint64_t n_works; /* number of works so far for which the stream waits */
     /* Number of waits so far. If this number is above words->passed, the stream may be waiting. */
     uint64_t n_waits;
     uint64_t n_nbi; /* number of nonblocking works since the last quiet; read by other threads */
@@ -137,8 +137,8 @@ int stp_stream_device_of(const void *addr);
 int stp_stream_choose(const void *dest, const void *source);
 
 /*
- * Returns the address by which the stream's device accesses pe's copy of addr, or NULL if it has no
- * access. Sets *on_device to whether the copy is in device memory.
+ * Returns the address by which the stream's device accesses pe's copy of addr. Returns NULL if the
+ * device cannot access the copy. Sets *on_device to whether the copy is in device memory.
  */
 void *stp_stream_there(const struct stp_stream *stream, const void *addr, int pe, bool *on_device);
 

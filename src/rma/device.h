@@ -98,8 +98,8 @@ void stp_load_slow(void *value, const void *word, size_t nbytes);
 /*
  * Pinned host buffers, through which data passes on its way to or from device memory.
  * stp_bounce_wait_take() waits until a buffer is free. A thread that already holds a buffer must
- * take another one by stp_bounce_try(). If it waited instead, two such threads could wait for each
- * other forever.
+ * call stp_bounce_try() to take another one. If two such threads waited for a buffer, they could
+ * wait for each other forever.
  */
 #define STP_BOUNCE_BYTES ((size_t)256 << 10)
 #define STP_BOUNCE_BUFFERS 16
@@ -116,8 +116,9 @@ struct stp_fragment {
     size_t dest_at, source_at, width, n;
 };
 /*
- * A strided transfer that is cut into fragments of at most room bytes. The fields row and column
- * are the row, and the byte in this row, at which the next fragment begins.
+ * A strided transfer that is cut into fragments of at most room bytes. The field row is the index
+ * of the row in which the next fragment begins. The field column is the offset of the first byte of
+ * this fragment in the row.
  */
 struct stp_fragments {
     struct stp_strided_copy rows;
@@ -170,9 +171,9 @@ void stp_stage_amo_by_owner(const struct stp_target *dest, enum stp_fabric_amo o
                             void *result);
 
 /*
- * Lets GPUs perform the atomics of PEs on this PE's GPU memory (owner_amo_by_gpu_or_copy.c). These
- * atomics are then also atomic with respect to atomics by kernels on the same GPU. Returns 0, or
- * -errno without logging if a GPU cannot perform such atomics.
+ * Enables atomics by GPUs (owner_amo_by_gpu_or_copy.c). GPUs then perform the atomics of all PEs on
+ * this PE's GPU memory. These atomics are also atomic with respect to atomics by kernels on the
+ * same GPU. Returns 0, or -errno without logging if a GPU cannot perform such atomics.
  */
 int stp_stage_amo_by_gpu_enable(int device);
 /* Undoes one successful call of stp_stage_amo_by_gpu_enable(). */

@@ -49,9 +49,10 @@ static struct stp_queue *copy_queue(struct stp_ctx *ctx, const struct stp_kind *
 }
 
 /*
- * Creates the queues before the first copy. The first copy may come while a kernel runs that does
- * not end. At such a time, the driver must not be asked for a stream or for pinned memory. A queue
- * gets both when it is created, and for further devices when a space of device memory is created.
+ * Creates the copy queues of the context before the first copy. The creation of a queue asks the
+ * driver for a stream and for pinned memory. The library must not ask for these at the first copy,
+ * because a kernel that does not end may be running then. The creation of a space of device memory
+ * prepares the queues for further devices.
  */
 void stp_copy_open(struct stp_ctx *ctx, const char *fn)
 {

@@ -39,9 +39,9 @@ static bool buffer_close_locked(unsigned number)
 
 /*
  * Searches for the entry of an allocation. Sets *number to the number of the entry, or to -1 if
- * there is none. If another entry overlaps the wanted allocation, the program has freed the memory
- * of that entry. Closes the registrations of all such entries. Returns false if an operation still
- * uses one of them.
+ * there is none. An entry of another allocation that overlaps the wanted allocation is out of date.
+ * The program has freed the memory of such an entry, so this function closes its registration.
+ * Returns false if an operation still uses such an entry.
  */
 static bool buffer_find_locked(const struct stp_allocation *wanted, int *number)
 {

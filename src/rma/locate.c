@@ -209,8 +209,8 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
     target.number = target.space->number;
     target.path = stp_access_path_to(target.space, pe, use);
     /*
-     * Path HOST is possible here only for a global that PE pe does not share with its node. The
-     * fabric must access such a global.
+     * Here the path is STP_PATH_HOST only if the object is a global that PE pe does not share with
+     * the PEs of its node. The fabric must access such a global.
      */
     if (target.path == STP_PATH_HOST) target.path = STP_PATH_FABRIC;
     if (target.path == STP_PATH_FABRIC && !stp_rt.has_fabric)

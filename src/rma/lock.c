@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements locks as queues of Mellor-Crummey and Scott (MCS). The members of a queue are PEs, and
- * PE numbers in the lock's own words link them. Each PE that waits polls its own memory. PEs get
- * the lock in the order of arrival. At most one thread of each PE is in the queue. The other
- * threads of the PE wait for this thread, also in this file. Design: docs/design/locks.md.
+ * Implements locks as queues of Mellor-Crummey and Scott (MCS). The members of a queue are PEs. The
+ * next PE in a queue writes its number to the lock word of the PE before it. Each PE that waits
+ * polls its own memory. PEs get the lock in the order of arrival. At most one thread of each PE is
+ * in the queue. If other threads of this PE want the lock, they wait in this process until this
+ * thread has released the lock. Design: docs/design/locks.md.
  */
 #include "rma.h"
 
 #include <stdlib.h>
 
 /*
- * Contents of a lock's long. The long is 0 on all PEs while no PE uses the lock. The fields contain
- * PE numbers plus 1, because 0 means that there is no PE. The field tail is used only on the home
- * PE of the lock. The field mine is used on every PE.
+ * Contents of the long that the program passes as a lock. The long is 0 on all PEs while no PE uses
+ * the lock. The fields contain PE numbers plus 1, because 0 means that there is no PE. The field
+ * tail is used only on the home PE of the lock. The field mine is used on every PE.
  */
 struct lock_word {
     uint32_t tail; /* 1 + number of the last PE in the queue, or 0 if the lock is free */
@@ -37,7 +38,7 @@ struct lock_hold {
     struct lock_hold *next;
     const long *lock;
     unsigned tickets; /* number of tickets that threads have taken */
-    unsigned turn;    /* ticket that may use the lock now; also read without holds.lock */
+    unsigned turn;    /* ticket whose thread may use the lock now; also read without holds.lock */
     bool held;        /* whether this PE holds the lock; also written without holds.lock */
     uint64_t owner;   /* thread_number() of the thread with the ticket turn */
 };
@@ -152,8 +153,8 @@ static struct lock_hold *hold_enter(const long *lock, const char *fn)
         hold = hold_add(link, lock, fn);
     } else {
         /*
-         * This load pairs with no other atomic. If owner is this thread, this thread itself has set
-         * held to true. holds.lock guards owner and the change of held to false.
+         * This load pairs with no other atomic. If owner is the number of this thread, this thread
+         * itself has set held to true. holds.lock guards owner and the change of held to false.
          */
         again = __atomic_load_n(&hold->held, __ATOMIC_SEQ_CST) && hold->owner == thread_number();
         ticket = hold->tickets++;
@@ -281,8 +282,8 @@ static uint32_t lock_mine(const struct lock_word *word)
 /*
  * Waits until at least one bit of mask is set in this PE's field mine. Returns the value of mine.
  * The parameter before is the number of the PE that will set the bit. Reports of long waits show
- * this number. It is -1 if the next PE in the queue will set the bit, because that PE is not known
- * yet.
+ * this number. The parameter is -1 if the next PE in the queue will set the bit, because the number
+ * of the next PE is not known yet.
  */
 static uint32_t lock_wait(const struct lock_word *word, uint32_t mask, int before, const char *fn)
 {
@@ -324,10 +325,10 @@ static void lock_queue(struct lock_word *word, int home, const char *fn)
 }
 
 /*
- * Passes the lock to the next PE in the queue. If there is none, sets tail to 0. Sets this PE's
- * field mine to 0 when no other PE can still write to it. This is so after tail was set to 0. It is
- * also so after the next PE has added its number, because no PE adds LOCK_GRANTED while this PE
- * holds the lock.
+ * Passes the lock to the next PE in the queue. If no PE is next, sets tail to 0. Also sets this
+ * PE's field mine to 0 when no other PE can still write to this field. If tail was set to 0, no PE
+ * is next, so no PE writes to the field. If the next PE has added its number, no other write
+ * follows, because no PE adds LOCK_GRANTED while this PE holds the lock.
  */
 static void lock_pass(struct lock_word *word, int home, const char *fn)
 {

@@ -86,10 +86,10 @@ STP_PROFILED(shmem_ctx_quiet);
 /* ---- of one space -------------------------------------------------------------------------- */
 
 /*
- * Returns whether the fabric may have outstanding operations of ctx on the space. There are none if
- * ctx->near is false and all members of the space are on this node. The CPU, device copies and
- * proxy threads then perform all operations on the space. Quiet of the space then need not wait for
- * the context's operations to other nodes.
+ * Returns whether the fabric may have outstanding operations of ctx on the space. The fabric has no
+ * such operations if all members of the space are on this node and ctx->near is false. In this case
+ * the CPU, device copies and proxy threads perform all operations on the space. A quiet of the
+ * space then need not wait for the context's operations to other nodes.
  */
 static bool order_on_fabric(const struct stp_ctx *ctx, const struct stp_space *space)
 {

@@ -61,7 +61,7 @@ static uint64_t words_value(const void *operand, size_t nbytes)
 
 /*
  * Lets the device perform the atomic. Returns false, without any change, if atomics by GPUs are not
- * enabled for the space. Kernels must not change words of the space at that time, so the caller can
+ * enabled for the space. In this case kernels must not change words of the space, so the caller can
  * perform the atomic by copies.
  */
 static bool words_by_device(struct stp_space *space, size_t offset, size_t nbytes,

@@ -28,7 +28,10 @@
  * time between two notices doubles with each notice.
  */
 #define TELL_NS 1000000000ull
-/* Time that this process gives the launcher to end it after the job has ended. */
+/*
+ * Seconds that this process waits after the end of the job, so that the launcher can end this
+ * process.
+ */
 #define GRACE_S 1
 
 /* A closing PE, which is a PE that has reached the end of the job. */
@@ -222,9 +225,10 @@ static void tell_closing_locked(uint64_t now)
 }
 
 /*
- * Handles a CLOSING notice. Stores the notice if its counts are the smallest so far. The smallest
- * counts are sufficient. If this PE has started more collectives than some closing PE, it has also
- * started more than the smallest counts. Passes the notice on to other PEs if it is new.
+ * Handles a CLOSING notice. Stores a new notice and passes it on to other PEs. A notice is new if
+ * its counts are smaller than the stored counts, or if it is a later notice of the same PE. The
+ * smallest counts are sufficient. If this PE has started more collectives than any closing PE, its
+ * counts are also above the smallest counts.
  */
 static void receive_closing(const struct stp_notice *notice)
 {
@@ -281,8 +285,8 @@ void stp_peer_meet_at_job_end(enum stp_pe_exit how, stp_watch_meet_fn *meet)
     begin_closing(how, syncs, world_cells());
     other = meet(stp_team_world, closing_word(syncs, how), &word);
     /*
-     * By now all PEs of this node have published their counts. If other is not -1, word has the
-     * number of syncs of PE other, which is on another node.
+     * By now all PEs of this node have published their counts. If other is not -1, PE other is on
+     * another node, and word contains the number of syncs that PE other has started.
      */
     closer = find_closer();
     if (other >= 0 && word >> 2 < world_syncs())

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Performs puts and gets that the inlined path does not handle. The CPU copies host memory that is
- * mapped in this process. This can be globals of a PE, or the memory of local PEs whose PE numbers
- * are not contiguous. The operations of a memory kind copy its device memory. For other memory,
- * this file uses the fabric or the proxy thread of the owner PE. With SHMEM_CHECK=1 every operation
- * takes this path and is checked.
+ * mapped in this process. Examples are globals of a PE, and the memory of local PEs whose PE
+ * numbers are not contiguous. The operations of a memory kind copy its device memory. For other
+ * memory, this file uses the fabric or the proxy thread of the owner PE. With SHMEM_CHECK=1 every
+ * operation takes this path and is checked.
  *
  * A transfer consists of rows. A put or get has one row. A strided routine has one row per block.
  */
@@ -198,8 +198,8 @@ static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
 
 /*
  * Returns the address at which this PE maps addr of PE pe, if both addr and buffer are host memory.
- * Otherwise returns NULL. If the job uses devices, the inlined path does not handle even such
- * operations, because it cannot know that buffer is host memory.
+ * Otherwise returns NULL. If the job uses devices, the inlined path cannot know that buffer is host
+ * memory. Therefore this file must handle even copies between host memory.
  */
 static void *rma_plain(const void *addr, const void *buffer, int pe)
 {

@@ -54,9 +54,9 @@ void stp_check_end(const void *addr, size_t nbytes, const char *fn, const char *
 /*
  * Locates nbytes bytes at the symmetric address addr on PE pe for an operation of ctx. Returns the
  * target, which includes the access path. Ends the job in the same cases as stp_symmetric(), and
- * also if no path to the target exists. If the CPU accesses the window, the end of the space is
- * checked only with SHMEM_CHECK=1. SHMEM_CHECK=1 also checks that addr is in the space to which ctx
- * is bound.
+ * also if no path to the target exists. However, if the CPU can access the target in the window,
+ * the end of the space is checked only with SHMEM_CHECK=1. SHMEM_CHECK=1 also checks that addr is
+ * in the space to which ctx is bound.
  */
 struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
                              enum stp_use use, const char *fn, const char *argument);
@@ -119,8 +119,8 @@ void stp_ctx_close_stream(void);
 
 /*
  * stp_ctx_init() opens the contexts above, except stp_ctx_stream. The world team and the fabric
- * must already exist. Finalize calls the four functions after stp_ctx_init(), in this order. They
- * complete and close the contexts that stp_ctx_init() opened.
+ * must already exist. The other four functions complete and close the contexts that stp_ctx_init()
+ * opened. Finalize calls these four functions in the order in which they are declared here.
  */
 void stp_ctx_init(void);
 void stp_ctx_close_default(void);
@@ -297,9 +297,9 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
  * As stp_put_signal(), but updates a flag word of the library instead of a signal of the program.
  * nbytes may be 0. Each update must increase the word by less than STP_FABRIC_WORD_GROWS. After
  * quiet of the context, the data is complete and the caller can reuse source. Quiet does not wait
- * for the update of the word, because the PE that owns the word waits for the update itself. The
- * fabric can therefore send the data and the update in one message. In stp_put_signal(), the update
- * may have to wait until the data has arrived.
+ * for the update of the word, because PE pe waits until its word has changed. The fabric can
+ * therefore send the data and the update in one message. In stp_put_signal(), the update may have
+ * to wait until the data has arrived.
  */
 void stp_put_notify(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                     uint64_t *word, uint64_t value, int sig_op, int pe, const char *fn);
@@ -318,8 +318,8 @@ void stp_locks_forget(void);
 
 /*
  * Performs one step of a loop that waits for another PE or thread. The step makes progress in the
- * fabric, and spins or yields. Returns true if the wait has taken so long that the caller should
- * show it by stp_wait_publish_subject(). A caller that does this must call stp_wait_end() after the
+ * fabric, and spins or yields. Returns true if the wait has taken so long that hang reports should
+ * show it. The caller then calls stp_wait_publish_subject(), and must call stp_wait_end() after the
  * loop.
  */
 bool stp_wait_idle_once(struct stp_wait *wait);

@@ -140,8 +140,9 @@ static uint64_t *stage_served_of(int pe)
 }
 
 /*
- * Records that PE pe has served n requests. At the same time another thread may store a lower
- * number. The only effect is that the number will be read from PE pe again.
+ * Records that PE pe has served n requests. Another thread may store a lower number at the same
+ * time. A number that is too low does no harm. It only means that the number will be read from PE
+ * pe again.
  */
 static void stage_note_served(int pe, uint64_t n)
 {
@@ -175,8 +176,8 @@ static void flight_end(const struct flight *flight)
 /* ---- posting --------------------------------------------------------------------------- */
 
 /*
- * Returns the number of requests that PE pe has served. If the returned number shows that the slot
- * of this ticket is free, the real number can be higher. Otherwise the number was just read from PE
+ * Returns the number of requests that PE pe has served. The number can be out of date (too low)
+ * only if it shows that the slot of this ticket is free. Otherwise the number was just read from PE
  * pe.
  */
 static uint64_t stage_served(uint64_t ticket, int pe)
@@ -237,7 +238,7 @@ static void stage_send(const struct flight *flight, uint64_t ticket, size_t nbyt
         stp_stage_ring(there);
         return;
     }
-    /* The put is nonblocking, because the buffer does not change before the reply arrives. */
+    /* The put can be nonblocking, because the buffer does not change before the reply arrives. */
     stp_put_signal(&stp_ctx_stage, stp_stage_slot_memory(slot), flight->buffer, nbytes,
                    &box->slots[slot].ready, ticket + 1, SHMEM_SIGNAL_SET, true, pe, STAGE_FN);
 }

@@ -17,7 +17,7 @@ bool stp_wait_idle_once(struct stp_wait *wait)
     stp_rt.fabric.progress();
     wait->polls += WAIT_PROGRESS_POLLS;
     stp_wait_step(wait);
-    /* Spin again after a yield. If there are enough cores, most polls then make no system call. */
+    /* Spin again after a yield. With enough cores, most polls then make no system call. */
     if (wait->polls >= stp_wait_spin) wait->polls = 0;
     return stp_wait_turn(wait);
 }

@@ -62,7 +62,11 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
     pe = stp_team_pe(parent, (int)-differs);
     for (int i = 0; i < CONFIG_N; i++) {
         if (first[i] == other[i]) continue;
-        if (i == CONFIG_NAME || i == CONFIG_FD) /* the program did not pass these numbers */
+        /*
+         * The numbers of the name and the descriptor are a hash and a flag. Log the arguments
+         * instead.
+         */
+        if (i == CONFIG_NAME || i == CONFIG_FD)
             stp_error("%s: %s is not the same on PE %d and PE %d: here it is %s", c->fn,
                       create_argument(c, i), stp_team_pe(parent, 0), pe,
                       i == CONFIG_NAME ? (c->params.name != NULL ? c->params.name : "NULL")
@@ -96,7 +100,10 @@ static int64_t create_offer(size_t index)
     return index > INT64_MAX ? INT64_MAX : (int64_t)index;
 }
 
-/* Sets range so that a reduction by maximum yields the maximum and the minimum of all values. */
+/*
+ * Sets range[0] to the value and range[1] to its negative. After a reduction by maximum over all
+ * PEs, range[0] is the largest value and -range[1] is the smallest value.
+ */
 static void create_range(int64_t range[2], int64_t value)
 {
     range[0] = value;
@@ -143,8 +150,9 @@ static int create_find_free(struct create *c)
 }
 
 /*
- * Uses the offered number and offset if these are equal on all PEs. Otherwise searches for a number
- * and an offset that are free on all PEs. Returns 0, or 1 after logging.
+ * Uses the number and the offset that all PEs have proposed, if all PEs proposed the same values.
+ * Otherwise searches for a number and an offset that are free on all PEs. Returns 0, or 1 after
+ * logging.
  */
 static int create_agree_free(struct create *c, const int64_t number[2], const int64_t offset[2])
 {
@@ -432,7 +440,7 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     const struct stp_team *team = space->team;
 
     space->base_align = verdict->base_align;
-    /* Some parts can be old and others new if the path is local to each node. */
+    /* The file of the space can be missing on some nodes if its path is local to each node. */
     if (space->found && !verdict->found)
         stp_warn("%s: the part of PE %d of \"%s\" was there, and another PE's is new", c->fn,
                  stp_rt.pe, c->params.name);

@@ -42,8 +42,8 @@ void stp_create_numbers(const shmem_space_config_t *config, const struct create 
 }
 
 /*
- * Writes the names of the kinds that have all these traits to text, for example "SHMEM_DEVICE_CPU
- * and SHMEM_DEVICE_HBM". Returns text.
+ * Writes the names of kinds to the buffer text, for example "SHMEM_DEVICE_CPU and
+ * SHMEM_DEVICE_HBM". Names each kind that has all the given traits. Returns text.
  */
 static const char *create_kinds_with(unsigned traits, char text[CREATE_WHY])
 {
@@ -143,8 +143,8 @@ static int create_check_max(const struct create *c)
 }
 
 /*
- * Checks the NUMA attributes. With some kinds of memory, a program can choose a NUMA node, but no
- * other policy than binding to this node.
+ * Checks the NUMA attributes. For some kinds of memory, the only NUMA policy is to bind the space
+ * to a node.
  */
 static int create_check_numa(const struct create *c)
 {
@@ -282,7 +282,9 @@ static int create_check_flags(const struct create *c)
     return create_check_trait(c, STP_TRAIT_PINNED, "attr->flags has SHMEMX_SPACE_PINNED");
 }
 
-/* Checks all attributes. An attribute that the kind does not support is an error, not ignored. */
+/*
+ * Checks all attributes. Fails if the program has set an attribute that the kind does not support.
+ */
 static int create_check_params(const struct create *c)
 {
     int rc = create_check_flags(c);

@@ -20,7 +20,7 @@ struct create {
     int flags;                   /* value of attr->flags */
     struct stp_space_params params;
     struct stp_team *parent;
-    bool wrong;           /* whether an argument of this PE is wrong, which was logged */
+    bool wrong;           /* whether an argument of this PE is wrong; the error was logged */
     bool access;          /* whether this PE has access to memory of the kind */
     char why[CREATE_WHY]; /* reason why access is false */
     struct stp_space *space;
@@ -30,8 +30,9 @@ struct create {
     size_t floor_number, floor_offset;   /* lowest number and offset that the search may find */
     struct stp_coll_index_search search; /* state of the search for number and offset */
     bool everyone;                       /* whether all PEs of the parent team are members */
-    bool refused;                        /* whether this host lacks memory for its members' parts */
-    bool outside;                        /* whether the space lies outside the window */
+    /* Whether this host does not have enough memory for the parts of the members on this host. */
+    bool refused;
+    bool outside; /* whether the space lies outside the window */
 };
 
 /*

@@ -25,8 +25,8 @@ static void destroy_warn_live(const struct stp_space *space)
 }
 
 /*
- * Returns true after logging if the program has unmapped an adopted buffer. Peers may have accessed
- * other memory at its address since then.
+ * Returns true after logging if the program has unmapped an adopted buffer. Since then, peers may
+ * have accessed other memory at the address of the buffer.
  */
 static bool destroy_look_gone(const struct stp_space *space)
 {

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Least number of bytes that a first attempt adds, unless the maximum size is reached before. */
+/* Least number of bytes that a first attempt adds, unless the maximum size allows fewer. */
 #define GROW_LEAST ((size_t)64 << 20)
 #define GROW_WHY 160
 
@@ -40,10 +40,10 @@ static size_t grow_least(const struct stp_space *space, size_t need)
 }
 
 /*
- * Returns the size to try first, which is at most the maximum size. The size doubles, or grows by
- * GROW_LEAST bytes if this is more, so that a few growths reach any size. If this is not enough for
- * need, returns grow_least(). The number of extents (pieces of a part) is limited. Therefore the
- * last extent takes all memory up to the maximum.
+ * Returns the size to try first, which is at most the maximum size. Normally the space doubles in
+ * size, or grows by GROW_LEAST bytes if this is more, so that a few growths reach any size. If this
+ * size is less than need, returns grow_least(). A part can have only a limited number of extents
+ * (pieces). Therefore the last extent takes all memory up to the maximum size.
  */
 static size_t grow_target(const struct stp_space *space, size_t need)
 {

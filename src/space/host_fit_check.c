@@ -11,8 +11,8 @@
 
 /*
  * Gathers the claims (memory requests) of the members on this host. Returns the number of claims.
- * With SHMEM_NODE=off, each PE is a node of its own. In this case, gathers the claims of all
- * members and keeps those of this host.
+ * With SHMEM_NODE=off, the library treats each PE as a node. In this case, this function gathers
+ * the claims of all members and keeps only the claims of members on this host.
  */
 static int claims_gather(struct stp_team *team, struct stp_capacity_request *claims,
                          const struct stp_capacity_request *mine)

@@ -40,8 +40,8 @@ static bool parts_agree(struct stp_space *space, int rc)
 /*
  * Completes a change of the number of parts. First all members make their new parts durable. Then
  * the name is changed, so that it denotes the new parts on every host. Then the old parts are
- * freed. Because of this order, the old or the new parts are complete if the job is killed at any
- * time.
+ * freed. With this order, either all old parts or all new parts are complete at any time, even if
+ * the job is killed.
  */
 int pshmemx_space_reshape_commit(shmem_space_t handle)
 {

@@ -68,7 +68,8 @@ static int space_make_heap(struct stp_space *space)
 int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
                    struct stp_part_export *share, struct stp_fabric_region *mine)
 {
-    int rc = stp_space_register_by_number(space); /* first, because the region uses this number */
+    /* Registration by number must be first, because the fabric region uses the space number. */
+    int rc = stp_space_register_by_number(space);
 
     *share = (struct stp_part_export){.pe = stp_rt.pe};
     *mine = (struct stp_fabric_region){0};

@@ -63,7 +63,7 @@ static void space_init_internal(struct stp_fabric_region *mine)
     space_find_first(space, false);
     if (stp_space_open(space, &params, false, &share, mine) != 0)
         stp_fatal("shmem_init", "cannot create a space of %zu bytes", space->nbytes);
-    /* Most programs do not use the rest of the space, but core dumps would include it. */
+    /* Exclude the rest of the space from core dumps, because most programs do not use it. */
     if (space->nbytes > SPACE_DUMPED)
         madvise(space->base + SPACE_DUMPED, space->nbytes - SPACE_DUMPED, MADV_DONTDUMP);
 }
@@ -176,8 +176,8 @@ void stp_space_notify_change(const struct stp_space *space, int by)
 }
 
 /*
- * Attaches the parts of PEs on this node. Every PE has a heap here. If a PE has no heap, the
- * exchange of PE infos has already ended the job.
+ * Attaches the parts of PEs on this node. Every PE has a heap by now. A PE without a heap would
+ * have ended the job in the exchange of PE infos.
  */
 void stp_space_attach(void)
 {
