@@ -8,27 +8,29 @@
  * to all prototypes up to the next such comment. Every routine has a manual page; begin with
  * shmem(7).
  *
- * Terms. A "symmetric" address is an address of this PE in symmetric memory (the heap, a space, or
- * globals and statics of the executable) that names the corresponding object on every PE [3].
- * "Local" memory is any memory of this PE. nelems is a number of elements; 0 is allowed, and then
- * nothing is copied and pointers may be NULL. pe is the number of the target PE in the team of the
- * context, or in the world for routines without a context. "Complete at quiet" means complete and
- * visible to all PEs when shmem_quiet() on the same context returns. "Collective" routines are
- * called by all PEs of the team (of the world if they name no team), in the same order.
+ * Terms. Symmetric memory is the heap, a space, or the globals and statics of the executable. A
+ * "symmetric" address is an address of this PE in symmetric memory. It names the corresponding
+ * object on every PE [3]. "Local" memory is any memory of this PE. nelems is a number of elements.
+ * If nelems is 0, nothing is copied, and pointers may be NULL. pe is the number of the target PE in
+ * the team of the context. In routines without a context, pe is a number in the world. "Complete at
+ * quiet" means that the operation is complete, and visible to all PEs, when shmem_quiet() on the
+ * same context returns. A "collective" routine is called by all PEs of the team, in the same order.
+ * If the routine has no team, all PEs of the world call it. A "local" routine involves only the
+ * calling PE.
  *
- * Errors: a wrong PE number, an address that is not symmetric although it must be, a handle of an
- * object that is not alive, or a call before shmem_init() ends the job with a message that names
- * PE, routine and argument. Before init a program may call only the init routines and
- * shmem_query_initialized(). Routines that return int return 0 for success, unless their comments
- * say otherwise.
+ * Errors: the following errors end the job with a message that names PE, routine and argument: a
+ * wrong PE number, an address that is not symmetric although it must be, a handle of an object that
+ * does not exist, and a call before shmem_init(). Before init a program may call only the init
+ * routines and shmem_query_initialized(). Routines that return int return 0 for success, unless
+ * their comments say otherwise.
  *
- * Threads: with SHMEM_THREAD_MULTIPLE any thread may call any routine at any time. Only one thread
- * at a time calls the collectives of a team, and contexts created PRIVATE or SERIALIZED are used as
- * these options promise.
+ * Threads: with SHMEM_THREAD_MULTIPLE any thread may call any routine at any time, with two
+ * exceptions. Only one thread at a time may call the collectives of a team. A context with
+ * SHMEM_CTX_PRIVATE or SHMEM_CTX_SERIALIZED must be used as the option requires.
  *
- * Every function f has a twin pf (pshmem.h), so that a tool can define f itself. Parsers of plain
- * C, such as cffi's, define SHMEM_IMPL_PLAIN before they read this header, which then has no
- * includes and no compiler extensions.
+ * Every function f has a twin pf, which pshmem.h declares. A profiling tool can therefore define f
+ * and call pf. Parsers of plain C, such as cffi's, define SHMEM_IMPL_PLAIN before they read this
+ * header. The header then has no includes and no compiler extensions.
  */
 #ifndef SHMEM_H
 #define SHMEM_H
@@ -51,7 +53,10 @@ typedef unsigned long uint64_t;
 
 /* ---- constants [6] -------------------------------------------------------- */
 
-/* Version of the standard; size of the buffer for shmem_info_get_name(); the name it returns. */
+/*
+ * SHMEM_MAJOR_VERSION and SHMEM_MINOR_VERSION give the version of the standard.
+ * shmem_info_get_name() copies SHMEM_VENDOR_STRING to a buffer of SHMEM_MAX_NAME_LEN bytes.
+ */
 #define SHMEM_MAJOR_VERSION 1
 #define SHMEM_MINOR_VERSION 6
 #define SHMEM_MAX_NAME_LEN 256
@@ -63,13 +68,20 @@ typedef unsigned long uint64_t;
 #define STEPPE_PATCH_VERSION 0
 #define STEPPE_VERSION 100
 
-/* Thread levels [9.2]: one thread; calls by one thread; by one at a time; by any at any time. */
+/*
+ * Thread levels [9.2]. With SINGLE the program has only one thread. With FUNNELED only the thread
+ * that called init calls the library. With SERIALIZED only one thread at a time calls the library.
+ * With MULTIPLE any thread may call the library at any time.
+ */
 #define SHMEM_THREAD_SINGLE 0
 #define SHMEM_THREAD_FUNNELED 1
 #define SHMEM_THREAD_SERIALIZED 2
 #define SHMEM_THREAD_MULTIPLE 3
 
-/* Comparisons of the object with the value in waits and tests [9.11]. */
+/*
+ * Values of the argument cmp of waits and tests [9.11]. LT, for example, means that the object is
+ * less than the value.
+ */
 #define SHMEM_CMP_EQ 1
 #define SHMEM_CMP_NE 2
 #define SHMEM_CMP_LT 3
@@ -77,7 +89,9 @@ typedef unsigned long uint64_t;
 #define SHMEM_CMP_GT 5
 #define SHMEM_CMP_GE 6
 
-/* Operations of a signal on its word [9.8.2]. */
+/*
+ * Values of the argument sig_op: signal replaces the signal word, or is added to the word [9.8.2].
+ */
 #define SHMEM_SIGNAL_SET 1
 #define SHMEM_SIGNAL_ADD 2
 
@@ -85,25 +99,30 @@ typedef unsigned long uint64_t;
 #define SHMEM_MALLOC_ATOMICS_REMOTE (1L << 0)
 #define SHMEM_MALLOC_SIGNAL_REMOTE (1L << 1)
 
-/* Mask of the fields of shmem_team_config_t that are used, combined by OR [9.4.3]. */
+/* Value of config_mask: the routine uses the field num_contexts of shmem_team_config_t [9.4.3]. */
 #define SHMEM_TEAM_NUM_CONTEXTS (1L << 0)
 
 /*
- * Options of a context, combined by OR [9.5]. SERIALIZED: one thread at a time uses it. PRIVATE:
- * only the thread that created it uses it. NOSTORE: its fence and quiet need not order stores of
- * the program.
+ * Options of a context, combined by OR [9.5]. SERIALIZED: only one thread at a time uses the
+ * context. PRIVATE: only the thread that created the context uses it. NOSTORE: fence and quiet on
+ * the context need not order stores of the program.
  */
 #define SHMEM_CTX_SERIALIZED (1L << 0)
 #define SHMEM_CTX_PRIVATE (1L << 1)
 #define SHMEM_CTX_NOSTORE (1L << 2)
 
-/* Option of a session, and mask of the fields of shmem_ctx_session_config_t that are used [9.9]. */
+/*
+ * SHMEM_CTX_SESSION_BATCH is an option of a session. SHMEM_CTX_SESSION_TOTAL_OPS in config_mask
+ * selects the field total_ops [9.9].
+ */
 #define SHMEM_CTX_SESSION_BATCH (1L << 0)
 #define SHMEM_CTX_SESSION_TOTAL_OPS (1L << 0)
 
 /*
- * Initial value of the pSync arrays of active-set collectives, their lengths in elements of type
- * long, and the minimum length of pWrk in elements [9.10]. Deprecated since 1.5.
+ * Constants for collectives over an active set [9.10]. Each element of a pSync array has the value
+ * SHMEM_SYNC_VALUE before the first call. The constants with SYNC_SIZE are the lengths of pSync
+ * arrays in elements of type long. SHMEM_REDUCE_MIN_WRKDATA_SIZE is the minimum length of pWrk
+ * arrays in elements. Deprecated since 1.5.
  */
 #define SHMEM_SYNC_VALUE 0L
 #define SHMEM_SYNC_SIZE 128
@@ -115,7 +134,7 @@ typedef unsigned long uint64_t;
 #define SHMEM_ALLTOALLS_SYNC_SIZE 128
 #define SHMEM_REDUCE_MIN_WRKDATA_SIZE 16
 
-/* Former spellings. Deprecated since 1.3. */
+/* Former names of the constants above. Deprecated since 1.3. */
 #define _SHMEM_MAJOR_VERSION SHMEM_MAJOR_VERSION
 #define _SHMEM_MINOR_VERSION SHMEM_MINOR_VERSION
 #define _SHMEM_MAX_NAME_LEN SHMEM_MAX_NAME_LEN
@@ -141,15 +160,20 @@ typedef struct shmem_impl_ctx *shmem_ctx_t;
 
 /** Intended use of a new team [9.4.3]. */
 typedef struct {
-    int num_contexts; /* contexts that the program will create on the team; 0: unknown */
+    /* Number of contexts that the program will create on the team; 0 if unknown. */
+    int num_contexts;
 } shmem_team_config_t;
 
 /** Intended use of a session [9.9.1]. */
 typedef struct {
-    size_t total_ops; /* operations that are expected in the session; SIZE_MAX: unknown */
+    /* Number of operations that are expected in the session; SIZE_MAX if unknown. */
+    size_t total_ops;
 } shmem_ctx_session_config_t;
 
-/* Conversions of constants to handles, without the warnings about old casts in C++. */
+/*
+ * Converts a constant to a handle. In C++ the macros do not use C casts, because compilers warn
+ * about these.
+ */
 #if !defined(__cplusplus)
 #define SHMEM_IMPL_HANDLE(type, number) ((type)number)
 #define SHMEM_IMPL_NO_HANDLE(type) ((type)0)
@@ -161,7 +185,10 @@ typedef struct {
 #define SHMEM_IMPL_NO_HANDLE(type) (static_cast<type>(0))
 #endif
 
-/* Handles as constant expressions. SHMEM_TEAM_SHARED: the PEs whose memory shmem_ptr() reaches. */
+/*
+ * Handles as constant expressions. SHMEM_TEAM_SHARED has the PEs whose memory this PE can load and
+ * store at the addresses that shmem_ptr() returns.
+ */
 #define SHMEM_TEAM_INVALID SHMEM_IMPL_NO_HANDLE(shmem_team_t)
 #define SHMEM_TEAM_WORLD SHMEM_IMPL_HANDLE(shmem_team_t, 1)
 #define SHMEM_TEAM_SHARED SHMEM_IMPL_HANDLE(shmem_team_t, 2)
@@ -170,7 +197,7 @@ typedef struct {
 
 /* ---- types of the spaces proposal --------------------------------------- */
 
-/** Kinds of memory. shmem_space_create() finds out which PEs have a kind. */
+/** Kinds of memory. shmem_space_create() determines which PEs have memory of a kind. */
 typedef enum {
     SHMEM_DEVICE_CPU = 0, /* host memory */
     SHMEM_DEVICE_GPU,     /* memory of a GPU */
@@ -193,10 +220,11 @@ typedef uint64_t shmem_space_cap_t;
 #define SHMEM_SPACE_DEFAULT SHMEM_IMPL_HANDLE(shmem_space_t, 1)
 
 /*
- * Spaces, and their teams, that shmem_init() creates if SHMEM_ENABLE_CPU, _GPU, _HBM or _FAM is
- * set, with SHMEM_<KIND>_SYMMETRIC_SIZE bytes on each PE. They live as long as the program. If the
- * variable is not set, and on a PE that is not a member, routines treat them as SHMEM_SPACE_INVALID
- * and SHMEM_TEAM_INVALID.
+ * Predefined spaces, and the teams of their members. shmem_init() creates the space of a kind if
+ * SHMEM_ENABLE_CPU, _GPU, _HBM or _FAM is set. Its part on each PE has SHMEM_<KIND>_SYMMETRIC_SIZE
+ * bytes. The spaces and teams exist until the last shmem_finalize(). If the variable is not set,
+ * and on a PE that is not a member, routines treat the handles as SHMEM_SPACE_INVALID and
+ * SHMEM_TEAM_INVALID.
  */
 #define SHMEM_SPACE_CPU SHMEM_IMPL_HANDLE(shmem_space_t, 8)
 #define SHMEM_SPACE_GPU SHMEM_IMPL_HANDLE(shmem_space_t, 9)
@@ -212,7 +240,7 @@ typedef uint64_t shmem_space_cap_t;
 #define SHMEM_SPACE_CAP_RMA UINT64_C(0x0001)           /* put and get work */
 #define SHMEM_SPACE_CAP_COLLECTIVES UINT64_C(0x0002)   /* collectives work */
 #define SHMEM_SPACE_CAP_ATOMICS UINT64_C(0x0004)       /* atomics work */
-#define SHMEM_SPACE_CAP_DIRECT_ACCESS UINT64_C(0x0008) /* members load and store their part */
+#define SHMEM_SPACE_CAP_DIRECT_ACCESS UINT64_C(0x0008) /* members can load and store their part */
 #define SHMEM_SPACE_CAP_WORLD_ACCESS UINT64_C(0x0010)  /* all PEs are members */
 #define SHMEM_SPACE_CAP_IDENT_ADDR UINT64_C(0x0020)    /* equal addresses on all members */
 
@@ -232,7 +260,10 @@ typedef uint64_t shmem_space_cap_t;
 #define SHMEM_IMPL_NORETURN
 #endif
 
-/* In C++ complex is a template. The C type has the same layout and is an extension there. */
+/*
+ * In C++ complex is a template with the same layout as the C type. The C type is an extension in
+ * C++.
+ */
 #if defined(__GNUC__) && defined(__cplusplus)
 #define SHMEM_IMPL_EXTENSION __extension__
 #else
@@ -241,7 +272,10 @@ typedef uint64_t shmem_space_cap_t;
 SHMEM_IMPL_EXTENSION typedef float _Complex shmem_impl_complexf;
 SHMEM_IMPL_EXTENSION typedef double _Complex shmem_impl_complexd;
 
-/* These functions are in another object, whatever visibility the program is compiled with. */
+/*
+ * The functions below are in the library. They are declared with default visibility, because the
+ * program may be compiled with another one.
+ */
 #if defined(__GNUC__) && !defined(SHMEM_IMPL_PLAIN)
 #pragma GCC visibility push(default)
 #endif
@@ -258,8 +292,8 @@ extern "C" {
 void shmem_init(void);
 
 /**
- * Starts the library as shmem_init() does, with a thread level, and sets *provided to the level in
- * force, which may differ from requested. Returns 0; a failure ends the job. [9.2.1]
+ * Starts the library as shmem_init() does, with a thread level. Sets *provided to the level in
+ * force, which may differ from the argument requested. Returns 0; a failure ends the job. [9.2.1]
  */
 int shmem_init_thread(int requested, int *provided);
 
@@ -267,17 +301,22 @@ int shmem_init_thread(int requested, int *provided);
 void shmem_query_thread(int *provided);
 
 /**
- * Ends what one init began. Collective, with a barrier. The last call completes all communication
- * and releases all resources; the library can then be started again. [9.1.4]
+ * Ends the use of the library that one init call began. Collective; performs a barrier. The last
+ * call completes all communication and releases all resources. The library can then be started
+ * again. [9.1.4]
  */
 void shmem_finalize(void);
 
-/** Sets *initialized to nonzero between init and the last finalize, else to 0. Any time. [9.1.5] */
+/**
+ * Sets *initialized to nonzero between init and the last finalize, otherwise to 0. May be called at
+ * any time. [9.1.5]
+ */
 void shmem_query_initialized(int *initialized);
 
 /**
- * Ends the job with exit status status; any single PE may call it. This PE ends as by exit(), with
- * its handlers and streams; the other PEs are killed. Does not return. [9.1.6]
+ * Ends the job with the exit status in the argument status. Any single PE may call it. The calling
+ * PE ends as if it called exit(): its exit handlers run and its streams are flushed. The other PEs
+ * are killed. Does not return. [9.1.6]
  */
 SHMEM_IMPL_NORETURN void shmem_global_exit(int status);
 
@@ -294,12 +333,16 @@ int shmem_pe_accessible(int pe);
 int shmem_addr_accessible(const void *addr, int pe);
 
 /**
- * Returns the address at which this PE can load and store symmetric dest of PE pe (GPU memory: at
- * which its kernels can), or NULL. The result is not a symmetric address. [9.1.9]
+ * Returns the address at which this PE can load and store the symmetric object dest of PE pe, or
+ * NULL if there is none. If the object is in GPU memory, the address is for kernels of this PE. The
+ * result is not a symmetric address. [9.1.9]
  */
 void *shmem_ptr(const void *dest, int pe);
 
-/** As shmem_ptr(), where pe is a number in team. Returns NULL for SHMEM_TEAM_INVALID. [9.1.10] */
+/**
+ * Returns the result of shmem_ptr() for the PE that has the number pe in team. Returns NULL for
+ * SHMEM_TEAM_INVALID. [9.1.10]
+ */
 void *shmem_team_ptr(shmem_team_t team, const void *dest, int pe);
 
 /** Sets *major and *minor to SHMEM_MAJOR_VERSION and SHMEM_MINOR_VERSION. [9.1.11] */
@@ -309,8 +352,8 @@ void shmem_info_get_version(int *major, int *minor);
 void shmem_info_get_name(char *name);
 
 /**
- * Starts the library once, as shmem_init(); npes is ignored, and finalize is not required.
- * Deprecated since 1.2. [9.1.13]
+ * Starts the library as shmem_init() does, unless the library has been started before. npes is
+ * ignored. The program need not call shmem_finalize(). Deprecated since 1.2. [9.1.13]
  */
 void start_pes(int npes);
 
@@ -319,8 +362,9 @@ int _my_pe(void);
 int _num_pes(void);
 
 /**
- * Does nothing here; profiling tools define it. level: 0 or less off, 1 on, 2 on and flush, other
- * values as the tool defines. [10.1.1]
+ * Does nothing in the library; profiling tools define this routine. A level of 0 or less switches
+ * profiling off, 1 switches profiling on, and 2 also flushes the buffers of the tool. The tool
+ * defines the meaning of other levels. [10.1.1]
  */
 void shmem_pcontrol(int level, ...);
 
@@ -329,30 +373,33 @@ void shmem_pcontrol(int level, ...);
 /**
  * Allocates size bytes on every PE, aligned for any type, in the default space. Collective over all
  * PEs with equal arguments; ends with a barrier. Returns NULL on all PEs if memory does not
- * suffice, and NULL without a barrier for size 0. [9.3.1]
+ * suffice. For size 0 returns NULL without a barrier. [9.3.1]
  */
 void *shmem_malloc(size_t size);
 
-/** Allocates count objects of size bytes and sets them to zero, as shmem_malloc(). [9.3.6] */
+/** Allocates count objects of size bytes as shmem_malloc() does, and sets them to zero. [9.3.6] */
 void *shmem_calloc(size_t count, size_t size);
 
 /**
- * Allocates as shmem_malloc(), at a multiple of alignment, a power of two and a multiple of
- * sizeof(void *). A smaller power of two counts as sizeof(void *). Returns NULL on all PEs for
- * other alignments. [9.3.4]
+ * Allocates as shmem_malloc() does, at a multiple of alignment. alignment must be a power of two
+ * and a multiple of sizeof(void *). The values 1, 2 and 4 are raised to sizeof(void *). Returns
+ * NULL on all PEs for any other alignment. [9.3.4]
  */
 void *shmem_align(size_t alignment, size_t size);
 
-/** Allocates as shmem_malloc(). hints: SHMEM_MALLOC_..., combined by OR; no effect. [9.3.5] */
+/**
+ * Allocates as shmem_malloc() does. hints are SHMEM_MALLOC_..., combined by OR, and have no effect.
+ * [9.3.5]
+ */
 void *shmem_malloc_with_hints(size_t size, long hints);
 
-/** Frees a block. Collective; begins with a barrier. NULL: does nothing. [9.3.2] */
+/** Frees a block. Collective; begins with a barrier. If ptr is NULL, does nothing. [9.3.2] */
 void shmem_free(void *ptr);
 
 /**
- * Resizes a block to size bytes, keeps the contents that fit, and may move it. Collective. If ptr
- * is NULL, allocates; if size is 0, frees. On failure returns NULL and leaves the block unchanged.
- * [9.3.3]
+ * Resizes a block to size bytes and keeps the contents that fit. The block may move. Collective. If
+ * ptr is NULL, allocates; if size is 0, frees. On failure returns NULL and leaves the block
+ * unchanged. [9.3.3]
  */
 void *shmem_realloc(void *ptr, size_t size);
 
@@ -366,29 +413,33 @@ void *shmemalign(size_t alignment, size_t size);
 
 /**
  * Creates a space of config->size bytes per PE in the given kind of memory. Collective over all
- * PEs. *team becomes a team of the PEs that have such memory; on the others *space and *team become
- * INVALID. Returns 0; nonzero on all PEs, with both INVALID, if config is wrong, no PE has such
- * memory, or memory does not suffice.
+ * PEs. The PEs that have such memory are the members. On members *space becomes the handle of the
+ * space, and *team a new team of the members. On the other PEs *space and *team become INVALID.
+ * Returns 0. Returns nonzero on all PEs, with both handles INVALID, if config is wrong, no PE has
+ * such memory, or memory does not suffice.
  */
 int shmem_space_create(const shmem_space_config_t *config, shmem_space_t *space,
                        shmem_team_t *team);
 
 /**
- * Destroys a space. Collective over its members. Its team, all teams split from it, and contexts
- * and handles for kernels that hold the space must be destroyed first; otherwise the routine
- * returns nonzero and does nothing. Returns 0 for SHMEM_SPACE_INVALID.
+ * Destroys a space. Collective over the members of the space. The team of the space, all teams
+ * split from it, and all contexts and handles for kernels that use the space must have been
+ * destroyed before. Otherwise the routine returns nonzero and does nothing. Returns 0 for
+ * SHMEM_SPACE_INVALID.
  */
 int shmem_space_destroy(shmem_space_t space);
 
 /**
- * Allocate in a space, as shmem_malloc() and shmem_calloc() do in the default one. Collective over
- * the members of the space. Return NULL if memory does not suffice, for 0 bytes, and for
+ * Allocate in a space, as shmem_malloc() and shmem_calloc() do in the default space. Collective
+ * over the members of the space. Return NULL if memory does not suffice, for 0 bytes, and for
  * SHMEM_SPACE_INVALID.
  */
 void *shmem_space_malloc(shmem_space_t space, size_t size);
 void *shmem_space_calloc(shmem_space_t space, size_t count, size_t size);
 
-/** Frees a block of a space. Collective over the members of the space. NULL: does nothing. */
+/**
+ * Frees a block of a space. Collective over the members of the space. If ptr is NULL, does nothing.
+ */
 void shmem_space_free(shmem_space_t space, void *ptr);
 
 /**
@@ -423,79 +474,94 @@ int shmem_team_my_pe(shmem_team_t team);
 /** Returns the number of PEs of team, or -1 for SHMEM_TEAM_INVALID. [9.4.2] */
 int shmem_team_n_pes(shmem_team_t team);
 
-/** Returns the number in dest_team of PE src_pe of src_team, or -1 if it is not in both. [9.4.5] */
+/**
+ * Returns the number that PE src_pe of src_team has in dest_team, or -1 if the PE is not in both
+ * teams. [9.4.5]
+ */
 int shmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest_team);
 
 /**
- * Sets the fields of *config that config_mask (SHMEM_TEAM_NUM_CONTEXTS) selects; with mask 0 config
- * may be NULL. Returns nonzero for SHMEM_TEAM_INVALID and leaves *config unchanged. [9.4.4]
+ * Sets the fields of *config that config_mask (SHMEM_TEAM_NUM_CONTEXTS) selects. If config_mask is
+ * 0, config may be NULL. For SHMEM_TEAM_INVALID returns nonzero and leaves *config unchanged.
+ * [9.4.4]
  */
 int shmem_team_get_config(shmem_team_t team, long config_mask, shmem_team_config_t *config);
 
 /**
- * Creates a team of size PEs of parent_team, whose numbers there are start, start + stride, ..., in
- * this order. Collective over parent_team. PEs outside the new team get SHMEM_TEAM_INVALID, and the
- * result 0. config may be NULL if config_mask is 0. On failure returns nonzero, with INVALID, on
- * all PEs of the parent. [9.4.6]
+ * Creates a team of PEs of parent_team. The new team has size PEs. Their numbers in parent_team are
+ * start, start + stride, and so on, and they keep this order. Collective over parent_team. On PEs
+ * outside the new team, *new_team becomes SHMEM_TEAM_INVALID, and the result is 0. If config_mask
+ * is 0, config may be NULL. On failure returns nonzero on all PEs of parent_team, and *new_team
+ * becomes INVALID. [9.4.6]
  */
 int shmem_team_split_strided(shmem_team_t parent_team, int start, int stride, int size,
                              const shmem_team_config_t *config, long config_mask,
                              shmem_team_t *new_team);
 
 /**
- * Arranges parent_team in rows of xrange PEs: *xaxis_team becomes the team of this PE's row,
- * *yaxis_team that of its column. Collective over parent_team. On failure returns nonzero, with
- * both INVALID, on all PEs. [9.4.7]
+ * Arranges parent_team in rows of xrange PEs. *xaxis_team becomes the team of this PE's row, and
+ * *yaxis_team the team of its column. Collective over parent_team. On failure returns nonzero on
+ * all PEs of parent_team, and both teams become INVALID. [9.4.7]
  */
 int shmem_team_split_2d(shmem_team_t parent_team, int xrange,
                         const shmem_team_config_t *xaxis_config, long xaxis_mask,
                         shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config,
                         long yaxis_mask, shmem_team_t *yaxis_team);
 
-/** Destroys a team and its shareable contexts. Collective. INVALID: does nothing. [9.4.8] */
+/**
+ * Destroys a team and its shareable contexts, which are those without SHMEM_CTX_PRIVATE. Collective
+ * over the team. Does nothing for SHMEM_TEAM_INVALID. [9.4.8]
+ */
 void shmem_team_destroy(shmem_team_t team);
 
 /* ---- contexts [9.5] ----------------------------------------------------- */
 
 /**
  * Creates a context on the world: a stream of operations with its own order and completion.
- * options: SHMEM_CTX_..., combined by OR. Local. Returns nonzero, with SHMEM_CTX_INVALID, if no
- * resources are left. [9.5.1]
+ * options: SHMEM_CTX_..., combined by OR. Local. If no resources are left, returns nonzero and sets
+ * *ctx to SHMEM_CTX_INVALID. [9.5.1]
  */
 int shmem_ctx_create(long options, shmem_ctx_t *ctx);
 
 /**
- * Creates a context that uses the PE numbers of team. Returns nonzero as above, and for
- * SHMEM_TEAM_INVALID. [9.5.2]
+ * Creates a context that uses the PE numbers of team. Local. If no resources are left, and for
+ * SHMEM_TEAM_INVALID, returns nonzero and sets *ctx to SHMEM_CTX_INVALID. [9.5.2]
  */
 int shmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx);
 
-/** Completes the operations issued on ctx and destroys it. Local. INVALID: does nothing. [9.5.3] */
+/**
+ * Completes the operations issued on ctx and destroys it. Local. Does nothing for
+ * SHMEM_CTX_INVALID. [9.5.3]
+ */
 void shmem_ctx_destroy(shmem_ctx_t ctx);
 
 /**
- * Sets *team to the team of ctx. For SHMEM_CTX_INVALID sets SHMEM_TEAM_INVALID and returns nonzero.
- * [9.5.4]
+ * Sets *team to the team of ctx. For SHMEM_CTX_INVALID sets *team to SHMEM_TEAM_INVALID and returns
+ * nonzero. [9.5.4]
  */
 int shmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team);
 
 /**
- * Begins a session of operations on ctx. This is a hint and changes no meaning. options:
- * SHMEM_CTX_SESSION_BATCH or 0. config: the fields that config_mask selects; NULL is allowed with
- * mask 0. A second start adds options and replaces the selected fields. Local. INVALID: does
- * nothing. [9.9.2]
+ * Begins a session of operations on ctx. A session is a hint and does not change the meaning of the
+ * operations. options is SHMEM_CTX_SESSION_BATCH or 0. config_mask selects the fields of config
+ * that count. If config_mask is 0, config may be NULL. If ctx has a session already, the call adds
+ * options to it and replaces the selected fields. Local. Does nothing for SHMEM_CTX_INVALID.
+ * [9.9.2]
  */
 void shmem_ctx_session_start(shmem_ctx_t ctx, long options,
                              const shmem_ctx_session_config_t *config, long config_mask);
 
-/** Ends the session on ctx and completes nothing. Without a session does nothing. [9.9.3] */
+/**
+ * Ends the session on ctx, but completes no operations. Does nothing if ctx has no session. [9.9.3]
+ */
 void shmem_ctx_session_stop(shmem_ctx_t ctx);
 
 /* ---- remote memory access [9.6] ----------------------------------------- */
 
 /**
- * Copies nelems elements from local source to symmetric dest on PE pe. Elements are of the type, of
- * 8 to 128 bits, or bytes (mem). source may be reused on return; complete at quiet. [9.6.1.1]
+ * Copies nelems elements from local source to symmetric dest on PE pe. The name of the routine
+ * gives the type of the elements, or their size in bits; elements of putmem are bytes. source may
+ * be reused on return. Complete at quiet. [9.6.1.1]
  */
 void shmem_float_put(float *dest, const float *source, size_t nelems, int pe);
 void shmem_double_put(double *dest, const double *source, size_t nelems, int pe);
@@ -577,8 +643,8 @@ void shmem_putmem(void *dest, const void *source, size_t nelems, int pe);
 void shmem_ctx_putmem(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 
 /**
- * Stores value at symmetric dest on PE pe, in one access if it has up to 8 bytes. Complete at
- * quiet. [9.6.1.2]
+ * Stores value at symmetric dest on PE pe. A value of up to 8 bytes is stored in one access.
+ * Complete at quiet. [9.6.1.2]
  */
 void shmem_float_p(float *dest, float value, int pe);
 void shmem_double_p(double *dest, double value, int pe);
@@ -632,8 +698,8 @@ void shmem_ctx_ptrdiff_p(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int 
 
 /**
  * Copies nelems elements from local source to symmetric dest on PE pe. Consecutive elements are sst
- * elements apart in source and dst apart in dest; both strides are at least 1. source may be reused
- * on return; complete at quiet. [9.6.1.3]
+ * elements apart in source and dst elements apart in dest. Both strides are at least 1. source may
+ * be reused on return. Complete at quiet. [9.6.1.3]
  */
 void shmem_float_iput(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
                       int pe);
@@ -754,8 +820,9 @@ void shmem_ctx_iput128(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_
                        ptrdiff_t sst, size_t nelems, int pe);
 
 /**
- * As iput, with nblocks blocks of bsize elements. Strides are elements from the start of one block
- * to the start of the next, and are at least bsize. Complete at quiet. [9.6.1.4]
+ * Copies as iput does, but nblocks blocks of bsize elements. A stride is the number of elements
+ * from the start of one block to the start of the next, and is at least bsize. Complete at quiet.
+ * [9.6.1.4]
  */
 void shmem_float_ibput(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,
                        size_t nblocks, int pe);
@@ -1007,7 +1074,9 @@ uint64_t shmem_ctx_uint64_g(shmem_ctx_t ctx, const uint64_t *source, int pe);
 size_t shmem_ctx_size_g(shmem_ctx_t ctx, const size_t *source, int pe);
 ptrdiff_t shmem_ctx_ptrdiff_g(shmem_ctx_t ctx, const ptrdiff_t *source, int pe);
 
-/** As iput, from symmetric source on PE pe to local dest. Done on return. [9.6.1.7] */
+/**
+ * Copies as iput does, but from symmetric source on PE pe to local dest. Done on return. [9.6.1.7]
+ */
 void shmem_float_iget(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
                       int pe);
 void shmem_double_iget(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst,
@@ -1126,7 +1195,9 @@ void shmem_ctx_iget64(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t
 void shmem_ctx_iget128(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst,
                        ptrdiff_t sst, size_t nelems, int pe);
 
-/** As ibput, from symmetric source on PE pe to local dest. Done on return. [9.6.1.8] */
+/**
+ * Copies as ibput does, but from symmetric source on PE pe to local dest. Done on return. [9.6.1.8]
+ */
 void shmem_float_ibget(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,
                        size_t nblocks, int pe);
 void shmem_double_ibget(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst,
@@ -1245,7 +1316,7 @@ void shmem_ctx_ibget64(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_
 void shmem_ctx_ibget128(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst,
                         ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);
 
-/** As put, except that the program must not change source until quiet. [9.6.2.1] */
+/** Copies as put does, but the program must not change source until quiet. [9.6.2.1] */
 void shmem_float_put_nbi(float *dest, const float *source, size_t nelems, int pe);
 void shmem_double_put_nbi(double *dest, const double *source, size_t nelems, int pe);
 void shmem_longdouble_put_nbi(long double *dest, const long double *source, size_t nelems, int pe);
@@ -1330,7 +1401,9 @@ void shmem_ctx_put128_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_
 void shmem_putmem_nbi(void *dest, const void *source, size_t nelems, int pe);
 void shmem_ctx_putmem_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe);
 
-/** As get, except that dest has the data after quiet and must not be used before. [9.6.2.2] */
+/**
+ * Copies as get does, but dest has the data only after quiet and must not be used before. [9.6.2.2]
+ */
 void shmem_float_get_nbi(float *dest, const float *source, size_t nelems, int pe);
 void shmem_double_get_nbi(double *dest, const double *source, size_t nelems, int pe);
 void shmem_longdouble_get_nbi(long double *dest, const long double *source, size_t nelems, int pe);
@@ -1418,9 +1491,10 @@ void shmem_ctx_getmem_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_
 /* ---- atomics [9.7] ------------------------------------------------------ */
 
 /*
- * All atomics work on the element at symmetric dest (fetch: source) on PE pe. They are atomic with
- * each other and with wait and test on the same element and type [3.2]. Routines with a result
- * return the value before the update; the others are complete at quiet. Integers wrap around.
+ * All atomics work on the element at symmetric dest on PE pe; fetch calls this address source. They
+ * are atomic with each other and with wait and test on the same element and type [3.2]. Routines
+ * with a result return the old value: the value of the element before the update. The other
+ * routines are complete at quiet. Integers wrap around.
  */
 /** Reads the element atomically and returns it. [9.7.1.1] */
 float shmem_float_atomic_fetch(const float *source, int pe);
@@ -1484,7 +1558,7 @@ void shmem_ctx_uint64_atomic_set(shmem_ctx_t ctx, uint64_t *dest, uint64_t value
 void shmem_ctx_size_atomic_set(shmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 void shmem_ctx_ptrdiff_atomic_set(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
 
-/** Stores value and returns the value before. [9.7.1.4] */
+/** Stores value and returns the old value. [9.7.1.4] */
 float shmem_float_atomic_swap(float *dest, float value, int pe);
 double shmem_double_atomic_swap(double *dest, double value, int pe);
 int shmem_int_atomic_swap(int *dest, int value, int pe);
@@ -1518,7 +1592,7 @@ uint64_t shmem_ctx_uint64_atomic_swap(shmem_ctx_t ctx, uint64_t *dest, uint64_t 
 size_t shmem_ctx_size_atomic_swap(shmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 ptrdiff_t shmem_ctx_ptrdiff_atomic_swap(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
 
-/** Stores value if the element equals cond; returns the value before in any case. [9.7.1.3] */
+/** Stores value if the element equals cond. Returns the old value in any case. [9.7.1.3] */
 int shmem_int_atomic_compare_swap(int *dest, int cond, int value, int pe);
 long shmem_long_atomic_compare_swap(long *dest, long cond, long value, int pe);
 long long shmem_longlong_atomic_compare_swap(long long *dest, long long cond, long long value,
@@ -1562,7 +1636,7 @@ size_t shmem_ctx_size_atomic_compare_swap(shmem_ctx_t ctx, size_t *dest, size_t 
 ptrdiff_t shmem_ctx_ptrdiff_atomic_compare_swap(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t cond,
                                                 ptrdiff_t value, int pe);
 
-/** Add 1; the fetch form returns the value before. [9.7.1.5, 9.7.1.6] */
+/** Add 1 to the element. The fetch form returns the old value. [9.7.1.5, 9.7.1.6] */
 int shmem_int_atomic_fetch_inc(int *dest, int pe);
 long shmem_long_atomic_fetch_inc(long *dest, int pe);
 long long shmem_longlong_atomic_fetch_inc(long long *dest, int pe);
@@ -1613,7 +1687,7 @@ void shmem_ctx_uint64_atomic_inc(shmem_ctx_t ctx, uint64_t *dest, int pe);
 void shmem_ctx_size_atomic_inc(shmem_ctx_t ctx, size_t *dest, int pe);
 void shmem_ctx_ptrdiff_atomic_inc(shmem_ctx_t ctx, ptrdiff_t *dest, int pe);
 
-/** Add value; the fetch form returns the value before. [9.7.1.7, 9.7.1.8] */
+/** Add value to the element. The fetch form returns the old value. [9.7.1.7, 9.7.1.8] */
 int shmem_int_atomic_fetch_add(int *dest, int value, int pe);
 long shmem_long_atomic_fetch_add(long *dest, long value, int pe);
 long long shmem_longlong_atomic_fetch_add(long long *dest, long long value, int pe);
@@ -1670,7 +1744,7 @@ void shmem_ctx_uint64_atomic_add(shmem_ctx_t ctx, uint64_t *dest, uint64_t value
 void shmem_ctx_size_atomic_add(shmem_ctx_t ctx, size_t *dest, size_t value, int pe);
 void shmem_ctx_ptrdiff_atomic_add(shmem_ctx_t ctx, ptrdiff_t *dest, ptrdiff_t value, int pe);
 
-/** Apply bitwise AND with value; the fetch form returns the value before. [9.7.1.9, 9.7.1.10] */
+/** Apply bitwise AND with value. The fetch form returns the old value. [9.7.1.9, 9.7.1.10] */
 unsigned int shmem_uint_atomic_fetch_and(unsigned int *dest, unsigned int value, int pe);
 unsigned long shmem_ulong_atomic_fetch_and(unsigned long *dest, unsigned long value, int pe);
 unsigned long long shmem_ulonglong_atomic_fetch_and(unsigned long long *dest,
@@ -1705,7 +1779,7 @@ void shmem_ctx_int64_atomic_and(shmem_ctx_t ctx, int64_t *dest, int64_t value, i
 void shmem_ctx_uint32_atomic_and(shmem_ctx_t ctx, uint32_t *dest, uint32_t value, int pe);
 void shmem_ctx_uint64_atomic_and(shmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 
-/** Apply bitwise OR with value; the fetch form returns the value before. [9.7.1.11, 9.7.1.12] */
+/** Apply bitwise OR with value. The fetch form returns the old value. [9.7.1.11, 9.7.1.12] */
 unsigned int shmem_uint_atomic_fetch_or(unsigned int *dest, unsigned int value, int pe);
 unsigned long shmem_ulong_atomic_fetch_or(unsigned long *dest, unsigned long value, int pe);
 unsigned long long shmem_ulonglong_atomic_fetch_or(unsigned long long *dest,
@@ -1740,7 +1814,7 @@ void shmem_ctx_int64_atomic_or(shmem_ctx_t ctx, int64_t *dest, int64_t value, in
 void shmem_ctx_uint32_atomic_or(shmem_ctx_t ctx, uint32_t *dest, uint32_t value, int pe);
 void shmem_ctx_uint64_atomic_or(shmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 
-/** Apply bitwise XOR with value; the fetch form returns the value before. [9.7.1.13, 9.7.1.14] */
+/** Apply bitwise XOR with value. The fetch form returns the old value. [9.7.1.13, 9.7.1.14] */
 unsigned int shmem_uint_atomic_fetch_xor(unsigned int *dest, unsigned int value, int pe);
 unsigned long shmem_ulong_atomic_fetch_xor(unsigned long *dest, unsigned long value, int pe);
 unsigned long long shmem_ulonglong_atomic_fetch_xor(unsigned long long *dest,
@@ -1776,8 +1850,9 @@ void shmem_ctx_uint32_atomic_xor(shmem_ctx_t ctx, uint32_t *dest, uint32_t value
 void shmem_ctx_uint64_atomic_xor(shmem_ctx_t ctx, uint64_t *dest, uint64_t value, int pe);
 
 /**
- * As the forms above that return the value before. After quiet the update is complete and local
- * *fetch holds that value; *fetch must not be used before. [9.7.2.1 to 9.7.2.8]
+ * Perform the atomics above that return the old value, but do not wait for this value. After quiet
+ * the atomic is complete, and local *fetch holds the old value. The program must not use *fetch
+ * before. [9.7.2.1 to 9.7.2.8]
  */
 void shmem_float_atomic_fetch_nbi(float *fetch, const float *source, int pe);
 void shmem_double_atomic_fetch_nbi(double *fetch, const double *source, int pe);
@@ -2098,9 +2173,9 @@ void shmem_longlong_add(long long *dest, long long value, int pe);
 /* ---- signals [9.8] ------------------------------------------------------ */
 
 /**
- * As put, and then updates the word at symmetric sig_addr on PE pe with signal (sig_op:
- * SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD). A PE that sees the new word sees the data. With nelems 0
- * only the signal is sent. [9.8.3]
+ * Copies as put does, and then updates the signal word at symmetric sig_addr on PE pe. With
+ * SHMEM_SIGNAL_SET signal replaces the word, with SHMEM_SIGNAL_ADD signal is added to it. A PE that
+ * sees the new word also sees the data. If nelems is 0, only the word is updated. [9.8.3]
  */
 void shmem_float_put_signal(float *dest, const float *source, size_t nelems, uint64_t *sig_addr,
                             uint64_t signal, int sig_op, int pe);
@@ -2240,7 +2315,7 @@ void shmem_putmem_signal(void *dest, const void *source, size_t nelems, uint64_t
 void shmem_ctx_putmem_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems,
                              uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 
-/** As put_signal, except that the program must not change source until quiet. [9.8.4] */
+/** Copies as put_signal does, but the program must not change source until quiet. [9.8.4] */
 void shmem_float_put_signal_nbi(float *dest, const float *source, size_t nelems, uint64_t *sig_addr,
                                 uint64_t signal, int sig_op, int pe);
 void shmem_double_put_signal_nbi(double *dest, const double *source, size_t nelems,
@@ -2396,7 +2471,8 @@ void shmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, 
 uint64_t shmem_signal_fetch(const uint64_t *sig_addr);
 
 /**
- * Waits until this PE's word satisfies cmp with cmp_value (unsigned); returns the word. [9.11.15]
+ * Waits until this PE's signal word satisfies the comparison cmp with cmp_value, as unsigned
+ * numbers. Returns the word. [9.11.15]
  */
 uint64_t shmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value);
 
@@ -2411,17 +2487,18 @@ void shmem_barrier_all(void);
  */
 int shmem_team_sync(shmem_team_t team);
 
-/** Waits for all PEs, as shmem_team_sync(). [9.10.4] */
+/** Waits for all PEs of the world, as shmem_team_sync() does for a team. [9.10.4] */
 void shmem_sync_all(void);
 
 /*
  * Collectives that move data. All PEs of team call them with equal arguments and the same symmetric
- * dest and source, after dest is ready on all PEs. A call that returns on one PE is complete on
- * that PE only. Elements are of the type, or bytes (mem).
+ * dest and source. dest must be ready for new data on all PEs before a PE calls. A call that
+ * returns on one PE is complete on that PE only. The name of the routine gives the type of the
+ * elements; elements of a mem routine are bytes.
  */
 /**
- * Copies nelems elements between each two PEs: this PE's block k goes to PE k, and block k of its
- * dest comes from PE k. [9.10.5]
+ * Exchanges blocks of nelems elements between all PEs. Block k of this PE's source goes to PE k,
+ * and block k of its dest comes from PE k. [9.10.5]
  */
 int shmem_float_alltoall(shmem_team_t team, float *dest, const float *source, size_t nelems);
 int shmem_double_alltoall(shmem_team_t team, double *dest, const double *source, size_t nelems);
@@ -2458,7 +2535,10 @@ int shmem_ptrdiff_alltoall(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *
                            size_t nelems);
 int shmem_alltoallmem(shmem_team_t team, void *dest, const void *source, size_t nelems);
 
-/** As alltoall, with elements dst apart in dest and sst apart in source, at least 1. [9.10.6] */
+/**
+ * Exchanges as alltoall does. Elements are dst elements apart in dest and sst elements apart in
+ * source; both strides are at least 1. [9.10.6]
+ */
 int shmem_float_alltoalls(shmem_team_t team, float *dest, const float *source, ptrdiff_t dst,
                           ptrdiff_t sst, size_t nelems);
 int shmem_double_alltoalls(shmem_team_t team, double *dest, const double *source, ptrdiff_t dst,
@@ -2511,7 +2591,10 @@ int shmem_ptrdiff_alltoalls(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t 
 int shmem_alltoallsmem(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
                        ptrdiff_t sst, size_t nelems);
 
-/** Copies nelems elements of PE_root (number in team) to dest on all PEs, the root too. [9.10.7] */
+/**
+ * Copies nelems elements from source on the root to dest on all PEs, including the root. PE_root is
+ * the number of the root in team. [9.10.7]
+ */
 int shmem_float_broadcast(shmem_team_t team, float *dest, const float *source, size_t nelems,
                           int PE_root);
 int shmem_double_broadcast(shmem_team_t team, double *dest, const double *source, size_t nelems,
@@ -2599,7 +2682,7 @@ int shmem_ptrdiff_collect(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *s
                           size_t nelems);
 int shmem_collectmem(shmem_team_t team, void *dest, const void *source, size_t nelems);
 
-/** As collect, with equal nelems on all PEs. [9.10.8] */
+/** Concatenates as collect does, but nelems is equal on all PEs. [9.10.8] */
 int shmem_float_fcollect(shmem_team_t team, float *dest, const float *source, size_t nelems);
 int shmem_double_fcollect(shmem_team_t team, double *dest, const double *source, size_t nelems);
 int shmem_longdouble_fcollect(shmem_team_t team, long double *dest, const long double *source,
@@ -2636,9 +2719,9 @@ int shmem_ptrdiff_fcollect(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *
 int shmem_fcollectmem(shmem_team_t team, void *dest, const void *source, size_t nelems);
 
 /**
- * Combine source[i] of all PEs of team into dest[i] on every PE, for nreduce elements: bitwise
- * operations, maximum and minimum, sum and product. dest and source are the same array or disjoint.
- * Integers wrap in their type. [9.10.9]
+ * Combine source[i] of all PEs of team into dest[i] on every PE, for nreduce elements. The
+ * operations are bitwise AND, OR and XOR, maximum, minimum, sum and product. dest and source are
+ * the same array or disjoint. Integers wrap around in their type. [9.10.9]
  */
 int shmem_uchar_and_reduce(shmem_team_t team, unsigned char *dest, const unsigned char *source,
                            size_t nreduce);
@@ -2864,9 +2947,9 @@ int shmem_complexd_prod_reduce(shmem_team_t team, shmem_impl_complexd *dest,
                                const shmem_impl_complexd *source, size_t nreduce);
 
 /**
- * Set dest[i] to the sum of source[i] over the PEs of team up to this one (inscan) or before it
- * (exscan; 0 on the first), for nelems elements. dest and source are the same array or disjoint.
- * [9.10.10]
+ * Set dest[i] to the sum of source[i] over some PEs of team, for nelems elements. inscan adds the
+ * elements of all PEs up to and including this one. exscan adds the elements of the PEs before this
+ * one; the sum is 0 on the first PE. dest and source are the same array or disjoint. [9.10.10]
  */
 int shmem_float_sum_inscan(shmem_team_t team, float *dest, const float *source, size_t nelems);
 int shmem_double_sum_inscan(shmem_team_t team, double *dest, const double *source, size_t nelems);
@@ -2950,19 +3033,23 @@ int shmem_complexd_sum_exscan(shmem_team_t team, shmem_impl_complexd *dest,
                               const shmem_impl_complexd *source, size_t nelems);
 
 /*
- * Collectives over an active set: PE_size PEs of the world, from PE_start in steps of 2 to the
- * power logPE_stride, with numbers from 0 in this order. pSync: symmetric array, whose elements are
- * SHMEM_SYNC_VALUE on all PEs before the call and again on return; no other call may use it
- * meanwhile. Deprecated since 1.5.
+ * Collectives over an active set. The set has PE_size PEs of the world, beginning with PE_start.
+ * The distance between two PEs is 2 to the power logPE_stride. PE numbers in the set begin at 0 and
+ * follow this order. pSync is a symmetric array. Its elements are SHMEM_SYNC_VALUE on all PEs
+ * before the call, and again on return. No other call may use pSync at the same time. Deprecated
+ * since 1.5.
  */
 
-/** Completes the operations issued on the default context, then waits for the set. [9.10.2] */
+/**
+ * Completes the operations issued on the default context, then waits for all PEs of the set.
+ * [9.10.2]
+ */
 void shmem_barrier(int PE_start, int logPE_stride, int PE_size, long *pSync);
 
-/** Waits for the set and completes only stores. [9.10.3] */
+/** Waits for all PEs of the set. Completes only stores of the program. [9.10.3] */
 void shmem_sync(int PE_start, int logPE_stride, int PE_size, long *pSync);
 
-/** As the team forms, with elements of 32 or 64 bits. [9.10.5, 9.10.6] */
+/** Exchange elements of 32 or 64 bits as the team forms do. [9.10.5, 9.10.6] */
 void shmem_alltoall32(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
                       int PE_size, long *pSync);
 void shmem_alltoall64(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
@@ -2972,13 +3059,16 @@ void shmem_alltoalls32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t 
 void shmem_alltoalls64(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
                        int PE_start, int logPE_stride, int PE_size, long *pSync);
 
-/** As the team form, except that dest of the root, PE_root of the set, is not changed. [9.10.7] */
+/**
+ * Copies as the team form does, but does not change dest on the root. PE_root is the number of the
+ * root in the set. [9.10.7]
+ */
 void shmem_broadcast32(void *dest, const void *source, size_t nelems, int PE_root, int PE_start,
                        int logPE_stride, int PE_size, long *pSync);
 void shmem_broadcast64(void *dest, const void *source, size_t nelems, int PE_root, int PE_start,
                        int logPE_stride, int PE_size, long *pSync);
 
-/** As the team forms, with elements of 32 or 64 bits. [9.10.8] */
+/** Concatenate elements of 32 or 64 bits as the team forms do. [9.10.8] */
 void shmem_collect32(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
                      int PE_size, long *pSync);
 void shmem_collect64(void *dest, const void *source, size_t nelems, int PE_start, int logPE_stride,
@@ -2989,8 +3079,8 @@ void shmem_fcollect64(void *dest, const void *source, size_t nelems, int PE_star
                       int PE_size, long *pSync);
 
 /**
- * As the team forms. pWrk: symmetric array of at least nreduce / 2 + 1 and
- * SHMEM_REDUCE_MIN_WRKDATA_SIZE elements. [9.10.9]
+ * Combine as the team forms do. pWrk is a symmetric array. It has at least nreduce / 2 + 1 elements
+ * and at least SHMEM_REDUCE_MIN_WRKDATA_SIZE elements. [9.10.9]
  */
 void shmem_short_and_to_all(short *dest, const short *source, int nreduce, int PE_start,
                             int logPE_stride, int PE_size, short *pWrk, long *pSync);
@@ -3092,11 +3182,12 @@ void shmem_complexd_prod_to_all(shmem_impl_complexd *dest, const shmem_impl_comp
 /* ---- point-to-point synchronisation [9.11] ------------------------------ */
 
 /*
- * Waits and tests compare this PE's element at symmetric ivar or ivars with cmp_value, in its own
- * type. cmp: SHMEM_CMP_... On return the data that was sent before the satisfying update is
+ * Waits and tests compare this PE's element at symmetric ivar (or elements of the array ivars) with
+ * cmp_value, in the type of the element. cmp is SHMEM_CMP_... An element "satisfies cmp" if this
+ * comparison is true. On return, data that was sent before the update that satisfied cmp is
  * visible.
  */
-/** Waits until the element satisfies cmp. short and ushort: deprecated since 1.5. [9.11.1] */
+/** Waits until the element satisfies cmp. Deprecated since 1.5 for short and ushort. [9.11.1] */
 void shmem_int_wait_until(int *ivar, int cmp, int cmp_value);
 void shmem_long_wait_until(long *ivar, int cmp, long cmp_value);
 void shmem_longlong_wait_until(long long *ivar, int cmp, long long cmp_value);
@@ -3112,7 +3203,10 @@ void shmem_ptrdiff_wait_until(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value);
 void shmem_short_wait_until(short *ivar, int cmp, short cmp_value);
 void shmem_ushort_wait_until(unsigned short *ivar, int cmp, unsigned short cmp_value);
 
-/** Returns 1 if the element satisfies cmp now, else 0. short and ushort: deprecated. [9.11.8] */
+/**
+ * Returns 1 if the element satisfies cmp now, else 0. Deprecated since 1.5 for short and ushort.
+ * [9.11.8]
+ */
 int shmem_int_test(int *ivar, int cmp, int cmp_value);
 int shmem_long_test(long *ivar, int cmp, long cmp_value);
 int shmem_longlong_test(long long *ivar, int cmp, long long cmp_value);
@@ -3129,12 +3223,16 @@ int shmem_short_test(short *ivar, int cmp, short cmp_value);
 int shmem_ushort_test(unsigned short *ivar, int cmp, unsigned short cmp_value);
 
 /*
- * Arrays of nelems elements. status: NULL, or nelems marks; a nonzero mark excludes its element.
- * vector: one cmp_value for each element. indices: room for nelems indices. The routines for short
- * and ushort begin with shmemx_, because they are Steppe's, for programs that use them with other
- * libraries; they are deprecated.
+ * The following routines use arrays of nelems elements. status is NULL or an array of nelems marks.
+ * Elements with a nonzero mark are excluded. The vector forms have one cmp_value for each element.
+ * indices has room for nelems indices. The routines for short and ushort begin with shmemx_,
+ * because they are extensions of Steppe. They are for programs that use these types with other
+ * libraries, and are deprecated.
  */
-/** Wait until each element has satisfied cmp; return at once if none is left. [9.11.2, 9.11.5] */
+/**
+ * Wait until each element that is not excluded has satisfied cmp. Return at once if all elements
+ * are excluded. [9.11.2, 9.11.5]
+ */
 void shmem_int_wait_until_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
 void shmem_long_wait_until_all(long *ivars, size_t nelems, const int *status, int cmp,
                                long cmp_value);
@@ -3193,8 +3291,8 @@ void shmemx_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, c
                                          int cmp, const unsigned short *cmp_values);
 
 /**
- * Wait until an element satisfies cmp and return its index, or SIZE_MAX at once if all are
- * excluded. Repeated calls do not starve an index. [9.11.3, 9.11.6]
+ * Wait until an element satisfies cmp, and return its index. Return SIZE_MAX at once if all
+ * elements are excluded. Repeated calls treat all indices fairly. [9.11.3, 9.11.6]
  */
 size_t shmem_int_wait_until_any(int *ivars, size_t nelems, const int *status, int cmp,
                                 int cmp_value);
@@ -3255,8 +3353,8 @@ size_t shmemx_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems,
                                            int cmp, const unsigned short *cmp_values);
 
 /**
- * Wait until elements satisfy cmp, store their indices in indices, and return their number, or 0 at
- * once if all are excluded. [9.11.4, 9.11.7]
+ * Wait until at least one element satisfies cmp. Store the indices of the elements that do in
+ * indices, and return their number. Return 0 at once if all elements are excluded. [9.11.4, 9.11.7]
  */
 size_t shmem_int_wait_until_some(int *ivars, size_t nelems, size_t *indices, const int *status,
                                  int cmp, int cmp_value);
@@ -3321,7 +3419,10 @@ size_t shmemx_ushort_wait_until_some_vector(unsigned short *ivars, size_t nelems
                                             const int *status, int cmp,
                                             const unsigned short *cmp_values);
 
-/** Return 1 if each element satisfies cmp now or all are excluded, else 0. [9.11.9, 9.11.12] */
+/**
+ * Return 1 if each element that is not excluded satisfies cmp now, or if all elements are excluded.
+ * Return 0 otherwise. [9.11.9, 9.11.12]
+ */
 int shmem_int_test_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
 int shmem_long_test_all(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
 int shmem_longlong_test_all(long long *ivars, size_t nelems, const int *status, int cmp,
@@ -3375,7 +3476,10 @@ int shmemx_short_test_all_vector(short *ivars, size_t nelems, const int *status,
 int shmemx_ushort_test_all_vector(unsigned short *ivars, size_t nelems, const int *status, int cmp,
                                   const unsigned short *cmp_values);
 
-/** Return the index of an element that satisfies cmp now, or SIZE_MAX. [9.11.10, 9.11.13] */
+/**
+ * Return the index of an element that satisfies cmp now, or SIZE_MAX if none does. [9.11.10,
+ * 9.11.13]
+ */
 size_t shmem_int_test_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
 size_t shmem_long_test_any(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
 size_t shmem_longlong_test_any(long long *ivars, size_t nelems, const int *status, int cmp,
@@ -3431,7 +3535,10 @@ size_t shmemx_short_test_any_vector(short *ivars, size_t nelems, const int *stat
 size_t shmemx_ushort_test_any_vector(unsigned short *ivars, size_t nelems, const int *status,
                                      int cmp, const unsigned short *cmp_values);
 
-/** Return the number of elements that satisfy cmp now; indices gets them. [9.11.11, 9.11.14] */
+/**
+ * Store the indices of the elements that satisfy cmp now in indices, and return their number.
+ * [9.11.11, 9.11.14]
+ */
 size_t shmem_int_test_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
                            int cmp_value);
 size_t shmem_long_test_some(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
@@ -3490,7 +3597,7 @@ size_t shmemx_short_test_some_vector(short *ivars, size_t nelems, size_t *indice
 size_t shmemx_ushort_test_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,
                                       const int *status, int cmp, const unsigned short *cmp_values);
 
-/** Former routine for long. Deprecated since 1.4. [9.11.1] */
+/** Former name of shmem_long_wait_until(). Deprecated since 1.4. [9.11.1] */
 void shmem_wait_until(long *ivar, int cmp, long cmp_value);
 
 /** Wait until the element differs from cmp_value. Deprecated since 1.4. [9.11.1] */
@@ -3503,23 +3610,24 @@ void shmem_longlong_wait(long long *ivar, long long cmp_value);
 /* ---- memory ordering [9.12] --------------------------------------------- */
 
 /**
- * Order operations: puts, atomics, signals and stores issued before on the context (the default
- * one) reach each PE before those issued afterwards. Complete nothing. INVALID: do nothing.
- * [9.12.1]
+ * Order operations. Puts, atomics, signals and stores that were issued on the context before the
+ * call reach each PE before those that are issued afterwards. The routines complete no operations.
+ * shmem_fence() orders the default context. For SHMEM_CTX_INVALID nothing happens. [9.12.1]
  */
 void shmem_fence(void);
 void shmem_ctx_fence(shmem_ctx_t ctx);
 
 /**
- * Complete all operations issued before on the context (the default one): they are visible to all
- * PEs, and results of nbi routines are available. INVALID: do nothing. [9.12.2]
+ * Complete all operations that were issued on the context before the call. The operations are then
+ * visible to all PEs, and results of nbi routines are available. shmem_quiet() completes the
+ * default context. For SHMEM_CTX_INVALID nothing happens. [9.12.2]
  */
 void shmem_quiet(void);
 void shmem_ctx_quiet(shmem_ctx_t ctx);
 
 /**
- * Complete operations as quiet, for npes PEs only, whose numbers in the context's team are in
- * target_pes. [9.12.3]
+ * Complete operations as quiet does, but only operations on npes PEs. target_pes has the numbers of
+ * these PEs in the team of the context. [9.12.3]
  */
 void shmem_pe_quiet(const int *target_pes, size_t npes);
 void shmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes);
@@ -3531,13 +3639,16 @@ void shmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes);
  * use. It provides mutual exclusion between PEs.
  */
 
-/** Waits for the lock and takes it, in the order of the requests. [9.13.1] */
+/** Waits for the lock and takes it. PEs get the lock in the order of their requests. [9.13.1] */
 void shmem_set_lock(long *lock);
 
 /** Completes the operations issued on the default context, then releases the lock. [9.13.1] */
 void shmem_clear_lock(long *lock);
 
-/** Returns 0 if this call took the lock, 1 if the lock was taken. Does not wait. [9.13.1] */
+/**
+ * Takes the lock if it is free. Returns 0 if this call took the lock, or 1 if another PE has it.
+ * Does not wait. [9.13.1]
+ */
 int shmem_test_lock(long *lock);
 
 #ifdef __cplusplus
@@ -3551,10 +3662,10 @@ int shmem_test_lock(long *lock);
 
 #if SHMEM_IMPL_C11
 /*
- * Each class of types has a macro that selects a function by the type of *key, in which const,
- * volatile and arrays have been removed. key is the first pointer to TYPE, after the context if
- * there is one. Types that have two names in LP64 are listed once: a size_t * selects as unsigned
- * long *.
+ * Each class of types has a macro that selects a function by the type of *key. const, volatile and
+ * arrays have been removed from this type. key is the first argument that is a pointer to TYPE.
+ * Some types of LP64 have two names; each is listed once. A size_t *, for example, selects the
+ * function for unsigned long.
  */
 #define SHMEM_IMPL_1ST(a, ...) a
 #define SHMEM_IMPL_2ND(a, b, ...) b
@@ -3826,12 +3937,12 @@ int shmem_test_lock(long *lock);
         default: shmem_sync)(__VA_ARGS__)
 #endif
 
-/* Small operations compiled into the program, if it requests them. */
+/* If the program defines SHMEMX_INLINE, small operations are compiled into the program. */
 #if defined(SHMEMX_INLINE) && !defined(SHMEM_IMPL_PLAIN)
 #include "shmemx_inline.h"
 #endif
 
-/* Overloads for C++ in place of the C11 generics. */
+/* C++ has overloads instead of the C11 generics. */
 #if defined(__cplusplus) && !defined(SHMEMX_NO_OVERLOADS) && !defined(SHMEM_IMPL_PLAIN)
 #include "shmem_cxx.h"
 #endif

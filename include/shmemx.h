@@ -4,12 +4,14 @@
  * This header includes shmemx_stream.h (operations on streams) and shmemx_fam.h (fabric-attached
  * memory). A program whose kernels call the library also includes shmemx_device.h.
  *
- * Routines may be called between init and finalize, unless their comments say otherwise. Errors: a
- * routine that finds a wrong argument before it has changed anything prints a line that names the
- * routine and the argument, and returns nonzero, NULL or SHMEMX_PATH_NONE. A collective routine
- * does so on all members of the team; on the calling PE where the team is SHMEM_TEAM_INVALID. Use
- * of a handle that was destroyed ends the job, and so does freeing or resizing at an address that
- * does not begin a live block.
+ * Routines may be called between init and finalize, unless their comments say otherwise.
+ *
+ * Errors: if a routine finds a wrong argument before it has changed anything, it prints a line that
+ * names the routine and the argument. It then returns nonzero, NULL or SHMEMX_PATH_NONE. A
+ * collective routine returns this value on all members of the team. If the team is
+ * SHMEM_TEAM_INVALID, it returns the value on the calling PE. The use of a handle that was
+ * destroyed ends the job. Freeing or resizing also ends the job if the address is not the start of
+ * a live block.
  */
 #ifndef SHMEMX_H
 #define SHMEMX_H
@@ -24,18 +26,25 @@
 extern "C" {
 #endif
 
-/* Returns the version of this library, "0.1.0". May be called at any time, also before init. */
+/*
+ * Returns the version of this library, for example "0.1.0". May be called at any time, also before
+ * init.
+ */
 const char *shmemx_version(void);
 
 /*
  * Prints a report on the library, its settings and this machine to file descriptor fd.
  *
- * section: names of sections, separated by commas; NULL for all except spaces and doctor. json:
- * nonzero for one JSON object, zero for text. May be called at any time, also before init. Between
- * init and finalize the section spaces is collective over all PEs, and PE 0 prints it. Before init
- * the section doctor is collective over the PEs that a launcher started, and the first PE of each
- * host prints it. All other sections are local. Returns 0; nonzero if a section is unknown or fd
- * cannot be written; ENODEV if the doctor found a problem that will make jobs fail.
+ * section is a list of names of sections, separated by commas. NULL selects all sections except
+ * spaces and doctor. If json is nonzero, the report is one JSON object, otherwise text. May be
+ * called at any time, also before init.
+ *
+ * Between init and finalize the section spaces is collective over all PEs, and PE 0 prints it.
+ * Before init the section doctor is collective over the PEs that a launcher started, and the first
+ * PE of each host prints it. All other sections are local.
+ *
+ * Returns 0. Returns ENODEV if the doctor found a problem that will make jobs fail. Returns another
+ * number if a section is unknown or fd cannot be written.
  */
 int shmemx_info_print(int fd, const char *section, int json);
 
@@ -48,25 +57,33 @@ int shmemx_space_print(int fd);
 /* ---- devices: what spaces can be made on ------------------------------------ */
 
 /*
- * The result of shmemx_device_describe(), which fills in the first struct_size bytes. Begin with
- * SHMEMX_DEVICE_INFO_INITIALIZER, which sets struct_size. Later versions add fields at the end;
- * bytes of a longer structure that this library does not know become zero.
+ * The result of shmemx_device_describe(). Begin with SHMEMX_DEVICE_INFO_INITIALIZER, which sets
+ * struct_size. The routine fills in the first struct_size bytes. Later versions add fields at the
+ * end. If the structure is longer than that of this library, the additional bytes become zero.
  */
 #define SHMEMX_DEVICE_PAGES 8
 #define SHMEMX_BYTES_UNKNOWN ((size_t)-1)
 typedef struct {
     size_t struct_size; /* size of the caller's structure */
     shmem_device_type_t device_type;
-    int device;       /* number of the device; for a GPU the value for attr->device */
-    int usable;       /* 0 if spaces cannot be made on it, for the reason in why_not */
-    int numa_node;    /* CPU, HBM: the value for attr->numa_node; -1: unknown */
-    int distance;     /* NUMA distance from the CPUs of this process; 10: same node; -1: unknown */
-    int nic_distance; /* NUMA distance from the fabric's adapter; -1: unknown, or before init */
+    /* Number of the device. For a GPU, shmemx_space_attr_t.device takes this number. */
+    int device;
+    int usable; /* 0 if spaces cannot be made on the device; why_not has the reason */
+    /*
+     * NUMA node, or -1 if unknown. For CPU and HBM, shmemx_space_attr_t.numa_node takes this
+     * number.
+     */
+    int numa_node;
+    /* NUMA distance from the CPUs of this process, or -1 if unknown. 10 means the same node. */
+    int distance;
+    /* NUMA distance from the adapter of the fabric, or -1 if unknown and before init. */
+    int nic_distance;
     int n_page_sizes;
-    size_t page_sizes[SHMEMX_DEVICE_PAGES]; /* ascending; large pages may have to be reserved */
-    size_t nbytes;                          /* bytes of memory, or SHMEMX_BYTES_UNKNOWN */
-    size_t free;                            /* bytes that are free now, or SHMEMX_BYTES_UNKNOWN */
-    char bus_id[32]; /* PCI address, as in "0000:17:00.0"; "" if it has none */
+    /* Page sizes in ascending order. Large pages may have to be reserved by the administrator. */
+    size_t page_sizes[SHMEMX_DEVICE_PAGES];
+    size_t nbytes;   /* bytes of memory, or SHMEMX_BYTES_UNKNOWN */
+    size_t free;     /* bytes that are free now, or SHMEMX_BYTES_UNKNOWN */
+    char bus_id[32]; /* PCI address, for example "0000:17:00.0"; "" if the device has none */
     char name[96];
     char why_not[128];
 } shmemx_device_info_t;
@@ -78,58 +95,88 @@ typedef struct {
     }
 
 /*
- * shmemx_device_count() returns the number of devices of a kind that this process sees, or a
- * negative number if this library does not have the kind. shmemx_device_describe() fills in facts
- * about device i, from 0. CPU devices are the NUMA nodes with memory, HBM devices are those that
- * hwloc reports with high bandwidth, and the FAM device is the one that SHMEM_FAM_PATH names. Both
- * are local and may be called at any time. Neither creates a context on a GPU: free bytes come from
- * an existing context or from NVML. describe returns 0, or nonzero if there is no such device.
+ * Returns the number of devices of a kind that this process sees, or a negative number if this
+ * library does not have the kind. CPU devices are the NUMA nodes with memory. HBM devices are the
+ * NUMA nodes that hwloc reports with high bandwidth. The FAM device is the one that SHMEM_FAM_PATH
+ * names. Creates no context on a GPU. Local. May be called at any time.
  */
 int shmemx_device_count(shmem_device_type_t kind);
+/*
+ * Fills in facts about device i of a kind, counted from 0. Creates no context on a GPU. The number
+ * of free bytes comes from an existing context or from NVML. Local. May be called at any time.
+ * Returns 0, or nonzero if there is no such device.
+ */
 int shmemx_device_describe(shmem_device_type_t kind, int i, shmemx_device_info_t *info);
 
-/* Sets the defaults, as shmemx_space_attr_init() does. Local, at any time. */
+/* Sets the defaults, as shmemx_space_attr_init() does. Local. May be called at any time. */
 int shmemx_device_info_init(shmemx_device_info_t *info, size_t struct_size);
 
 /* ---- spaces: what the proposal leaves to implementations ------------------ */
 
-/* Required state of the name of a FAM space when the space is created. */
+/* Whether shmemx_space_create_attr() opens the FAM space that has the name, or creates it. */
 typedef enum {
-    SHMEMX_SPACE_EITHER = 0, /* any: the space is opened, or made if none has the name */
-    SHMEMX_SPACE_CREATE,     /* unused: it is an error if a space has the name */
-    SHMEMX_SPACE_OPEN        /* in use: it is an error if no space has it, or the file is empty */
+    SHMEMX_SPACE_EITHER = 0, /* open the space, or create it if no space has the name */
+    SHMEMX_SPACE_CREATE,     /* create the space; it is an error if a space has the name */
+    /* Open the space; it is an error if no space has the name, or if the file is empty. */
+    SHMEMX_SPACE_OPEN
 } shmemx_space_open_t;
 
 /* NUMA nodes from which the pages of a space come. */
 typedef enum {
-    SHMEMX_NUMA_DEFAULT = 0, /* nodes that the process has set, for example by numactl */
+    SHMEMX_NUMA_DEFAULT = 0, /* nodes of the process's own policy, for example from numactl */
     SHMEMX_NUMA_BIND,        /* only the node attr->numa_node */
     SHMEMX_NUMA_INTERLEAVE,  /* all nodes in turn, page by page */
     SHMEMX_NUMA_FIRST_TOUCH  /* node of the thread that touches a page first */
 } shmemx_space_numa_t;
 
-/* Flags of shmemx_space_attr_t, and of shmemx_space_info_t for an existing space. */
-#define SHMEMX_SPACE_KEEP 1 /* named FAM: the space stays if the last job to leave has this flag */
-#define SHMEMX_SPACE_PINNED 2  /* CPU, HBM: resident; GPUs reach it by shmemx_space_device_ptr() */
-#define SHMEMX_SPACE_RESHAPE 4 /* named FAM: if there are more PEs than parts, all get new parts */
+/*
+ * Flags of shmemx_space_attr_t. shmemx_space_info_t has the flags of an existing space.
+ *
+ * KEEP, for named FAM spaces: the space is kept if the last job that leaves it has this flag.
+ * PINNED, for CPU and HBM spaces: the memory is resident. GPUs reach the memory at the addresses
+ * that shmemx_space_device_ptr() returns. RESHAPE, for named FAM spaces: if there are more PEs than
+ * parts, each PE gets a new part.
+ */
+#define SHMEMX_SPACE_KEEP 1
+#define SHMEMX_SPACE_PINNED 2
+#define SHMEMX_SPACE_RESHAPE 4
 
 /*
- * Attributes for shmemx_space_create_attr(). Begin with SHMEMX_SPACE_ATTR_INITIALIZER, so that
- * fields of later versions keep their defaults.
+ * Attributes for shmemx_space_create_attr(). Begin with SHMEMX_SPACE_ATTR_INITIALIZER. Fields that
+ * later versions add then have their defaults.
  */
 typedef struct {
-    size_t struct_size;  /* size of this structure */
-    shmem_team_t parent; /* team whose members call; all members of the space belong to it */
-    int device;       /* GPU, or pinned: ordinal; -1: the library chooses; may differ between PEs */
-    int flags;        /* SHMEMX_SPACE_KEEP, _PINNED and _RESHAPE, combined by |; 0: none */
-    const char *name; /* FAM: name by which other jobs find the space; NULL: none */
-    /* GPU: config->size bytes of the caller's; NULL: allocate; may differ between PEs */
+    size_t struct_size; /* size of this structure */
+    /* Team whose members make the call. All members of the space are members of this team. */
+    shmem_team_t parent;
+    /*
+     * For GPU spaces and pinned spaces: ordinal of the GPU, or -1 if the library chooses. May
+     * differ between PEs.
+     */
+    int device;
+    int flags;        /* SHMEMX_SPACE_KEEP, _PINNED and _RESHAPE, combined by |, or 0 */
+    const char *name; /* for FAM spaces: name by which other jobs find the space, or NULL */
+    /*
+     * For GPU spaces: config->size bytes of the caller's memory, or NULL if the library allocates
+     * memory. May differ between PEs.
+     */
     void *buffer;
-    shmemx_space_open_t open;        /* FAM, with a name */
-    shmemx_space_numa_t numa_policy; /* CPU; HBM: only default or bind; may differ between PEs */
-    int numa_node; /* HBM, or CPU with SHMEMX_NUMA_BIND; -1: near this PE; may differ between PEs */
-    size_t page_size; /* CPU, HBM: bytes of a page: 4096, 2 MiB, 1 GiB; 0: the system's choice */
-    /* CPU, HBM: bytes to which it may grow if malloc finds no room; 0: fixed size */
+    shmemx_space_open_t open; /* for FAM spaces with a name */
+    /* For CPU and HBM spaces; an HBM space takes only DEFAULT and BIND. May differ between PEs. */
+    shmemx_space_numa_t numa_policy;
+    /*
+     * For HBM spaces, and for CPU spaces with SHMEMX_NUMA_BIND: NUMA node, or -1 for a node near
+     * this PE. May differ between PEs.
+     */
+    int numa_node;
+    /*
+     * For CPU and HBM spaces: bytes of a page (4096, 2 MiB or 1 GiB), or 0 if the system chooses.
+     */
+    size_t page_size;
+    /*
+     * For CPU and HBM spaces: bytes to which a part may grow when an allocation finds no room. 0
+     * means that the size is fixed.
+     */
     size_t max_size;
 } shmemx_space_attr_t;
 
@@ -140,70 +187,81 @@ typedef struct {
     }
 
 /*
- * Sets the defaults in the first struct_size bytes of a structure, and its field struct_size, for
- * languages without initializers. Bytes that this library does not know become zero, and
- * shmemx_space_create_attr() refuses a structure in which such a byte is set. Local, at any time.
- * Returns 0, or nonzero if no such structure has this size.
+ * Sets the defaults in the first struct_size bytes of a structure, and sets its field struct_size.
+ * The routine is for languages that have no initializers. Bytes that this library does not know
+ * become zero. shmemx_space_create_attr() refuses a structure in which such a byte is not zero.
+ * Local. May be called at any time. Returns 0, or nonzero if no such structure has this size.
  */
 int shmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
 
 /*
- * Creates a space as shmem_space_create() does, with attributes (NULL: the defaults). Collective
- * over attr->parent only. Members pass equal configs and attributes; only device, buffer,
- * numa_policy and numa_node may differ.
+ * Creates a space as shmem_space_create() does, with attributes. If attr is NULL, the attributes
+ * have their defaults. Collective over attr->parent only. Members pass equal configs and
+ * attributes; only device, buffer, numa_policy and numa_node may differ.
  *
  * A name has 1 to 63 letters, digits, dots, dashes and underscores, and does not begin with a dot.
- * Member i of the parent owns part i of a named space. The space keeps the number and the size of
- * its parts: another size is always refused, fewer PEs may open it, and more PEs only with
- * SHMEMX_SPACE_RESHAPE. Jobs may use it at the same time only if they have equal numbers of PEs.
- * Returns 0, or nonzero on all members of the parent, with both handles INVALID.
+ * Member i of the parent owns part i of a named space. A named space keeps the number and the size
+ * of its parts. A call with another size is always refused. Fewer members may open the space; more
+ * members need SHMEMX_SPACE_RESHAPE. Two jobs may use the space at the same time only if they have
+ * equal numbers of members.
+ *
+ * Returns 0. On failure returns nonzero on all members of the parent, and both handles become
+ * INVALID.
  */
 int shmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                              shmem_space_t *space, shmem_team_t *team);
 
 /* Ways in which bytes travel between this PE and another PE's part of a space. */
 typedef enum {
-    SHMEMX_PATH_NONE = 0,   /* no path: one of the two is not a member */
+    SHMEMX_PATH_NONE = 0,   /* no path, because one of the two PEs is not a member */
     SHMEMX_PATH_LOAD_STORE, /* mapped host memory */
-    SHMEMX_PATH_DEVICE,     /* device memory of this PE or of a PE of the node, copied by this PE */
+    SHMEMX_PATH_DEVICE,     /* this PE copies device memory, its own or that of a PE of its node */
     SHMEMX_PATH_FABRIC,     /* the fabric reads and writes the memory */
-    SHMEMX_PATH_STAGED,     /* copies through host buffers by a thread of the owner */
-    SHMEMX_PATH_PROCESS     /* private pages of another process, copied by the kernel */
+    SHMEMX_PATH_STAGED,     /* a thread of the owner copies through host buffers */
+    SHMEMX_PATH_PROCESS     /* the kernel copies private pages of another process */
 } shmemx_space_path_t;
 
 /* Returns the path to the part of PE pe (number in the world), or SHMEMX_PATH_NONE. Local. */
 shmemx_space_path_t shmemx_space_path(shmem_space_t space, int pe);
-/* Returns the name of a path, such as "load/store". Local, at any time. */
+/* Returns the name of a path, such as "load/store". Local. May be called at any time. */
 const char *shmemx_space_path_name(shmemx_space_path_t path);
 
 /*
  * Returns the address at which a kernel on this PE's GPU reaches an object in the part of PE pe
- * (number in the world). addr is this PE's address of the object. The result exists in a GPU space
- * if this PE can copy that part, and in host spaces for PEs of this node if the space has
- * SHMEMX_SPACE_PINNED or is the default one with SHMEM_PIN_HEAP. Returns NULL in all other cases,
- * for a PE that is not a member, and if addr is outside the space. Local. Has not run on a device
- * yet.
+ * (number in the world). addr is this PE's address of the object.
+ *
+ * In a GPU space the address exists if this PE can copy the part. In a space in host memory the
+ * address exists if PE pe is on this node and the space is pinned. A space is pinned if it has
+ * SHMEMX_SPACE_PINNED; the default space is pinned if SHMEM_PIN_HEAP is set. Returns NULL in all
+ * other cases, for a PE that is not a member, and if addr is outside the space. Local. The routine
+ * has not run on a device yet.
  */
 void *shmemx_space_device_ptr(shmem_space_t space, const void *addr, int pe);
 
 /*
- * The performer of atomics on words of a space; kernels may perform atomics on the same words at
- * the same time only where noted. See shmem_space_get_caps(3).
+ * Performers of the atomics that PEs begin on words of a space. Kernels may perform their own
+ * atomics on the same words at the same time only where the comment says so. See
+ * shmem_space_get_caps(3).
  */
 typedef enum {
-    SHMEMX_ATOMICS_HOST = 1, /* CPUs or the fabric; not kernels */
-    SHMEMX_ATOMICS_NATIVE,   /* CPUs; also kernels on the GPU for which the space is pinned */
-    SHMEMX_ATOMICS_OWNER,    /* the owner, one after another; not kernels */
-    SHMEMX_ATOMICS_DEVICE    /* the device, while a handle for kernels lives; also its kernels */
+    SHMEMX_ATOMICS_HOST = 1, /* CPUs or the fabric; kernels may not */
+    SHMEMX_ATOMICS_NATIVE,   /* CPUs; kernels on the GPU for which the space is pinned may, too */
+    /* The owner of the memory, one atomic after another; kernels may not. */
+    SHMEMX_ATOMICS_OWNER,
+    /*
+     * The device that holds the memory, while a handle for kernels exists. Kernels on this device
+     * may, too.
+     */
+    SHMEMX_ATOMICS_DEVICE
 } shmemx_space_atomics_t;
 
 /*
- * The result of shmemx_space_query(), which fills in the first struct_size bytes. Begin with
- * SHMEMX_SPACE_INFO_INITIALIZER, which sets struct_size. Later versions add fields at the end;
- * bytes of a longer structure that this library does not know become zero.
+ * The result of shmemx_space_query(). Begin with SHMEMX_SPACE_INFO_INITIALIZER, which sets
+ * struct_size. The routine fills in the first struct_size bytes. Later versions add fields at the
+ * end. If the structure is longer than that of this library, the additional bytes become zero.
  */
 typedef struct {
-    size_t struct_size; /* size of the caller's structure; it includes all fields before kind */
+    size_t struct_size; /* size of the caller's structure, at least all fields before kind */
     shmem_device_type_t device_type;
     int device;      /* ordinal of the device; -1 if the kind has none */
     int n_pes;       /* number of members */
@@ -215,15 +273,21 @@ typedef struct {
     shmem_space_cap_t caps;
     char kind[16];   /* for example "gpu" */
     char where[192]; /* for example "gpu 0: NVIDIA H200, 141 GiB" */
-    int found;       /* 1 if the name had a space before, on all members; 0 if the space is new */
-    int n_parts;     /* number of parts that shmemx_space_part() reads; 0 without a name */
-    shmemx_space_numa_t numa_policy; /* policy of this PE's part if the kernel set it */
-    int numa_node;                   /* node of the policy SHMEMX_NUMA_BIND; else -1 */
-    size_t page_size; /* page size that this PE got for attr->page_size; 0 if not requested */
-    size_t max_size;  /* bytes to which a part may grow; equal to nbytes if it may not */
-    shmemx_space_atomics_t atomics; /* for words of this PE's part now; 0: older library */
-    int flags;                      /* attr->flags; _PINNED also for the heap with SHMEM_PIN_HEAP */
-    int in_use; /* 1; after shmemx_space_stat() 0 if no job has the space open */
+    /* 1 if a space had the name before, 0 if the space is new. Equal on all members. */
+    int found;
+    int n_parts; /* number of parts that shmemx_space_part() can map; 0 without a name */
+    /* NUMA policy of this PE's part, or SHMEMX_NUMA_DEFAULT if the kernel refused the policy. */
+    shmemx_space_numa_t numa_policy;
+    int numa_node;    /* NUMA node for SHMEMX_NUMA_BIND, else -1 */
+    size_t page_size; /* page size that this PE got; 0 if attr->page_size was 0 */
+    size_t max_size;  /* bytes to which a part may grow; equal to nbytes if the size is fixed */
+    /* Performer of atomics on this PE's part now, or 0 if the library is older than this field. */
+    shmemx_space_atomics_t atomics;
+    /*
+     * Flags of the attributes. The default space has SHMEMX_SPACE_PINNED if SHMEM_PIN_HEAP is set.
+     */
+    int flags;
+    int in_use; /* whether a job has the space open; only shmemx_space_stat() reports 0 */
 } shmemx_space_info_t;
 
 #define SHMEMX_SPACE_INFO_INITIALIZER                                                              \
@@ -233,8 +297,8 @@ typedef struct {
     }
 
 /*
- * Sets the defaults, as shmemx_space_attr_init() does. struct_size must include the fields before
- * kind. Local, at any time.
+ * Sets the defaults, as shmemx_space_attr_init() does. struct_size must include all fields before
+ * kind. Local. May be called at any time.
  */
 int shmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size);
 
@@ -245,39 +309,49 @@ int shmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size);
 int shmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
 
 /*
- * Allocate and resize a block in a space, as shmem_align() and shmem_realloc() do. Collective over
- * the members of the space. A realloc of NULL allocates; a realloc to size 0 frees. Return NULL on
- * all members if memory does not suffice or alignment is not a power of two.
+ * Allocates size bytes in a space at a multiple of alignment, as shmem_align() does. Collective
+ * over the members of the space. Returns NULL on all members if memory does not suffice or
+ * alignment is not a power of two.
  */
 void *shmemx_space_align(shmem_space_t space, size_t alignment, size_t size);
+/*
+ * Resizes a block of a space to size bytes, as shmem_realloc() does. Collective over the members of
+ * the space. If ptr is NULL, allocates; if size is 0, frees. Returns NULL on all members if memory
+ * does not suffice.
+ */
 void *shmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
 
 /*
- * Makes existing memory of the program a space: nbytes at addr on each PE of team, whose members
- * become the members of the space. Collective over team. Members pass equal nbytes and flags, and
- * all or none pass a descriptor; addresses may differ. The memory must be readable, writable and in
- * no other space. addr is a multiple of 8; of 64 for GPU memory and with SHMEMX_ADOPT_HEAP. The
- * memory must stay mapped until shmem_space_destroy() returns, which does not free it.
+ * Makes existing memory of the program a space: nbytes at addr on each PE of team. The members of
+ * team become the members of the space. Collective over team. Members pass equal nbytes and flags;
+ * their addresses may differ. Either all members pass a file descriptor, or none does. The memory
+ * must be readable and writable, and in no other space. addr is a multiple of 8; for GPU memory and
+ * with SHMEMX_ADOPT_HEAP it is a multiple of 64. The memory must stay mapped until
+ * shmem_space_destroy() returns. That routine does not free the memory.
  *
- * The space has no team of its own. It is one block, in which any address is symmetric; with
- * SHMEMX_ADOPT_HEAP it is a heap for shmem_space_malloc(). fd: descriptor of the file (memfd,
- * hugetlbfs, shm or any other) that is mapped at addr with MAP_SHARED from byte offset on. PEs of
- * the node map the file, too. fd may be closed after the call. With fd -1 the memory is private:
- * the kernel copies it between processes of a node, and a thread of its owner performs atomics,
- * signals and accesses to single elements. GPU memory is recognized; pass fd -1.
- * shmemx_space_path() reports the path in use.
+ * The space has no team of its own. It is one block, in which any address is symmetric. With
+ * SHMEMX_ADOPT_HEAP the space is a heap for shmem_space_malloc() instead.
  *
- * Returns 0, or nonzero on all members, with *space set to SHMEM_SPACE_INVALID.
+ * fd is the descriptor of a file (memfd, hugetlbfs, shm or any other). The file must be mapped at
+ * addr with MAP_SHARED; offset is the byte of the file at addr. PEs of the node map the file, too.
+ * The program may close fd after the call.
+ *
+ * With fd -1 the memory is private to its process. The kernel copies it between processes of a
+ * node. A thread of the owner performs atomics, signals and accesses to single elements. For GPU
+ * memory, which the library recognizes, fd must be -1. shmemx_space_path() reports the path in use.
+ *
+ * Returns 0. On failure returns nonzero on all members, and sets *space to SHMEM_SPACE_INVALID.
  */
 #define SHMEMX_ADOPT_HEAP 1
 int shmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int flags, int fd,
                            size_t offset, shmem_space_t *space);
 
 /*
- * Creates a context for objects of one space (checked under SHMEM_CHECK=1). The space cannot be
- * destroyed while the context lives. PE numbers of the operations are those of config->team, whose
- * members must all be members of the space. Local. Returns 0, or nonzero, with *ctx set to
- * SHMEM_CTX_INVALID, if the context cannot be made.
+ * Creates a context for objects of one space. With SHMEM_CHECK=1 the library checks that operations
+ * of the context use only such objects. The space cannot be destroyed while the context exists. PE
+ * numbers of the operations are those of config->team, whose members must all be members of the
+ * space. Local. Returns 0. If the context cannot be made, returns nonzero and sets *ctx to
+ * SHMEM_CTX_INVALID.
  */
 typedef struct {
     shmem_team_t team;
@@ -287,16 +361,18 @@ int shmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ctx
 
 /*
  * Complete or order the operations of ctx on objects of one space, as shmem_ctx_quiet() and
- * shmem_ctx_fence() do, fetching operations included. Other operations of ctx may be completed or
- * ordered too. ctx may be bound to this space, to another one or to none. Local. Return 0, or
- * nonzero without any effect for SHMEM_CTX_INVALID and SHMEM_SPACE_INVALID.
+ * shmem_ctx_fence() do for all operations of ctx. This includes fetching operations. Operations of
+ * ctx on other spaces may be completed or ordered, too. ctx may be bound to this space, to another
+ * one or to none. Local. Return 0. For SHMEM_CTX_INVALID and SHMEM_SPACE_INVALID return nonzero and
+ * do nothing.
  */
 int shmemx_ctx_space_quiet(shmem_ctx_t ctx, shmem_space_t space);
 int shmemx_ctx_space_fence(shmem_ctx_t ctx, shmem_space_t space);
 
 /*
  * Creates a team of the same members in the same order, with collectives of its own. Collective
- * over team. Returns 0, or nonzero with *new_team set to SHMEM_TEAM_INVALID, as a split does.
+ * over team. Returns 0. On failure returns nonzero on all members and sets *new_team to
+ * SHMEM_TEAM_INVALID.
  */
 int shmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team);
 
@@ -310,11 +386,11 @@ typedef struct shmemx_device_handle shmemx_device_handle_t;
 /* Properties of a handle. Begin with SHMEMX_DEVICE_OPTIONS_INITIALIZER. */
 typedef struct {
     size_t struct_size; /* size of this structure */
-    int n_rings;        /* number of rings, 1 to 1024, that blocks use in turn */
+    int n_rings;        /* number of rings, 1 to 1024; block i uses ring i modulo n_rings */
     int n_slots;        /* number of requests that a ring holds, 2 to 65536 */
-    int by_ring;        /* nonzero, for tests: no loads and stores on parts of other PEs */
-    int kind;   /* SHMEM_DEVICE_GPU: for kernels; SHMEM_DEVICE_CPU: for threads of the host */
-    int device; /* GPU: ordinal, may differ between PEs; -1: the library chooses */
+    int by_ring;        /* for tests: if nonzero, all operations on other PEs go through rings */
+    int kind;           /* SHMEM_DEVICE_GPU for kernels, SHMEM_DEVICE_CPU for threads of the host */
+    int device; /* ordinal of the GPU, or -1 if the library chooses; may differ between PEs */
 } shmemx_device_options_t;
 
 #define SHMEMX_DEVICE_OPTIONS_INITIALIZER                                                          \
@@ -322,23 +398,28 @@ typedef struct {
         sizeof(shmemx_device_options_t), 8, 64, 0, SHMEM_DEVICE_CPU, -1                            \
     }
 
-/* Sets the defaults, as shmemx_space_attr_init() does. Local, at any time. */
+/* Sets the defaults, as shmemx_space_attr_init() does. Local. May be called at any time. */
 int shmemx_device_options_init(shmemx_device_options_t *options, size_t struct_size);
 
 /*
- * Create and destroy a handle. By it, code that does not call the library reaches the memory of the
- * team's PEs through the routines of shmemx_device.h: kernels on a GPU, or host threads that act as
- * the blocks of a grid. The handle is passed by value. While it lives, a thread of this PE serves
- * its requests, and the spaces that it reaches by loads and stores cannot be destroyed. It takes a
- * space of host memory for itself, pinned if it is for a GPU. Members pass equal options except
- * device (NULL: the defaults).
+ * Creates a handle. With the handle, code that does not call the library reaches the memory of the
+ * team's PEs by the routines of shmemx_device.h. Such code is a kernel on a GPU, or a host thread
+ * that acts as a block of a grid. It gets the handle by value. While the handle exists, a thread of
+ * this PE serves its requests. Spaces that the handle reaches by loads and stores cannot be
+ * destroyed during this time. The handle uses a space of host memory of its own, which is pinned if
+ * the handle is for a GPU.
  *
- * Both are collective over the team. Kernels that use the handle must have ended before destroy,
- * which completes the operations that they began. Both return 0, or nonzero with a message: create
- * on all members if the handle cannot be made, destroy if the handle is zero.
+ * Collective over team. Members pass equal options, except for device. If options is NULL, the
+ * options have their defaults. Returns 0. If the handle cannot be made, prints a message and
+ * returns nonzero on all members.
  */
 int shmemx_device_handle_create(shmem_team_t team, const shmemx_device_options_t *options,
                                 shmemx_device_handle_t *handle);
+/*
+ * Destroys a handle. Collective over the team of the handle. Kernels that use the handle must have
+ * ended. Completes the operations that they began. Returns 0. If the handle is zero, prints a
+ * message and returns nonzero.
+ */
 int shmemx_device_handle_destroy(shmemx_device_handle_t *handle);
 
 const char *pshmemx_version(void);

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Operations that kernels begin themselves, without the host: shmemx_dev_*. The header needs no
- * headers of CUDA. It compiles with nvcc, with clang -x cuda (also -nocudainc -nocudalib), and as
- * C, where threads of the host act as the blocks of a grid. A block, and a warp, then consists of
- * one thread.
+ * headers of CUDA. It compiles with nvcc, with clang -x cuda (also with -nocudainc -nocudalib), and
+ * as C. In C, threads of the host act as the blocks of a grid. A block, and a warp, then consists
+ * of one thread.
  *
- * The host creates a handle (shmemx_device_handle_create() of shmemx.h) and passes it to kernels by
- * value; they pass its address to these routines. PE numbers are those of the handle's team. A
- * symmetric address is the one that shmemx_space_device_ptr() returns for this PE, or else the
- * host's.
+ * The host creates a handle by shmemx_device_handle_create() of shmemx.h, and passes it to kernels
+ * by value. Kernels pass the address of the handle to these routines. PE numbers are those of the
+ * handle's team. Kernels name a symmetric object by the address that shmemx_space_device_ptr()
+ * returns for this PE. If it returns NULL, they use the address that the host uses.
  *
- * A routine loads and stores the memory of a PE directly if the handle reaches it. Otherwise it
- * puts a request into a ring, which a thread of this PE's host serves. A full ring makes the kernel
- * wait.
+ * A routine loads and stores the memory of a PE directly if the handle reaches this memory.
+ * Otherwise the routine puts a request into a ring. A host thread of this PE serves the ring. A
+ * full ring makes the kernel wait.
  *
- * Order: a put consists of weak stores. fence and quiet are fences of system scope, and wait until
- * the requests in the ring of the calling block are complete. A signal is a release of system scope
- * after its data; wait_until and test are acquires. Nothing else orders operations.
+ * Order: a put consists of weak stores. fence and quiet are fences of system scope. They also wait
+ * until the requests in the ring of the calling block are complete. A signal is a release of system
+ * scope after its data. wait_until and test are acquires. Nothing else orders operations.
  *
- * Variants: all threads of a warp call _warp, and all threads of a block call _block, with the same
- * arguments, and share the work. Atomics and waits use words of 4 and 8 bytes.
+ * Variants: all threads of a warp call the routines with _warp, and all threads of a block call
+ * those with _block. They pass the same arguments and share the work. Atomics and waits use words
+ * of 4 or 8 bytes.
  *
  * An address in no space, a PE number out of range or an unknown comparison ends the job with a
  * message of the host. The routines have not run on a GPU yet.
@@ -39,7 +40,10 @@ SHMEMX_DEV struct stp_dev_request stp_dev_make_request(uint32_t op, int pe, uint
     return request;
 }
 
-/* Adds a request to this block's ring. Returns the result if waits is set, else 0 at once. */
+/*
+ * Adds a request to this block's ring. If request->waits is set, waits for the result and returns
+ * it. Otherwise returns 0 at once.
+ */
 SHMEMX_DEV_COLD uint64_t stp_dev_ask(const shmemx_device_handle_t *handle,
                                      const struct stp_dev_request *request)
 {
@@ -64,8 +68,9 @@ SHMEMX_DEV_COLD uint64_t stp_dev_ask(const shmemx_device_handle_t *handle,
 /* ---- where an object is ------------------------------------------------------------------ */
 
 /*
- * Returns the number of the space that contains addr, and the offset in the space. Returns
- * UINT32_MAX, and addr as the offset, if no space contains it.
+ * Returns the index, in the handle's table, of the space that contains addr, and sets *offset to
+ * the offset in the space. If no space of the table contains addr, returns UINT32_MAX and sets
+ * *offset to addr.
  */
 SHMEMX_DEV uint32_t stp_dev_find(const shmemx_device_handle_t *handle, const void *addr,
                                  uint64_t *offset)
@@ -90,8 +95,8 @@ SHMEMX_DEV uint64_t stp_dev_entry(uint64_t table, int i)
 }
 
 /*
- * Returns the address of nbytes in the part of pe, or 0 if an access of the kind way
- * (SHMEMX_DEV_BY_...) has to go through the ring.
+ * Returns the address of nbytes in the part of PE pe, or 0 if the access has to go through the
+ * ring. way is the kind of the access (SHMEMX_DEV_BY_...).
  */
 SHMEMX_DEV char *stp_dev_reach(const shmemx_device_handle_t *handle, uint32_t space,
                                uint64_t offset, uint64_t nbytes, int pe, int way)
@@ -107,12 +112,13 @@ SHMEMX_DEV char *stp_dev_reach(const shmemx_device_handle_t *handle, uint32_t sp
     return part == 0 ? 0 : (char *)(uintptr_t)(part + offset);
 }
 
-/* Return this PE's number in the handle's team, and the team's number of PEs. */
+/* Returns this PE's number in the handle's team. */
 SHMEMX_DEV int shmemx_dev_my_pe(const shmemx_device_handle_t *handle)
 {
     return handle->my_pe;
 }
 
+/* Returns the number of PEs of the handle's team. */
 SHMEMX_DEV int shmemx_dev_n_pes(const shmemx_device_handle_t *handle)
 {
     return handle->n_pes;
@@ -144,8 +150,8 @@ SHMEMX_DEV void shmemx_dev_quiet(const shmemx_device_handle_t *handle)
 }
 
 /*
- * Orders operations. Waits for the ring, too, because loads and stores overtake its requests.
- * OpenSHMEM 1.6, 9.12.1.
+ * Orders the operations that this thread began and those in the ring of its block. Waits for the
+ * ring, because later loads and stores can overtake requests in the ring. OpenSHMEM 1.6, 9.12.1.
  */
 SHMEMX_DEV void shmemx_dev_fence(const shmemx_device_handle_t *handle)
 {
@@ -154,7 +160,7 @@ SHMEMX_DEV void shmemx_dev_fence(const shmemx_device_handle_t *handle)
 
 /* ---- copies ------------------------------------------------------------------------------ */
 
-/* Words that are copied at once; they may alias objects of any type of the program. */
+/* Types of words that a thread copies by one load and one store. Words may alias any object. */
 typedef uint32_t __attribute__((may_alias)) stp_dev_word4;
 typedef uint64_t __attribute__((may_alias)) stp_dev_word8;
 #if defined(__clang__) && !defined(__NVCC__)
@@ -166,8 +172,10 @@ typedef struct {
 #endif
 
 /*
- * Copies whole words of a type from byte at on, one word per lane in turn, and sets at to the end.
- * Four loads precede their stores, because the compiler may not reorder these by itself.
+ * Copies whole words of a type. The variable at is the offset of the first word in source and dest.
+ * Lane i of a group copies words i, i + lanes, and so on. Then the variable at is set to the end of
+ * the last word. Four loads precede their stores, because the compiler may not move a load before a
+ * store.
  */
 #define SHMEMX_DEV_COPY_WORDS(type)                                                                \
     do {                                                                                           \
@@ -187,7 +195,10 @@ typedef struct {
         at += n * sizeof(type);                                                                    \
     } while (0)
 
-/* Copies the share of one lane, in words of 16, 8 or 4 bytes where both addresses allow it. */
+/*
+ * Copies the share of one lane. Uses words of 16, 8 or 4 bytes if both addresses are multiples of
+ * this size, and copies the remaining bytes one by one.
+ */
 SHMEMX_DEV_COLD void stp_dev_copy_share(void *dest, const void *source, uint64_t nbytes,
                                         uint32_t lane, uint32_t lanes)
 {
@@ -200,7 +211,10 @@ SHMEMX_DEV_COLD void stp_dev_copy_share(void *dest, const void *source, uint64_t
     SHMEMX_DEV_COPY_WORDS(char);
 }
 
-/* Copies this thread's share. */
+/*
+ * Copies this thread's share. A thread of the host copies all bytes, because it is alone in its
+ * group.
+ */
 SHMEMX_DEV void stp_dev_copy(void *dest, const void *source, uint64_t nbytes, int group)
 {
     if (SHMEMX_DEV_ON_GPU) {
@@ -355,7 +369,9 @@ SHMEMX_DEV uint64_t shmemx_dev_signal_fetch(const uint64_t *sig_addr)
 
 /* ---- waiting, 9.11 --------------------------------------------------------------------- */
 
-/* True if a compares with b as cmp says, in the signed or unsigned type of the caller. */
+/*
+ * True if the comparison cmp holds between a and b, in the signed or unsigned type of the caller.
+ */
 #define SHMEMX_DEV_HOLDS(a, cmp, b)                                                                \
     ((cmp) == SHMEMX_DEV_CMP_EQ   ? (a) == (b)                                                     \
      : (cmp) == SHMEMX_DEV_CMP_NE ? (a) != (b)                                                     \
@@ -373,7 +389,7 @@ SHMEMX_DEV void stp_dev_check_cmp(const shmemx_device_handle_t *handle, int cmp)
     (void)stp_dev_ask(handle, &request);
 }
 
-/* Waits until this PE's signal satisfies the comparison, and returns its value then. */
+/* Waits until this PE's signal satisfies the comparison. Returns the value that satisfied it. */
 SHMEMX_DEV uint64_t shmemx_dev_signal_wait_until(const shmemx_device_handle_t *handle,
                                                  uint64_t *sig_addr, int cmp, uint64_t cmp_value)
 {

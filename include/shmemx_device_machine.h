@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The basis of shmemx_device.h: handles, rings, and the differences between a GPU and threads of
- * the host. Programs include shmemx_device.h.
+ * Defines handles and rings for shmemx_device.h, and hides the differences between a GPU and
+ * threads of the host. Programs include shmemx_device.h, not this header.
  */
 #ifndef SHMEMX_DEVICE_MACHINE_H
 #define SHMEMX_DEVICE_MACHINE_H
@@ -13,35 +13,48 @@
 
 #define SHMEMX_DEVICE_VERSION 1
 
-/* A space as the device accesses it. */
+/* A space in the handle's table, as the device accesses it. */
 struct stp_dev_space {
     uint64_t base;   /* address of this PE's part */
-    uint64_t nbytes; /* size of a part */
-    uint64_t parts;  /* table of addresses of each team PE's part; 0 in it: use the ring */
-    uint64_t atomic; /* table of the SHMEMX_DEV_BY_... that is allowed on each part */
+    uint64_t nbytes; /* size of a part, including memory that growth may add */
+    /*
+     * Address of an array. An entry is the address of a team PE's part, or 0 if kernels must use
+     * the ring.
+     */
+    uint64_t parts;
+    uint64_t atomic; /* address of an array with the SHMEMX_DEV_BY_... allowed on each part */
 };
 
 /*
- * Allowed accesses, each including the ones before: loads and stores; stores of words that are
- * atomic with atomics of others; own atomics.
+ * Accesses that kernels may make to a PE's part. Each value includes the values before. COPY: loads
+ * and stores. STORE: stores of words, which are atomic with atomics of other PEs. ATOMIC: atomics
+ * of the kernel itself.
  */
 enum { SHMEMX_DEV_BY_COPY, SHMEMX_DEV_BY_STORE, SHMEMX_DEV_BY_ATOMIC };
 
 /* Operations of a request, with the fields of struct stp_dev_request that they use. */
 enum {
     SHMEMX_DEV_NOTHING,
-    SHMEMX_DEV_PUT,        /* copy nbytes from local */
-    SHMEMX_DEV_STORE,      /* store nbytes, up to 8, of value */
-    SHMEMX_DEV_GET,        /* copy nbytes to local */
-    SHMEMX_DEV_LOAD,       /* load nbytes, up to 8, into the result */
-    SHMEMX_DEV_PUT_SIGNAL, /* copy nbytes from local, then update the signal with value (variant) */
-    SHMEMX_DEV_ATOMIC,     /* variant with 4 or 8 bytes of value and compare; result: old value */
+    SHMEMX_DEV_PUT,   /* copy nbytes from the address in local */
+    SHMEMX_DEV_STORE, /* store nbytes (up to 8) of value */
+    SHMEMX_DEV_GET,   /* copy nbytes to the address in local */
+    SHMEMX_DEV_LOAD,  /* load nbytes (up to 8) into the result */
+    /*
+     * Copy nbytes from the address in local, then update the signal by value. variant is the
+     * sig_op.
+     */
+    SHMEMX_DEV_PUT_SIGNAL,
+    /*
+     * Perform the atomic in variant on 4 or 8 bytes, with value and compare. The result is the old
+     * value.
+     */
+    SHMEMX_DEV_ATOMIC,
     SHMEMX_DEV_QUIET,
-    SHMEMX_DEV_BAD_COMPARISON, /* report a variant that is not a comparison */
+    SHMEMX_DEV_BAD_COMPARISON, /* end the job, because variant is not a comparison */
     SHMEMX_DEV_N_OPS
 };
 
-/* Variants of atomics and of signals. */
+/* Values of variant for an atomic. */
 enum {
     SHMEMX_DEV_AMO_FETCH = 1,
     SHMEMX_DEV_AMO_SET,
@@ -66,19 +79,21 @@ enum {
 enum { SHMEMX_DEV_SIGNAL_SET = 1, SHMEMX_DEV_SIGNAL_ADD };
 
 /*
- * space and signal_space are indices of the handle's table; UINT32_MAX means that the offset is an
- * address outside all spaces.
+ * A request of a kernel to the host. space and signal_space are indices of the handle's table of
+ * spaces. UINT32_MAX means that no space of the table has the object. The offset is then the
+ * address of the object.
  */
 struct stp_dev_request {
     uint32_t op, variant, space, signal_space;
     int32_t pe;
-    uint32_t waits; /* nonzero if the kernel reads the result and then frees the slot */
+    uint32_t waits; /* nonzero if the kernel waits for the result and then frees the slot */
     uint64_t offset, signal_offset, local, nbytes, value, compare;
 };
 
 /*
- * A slot of a ring. Request t uses slot t modulo n_slots. It may be written when turn is t, is
- * served when ready is t + 1, and its result is available when done is t + 1.
+ * A slot of a ring. Requests of a ring have numbers from 0, and request t uses slot t modulo
+ * n_slots. The kernel may write the request when turn is t. The host serves the request when ready
+ * is t + 1. The result is available when done is t + 1.
  */
 struct stp_dev_slot {
     uint64_t turn, ready, done, result;
@@ -87,20 +102,21 @@ struct stp_dev_slot {
 };
 
 struct stp_dev_ring {
-    uint64_t tickets;   /* number of requests so far; the last ones may still wait for a slot */
+    /* Number of requests that kernels have begun. The last ones may still wait for a slot. */
+    uint64_t tickets;
     uint64_t pad[7];    /* the host writes the fields below */
-    uint64_t completed; /* number of requests so far that a quiet has completed */
+    uint64_t completed; /* requests with lower numbers were completed by a quiet */
     uint64_t host_pad[7];
 };
 
-/* Words of the barrier in symmetric memory, one per step, and the number of barriers so far. */
+/* Symmetric memory of the barrier: one word for each step, and the number of barriers so far. */
 enum { SHMEMX_DEV_STEPS = 32 };
 struct stp_dev_sync {
     uint64_t words[SHMEMX_DEV_STEPS];
     uint64_t epoch;
 };
 
-/* shmemx_device_handle_t of shmemx.h. Programs do not use its fields. */
+/* The structure of the type shmemx_device_handle_t of shmemx.h. Programs do not use its fields. */
 struct shmemx_device_handle {
     uint32_t version; /* SHMEMX_DEVICE_VERSION */
     uint32_t nbytes;  /* size of this structure */
@@ -219,8 +235,8 @@ SHMEMX_DEV uint32_t stp_dev_block_number(void)
 }
 
 /*
- * Groups: 0 is a thread, 1 a warp of 32 threads, 2 a block. Return this thread's number in its
- * group, and the size of the group.
+ * Returns this thread's number in its group. The group is the thread itself (0), its warp of 32
+ * threads (1) or its block (2).
  */
 SHMEMX_DEV uint32_t stp_dev_lane(int group)
 {
@@ -230,6 +246,7 @@ SHMEMX_DEV uint32_t stp_dev_lane(int group)
            stp_dev_tid_x();
 }
 
+/* Returns the number of threads in this thread's group. */
 SHMEMX_DEV uint32_t stp_dev_lanes(int group)
 {
     if (group == 0) return 1;
@@ -252,9 +269,9 @@ SHMEMX_DEV void stp_dev_meet(int group)
 #define SHMEMX_DEV_COLD static __attribute__((unused, noinline))
 
 /*
- * A stand-in for a device may define these macros before. SHMEMX_DEV_AT gives the host address of
- * nbytes at an address of the device. SHMEMX_DEV_ATOMIC_AT is called before an atomic changes a
- * word.
+ * A stand-in for a device, for tests, may define these two macros before it includes this header.
+ * SHMEMX_DEV_AT gives the host address of nbytes at an address of the device. SHMEMX_DEV_ATOMIC_AT
+ * is called before an atomic changes a word.
  */
 #ifndef SHMEMX_DEV_AT
 #define SHMEMX_DEV_AT(address, nbytes) (address)

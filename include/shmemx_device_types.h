@@ -9,7 +9,7 @@
 
 /* ---- waiting, 9.11 --------------------------------------------------------------------- */
 
-/* Tests and waits for words of the types of OpenSHMEM 1.6, table 9.8. */
+/* Defines test and wait_until for a type of OpenSHMEM 1.6, table 9.8. Words have BITS bits. */
 #define SHMEMX_DEV_WAIT_TYPE(NAME, TYPE, BITS)                                                     \
     SHMEMX_DEV int shmemx_dev_##NAME##_test(const shmemx_device_handle_t *handle, TYPE *ivar,      \
                                             int cmp, TYPE cmp_value)                               \
@@ -39,7 +39,10 @@ SHMEMX_DEV_WAIT_TYPE(ptrdiff, ptrdiff_t, 64)
 
 /* ---- remote memory access, 9.6 ---------------------------------------------------------- */
 
-/* Bytes of nelems elements; on overflow more than any space has, so that the ring reports it. */
+/*
+ * Returns the size of nelems elements in bytes. On overflow returns INT64_MAX, which is more than
+ * any space has. The access then goes through the ring, and the host reports the error.
+ */
 #define SHMEMX_DEV_BYTES(nelems, TYPE)                                                             \
     ((nelems) > INT64_MAX / sizeof(TYPE) ? INT64_MAX : (nelems) * sizeof(TYPE))
 
@@ -132,7 +135,7 @@ SHMEMX_DEV_RMA_TYPE(ptrdiff, ptrdiff_t)
 
 /* ---- atomics, 9.7 ----------------------------------------------------------------------- */
 
-/* Atomics of a type whose words are handled as integers of BITS bits. */
+/* Defines the atomics of a type. Its words are handled as integers of BITS bits. */
 #define SHMEMX_DEV_AMO_EXTENDED(NAME, TYPE, BITS)                                                  \
     SHMEMX_DEV TYPE stp_dev_##NAME##_as(uint64_t word)                                             \
     {                                                                                              \

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Small operations compiled into the program. With SHMEMX_INLINE defined (oshcc --inline), shmem.h
- * includes this file. The following operations on the default context are then a few instructions
- * if the target is a PE of this node: p, g, put and get of a small size that the compiler knows,
- * atomics, and fence. In all other cases they call the library as before: before shmem_init, after
- * shmem_finalize, with SHMEM_CHECK=1, for globals, for devices and through the fabric. The address
- * of a function remains that of the library's function. Tools that intercept calls of the library
- * do not see inlined operations.
+ * Small operations that are compiled into the program. If the program defines SHMEMX_INLINE (oshcc
+ * --inline), shmem.h includes this file. The following operations on the default context are then a
+ * few instructions if the target is a PE of this node: p, g, put and get of a small size that the
+ * compiler knows, atomics, and fence.
+ *
+ * In all other cases the operations call the library: before shmem_init, after shmem_finalize, with
+ * SHMEM_CHECK=1, for globals, for devices and through the fabric. The address of a function remains
+ * that of the library's function. Tools that intercept calls of the library do not see inlined
+ * operations.
  */
 #ifndef SHMEMX_INLINE_H
 #define SHMEMX_INLINE_H
@@ -23,19 +25,20 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /*
- * The mapped parts of the PEs of this node, for the functions below only. Another layout would have
- * another name. A library that no longer supports this layout leaves the structure zero.
+ * Describes the mapped memory of the PEs of this node, for the functions below only. A structure
+ * with another layout would have another name. If the library no longer supports this layout, all
+ * fields are zero.
  */
 struct shmemx_view_v1 {
     uintptr_t base; /* address of this PE's symmetric memory */
-    size_t top;     /* limit of the offsets of objects that are mapped */
-    size_t amo_top; /* limit of the offsets at which CPUs perform atomics */
-    char *view;     /* address of the first PE's part */
+    size_t top;     /* objects at lower offsets are mapped */
+    size_t amo_top; /* CPUs perform atomics at lower offsets */
+    char *view;     /* address of the part of PE first_pe */
     size_t stride;  /* distance between parts */
-    int first_pe;   /* number of the first PE */
-    int n_local;    /* number of parts; 0: call the library */
-    int n_plain;    /* n_local, or 0 if buffers may be device memory */
-    int ordered;    /* nonzero if a fence of this CPU orders all traffic */
+    int first_pe;   /* number of the first PE of this node */
+    int n_local;    /* number of mapped parts, or 0 if operations must call the library */
+    int n_plain;    /* n_local, or 0 if buffers of the program may be device memory */
+    int ordered;    /* nonzero if a CPU fence orders all operations (no fabric, no devices) */
 };
 
 extern const struct shmemx_view_v1 *const shmemx_view_v1;
@@ -44,14 +47,18 @@ extern const struct shmemx_view_v1 *const shmemx_view_v1;
     extern __inline__ __attribute__((__gnu_inline__, __always_inline__, __artificial__))
 
 /*
- * Declares the library's function by another name, because its own name is the inline function's.
+ * Declares the library's function by another name, because the inline function has the original
+ * name.
  */
 #define SHMEMX_IMPL_CALL(returns, name, parameters)                                                \
     extern returns shmemx_impl_##name parameters __asm__(#name);
 
 #define SHMEMX_IMPL_LARGEST 64 /* bytes of the largest put or get that is inlined */
 
-/* Returns the address at which the object at addr of PE pe is mapped, or 0: call the library. */
+/*
+ * Returns the address at which the object at addr of PE pe is mapped. Returns 0 if the caller must
+ * call the library.
+ */
 SHMEMX_IMPL_INLINE char *shmemx_impl_there(const void *addr, int pe, int n_pes, size_t top)
 {
     size_t offset = (uintptr_t)addr - shmemx_view_v1->base;
@@ -100,7 +107,10 @@ SHMEMX_IMPL_INLINE char *shmemx_impl_there(const void *addr, int pe, int n_pes, 
             shmemx_impl_##name(dest, source, nelems, pe);                                          \
     }
 
-/* Defines p and g as one access each, which the compiler may not split, drop or repeat. */
+/*
+ * Defines p, g, put and get of a type. p and g are one access each, which the compiler may not
+ * split, drop or repeat.
+ */
 #define SHMEMX_IMPL_RMA(NAME, type)                                                                \
     SHMEMX_IMPL_CALL(void, shmem_##NAME##_p, (type * dest, type value, int pe))                    \
     SHMEMX_IMPL_INLINE void shmem_##NAME##_p(type *dest, type value, int pe)                       \
@@ -168,7 +178,10 @@ SHMEMX_IMPL_GET(shmem_getmem_nbi, void, 1)
 
 /* ---- atomics [9.7] --------------------------------------------------------------- */
 
-/* Defines an atomic that fetches. there_is: the operation that this CPU performs. */
+/*
+ * Defines an atomic that returns the old value. there_is is the statement with which this CPU
+ * performs the atomic.
+ */
 #define SHMEMX_IMPL_FETCH(name, type, parameters, arguments, there_is)                             \
     SHMEMX_IMPL_CALL(type, name, parameters)                                                       \
     SHMEMX_IMPL_INLINE type name parameters                                                        \
