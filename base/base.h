@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lowest layer of Steppe, which all other parts use. This header declares messages and fatal
- * errors, the table of environment variables, text and hashes, and sets of processor cores. It also
- * declares the clock, waits, the threads that the library starts, and the element types of
- * reductions. These functions use PE numbers only in messages. This header includes only headers of
+ * Declares the lowest layer of Steppe, which all other parts use. The layer contains messages and
+ * fatal errors, the table of environment variables, text and hashes, and sets of processor cores.
+ * It also contains the clock, waits, the threads that the library starts, and the element types of
+ * reductions. The functions use PE numbers only in messages. This header includes only headers of
  * libc.
  * Design: docs/design/base.md.
  */
@@ -205,7 +205,7 @@ struct stp_env {
     const char *ofi_fabric;   /* SHMEM_OFI_FABRIC */
     const char *ofi_domain;   /* SHMEM_OFI_DOMAIN */
     const char *ofi_interface; /* SHMEM_OFI_INTERFACE: names or subnets, separated by commas */
-    size_t ofi_bounce_size;    /* SHMEM_OFI_BOUNCE_SIZE: puts up to this many bytes are copied */
+    size_t ofi_bounce_size;    /* SHMEM_OFI_BOUNCE_SIZE: largest put whose data is copied */
     int ofi_endpoints;
     bool ofi_progress_thread; /* SHMEM_OFI_PROGRESS_THREAD */
     int peer_timeout;         /* SHMEM_PEER_TIMEOUT in seconds, 0 = no timeout */
@@ -296,15 +296,21 @@ bool stp_env_is_set(const struct stp_env_row *row);
 #define STP_SIZE_TEXT 32 /* size of the buffers of stp_size_text() and stp_size_exact() */
 
 /*
- * Writes a number of bytes to text, rounded to four digits, for example "1.5 GiB". Writes
- * "unlimited" if nbytes is SIZE_MAX. Returns text.
+ * Writes the number nbytes, rounded to four digits and with a unit, to the buffer text, for example
+ * "1.5 GiB". Writes "unlimited" if nbytes is SIZE_MAX. Returns text.
  */
 const char *stp_size_text(size_t nbytes, char text[STP_SIZE_TEXT]);
 
-/* Writes a number of bytes to text without rounding it, for example "1536 MiB". Returns text. */
+/*
+ * Writes the exact number nbytes, with a unit, to the buffer text, for example "1536 MiB". Returns
+ * text.
+ */
 const char *stp_size_exact(size_t nbytes, char text[STP_SIZE_TEXT]);
 
-/* Returns true if list contains word. Commas separate the words; spaces may follow a comma. */
+/*
+ * Returns true if `word` is one of the words in the string `list`. Commas separate the words, and
+ * spaces may follow a comma.
+ */
 bool stp_words_have(const char *list, const char *word);
 
 /*
@@ -335,8 +341,8 @@ struct stp_pe_list {
     char text[1024];
     size_t len;
     /*
-     * First and last PE of the range that is not yet written to text. first is -1 if there is no
-     * such range.
+     * First and last PE of the range that is not yet written to the field text. first is -1 if
+     * there is no such range.
      */
     int first, last;
 };

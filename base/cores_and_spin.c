@@ -82,9 +82,9 @@ static int cores_relaxes(uint64_t ns)
 }
 
 /*
- * If each PE has its own core, a wait polls for SPIN_NS. In this time, a flag from another core
- * arrives before the wait yields. The time is still short, because an unknown process may use the
- * core of this PE or the core of the PE that sends the flag.
+ * If each PE has its own core, a wait polls for SPIN_NS. This time is long enough for a flag to
+ * arrive from another core. It is still short, because an unknown process may need the core of this
+ * PE or the core of the PE that sends the flag.
  */
 void stp_wait_choose(int polls, bool enough_cores)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sizes of element types, and reductions of arrays. The reductions call kernels (loops) that are
- * compiled for this processor. An operator is valid for a type if the table of kernels has an entry
- * for the operator and the type. Design: docs/design/base.md.
+ * Provides the sizes of element types, and reduces arrays. The reductions call kernels (loops) that
+ * are compiled for this processor. An operator is valid for a type if the table of kernels has an
+ * entry for the operator and the type. Design: docs/design/base.md.
  */
 #include "base/base.h"
 

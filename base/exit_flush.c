@@ -20,8 +20,8 @@
 #define LOCK_PAUSE_MS 2
 
 /*
- * An alarm that comes early by at most this time in ns still counts as the deadline. It can come
- * early, because alarm() uses a different clock than stp_now_ns().
+ * Nanoseconds by which an alarm may come too early and still count as the deadline. An alarm can
+ * come early, because alarm() uses a different clock than stp_now_ns().
  */
 #define EARLY_NS UINT64_C(10000000)
 

@@ -21,8 +21,9 @@
 #define MODULE_ENTRY "stp_ofi_open"
 
 /*
- * Joins the first len characters of prefix, separator and MODULE_FILE, and writes the result to
- * path. Returns true if a file with this path exists.
+ * Writes a path to the buffer path. The path consists of the first len characters of prefix,
+ * followed by the complete strings separator and MODULE_FILE. Returns true if a file with this path
+ * exists.
  */
 static bool module_in(const char *prefix, int len, const char *separator, char *path,
                       size_t path_len)
@@ -33,8 +34,8 @@ static bool module_in(const char *prefix, int len, const char *separator, char *
 }
 
 /*
- * Returns true if self describes the program's executable, because the library is linked into the
- * program. AT_PHDR is the address of the executable's program headers.
+ * Returns true if the library is linked into the program. In this case, self describes the
+ * program's executable. AT_PHDR is the address of the executable's program headers.
  */
 static bool module_in_program(const Dl_info *self)
 {
@@ -45,8 +46,9 @@ static bool module_in_program(const Dl_info *self)
 
 /*
  * Searches for the module in the folders in which the dynamic loader finds the program's libraries.
- * A program that is linked with libsteppe.a needs this search, because there is then no file of the
- * library next to which the module could be. The libc musl does not report these folders.
+ * Only a program that is linked with libsteppe.a needs this search. All other programs load the
+ * file of the library, and the module is in a folder next to this file. The libc musl does not
+ * report the loader's folders.
  */
 #ifdef __GLIBC__
 static bool module_in_run_path(char *path, size_t path_len)

@@ -228,8 +228,8 @@ const char *stp_public_name(const char *routine)
 /*
  * Records the calling thread as the first thread with a fatal error, unless another thread was
  * first. Returns 0 if the calling thread is the first one, which must end the job. Otherwise
- * returns the ID of the first thread. If the calling thread has its second fatal error, this is its
- * own ID.
+ * returns the ID of the first thread. If the calling thread itself was the first one in an earlier
+ * call, the result is its own ID.
  * The function also blocks SIGPIPE and SIGXFSZ and disables cancellation. Therefore neither a
  * failing write nor another thread can end the calling thread before it has reported its error.
  */

@@ -2,8 +2,8 @@
 /*
  * Starts the library's own threads, and counts the threads of the program. In the library's
  * threads, all signals except faults are blocked. The library's threads do not keep a process
- * running. If all threads of the program have ended, a thread of the library ends the process. The
- * main thread has then ended by pthread_exit().
+ * running. If the main thread has ended by pthread_exit() and all other threads of the program have
+ * ended, a thread of the library ends the process.
  * Design: docs/design/base.md.
  */
 #include "base/base.h"
@@ -155,8 +155,8 @@ int stp_thread_count_program(void)
 }
 
 /*
- * Main function of a thread that ends the process with exit(0). The C library does the same when
- * the last thread of a program ends.
+ * Ends the process with exit(0), in a thread of its own. The C library does the same when the last
+ * thread of a program ends.
  */
 static void *leave_main(void *arg)
 {

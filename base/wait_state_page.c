@@ -21,8 +21,9 @@ static struct {
     uint64_t limit_ns; /* waiting time after which a wait is reported, or 0 for no reports */
     uint64_t show_ns;  /* waiting time after which a wait is written to the page */
     /*
-     * Most time that one reading of the clock adds to the waiting time. If the process was stopped
-     * between two readings, more time has passed, but this time does not count as waiting.
+     * Maximum time that one reading of the clock adds to the waiting time. If the process was
+     * stopped between two readings, the time between them is longer. The excess does not count as
+     * waiting.
      */
     uint64_t most_ns;
 } timed;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures how long threads of a PE wait, and shows the waits to the other PEs of the node. A wait
- * that ends within STP_WAIT_TURNS turns (iterations of its loop) only counts these turns.
+ * Measures how long threads of a PE wait, and shows the waits to the other PEs of the node. A turn
+ * is one iteration of a wait loop. A loop that polls reads the clock only once in STP_WAIT_TURNS
+ * turns, so that a short wait only counts its turns.
  * Design: docs/design/hang.md.
  */
 #ifndef STP_WAIT_STATE_PAGE_H

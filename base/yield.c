@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <time.h>
 
-/* Number of calls from one sleep to the next. So many calls take half a millisecond or more. */
+/* Number of calls from one sleep to the next. This number of calls takes at least 0.5 ms. */
 #define YIELDS_A_SLEEP 1024
 
 unsigned stp_yield_turns = UINT_MAX; /* value until init calls stp_wait_choose() */

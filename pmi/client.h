@@ -12,9 +12,10 @@
 
 #define STP_PMI_REPLY_MS 60000   /* timeout of replies that do not depend on other processes */
 #define STP_PMI_FINALIZE_MS 5000 /* timeout of finalize; the process then ends without a reply */
-#define STP_PMI_VALUE_MAX 1000   /* value limit; launchers silently cut values at 1023 characters */
-#define STP_PMI_VALUE_MIN 64     /* launchers with a smaller limit for values are refused */
-#define STP_PMI_KEY_MAX 64       /* bytes of a key with its prefix, fragment number and zero byte */
+/* Most characters in a value; launchers silently cut values at 1023 characters. */
+#define STP_PMI_VALUE_MAX 1000
+#define STP_PMI_VALUE_MIN 64 /* smallest limit for values with which a launcher is accepted */
+#define STP_PMI_KEY_MAX 64   /* bytes of a key with its prefix, fragment number and zero byte */
 #define STP_PMI_JOB_MAX 256
 #define STP_PMI_NAME_MAX 40 /* most characters in a key that a caller of pmi.h may pass */
 
@@ -47,7 +48,7 @@ struct stp_pmi_client {
     int (*open)(struct stp_pmi_session *session);
     int (*put)(struct stp_pmi_session *session, const char *key, const char *value);
     int (*fence)(struct stp_pmi_session *session); /* waits until all ranks have called fence() */
-    /* Copies the text that rank has put under key to the buffer value. */
+    /* Gets the text that a rank has put under a key. Copies the text to the buffer value. */
     int (*get)(struct stp_pmi_session *session, int rank, const char *key, char *value,
                size_t capacity);
     /* Copies the launcher's process mapping, a vector that maps ranks to nodes. */
@@ -117,8 +118,8 @@ struct stp_map_block {
 
 /*
  * Map from ranks to nodes. The map is either a table with the node of each rank, or an array of
- * blocks. The blocks describe the nodes of the first ranks of the job; period is the number of
- * these ranks. For later ranks, the same blocks with the same nodes are repeated.
+ * blocks. The blocks describe the nodes of the first `period` ranks of the job. For later ranks,
+ * the same blocks with the same nodes are repeated.
  */
 struct stp_pmi_map {
     int n_nodes;

@@ -12,8 +12,8 @@
 #include <string.h>
 
 /*
- * Reads an unsigned number. The character after the number must be equal to behind. Returns the
- * text after this character, or NULL if text is malformed.
+ * Reads an unsigned number. The next character after the number must be the character `behind`.
+ * Returns the text after this character, or NULL if text is malformed.
  */
 static const char *map_number(const char *text, char behind, int *number)
 {
@@ -28,7 +28,10 @@ static const char *map_number(const char *text, char behind, int *number)
     return *text == behind ? text + 1 : NULL;
 }
 
-/* Reads a block "(node,n_nodes,per_node)". Returns the text after it, or NULL if malformed. */
+/*
+ * Reads a block "(node,n_nodes,per_node)". Returns the text after the block, or NULL if the block
+ * is malformed.
+ */
 static const char *map_block(const char *text, struct stp_map_block *block)
 {
     if (*text != '(') return NULL;

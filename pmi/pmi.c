@@ -160,8 +160,8 @@ static bool pmi_in_slurm_step(void)
 }
 
 /*
- * Finds out whether an unsupported launcher has started this process together with others. Sets
- * *rank and returns the index of the launcher in foreign_launchers, or returns -1.
+ * Finds out whether this process is one of several that an unsupported launcher has started. If so,
+ * sets *rank and returns the index of the launcher in foreign_launchers. Otherwise returns -1.
  */
 static int pmi_find_foreign(int *rank)
 {
@@ -546,8 +546,8 @@ static void pmi_drain(int fd, uint64_t deadline)
  * needs this wait. After an abort, hydra sends a request to its proxy on this node, but the proxy
  * ends when all its processes have ended. If the proxy ends before the request, SIGPIPE kills
  * hydra, and the last output of the job is not printed.
- * PMIx does not need this wait, because libpmix has already waited for the launcher. Open MPI's
- * mpirun also waits one second for this process to end.
+ * With PMIx, a process does not wait here. libpmix has already waited for the launcher, and Open
+ * MPI's mpirun itself waits one second for this process to end.
  */
 static void pmi_linger(int fd)
 {

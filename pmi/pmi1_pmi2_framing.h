@@ -64,9 +64,9 @@ int stp_wire_recv_message(struct stp_wire *wire, int timeout_ms);
 
 /*
  * Searches text for the field with this name, and copies its value to the buffer value, which has
- * capacity bytes. The text consists of fields of the form "name=value", and the character in
- * separator is between two fields. Returns 0, -ENOENT if there is no such field, or -EMSGSIZE if
- * the value is too long for the buffer.
+ * capacity bytes. The text consists of fields of the form "name=value", with the character
+ * separator between them. Returns 0, -ENOENT if there is no such field, or -EMSGSIZE if the value
+ * is too long for the buffer.
  */
 int stp_wire_field(const char *text, char separator, const char *name, char *value,
                    size_t capacity);

@@ -44,8 +44,8 @@ static int pmi2_put(struct stp_pmi_session *session, const char *key, const char
 }
 
 /*
- * Copies the field value of the reply to the buffer value. If the reply does not contain
- * found=TRUE, returns -ENOENT without logging.
+ * Copies the content of the reply's field "value" to the buffer. Returns -ENOENT without logging if
+ * the reply does not contain found=TRUE.
  */
 static int pmi2_found(struct stp_pmi_session *session, const char *command, char *value,
                       size_t capacity)

@@ -259,9 +259,9 @@ static size_t pmix_count_peers(const char *list)
 
 /*
  * Writes a mapping vector to text. If all ranks are on this node, the vector contains one node.
- * Otherwise the function asks for the vector of PMI-2, which Slurm also provides through PMIx. PMIx
- * also has node numbers, but this client does not use them. Open MPI 4 provides to a process only
- * the number of its own node. It does provide the host names of all ranks; see pmix_host().
+ * Otherwise the function asks for the vector of PMI-2, which Slurm also provides through PMIx. This
+ * client does not use the node numbers of PMIx, because Open MPI 4 gives a process only the number
+ * of its own node. Open MPI 4 does provide the host names of all ranks; see pmix_host().
  */
 static int pmix_mapping(struct stp_pmi_session *session, char *text, size_t capacity)
 {

@@ -22,9 +22,9 @@
 /*
  * Three programs are built from these source files. The macro BENCH_PORTABLE selects the program
  * for any OpenSHMEM library of version 1.4 or later. This program uses no header of Steppe. The
- * macro BENCH_MPI selects the program for MPI (mpi.c). Without these macros, the result is
- * steppe-bench. Benches with teams, signals or nonblocking atomics need OpenSHMEM 1.5. Benches with
- * sessions need OpenSHMEM 1.6.
+ * macro BENCH_MPI selects the program for MPI (mpi.c). If neither macro is defined, the program is
+ * steppe-bench. BENCH_VERSION is the version of the OpenSHMEM library. Benches with teams, signals
+ * or nonblocking atomics need OpenSHMEM 1.5. Benches with sessions need OpenSHMEM 1.6.
  */
 #ifdef BENCH_MPI
 #define BENCH_VERSION 0
@@ -40,18 +40,21 @@ typedef shmem_team_t bench_team;
 typedef int bench_team;
 #endif
 
-/* Alignment of shared words: two cache lines, because many CPUs fetch adjacent lines in pairs. */
+/*
+ * Alignment of shared words in bytes. It is two cache lines, because many CPUs fetch adjacent lines
+ * in pairs.
+ */
 #define BENCH_LINE 128
-/* Maximum number of rounds of a dissemination barrier, which needs log2(PEs) rounds. */
+/* Maximum number of rounds of a dissemination barrier. A barrier of n PEs has log2(n) rounds. */
 #define BENCH_ROUNDS 32
-/* Number of polls of a flag after which the raw side on the node calls sched_yield(). */
+/* Number of polls of a flag after which a raw loop within a node calls sched_yield(). */
 #define BENCH_POLLS 1000
-/* Value that replaces BENCH_POLLS in jobs in which some host has more PEs than cores. */
+/* Value that replaces BENCH_POLLS if any host of the job has more PEs than cores. */
 #define BENCH_POLLS_CROWDED 50
 #define BENCH_IDLE_NS 1000000000 /* time in ns that the bench idle-cpu sleeps per operation */
 /*
- * Number of locks in the heap. The library keeps the state of each lock on one of the PEs. There
- * are many locks, so that most probably at least one of them has its state on the peer.
+ * Number of locks in the heap. The library keeps the state of each lock on one of the PEs. The
+ * number is large, so that very probably some lock has its state on the peer.
  */
 #define BENCH_LOCKS 64
 #define BENCH_BLOCK_SAMPLES 1024 /* maximum number of samples of one block */
@@ -63,8 +66,7 @@ typedef int bench_team;
  * The quantity that a bench reports. LATENCY is the time per operation in ns. LONG is the time per
  * operation in us. BANDWIDTH is in MB/s, and RATE is in million messages per second. SHARE is CPU
  * time in percent of a core. OVERLAP is the percentage of a transfer's time that computation hides.
- * The loop of an overlap bench stores the opposite in run->exposed: the percentage that is not
- * hidden.
+ * The loop of an overlap bench stores 100 minus this percentage in run->exposed.
  */
 enum bench_metric {
     BENCH_LATENCY,
@@ -85,11 +87,11 @@ enum bench_path { BENCH_NODE, BENCH_FABRIC, BENCH_MIXED };
  *   BOTH     PE 0 and its peer measure, and each is the target of the other
  *   PAIRS    one PE of each pair measures; the parameter is the number of pairs
  *   ALL      every PE of the row's team measures (collectives)
- *   TO_ONE   PE 0 is the target of all; every other PE measures, and PE 0 too on the node path
+ *   TO_ONE   every PE measures, and PE 0 is the target of all; on the fabric, PE 0 does not measure
  *   ONE_ALL  PE 0 measures, and all other PEs are its targets
  *   ALL_ALL  every PE measures, and all other PEs are its targets
  *   ALONE    PE 0 measures, and there is no target
- *   EACH     one row for each ordered pair of PEs; the first PE of the pair measures
+ *   EACH     each ordered pair of PEs has a row, in which the first PE of the pair measures
  */
 enum bench_shape {
     BENCH_PAIR,
@@ -124,7 +126,10 @@ struct bench_word {
     uint64_t value;
 } __attribute__((aligned(BENCH_LINE)));
 
-/* Flags and counters of one side. On the fabric, the raw module has its own copy of this struct. */
+/*
+ * Flags and counters of one side (Steppe or raw). For the raw side on the fabric, the memory of the
+ * raw module contains its own copy of this struct.
+ */
 struct bench_flags {
     struct bench_word counter; /* target of atomics and of one-way signals */
     struct bench_word turn;    /* flag of ping-pong benches */
@@ -180,8 +185,8 @@ struct bench_run {
     long value;          /* value of the bench's parameter in this row */
     uint64_t sample_ops; /* number of operations per sample in this block */
     /*
-     * Counter of calls of collectives with a root. It must be equal on all members, because each
-     * member computes the root of the next call from this counter.
+     * Number of calls so far of collectives that have a root. It must be equal on all members,
+     * because each member computes the root of the next call from this number.
      */
     uint64_t n_calls;
     /*
@@ -192,12 +197,15 @@ struct bench_run {
     const struct bench_options *options;
     const struct bench_extras *extras;
 
-    /* Symmetric memory: destination of puts, source of gets, and result of collectives. */
+    /*
+     * Buffers in symmetric memory: the destination of puts, the source of gets, and the result of
+     * collectives.
+     */
     char *remote;
     char *source; /* symmetric memory with the input of collectives, or NULL if no row needs it */
     /*
-     * Local memory: the source of puts and the destination of gets. It is private memory, unless
-     * the bench needs another kind of memory.
+     * Buffers in local memory: the source of puts and the destination of gets. They are in private
+     * memory, unless the bench needs another kind of memory.
      */
     char *local;
     /*
@@ -226,8 +234,8 @@ struct bench_run {
     /* Functions of the raw libfabric module, or NULL if it is not loaded. */
     const struct raw_ofi *fabric;
     /*
-     * Size in bytes of the memory at remote and of the memory at local. Each of the two data
-     * regions in the raw module's memory has this size, too.
+     * Size in bytes of the memory at remote, and also of the memory at local. The raw module's
+     * memory contains two data regions, and each of them has this size, too.
      */
     size_t region;
     enum bench_path pair_path, all_path;
@@ -235,15 +243,19 @@ struct bench_run {
     bool crowded;   /* whether some host has more PEs than cores */
 
     /*
-     * Addresses in the symmetric heap and in private memory. After a bench that uses other memory,
-     * bench_use_heap() copies these addresses to remote and local again.
+     * Buffers in the symmetric heap and in private memory. Some benches set remote and local to
+     * other memory. After such a bench, bench_use_heap() sets remote and local to these addresses
+     * again.
      */
     char *heap_remote, *host_local;
     int kind; /* memory kind of the spaces in this row (enum bench_kind) */
     /* Name of the path to the peer's memory in the space, or NULL if no space is used. */
     const char *space_path;
     const struct raw_cuda *cuda; /* functions of the raw CUDA driver, or NULL if it is not loaded */
-    /* Addresses between which the raw side copies with the CUDA driver, within this process. */
+    /*
+     * Addresses between which the raw side copies with the CUDA driver. Both are valid in this
+     * process.
+     */
     char *driver_local, *driver_remote;
 
     /* Result of an overlap sample: the percentage of the transfer that computation did not hide. */
@@ -356,7 +368,10 @@ struct bench {
     enum bench_memory local, remote;
     bench_open *open; /* function that prepares the bench, or NULL */
     bench_close *close;
-    /* Function that targets run in blocks of Steppe's side. If NULL, they wait in the library. */
+    /*
+     * Function that target PEs run during blocks of Steppe's side. If it is NULL, the target PEs
+     * wait in the library.
+     */
     bench_idle *idle;
     struct bench_body steppe, node, fabric, driver;
 };
@@ -410,8 +425,8 @@ static inline void bench_touch(void)
 }
 
 /*
- * Orders earlier stores before later loads and stores. shmem_quiet() does this, but memcpy() does
- * not. Therefore the raw side on the node calls this function.
+ * Orders earlier stores before later loads and stores, as shmem_quiet() does. The raw side on the
+ * node calls this function, because memcpy() does not order its stores.
  */
 static inline void bench_full_fence(void)
 {
@@ -496,13 +511,15 @@ void bench_fabric_tell_stop(struct bench_run *run, uint64_t stop, int pe);
 void bench_fabric_poll(struct bench_run *run);
 
 /*
- * Writes nbytes bytes of the pattern for --verify. Each byte depends on its offset, on the PE that
- * sends it, and on the number of the block. The first byte has the offset `place`.
+ * For --verify: writes nbytes bytes of a pattern to the address `to`. Each byte of the pattern
+ * depends on its offset, on the PE that sends it, and on the number of the block. The first byte
+ * has the offset `place`.
  */
 void bench_pattern_write(char *to, size_t nbytes, size_t place, int pe, uint64_t block);
 /*
  * Compares nbytes bytes at address `at` with the pattern that bench_pattern_write() writes. If a
- * byte differs, ends the job with a message. The message names the transfer by the text `what`.
+ * byte differs, ends the job with a message. The message contains the text `what`, which describes
+ * the transfer.
  */
 void bench_pattern_check(const struct bench_run *run, const char *what, const char *at,
                          size_t nbytes, size_t place, int pe, uint64_t block);

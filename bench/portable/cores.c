@@ -105,7 +105,10 @@ static int number_hosts(const struct bench_run *run, struct bench_machine *machi
     return 0;
 }
 
-/* Called before the PEs are bound, and again afterwards in order to record their cores. */
+/*
+ * The harness calls this function twice. The first call is before the PEs are bound. The second
+ * call, after the PEs are bound, records their cores.
+ */
 int bench_find_places(struct bench_run *run, struct bench_machine *machine)
 {
     size_t n = (size_t)run->n_pes;

@@ -42,8 +42,8 @@ struct bench_options {
     int window;
     int buffers; /* number of buffers that operations use in turn */
     /*
-     * Precision of the median at which the measurement of a row ends. It is half of the median's 95
-     * % confidence interval, divided by the median.
+     * Precision at which the measurement of a row ends. The precision is half of the 95 %
+     * confidence interval of the median, divided by the median.
      */
     double until;
     double seconds; /* time limit for each side of a row, in seconds */
@@ -77,10 +77,16 @@ void bench_values_add(struct bench_values *values, long value);
 
 /* ---- bench_registry.c --------------------------------------------------------------- */
 
-/* Sets the table of benches. The table and all arrays in it end with NULL. Must be called first. */
+/*
+ * Sets the table of benches. The table and all arrays in it end with NULL. The program must call
+ * this function before the other functions of bench_registry.c.
+ */
 void bench_table_use(const struct bench_list *const *const *all);
 
-/* Returns the bench with index i, or NULL after the last. "all" runs the benches in this order. */
+/*
+ * Returns the bench with index i, or NULL after the last bench. `steppe-bench all` runs the benches
+ * in the order of their indices.
+ */
 const struct bench *bench_at(int i);
 /* Returns the bench with this name, or NULL if it does not exist. */
 const struct bench *bench_find(const char *name);
@@ -185,17 +191,20 @@ void bench_result_free(struct bench_result *result);
 
 /* ---- roles.c --------------------------------------------------------------- */
 
-/* Sets the fields of *run for this PE's role in the row. Creates the row's team. Collective. */
+/*
+ * Sets the fields of *run that describe the role of this PE in the row. Creates the row's team.
+ * Collective.
+ */
 void bench_take_role(const struct bench *bench, struct bench_run *run);
 /* Destroys the team that bench_take_role() created. */
 void bench_end_row_team(struct bench_run *run);
 
-/* Returns whether a PE takes samples in the row. */
+/* Returns whether PE pe takes samples in the row. */
 bool bench_measures(const struct bench *bench, const struct bench_run *run, int pe);
-/* Returns the peer of a PE in the row, or -1 if it has no peer. */
+/* Returns the peer of PE pe in the row, or -1 if it has no peer. */
 int bench_peer_of(const struct bench *bench, const struct bench_run *run, int pe);
 
-/* Forms the pairs of PEs according to --pairs. host_of[pe] is the number of the host of a PE. */
+/* Forms the pairs of PEs according to --pairs. host_of[pe] is the number of the host of PE pe. */
 void bench_roles_set_hosts(const struct bench_run *run, const int *host_of);
 
 /* ---- sample_block_protocol.c --------------------------------------------------------------- */
@@ -205,13 +214,13 @@ const struct bench_body *bench_body_of(const struct bench *bench, const struct b
                                        enum bench_side side);
 
 /*
- * Runs one block of samples. Only PE 0 calls this function, and it sends the command to all other
- * PEs. Each PE that measures takes n_warm samples that are discarded, and then n_batches samples
- * that are recorded.
+ * Runs one block of samples. Only PE 0 calls this function. The function sends the command to all
+ * other PEs. Each PE that measures takes n_warm samples that are discarded, and then n_batches
+ * samples that are recorded.
  */
 void bench_block_lead(const struct bench *bench, struct bench_run *run, enum bench_side side,
                       uint64_t n_ops, int n_warm, int n_batches);
-/* Ends the row on all other PEs. Only PE 0 calls this function. */
+/* Tells all other PEs that the row has ended. Only PE 0 calls this function. */
 void bench_row_tell_followers_over(struct bench_run *run);
 
 /* Executes the commands of PE 0 until PE 0 ends the row. All PEs except PE 0 call this function. */
@@ -286,7 +295,7 @@ struct bench_machine {
     double clock_ns;
     /* Name of the GPU of PE 0, and version of its CUDA driver. Empty if no bench uses GPUs. */
     char gpu[128], driver[64];
-    bool test_double;           /* whether the driver is a test double, whose times mean nothing */
+    bool test_double;           /* whether the driver is a test double; its times have no meaning */
     struct bench_place *places; /* place of every PE: its host, core and NUMA node */
 };
 
@@ -296,7 +305,7 @@ void bench_describe(struct bench_machine *machine);
 /* Gathers all PEs' places and counts the hosts. Collective. Returns 0, or -ENOMEM on all PEs. */
 int bench_find_places(struct bench_run *run, struct bench_machine *machine);
 
-/* CPU times of this host and the speed of this core at one moment. */
+/* CPU times of this host and the speed of this core, both read at one moment. */
 struct bench_disturbance {
     uint64_t ns, busy_ns, steal_ns, own_ns;
     double core_ns; /* shortest time of ten runs of a fixed computation on this core */
@@ -305,8 +314,8 @@ struct bench_disturbance {
 /* Stores the present times and speed in *begun. Called at the start of a measurement. */
 void bench_disturbance_begin(const struct bench_machine *machine, struct bench_disturbance *begun);
 /*
- * Compares the present times and speed with *begun. If this host had much other activity since
- * then, writes a description of it to `text`. Otherwise writes "".
+ * Compares the present times and speed with *begun. If other activity on this host has disturbed
+ * the measurement since then, writes a description of this activity to `text`. Otherwise writes "".
  */
 void bench_disturbance_end(const struct bench_machine *machine,
                            const struct bench_disturbance *begun, char *text, size_t len);
@@ -330,7 +339,10 @@ void bench_cores_restore(void);
 
 /* ---- main.c -------------------------------------------------------------------------- */
 
-/* The parts in which the programs differ. A function that a program does not have is NULL. */
+/*
+ * The functions and data in which the programs differ. A pointer to a function is NULL if the
+ * program does not have this function.
+ */
 struct bench_extras {
     const struct bench_list *const *const *lists; /* argument for bench_table_use() */
 
@@ -344,14 +356,14 @@ struct bench_extras {
     void (*describe_library)(struct bench_machine *machine);
 
     /*
-     * Loads the CUDA driver, and fills in the name of the GPU and the version of the driver. Does
-     * nothing if a PE has no GPU. Collective.
+     * Loads the CUDA driver, and fills in the name of the GPU and the version of the driver. If any
+     * PE has no GPU, the function leaves these fields empty. Collective.
      */
     void (*describe_gpu)(struct bench_run *run, struct bench_machine *machine);
 
     /*
-     * Loads the raw libfabric module, opens the provider and connects all PEs. Every program has
-     * this function. Collective. Returns 0, or -errno with the reason in machine->raw_note.
+     * Loads the raw libfabric module, opens the provider and connects all PEs. This pointer is
+     * never NULL. Collective. Returns 0, or -errno with the reason in machine->raw_note.
      */
     int (*raw_load)(struct bench_run *run, struct bench_machine *machine);
     /* Closes the raw libfabric module and the CUDA driver. */
@@ -378,16 +390,16 @@ void bench_output_row(struct bench_output *out, const struct bench_run *run,
                       const struct bench_result *result);
 void bench_output_end(struct bench_output *out, const char *disturbed);
 
-/* Names and numbers of a result. All output formats use these functions. */
+/* The following functions return names and numbers of a result. All output formats use them. */
 const char *bench_path_name(enum bench_path path);
 double bench_noise_of(const struct bench_stats *stats);
 bool bench_is_noisy(const struct bench_result *result);
 double bench_median_in_unit(const struct bench_result *result, enum bench_side side);
 double bench_ratio(const struct bench_result *result);
 bool bench_has_kind(const struct bench_result *result);
-/* Returns the smallest value of a single PE, in the unit of the bench. */
+/* Returns the smallest of the values of the PEs that measured, in the unit of the bench. */
 double bench_pe_min(const struct bench_result *result, enum bench_side side);
-/* Returns the largest value of a single PE, in the unit of the bench. */
+/* Returns the largest of the values of the PEs that measured, in the unit of the bench. */
 double bench_pe_max(const struct bench_result *result, enum bench_side side);
 void bench_parameter_text(const struct bench_result *result, char *text, size_t len);
 const char *bench_kind_name(int kind);

@@ -63,11 +63,14 @@ void bench_describe(struct bench_machine *machine)
 
 /* ---- what else it does ------------------------------------------------------------------ */
 
-/* Shortest interval over which CPU times are compared. The kernel counts them in steps of 10 ms. */
+/*
+ * Shortest interval over which CPU times are compared, in ns. It is long, because the kernel counts
+ * CPU time in steps of 10 ms.
+ */
 #define MIN_NS 200000000.0
-/* Smallest steal time that is reported: 2 % of the time of all cores. */
+/* Smallest share of steal time that is reported. 0.02 means 2 % of the time of all cores. */
 #define STEAL 0.02
-/* Smallest CPU time of other processes that is reported: a tenth of the time of one core. */
+/* Smallest CPU time of other processes that is reported. 0.1 means a tenth of one core's time. */
 #define OTHERS 0.1
 #define SPEED 0.15
 

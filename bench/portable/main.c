@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Runs steppe-bench from start to end. The rows are measured in up to two cycles. A cycle is one
- * run of the library, from init to finalize. The first cycle uses shmem_init(), as most programs
- * do. The second cycle uses SHMEM_THREAD_MULTIPLE, which makes the library take locks. It comes
- * last, so that all other rows are measured without these locks. Design: docs/design/bench.md.
+ * run of the library, from shmem_init() to shmem_finalize(). The first cycle uses shmem_init(), as
+ * most programs do. The second cycle uses SHMEM_THREAD_MULTIPLE, which makes the library take
+ * locks. It comes last, so that all other rows are measured without these locks. Design:
+ * docs/design/bench.md.
  */
 #include "harness.h"
 
@@ -106,7 +107,10 @@ static void measure_row(struct session *s, int i, const struct bench **skipped)
 
 static void measure_cycle(struct session *s, enum bench_cycle cycle)
 {
-    /* Bench of a row that was skipped. The rows of its other sizes are skipped too. */
+    /*
+     * Last bench without a parameter that could not be opened. Its rows with other message sizes
+     * are not measured either.
+     */
     const struct bench *skipped = NULL;
 
     for (int i = 0; i < s->plan.n; i++)
@@ -161,7 +165,7 @@ static bool is_last(const struct bench_plan *plan, enum bench_cycle cycle)
 }
 
 /*
- * Writes the end of the output. The caller calls this function before shmem_finalize(), because
+ * Writes the end of the output. The caller does this before it calls shmem_finalize(), because
  * shmem_finalize() can fail.
  */
 static void end_output(struct session *s)

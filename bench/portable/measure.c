@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Minimum time of a sample, about 400 times as long as reading the clock. */
+/* Minimum time of a sample in ns. It is about 400 times as long as reading the clock. */
 #define MIN_SAMPLE_NS 10000.0
 #define MAX_OPS (1u << 22)
 /*
- * Minimum number of operations per sample. It applies to slow paths, on which bench->min_ops
- * operations would take too long.
+ * Minimum number of operations per sample on slow paths. On such paths bench->min_ops operations
+ * would take too long.
  */
 #define FEW_OPS 16
 #define TRIAL 5      /* number of samples of a trial */
@@ -51,8 +51,8 @@ static void *grown(const struct measure *m, void *memory, size_t nbytes)
 /* ---- one block ----------------------------------------------------------------- */
 
 /*
- * Reads the samples of all PEs that measure. For each sample, stores the time of the slowest PE in
- * `slowest`. Adds the samples of each PE to the PE's element of pe_sum.
+ * Reads the samples of all PEs that measure. slowest[i] becomes the time of sample i on the slowest
+ * PE. The samples of each PE are also added to the PE's element of pe_sum, unless pe_sum is NULL.
  */
 static void take_samples(struct measure *m, double *slowest, double *pe_sum, int n)
 {
@@ -116,7 +116,7 @@ static double trial(struct measure *m, enum bench_side side, uint64_t n_ops)
 
 /*
  * Runs trials until the times of two successive trials differ by less than STEADY. Also stops after
- * MAX_TRIALS trials or a tenth of the time limit. Returns the time of the last trial.
+ * MAX_TRIALS trials, or after a tenth of the time limit. Returns the time of the last trial.
  */
 static double steady(struct measure *m, enum bench_side side, uint64_t n_ops)
 {

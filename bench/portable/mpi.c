@@ -232,7 +232,10 @@ static void take_role(const struct bench *bench, struct bench_run *run)
     run->peer = !pair ? -1 : run->me == 0 ? run->pair_peer : 0;
 }
 
-/* Takes one sample. On all processes, returns the ns per operation of the slowest process. */
+/*
+ * Takes one sample. Returns the time per operation of the slowest process, in ns. The returned
+ * value is the same on all processes.
+ */
 static double sample(const struct bench *bench, struct bench_run *run, uint64_t n_ops)
 {
     bench_loop *loop = run->measures ? bench->steppe.origin : bench->steppe.target;
@@ -259,8 +262,8 @@ static uint64_t calibrate(const struct bench *bench, struct bench_run *run,
 }
 
 /*
- * Takes the samples of a row in BENCH_N_BLOCKS blocks. If options->iterations samples would exceed
- * the time limit, takes fewer samples.
+ * Takes the samples of a row in BENCH_N_BLOCKS blocks. Takes options->iterations samples, or fewer
+ * if this number of samples would exceed the time limit.
  */
 static void measure(struct bench_run *run, const struct bench_options *options,
                     struct bench_result *result)

@@ -167,8 +167,8 @@ static const char *pretty_size(size_t nbytes, char *buf, size_t len)
 }
 
 /*
- * Returns how much longer Steppe takes than the raw side. For times of a few ns, this difference is
- * more useful than the ratio.
+ * Returns the time of Steppe minus the time of the raw side. For times of a few ns, this difference
+ * is more useful than the ratio.
  */
 static double over_of(const struct bench_result *r)
 {

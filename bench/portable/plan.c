@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum total size of VERIFY_BUFFERS buffers. If it is exceeded, a row uses fewer buffers. */
+/*
+ * Maximum total size in bytes of the buffers that a row uses with --verify. If VERIFY_BUFFERS
+ * buffers would be larger, the row uses fewer buffers.
+ */
 #define VERIFY_BYTES ((size_t)4 << 20)
 /*
  * Number of buffers that a row uses with --verify. With only one buffer, a later put could hide
@@ -67,8 +70,9 @@ static int add_size(struct bench_plan *plan, const struct bench *bench, size_t n
 }
 
 /*
- * Returns the largest message size of a bench. A buffer with nbytes for each PE is limited to 64
- * MiB, unless the user gives the sizes.
+ * Returns the largest message size of a bench. If a buffer holds a message for each PE, the message
+ * size is limited so that the buffer has at most 64 MiB. This limit does not apply if the user
+ * gives the sizes.
  */
 static size_t max_of(const struct bench *bench, const struct bench_run *run,
                      const struct bench_options *options)
@@ -155,7 +159,10 @@ static void leave_out(struct bench_plan *plan, const struct bench_run *run)
     plan->n = kept;
 }
 
-/* Sorts the rows by cycle. The rows with SHMEM_THREAD_MULTIPLE come last. Returns 0 or -ENOMEM. */
+/*
+ * Sorts the rows by cycle, so that the rows with SHMEM_THREAD_MULTIPLE come last. Returns 0 or
+ * -ENOMEM.
+ */
 static int sort_cycles(struct bench_plan *plan)
 {
     struct bench_item *sorted = malloc((size_t)plan->n * sizeof(*sorted) + 1);
@@ -242,8 +249,8 @@ bool bench_plan_wants_source(const struct bench_plan *plan)
 /* ---- the shape of a row -------------------------------------------------------------- */
 
 /*
- * Returns the number of messages between two quiets. By default it is 64, or less if 64 messages
- * have more than 16 MiB.
+ * Returns the number of messages between two quiets. The default is 64, or fewer if 64 messages
+ * would have more than 16 MiB.
  */
 static int window_of(const struct bench *bench, size_t nbytes, const struct bench_options *options)
 {

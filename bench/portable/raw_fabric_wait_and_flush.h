@@ -23,8 +23,8 @@ static inline char *bench_fabric_local(const struct bench_run *run)
 }
 
 /*
- * Waits until *flag is at least `value`. Polls the raw module, because a flag may arrive only while
- * this PE polls.
+ * Waits until *flag is at least `value`. This function polls the raw module, because some providers
+ * deliver data only while the receiver polls.
  */
 static inline void bench_fabric_wait(const struct bench_run *run, const uint64_t *flag,
                                      uint64_t value)
@@ -35,9 +35,9 @@ static inline void bench_fabric_wait(const struct bench_run *run, const uint64_t
 
 /*
  * Waits until PE pe has executed all earlier stores of this PE. A store has no completion.
- * Therefore this function sends a fetching atomic, and its result shows that the stores were
- * executed. If the provider has no atomics, the function sends a read, which takes the same path as
- * the stores.
+ * Therefore this function sends a fetching atomic after the stores. When its result arrives, PE pe
+ * has executed the stores. If the provider has no atomics, the function sends a read, which takes
+ * the same path as the stores.
  */
 static inline void bench_fabric_flush(const struct bench_run *run, int pe)
 {

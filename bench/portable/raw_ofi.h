@@ -46,7 +46,7 @@ enum raw_ofi_op { RAW_OFI_ADD, RAW_OFI_XOR, RAW_OFI_READ, RAW_OFI_WRITE, RAW_OFI
 
 struct raw_ofi {
     char provider[64], domain[64];
-    /* Whether the provider has atomics. If it has none, store() uses plain writes. */
+    /* Whether the provider has atomics. If it has no atomics, store() uses plain writes. */
     bool atomics;
     char *memory; /* memory of this PE, registered for local and remote access */
     struct raw_ofi_card card;
@@ -58,18 +58,30 @@ struct raw_ofi {
     void (*put)(int pe, size_t offset, const void *local, size_t nbytes);
     /* Starts a get from an offset in the memory of PE pe. `local` must be in this PE's `memory`. */
     void (*get)(int pe, size_t offset, void *local, size_t nbytes);
-    /* Starts an atomic on 4 or 8 bytes. It has no completion. The provider must have atomics. */
+    /*
+     * Starts an atomic on 4 or 8 bytes. wait() does not wait for this atomic, because it has no
+     * completion. The provider must have atomics.
+     */
     void (*atomic)(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes, uint64_t value);
     /* Starts a fetching atomic on 4 or 8 bytes. The provider must have atomics. */
     void (*fetch_atomic)(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes, uint64_t value,
                          uint64_t compare);
     void (*fetch_add)(int pe, size_t offset, uint64_t value);
-    /* Stores 8 bytes at an offset in the memory of PE pe. There is no completion. */
+    /*
+     * Stores 8 bytes at an offset in the memory of PE pe. wait() does not wait for this store,
+     * because it has no completion.
+     */
     void (*store)(int pe, size_t offset, uint64_t value);
 
-    /* Waits for all operations with a completion. Data of puts is then visible at the target. */
+    /*
+     * Waits for all operations that have a completion. The data of all puts is then visible at the
+     * target.
+     */
     void (*wait)(void);
-    /* Polls once. This also makes progress on operations of peers. */
+    /*
+     * Polls the completion queue once. This also makes progress on operations that peers have
+     * started.
+     */
     void (*poll)(void);
     void (*close)(void);
 };

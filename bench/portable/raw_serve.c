@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Serves operations of peers on the raw fabric until PE 0 ends the block. PE 0 does so by storing
- * the stop flag.
+ * Serves operations of peers on the raw fabric until PE 0 ends the block. PE 0 ends a block by
+ * storing the number of the block in the stop flag of every other PE.
  */
 #include "raw_fabric_wait_and_flush.h"
 

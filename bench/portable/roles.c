@@ -128,7 +128,10 @@ bool bench_measures(const struct bench *bench, const struct bench_run *run, int 
         return leads_pair(run, pe);
     case BENCH_ALL:
         return in_team(run, pe);
-    /* On the fabric, PE 0 does not measure, because it reaches its own word without the fabric. */
+    /*
+     * On the fabric, PE 0 does not measure, because its access to its own word would not use the
+     * fabric.
+     */
     case BENCH_TO_ONE:
         return pe != 0 || run->all_path == BENCH_NODE;
     case BENCH_ALL_ALL:

@@ -43,8 +43,8 @@ static bool is_target(const struct bench *bench, const struct bench_run *run)
 /*
  * Executes a barrier, so that the PEs that measure begin a sample together. Uses Steppe's barrier
  * on Steppe's side and a raw barrier on the raw side. For collectives, only the members of the
- * row's team take part. The raw loops increment run->token only on members, so a raw barrier with
- * other PEs would wait for different values.
+ * row's team take part. Only members increment run->token in the raw loops. Therefore a raw barrier
+ * over other PEs would fail, because these PEs would wait for a different value.
  */
 static void keep_together(const struct bench *bench, struct bench_run *run,
                           const struct bench_body *body)
@@ -111,8 +111,8 @@ static void run_part(const struct bench *bench, struct bench_run *run,
 }
 
 /*
- * For --verify: checks the data of a block. All transfers have arrived, because the callers call
- * this function after PE 0 has ended the block.
+ * For --verify: checks the data of a block. The callers call this function after PE 0 has ended the
+ * block, so all transfers have arrived.
  */
 static void look_at_block(const struct bench *bench, struct bench_run *run,
                           const struct bench_command *command)
@@ -167,7 +167,10 @@ static void send_command(struct bench_run *run, const struct bench_command *comm
     }
 }
 
-/* Waits until *word is at least `value`. Polls the raw fabric, so that pending stores are sent. */
+/*
+ * Waits until *word is at least `value`. Meanwhile polls the raw fabric, so that its pending stores
+ * are sent.
+ */
 static void wait_for(struct bench_run *run, uint64_t *word, uint64_t value)
 {
     if (run->fabric != NULL)

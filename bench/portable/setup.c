@@ -31,7 +31,7 @@ static void find_paths(struct bench_run *run)
 
 /*
  * Loads the raw libfabric module if --raw is set and some PEs reach each other only over the
- * fabric. Returns 0, or -errno if loading fails. With --summary it returns 0 after a failure,
+ * fabric. Returns 0, or -errno if loading fails. With --summary it returns 0 even if loading fails,
  * because the summary can be printed without the raw side.
  */
 static int set_raw(struct bench_run *run, const struct bench_options *options,

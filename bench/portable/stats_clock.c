@@ -69,9 +69,10 @@ struct bench_stats bench_stats_of(double *samples, size_t n)
 }
 
 /*
- * The ends of the interval are the samples whose ranks are 1.96 standard deviations of a binomial
- * distribution away from the rank of the median. If the samples are independent, the interval
- * contains the true median in 95 % of all cases, for every distribution of the samples.
+ * The ends of the interval are two of the sorted samples. The ranks of these samples are 1.96
+ * standard deviations below and above the rank of the median. The standard deviation is that of a
+ * binomial distribution. If the samples are independent, the interval contains the true median in
+ * 95 % of all cases, for every distribution of the samples.
  */
 double bench_relative_interval(const double *sorted, size_t n)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements --verify. Before each block of Steppe's side, writes the data that the block moves.
- * After the block, checks every byte at its destination. The measured time includes neither. Each
- * byte depends on its offset, on the PE that sends it, and on the number of the block.
+ * After the block, checks every byte at its destination. The measured time does not include these
+ * two steps. Each byte depends on its offset, on the PE that sends it, and on the number of the
+ * block.
  */
 #include "harness.h"
 
@@ -33,7 +34,10 @@ void bench_pattern_check(const struct bench_run *run, const char *what, const ch
     }
 }
 
-/* Fills a destination with bytes other than the expected ones, so that lost data is detected. */
+/*
+ * Fills a destination with bytes that differ from the expected bytes, so that lost data is
+ * detected.
+ */
 static void write_other(char *to, size_t nbytes, int pe, uint64_t block)
 {
     for (size_t i = 0; i < nbytes; i++)

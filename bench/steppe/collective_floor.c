@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program bench_limits. It measures the shortest possible times of collectives within a host.
- * Its processes are forked and share memory. They copy with memcpy(), add with a plain loop, and
- * synchronize by flags. They use no communication library, so the times are a lower bound for
- * `steppe-bench collective`.
+ * The program bench_limits measures the shortest possible times of collectives within a host. It
+ * forks processes that share memory. The processes copy with memcpy(), add with a plain loop, and
+ * synchronize by flags. They use no communication library, so the times are a lower bound for the
+ * times of `steppe-bench collective`.
  *     usage: bench_limits [PROCESSES [MAX_BYTES]]
  * Compile this file with -O3 -march=native, so that the additions use the CPU's vector
  * instructions.
@@ -22,11 +22,14 @@
 #include <unistd.h>
 
 #define MOST_PROCESSES 1024
-#define ROUNDS 10 /* rounds of a barrier: log2 of MOST_PROCESSES */
+#define ROUNDS 10 /* number of rounds of a barrier: log2 of MOST_PROCESSES */
 #define POLLS 200
 /* Largest vector, in bytes, for which each process computes all sums itself. */
 #define ALONE_BYTES 384
-/* Number of bytes that a process adds up at a time. They fit into the first-level cache. */
+/*
+ * Number of bytes of each vector that a process adds at a time. They fit into the first-level
+ * cache.
+ */
 #define BLOCK_BYTES 16384
 #define MOST_BYTES (1 << 26) /* maximum size of a message in bytes */
 #define TRIALS 5
@@ -56,7 +59,7 @@ static char *dest_of(int process)
     return job.dest + (size_t)process * job.capacity;
 }
 
-/* Waits until all processes have called meet(). It is a dissemination barrier with flags. */
+/* Waits until all processes have called meet(). The function is a dissemination barrier. */
 static void meet(void)
 {
     job.meetings++;
@@ -81,8 +84,8 @@ static void barrier(size_t nbytes)
 }
 
 /*
- * Adds the vectors of all processes, element by element, and stores the sum in `to`. Adds nbytes
- * bytes of each vector, beginning at offset `from`.
+ * Adds the vectors of all processes, element by element, and stores the sum in `to`. The function
+ * adds only nbytes bytes of each vector, beginning at offset `from`.
  */
 static void add_all(double *to, size_t from, size_t nbytes)
 {
@@ -97,8 +100,7 @@ static void add_all(double *to, size_t from, size_t nbytes)
 
 /*
  * Adds the vectors of all processes. For short vectors, each process computes the whole sum itself.
- * Otherwise each process adds its part of the vectors, and copies this part of the sum to all
- * processes.
+ * Otherwise each process computes one part of the sum, and copies this part to all processes.
  */
 static void sum(size_t nbytes)
 {
@@ -225,7 +227,9 @@ static double time_calls(const struct row *row, size_t nbytes, long n_calls)
     return slowest;
 }
 
-/* Prints the shortest time of several trials, because disturbances only make trials longer. */
+/*
+ * Runs several trials and prints the shortest time, because disturbances only make trials longer.
+ */
 static void measure(const struct row *row, size_t nbytes)
 {
     double best;
@@ -283,7 +287,8 @@ static int run_processes(size_t max)
         if (child < 0) return 1;
         if (child > 0) continue;
         /*
-         * Ask the kernel to kill this process when the parent exits, that is when a process fails.
+         * Ask the kernel to kill this process when the parent exits. The parent exits early if one
+         * of the processes fails.
          */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         measure_all(max);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Benches with GPU memory: puts, gets, an atomic, and a put with signal. The operands are in
- * private host memory, the symmetric heap, or a GPU space. Only puts and gets have a raw side. It
- * copies with the CUDA driver within this process, between the same kinds of memory.
+ * private host memory, the symmetric heap, or a GPU space. Only puts and gets have a raw side. The
+ * raw side copies with the CUDA driver within this process, between the same kinds of memory.
  */
 #include "raw_cuda_driver.h"
 #include "space_setup_helpers.h"

@@ -50,8 +50,9 @@ static double time_of(struct bench_run *run, bool transfers, bool put, uint64_t 
 }
 
 /*
- * Returns the number of iterations of compute() that take `ns` nanoseconds. Measures an estimate of
- * the number three times, and corrects the estimate each time.
+ * Returns the number of iterations of compute() that take `ns` nanoseconds. The function begins
+ * with an estimate of the number. Three times it measures these iterations and corrects the
+ * estimate.
  */
 static uint64_t turns_for(struct bench_run *run, double ns, uint64_t n)
 {

@@ -42,8 +42,8 @@ static void rest(struct bench_run *run, uint64_t n_ops)
 }
 
 /*
- * Returns whether the progress thread is on. Without this thread, nothing serves a PE that makes no
- * call.
+ * Returns whether the progress thread is on. Without this thread, a PE that makes no library call
+ * does not serve operations of other PEs.
  */
 static bool serves_idle(void)
 {

@@ -14,7 +14,7 @@ struct raw_cuda {
     char device[128];
     char driver[64];  /* version of CUDA that the driver supports */
     bool test_double; /* whether the driver is a test double, whose times mean nothing */
-    char *buffer[2];  /* two buffers on the device, each of nbytes bytes */
+    char *buffer[2];  /* two buffers of nbytes bytes each, in the memory of the device */
 
     /*
      * Starts a copy. Both addresses can be in host or device memory. The data at source must not

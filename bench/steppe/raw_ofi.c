@@ -25,8 +25,8 @@
 #define KEY 0x57e99e
 
 /*
- * Number of bytes that the module registers in addition to the requested memory. They hold the
- * operands and results of fetching atomics.
+ * Number of bytes that the module registers in addition to the requested memory. The operands and
+ * results of fetching atomics are in these bytes.
  */
 #define RESULT_BYTES 64
 
@@ -73,8 +73,8 @@ static void __attribute__((noreturn, cold)) completion_failed(void)
 }
 
 /*
- * Called after a poll without a result. Calls sched_yield() after IDLE_POLLS such polls, or after
- * each such poll if PEs share cores.
+ * Counts a poll without a result. Calls sched_yield() after IDLE_POLLS successive polls without a
+ * result. If PEs share cores, calls sched_yield() after every poll without a result.
  */
 static void found_nothing(void)
 {
@@ -115,8 +115,9 @@ static struct fi_context *take_context(void)
 }
 
 /*
- * Handles the result of a libfabric call. Returns false if the call succeeded. After -FI_EAGAIN,
- * polls and returns true, because the caller must repeat the call. Ends the job on other errors.
+ * Handles the result of a libfabric call. Returns false if the call succeeded. If the result is
+ * -FI_EAGAIN, polls and returns true, and the caller must repeat the call. Ends the job on other
+ * errors.
  */
 static bool again(const char *call, ssize_t rc)
 {
@@ -172,9 +173,9 @@ static enum fi_op op_of(enum raw_ofi_op op)
 }
 
 /*
- * The memory for fetching atomics consists of cells of 8 bytes. Stores the operand in cell 0 and
- * the value to compare in cell 1. The atomic will store its result in cell 2. Returns the address
- * of cell 0. A value of 4 bytes is at the start of its cell.
+ * The memory for fetching atomics consists of cells of 8 bytes. This function stores the operand in
+ * cell 0 and the value to compare in cell 1. The atomic stores its result in cell 2. A value of 4
+ * bytes is at the start of its cell. Returns the address of cell 0.
  */
 static uint64_t *set_cells(uint64_t value, uint64_t compare, size_t nbytes)
 {
@@ -288,7 +289,10 @@ static int find_provider(const struct raw_ofi_request *request, char *why, size_
     return rc;
 }
 
-/* Asks the domain, because some providers (such as net) report FI_ATOMIC but have no atomics. */
+/*
+ * Returns whether the provider has atomics. The function asks the domain, because some providers
+ * (such as net) report FI_ATOMIC but have no atomics.
+ */
 static bool has_atomics(void)
 {
     struct fi_atomic_attr attr;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Measures puts for each pair of memory kinds. The source is in a space of the first kind on this
- * PE. The destination is in a space of the second kind on the peer. There is no raw side here. The
- * device benches have a raw side for GPU memory.
+ * PE. The destination is in a space of the second kind on the peer. These benches have no raw side.
+ * For GPU memory, the device benches have a raw side.
  */
 #include "space_setup_helpers.h"
 

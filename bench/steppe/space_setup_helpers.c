@@ -58,7 +58,7 @@ void bench_space_drop(struct bench_space *made)
 /* ---- is there such memory ----------------------------------------------------------- */
 
 /*
- * Checks that every PE has a GPU by asking the CUDA driver. An attempt to create a GPU space would
+ * Asks the CUDA driver whether every PE has a GPU. An attempt to create a GPU space would instead
  * print an error of the library on PEs without a GPU.
  */
 static int check_gpu(struct bench_run *run, char *why, size_t len)

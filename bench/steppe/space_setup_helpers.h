@@ -23,11 +23,11 @@ int bench_space_make(const struct bench_run *run, size_t nbytes, size_t alloc_by
 void bench_space_drop(struct bench_space *made);
 
 /*
- * Makes puts and gets access the memory at `remote` on the peer. This memory is in `space`, or in
- * the symmetric heap if `space` is NULL.
+ * Sets run->remote to `remote`, so that puts and gets access this memory on the peer. The memory is
+ * in `space`, or in the symmetric heap if `space` is NULL.
  */
 void bench_use_remote(struct bench_run *run, const struct bench_space *space, char *remote);
-/* Makes puts and gets use the symmetric heap and private memory again. */
+/* Sets run->remote and run->local to the symmetric heap and private memory again. */
 void bench_use_heap(struct bench_run *run);
 
 /*

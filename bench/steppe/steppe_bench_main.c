@@ -66,7 +66,10 @@ static void describe_library(struct bench_machine *machine)
 
 /* ---- commands -------------------------------------------------------------------------- */
 
-/* Prints how long shmem_init() and shmem_finalize() take on this PE, for `steppe-bench launch`. */
+/*
+ * Measures shmem_init() and shmem_finalize() on this PE and prints both times. The command
+ * `steppe-bench launch` uses this output.
+ */
 static int startup(void)
 {
     uint64_t start = bench_now_ns(), init_ns;

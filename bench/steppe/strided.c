@@ -62,8 +62,8 @@ static void values(const struct bench_run *run, const struct bench_options *opti
 static const struct bench_parameter stride = {"stride", NULL, values};
 
 /*
- * For --verify: checks the first buffer. Its elements must be equal to those at the same offsets on
- * the peer. `piece` is the number of contiguous elements.
+ * For --verify: checks the first buffer. Each element must be equal to the element at the same
+ * offset on the peer. `piece` is the number of contiguous elements.
  */
 static void check(struct bench_run *run, uint64_t block, uint64_t n_ops, bool puts, size_t piece)
 {

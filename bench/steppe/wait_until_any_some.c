@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures how fast wait_until_any and wait_until_some notice one of many flags. The two PEs take
- * turns. Each PE sets a flag of the other PE, and then waits until one of its own flags is set.
- * Each time they use a different flag. The result is half of a round trip.
+ * Measures how fast wait_until_any and wait_until_some detect that one of many flags is set. The
+ * two PEs take turns. Each PE sets a flag of the other PE, and then waits until one of its own
+ * flags is set. The index of the flag is different each time. The result is half of a round trip.
  */
 #include "portable/bench_definition.h"
 
@@ -10,7 +10,7 @@
 
 #define MAX_FLAGS 4096
 
-/* Symmetric arrays, each with MAX_FLAGS elements. */
+/* Arrays in symmetric memory. Each array has MAX_FLAGS elements. */
 static uint64_t *flags;
 static size_t *indices;
 

@@ -260,8 +260,7 @@ static void boot_use_area(int fd)
 /*
  * Returns the number of PEs on the node that has the most PEs. Each leader computes the size of the
  * windows from this number, because the windows must have the same size on all nodes. A PE maps the
- * windows of all PEs of its node. Its address space must therefore have room for this number of
- * windows.
+ * windows of all PEs of its node, and all these windows must fit into the address space of the PE.
  */
 static int boot_most_local(void)
 {
@@ -318,9 +317,10 @@ static int boot_lead_node(struct boot_node_info *node_info)
 }
 
 /*
- * Opens the memory file of this node's leader and returns its descriptor. A failure is fatal.
- * Compares the random number in the file (nonce) with the published number. The numbers differ if
- * the leader is on another host, where the same path leads to another file.
+ * Opens the memory file of this node's leader and returns its descriptor. Ends the job if the file
+ * cannot be opened. Also ends the job if the random number in the file (nonce) differs from the
+ * number that the leader published. In this case the path leads to a file of this host, but the
+ * leader runs on another host.
  */
 static int boot_join_node(const struct boot_node_info *node_info)
 {

@@ -34,9 +34,9 @@ struct stp_settings {
 };
 
 /*
- * State of a PE that has reached the end of the job and waits until the other PEs reach it too.
- * Such a PE takes no part in later collectives of the world team. The fields syncs and cells count
- * the collectives of the world team that the PE has started.
+ * State of a PE that has reached the end of the job and waits for the other PEs to reach the end,
+ * too. Such a PE takes no part in later collectives of the world team. The fields syncs and cells
+ * count the collectives of the world team that the PE has started.
  */
 struct stp_closing {
     /* Value of enum stp_pe_exit. The PE stores it atomically, after the fields syncs and cells. */
@@ -81,9 +81,9 @@ void stp_boot_join_job_open_window(void);
 
 /*
  * Publishes the PE info of this PE and reads the PE infos of the other PEs. PE 0 also sends the
- * buffer bcast to all PEs (nbytes bytes, at most STP_BOOT_BCAST_MAX). On other PEs, the arguments
- * bcast and nbytes are ignored. Each PE calls this function once each time the library starts. An
- * error is fatal.
+ * nbytes bytes of bcast to all PEs. nbytes is at most STP_BOOT_BCAST_MAX. On other PEs, the
+ * arguments bcast and nbytes are ignored. Each PE calls this function once at each start of the
+ * library. An error is fatal.
  */
 void stp_boot_exchange(const struct stp_pe_info *mine, const void *bcast, size_t nbytes);
 
@@ -103,9 +103,9 @@ const struct stp_pe_info *stp_boot_local_pe_info(int pe);
 const void *stp_boot_addrs(void);
 
 /*
- * Returns a table with the descriptors of all PEs for one region. The number of the region is below
- * STP_PE_INFO_REGIONS. All these regions were registered at start. Returns NULL if the fabric does
- * not need such a table.
+ * Returns a table with the descriptors of all PEs for one of the regions that were registered at
+ * start. `number` is the number of the region, below STP_PE_INFO_REGIONS. Returns NULL if the
+ * fabric does not need such a table.
  */
 const struct stp_fabric_region *stp_boot_regions(unsigned number);
 /* Returns whether every PE has registered its part of the default space with the fabric. */

@@ -46,7 +46,10 @@ struct stp_boot {
     int first_pe; /* world number of the leader */
     /* Number of hosts that the launcher reports. SHMEM_NODE=off does not change this number. */
     int n_hosts;
-    /* Number of PEs on this host with a lower number than this PE, also with SHMEM_NODE=off. */
+    /*
+     * Number of PEs on this host that have a lower number than this PE. SHMEM_NODE=off does not
+     * change this number.
+     */
     int host_rank;
     int *local_pes; /* world numbers of the node's PEs, by local index */
     bool contiguous;
@@ -57,7 +60,9 @@ struct stp_boot {
 
 extern struct stp_boot stp_boot;
 
-/* Returns the host name of a node. The name is in the area, because oshrun reads it there. */
+/*
+ * Returns the host name of a node. The names are stored in the area, so that oshrun can read them.
+ */
 static inline char *stp_boot_host(int node)
 {
     return (char *)(stp_boot.area->pes + stp_boot.n_local) + (size_t)node * STP_HOST_MAX;

@@ -42,7 +42,7 @@ static struct {
  */
 struct exchange_node {
     struct stp_settings settings; /* settings of the leader */
-    uint64_t window_base;   /* window address of the node's PEs, or 0 if it is not equal on all */
+    uint64_t window_base;   /* window address of the node's PEs, or 0 if it differs between them */
     int odd_pe;             /* PE whose settings differ from the leader's, or -1 */
     int poor_pe;            /* PE without memory for the default space, or -1 */
     int registered;         /* whether all PEs of the node registered the default space */
@@ -53,9 +53,9 @@ struct exchange_node {
 /* ---- bytes of a blob ------------------------------------------------------- */
 
 /*
- * Buffer for the data that a leader publishes. The field `at` is the offset of the next byte. The
- * field `end` is the size of the data when a leader reads, and the size of the buffer when a leader
- * writes.
+ * Buffer for a blob. The field `at` is the offset of the next byte. When a leader reads a blob, the
+ * field `end` is the size of the data. When a leader writes a blob, `end` is the size of the
+ * buffer.
  */
 struct exchange_blob {
     unsigned char *data;
@@ -224,9 +224,9 @@ static void format_value(const char *name, int64_t value, char *text, size_t len
 #define VALUE_MAX 64
 
 /*
- * Returns the name of the first setting that differs between a and b, or NULL if all settings are
- * equal. Writes the value in a as text to of_a, and the value in b to of_b. The texts are empty if
- * the values would mean nothing to users.
+ * Returns the name of the first setting that differs between `a` and `b`, or NULL if all settings
+ * are equal. Writes the value of this setting in `a` as text to `of_a`, and the value in `b` to
+ * `of_b`. The texts are empty if users would not understand the values.
  */
 static const char *settings_differ(const struct stp_settings *a, const struct stp_settings *b,
                                    char *of_a, char *of_b)
@@ -289,10 +289,10 @@ static void exchange_complain(bool mine, int pe, const char *host, const struct 
 }
 
 /*
- * Ends the job in three cases. The leader of a node has other settings than PE 0, a PE of the node
- * has other settings than the leader, or a PE of the node has no memory for the default space. If
- * the node is the node of this PE, this PE prints the message at once. `that` is the summary of the
- * node, and `first` is the summary of PE 0's node.
+ * Ends the job if the leader of a node has other settings than PE 0. Also ends the job if a PE of
+ * the node has other settings than the leader, or has no memory for the default space. If this PE
+ * belongs to the node, it prints the message at once. `that` is the summary of the node, and
+ * `first` is the summary of PE 0's node.
  */
 static void exchange_judge(int node, int leader, const struct exchange_node *that,
                            const struct exchange_node *first)

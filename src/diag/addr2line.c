@@ -53,8 +53,8 @@ void launch_crash_frames_open(void)
     char name[40], value[96];
 
     /*
-     * Give the file a random name. On another host, a PE may find another file under the same path.
-     * By the name, the PE detects that this file is not the file of oshrun.
+     * Give the file a random name. If a PE runs on another host, the path can lead to another file
+     * there. The PE compares the names, in order to detect that it has not found oshrun's file.
      */
     if (getrandom(&random, sizeof(random), 0) != sizeof(random)) return;
     snprintf(name, sizeof(name), "steppe-frames-%016llx", (unsigned long long)random);

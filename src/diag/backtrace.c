@@ -63,8 +63,8 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *arg)
 
 struct walk {
     /*
-     * Address of the interrupted instruction. Frames before this address are not printed, because
-     * they belong to the signal handler.
+     * Address of the interrupted instruction. The walk starts in the frames of the signal handler.
+     * Frames are printed only from this address on.
      */
     uintptr_t hit;
     bool seen;
@@ -74,8 +74,8 @@ struct walk {
 };
 
 /*
- * Opens the file for oshrun. Returns -1 if oshrun has not named a file. Also returns -1 if the path
- * leads to another file, because oshrun runs on another host.
+ * Opens the file for oshrun. Returns -1 if oshrun has not named a file. Also returns -1 if oshrun
+ * runs on another host. On this host, the path then leads to another file or to none.
  */
 static int copy_open(void)
 {

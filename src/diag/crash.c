@@ -27,8 +27,8 @@
 #define CRASH_NEAR ((uintptr_t)64 << 10)
 
 /*
- * Signals that our handler reports. If the field explained is true, the handler explains the fault
- * even if the program has a handler of its own.
+ * Signals that our handler reports. If the field `explained` is true, our handler explains the
+ * fault even if the program has its own handler for the signal.
  */
 static const struct {
     int signo;
@@ -93,9 +93,9 @@ static struct crash_place crash_place(const siginfo_t *info, const ucontext_t *a
 }
 
 /*
- * Returns whether the memory at an address can be read. The system call always fails, because -1 is
- * not a valid operation. The kernel reads a signal set from the address first. If this read fails,
- * the error is EFAULT.
+ * Returns whether the memory at an address can be read. Calls rt_sigprocmask() with the invalid
+ * operation -1, so that the call always fails. Before the kernel checks the operation, it reads a
+ * signal set from the address. If the kernel cannot read this memory, the error is EFAULT.
  */
 static bool crash_is_readable(uintptr_t at)
 {
@@ -110,9 +110,10 @@ static bool crash_is_readable(uintptr_t at)
 /*
  * Returns whether the cause of the fault is a full stack. The faulting address must be near the
  * stack pointer. This is not sufficient, because memory above a thread's stack or below its guard
- * page may also be near. One of two further conditions must hold. Either the memory at the stack
- * pointer is not readable, because the stack pointer has left the stack. Or the fault is below the
- * stack pointer, and all pages after the faulting page up to the stack pointer are readable.
+ * page may also be near. If the memory at the stack pointer is not readable, the stack pointer has
+ * left the stack, and the stack is full. If this memory is readable, the stack is full only if the
+ * fault is below the stack pointer, and all pages between the faulting page and the stack pointer
+ * are readable.
  */
 static bool crash_stack_full(const siginfo_t *info, const struct crash_place *place)
 {
@@ -264,7 +265,7 @@ static void crash_take_stack(void)
 #ifdef _SC_SIGSTKSZ
     long least = sysconf(_SC_SIGSTKSZ);
 #else
-    long least = SIGSTKSZ; /* a constant in musl */
+    long least = SIGSTKSZ; /* in musl, SIGSTKSZ is a constant */
 #endif
     size_t nbytes = CRASH_STACK + (least > 0 ? ((size_t)least + page - 1) / page * page : 0);
     stack_t stack = {0};
@@ -292,8 +293,9 @@ static void crash_give_stack(void)
     crash.stack = NULL;
     if (memory == NULL || sigaltstack(NULL, &now) != 0) return;
     /*
-     * Keep the memory unless it is the alternate stack of this thread. Finalize may run in another
-     * thread than init, or the program may have set its own alternate stack.
+     * Free the memory only if it is the alternate stack of this thread. It can be the stack of
+     * another thread, because finalize may run in another thread than init. The program may also
+     * have set an alternate stack of its own.
      */
     if ((const char *)now.ss_sp <= memory || (const char *)now.ss_sp > memory + crash.stack_bytes)
         return;

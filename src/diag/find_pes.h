@@ -15,13 +15,16 @@
 
 /* Process of this host that may be a PE. */
 struct process {
-    /* The field proxy is the nearest ancestor that is not a PE, or 0 if the process is not a PE. */
+    /*
+     * IDs of the process, of its parent, and of its nearest ancestor that is not a PE (proxy). The
+     * field proxy is 0 if the process is not a PE.
+     */
     pid_t pid, parent, proxy;
     int pe, n_pes; /* PE number and job size from the launcher's variables, or -1 */
     bool witness;  /* whether the process has begun shmem_init */
     bool shown;    /* whether the process is listed as a PE in the memory of a node */
-    bool foreign;  /* whether the memory file of its node has an unknown layout */
-    bool ours;     /* whether the selected oshrun started the process */
+    bool foreign;  /* whether the memory file of the process's node has an unknown layout */
+    bool ours;     /* whether OSHRUN_JOB in the process's environment names the selected job */
 };
 
 /* Memory that the PEs of one node of a job share, as mapped by oshrun. */

@@ -71,8 +71,8 @@ static const struct stp_team *team_of(const uint64_t *word, size_t *at)
 /*
  * Returns the PE that must write the word at offset `at` of the sync area. This PE is the leader of
  * a node. Returns -1 if the PE is unknown. Sets *round to the round of the sync that uses the word,
- * or to COLL_ROUNDS if unknown. In round 0, a leader writes only after all PEs of its node have
- * come.
+ * or to COLL_ROUNDS if the round is unknown. In round 0, a leader writes the word only after all
+ * PEs of its node have started the sync.
  */
 static int word_from(const struct stp_team *team, size_t at, size_t *round)
 {
@@ -93,7 +93,10 @@ static int word_from(const struct stp_team *team, size_t at, size_t *round)
 
 void stp_hang_note_coll(const uint64_t *word, struct stp_wait_state *note)
 {
-    /* Public routine in which this thread waits. stp_symbol_routine() finds it once per wait. */
+    /*
+     * Name of the public routine in which this thread waits. It is found once per wait, because
+     * stp_symbol_routine() must search the stack for the name.
+     */
     static __thread const char *routine;
     char what[32] = "a collective", members[80] = "";
     size_t at, round;

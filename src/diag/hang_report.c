@@ -41,8 +41,9 @@ static void look_at_node(struct stp_hang_table *table)
 }
 
 /*
- * Returns whether this node must report. Returns false if PEs of all nodes wait for the same
- * objects as this node's PEs, because the first NODES_FIRST nodes then print these waits.
+ * Returns whether this node must report. The first NODES_FIRST nodes report every hang. Another
+ * node does not report if each of its PEs waits for an object for which PEs of all nodes wait,
+ * because the first nodes then print these waits.
  */
 static bool must_report(const struct stp_hang_table *table)
 {

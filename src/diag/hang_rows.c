@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Builds and prints the table of waits from the rows of the PEs. PEs that wait for the same object
- * share a line. Lines with the PEs that do not wait follow. Allocates no memory, because a thread
- * that hangs may hold the lock of the memory allocator. Design: docs/design/hang.md.
+ * share a line. The last lines of the table list the PEs that do not wait. This file allocates no
+ * memory, because a thread that hangs may hold the lock of the memory allocator.
+ * Design: docs/design/hang.md.
  */
 #include "hang_rows.h"
 

@@ -165,9 +165,10 @@ static void lend_terminal(bool lend)
 }
 
 /*
- * Handles a stop of the launcher's process group by the signal signo. If the group was stopped
- * because it used the terminal, and oshrun is in the foreground, gives the terminal to the group.
- * Otherwise stops oshrun with the same signal. Continues the group afterwards.
+ * Handles a stop of the launcher's process group by the signal signo. The group may have been
+ * stopped because it used the terminal. In this case, if oshrun is in the foreground, gives the
+ * terminal to the group. In all other cases, stops oshrun with the same signal and returns after
+ * SIGCONT. At the end, continues the launcher's group.
  */
 static void launcher_stopped(int signo)
 {
@@ -256,8 +257,9 @@ static void take_signal(const struct signalfd_siginfo *info)
 {
     int signo = (int)info->ssi_signo;
     /*
-     * Whether the terminal sent the signal. The terminal sends a signal to its whole foreground
-     * group.
+     * True if the terminal sent the signal. The terminal sends a signal to all processes of the
+     * foreground group. If the launcher is in the same group as oshrun, the launcher has also
+     * received the signal, which is then not passed on.
      */
     bool all = info->ssi_code == SI_KERNEL;
 
@@ -296,7 +298,10 @@ static void look_after_launcher(void)
     }
 }
 
-/* Ends this process with the launcher's status or by the launcher's signal, without a core file. */
+/*
+ * Ends this process with the launcher's exit status. If a signal has ended the launcher, ends this
+ * process by the same signal, but without a core file.
+ */
 _Noreturn static void end_as_launcher(void)
 {
     int signo = WTERMSIG(run.status);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds names in the symbol tables of the program. It finds the public routine that a thread
- * executes, and the global variable that contains an address. Allocates no memory. Design:
- * docs/design/hang.md.
+ * Finds two kinds of names in the symbol tables of the program. These are the public routine that a
+ * thread executes, and the global variable that contains an address. This file allocates no memory.
+ * Design: docs/design/hang.md.
  */
 #include "backtrace_and_symbol_names.h"
 
@@ -72,7 +72,8 @@ static uintptr_t program_bias(void)
 
 /*
  * Finds the ELF sections that contain the symbols and their names. Returns false if the file has no
- * symbols, or if it is too short because it has been replaced.
+ * symbols. Also returns false if the file is too short, which is possible if it has been replaced
+ * since the program started.
  */
 static bool sections_find(int fd, ElfW(Shdr) * symbols, ElfW(Shdr) * names)
 {

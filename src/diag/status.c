@@ -59,7 +59,7 @@ static int by_pe(const void *a, const void *b)
 
 /*
  * Adds the PEs of a node to the table. Returns the number of PEs of the node whose process exists.
- * Sets *first to the lowest ID of these processes, unless *first is lower and not 0.
+ * If *first is 0 or greater than the lowest ID of these processes, sets *first to this ID.
  */
 static int add_node(const struct node *node, struct stp_hang_table *table, pid_t *first)
 {
@@ -85,9 +85,9 @@ static int add_node(const struct node *node, struct stp_hang_table *table, pid_t
 }
 
 /*
- * Returns whether a process belongs to a selected job. If all jobs are selected, returns true.
- * Under Slurm, the process has the name of the selected job in its environment. Otherwise the
- * process descends from the selected process.
+ * Returns whether a process belongs to a selected job. Returns true for every process if all jobs
+ * are selected. Otherwise the process must have the name of the selected job in its environment, or
+ * must descend from the selected process. Under Slurm, the PEs do not descend from this process.
  */
 static bool belongs(pid_t pid)
 {
@@ -179,8 +179,8 @@ static bool is_first_node(size_t k)
 
 /*
  * Returns whether PE pe has begun init. `proxy` is the process of the launcher that has started the
- * PE. Wrappers of the PE have the same PE number. Sets *pid to the highest ID of the processes with
- * this number, or to 0.
+ * PE. Several processes can have the number of the PE, if a wrapper (such as a shell script) runs
+ * the program. Sets *pid to the highest ID of these processes, or to 0 if there is none.
  */
 static bool has_come(pid_t proxy, int pe, pid_t *pid)
 {

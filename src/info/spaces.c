@@ -99,7 +99,8 @@ static void info_kind(struct stp_report *report, const struct stp_kind *kind)
 
 void stp_info_kinds(struct stp_report *report)
 {
-    bool alone = stp_references() == 0; /* before init, which finds the devices */
+    /* True if init, which finds the devices, has not been called. */
+    bool alone = stp_references() == 0;
 
     if (alone) stp_kinds_find_devices();
     stp_report_list(report, "kinds");
@@ -257,8 +258,9 @@ static void spaces_ranges(struct stp_pe_list *list, const bool *want)
 }
 
 /*
- * Prints the texts in the replies of some PEs. If member is true, these are the members of the
- * space. Otherwise they are the other PEs. PEs with the same text share one item.
+ * Prints the texts in the replies of some PEs. If `member` is true, prints the texts of the PEs
+ * that are members of the space. Otherwise prints the texts of the other PEs. PEs with the same
+ * text share one item.
  */
 static void spaces_print_texts(struct stp_report *report, const struct spaces_kind *kind,
                                bool member, const char *list, const char *key)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lists the benches of this directory in the order in which `steppe-bench all` runs them. The
- * benches in LISTS_TEAMS, which need OpenSHMEM 1.5, come after those in LISTS.
+ * benches in LISTS_TEAMS need OpenSHMEM 1.5 and come after the benches in LISTS.
  */
 #include "../harness.h"
 

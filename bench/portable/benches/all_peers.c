@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures puts to several PEs (or gets from several PEs), followed by one quiet. Either one PE
- * accesses all others, or all PEs access all others, or each PE puts to its two neighbours.
+ * Measures puts to several PEs, or gets from several PEs, followed by one quiet. In some benches
+ * one PE accesses all others. In others all PEs access all others, or each PE puts to its two
+ * neighbours.
  */
 #include "../bench_definition.h"
 

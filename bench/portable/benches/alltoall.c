@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures alltoall, and alltoalls of 8-byte elements with strides of 2. There is no raw side.
+ * Measures alltoall and alltoalls. The elements of alltoalls have 8 bytes, and both strides are 2.
+ * There is no raw side.
  */
 #include "coll_verify_and_raw_put.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program for any OpenSHMEM library. It has no commands such as `compare`. It has no raw side
- * over libfabric and no benches with GPUs.
+ * The main program that measures any OpenSHMEM library. Unlike steppe-bench, it has no commands
+ * such as `compare`, no raw side over libfabric, and no benches with GPUs.
  */
 #include "../harness.h"
 

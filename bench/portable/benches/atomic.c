@@ -56,7 +56,7 @@ enum op { ADD, INC, XOR, SET, FETCH, FETCH_ADD, FETCH_INC, FETCH_XOR, SWAP, CSWA
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    /* If a program ignores the result, the compiler can choose a shorter instruction. */          \
+    /* ADD, INC and XOR ignore the result, so the compiler can use shorter instructions. */        \
     LOOP void cpu##BITS(enum op op, T *word, T v, volatile uint64_t *seen)                         \
     {                                                                                              \
         T expected = v;                                                                            \
@@ -275,8 +275,8 @@ void bench_fabric_fetch_add(struct bench_run *run, uint64_t n_ops)
 }
 
 /*
- * Value of the word before a block. --verify compares the word after the block with the sum of this
- * value and the number of increments.
+ * Value of the target word before a block. After the block, --verify compares the word with the sum
+ * of this value and the number of increments.
  */
 static uint64_t before;
 

@@ -25,7 +25,10 @@ static void fabric_push(struct bench_run *run, int root)
         if (k != root) run->fabric->store(bench_team_pe(run, k), flag, run->token);
 }
 
-/* Only the first BENCH_ROUNDS roots have a flag. For other roots, the members wait in a barrier. */
+/*
+ * Performs n_ops broadcasts. Only the first BENCH_ROUNDS roots have a flag. If another PE is the
+ * root, all members call a barrier instead of waiting for a flag.
+ */
 static void fabric_broadcast(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
@@ -48,7 +51,7 @@ static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
     size_t at = 0;
 
     if (run->team_me < 0) return;
-    /* Advance to the buffer of the last call. */
+    /* Advance `at` to the buffer of the block's last call. */
     for (uint64_t i = 1; i < n_ops && n_buffers > 1; i++)
         at = bench_next(run, at);
     bench_pattern_check(run, "broadcast", run->remote + at, run->nbytes, at,

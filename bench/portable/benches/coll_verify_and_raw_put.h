@@ -9,9 +9,9 @@
 #include "../raw_fabric_wait_and_flush.h"
 
 /*
- * Writes nbytes bytes of this PE's local region, from offset run->at on, to every member. The
- * destination is at offset run->at + dest of the member's remote region. Returns when the data has
- * arrived.
+ * Writes nbytes bytes to every member. The data is in this PE's local region, at offset run->at.
+ * The destination is in the member's remote region, at offset run->at + dest. Returns when the data
+ * has arrived.
  */
 void bench_fabric_put_to_all(struct bench_run *run, size_t dest, size_t nbytes);
 
@@ -25,8 +25,8 @@ static inline int bench_next_root(struct bench_run *run)
 bench_fill bench_collective_fill;
 
 /*
- * For --verify: checks the block with index `number` in the result. The member with this rank sent
- * the block. `place` is the offset of the block in the source of that member.
+ * For --verify: checks the block with index `number` in the result. The member with rank `number`
+ * has sent this block. `place` is the offset of the block in the source of that member.
  */
 void bench_collective_check(const struct bench_run *run, const char *what, int number, size_t place,
                             uint64_t block);

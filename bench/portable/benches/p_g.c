@@ -2,8 +2,9 @@
 /*
  * Measures shmem_uint64_p() and shmem_uint64_g(). The calls of shmem_uint64_p() are issued back to
  * back, with one quiet per sample. On the node, the raw side uses volatile stores and loads. On the
- * fabric, the raw side of p uses fi_inject_atomic(), and one fetching atomic after the last write.
- * The raw side of g uses fi_read().
+ * fabric, the raw side of p uses fi_inject_atomic(), or fi_inject_write() if the provider has no
+ * atomics. After the last write it waits for a fetching atomic or a read, so that all writes have
+ * arrived. The raw side of g uses fi_read().
  */
 #include "../raw_fabric_wait_and_flush.h"
 
@@ -11,7 +12,8 @@
 
 void bench_p(struct bench_run *run, uint64_t n_ops)
 {
-    uint64_t first = run->n_blocks << 32; /* first value, which differs in each block */
+    /* First value to store, which is different in each block. */
+    uint64_t first = run->n_blocks << 32;
     size_t at = run->at;
 
     for (uint64_t i = 0; i < n_ops; i++) {

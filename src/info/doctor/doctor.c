@@ -100,7 +100,7 @@ void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor
         return;
     }
     notes = doctor_count(doctor, STP_CHECK_NOTE);
-    all = all || report->json; /* programs that read JSON select the checks themselves */
+    all = all || report->json; /* in JSON, programs select the checks that they need */
     stp_report_text(report, "host", stp_hostname());
     stp_report_number(report, "pes", doctor->n_pes);
     stp_report_number(report, "hosts", doctor->n_hosts);

@@ -236,9 +236,9 @@ static bool try_rights(struct job_peer *peer, struct job_rights *rights)
 }
 
 /*
- * Tries to open the memory of the other PEs of this host, at most JOB_PEERS_MAX. Sets *n_tried to
- * the number of these PEs. Returns the number of PEs whose memory could not be opened. Sets *error
- * to the errno of the first failure, or to 0.
+ * Tries to open the memory of at most JOB_PEERS_MAX other PEs of this host. Sets *n_tried to the
+ * number of PEs that were tried. Returns the number of PEs whose memory could not be opened. Sets
+ * *error to the errno of the first failure, or to 0.
  */
 static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
 {

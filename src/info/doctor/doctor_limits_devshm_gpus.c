@@ -75,8 +75,8 @@ static void host_memlock(struct stp_doctor *doctor)
 }
 
 /*
- * Number of additional peers for which the limit on descriptors should have room. If the limit has
- * less room, the check is a warning.
+ * Number of peers, in addition to those of this job, for which the limit on descriptors should have
+ * room. If the limit has no room for them, the check reports a warning.
  */
 #define FEW_PEERS 64
 
