@@ -22,7 +22,10 @@ struct cuda_device {
     CUdevice handle;
     int ordinal;
     int numa; /* NUMA node of the device, or -1 if unknown */
-    /* True if the host must flush data that network adapters write to this GPU, and can do so. */
+    /*
+     * True if data that network adapters write to this GPU needs a flush by the host, and if the
+     * host can do this flush.
+     */
     bool flushes;
     char name[96];
     char bus[16]; /* PCI address in the format of sysfs, for example "0000:17:00.0" */
@@ -62,8 +65,8 @@ struct stp_cuda {
     /* Handle of libcuda. The library is never closed, because libcuda does not support dlclose. */
     void *library;
     /*
-     * True if this PE, or the leader of its node, has not found the driver library.
-     * stp_cuda_start() then does not search for the library.
+     * True if the driver library was not found, either by this PE or by the leader of its node. If
+     * this field is true, stp_cuda_start() does not search for the library.
      */
     bool missing;
     bool up;             /* true if the driver works and has a usable device */
@@ -142,12 +145,13 @@ void stp_cuda_leave(void);
 int stp_cuda_retain_and_enter(struct cuda_device *device);
 
 /*
- * As stp_cuda_retain_and_enter(), but never creates a context. Returns false if no reference to the
- * context exists, or if the context cannot be made current. The caller then has nothing to undo.
+ * Takes a reference to the context and makes it current, but never creates the context. Returns
+ * false if no reference to the context exists yet, or if the context cannot be made current. After
+ * false, the caller has nothing to undo.
  */
 bool stp_cuda_retain_and_enter_if_up(struct cuda_device *device);
 
-/* Undoes a successful call of one of the two functions above. */
+/* Undoes a successful stp_cuda_retain_and_enter() or stp_cuda_retain_and_enter_if_up(). */
 void stp_cuda_leave_and_release(struct cuda_device *device);
 
 /* ---- device_select.c -------------------------------------------------------------------- */
@@ -155,7 +159,10 @@ void stp_cuda_leave_and_release(struct cuda_device *device);
 /* Returns the NUMA node of a device, as sysfs reports it, or -1 if the node is unknown. */
 int stp_cuda_numa(const struct cuda_device *device);
 
-/* Returns the distance of a device from a set of CPUs, as sysfs reports it, or -1 if unknown. */
+/*
+ * Returns the distance of a device from the CPUs in *own, or -1 if the distance is unknown. Uses
+ * data from sysfs.
+ */
 int stp_cuda_distance(const struct cuda_device *device, const struct stp_numbers *own);
 
 /* Returns the ordinal of the usable device that is nearest to the CPUs of this PE. */
@@ -183,8 +190,8 @@ struct cuda_location {
     /* Device in whose context the address is valid, or NULL for host memory. */
     struct cuda_device *device;
     /*
-     * True if the address is in memory of a peer. Such memory is mapped only in the context of the
-     * device above.
+     * True if the address is in a part of another PE of this node. Such a part is mapped only in
+     * the context of the device above.
      */
     bool peer;
 };
@@ -214,8 +221,8 @@ void stp_cuda_find_brk_start(void);
 
 /*
  * Turns the driver's attribute SYNC_MEMOPS on or off for the allocation that holds base. While the
- * attribute is on, synchronous copies of the program are complete when the calls return. The caller
- * has made the device's context current.
+ * attribute is on, each synchronous copy by the program is complete when its call returns. The
+ * caller has made the device's context current.
  */
 void stp_cuda_set_sync_memops(const void *base, unsigned on);
 
@@ -241,11 +248,14 @@ void stp_cuda_sync_memops_restore(const void *base, unsigned long long id);
 struct cuda_peer {
     CUuuid uuid; /* UUID of the device that holds the part */
     /*
-     * Address of the part in this process, or NULL if the part is not mapped here. The PE that owns
-     * an unmapped part makes the copies.
+     * Address of the part in this process, or NULL if the part is not mapped here. If the part is
+     * not mapped, the PE that owns it makes the copies for this PE.
      */
     char *there;
-    /* Address of the peer's whole allocation, which was mapped with an IPC handle, or NULL. */
+    /*
+     * Address at which the peer's whole allocation is mapped with an IPC handle. NULL if no IPC
+     * handle was used.
+     */
     char *mapping;
 };
 
@@ -262,8 +272,8 @@ struct cuda_part {
 };
 
 /*
- * Fills in *share with the data by which peers of the node map this PE's part. The caller has made
- * the device's context current.
+ * Fills in *share with the data that the other PEs of the node need in order to map this PE's part.
+ * The caller has made the device's context current.
  */
 void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export *share);
 int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_part_export *share);
@@ -330,9 +340,9 @@ int stp_cuda_queue_flush(struct stp_queue *queue);
 
 /*
  * Locks the queue and makes the device's context current. Returns the queue's stream on this
- * device, which is created if necessary. The function first waits for the queue's work on other
- * devices, so that the copies of the queue stay in order. If the function fails, it logs an error,
- * unlocks the queue and returns NULL.
+ * device, and creates the stream if it does not exist. First waits for the queue's work on other
+ * devices, so that the copies of the queue stay in order. On failure, logs an error, unlocks the
+ * queue and returns NULL.
  */
 struct cuda_stream *stp_cuda_queue_lock(struct stp_queue *queue, struct cuda_device *device);
 
@@ -353,15 +363,15 @@ char *stp_cuda_stream_room(struct cuda_stream *stream, size_t nbytes);
 int stp_cuda_stream_wait(struct cuda_stream *stream);
 
 /*
- * Maximum size in bytes of a source in host memory that is copied to the arena. The caller then
- * need not wait for the copy.
+ * Maximum size of a small source, in bytes. A small source in host memory is copied to the arena.
+ * The caller then need not wait for the copy to the destination.
  */
 #define CUDA_SMALL 4096
 
 /*
  * Waits for the work of all queues on this device. If end is true, also destroys the queues'
- * streams on this device. Otherwise these streams would keep the context alive, because each of
- * them holds a reference to it. Takes the locks of the queues.
+ * streams on this device. The context can then end, because each of these streams holds a
+ * reference to the context. Takes the locks of the queues.
  */
 void stp_cuda_streams_drain(struct cuda_device *device, bool end);
 
@@ -379,9 +389,9 @@ int stp_cuda_copy_rows(struct stp_queue *queue, void *dest, const void *source,
                        const struct stp_strided_copy *rows, enum stp_copy_completion end);
 
 /*
- * Implements set_word() of struct stp_device_ops. The argument near is an address in the memory of
- * a device. The queue's stream on this device sets the word after the earlier copies of this
- * stream.
+ * Implements set_word() of struct stp_device_ops. The argument "near" is an address in the memory
+ * of a device. The queue's stream on this device stores the value in the word, after all earlier
+ * copies of the stream.
  */
 int stp_cuda_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value);
 
@@ -393,7 +403,10 @@ void stp_cuda_unpin(void *host, size_t nbytes);
 void stp_cuda_pin_refresh(void);
 /* Unregisters the memory that was pinned in the device's context. */
 void stp_cuda_pin_drop(struct cuda_device *device);
-/* As stp_cuda_pin_drop(), but does nothing if the device has spaces. Defined in gpu_kind.c. */
+/*
+ * Does the same as stp_cuda_pin_drop(), but only if the device has no spaces. Defined in
+ * gpu_kind.c.
+ */
 void stp_cuda_pin_drop_if_no_spaces(struct cuda_device *device);
 void stp_cuda_flush_remote(void);
 int stp_cuda_dmabuf(void *base, size_t nbytes, size_t *offset);

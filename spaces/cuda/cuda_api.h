@@ -2,8 +2,8 @@
 /*
  * This header declares the part of the CUDA driver API that the library uses. The library opens the
  * driver with dlopen() at run time. One build therefore runs with and without a GPU, and building
- * needs no CUDA installation. The types and constants have the names that NVIDIA's cuda.h gives
- * them. On 64-bit Linux they also have the same binary layout. The list of functions uses the
+ * needs no CUDA installation. The types and constants have the same names as in NVIDIA's cuda.h. On
+ * 64-bit Linux, the types also have the same binary layout. The list of functions uses the
  * versioned symbols of libcuda.so.1, for example cuCtxPopCurrent_v2. Never include this header
  * together with NVIDIA's cuda.h. test/fakecuda/more.h declares other driver functions, which only
  * programs and tests call.
@@ -57,8 +57,8 @@ typedef enum { CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3 } CUdevice_P2
 
 /* Attributes of an address. Each comment names the type of the attribute's value. */
 typedef enum {
-    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,                 /* unsigned int, a CUmemorytype */
-    CU_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6,                 /* unsigned int; can be changed */
+    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,                 /* unsigned int (values: CUmemorytype) */
+    CU_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6,                 /* unsigned int, which can also be set */
     CU_POINTER_ATTRIBUTE_BUFFER_ID = 7,                   /* unsigned long long */
     CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,                  /* unsigned int */
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,              /* int */
@@ -70,7 +70,7 @@ typedef enum {
 typedef enum {
     CU_MEMORYTYPE_HOST = 1,
     CU_MEMORYTYPE_DEVICE = 2,
-    CU_MEMORYTYPE_UNIFIED = 4 /* the driver finds out whether this is host or device memory */
+    CU_MEMORYTYPE_UNIFIED = 4 /* the driver derives the type of the memory from the address */
 } CUmemorytype;
 
 typedef enum {
@@ -111,8 +111,8 @@ typedef struct {
 } CUipcMemHandle;
 
 /*
- * Parameters of a copy of Height rows with WidthInBytes bytes each. If a memory type is
- * CU_MEMORYTYPE_UNIFIED, srcDevice or dstDevice holds the address.
+ * Parameters of a copy of Height rows with WidthInBytes bytes each. For memory of the type
+ * CU_MEMORYTYPE_UNIFIED, the field srcDevice or dstDevice holds the address.
  */
 typedef struct {
     size_t srcXInBytes;
@@ -140,11 +140,11 @@ _Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
 
 /*
  * List of the driver functions that the library calls. The list calls the macro X(member, symbol,
- * required, arguments) once for each function. All functions return CUresult. "member" is the name
- * of the function pointer in struct stp_cuda_api. If "required" is true, the library does not use a
- * driver that lacks the function. Otherwise the pointer is NULL if the driver lacks the function.
- * Functions for memory, copies and streams need a current context, except the functions whose
- * member name begins with pointer_.
+ * required, arguments) once for each function. All functions return CUresult. The argument "member"
+ * is the name of the function pointer in struct stp_cuda_api. If "required" is true, the library
+ * does not use a driver that lacks the function. If "required" is false and the driver lacks the
+ * function, the pointer is NULL. Functions for memory, copies and streams need a current context.
+ * Only the functions whose member name begins with pointer_ need none.
  */
 #define STP_CUDA_FUNCTIONS(X)                                                                      \
     X(init, cuInit, true, (unsigned int flags))                                                    \

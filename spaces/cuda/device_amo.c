@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This file performs atomics of PEs on words in device memory. Kernels of the program may change
- * the same words at the same time. For each atomic, this file launches a kernel with one thread,
- * because atomics of different kernels are atomic with respect to each other. The module and the
+ * the same words at the same time. The atomics of different kernels are atomic with respect to each
+ * other. This file therefore launches a kernel with one thread for each atomic. The module and the
  * stream for this kernel are created together with the first device handle. Design:
  * docs/design/cuda.md.
  */
@@ -193,7 +193,10 @@ void stp_gpu_amo_release(void)
 
 void stp_cuda_device_amo_stop(void)
 {
-    /* Make the next release the last one, even if device handles of the program still exist. */
+    /*
+     * The program may still have device handles. Set the counter to 1, so that the release below is
+     * the last one and destroys the objects.
+     */
     n_sharers = 1;
     stp_gpu_amo_release();
 }
@@ -207,8 +210,8 @@ bool stp_gpu_amo_enabled(const struct stp_space *space)
 
 /*
  * Returns whether atomics of this device on the memory of another device are atomic with respect to
- * the other device's own atomics. The argument other is the UUID of the other device. Returns false
- * if this UUID is zero, which means that the driver does not report UUIDs.
+ * the other device's own atomics. The argument "other" is the UUID of the other device. Returns
+ * false if this UUID is zero, which means that the driver does not report UUIDs.
  */
 static bool word_between(const struct cuda_device *device, const CUuuid *other)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This file copies data to GPUs, from GPUs and between GPUs. The data is contiguous or consists of
- * strided rows. After the start of a copy, this file waits for the copy if the requested completion
- * requires a wait. Design: docs/design/cuda.md.
+ * strided rows. This file starts a copy and also waits for its end, if the requested completion
+ * requires this. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
@@ -82,8 +82,9 @@ CUresult stp_cuda_issue(enum cuda_direction direction, CUdeviceptr dest, CUdevic
 }
 
 /*
- * Copies nbytes bytes. Passes the direction of the copy to the driver, because the driver then also
- * accepts host memory that was not registered.
+ * Copies nbytes bytes, from offset source_at of the source to offset dest_at of the destination.
+ * Passes the direction of the copy to the driver, because the driver then also accepts host memory
+ * that was not registered.
  */
 static int copy_piece(const struct job *job, struct cuda_stream *stream, size_t dest_at,
                       size_t source_at, size_t nbytes)

@@ -11,8 +11,8 @@
 #define STP_DEVICE_REDUCE_KERNEL_BODY_H
 
 /*
- * Maximum number of members in a reduction. A kernel may have 4 KiB of parameters, and the
- * addresses of 64 members take 1 KiB of them.
+ * Maximum number of members in a reduction. A kernel may have 4 KiB of parameters. The job has two
+ * addresses for each member, so the addresses of 64 members take 1 KiB.
  */
 #define STP_REDUCE_MOST 64
 
@@ -67,10 +67,10 @@ struct stp_reduce_job {
 #define STP_REDUCE_NO_BITS(TYPE)
 
 /*
- * A thread processes one element index at a time. In a reduction, the thread reads this element
- * from all members before it writes any result. In a scan, it reads the element of a member before
- * it writes the result of this member. The source and the destination of a member may therefore be
- * the same array.
+ * A thread processes one element index at a time. In a reduction, the thread reads the element at
+ * this index from all members before it writes any result. In a scan, the thread reads the element
+ * of each member before it writes the result of this member. The source and the destination of a
+ * member may therefore be the same array.
  */
 #define STP_REDUCE_TYPE(SUFFIX, TYPE, CALC, BITS)                                                  \
     SHMEMX_DEV TYPE stp_reduce_two_##SUFFIX(uint32_t op, TYPE x, TYPE y)                           \

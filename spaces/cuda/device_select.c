@@ -62,7 +62,7 @@ int stp_cuda_nearest(void)
 
 /*
  * Chooses the device with this ordinal. If the device cannot be used, writes the reason to the
- * buffer "text" and returns -EINVAL. The reason begins with the argument who, for example with
+ * buffer "text" and returns -EINVAL. The reason begins with the string "who", for example with
  * "device is".
  */
 static int choose_number(int ordinal, const char *who, struct cuda_device **device, char *text,

@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Required alignment of an adopted buffer in bytes. Blocks in a heap have the same alignment. */
+/*
+ * Required alignment, in bytes, of a program's buffer that the library uses as a part. Blocks in a
+ * heap have the same alignment.
+ */
 #define GPU_ALIGN 64
 
 extern const struct stp_kind stp_kind_gpu;
@@ -192,10 +195,10 @@ static int gpu_fill(struct stp_space *space, const struct stp_space_params *para
 }
 
 /*
- * This lock is held while the first space on a device creates the device's streams and pins memory.
- * It is also held while the last space on a device undoes these steps. Otherwise a thread that
- * destroys the last space could free objects that another thread has just created for a new space.
- * This lock is taken before all other locks in spaces/cuda.
+ * gpu_begin() holds this lock while it creates the streams and pins the memory that the first space
+ * on a device needs. gpu_end() holds the lock while it undoes these steps after the last space.
+ * Without the lock, gpu_end() could free objects that another thread has just created for a new
+ * space. This lock is taken before all other locks in spaces/cuda.
  */
 static pthread_mutex_t gpu_ends_lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file registers (pins) host memory with the driver, while a context exists. Copies use this
- * memory frequently. The file also makes data that network adapters have written to device memory
- * visible to the device. Failures of these operations are ignored. Design: docs/design/cuda.md.
+ * This file registers (pins) host memory that copies use frequently. Such memory is registered with
+ * the driver only while a context exists. This file also flushes data that network adapters have
+ * written to device memory, so that the device sees the data. Failures of these operations are
+ * ignored. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 /*
- * A range that was registered with one driver call. The range is a part with its initial size, or
- * memory by which the part has grown.
+ * A range of a part that was registered with one driver call. The range is the initial memory of
+ * the part, or memory that was added when the part grew.
  */
 struct mapped_piece {
     struct mapped_piece *next;
@@ -93,7 +93,7 @@ int stp_pinned_register_space(struct stp_space *space, const struct stp_space_pa
 
 /*
  * Registers a piece and adds it to the list. The caller has made the device's context current.
- * Returns 0, or -errno after writing the reason to why.
+ * Returns 0. On failure, writes the reason to the buffer "why" and returns -errno.
  */
 static int mapped_register(struct stp_pinned *mapped, const struct mapped_piece *piece,
                            size_t nbytes, char *why, size_t len)

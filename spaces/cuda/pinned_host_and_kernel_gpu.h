@@ -16,7 +16,10 @@
  */
 int stp_pinned_register_space(struct stp_space *space, const struct stp_space_params *params);
 
-/* Returns whether host memory can be pinned for GPUs. If not, writes the reason to why. */
+/*
+ * Returns whether host memory can be pinned for GPUs. If not, writes the reason to the buffer
+ * "why".
+ */
 bool stp_pinned_is_possible(char *why, size_t len);
 
 /*
@@ -33,8 +36,8 @@ void stp_pinned_unregister_space(struct stp_space *space);
 
 /*
  * Registers the range [from, to) of one part with the driver. The bounds are offsets in the part.
- * The part belongs to the PE with this local index. It already has at least "to" bytes. Returns 0,
- * or -errno after writing the reason to why.
+ * The part belongs to the PE with this local index. The part already has at least "to" bytes.
+ * Returns 0. On failure, writes the reason to the buffer "why" and returns -errno.
  */
 int stp_pinned_register(struct stp_space *space, int local, size_t from, size_t to, char *why,
                         size_t len);
@@ -55,7 +58,7 @@ int stp_pinned_device_ordinal(const struct stp_space *space);
 /* The GPU on which kernels of the program use a device handle. */
 struct stp_gpu {
     int device; /* ordinal of the GPU */
-    /* True if the atomics of the GPU and of CPUs on host memory are atomic to each other. */
+    /* True if the GPU's atomics on host memory and the CPUs' atomics are atomic to each other. */
     bool native_atomics;
     bool host_pointers; /* true if GPU and host use the same address for registered memory */
 };
@@ -71,9 +74,9 @@ int stp_gpu_choose(int ordinal, struct stp_gpu *gpu, char *text, size_t len);
 /*
  * Makes the devices perform the PEs' atomics on this PE's parts of GPU spaces
  * (spaces/cuda/device_amo.c). These atomics are then atomic with respect to the atomics of kernels.
- * Prepares the device with this ordinal and all devices on which this PE has spaces. No other
- * thread may perform such an atomic during the call. Returns 0, or -errno if a device cannot
- * perform atomics.
+ * The function prepares the device with this ordinal and all devices on which this PE has spaces.
+ * No other thread may perform an atomic on these parts during the call. Returns 0, or -errno if a
+ * device cannot perform atomics.
  */
 int stp_gpu_amo_acquire(int ordinal);
 
@@ -84,7 +87,8 @@ int stp_gpu_amo_acquire(int ordinal);
 void stp_gpu_amo_release(void);
 
 /*
- * Returns whether the device of this GPU space performs the atomics of all PEs on this PE's part.
+ * Returns whether the device that holds this PE's part performs the atomics of all PEs on this
+ * part.
  */
 bool stp_gpu_amo_enabled(const struct stp_space *space);
 
@@ -96,8 +100,8 @@ bool stp_gpu_amo_enabled(const struct stp_space *space);
 bool stp_gpu_atomics_reach(const struct stp_space *space, int local);
 
 /*
- * Returns whether the atomics of the device and of CPUs on this pinned space are atomic to each
- * other.
+ * Returns whether the device's atomics and the CPUs' atomics on this pinned space are atomic with
+ * respect to each other.
  */
 bool stp_pinned_has_native_atomics(const struct stp_space *space);
 

@@ -15,8 +15,8 @@
 
 static struct {
     /*
-     * Address ranges of GPU spaces. The value of a range is 2 * the ordinal of its device, plus 1
-     * if the range is memory of a peer.
+     * Address ranges of GPU spaces. The number that is stored for a range is 2 * the ordinal of its
+     * device, plus 1 if the range is memory of a peer.
      */
     struct stp_ranges ranges;
     pthread_mutex_t lock; /* lock for changes of the ranges */
@@ -25,8 +25,8 @@ static struct {
 } owns = {.lock = PTHREAD_MUTEX_INITIALIZER, .brk_start = UINTPTR_MAX};
 
 /*
- * If the table is full, the range is not recorded. stp_cuda_location() later queries the driver
- * about the range.
+ * Does not record the range if the table is full. stp_cuda_location() then queries the driver about
+ * addresses in the range.
  */
 void stp_cuda_range_add(const void *base, size_t nbytes, const struct cuda_device *device,
                         bool peer)
@@ -208,7 +208,10 @@ struct cuda_location stp_cuda_location(const void *ptr)
     return owns_ask_location(ptr);
 }
 
-/* May return false for memory that a stream can access. The copy then takes a slower path. */
+/*
+ * Returns false for some memory that a stream can access. Copies of such memory then take a slower
+ * path.
+ */
 bool stp_stream_reaches(const void *ptr)
 {
     uintptr_t at = (uintptr_t)ptr;

@@ -212,9 +212,9 @@ bool stp_cuda_has_spaces(const struct cuda_device *device)
 }
 
 /*
- * Creates the streams of a new queue on all devices that have spaces. The queue is already in the
- * list. A thread that creates the first space on a device at this time therefore also finds the
- * queue.
+ * Creates the streams of a new queue on all devices that have spaces. The caller has already added
+ * the queue to the list of queues. If another thread creates the first space on a device now, that
+ * thread therefore also finds the queue.
  */
 static void queue_prepare(struct stp_queue *queue)
 {

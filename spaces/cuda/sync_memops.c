@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This file sets the attribute CU_POINTER_ATTRIBUTE_SYNC_MEMOPS for the memory of spaces. While the
- * attribute is set, synchronous copies of the program from or to this memory are complete when the
- * calls return. The attribute applies to a whole allocation. If the program has made the
+ * attribute is set, each synchronous copy by the program from or to this memory is complete when
+ * its call returns. The attribute applies to a whole allocation. If the program has made the
  * allocation, the old value of the attribute is restored when the last space in the allocation is
  * destroyed. Design: docs/design/cuda.md.
  */
@@ -13,7 +13,7 @@
 /* An allocation of the program. Its attribute was off before the first space in it was created. */
 struct memops {
     struct memops *next;
-    unsigned long long id; /* id of the allocation, which no other allocation ever has */
+    unsigned long long id; /* id of the allocation, which the driver never uses again */
     int n_spaces;          /* number of spaces that use the allocation */
 };
 

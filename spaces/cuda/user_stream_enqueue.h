@@ -21,20 +21,23 @@ struct stp_stream {
 
 /*
  * Finds the device of a stream and fills in *stream. Holds a reference to the device's context
- * until stp_streams_release_cuda_contexts(). The handles 0, 1 and 2 denote default streams of the
- * given device, or of this PE's default device if device is -1. Returns 0 on success. Returns
- * -ENODEV or -EINVAL after writing the reason to why. Returns another -errno after logging an
- * error.
+ * until stp_streams_release_cuda_contexts() is called. The handles 0, 1 and 2 denote default
+ * streams of the given device, or of this PE's default device if device is -1. Returns 0 on
+ * success. Returns -ENODEV or -EINVAL after writing the reason to the buffer "why". Returns another
+ * -errno after logging an error.
  */
 int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *why);
 
 /*
  * Makes the stream's context current in this thread, and checks that the stream is not being
  * captured into a graph. Must be called before the functions below. Returns 0, -EINVAL after
- * writing the reason to why, or -EIO after logging an error.
+ * writing the reason to the buffer "why", or -EIO after logging an error.
  */
 int stp_stream_context_push(const struct stp_stream *stream, char *why);
-/* Undoes stp_stream_context_push(). The same thread calls it after the functions below. */
+/*
+ * Undoes stp_stream_context_push(). Called by the same thread after its calls of the functions
+ * below.
+ */
 void stp_stream_context_pop(void);
 
 /*
@@ -43,19 +46,20 @@ void stp_stream_context_pop(void);
  */
 int stp_stream_copy(const struct stp_stream *stream, void *dest, const void *source, size_t nbytes);
 /*
- * Enqueues a store of the value to a word that the device can access. Returns the same as
- * stp_stream_copy().
+ * Enqueues a store of the value to a word that the device can access. Returns 0, or -errno after
+ * logging an error.
  */
 int stp_stream_write(const struct stp_stream *stream, void *word, uint64_t value);
 /*
- * Makes the stream wait until the word is equal to the value. If equal is false, the stream waits
- * only until word - value < 2^63 in unsigned arithmetic. The word is then equal to the value, or
- * after the value in cyclic order. Returns the same as stp_stream_copy().
+ * Makes the stream wait for a value of the word. If equal is true, the wait ends when the word is
+ * equal to the value. If equal is false, the wait ends when word - value < 2^63 in unsigned
+ * arithmetic. The word is then equal to the value, or after the value in cyclic order. Returns 0,
+ * or -errno after logging an error.
  */
 int stp_stream_wait(const struct stp_stream *stream, void *word, uint64_t value, bool equal);
 /*
  * Enqueues a call of a host function. The function must neither wait nor call the CUDA driver.
- * Returns the same as stp_stream_copy().
+ * Returns 0, or -errno after logging an error.
  */
 int stp_stream_call(const struct stp_stream *stream, void (*function)(void *arg), void *arg);
 
@@ -73,7 +77,8 @@ bool stp_stream_reaches(const void *ptr);
 
 /*
  * Allocates zeroed host memory that the host and devices access at the same address. Takes a
- * reference to the device's context. On failure, writes the reason to why and returns NULL.
+ * reference to the device's context. On failure, writes the reason to the buffer "why" and returns
+ * NULL.
  */
 void *stp_stream_words(int device, size_t nbytes, char *why);
 /* Frees memory from stp_stream_words() and releases its reference to the context. */

@@ -81,7 +81,7 @@ static int backing_directory(struct fam_backing *backing, char *why, size_t len)
 
 /*
  * Returns the number in a sysfs file of the device, or SIZE_MAX if the file has no number. The
- * argument what is the name of the file.
+ * argument "what" is the name of the file.
  */
 static size_t backing_number(const char *sys, unsigned major, unsigned minor, const char *what)
 {

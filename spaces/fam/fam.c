@@ -18,8 +18,8 @@
 extern const struct stp_kind stp_kind_fam;
 
 /*
- * Read-only mappings of the parts of a named space in one generation. A space gets a new generation
- * when it gets more parts.
+ * Read-only mappings of all parts of one generation of a named space. A space gets a new generation
+ * when its number of parts grows.
  */
 struct fam_parts {
     int index;   /* index of the generation's entry in the pool */
@@ -37,8 +37,8 @@ struct fam_own {
      */
     struct fam_parts parts, old;
     /*
-     * Points to the field parts or to the field old. fam_part() maps the parts of this generation
-     * for the program. NULL for a nameless space.
+     * Generation whose parts fam_part() maps for the program. Points to the field parts or to the
+     * field old. NULL for a nameless space.
      */
     const struct fam_parts *read;
     bool dax; /* true if this PE's part is mapped without a page cache */
@@ -108,8 +108,8 @@ static int fam_know(const struct fam_part *part, int index, struct fam_parts *pa
 }
 
 /*
- * Fills in own->parts. If there is a previous generation, also fills in own->old, and lets the
- * program read the parts of the previous generation.
+ * Fills in own->parts. If the space has a previous generation, also fills in own->old. The program
+ * then reads the parts of the previous generation until fam_drop() is called.
  */
 static int fam_know_parts(struct stp_space *space, struct fam_own *own)
 {

@@ -25,15 +25,16 @@ struct fam_backing {
 
 /*
  * Examines the value of SHMEM_FAM_PATH and fills in *place. The argument path is NULL if the
- * variable is not set. *place keeps the pointer path. Returns 0, or -ENODEV if the path cannot be
- * used. Writes a description of the path, or the reason for the failure, to why.
+ * variable is not set. The function stores the pointer path in *place and does not copy the string.
+ * Returns 0, or -ENODEV if the path cannot be used. Writes a description of the path, or the reason
+ * for the failure, to the buffer "why".
  */
 int stp_fam_probe_path(const char *path, struct fam_backing *place, char *why, size_t len);
 
 /*
  * Sets *nbytes to the size of the DAX device with these device numbers. Reads the size from the
- * sysfs directory sys. Returns 0. If the device is no DAX device, or if its pages are larger than
- * FAM_ALIGN, writes the reason to why and returns -ENODEV.
+ * sysfs directory "sys". Returns 0. If the device is no DAX device, or if its pages are larger than
+ * FAM_ALIGN, writes the reason to the buffer "why" and returns -ENODEV.
  */
 int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t *nbytes, char *why,
                         size_t len);
@@ -42,8 +43,8 @@ int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t 
 int stp_fam_temporary(const char *directory);
 
 /*
- * As stp_size_exact(), but first rounds a large size down to a whole number of KiB, MiB or larger
- * units. Used for approximate sizes in messages.
+ * Does the same as stp_size_exact(), but first rounds a large size down to a whole number of KiB,
+ * MiB or larger units. Used for approximate sizes in messages.
  */
 const char *stp_fam_about(size_t nbytes, char text[STP_SIZE_TEXT]);
 
@@ -75,7 +76,8 @@ enum { FAM_KEEP = 1, FAM_SETTLED = 2, FAM_NEXT = 4 };
 /*
  * Entry in the table of a pool. An entry describes one generation of a space. A space gets a new
  * generation when it gets more parts. In the pool, a named space begins with a head of FAM_ALIGN
- * bytes. A nameless space has no head. After the head come n_parts parts of part_bytes bytes each.
+ * bytes. A nameless space has no head. The n_parts parts follow the head. Each part has part_bytes
+ * bytes.
  */
 struct fam_entry {
     /* 1 if the entry is in use. A release store sets this field after all other fields. */
@@ -92,7 +94,7 @@ struct fam_entry {
      */
     uint32_t n_now;
     uint64_t token;      /* unique number of the creation call that made the space */
-    uint64_t head_bytes; /* size of the head; 0 for a nameless space; the parts follow the head */
+    uint64_t head_bytes; /* size of the head in bytes, or 0 for a nameless space */
     /* Generation number. The name denotes the highest generation without the flag FAM_NEXT. */
     uint32_t generation;
     uint32_t unused;
@@ -118,16 +120,19 @@ _Static_assert(sizeof(struct fam_roots) == 8192, "whole pages: one is written, o
 struct fam_super {
     uint64_t magic;
     uint32_t version;
-    /* Number of entries, from the start of the table, that are or were in use. */
+    /*
+     * Number of entries at the start of the table that are or were in use. All later entries were
+     * never used.
+     */
     uint32_t n_entries;
     uint64_t nbytes; /* size of the pool, including the superblock */
     uint64_t unused[5];
     struct fam_entry entries[FAM_ENTRIES];
     uint64_t more_unused[8];
     /*
-     * One bit for each FAM_ALIGN bytes of the pool. stp_fam_prepare() sets the bit of the bytes at
-     * which a part or head begins. The bit means that the memory of this part or head is ready for
-     * use.
+     * Bitmap with one bit for each FAM_ALIGN bytes of the pool. Only the bit for the first bytes of
+     * a part or head is used. stp_fam_prepare() sets this bit when the memory of the part or head
+     * is ready for use.
      */
     uint8_t ready[FAM_UNITS / 8];
 };
@@ -147,8 +152,8 @@ struct fam_pool {
 };
 
 /*
- * Initializes *pool for the file or device fd, and locks the pool. Keeps the pointers path and
- * where, because messages use these strings. Returns 0, or -errno after logging an error. The
+ * Initializes *pool for the file or device fd, and locks the pool. Stores the pointers path and
+ * where in *pool and does not copy the strings. Returns 0, or -errno after logging an error. The
  * caller must call stp_fam_pool_close() after success and after failure.
  */
 int stp_fam_pool_lock_file(struct fam_pool *pool, int fd, const char *path, const char *where,
@@ -225,7 +230,7 @@ void stp_fam_unuse_locked(struct fam_pool *pool, int index);
 
 /* Returns whether the shape requests a new generation, with more parts than the space has now. */
 bool stp_fam_begins_generation_locked(const struct fam_pool *pool, const struct fam_shape *shape);
-/* As stp_fam_begins_generation_locked(), but returns false if that generation already exists. */
+/* Returns whether the shape requests a new generation that does not exist yet. */
 bool stp_fam_needs_generation_locked(const struct fam_pool *pool, const struct fam_shape *shape);
 
 /*

@@ -22,8 +22,9 @@ static void flush_lines(uintptr_t from, uintptr_t end)
 #ifdef __x86_64__
     const uintptr_t line = 64;
 
+    /* Every x86-64 CPU has clflush. The CPU executes clflush after all earlier stores. */
     for (uintptr_t at = from & ~(line - 1); at < end; at += line)
-        _mm_clflush((const void *)at); /* every x86-64 CPU runs clflush in program order */
+        _mm_clflush((const void *)at);
     _mm_mfence();
 #elif defined(__aarch64__)
     const uintptr_t line = 16; /* smallest possible line size, so that no line is skipped */

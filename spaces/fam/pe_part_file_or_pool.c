@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define PART_SUFFIX ".fam"
-/* An empty file that was changed more than this number of seconds ago was not made by this job. */
+/* This job has not made an empty file whose last change is more than this number of seconds ago. */
 #define PART_MOMENT 10
 #define PART_TRIES 1000 /* maximum number of attempts to open a file that other jobs remove */
 #define PART_OPEN (O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -206,7 +206,10 @@ static int part_open_file(struct fam_pool *pool, const char *path, const char *w
     if (rc == 0) rc = stp_fam_pool_map_superblock_locked(pool, fresh ? total : size);
     if (rc == 0) rc = stp_fam_pool_prepare_locked(pool);
     if (rc == 0 && pool->nbytes != total && stp_fam_is_empty_locked(pool)) {
-        /* Change the size. The file has the size of another space, which a killed job has left. */
+        /*
+         * Change the size of the empty pool. The file still has the size of another space, which a
+         * killed job has left.
+         */
         rc = part_resize(pool, total);
         if (rc == 0) pool->nbytes = pool->super->nbytes = total;
     }
@@ -316,7 +319,7 @@ bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, of
     *at = (off_t)(unit * FAM_ALIGN);
     /*
      * Pairs with the release operation in pool_prepare_locked(). A PE that sees the ready bit of a
-     * part therefore also sees that the memory of the part is cleared.
+     * part therefore also sees the zeros that were written to the part.
      */
     if (__atomic_load_n(&super->ready[unit / 8], __ATOMIC_ACQUIRE) >> unit % 8 & 1) return true;
     stp_error("fam: part %u of the space '%s' was never made in %s: it is on another host", i,
@@ -355,7 +358,8 @@ static void part_unlink(const struct fam_part *part)
 
 /*
  * Ends the use of a space. The last user removes the space unless its job wants to keep the space.
- * If used is false, the creation has failed. A space that an earlier job has kept then stays.
+ * If used is false, the creation of the space has failed. In this case, a space that an earlier job
+ * has kept is not removed.
  */
 static void part_leave_locked(struct fam_part *part, bool used)
 {

@@ -35,7 +35,8 @@
  */
 #define PATIENCE_POOL_MS 60000
 /*
- * A wait for the lock of a part may be longer by this factor, because clearing a part takes long.
+ * Factor by which a wait for the lock of a part may be longer than PATIENCE_POOL_MS, because
+ * clearing a part takes long.
  */
 #define PATIENCE_PART_FACTOR 30
 
@@ -308,8 +309,8 @@ static int pool_prepare_locked(struct fam_pool *pool, size_t at, size_t nbytes, 
     uint8_t *ready = &pool->super->ready[at / FAM_ALIGN / 8];
     uint8_t bit = (uint8_t)(1u << (at / FAM_ALIGN % 8));
     /*
-     * Pairs with the release operation below. A process that sees the ready bit also sees cleared
-     * memory.
+     * Pairs with the release operation below. A process that sees the ready bit also sees the zeros
+     * that were written to the memory.
      */
     bool dirty = !(__atomic_load_n(ready, __ATOMIC_ACQUIRE) & bit);
     bool punched = dirty && stp_fam_punch(pool, at, nbytes) == 0;

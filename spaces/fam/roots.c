@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This file keeps the table of named blocks in the head of a space. The head has room for two
- * versions of the table. A change writes a new version over the older of the two. The current
- * version therefore stays intact if the process is killed during the change, or if only some of the
- * bytes reach the medium. Design: docs/design/fam.md.
+ * versions of the table. A change writes a new version over the older version. The current version
+ * therefore stays intact if the process is killed during the change, or if only some of the bytes
+ * reach the medium. Design: docs/design/fam.md.
  */
 #include "fam.h"
 
@@ -88,7 +88,7 @@ static bool roots_have(const struct fam_roots *roots, const struct stp_named_blo
 /*
  * Writes a new version of the table "now" that includes the named block *root. If root->nbytes is
  * 0, the new version lacks this name. The new version overwrites the other table in the head, so
- * that "now" stays intact. The argument now is NULL if no table is valid.
+ * that "now" stays intact. The argument "now" is NULL if no table is valid.
  */
 static int roots_write(struct fam_part *part, const struct fam_roots *now,
                        const struct stp_named_block *root)

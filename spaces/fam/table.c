@@ -215,7 +215,7 @@ static void table_forget_ready(struct fam_super *super, const struct fam_entry *
 
 /*
  * Fills in an entry. Stores the field valid last, so that a killed process never leaves a valid but
- * incomplete entry. The parameter old is the entry of the previous generation, or NULL.
+ * incomplete entry. The argument "old" is the entry of the previous generation, or NULL.
  */
 static void table_fill(struct fam_pool *pool, int index, const struct fam_shape *shape, size_t at,
                        const struct fam_entry *old)
@@ -297,8 +297,9 @@ static int table_check_users(const struct fam_pool *pool, int index, const struc
 }
 
 /*
- * Finds or makes the next generation of the space, whose current generation is *index. Sets *index
- * to the next generation. Sets *make to true if this call has made the next generation.
+ * Finds or makes the next generation of a space. On entry, *index is the index of the current
+ * generation. Sets *index to the index of the next generation. Sets *make to true if this call has
+ * made the next generation.
  */
 static int table_reshape(struct fam_pool *pool, const struct fam_shape *shape, int *index,
                          bool *make)
@@ -395,8 +396,9 @@ void stp_fam_free_locked(struct fam_pool *pool, int index)
 }
 
 /*
- * Returns whether the entry's name denotes a later generation. The argument latest is the highest
- * generation number in the pool. No search is needed for an entry with this number.
+ * Returns whether the entry's name denotes a later generation. The argument "latest" is the highest
+ * generation number in the pool. An entry with this number needs no search, because no later
+ * generation exists.
  */
 static bool table_is_past(const struct fam_pool *pool, const struct fam_entry *entry,
                           uint32_t latest)
