@@ -328,7 +328,7 @@ int stp_env_load(void)
     return rc;
 }
 
-/* ---- names that nobody reads ------------------------------------------------------- */
+/* ---- unknown names ----------------------------------------------------------------- */
 
 #define NAME_MOST 40 /* names with more characters than this are not compared with known names */
 

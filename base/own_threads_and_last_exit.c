@@ -117,7 +117,7 @@ int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *))
     return -rc;
 }
 
-/* ---- whether the program still has threads ------------------------------------ */
+/* ---- threads of the program --------------------------------------------------- */
 
 static bool is_own(int tid)
 {

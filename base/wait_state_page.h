@@ -45,7 +45,7 @@ struct stp_wait_state_page {
     } STP_ALIGNED_LINE notes[STP_WAIT_STATES];
 };
 
-/* ---- how long a wait lasts ---------------------------------------------------- */
+/* ---- duration of a wait ------------------------------------------------------- */
 
 #define STP_WAIT_TURNS 64 /* number of iterations of a wait loop between readings of the clock */
 
@@ -87,7 +87,7 @@ static inline void stp_wait_end(const struct stp_wait *wait)
     if (STP_UNLIKELY(wait->turns >= STP_WAIT_TURNS)) stp_wait_end_slow();
 }
 
-/* ---- what a wait is for --------------------------------------------------------- */
+/* ---- subject of a wait ---------------------------------------------------------- */
 
 enum stp_wait_kind { STP_WAIT_VARS, STP_WAIT_LOCK, STP_WAIT_COLL, STP_WAIT_FABRIC };
 

@@ -65,7 +65,7 @@ SHMEMX_DEV_COLD uint64_t stp_dev_ask(const shmemx_device_handle_t *handle,
     return result;
 }
 
-/* ---- where an object is ------------------------------------------------------------------ */
+/* ---- location of an object --------------------------------------------------------------- */
 
 /*
  * Returns the index, in the handle's table, of the space that contains addr, and sets *offset to

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- what a handle is ------------------------------------------------------------------ */
+/* ---- contents of a handle -------------------------------------------------------------- */
 
 #define SHMEMX_DEVICE_VERSION 1
 

@@ -23,7 +23,7 @@
 
 unsigned stp_private_n;
 
-/* ---- may it become a space? ----------------------------------------------------------------- */
+/* ---- checks of the memory ------------------------------------------------------------------- */
 
 /* State of a check that visits the mappings of an address range in ascending order. */
 struct private_check_mapping {
@@ -122,7 +122,7 @@ bool stp_private_gone(const struct stp_space *space)
     return look.why[0] != '\0' || look.at < look.end;
 }
 
-/* ---- private pages: what peers know ---------------------------------------------------------- */
+/* ---- private pages: data for peers ----------------------------------------------------------- */
 
 /*
  * Data that the owner PE of a part sends to the other PEs of the node (its peers). A peer uses the
@@ -247,7 +247,7 @@ bool stp_adopted_private_contains(const void *ptr)
     return space != NULL && stp_space_is_private(space);
 }
 
-/* ---- private pages: the rest of the row ---------------------------------------------- */
+/* ---- private pages: other operations of the row -------------------------------------- */
 
 static int pages_probe(const struct stp_space_params *params, char *why, size_t len)
 {

@@ -32,7 +32,7 @@ static struct {
     char *peers[SEGMENT_MAX_LOCAL];
 } segment = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- finding it ----------------------------------------------------------- */
+/* ---- search --------------------------------------------------------------- */
 
 /* The pages of one mapping that are in a writable ELF segment of the executable. */
 struct segment_piece {
@@ -168,7 +168,7 @@ static const char *segment_find(struct segment_plan *plan)
     return plan->n_pieces > 0 ? NULL : "no writable pages found";
 }
 
-/* ---- moving it ------------------------------------------------------------ */
+/* ---- move to shared memory ------------------------------------------------ */
 
 /*
  * Copies a page by a plain loop. Does not call memcpy(), because the memcpy() of a sanitizer would

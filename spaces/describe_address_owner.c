@@ -35,7 +35,7 @@ const char *stp_data_segment_format(char *text, size_t len)
     return text;
 }
 
-/* ---- what is loaded -------------------------------------------------------- */
+/* ---- loaded objects -------------------------------------------------------- */
 
 struct whose_search {
     uintptr_t addr;

@@ -330,8 +330,8 @@ struct stp_device_ops {
     int (*zero)(struct stp_queue *queue, struct stp_space *space, size_t offset, size_t nbytes);
     /*
      * Makes one device set *word to value, after all earlier copies of the queue on this device are
-     * complete. The address near is in the memory of the device. The device must be able to access
-     * the word. Returns 0, or -errno after logging.
+     * complete. The parameter near is any address in the memory of this device. The device must be
+     * able to access the word. Returns 0, or -errno after logging.
      */
     int (*set_word)(struct stp_queue *queue, const void *near, void *word, uint64_t value);
     /*

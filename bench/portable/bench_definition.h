@@ -165,7 +165,7 @@ struct bench_shared {
     double samples[BENCH_BLOCK_SAMPLES] __attribute__((aligned(BENCH_LINE)));
 };
 
-/* ---- what a loop body sees ----------------------------------------------- */
+/* ---- values for the body of a loop --------------------------------------- */
 
 struct raw_ofi;
 struct raw_cuda;
@@ -384,7 +384,7 @@ struct bench_list {
 #define BENCH_LIST(name, table)                                                                    \
     const struct bench_list name = {table, (int)(sizeof(table) / sizeof((table)[0]))}
 
-/* ---- for loops ------------------------------------------------------------ */
+/* ---- loops over PEs ------------------------------------------------------- */
 
 /*
  * Returns the offset of the buffer that follows the buffer at offset `at`. The last buffer is
@@ -479,7 +479,7 @@ extern const struct bench_parameter bench_pairs, bench_pes;
 void bench_stepping(const struct bench_options *options, long factor, long min, long max,
                     struct bench_values *values);
 
-/* ---- the harness, as benches call it ---------------------------------------- */
+/* ---- interface of the harness for benches ----------------------------------- */
 
 uint64_t bench_now_ns(void);
 

@@ -25,7 +25,7 @@ struct session {
     bool began_output;
 };
 
-/* ---- runs of the library ----------------------------------------------------------- */
+/* ---- starts and ends of the library ------------------------------------------------ */
 
 static void init(struct session *s, enum bench_cycle cycle)
 {

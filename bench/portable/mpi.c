@@ -18,7 +18,7 @@
 
 static MPI_Win window; /* MPI window that contains run->remote */
 
-/* ---- one-sided ------------------------------------------------------------------------- */
+/* ---- one-sided operations -------------------------------------------------------------- */
 
 static void start_put(struct bench_run *run)
 {

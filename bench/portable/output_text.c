@@ -52,7 +52,7 @@ void bench_text_begin(FILE *file, const struct bench_run *run, const struct benc
     write_method(file, options, m);
 }
 
-/* ---- a table a bench --------------------------------------------------------------------- */
+/* ---- one table per bench ----------------------------------------------------------------- */
 
 static void write_section(FILE *file, const struct bench_result *r)
 {

@@ -206,7 +206,7 @@ void bench_plan_free(struct bench_plan *plan)
     *plan = (struct bench_plan){0};
 }
 
-/* ---- what a plan asks for --------------------------------------------------------- */
+/* ---- requirements of a plan ------------------------------------------------------- */
 
 /*
  * Returns the time limit of a row in ns. The factor 1.2 adds the time of the trials that precede
@@ -246,7 +246,7 @@ bool bench_plan_wants_source(const struct bench_plan *plan)
     return false;
 }
 
-/* ---- the shape of a row -------------------------------------------------------------- */
+/* ---- shape of a row ------------------------------------------------------------------ */
 
 /*
  * Returns the number of messages between two quiets. The default is 64, or fewer if 64 messages

@@ -162,7 +162,7 @@ static const struct row {
     {"alltoall", alltoall, true}, {"fcollect", fcollect, true},
 };
 
-/* ---- are the results right? -------------------------------------------------------------- */
+/* ---- verification of results ------------------------------------------------------------- */
 
 /* Returns the double at index i in the source of a process. */
 static double given(int process, size_t i)

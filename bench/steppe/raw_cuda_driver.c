@@ -107,7 +107,7 @@ int raw_cuda_load(char *why, size_t len)
     return status;
 }
 
-/* ---- what is measured ------------------------------------------------------------------- */
+/* ---- measured operations ---------------------------------------------------------------- */
 
 static void raw_copy(void *dest, const void *source, size_t nbytes)
 {

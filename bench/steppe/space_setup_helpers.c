@@ -55,7 +55,7 @@ void bench_space_drop(struct bench_space *made)
     *made = (struct bench_space){SHMEM_SPACE_INVALID, SHMEM_TEAM_INVALID, NULL};
 }
 
-/* ---- is there such memory ----------------------------------------------------------- */
+/* ---- availability of the memory ----------------------------------------------------- */
 
 /*
  * Asks the CUDA driver whether every PE has a GPU. An attempt to create a GPU space would instead
@@ -130,7 +130,7 @@ void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine)
     machine->test_double = run->cuda->test_double;
 }
 
-/* ---- other memory --------------------------------------------------------------------- */
+/* ---- memory outside the heap ---------------------------------------------------------- */
 
 void bench_use_remote(struct bench_run *run, const struct bench_space *space, char *remote)
 {

@@ -71,7 +71,7 @@ int stp_cuda_word(struct stp_space *space, size_t offset, const struct stp_word_
     return rc;
 }
 
-/* ---- what it takes ------------------------------------------------------------------------ */
+/* ---- requirements ------------------------------------------------------------------------- */
 
 /* Destroys the driver's objects in device->atomics. The caller has made the context current. */
 static void atomics_undo(struct cuda_device *device)
@@ -155,7 +155,7 @@ static int atomics_make(struct cuda_device *device)
     return -EIO;
 }
 
-/* ---- for all devices ------------------------------------------------------------------------ */
+/* ---- operations on all devices -------------------------------------------------------------- */
 
 static bool word_calls(void)
 {

@@ -51,7 +51,7 @@ struct cuda_reducer {
  */
 static pthread_mutex_t reduce_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- what it takes ------------------------------------------------------------------------ */
+/* ---- requirements ------------------------------------------------------------------------- */
 
 static CUresult reduce_launch(const struct cuda_reducer *reducer, CUstream stream,
                               struct stp_reduce_job *job)
@@ -250,7 +250,7 @@ int stp_cuda_reduce(struct stp_queue *queue, const struct stp_reduction *reducti
     return reducer != NULL ? reduce_run(queue, reducer, device, &job) : -ENOTSUP;
 }
 
-/* ---- in the program's streams --------------------------------------------------------------- */
+/* ---- operations in the program's streams ---------------------------------------------------- */
 
 bool stp_stream_reduces(const struct stp_stream *stream, const struct stp_reduction *reduction)
 {

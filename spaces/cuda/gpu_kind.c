@@ -296,7 +296,7 @@ static void gpu_destroy(struct stp_space *space)
     stp_cuda_pin_refresh(); /* pin the host memory again if another device has a context */
 }
 
-/* ---- the rest of the row ------------------------------------------------------------------ */
+/* ---- other operations of the row ---------------------------------------------------------- */
 
 static int gpu_zero(struct stp_queue *queue, struct stp_space *space, size_t offset, size_t nbytes)
 {

@@ -73,7 +73,7 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export 
     share->valid = 1;
 }
 
-/* ---- the others ------------------------------------------------------------------------- */
+/* ---- other members ---------------------------------------------------------------------- */
 
 /*
  * Maps a peer's part. Returns false on failure. If the driver refuses the mapping, logs an info

@@ -43,7 +43,7 @@ void stp_cuda_range_remove(const void *base)
     pthread_mutex_unlock(&owns.lock);
 }
 
-/* ---- the usual host memory ---------------------------------------------------------------- */
+/* ---- host memory in the window ------------------------------------------------------------ */
 
 static bool owns_is_symmetric_host(uintptr_t at)
 {

@@ -10,7 +10,7 @@
 #include "base/base.h"
 #include "spaces/space_registry.h"
 
-/* ---- what SHMEM_FAM_PATH names (backing.c) ------------------------------- */
+/* ---- the place that SHMEM_FAM_PATH names (backing.c) --------------------- */
 
 enum fam_type { FAM_DIRECTORY, FAM_FILE, FAM_DEVICE };
 

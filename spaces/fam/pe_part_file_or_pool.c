@@ -48,7 +48,7 @@ static char *part_path(const struct fam_backing *backing, const char *name)
     return path;
 }
 
-/* ---- without a name, in a directory -------------------------------------------------- */
+/* ---- unnamed spaces in a directory --------------------------------------------------- */
 
 static int part_open_temporary(struct fam_part *part, const struct fam_backing *backing,
                                size_t map_bytes)
@@ -72,7 +72,7 @@ static int part_open_temporary(struct fam_part *part, const struct fam_backing *
     return 0;
 }
 
-/* ---- in a pool ----------------------------------------------------------------------- */
+/* ---- spaces in a pool ---------------------------------------------------------------- */
 
 static int part_open_path(const char *path, int flags)
 {
@@ -418,7 +418,7 @@ void stp_fam_part_close(struct fam_part *part, bool used)
     free(part->path);
 }
 
-/* ---- may it be made? ----------------------------------------------------------------------- */
+/* ---- checks before creation ---------------------------------------------------------------- */
 
 static int admit_directory(const struct fam_backing *backing, const struct fam_shape *shape)
 {
@@ -463,7 +463,7 @@ int stp_fam_check_fits(const struct fam_backing *backing, const struct fam_shape
                                           : admit_pool(backing, shape);
 }
 
-/* ---- what is there? ------------------------------------------------------------------------- */
+/* ---- existing state ------------------------------------------------------------------------- */
 
 /*
  * Opens, locks and checks the pool that would contain the named space. If SHMEM_FAM_PATH is a

@@ -47,7 +47,7 @@ static struct span *table_spans(const struct fam_pool *pool, size_t *n)
     return spans;
 }
 
-/* ---- sound or damaged -------------------------------------------------------------- */
+/* ---- checks for damage ------------------------------------------------------------- */
 
 static bool table_is_sound(const struct fam_entry *entry, uint64_t pool_bytes)
 {
@@ -88,7 +88,7 @@ int stp_fam_table_check_locked(const struct fam_pool *pool)
     return rc;
 }
 
-/* ---- finding and placing ------------------------------------------------------------- */
+/* ---- search and placement ------------------------------------------------------------ */
 
 /*
  * Returns the index of the entry with this name and the highest generation, or -1 if there is no
@@ -380,7 +380,7 @@ int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, i
     return 0;
 }
 
-/* ---- going away ------------------------------------------------------------------------ */
+/* ---- leaving --------------------------------------------------------------------------- */
 
 void stp_fam_free_locked(struct fam_pool *pool, int index)
 {

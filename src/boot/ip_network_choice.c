@@ -167,7 +167,7 @@ void stp_network_publish_host(int pe)
                          network_mine.n * sizeof(struct network_addr));
 }
 
-/* ---- the others ------------------------------------------------------------ */
+/* ---- other members --------------------------------------------------------- */
 
 static bool network_same_net(const struct network_addr *a, const struct network_addr *b)
 {

@@ -101,7 +101,7 @@ static void active_check_psync(const struct active_key *key, const char *fn)
                   (void *)key->psync, space->kind->name);
 }
 
-/* ---- what is remembered -------------------------------------------------------------------- */
+/* ---- remembered state ---------------------------------------------------------------------- */
 
 static struct active *active_new(const struct active_key *key, const char *fn)
 {
@@ -173,7 +173,7 @@ struct stp_team *stp_active_set(int PE_start, int logPE_stride, int PE_size, lon
     return recent->team;
 }
 
-/* ---- forgetting ------------------------------------------------------------------------------ */
+/* ---- removal --------------------------------------------------------------------------------- */
 
 void stp_active_sets_quiet(void)
 {

@@ -26,7 +26,7 @@
  */
 #define REDUCE_ALONE ((size_t)64 << 10)
 
-/* ---- small ------------------------------------------------------------------ */
+/* ---- small data ------------------------------------------------------------- */
 
 /* Returns true if the team is on one node that has more members than cores. */
 static bool reduce_is_crowded(const struct stp_coll_reduction *r)
@@ -110,7 +110,7 @@ static void reduce_pieces(struct stp_coll_reduction *r, char *dest, const char *
     }
 }
 
-/* ---- large ------------------------------------------------------------------ */
+/* ---- large data ------------------------------------------------------------- */
 
 /*
  * Returns the team's buffer of REDUCE_BLOCK bytes. The collectives of a team run one after another,

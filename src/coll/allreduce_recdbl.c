@@ -155,7 +155,7 @@ static bool doubling_can(const struct stp_team *team, const struct stp_coll_call
            n_places * doubling_padded(call->bytes) <= COLL_CHUNK;
 }
 
-/* ---- in the cell ---------------------------------------------------------------------------- */
+/* ---- small data, through the cell ----------------------------------------------------------- */
 
 static void reduce_cell(const struct stp_coll_reduction *r, void *acc, size_t nreduce,
                         void (*run)(struct doubling *d))

@@ -34,7 +34,7 @@ static void scan_add(const struct scan *s, void *sum, const void *more, size_t n
     stp_op_reduce(STP_SUM, s->dtype, sum, more, nbytes / s->size);
 }
 
-/* ---- small ------------------------------------------------------------------ */
+/* ---- small data ------------------------------------------------------------- */
 
 /*
  * Scans on one node. Adds up the vectors in the cells of the ranks before this rank, in rank order.
@@ -98,7 +98,7 @@ static void scan_doubling(const struct scan *s, void *dest, const void *source, 
     memcpy(dest, s->exclusive ? before : upto, nbytes);
 }
 
-/* ---- large ------------------------------------------------------------------ */
+/* ---- large data ------------------------------------------------------------- */
 
 /*
  * Scans nbytes bytes at the addresses dest and source of all members. The buffer slots has room for

@@ -64,7 +64,7 @@ void launch_crash_frames_open(void)
     setenv(STP_FRAMES_VARIABLE, value, 1);
 }
 
-/* ---- what PEs have written ------------------------------------------------------------ */
+/* ---- data written by PEs -------------------------------------------------------------- */
 
 static struct group *group_of(struct group **groups, int pe)
 {
@@ -263,7 +263,7 @@ static bool has_addr2line(void)
     return false;
 }
 
-/* ---- saying --------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------- */
 
 static void say_group(const struct group *group)
 {

@@ -203,7 +203,7 @@ const struct stp_process *scan_find_pe(const struct node *node, int local)
                           (size_t)local * node->mark.process_bytes);
 }
 
-/* ---- what is there -------------------------------------------------------------------- */
+/* ---- existing state ------------------------------------------------------------------- */
 
 static void find_proxies(struct proc_scan *look)
 {

@@ -20,7 +20,7 @@
 
 enum { RINGS_MAX = 1024, SLOTS_MIN = 2, SLOTS_MAX = 65536 };
 
-/* ---- what it is made with ---------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------- */
 
 /*
  * Copies the caller's options to *options, or the defaults if given is NULL. Returns false after
@@ -101,7 +101,7 @@ static bool options_agree(struct stp_team *team, const shmemx_device_options_t *
     return false;
 }
 
-/* ---- the words ---------------------------------------------------------------------------- */
+/* ---- words shared by the PEs -------------------------------------------------------------- */
 
 /*
  * Offsets of the handle's data in the memory that words_make() allocates, and the size of this
@@ -159,7 +159,7 @@ static char *words_make(struct stp_device_handle *handle, shmem_team_t team, siz
     return NULL;
 }
 
-/* ---- making and ending ---------------------------------------------------------------------- */
+/* ---- creation and destruction --------------------------------------------------------------- */
 
 void stp_device_handle_free_host_records(struct stp_device_handle *handle)
 {

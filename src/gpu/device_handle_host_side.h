@@ -35,7 +35,7 @@ struct stp_device_handle {
 /* Frees the host's record of a handle, but not its space and its context (device_handle.c). */
 void stp_device_handle_free_host_records(struct stp_device_handle *handle);
 
-/* ---- what lies where (device_table.c) --------------------------------------------- */
+/* ---- layout (device_table.c) ------------------------------------------------------ */
 
 /*
  * Returns the number of existing spaces that can get a row in the table. Does not count the

@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-/* ---- which spaces have a row ---------------------------------------------------------------- */
+/* ---- spaces that have a row ----------------------------------------------------------------- */
 
 /*
  * Returns whether the space gets a row in the table. If host threads use the handle, each space in
@@ -95,7 +95,7 @@ size_t stp_device_handle_count_eligible(const struct stp_device_handle *handle)
     return n;
 }
 
-/* ---- what is in it -------------------------------------------------------------------------- */
+/* ---- contents ------------------------------------------------------------------------------- */
 
 /*
  * Returns the GPU's address of pe's part of the handle's own space. Returns 0 if the GPU cannot

@@ -307,7 +307,7 @@ void stp_stream_release_all_waits(void)
     }
 }
 
-/* ---- before the first call ------------------------------------------------------------------ */
+/* ---- state before the first call ------------------------------------------------------------ */
 
 static int stream_device_of(const struct stp_space *space)
 {

@@ -13,7 +13,7 @@
 #include "rma/rma.h"
 #include "spaces/cuda/user_stream_enqueue.h"
 
-/* ---- what the typed bodies call; stream: as users name it ------------------------ */
+/* ---- calls of the typed routines, which pass the stream of the user -------------- */
 
 void stp_stream_put(void *dest, const void *source, size_t nbytes, int pe, bool nbi, void *stream,
                     const char *fn);
@@ -124,7 +124,7 @@ void stp_stream_enqueue_work(struct stream_slot *slot, const struct stream_work 
 void stp_stream_wait_word(struct stream_slot *slot, void *word, uint64_t *host, uint64_t value,
                           bool equal, const char *fn);
 
-/* ---- where things are (stream_rma.c) ------------------------------------------------------ */
+/* ---- addresses (stream_rma.c) ------------------------------------------------------------- */
 
 /* Returns the ordinal of the device whose memory contains a symmetric address, or -1. */
 int stp_stream_device_of(const void *addr);

@@ -8,7 +8,7 @@
 
 #include "spaces/cuda/pinned_host_and_kernel_gpu.h"
 
-/* ---- where things are ------------------------------------------------------------------ */
+/* ---- addresses ------------------------------------------------------------------------- */
 
 int stp_stream_device_of(const void *addr)
 {

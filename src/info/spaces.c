@@ -23,7 +23,7 @@
 #define SPACES_PATHS_PES 1024
 #define SPACES_GATHER 384 /* maximum number of bytes per PE in one gather */
 
-/* ---- as one process sees it ------------------------------------------------------------ */
+/* ---- view of one process --------------------------------------------------------------- */
 
 static void info_cpu_memory(struct stp_report *report)
 {
@@ -110,7 +110,7 @@ void stp_info_kinds(struct stp_report *report)
     if (alone) stp_kinds_stop();
 }
 
-/* ---- asking all PEs -------------------------------------------------------------------- */
+/* ---- questions to all PEs -------------------------------------------------------------- */
 
 /* Reply of one PE about one kind of memory. It must fit into one gather, see SPACES_GATHER. */
 struct spaces_answer {

@@ -28,7 +28,7 @@ struct lock_word {
 
 _Static_assert(sizeof(struct lock_word) == sizeof(long), "the state of a lock fits its long");
 
-/* ---- turns of this PE's threads -------------------------------------------- */
+/* ---- order of this PE's threads -------------------------------------------- */
 
 /*
  * Record of a lock that this PE holds or waits for. Each thread takes a ticket, which is a number,

@@ -83,7 +83,7 @@ void pshmem_ctx_quiet(shmem_ctx_t ctx)
 }
 STP_PROFILED(shmem_ctx_quiet);
 
-/* ---- of one space -------------------------------------------------------------------------- */
+/* ---- one space ----------------------------------------------------------------------------- */
 
 /*
  * Returns whether the fabric may have outstanding operations of ctx on the space. The fabric has no
@@ -136,7 +136,7 @@ int pshmemx_ctx_space_fence(shmem_ctx_t handle, shmem_space_t space)
 }
 STP_PROFILED(shmemx_ctx_space_fence);
 
-/* ---- of some PEs --------------------------------------------------------------------------- */
+/* ---- some PEs ------------------------------------------------------------------------------ */
 
 /* Completes the fabric operations to target_pes, which are PE numbers in the context's team. */
 static void order_fabric_pes(struct stp_ctx *ctx, const int *target_pes, size_t npes,

@@ -20,7 +20,7 @@ static struct {
     pthread_mutex_t lock;
 } words = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- by the device ------------------------------------------------------------------------ */
+/* ---- reduction by the device -------------------------------------------------------------- */
 
 int stp_stage_amo_by_gpu_enable(int device)
 {
@@ -89,7 +89,7 @@ static bool words_by_device(struct stp_space *space, size_t offset, size_t nbyte
     return true;
 }
 
-/* ---- by this PE's threads ------------------------------------------------------------------ */
+/* ---- atomics by this PE's threads ---------------------------------------------------------- */
 
 /*
  * Ends the job if the word has changed since words_by_copies() read it. Called with SHMEM_CHECK=1

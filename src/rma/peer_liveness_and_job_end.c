@@ -151,7 +151,7 @@ static bool launcher_ended(void)
     return getppid() != watch.parent && stp_pmi_hung_up();
 }
 
-/* ---- PEs at the end of the job ---------------------------------------------------- */
+/* ---- PEs that have finished ------------------------------------------------------- */
 
 /*
  * Returns the number of world syncs that this PE has started. Another thread may still be inside
@@ -297,7 +297,7 @@ void stp_peer_meet_at_job_end(enum stp_pe_exit how, stp_watch_meet_fn *meet)
     pthread_mutex_unlock(&watch.lock);
 }
 
-/* ---- the end, told by another PE ---------------------------------------------------- */
+/* ---- end of the job, reported by another PE ----------------------------------------- */
 
 static int end_status; /* exit status for end_late() */
 
@@ -350,7 +350,7 @@ void stp_peer_tell_job_end(int status)
     if (stp_rt.has_fabric) stp_rt.fabric.tell(&notice);
 }
 
-/* ---- looking ---------------------------------------------------------------------- */
+/* ---- checks ----------------------------------------------------------------------- */
 
 void stp_peer_check(void)
 {

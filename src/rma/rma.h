@@ -14,7 +14,7 @@
 #include "device.h"
 #include "peer_liveness_and_job_end.h"
 
-/* ---- where an object is (locate.c) ----------------------------------------- */
+/* ---- location of an object (locate.c) -------------------------------------- */
 
 struct stp_ctx;
 

@@ -24,7 +24,7 @@ static bool roots_at(const struct stp_space *space, unsigned i, struct stp_named
     return store != NULL && store->named_block_at(space, i, root);
 }
 
-/* ---- at open and at the end ------------------------------------------------------------- */
+/* ---- opening and closing ---------------------------------------------------------------- */
 
 /* Reserves the named blocks in the heap. A block that has two names is reserved only once. */
 int stp_space_restore_named_blocks(struct stp_space *space)

@@ -216,7 +216,7 @@ static void take_receipts_locked(const struct stp_ofi_am_header *from)
             stp_ofi_message_part_done_locked(req);
 }
 
-/* ---- messages that a connection took along --------------------------------- */
+/* ---- messages lost with a connection --------------------------------------- */
 
 static void take_pong_locked(const struct stp_ofi_am_header *pong)
 {
@@ -266,7 +266,7 @@ static void answer_ping_locked(const struct stp_ofi_am_header *ping)
     stp_ofi_send_answer_locked(&pong, ping->pe);
 }
 
-/* ---- answers that somebody waits for after all ------------------------------- */
+/* ---- acknowledgements that a PE needs now ------------------------------------ */
 
 void stp_ofi_request_acks(void)
 {
@@ -285,7 +285,7 @@ void stp_ofi_request_acks(void)
     pthread_mutex_unlock(&stp_ofi.main.drain);
 }
 
-/* ---- receiving, of all kinds -------------------------------------------------- */
+/* ---- received data of all kinds ----------------------------------------------- */
 
 /*
  * Counts a dropped message. Logs a warning only if the count is a power of two, so that messages

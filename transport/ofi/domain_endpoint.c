@@ -122,7 +122,7 @@ void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint)
     stp_ofi_endpoint_free_addrs(endpoint);
 }
 
-/* ---- the main one and what it stands on ------------------------------------ */
+/* ---- the main endpoint and its fabric objects ------------------------------ */
 
 /*
  * Returns the size of a packed message in bytes. Returns 0 if packed messages are not used. They

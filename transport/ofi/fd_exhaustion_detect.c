@@ -93,7 +93,7 @@ void stp_ofi_listener_close_in_child(void)
     descriptors.listener = -1;
 }
 
-/* ---- connections that wait in vain ------------------------------------------------ */
+/* ---- connections that never complete ---------------------------------------------- */
 
 static bool somebody_waits(void)
 {
@@ -149,7 +149,7 @@ void stp_ofi_fd_exhaustion_reset(void)
     pthread_mutex_unlock(&descriptors.lock);
 }
 
-/* ---- how many there are ------------------------------------------------------------ */
+/* ---- number of free descriptors ---------------------------------------------------- */
 
 size_t stp_ofi_endpoint_connection_fds(void)
 {

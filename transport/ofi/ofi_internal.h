@@ -303,7 +303,7 @@ struct fi_info *stp_ofi_info_for_device_memory(const struct fi_info *info);
 struct fi_info *stp_ofi_info_for_messages(const struct fi_info *info);
 
 /*
- * Does the same as stp_ofi_info_for_messages(), but the variant also has the provider's atomics.
+ * Returns a variant of info as stp_ofi_info_for_messages() does, with the provider's atomics too.
  * The messages are needed for batches.
  */
 struct fi_info *stp_ofi_info_for_amo_and_messages(const struct fi_info *info);

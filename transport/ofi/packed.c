@@ -72,7 +72,7 @@ void stp_ofi_packed_each(const void *items, size_t nbytes, bool (*look)(unsigned
     }
 }
 
-/* ---- at the target ----------------------------------------------------------- */
+/* ---- execution at the target ------------------------------------------------- */
 
 /*
  * Copies data into this PE's memory. An aligned element is stored atomically, so that a reader sees

@@ -212,7 +212,7 @@ static bool is_abandoned(const struct stp_ofi_req *req)
     return stp_ofi_counts_on(req) == &stp_ofi.abandoned;
 }
 
-/* ---- completions: all of it under the endpoint's drain ------------------------- */
+/* ---- completions (the caller holds the drain lock) ----------------------------- */
 
 static void fail_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_work *work, int error,
                         const char *text);

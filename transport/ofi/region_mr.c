@@ -128,7 +128,7 @@ int stp_ofi_peer_regions_replace(struct stp_fabric_region **to,
     return 0;
 }
 
-/* ---- which extent an offset is in ---------------------------------------------------------- */
+/* ---- extent of an offset ------------------------------------------------------------------- */
 
 /*
  * Returns the index of the extent that contains the offset. Index 0 is the region's first extent.

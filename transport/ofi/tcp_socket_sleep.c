@@ -66,7 +66,7 @@ static struct {
     bool unsettled;
 } sockets;
 
-/* ---- which are ours ------------------------------------------------------- */
+/* ---- this job's processes ------------------------------------------------- */
 
 static bool is_any(const union address *address)
 {

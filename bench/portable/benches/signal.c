@@ -102,7 +102,7 @@ static void fabric_put_signal_nbi(struct bench_run *run, uint64_t n_ops)
     run->at = at;
 }
 
-/* ---- there and back -------------------------------------------------------------------- */
+/* ---- transfers in both directions ------------------------------------------------------ */
 
 static void send(struct bench_run *run)
 {

@@ -99,7 +99,7 @@ static void say_provider(struct stp_doctor *doctor, const struct stp_info_offer 
                          good || todo[0] == '\0' ? NULL : todo, "%s", found);
 }
 
-/* ---- all of them ----------------------------------------------------------- */
+/* ---- all checks ------------------------------------------------------------ */
 
 static void say_library(struct stp_doctor *doctor)
 {

@@ -68,7 +68,7 @@ static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_deta
             details->why);
 }
 
-/* ---- variables that nobody reads --------------------------------------------- */
+/* ---- unknown variables ------------------------------------------------------- */
 
 static void say_environment(struct stp_doctor *doctor)
 {

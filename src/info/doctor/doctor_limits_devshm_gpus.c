@@ -175,7 +175,7 @@ static void host_threads(struct stp_doctor *doctor)
         rc == 0 ? "yes" : strerror(rc), user, pids);
 }
 
-/* ---- the rest ---------------------------------------------------------------- */
+/* ---- other operations -------------------------------------------------------- */
 
 static void host_dev_shm(struct stp_doctor *doctor)
 {
