@@ -183,8 +183,9 @@ static void alltoall(struct bench_run *run, uint64_t n_ops)
     .steppe = {loop, NULL}
 #define STREAM .metric = BENCH_BANDWIDTH, .windowed = true
 #define RATE(bench, routine, loop)                                                                 \
-    .name = bench, .group = "rma", .what = routine " of 8 bytes, one MPI_Win_flush a sample",      \
-    .metric = BENCH_RATE, .min_ops = 1000, .steppe = {loop, NULL}
+    .name = bench, .group = "rma",                                                                 \
+    .what = routine " of 8 bytes, with one MPI_Win_flush per sample", .metric = BENCH_RATE,        \
+    .min_ops = 1000, .steppe = {loop, NULL}
 #define ATOMIC(bench, routine, loop)                                                               \
     .name = bench, .group = "atomic", .what = routine, .steppe = {loop, NULL}
 #define ALL(bench, routine, loop)                                                                  \
@@ -196,7 +197,8 @@ static const struct bench rows[] = {
     {RMA("get-latency", "MPI_Get", get)},
     {RMA("put-bandwidth", "a window of MPI_Put", put), STREAM},
     {RMA("get-bandwidth", "a window of MPI_Get", get), STREAM},
-    {RMA("put-bibw", "put-bandwidth both ways", put), STREAM, .shape = BENCH_BOTH},
+    {RMA("put-bibw", "a window of MPI_Put in both directions at once", put), STREAM,
+     .shape = BENCH_BOTH},
     {RATE("put-rate", "MPI_Put", put_rate)},
     {RATE("get-rate", "MPI_Get", get_rate)},
     {ATOMIC("atomic-add", "MPI_Accumulate", add), .min_ops = 1000},
@@ -205,7 +207,7 @@ static const struct bench rows[] = {
     {ATOMIC("atomic-cswap", "MPI_Compare_and_swap", compare_swap)},
     {.name = "flag-round-trip",
      .group = "signal",
-     .what = "8-byte message there and back: MPI_Send + MPI_Recv",
+     .what = "an 8-byte message to the peer and back by MPI_Send + MPI_Recv",
      .steppe = {ping, pong}},
     {.name = "barrier",
      .group = "collective",

@@ -115,14 +115,14 @@ static void pong(struct bench_run *run, uint64_t n_ops)
  */
 #define PAIR(op, pair, from_to, local_memory, remote_memory)                                       \
     {.name = "device-" #op "-latency-" pair,                                                       \
-     .what = "shmem_" #op "mem of 8 bytes from " from_to ", complete",                             \
+     .what = "shmem_" #op "mem of 8 bytes from " from_to ", with its completion",                  \
      .metric = BENCH_LATENCY,                                                                      \
      OPERANDS(local_memory, remote_memory),                                                        \
      .steppe = {bench_##op, NULL},                                                                 \
      .driver = {driver_##op, NULL}},                                                               \
     {                                                                                              \
         .name = "device-" #op "-bandwidth-" pair,                                                  \
-        .what = "a window of shmem_" #op "mem_nbi from " from_to " + shmem_quiet",                 \
+        .what = "a window of shmem_" #op "mem_nbi calls from " from_to " + shmem_quiet",           \
         .metric = BENCH_BANDWIDTH, .sized = true, .windowed = true,                                \
         OPERANDS(local_memory, remote_memory), .steppe = {bench_##op##_window, NULL}, .driver = {  \
             driver_##op##_window,                                                                  \
@@ -132,20 +132,20 @@ static void pong(struct bench_run *run, uint64_t n_ops)
 
 static const struct bench rows[] = {
     PAIR(put, "host-gpu", "private host memory to a GPU space", BENCH_HOST, BENCH_GPU),
-    PAIR(put, "gpu-gpu", "GPU space to GPU space", BENCH_GPU, BENCH_GPU),
+    PAIR(put, "gpu-gpu", "a GPU space to a GPU space", BENCH_GPU, BENCH_GPU),
     PAIR(put, "gpu-heap", "a GPU space to the heap", BENCH_GPU, BENCH_HEAP),
     PAIR(put, "heap-gpu", "the heap to a GPU space", BENCH_HEAP, BENCH_GPU),
     PAIR(get, "gpu-host", "a GPU space to private host memory", BENCH_HOST, BENCH_GPU),
-    PAIR(get, "gpu-gpu", "GPU space to GPU space", BENCH_GPU, BENCH_GPU),
+    PAIR(get, "gpu-gpu", "a GPU space to a GPU space", BENCH_GPU, BENCH_GPU),
     PAIR(get, "gpu-heap", "a GPU space to the heap", BENCH_HEAP, BENCH_GPU),
     PAIR(get, "heap-gpu", "the heap to a GPU space", BENCH_GPU, BENCH_HEAP),
     {.name = "device-fetch-add",
-     .what = "shmem_uint64_atomic_fetch_add on a GPU space",
+     .what = "shmem_uint64_atomic_fetch_add on a word in a GPU space",
      .metric = BENCH_LATENCY,
      OPERANDS(BENCH_HOST, BENCH_GPU),
      .steppe = {fetch_add, NULL}},
     {.name = "device-put-signal",
-     .what = "shmem_putmem_signal of 8 bytes to a GPU space, signal in the heap, one way",
+     .what = "shmem_putmem_signal of 8 bytes to a GPU space with the signal in the heap, one way",
      .metric = BENCH_LATENCY,
      .per_op = 2,
      OPERANDS(BENCH_HOST, BENCH_GPU),

@@ -127,12 +127,12 @@ static void overlap_get(struct bench_run *run, uint64_t n_ops)
 
 static const struct bench rows[] = {
     {.name = "overlap-put",
-     .what = "shmem_putmem_nbi, as much computation, shmem_quiet: hidden share of the transfer",
+     .what = "share of a shmem_putmem_nbi transfer that a computation of the same duration hides",
      OVERLAP,
      .moves = BENCH_PUTS,
      .steppe = {overlap_put, NULL}},
     {.name = "overlap-get",
-     .what = "shmem_getmem_nbi, as much computation, shmem_quiet: hidden share of the transfer",
+     .what = "share of a shmem_getmem_nbi transfer that a computation of the same duration hides",
      OVERLAP,
      .moves = BENCH_GETS,
      .steppe = {overlap_get, NULL}},

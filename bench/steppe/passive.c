@@ -66,8 +66,8 @@ static int open_passive(struct bench_run *run, const struct bench *bench, char *
 #define PASSIVE(bench_name, operation, does, idles, moved, loop)                                   \
     {                                                                                              \
         .name = bench_name, .group = "passive",                                                    \
-        .what = operation ", the target " does "; raw: it polls", .metric = BENCH_LATENCY,         \
-        .idle = idles, .open = open_passive, .moves = moved,                                       \
+        .what = operation " while the target " does "; on the raw side the target polls",          \
+        .metric = BENCH_LATENCY, .idle = idles, .open = open_passive, .moves = moved,              \
         .needs_atomics = (moved) == BENCH_MOVES_NOTHING, .steppe = {bench_##loop, NULL},           \
         .node = {bench_node_##loop, NULL}, .fabric = {                                             \
             bench_fabric_##loop,                                                                   \
@@ -87,7 +87,7 @@ static const struct bench rows[] = {
             BENCH_MOVES_NOTHING, fetch_add),
     {.name = "idle-cpu",
      .group = "passive",
-     .what = "CPU time of a PE, all threads, while it sleeps for a second: share of a core",
+     .what = "CPU time of all threads of a PE that sleeps for a second, as a share of a core",
      .metric = BENCH_SHARE,
      .cpu_time = true,
      .n_samples = 3,

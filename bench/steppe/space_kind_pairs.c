@@ -66,12 +66,12 @@ static const struct bench_parameter pairs = {"kinds", words, values};
 
 static const struct bench rows[] = {
     {.name = "space-kinds-latency",
-     .what = "shmem_putmem of 8 bytes + shmem_quiet, from a space of one kind to one of another",
+     .what = "shmem_putmem of 8 bytes + shmem_quiet between spaces, for all pairs of memory kinds",
      KINDS,
      .metric = BENCH_LATENCY,
      .steppe = {bench_put, NULL}},
     {.name = "space-kinds-bandwidth",
-     .what = "a window of shmem_putmem_nbi of 256 KiB + shmem_quiet, from kind to kind",
+     .what = "a window of shmem_putmem_nbi of 256 KiB + shmem_quiet, for all pairs of memory kinds",
      KINDS,
      .metric = BENCH_BANDWIDTH,
      .nbytes = (size_t)256 << 10,

@@ -66,14 +66,14 @@ static void alloc(struct bench_run *run, uint64_t n_ops)
 
 static const struct bench rows[] = {
     {.name = "space-create",
-     .what = "shmem_space_create + shmem_team_destroy + shmem_space_destroy, all PEs",
+     .what = "shmem_space_create + shmem_team_destroy + shmem_space_destroy, called by all PEs",
      LIFE,
      .metric = BENCH_LONG,
      .nbytes = (size_t)64 << 20,
      .open = open_create,
      .steppe = {create, NULL}},
     {.name = "space-alloc",
-     .what = "shmem_space_malloc of 64 bytes + shmem_space_free, all PEs",
+     .what = "shmem_space_malloc of 64 bytes + shmem_space_free, called by all PEs",
      LIFE,
      .metric = BENCH_LATENCY,
      .nbytes = 64,

@@ -115,8 +115,9 @@ static void check_ibget(struct bench_run *run, uint64_t block, uint64_t n_ops)
     }
 
 static const struct bench rows[] = {
-    STRIDED(iput, "shmem_uint64_iput + shmem_quiet; bytes that move", WIDTH),
-    STRIDED(iget, "shmem_uint64_iget; bytes that move", WIDTH),
+    STRIDED(iput, "shmem_uint64_iput + shmem_quiet; the size is the number of bytes transferred",
+            WIDTH),
+    STRIDED(iget, "shmem_uint64_iget; the size is the number of bytes transferred", WIDTH),
     STRIDED(ibput, "shmem_uint64_ibput of blocks of 64 bytes + shmem_quiet", BLOCK *WIDTH),
     STRIDED(ibget, "shmem_uint64_ibget of blocks of 64 bytes", BLOCK *WIDTH),
 };

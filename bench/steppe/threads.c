@@ -181,7 +181,7 @@ static const struct bench_parameter threads = {"threads", NULL, values};
 #define THREADS(whose, text)                                                                       \
     {                                                                                              \
         .name = "context-threads-" #whose, .group = "threads",                                     \
-        .what = "shmem_ctx_putmem_nbi of 8 bytes by threads, " text, .metric = BENCH_RATE,         \
+        .what = "shmem_ctx_putmem_nbi of 8 bytes by threads that " text, .metric = BENCH_RATE,     \
         .min_ops = 4000, .cycle = BENCH_MULTIPLE, .parameter = &threads, .extent = extent,         \
         .open = open_##whose, .close = close_pool, .steppe = {                                     \
             steppe,                                                                                \
@@ -190,8 +190,8 @@ static const struct bench_parameter threads = {"threads", NULL, values};
     }
 
 static const struct bench rows[] = {
-    THREADS(shared, "all on the default context"),
-    THREADS(private, "each on a private one"),
-    THREADS(serialized, "each on a serialized one"),
+    THREADS(shared, "all use the default context"),
+    THREADS(private, "each use a private context"),
+    THREADS(serialized, "each use a serialized context"),
 };
 BENCH_LIST(bench_list_threads, rows);

@@ -103,7 +103,7 @@ static const struct bench_parameter n_flags = {"flags", NULL, values};
 #define WAIT(which_ones)                                                                           \
     {                                                                                              \
         .name = "wait-until-" #which_ones, .group = "signal",                                      \
-        .what = "shmem_uint64_wait_until_" #which_ones " over many flags, one way",                \
+        .what = "shmem_uint64_wait_until_" #which_ones " over many flags, in one direction",       \
         .metric = BENCH_LATENCY, .per_op = 2, .parameter = &n_flags, .open = open_flags,           \
         .close = close_flags, .steppe = {                                                          \
             ping_##which_ones,                                                                     \

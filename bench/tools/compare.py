@@ -28,15 +28,18 @@ USAGE = """steppe-bench compare [OPTION...] OLD.json NEW.json
        steppe-bench compare --ab A B [OPTION...] [-- ARGUMENTS of steppe-bench]"""
 DESCRIPTION = """Compare two files that steppe-bench --format json wrote, row by row, or two builds.
 
-A row is worse or better when the 95 % confidence interval of its change lies beyond the threshold
-as a whole; the 95 % are those of all rows together. Otherwise it is called equal, and marked where
-its change is beyond the threshold without being certain. Compared is the ratio to the raw limit.
+A row is worse or better if the whole 95 % confidence interval of its change lies beyond the
+threshold. The 95 % apply to all rows together. Every other row is called equal, and is marked if
+its change is beyond the threshold without being certain. The compared value of a row is its ratio
+to the raw limit.
 
-With --ab, two sides are run in turn, in the order A B B A, and a run is one sample: its median of a
-row, as ratio to the raw limit where the ARGUMENTS have --raw. A side is the prefix of an installation
-or a build folder, or COMPILER,LAUNCHER of any OpenSHMEM, or mpi:COMPILER,LAUNCHER of an MPI.
+With --ab, two sides are run in turn, in the order A B B A. Each run gives one sample of each row,
+which is the median of that row, or its ratio to the raw limit if the ARGUMENTS contain --raw. A
+side is the prefix of an installation, a build folder, COMPILER,LAUNCHER of any OpenSHMEM, or
+mpi:COMPILER,LAUNCHER of an MPI.
 
-Exit status: 0 nothing is worse, 1 something is, 2 wrong usage or nothing to compare."""
+The exit status is 0 if no row is worse, 1 if a row is worse, and 2 if the usage is wrong or no row
+can be compared."""
 
 
 class Change:
@@ -168,21 +171,23 @@ def parse_arguments(arguments):
         at = arguments.index("--")
         arguments, bench_arguments = arguments[:at], arguments[at + 1:]
     options = parser("compare", USAGE, DESCRIPTION)
-    options.add_argument("files", nargs="*", metavar="FILE", help="OLD.json and NEW.json")
+    options.add_argument("files", nargs="*", metavar="FILE",
+                         help="the two files, OLD.json and NEW.json")
     options.add_argument("--threshold", type=percent, default=0.05, metavar="P%",
                          help="smallest change that counts (default: 5%%)")
     options.add_argument("--absolute", action="store_true",
-                         help="compare the values themselves, of all rows")
+                         help="compare the values of all rows instead of their ratios")
     options.add_argument("--format", choices=("text", "json"), default="text")
     options.add_argument("--ab", nargs=2, metavar=("A", "B"),
-                         help="run two programs in turn; A is the old one. Each is the prefix of an "
-                              "installation, or COMPILER,LAUNCHER, or mpi:COMPILER,LAUNCHER")
+                         help="run two programs in turn; A is the old program; each program is the "
+                              "prefix of an installation, or COMPILER,LAUNCHER, or "
+                              "mpi:COMPILER,LAUNCHER")
     options.add_argument("-n", type=positive, default=2, metavar="N",
-                         help="with --ab: PEs (default: 2)")
+                         help="with --ab, the number of PEs (default: 2)")
     options.add_argument("--runs", type=positive, default=10, metavar="N",
-                         help="with --ab: runs of each (default: 10)")
+                         help="with --ab, the number of runs of each program (default: 10)")
     options.add_argument("--save", nargs=2, metavar=("FILE_A", "FILE_B"),
-                         help="with --ab: write the medians of all runs for a later compare")
+                         help="with --ab, write the medians of all runs for a later compare")
     chosen = options.parse_args(arguments)
     if chosen.ab and chosen.files:
         options.error(f"--ab takes no files: {chosen.files[0]}")

@@ -15,10 +15,11 @@ from options import counts, installed_program, mirrored, parser, positive, run_j
 from result_file import FORMAT, Report, ToolError, make_side, write_text
 
 USAGE = "steppe-bench launch [-n COUNTS] [--runs N] [--format text|json] [-o FILE]"
-DESCRIPTION = """Time to start and end jobs, for several numbers of PEs.
+DESCRIPTION = """Measure the time to start and end jobs, for several numbers of PEs.
 
-Rows: launch, the whole job, beside the launcher alone with true(1); launch-init and
-launch-finalize, of the slowest PE. JSON is in us, the table in ms. Each run is a sample."""
+The row launch is the time of the whole job, beside the time of the launcher alone with true(1). The
+rows launch-init and launch-finalize are the times of the slowest PE. JSON has times in us, the
+table in ms. Each run is one sample."""
 
 
 def startup(oshrun, program, pes):
@@ -124,11 +125,12 @@ FORMATS = {"text": as_text, "json": as_json}
 def main(arguments):
     options = parser("launch", USAGE, DESCRIPTION)
     options.add_argument("-n", type=counts, default="1:4", metavar="COUNTS",
-                         help="numbers of PEs: 1:64 for 1, 2, 4 ... 64, or 1,2,6 (default: 1:4)")
+                         help="numbers of PEs: 1,2,6, or 1:64 for 1, 2, 4 ... 64 (default: 1:4)")
     options.add_argument("--runs", type=positive, default=10, metavar="N",
-                         help="jobs of each kind and number (default: 10)")
+                         help="number of jobs of each kind with each number of PEs (default: 10)")
     options.add_argument("--format", choices=sorted(FORMATS), default="text")
-    options.add_argument("-o", metavar="FILE", help="write there instead of to standard output")
+    options.add_argument("-o", metavar="FILE",
+                         help="write the output to FILE instead of standard output")
     chosen = options.parse_args(arguments)
     program = installed_program()
     oshrun = os.path.join(os.path.dirname(program), "oshrun")

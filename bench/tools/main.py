@@ -21,7 +21,7 @@ TOOLS = {"compare": compare.main, "plot": plot.main, "launch": launch_time.main,
 
 def main(arguments):
     if arguments[:1] in (["--help"], ["-h"]):
-        print(f"usage: steppe-bench {'|'.join(TOOLS)} ARGUMENT...  (--help after each says more)")
+        print(f"usage: steppe-bench {'|'.join(TOOLS)} ARGUMENT...  (each has --help)")
         return 0
     if not arguments or arguments[0] not in TOOLS:
         said = f"{arguments[0]!r}" if arguments else "nothing"

@@ -8,13 +8,13 @@ from options import parser
 from result_file import ToolError, read, short_bytes, write_text
 
 USAGE = "steppe-bench plot [OPTION...] FILE.json..."
-DESCRIPTION = """Draw what steppe-bench --format json wrote.
+DESCRIPTION = """Draw pictures of the results that steppe-bench --format json wrote.
 
-The command makes all pictures for which there are numbers, as SVG, and the page index.html with
-all of them, and prints the names of these files. Rows of a group and a metric share a picture: by
-size, by what else was swept, or beside each other where they have one size. A picture whose name
-begins with ratio- has the ratios to the raw limit. Several files give the same pictures with the
-curves of each. Nothing but Python is needed."""
+The command draws all pictures for which there are numbers, as SVG, writes the page index.html with
+all of them, and prints the names of these files. Rows that have the same group and metric share a
+picture. Its horizontal axis is the size, or another parameter that was varied; rows with only one
+size stand beside each other. A picture whose name begins with ratio- shows the ratios to the raw
+limit. With several files, each picture has the curves of all files. Only Python is needed."""
 MOST_CURVES = 6  # of a picture, without raw limits: more cannot be told apart
 PARAMETERS = {"pairs": "pairs of PEs", "pes": "PEs", "stride": "stride (elements)"}
 VARIANTS = ("thread_level", "kind", "context")
@@ -220,9 +220,9 @@ def main(arguments):
     options = parser("plot", USAGE, DESCRIPTION)
     options.add_argument("files", nargs="+", metavar="FILE.json")
     options.add_argument("-o", metavar="DIR", default=".",
-                         help="folder for the files, made if missing (default: this one)")
+                         help="folder for the files, created if missing (default: current folder)")
     options.add_argument("--label", action="append", default=[], metavar="TEXT",
-                         help="name of a file in legends, once for each file (default: library "
+                         help="name of a file in legends; give one for each file (default: library "
                               "and path)")
     chosen = options.parse_args(arguments)
     if chosen.label and len(chosen.label) != len(chosen.files):

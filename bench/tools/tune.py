@@ -17,9 +17,10 @@ from result_file import ToolError, parse, write_text
 
 THRESHOLD = 0.07  # by which an algorithm must be quicker than what is built in
 USAGE = "steppe-bench tune -n N [OPTION...] [-- ARGUMENTS of oshrun]"
-DESCRIPTION = """Measure the algorithms of collectives between nodes, in jobs with the places and the
-provider that later jobs will have, and write a table for SHMEM_COLL_TABLE: lines where another
-algorithm than the one built in is quicker by more than 7 % in every round."""
+DESCRIPTION = """Measure the algorithms of collectives between nodes and write a table for
+SHMEM_COLL_TABLE. The jobs must have the placement and the provider that later jobs will have. The
+table has a line for each case in which another algorithm is quicker than the built-in one by more
+than 7 % in every round."""
 
 
 @functools.cache
@@ -121,14 +122,15 @@ def table_of(report, chosen, rounds):
 def main(arguments):
     at = arguments.index("--") if "--" in arguments else len(arguments)
     options = parser("tune", USAGE, DESCRIPTION)
-    options.add_argument("-n", type=positive, required=True, metavar="N", help="PEs")
-    options.add_argument("-o", metavar="FILE", help="write there instead of to standard output")
+    options.add_argument("-n", type=positive, required=True, metavar="N", help="number of PEs")
+    options.add_argument("-o", metavar="FILE",
+                         help="write the output to FILE instead of standard output")
     options.add_argument("--max", default="4m", metavar="BYTES",
-                         help="the largest vector, such as 64k (default: 4m)")
+                         help="bytes of the largest vector, such as 64k (default: 4m)")
     options.add_argument("--rounds", type=positive, default=5, metavar="N",
-                         help="jobs with each algorithm (default: 5)")
+                         help="number of jobs with each algorithm (default: 5)")
     options.add_argument("--seconds", default="0.1", metavar="S",
-                         help="for a row of a job, at most (default: 0.1)")
+                         help="seconds that a row of a job takes at most (default: 0.1)")
     chosen = options.parse_args(arguments[:at])
     program = installed_program()
     job = [os.path.join(os.path.dirname(program), "oshrun"), "-n", str(chosen.n)]

@@ -54,13 +54,13 @@ static size_t strided_extent(const struct bench_run *run)
 
 static const struct bench rows[] = {
     {.name = "alltoall",
-     .what = "shmem_alltoallmem; bytes for one PE",
+     .what = "shmem_alltoallmem; the size is the block for one PE",
      BENCH_COLLECTIVE,
      .fill = bench_collective_fill,
      .check = check,
      .steppe = {alltoall, NULL}},
     {.name = "alltoalls",
-     .what = "shmem_uint64_alltoalls, strides of 2; bytes for one PE",
+     .what = "shmem_uint64_alltoalls with strides of 2; the size is the block for one PE",
      BENCH_COLLECTIVE,
      .min_size = sizeof(uint64_t),
      .extent = strided_extent,

@@ -321,7 +321,8 @@ static const size_t widths[] = {sizeof(uint32_t), sizeof(uint64_t), 0};
 #define INCREMENTS .fill = fill_inc, .check = check_inc
 #define PLAIN(label, routine, loop)                                                                \
     {                                                                                              \
-        ATOMIC(label, routine " back to back, one shmem_quiet a sample", loop), .min_ops = 1000    \
+        ATOMIC(label, routine " called back to back, with one shmem_quiet per sample", loop),      \
+            .min_ops = 1000                                                                        \
     }
 #define FETCHING(label, routine, loop)                                                             \
     {                                                                                              \
@@ -331,7 +332,8 @@ static const size_t widths[] = {sizeof(uint32_t), sizeof(uint64_t), 0};
     {                                                                                              \
         .name = label, .group = "atomic", .metric = BENCH_LATENCY, .sized = true, .only = widths,  \
         .needs_atomics = true,                                                                     \
-        .what = "shmem_TYPE_atomic_" routine "_nbi back to back, one shmem_quiet a sample",        \
+        .what = "shmem_TYPE_atomic_" routine                                                       \
+                "_nbi called back to back, with one shmem_quiet per sample",                       \
         .min_ops = 1000, .steppe = {steppe_##loop##_nbi, NULL}, .node = {node_##loop, NULL},       \
         .fabric = {                                                                                \
             fabric_##loop##_nbi,                                                                   \
@@ -340,14 +342,14 @@ static const size_t widths[] = {sizeof(uint32_t), sizeof(uint64_t), 0};
     }
 #define CONTEND(label, routine, loop, ...)                                                         \
     {                                                                                              \
-        ATOMIC(label, routine ", by all PEs at once on one word of PE 0", loop),                   \
+        ATOMIC(label, routine ", called by all PEs at once on one word of PE 0", loop),            \
             .shape = BENCH_TO_ONE, __VA_ARGS__                                                     \
     }
 
 static const struct bench rows[] = {
     PLAIN("atomic-add", "add", add),
-    {ATOMIC("atomic-inc", "inc back to back, one shmem_quiet a sample", inc), .min_ops = 1000,
-     INCREMENTS},
+    {ATOMIC("atomic-inc", "inc called back to back, with one shmem_quiet per sample", inc),
+     .min_ops = 1000, INCREMENTS},
     PLAIN("atomic-xor", "xor", xor),
     PLAIN("atomic-set", "set", set),
     FETCHING("atomic-fetch", "fetch", fetch),

@@ -60,7 +60,7 @@ static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
 
 static const struct bench rows[] = {
     {.name = "broadcast",
-     .what = "shmem_broadcastmem, the root rotates",
+     .what = "shmem_broadcastmem with a rotating root",
      BENCH_COLLECTIVE,
      .fill = bench_collective_fill,
      .check = check,

@@ -33,11 +33,11 @@ static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
 
 static const struct bench rows[] = {
     {.name = "fcollect",
-     .what = "shmem_fcollectmem; bytes of one PE",
+     .what = "shmem_fcollectmem; the size is the block of one PE",
      GATHER,
      .steppe = {fcollect, NULL}},
     {.name = "collect",
-     .what = "shmem_collectmem of equal blocks; bytes of one PE",
+     .what = "shmem_collectmem of equal blocks; the size is the block of one PE",
      GATHER,
      .steppe = {collect, NULL}},
 };

@@ -75,11 +75,11 @@ static void fabric_pong(struct bench_run *run, uint64_t n_ops)
 
 static const struct bench rows[] = {
     {.name = "flag",
-     .what = "8-byte flag one way: half of flag-round-trip",
+     .what = "time of an 8-byte flag to the peer, which is half of flag-round-trip",
      .per_op = 2,
      PING_PONG},
     {.name = "flag-round-trip",
-     .what = "8-byte flag there and back: shmem_uint64_p + shmem_uint64_wait_until",
+     .what = "an 8-byte flag to the peer and back by shmem_uint64_p + shmem_uint64_wait_until",
      PING_PONG},
 };
 BENCH_LIST(bench_list_flag, rows);

@@ -121,7 +121,7 @@ void bench_session_close(struct bench_run *run)
 static const struct bench rows[] = {
     {.name = "p",
      .group = "rma",
-     .what = "shmem_uint64_p back to back, one shmem_quiet a sample",
+     .what = "shmem_uint64_p called back to back, with one shmem_quiet per sample",
      P},
     {.name = "g",
      .group = "rma",
@@ -134,7 +134,7 @@ static const struct bench rows[] = {
 #if BENCH_SESSIONS
     {.name = "batch-p",
      .group = "session",
-     .what = "p in a session with SHMEM_CTX_SESSION_BATCH; raw: one by one",
+     .what = "bench p in a session with SHMEM_CTX_SESSION_BATCH; the raw side sends each put alone",
      .open = bench_session_open,
      .close = bench_session_close,
      P},
