@@ -244,9 +244,9 @@ void *shmemx_space_device_ptr(shmem_space_t space, const void *addr, int pe);
  * shmem_space_get_caps(3).
  */
 typedef enum {
-    SHMEMX_ATOMICS_HOST = 1, /* CPUs or the fabric; kernels may not */
-    SHMEMX_ATOMICS_NATIVE,   /* CPUs; kernels on the GPU for which the space is pinned may, too */
-    /* The owner of the memory, one atomic after another; kernels may not. */
+    SHMEMX_ATOMICS_HOST = 1, /* CPUs or the fabric; no kernels */
+    SHMEMX_ATOMICS_NATIVE,   /* CPUs, and kernels on the GPU for which the space is pinned */
+    /* The owner of the memory, one atomic after another; no kernels. */
     SHMEMX_ATOMICS_OWNER,
     /*
      * The device that holds the memory, while a handle for kernels exists. Kernels on this device

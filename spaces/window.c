@@ -459,8 +459,8 @@ int stp_window_open_peer(int local)
 /* ---- ranges ------------------------------------------------------------------------------ */
 
 /*
- * Makes a new range accessible in the window. Also makes it accessible in this PE's part of the
- * view if this part is open.
+ * Makes a new range of the window accessible. If this PE has also mapped its own part in the view
+ * of the node's parts, makes the range accessible there, too.
  */
 static int window_open_own_locked(const struct window_range *range)
 {

@@ -71,8 +71,8 @@ static inline size_t stp_window_end(void)
 
 /*
  * Size of the gap between two parts in the view. Without the gap, the copies of an object on
- * different PEs would have equal low address bits. AMD CPUs predict the way of the first-level
- * cache from low address bits. They copy between addresses with equal low bits at half the speed.
+ * different PEs would have equal low address bits. AMD CPUs copy between addresses with equal
+ * low bits at half the speed, because they use these bits to predict where the data is cached.
  *
  * The gap is 37 x 2 MiB. A multiple of 2 MiB allows large pages. Because 37 is odd, the addresses
  * of an object in up to 128 parts and in the window differ in the bits below 256 MiB. Two arrays at

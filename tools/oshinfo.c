@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * oshinfo: print what the library knows about itself and the machine. A thin door to
- * shmemx_info_print(); runs alone, and for the spaces of several PEs as a job, of which PE 0
- * prints. Manual page: docs/man/oshinfo.1.
+ * oshinfo prints a report of shmemx_info_print() on the library and this machine. It runs without a
+ * launcher. For the section spaces it runs as a job of one or several PEs, in which PE 0 prints.
+ * Manual page: docs/man/oshinfo.1.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static const char *const usage_text =
 
 static char doctor_verbose[] = "doctor-verbose";
 
-/* The sections of the command line as shmemx_info_print() wants them: joined by commas. */
+/* Returns the section names of the command line, joined by commas for shmemx_info_print(). */
 static char *join(char **sections, int n)
 {
     size_t nbytes = 1;
@@ -65,7 +65,7 @@ static char *join(char **sections, int n)
     return list;
 }
 
-/* Move options to their variables and the sections to the front of argv; returns their number. */
+/* Reads the options, and moves the section names to the front of argv. Returns their number. */
 static int parse(int argc, char **argv, int *json)
 {
     bool verbose = false;
@@ -96,7 +96,7 @@ static int parse(int argc, char **argv, int *json)
     return n;
 }
 
-/* Only a job can make spaces. PE 0 prints; the others do the same into nothing. */
+/* Prints as a job, because only PEs can create spaces. PEs other than PE 0 print to /dev/null. */
 static int print_as_job(const char *list, int json, int *quiet)
 {
     int fd = STDOUT_FILENO, rc;

@@ -311,7 +311,9 @@ struct bench_disturbance {
     double core_ns; /* shortest time of ten runs of a fixed computation on this core */
 };
 
-/* Stores the present times and speed in *begun. Called at the start of a measurement. */
+/*
+ * Stores this host's CPU times and core speed at the start of a measurement in *begun.
+ */
 void bench_disturbance_begin(const struct bench_machine *machine, struct bench_disturbance *begun);
 /*
  * Compares the present times and speed with *begun. If other activity on this host has disturbed

@@ -86,7 +86,7 @@ static int open_raw(const struct bench_run *run, const struct bench_machine *mac
     return entry(&request, &loaded, why, len);
 }
 
-/* Sends the cards of all PEs to every PE and connects the PEs. Returns 0 or -errno. */
+/* Exchanges the addresses and keys of all PEs, and connects the PEs. Returns 0 or -errno. */
 static int exchange_cards(const struct bench_run *run)
 {
     struct raw_ofi_card *cards = calloc((size_t)run->n_pes, sizeof(*cards));

@@ -4,7 +4,7 @@
  * part of a nameless space is a file without a name, and each named space has a file of its own.
  * Otherwise SHMEM_FAM_PATH is a file or DAX device that holds a pool, and all parts are in this
  * pool. A part that does not exist is created when it is opened. When the last user closes its
- * part, the space is kept or removed. Design: docs/design/fam.md.
+ * part, the space is removed unless it is to be kept. Design: docs/design/fam.md.
  */
 #include "fam.h"
 

@@ -3,8 +3,8 @@
  * Finds the IP addresses by which other hosts reach this host. Each host publishes its networks.
  * Every leader then computes the same order of preference for the networks. Networks to which all
  * hosts belong are preferred, the fastest first. If no such network exists, the hosts are connected
- * through routers. An address is then used only if the kernel's routes to all other hosts use it.
- * Design: docs/design/launch.md.
+ * through routers. An address is then used only if the kernel would send from it to all other
+ * hosts. Design: docs/design/launch.md.
  */
 #include "boot_internal.h"
 

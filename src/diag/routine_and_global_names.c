@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds two kinds of names in the symbol tables of the program. These are the public routine that a
- * thread executes, and the global variable that contains an address. This file allocates no memory.
+ * Finds names in the symbol tables of the program: the public routine that a thread executes, and
+ * the global variable that contains an address. This file allocates no memory.
  * Design: docs/design/hang.md.
  */
 #include "backtrace_and_symbol_names.h"

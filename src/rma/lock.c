@@ -268,7 +268,7 @@ static void lock_amo(enum stp_fabric_amo op, uint32_t *word, uint32_t operand, u
         stp_amo_slow(&stp_ctx_coll, op, STP_U32, word, &operand, &compare, result, false, pe, fn);
 }
 
-/* Loads this PE's field mine with acquire order. */
+/* Returns this PE's word of the lock (the field `mine`), loaded with acquire order. */
 static uint32_t lock_mine(const struct lock_word *word)
 {
     uint32_t mine;
