@@ -6,8 +6,8 @@
  * compiler knows, atomics, and fence.
  *
  * In all other cases the operations call the library: before shmem_init, after shmem_finalize, with
- * SHMEM_CHECK=1, for globals, for devices and through the fabric. If a program takes
- * the address of a routine, it gets the address in the library. Tools that intercept calls of the
+ * SHMEM_CHECK=1, for globals, for devices and through the fabric. If a program takes the
+ * address of a routine, it gets the address in the library. Tools that intercept calls of the
  * library do not see inlined operations.
  */
 #ifndef SHMEMX_INLINE_H

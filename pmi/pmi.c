@@ -310,8 +310,8 @@ static const struct stp_pmi_client *pmi_demand_pmix(char *why, size_t capacity)
 }
 
 /*
- * Chooses the client by the environment variables, and stores the reason for the choice in `why`. If
- * the launcher is not supported, stores the error there and returns NULL. If PMI_FD is set, the
+ * Chooses the client by the environment variables, and stores the reason for the choice in `why`.
+ * If the launcher is not supported, stores the error there and returns NULL. If PMI_FD is set, the
  * greeting can later change the choice between PMI-1 and PMI-2.
  */
 static const struct stp_pmi_client *pmi_choose(char *why, size_t capacity)
