@@ -52,8 +52,9 @@ void stp_log_identify(int pe, int level);
 void stp_log(int level, const char *fmt, ...) STP_PRINTF(2, 3);
 
 /*
- * Name of the public routine that this thread executes, or NULL outside public routines. stp_log()
- * prints this name before the text of errors and warnings, unless the text begins with this name.
+ * Name of the routine that creates or looks up a space in this thread, or NULL. stp_log() prints
+ * this name before the text of errors, unless the text begins with this name. Warnings do not get
+ * the name, because a hang report during the routine consists of warnings.
  */
 extern _Thread_local const char *stp_log_routine;
 

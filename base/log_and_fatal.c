@@ -210,7 +210,7 @@ void stp_log(int level, const char *fmt, ...)
     va_start(args, fmt);
     line_vadd(&line, fmt, args);
     va_end(args);
-    if (level <= STP_LOG_WARN) line_insert_routine(&line, start);
+    if (level <= STP_LOG_ERROR) line_insert_routine(&line, start);
     line_write(&line);
     errno = saved;
 }

@@ -10,7 +10,7 @@
 #define STP_KERNEL static STP_TARGET
 
 /*
- * Tells the compiler that the iterations of the next loop may run in any order. The head comment of
+ * Declares that the iterations of the next loop may run in any order. The head comment of
  * reduce_one_type_op.tmpl.h explains why this is true. Clang has a pragma for this purpose, too,
  * but would warn about each loop that it cannot vectorize. Code that is compiled by clang therefore
  * checks at run time whether the arrays overlap.

@@ -11,7 +11,7 @@
  *   RESULT(x, y)    the result of the operator for the operands x and y, of type TYPE
  * This file undefines OP and RESULT.
  *
- * STP_INDEPENDENT tells the compiler that no iteration of a loop needs the result of another
+ * STP_INDEPENDENT declares that no iteration of a loop needs the result of another
  * iteration. This is true, because two arrays of a kernel are either identical or disjoint. The
  * keyword restrict is not used, because it forbids identical arrays.
  */

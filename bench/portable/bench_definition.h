@@ -505,7 +505,7 @@ void bench_die(const struct bench_run *run, const char *fmt, ...)
 
 /* Serves operations of peers on the raw fabric until PE 0 has ended block number `stop`. */
 void bench_fabric_serve(struct bench_run *run, uint64_t stop);
-/* Tells PE pe on the raw fabric that the block with number `stop` has ended. */
+/* Notifies PE pe on the raw fabric that the block with number `stop` has ended. */
 void bench_fabric_tell_stop(struct bench_run *run, uint64_t stop, int pe);
 /* Polls the raw libfabric module once. */
 void bench_fabric_poll(struct bench_run *run);

@@ -220,7 +220,7 @@ const struct bench_body *bench_body_of(const struct bench *bench, const struct b
  */
 void bench_block_lead(const struct bench *bench, struct bench_run *run, enum bench_side side,
                       uint64_t n_ops, int n_warm, int n_batches);
-/* Tells all other PEs that the row has ended. Only PE 0 calls this function. */
+/* Notifies all other PEs that the row has ended. Only PE 0 calls this function. */
 void bench_row_tell_followers_over(struct bench_run *run);
 
 /* Executes the commands of PE 0 until PE 0 ends the row. All PEs except PE 0 call this function. */

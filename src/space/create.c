@@ -542,7 +542,9 @@ static void create_read_attr(struct create *c, const shmemx_space_attr_t *given,
         bool has_parent = given->struct_size == 0 || given->struct_size >= STP_SPACE_ATTR_MIN;
 
         c->wrong = true;
-        if (has_parent && stp_team_is_live(stp_team_of(given->parent))) *parent = given->parent;
+        if (has_parent &&
+            (stp_team_is_invalid(given->parent) || stp_team_is_live(stp_team_of(given->parent))))
+            *parent = given->parent; /* INVALID: this PE is not a member, and none waits for it */
         return;
     }
     *parent = attr.parent;
