@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Manual pages. A release brings them in docs/man/generated; in a checkout Python writes them into
-# the build folder.
+# the build folder. Where mandoc is installed, the build also writes them as HTML.
 set(STEPPE_MAN ${PROJECT_SOURCE_DIR}/docs/man/generated)
 if(NOT EXISTS ${STEPPE_MAN})
     find_package(Python3 QUIET COMPONENTS Interpreter)
@@ -23,6 +23,17 @@ if(NOT EXISTS ${STEPPE_MAN})
         list(APPEND pages ${STEPPE_MAN}/man1/steppe-bench.1)
     endif()
     add_custom_target(man ALL DEPENDS ${pages})
+endif()
+
+find_program(STEPPE_MANDOC mandoc)
+find_package(Python3 QUIET COMPONENTS Interpreter)
+if(STEPPE_MANDOC AND Python3_FOUND)
+    add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/html/index.html
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tools/gen_man_html.py
+            ${STEPPE_MAN} ${PROJECT_BINARY_DIR}/html
+        DEPENDS ${pages} tools/gen_man_html.py)
+    add_custom_target(man_html ALL DEPENDS ${PROJECT_BINARY_DIR}/html/index.html)
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/html DESTINATION ${CMAKE_INSTALL_DOCDIR})
 endif()
 
 set(without_bench PATTERN steppe-bench.1 EXCLUDE)

@@ -10,7 +10,7 @@ whose man1, man3 and man7 are removed before:
     man7/shmem.7      from docs/man/src/shmem.7.txt, the list of the pages, and the table of
                       variables in base/env.c
     man[137]/*        copies of the pages in docs/man, which are written by hand
-    man[13]/*         a symbolic link for each further name of a routine or command
+    man[137]/*        a symbolic link for each further name of a routine, a command or shmem(7)
 --check     print the routines that are on no page or on two; exit 1 if there are any
 --examples  print a C program that runs the examples of all pages
 
@@ -371,13 +371,13 @@ def overview_text(page, pages):
 # ---- names that lead to pages -----------------------------------------------------------------
 
 
-# Commands that share a page.
-COMMANDS = {name: "oshcc" for name in ("oshc++", "oshCC", "oshcxx")}
+# Further names of commands, and the name of the project, which leads to the overview.
+FURTHER = {(name, 1): "oshcc" for name in ("oshc++", "oshCC", "oshcxx")} | {("steppe", 7): "shmem"}
 
 
 def links(pages):
     """{(name, section): page} for every name that is not itself the name of a page."""
-    out = {(name, 1): page for name, page in COMMANDS.items()}
+    out = dict(FURTHER)
     for page in pages:
         for routine in page.routines:
             for name in routine.main_names() + routine.names():

@@ -43,10 +43,15 @@ for file in bin/oshcc bin/oshc++ bin/oshCC bin/oshcxx bin/oshrun bin/oshinfo inc
     include/pshmem.h include/mpp/shmem.h share/man/man1/oshcc.1; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
-for page in man7/shmem.7 man3/shmem_put.3 man3/shmem_ctx_uint64_put.3 man3/shmem_barrier_all.3 \
+for page in man7/shmem.7 man7/steppe.7 man3/shmem_put.3 man3/shmem_ctx_uint64_put.3 man3/shmem_barrier_all.3 \
     man3/shmem_space_calloc.3 man3/_my_pe.3; do
     grep -q . "$prefix/share/man/$page" || fail "there is no manual page $page"
 done
+if command -v mandoc >/dev/null; then
+    grep -q 'href="shmem_get.3.html"' "$prefix/share/doc/"*/html/shmem_put.3.html ||
+        fail "the HTML page of shmem_put has no link to shmem_get"
+    [ -e "$(echo "$prefix/share/doc/"*/html/index.html)" ] || fail "there is no index of the HTML pages"
+fi
 bash "$source/test/install/check_shell.sh" "$prefix" || exit 1
 cd "$top"
 cp "$source/test/install/program.c" program.c

@@ -5,9 +5,10 @@
 usage: check_man.py SOURCE MAN, the folder of man1, man3 and man7
 
 Every routine of shmem.h and shmemx.h is on exactly one page, and man(1) finds every one of shmem.h
-by its name. Pages that a page refers to exist, and neither formatter warns. As a reader sees it, no
-page has a backslash that is no escape of C's, and each line of code in a source stands on a line of
-its own. A formatter that is not installed is left out; with neither, exit 77.
+by its name. Pages that a page refers to exist, and neither formatter warns. No line with alternating
+fonts (.BR and the like) joins two words, because its arguments are printed without a space between
+them. In the formatted text, each backslash belongs to an escape of C, and each line of code in a source
+has a line of its own. A formatter that is not installed is left out; without both, exit 77.
 """
 import glob
 import os
@@ -27,8 +28,19 @@ def referred(text):
     return set(re.findall(r"\\fB((?:shmemx?|steppe|osh)[\w+-]*)\\fP\((\d)\)", text))
 
 
+def joined(page, text):
+    """Lines whose neighbouring arguments would be printed as one word, such as `.BR 0 when`."""
+    wrong = []
+    for line in re.findall(r"^\.(?:BR|IR|BI|RB|RI|IB) .*", text.replace("\\\n", ""), flags=re.M):
+        plain = re.sub(r"\\(f.|.)", "-", line)  # an escape, such as \- or \fB, is not a letter
+        words = [a or b for a, b in re.findall(r'"([^"]*)"|([^\s"]+)', plain)][1:]
+        wrong += [f"{page}: {a} and {b} are printed without a space: {line}"
+                  for a, b in zip(words, words[1:]) if a and b and a[-1].isalnum() and b[0].isalnum()]
+    return wrong
+
+
 def code_lines(page):
-    """The lines of code of the page's source, none for a page without one."""
+    """The lines of code of the page's source; empty for a page without a source."""
     name = os.path.basename(page).removesuffix(".3") + ".txt"
     source = os.path.join(sys.argv[1], "docs", "man", "src", name)
     if not os.path.exists(source):
@@ -79,9 +91,10 @@ def main():
     for page in pages:
         wrong += formatters(page)
         with open(page, encoding="utf-8") as f:
-            for name, section in sorted(referred(f.read())):
-                if (name, section) not in known:
-                    wrong.append(f"{page}: there is no page {name}({section})")
+            text = f.read()
+        wrong += joined(page, text)
+        wrong += [f"{page}: there is no page {name}({section})"
+                  for name, section in sorted(referred(text)) if (name, section) not in known]
     print("\n".join(wrong + [f"{len(pages)} pages, {len(wrong)} faults"]))
     if wrong or len(pages) < 60:
         sys.exit(1)
