@@ -1,31 +1,45 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Install what Steppe needs to be built and tested, by Debian package names. Does nothing, at
-# once, when all of it is there. Needs root or sudo only when something is missing.
+# Install the Debian packages that Steppe needs. Does nothing, at once, if all of them are installed,
+# and needs root or sudo only if one is missing. Without root and sudo, prints the command to run.
 #
-# usage: scripts/setup.sh [--full]
-#   --full   also what some checks of the full matrix and some tools of contributors use; what
-#            cannot be installed of it is named, and those checks are skipped
+# usage: scripts/setup.sh [--test | --full]
+#   (none)   what building, installing and running Steppe needs
+#   --test   also what scripts/test.sh needs
+#   --full   also what scripts/test.sh --full and the contributors' tools use; packages that cannot be
+#            installed are named, and the tests that use them are skipped
 set -eu
 
-packages="gcc g++ clang clang-format make cmake pkg-config python3 libc6-dev
-    libfabric-dev libhwloc-dev mpich check
-    libmpich-dev openmpi-bin libpmix-dev
-    python3-cffi python3-pycparser groff-base mandoc"
-
-extras="abigail-tools clang-tidy debhelper debootstrap dpkg-dev gcovr libclang-rt-dev
-    libopenmpi-dev
-    lintian munge slurm-wlm iproute2 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu
+for_running="gcc libc6-dev make cmake pkg-config python3 libfabric-dev libhwloc-dev mpich"
+for_tests="g++ clang clang-format check libmpich-dev libpmix-dev python3-cffi python3-pycparser groff-base mandoc"
+for_full="openmpi-bin libopenmpi-dev abigail-tools clang-tidy debhelper debootstrap dpkg-dev gcovr
+    libclang-rt-dev lintian munge slurm-wlm iproute2 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu
     qemu-user reuse"
 
-full=
+packages=$for_running
+extras=
 case ${1-} in
     "") ;;
-    --full) full=1 ;;
-    *) sed -n 's/^# \{0,1\}//; 3,8p' "$0" >&2; exit 2 ;;
+    --test) packages="$packages $for_tests" ;;
+    --full) packages="$packages $for_tests" extras=$for_full ;;
+    *) sed -n 's/^# \{0,1\}//; 3,10p' "$0" >&2; exit 2 ;;
 esac
 
-# missing_packages PACKAGE...: those that are not installed
+# give_up REASON: print what Steppe needs on a system without Debian's packages, and end.
+give_up()
+{
+    cat >&2 <<END
+setup.sh: $1
+Please install these by the means of your system: a C11 compiler (gcc 12 and clang 14 are tested),
+make, cmake 3.25, pkg-config, python3, libfabric 1.17 or later and hwloc 2 with their headers, and for
+jobs of several PEs Hydra's mpiexec.hydra (part of MPICH), Slurm or Open MPI's mpirun.
+The tests also need a C++ compiler and the Check unit test framework. Tests that use MPICH's or PMIx's
+headers, Python's cffi, groff or mandoc are skipped without them.
+END
+    exit 1
+}
+
+# missing_packages PACKAGE...: print those that are not installed.
 missing_packages()
 {
     for package in "$@"; do
@@ -34,63 +48,41 @@ missing_packages()
     done
 }
 
-explain()
-{
-    cat >&2 <<END
-setup.sh: $1
-Please install, by whatever means your system has: a C11 and a C++ compiler (gcc 12 and clang 14
-are tested), make, cmake 3.25, pkg-config, python3, libfabric 1.17 or later with headers, hwloc 2
-with headers, Hydra's mpiexec.hydra (part of MPICH), and the Check unit test framework. MPICH with
-headers, Open MPI's mpirun, libpmix with headers, Python's cffi, groff and mandoc are only tested
-with: without them, their tests are skipped.
-END
-    exit 1
-}
-
-if ! command -v dpkg-query >/dev/null 2>&1; then
-    for tool in cc c++ make cmake pkg-config python3 mpiexec.hydra; do
-        command -v $tool >/dev/null 2>&1 || explain "no dpkg here, and $tool is missing"
-    done
-    for library in libfabric hwloc check; do
-        pkg-config --exists $library || explain "no dpkg here, and $library is missing"
-    done
-    exit 0
-fi
-
-become_root()
+# install PACKAGE...: with apt-get, as root or by sudo. Fails if this user can do neither.
+install()
 {
     if [ "$(id -u)" -eq 0 ]; then
         as_root="env"
     elif command -v sudo >/dev/null 2>&1; then
         as_root="sudo env"
     else
+        echo "setup.sh: run this as root, or ask your administrator: apt-get install $*" >&2
         return 1
     fi
-}
-
-# install PACKAGE...
-install()
-{
     echo "setup.sh: installing $*"
     $as_root DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null &&
         $as_root DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
             "$@" </dev/null
 }
 
-# shellcheck disable=SC2086 # lists of words
-missing=$(missing_packages $packages)
-if [ -n "$missing" ]; then
-    command -v apt-get >/dev/null 2>&1 || explain "no apt-get here; missing: $missing"
-    become_root || explain "neither root nor sudo here; missing: $missing"
-    # shellcheck disable=SC2086
-    install $missing
+if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
+    for tool in cc make cmake pkg-config python3; do
+        command -v $tool >/dev/null 2>&1 || give_up "this system has no apt-get, and $tool is missing"
+    done
+    for library in libfabric hwloc; do
+        pkg-config --exists $library || give_up "this system has no apt-get, and $library is missing"
+    done
+    exit 0
 fi
 
-[ -n "$full" ] || exit 0
+# shellcheck disable=SC2086 # lists of words
+missing=$(missing_packages $packages)
+# shellcheck disable=SC2086
+[ -z "$missing" ] || install $missing || exit 1
+
 # shellcheck disable=SC2086
 missing=$(missing_packages $extras)
-[ -n "$missing" ] || exit 0
 # shellcheck disable=SC2086
-if ! { command -v apt-get >/dev/null 2>&1 && become_root && install $missing; }; then
-    echo "setup.sh: not here, and what needs it is skipped: $missing" >&2
+if [ -n "$missing" ] && ! install $missing; then
+    echo "setup.sh: these packages are missing, and tests that use them are skipped: $missing" >&2
 fi

@@ -77,7 +77,7 @@ list(APPEND STEPPE_LEFT_TO_FULL "^fault\\.(exit\\.tcp\\.store|exit\\.net\\.amo|a
 # Launchers and libraries of MPI, examples, tools that replace routines, and what only compiles.
 list(APPEND STEPPE_LEFT_TO_FULL "^(pmix|mpich)\\." "^(pe|gpu|gpu\\.mixed|gpu\\.tcp|fabric\\..*)\\.example\\."
     "^pe\\.profiling\\." "^tree\\.(headers|bindings|needs|device_header|foreign|ptx)$")
-list(APPEND STEPPE_STAYS_QUICK "^pmix\\.node\\.rma\\." "^pe\\.example\\.(wordcount|fam_log|heat2d\\.np3)"
+list(APPEND STEPPE_STAYS_QUICK "^pe\\.example\\.(wordcount|fam_log|heat2d\\.np3)"
     "^gpu\\.example\\.spaces_tour\\.")
 
 # Appends full to the list of labels that a variable of the caller holds, when the quick set leaves
