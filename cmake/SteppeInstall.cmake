@@ -61,4 +61,4 @@ endforeach()
 
 install(FILES docs/guide-spaces.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
-    FILES_MATCHING PATTERN "*.[ch]")
+    FILES_MATCHING PATTERN "*.[ch]" PATTERN "*.cpp" PATTERN "Makefile" PATTERN "README.md")

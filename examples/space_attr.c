@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What spaces can be made on, and a space with attributes: which NUMA node its pages are of, and
- * how large these are. Then what it got: a host may have no such pages, a warning and no error.
+ * The devices on which spaces can be created, and a space with an attribute: its pages are on the
+ * NUMA node of each PE. Other attributes set the size of pages, a device, a maximum size, a name.
  *
  *     oshcc space_attr.c -o space_attr && oshrun -n 2 ./space_attr
  */
@@ -18,7 +18,7 @@ static const struct {
              {SHMEM_DEVICE_HBM, "hbm"},
              {SHMEM_DEVICE_FAM, "fam"}};
 
-/* What this process sees: local, and allowed before shmem_init(). */
+/* Prints the devices that this process can use. Needs no other PE, nor shmem_init(). */
 static void print_devices(shmem_device_type_t type, const char *kind)
 {
     int n = shmemx_device_count(type);
@@ -51,8 +51,7 @@ int main(void)
     for (size_t i = 0; shmem_my_pe() == 0 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
         print_devices(kinds[i].type, kinds[i].name);
 
-    attr.numa_policy = SHMEMX_NUMA_BIND; /* to the node of each PE */
-    attr.page_size = 2 << 20;
+    attr.numa_policy = SHMEMX_NUMA_BIND;
     if (shmemx_space_create_attr(&config, &attr, &space, &team) != 0) shmem_global_exit(1);
     wrong |= shmemx_space_query(space, &info) != 0 || info.nbytes < config.size;
     printf("PE %d: %zu MiB in pages of %zu KiB, NUMA node %d\n", shmem_my_pe(), info.nbytes >> 20,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Run examples/wordcount and compare its output with that of tr, sort and uniq.
+# Run examples/apps/wordcount.c and compare its output with that of tr, sort and uniq.
 #
 # usage: check_wordcount.sh LAUNCHER -n NP PROGRAM FILE...
 set -eu
