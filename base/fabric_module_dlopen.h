@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds and loads the fabric module, a shared object in the folder steppe/ next to the library.
- * Design: docs/design/fabric.md.
+ * Design: docs/design/transport.md.
  */
 #ifndef STP_FABRIC_MODULE_DLOPEN_H
 #define STP_FABRIC_MODULE_DLOPEN_H

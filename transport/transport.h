@@ -3,7 +3,7 @@
  * Defines the interface between the library and the fabric module (lib/steppe/ofi.so). The library
  * loads the module with dlopen() if the job needs a fabric. The module exports one function,
  * stp_ofi_open(). All other calls use function pointers in struct stp_core and struct stp_fabric,
- * and they are on slow paths only. Design: docs/design/fabric.md.
+ * and they are on slow paths only. Design: docs/design/transport.md.
  *
  * A memory location is given as a region number and an offset. A region is one symmetric space, for
  * which all PEs use the same number. An argument named pe is always a PE number in the world. The

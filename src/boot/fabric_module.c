@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Loads, opens and closes the fabric module, and passes settings of the library to it. Design:
- * docs/design/fabric.md.
+ * docs/design/transport.md.
  */
 #include "boot_internal.h"
 
