@@ -2,7 +2,7 @@
 /*
  * Defines the collectives over active sets, which are deprecated since OpenSHMEM 1.5. Each routine
  * looks up the internal team that belongs to the active set and pSync, and calls the collective of
- * that team. The argument pWrk is ignored. Design: docs/design/active-sets.md.
+ * that team. The argument pWrk is ignored. Design: docs/design/teams.md.
  */
 #include "api/api.h"
 

@@ -2,7 +2,7 @@
 /*
  * Implements active sets. The first call with a set and its pSync makes an internal team. During
  * this first call the members communicate only through pSync. Later calls look up the team. Design:
- * docs/design/active-sets.md.
+ * docs/design/teams.md.
  */
 #include "coll_internal.h"
 

@@ -2,7 +2,7 @@
 /*
  * Lets the members of an active set agree on a slot of the internal space. The members do this in
  * the first call with the set. They communicate only through pSync, because no team has exactly
- * these members. Design: docs/design/active-sets.md.
+ * these members. Design: docs/design/teams.md.
  */
 #include "coll_internal.h"
 

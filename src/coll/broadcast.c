@@ -4,7 +4,7 @@
  * root itself is the leader. On each node the other members read the data from their leader. Small
  * data is sent through the cells. Large data is put directly into the dest of the leaders, and the
  * members read it there. In an active set, no PE writes into a member's dest before this member has
- * entered the same call. Design: docs/design/active-sets.md.
+ * entered the same call. Design: docs/design/teams.md.
  */
 #include "coll_internal.h"
 

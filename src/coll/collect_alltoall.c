@@ -7,7 +7,7 @@
  * nodes, each block adds 1 to a count at its destination instead.
  *
  * The standard allows a member to write into a dest before the owner of the dest has entered the
- * call. Active sets do not allow this (docs/design/active-sets.md). Their members sync before they
+ * call. Active sets do not allow this (docs/design/teams.md). Their members sync before they
  * write blocks. Small data needs no such sync, because it goes through the cells.
  */
 #include "coll_internal.h"

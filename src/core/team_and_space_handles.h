@@ -52,7 +52,7 @@ struct stp_team {
     /* Whether the numbers in table ascend. This is so after splits with a positive stride. */
     bool ascending;
     bool predefined;
-    bool active_set; /* whether the team belongs to an active set (docs/design/active-sets.md) */
+    bool active_set; /* whether the team belongs to an active set (docs/design/teams.md) */
     shmem_team_config_t config;
     /* Space to which the team belongs. The team descends from the space's own team. */
     struct stp_space *space;

@@ -4,7 +4,7 @@
  * next PE in a queue writes its number to the lock word of the PE before it. Each PE that waits
  * polls its own memory. PEs get the lock in the order of arrival. At most one thread of each PE is
  * in the queue. If other threads of this PE want the lock, they wait in this process until this
- * thread has released the lock. Design: docs/design/locks.md.
+ * thread has released the lock. Design: docs/design/teams.md.
  */
 #include "rma.h"
 

@@ -75,7 +75,7 @@ static void check_test_lock(long *lock)
 
 /*
  * How many PEs stand in a lock's queue with another one behind them. This is the library's own
- * affair (docs/design/locks.md: the upper half of a PE's word), but nothing else tells who waits.
+ * affair (docs/design/teams.md: the upper half of a PE's word), but nothing else tells who waits.
  */
 static int n_followed(const long *lock)
 {
