@@ -2,7 +2,7 @@
 /*
  * Implements sessions, which are hints about future operations on a context. In a batch session the
  * fabric may collect small operations and send them together. Operations by load and store ignore
- * the hints. Hints do not affect the completion of operations. Design: docs/design/sessions.md.
+ * the hints. Hints do not affect the completion of operations. Design: docs/design/messages.md.
  */
 #include "rma.h"
 

@@ -8,7 +8,7 @@
  * As soon as a packed message has its first item, it is counted as an operation of its context, so
  * that quiet waits for it. The message is sent when it is full, when an operation must complete, or
  * when the earlier operation is acknowledged. It is also sent when it is old. The progress thread
- * and threads that wait in the library check the age of messages. Design: docs/design/sessions.md.
+ * and threads that wait in the library check the age of messages. Design: docs/design/messages.md.
  */
 #include "batch.h"
 

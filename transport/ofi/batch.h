@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Declares batches, which collect small operations to the same PE and send them together.
- * Design: docs/design/sessions.md.
+ * Design: docs/design/messages.md.
  */
 #ifndef STP_OFI_BATCH_H
 #define STP_OFI_BATCH_H
