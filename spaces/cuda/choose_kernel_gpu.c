@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This file chooses the GPU on which the program's kernels use device handles. It also queries the
- * driver about the access of this GPU to host memory. Design: docs/design/kernel.md.
+ * driver about the access of this GPU to host memory. Design: docs/design/streams.md.
  */
 #include "cuda.h"
 

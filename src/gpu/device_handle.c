@@ -2,7 +2,7 @@
 /*
  * This file creates and destroys device handles. Kernels use a device handle to access the memory
  * of a team's PEs. The tables, rings and barrier words of a handle lie in a space that belongs to
- * this handle. Design: docs/design/kernel.md.
+ * this handle. Design: docs/design/streams.md.
  */
 #include "device_handle_host_side.h"
 

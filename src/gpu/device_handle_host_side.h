@@ -3,7 +3,7 @@
  * This header declares the host's records of device handles, and the thread that serves their
  * rings. A ring is a queue of requests. A kernel puts an operation into a ring if the kernel cannot
  * perform the operation itself. The thread then performs the operation. Design:
- * docs/design/kernel.md.
+ * docs/design/streams.md.
  */
 #ifndef STP_DEVICE_HANDLE_HOST_SIDE_H
 #define STP_DEVICE_HANDLE_HOST_SIDE_H

@@ -2,7 +2,7 @@
 /*
  * One thread performs the requests that kernels put into rings. It serves the rings of all handles
  * of this PE, and runs while a handle exists. The thread polls, because a device cannot wake it. If
- * it has found no request for a while, it naps between polls. Design: docs/design/kernel.md.
+ * it has found no request for a while, it naps between polls. Design: docs/design/streams.md.
  */
 #include "device_handle_host_side.h"
 

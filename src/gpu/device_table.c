@@ -2,7 +2,7 @@
 /*
  * This file fills the table in which the kernels of a handle find the addresses of objects. The
  * table has a row for each space that the kernels (or host threads) can load from and store to. A
- * row has an address for each PE of the team. Design: docs/design/kernel.md.
+ * row has an address for each PE of the team. Design: docs/design/streams.md.
  */
 #include "device_handle_host_side.h"
 
