@@ -2,8 +2,7 @@
 /*
  * Declares the functions that access memory which the CPU must not touch. They choose the access
  * path, copy by the operations of a memory kind, and provide bounce buffers. With staging, the
- * proxy thread of the owner PE performs the operation. Design: docs/design/kinds.md,
- * docs/design/stage.md.
+ * proxy thread of the owner PE performs the operation. Design: docs/design/kinds.md.
  */
 #ifndef STP_DEVICE_H
 #define STP_DEVICE_H

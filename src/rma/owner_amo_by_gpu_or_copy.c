@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Performs atomics on words in this PE's device memory and private memory. Only the PE that owns
- * such a word performs atomics on it. Design: docs/design/stage.md.
+ * such a word performs atomics on it. Design: docs/design/kinds.md.
  */
 #include "stage_request_boxes.h"
 

@@ -4,7 +4,7 @@
  * its owner PE can access, and atomics on such memory. The origin is the PE that starts the
  * operation. It sends requests to the proxy thread of the owner. A transfer is cut into fragments,
  * with one request per fragment. Several requests are outstanding at once. Design:
- * docs/design/stage.md.
+ * docs/design/kinds.md.
  */
 #include "stage_request_boxes.h"
 

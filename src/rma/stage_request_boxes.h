@@ -4,7 +4,7 @@
  * exchange requests and replies through their mailboxes. The mailbox of each PE is host memory in
  * the internal space. The PEs of its node access the mailbox by load and store. Other PEs access it
  * through the fabric, with any provider. Requests arrive by puts with signal, so that no message
- * layer is needed. Design: docs/design/stage.md.
+ * layer is needed. Design: docs/design/kinds.md.
  */
 #ifndef STP_STAGE_REQUEST_BOXES_H
 #define STP_STAGE_REQUEST_BOXES_H

@@ -3,7 +3,7 @@
  * Implements the owner's side of staging, which is the proxy thread. The thread serves the requests
  * of other PEs for this PE's device memory and private memory, in the order of their tickets. It
  * runs only if this PE shares a space of device memory or private memory with other PEs. It sleeps
- * while there are no requests. Design: docs/design/stage.md.
+ * while there are no requests. Design: docs/design/kinds.md.
  */
 #include "stage_request_boxes.h"
 

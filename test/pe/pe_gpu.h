@@ -3,7 +3,7 @@
  * What the tests of GPU spaces share: the driver as an application sees it (private device
  * memory, current contexts), and patterns in memory that the host may not touch, written and
  * read by the library's own puts and gets to this PE. The driver is whatever libcuda.so.1 is:
- * on a machine with a GPU the real one. "G<n>" are the decisions of docs/design/spaces.md.
+ * on a machine with a GPU the real one.
  */
 #ifndef STEPPE_TEST_PE_GPU_H
 #define STEPPE_TEST_PE_GPU_H

@@ -2,7 +2,7 @@
 /*
  * Calls of the driver that an operation makes, counted by the stand-in, after the first of each: no
  * more pointer queries than one, and no wait of the host for a stream where none is needed. Prints
- * the table of docs/design/cuda.md when DRIVER_CALLS is set.
+ * the counts when DRIVER_CALLS is set. Design: docs/design/cuda.md.
  */
 #include "pe_gpu.h"
 
