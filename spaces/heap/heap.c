@@ -3,7 +3,7 @@
  * The allocator of a symmetric heap. This file has the functions that allocate, free and resize
  * blocks, that grow the heap, and that return information about the heap. The tree that finds
  * blocks and gaps is in live_block_treap.c. The allocator never accesses the memory that it
- * manages. Design: docs/design/heap.md.
+ * manages. Design: docs/design/memory.md.
  */
 #include "records.h"
 

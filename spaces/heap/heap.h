@@ -9,7 +9,7 @@
  *
  * Any thread may call all functions except stp_heap_destroy(). A lock in the heap guards the
  * records. A thread that holds this lock takes no other lock of the library. Design:
- * docs/design/heap.md.
+ * docs/design/memory.md.
  */
 #ifndef STP_HEAP_H
 #define STP_HEAP_H

@@ -2,7 +2,7 @@
 /*
  * Declares the records of a heap. Only the files of this folder include this header. Each live
  * block has one record. The records are outside the managed memory, in a tree that is ordered by
- * offset (live_block_treap.c). Design: docs/design/heap.md.
+ * offset (live_block_treap.c). Design: docs/design/memory.md.
  */
 #ifndef STP_HEAP_RECORDS_H
 #define STP_HEAP_RECORDS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Verify every invariant of a heap's records. Design: docs/design/heap.md. */
+/* Verify every invariant of a heap's records. Design: docs/design/memory.md. */
 #ifndef HEAP_VERIFY_H
 #define HEAP_VERIFY_H
 
