@@ -59,6 +59,7 @@ endforeach()
 
 # ---- guide and examples ----------------------------------------------------------------------
 
-install(FILES docs/guide-spaces.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES docs/guide/spaces.md docs/guide/gpu.md docs/guide/persistent.md
+    DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/guide)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
     FILES_MATCHING PATTERN "*.[ch]" PATTERN "*.cpp" PATTERN "Makefile" PATTERN "README.md")

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Check what the library exports against what its headers declare.
 
-usage: check_exports.py <libsteppe.so> <include directory> <guide to spaces>
+usage: check_exports.py <libsteppe.so> <include directory> <page with the table of routines>
 
 Every routine that a header declares is exported, nothing else is, each belongs to one version node,
-and of each pair f and pf the first is weak, so that a tool may replace it. The guide's table of
-routines has all of ours and those of the proposal, and no others. Needs nm.
+and of each pair f and pf the first is weak, so that a tool may replace it. The table of
+docs/reference/spaces-routines.md has all of ours and those of the proposal, and no others. Needs nm.
 """
 import pathlib
 import re
@@ -42,17 +42,16 @@ def exported(library):
     return {name: kind for kind, name in rows if kind != "A"}
 
 
-def named_in_guide(page):
+def named_in_table(page):
     """Patterns of the names in the first column of the page's table of routines."""
-    section = re.search(r"^## Routines\n(.*?)^## ", page.read_text(), re.M | re.S).group(1)
-    columns = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    columns = [line.split("|")[1] for line in page.read_text().splitlines() if line.startswith("| `")]
     names = [name for column in columns for name in re.findall(r"`(shmemx?_\w+)`", column)]
     return {name: re.compile(re.sub("TYPE|WHICH", r"\\w+?", name)) for name in names}
 
 
-def guide_faults(page, exports, include):
+def table_faults(page, exports, include):
     """Routines that the table lacks, and names in it that no header has."""
-    table = named_in_guide(page)
+    table = named_in_table(page)
     kept = re.compile(r"(shmemx_|shmem_space_|shmem_(team_)?get_space$)(?!view_v1)")
     ours = [name for name in sorted(exports) if kept.match(name)]
     faults = [f"not in the table of {page.name}: {name}" for name in ours
@@ -81,7 +80,7 @@ def main():
             faults.append(f"not weak: {name}")
         if twin not in have and not (name.startswith("p") and name[1:] in have):
             faults.append(f"without a profiling twin: {name}")
-    faults += guide_faults(pathlib.Path(sys.argv[3]), set(have), pathlib.Path(sys.argv[2]))
+    faults += table_faults(pathlib.Path(sys.argv[3]), set(have), pathlib.Path(sys.argv[2]))
     print("\n".join(faults + [f"{len(want)} declared, {len(have)} exported, {len(faults)} faults"]))
     sys.exit(1 if faults or len(want) < 100 else 0)
 

@@ -205,7 +205,7 @@ STP_PROFILED(shmemx_{NAME});
     page = copy.read("docs/man/shmem_team_is_valid.3")
     copy.write(f"docs/man/shmemx_{NAME}.3", page.replace("shmem_team_is_valid", f"shmemx_{NAME}")
                .replace("SHMEM_TEAM_IS_VALID", f"SHMEMX_{NAME.upper()}"))
-    copy.change("docs/guide-spaces.md", r"^(\| `shmemx_space_print`,)",
+    copy.change("docs/reference/spaces-routines.md", r"^(\| `shmemx_space_print`,)",
                 f"| `shmemx_{NAME}` | Steppe | may change |\n" r"\1")
     copy.write(f"test/pe/setup/{NAME}.c", LICENCE + f"""/* The number of this PE. */
 #include "pe_test.h"
