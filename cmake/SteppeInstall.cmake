@@ -38,7 +38,14 @@ if(STEPPE_ALIASES)
         RENAME openshmem.pc)
 endif()
 
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The pages lie in the same folders as in the source tree, so that their links work.
+install(FILES LICENSE README.md CHANGELOG.md CITATION.cff CODE_OF_CONDUCT.md CONTRIBUTING.md SECURITY.md
+    DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
+    FILES_MATCHING REGEX "\\.(md|svg)$"
+    PATTERN docs/man EXCLUDE)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+    FILES_MATCHING REGEX "\\.(c|h|cpp|md)$" PATTERN "Makefile")
 
 # ---- for the shell: completion, environment module ------------------------------------------
 
@@ -56,10 +63,3 @@ foreach(name oshcc oshc++ oshCC oshcxx oshrun oshinfo) # found by the command's 
         \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/bash-completion/completions/${name}\"
         SYMBOLIC)")
 endforeach()
-
-# ---- guide and examples ----------------------------------------------------------------------
-
-install(FILES docs/guide/spaces.md docs/guide/gpu.md docs/guide/persistent.md
-    DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/guide)
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
-    FILES_MATCHING PATTERN "*.[ch]" PATTERN "*.cpp" PATTERN "Makefile" PATTERN "README.md")

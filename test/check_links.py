@@ -3,9 +3,12 @@
 """Check that what pages and sources refer to is there.
 
 usage: check_links.py <source root>
+       check_links.py --installed <installed documentation directory>
 
-In pages, the file and the heading of each relative link. In all other files, the pages under docs/
-that they name. Prints each fault, and their number; status 1 if there is any, or no page at all.
+In pages, the file and the heading of each relative link. In all other files of the source tree, the
+pages under docs/ that they name. In an installation, all pages of the documentation directory; their
+links must stay in this directory. Prints each fault, and their number; status 1 if there is any, or
+no page at all.
 """
 import functools
 import pathlib
@@ -39,7 +42,7 @@ def anchors(path):
     return names
 
 
-def faults_of_page(path):
+def faults_of_page(root, path):
     for link in LINK.findall(re.sub(r"`[^`\n]*`", "", prose(path))):
         if re.match(r"[a-z]+:", link):
             continue
@@ -47,6 +50,8 @@ def faults_of_page(path):
         to = (path.parent / file).resolve() if file else path
         if not to.exists():
             yield f"{link}: no such file"
+        elif not to.is_relative_to(root):
+            yield f"{link}: leads out of {root}"
         elif anchor and anchor not in anchors(to):
             yield f"{link}: no such heading"
 
@@ -58,13 +63,17 @@ def faults_of_source(root, path):
 
 
 def main():
-    if len(sys.argv) != 2:
+    installed = len(sys.argv) == 3 and sys.argv[1] == "--installed"
+    if len(sys.argv) != 2 and not installed:
         sys.exit(__doc__)
-    root = pathlib.Path(sys.argv[1]).resolve()
-    files = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*"))]
-    files += sorted(root.glob("*.*"))
+    root = pathlib.Path(sys.argv[-1]).resolve()
+    if installed:
+        files = sorted(root.rglob("*.md"))
+    else:
+        files = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*"))]
+        files += sorted(root.glob("*.*"))
     pages = [path for path in files if path.suffix == ".md"]
-    faults = [f"{path.relative_to(root)}: {fault}" for path in pages for fault in faults_of_page(path)]
+    faults = [f"{path.relative_to(root)}: {fault}" for path in pages for fault in faults_of_page(root, path)]
     faults += [f"{path.relative_to(root)}: {fault}" for path in files
                if path.suffix in SOURCES and path.is_file() for fault in faults_of_source(root, path)]
     print("\n".join(faults + [f"{len(pages)} pages, {len(faults)} faults"]))

@@ -53,6 +53,10 @@ if command -v mandoc >/dev/null; then
     [ -e "$(echo "$prefix/share/doc/"*/html/index.html)" ] || fail "there is no index of the HTML pages"
 fi
 bash "$source/test/install/check_shell.sh" "$prefix" || exit 1
+pages=$(find "$prefix" -path '*/docs/guide/spaces.md')
+[ -n "$pages" ] || fail "docs/guide/spaces.md is not installed"
+python3 "$source/test/check_links.py" --installed "${pages%/docs/guide/spaces.md}" >"$top/links.txt" ||
+    fail "links of the installed pages: $(cat "$top/links.txt")"
 cd "$top"
 cp "$source/test/install/program.c" program.c
 
