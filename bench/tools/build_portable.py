@@ -12,7 +12,8 @@ import sys
 from result_file import ToolError
 
 SOURCES = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "portable")
-MPI = "mpi options output output_json output_text parse plan result stats table values".split()
+MPI = ("mpi bench_registry option_values options output output_json output_text parameter_value_lists plan "
+       "result_names_and_ratios stats_clock").split()
 FLAGS = ["-std=gnu11", "-O2", "-Wall", "-D_GNU_SOURCE"]
 
 
