@@ -2,7 +2,7 @@
 /*
  * Random programs: what their parts share. A strand is one random program, run by one thread of
  * every PE; all PEs generate the same list of operations, apply each to a model of the memory of
- * all PEs, and execute those that are theirs. Design: docs/design/random-programs.md.
+ * all PEs, and execute those that are theirs. Design: docs/design/testing.md.
  */
 #ifndef STEPPE_TEST_RANDOM_H
 #define STEPPE_TEST_RANDOM_H
