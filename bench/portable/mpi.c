@@ -3,7 +3,7 @@
  * The program bench-mpi measures MPI counterparts of some benches of steppe-bench. It has the same
  * options, sizes, statistics and JSON output. One-sided transfers use one MPI window, which is
  * locked during the whole run. There is no raw side. `steppe-bench compare --ab` builds this
- * program with BENCH_MPI defined (docs/design/bench-compare.md).
+ * program with BENCH_MPI defined (docs/design/bench.md).
  */
 #include "harness.h"
 
