@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The routines shmemx_..._init() set public structures to their defaults. They are for languages
- * that cannot use the initializers of C. Design: docs/abi.md.
+ * that cannot use the initializers of C. Design: docs/reference/abi.md.
  */
 #include "core/argument_errors.h"
 #include "core/job_state.h"

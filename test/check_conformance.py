@@ -5,7 +5,7 @@
 usage: check_conformance.py <source directory>
 
 Rules are table rows of three columns that begin with their kind and number: R1, R2... in
-docs/conformance.md; P1..., S1... and W1... in docs/conformance-spaces.md. Each kind counts up
+docs/reference/conformance.md; P1..., S1... and W1... in docs/reference/conformance-spaces.md. Each kind counts up
 from 1 without a gap, R up to RULES. The last column names tests as `file:name`: a function of a
 test program (T(name) in a template), a function of a script, or a case that a script tries; so does
 the text between tables. A row that names none says why, after "Not testable:", "Not done:" or
@@ -18,7 +18,7 @@ import sys
 
 RULES = 272  # of the standard
 
-PAGES = {"docs/conformance.md": "R", "docs/conformance-spaces.md": "PSW"}
+PAGES = {"docs/reference/conformance.md": "R", "docs/reference/conformance-spaces.md": "PSW"}
 ROW = re.compile(r"^\| ([PRSW])(\d+) \|(.*)\|(.*)\|$")
 TEST = re.compile(r"`([\w./]+\.(?:c|cpp|h|sh|py)):([\w.]+)`")
 LIKE_TEST = re.compile(r"`([^`\s]+\.[a-z]+:[^`\s]*)`")

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks and copies public structures whose first field is their size. Design: docs/abi.md. */
+/*
+ * Checks and copies public structures whose first field is their size.
+ * Design: docs/reference/abi.md.
+ */
 #include "versioned_struct.h"
 
 #include <string.h>

@@ -2,7 +2,8 @@
 /*
  * Spaces of any kind for the tests of the spaces proposal: CPU always, GPU, HBM and FAM where PEs
  * have them. Memory is filled and read through puts and gets of this PE to itself, because the
- * host may not touch a GPU's. "P<n>" and "S<n>" are the rules of docs/conformance-spaces.md.
+ * host may not touch a GPU's. "P<n>" and "S<n>" are the rules of
+ * docs/reference/conformance-spaces.md.
  */
 #ifndef STEPPE_TEST_PE_KINDS_H
 #define STEPPE_TEST_PE_KINDS_H

@@ -3,7 +3,7 @@
  * Creations that must fail on all PEs because of one: the last PE asks for something else, or
  * cannot get what all ask for. The argument names the case. Nothing may be left over, and the
  * next creation works. run_space_agree.sh checks what is printed, and arranges the failures of
- * one PE. Rules P, S1, S12 (see docs/conformance-spaces.md).
+ * one PE. Rules P, S1, S12 (see docs/reference/conformance-spaces.md).
  */
 #include "pe_leaks.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The names, types and values of the spaces proposal, most of it checked by the compiler; and
- * that each routine has its pshmem twin. Rules P (see docs/conformance-spaces.md).
+ * that each routine has its pshmem twin. Rules P (see docs/reference/conformance-spaces.md).
  */
 #include "pe_spaces.h"
 

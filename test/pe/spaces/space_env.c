@@ -3,7 +3,7 @@
  * Spaces that the environment makes: SHMEM_ENABLE_<KIND> with its handles, SHMEM_DEFAULT_SPACE.
  * What must be there is read from the same variables; run_space_env.sh sets them, and tries the
  * wrong ones. Argument: "start" only initialises, "nothing" has no heap. Rules P, S11, S13 (see
- * docs/conformance-spaces.md).
+ * docs/reference/conformance-spaces.md).
  */
 #include "pe_kinds.h"
 

@@ -4,7 +4,7 @@
  * names. Those that end the job are made by the last member while all others wait (or by all
  * members, where the routine is collective); those that return something else than 0 are checked
  * here, on all PEs. run_space_errors.sh checks what is said, the status, and that nobody is left.
- * Rules P, S1, S5, S6, S8, S9, S12 (see docs/conformance-spaces.md).
+ * Rules P, S1, S5, S6, S8, S9, S12 (see docs/reference/conformance-spaces.md).
  */
 #include "space_errors.h"
 

@@ -2,7 +2,7 @@
 /*
  * Two kinds in one operation: source and dest, or data and signal, of any two of CPU, GPU and FAM
  * spaces, the heap, and globals. Collectives run on the team of all who have both kinds. Rules P,
- * S9, S10, S16 (see docs/conformance-spaces.md).
+ * S9, S10, S16 (see docs/reference/conformance-spaces.md).
  */
 #include "pe_kinds.h"
 

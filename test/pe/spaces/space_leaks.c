@@ -3,7 +3,7 @@
  * Nothing is left of spaces that are gone: cycles of creation, use by all paths, and destruction
  * hold no more afterwards than the first few did, and the last space gets the number and the
  * place of the first. Arguments: kind, or "grow", of host memory that grows, and number of cycles.
- * Rules P, S5, S7 (see docs/conformance-spaces.md).
+ * Rules P, S5, S7 (see docs/reference/conformance-spaces.md).
  */
 #include "pe_leaks.h"
 

@@ -2,7 +2,8 @@
 /*
  * Lives of spaces of every kind: what holds one, how it ends, many at once in random order, and
  * what is alive when the library goes down. Members do the work where only some PEs have a kind;
- * all PEs come to each creation. Rules P, S4, S5, S11, S14 (see docs/conformance-spaces.md).
+ * all PEs come to each creation. Rules P, S4, S5, S11, S14 (see
+ * docs/reference/conformance-spaces.md).
  */
 #include "pe_kinds.h"
 

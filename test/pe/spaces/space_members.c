@@ -3,7 +3,7 @@
  * Who is a member of a space: exactly the PEs with such memory, in world order, any set of them;
  * teams split from such a set; what the others get, and what happens when they call. The kinds
  * tried are those that the run has: with the fake driver FAKECUDA_RANKS says who has a GPU.
- * Rules P, S2, S3, S4 (see docs/conformance-spaces.md).
+ * Rules P, S2, S3, S4 (see docs/reference/conformance-spaces.md).
  */
 #include "pe_kinds.h"
 

@@ -2,7 +2,7 @@
 /*
  * The barriers in allocation and freeing: nobody comes out of malloc, calloc or free before all
  * members have gone in, what was on its way is there then, and no member of another space is
- * waited for. Rules P, S6 (see docs/conformance-spaces.md).
+ * waited for. Rules P, S6 (see docs/reference/conformance-spaces.md).
  */
 #include "pe_kinds.h"
 
