@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check that each message that a table of the guides lists occurs in the sources.
+"""Check that each message that a table of the guides or of the pages for administrators lists occurs in the
+sources.
 
 usage: check_message_index.py <source root>
 
-The tables are those of docs/guide/*.md whose first column is "message". "..." in a message stands
-for a part that differs.
+The tables are those of docs/guide/*.md and docs/admin/*.md whose first column is "message". "..." in a
+message stands for a part that differs.
 """
 import pathlib
 import re
@@ -35,7 +36,8 @@ def main():
              if path.is_file() and path.suffix in (".c", ".h", ".in", ".sh")]
     sources = "\n".join(path.read_text(encoding="utf-8") for path in files)
     sources = re.sub(r'"\s*\n\s*"', "", sources)  # a string that goes on in the next line
-    index = [(page, text) for page in sorted((root / "docs/guide").glob("*.md")) for text in messages(page)]
+    pages = [page for folder in ("guide", "admin") for page in sorted((root / "docs" / folder).glob("*.md"))]
+    index = [(page, text) for page in pages for text in messages(page)]
     lost = [(page, text) for page, text in index
             if not all(part in sources for part in text.split("..."))]
     for page, text in lost:
