@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the tests of memory spaces share: create a CPU space or end the test, destroy it with its
- * team. A rule "S<n>" is row S<n> of docs/conformance-spaces.md; "P" is the proposal's own text.
+ * team. A rule "S<n>" is row S<n> of docs/reference/conformance-spaces.md; "P" is the proposal's own text.
  */
 #ifndef STEPPE_TEST_PE_SPACES_H
 #define STEPPE_TEST_PE_SPACES_H
