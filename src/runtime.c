@@ -175,7 +175,8 @@ void pshmem_global_exit(int status)
     runtime_ending.message = "shmem_global_exit";
     stp_pmi_will_abort();
     if (!stp_pmi_keeps_status())
-        stp_error("shmem_global_exit(%d) ends the job; the launcher tells a status of its own",
+        stp_error("shmem_global_exit(%d) ends the job, but this launcher reports an exit status "
+                  "of its own",
                   status);
     stp_deadline(HANDLERS_S, runtime_end_now);
     stp_stream_release_all_waits();
@@ -198,7 +199,8 @@ static void runtime_at_exit(int status, void *arg)
         runtime_exit_finalize();
         return;
     }
-    stp_error("exit with status %d before shmem_finalize: ending the job", status & 0xff);
+    stp_error("the program exits with status %d before shmem_finalize: the library ends the job",
+              status & 0xff);
     if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt()) stp_fabric_close();
     runtime_ending.status = status;
     runtime_ending.message = "exit before shmem_finalize";
@@ -231,7 +233,10 @@ static void runtime_open_witness(void)
 {
     int rc = stp_alive_memfd_create(&runtime_witness);
 
-    if (rc != 0) stp_debug("start: no witness: %s", strerror(-rc));
+    if (rc != 0)
+        stp_debug("start: cannot create the file by which peers see that this process "
+                  "is alive: %s",
+                  strerror(-rc));
 }
 
 static void runtime_fill_pe_info(struct stp_pe_info *pe_info)
@@ -295,10 +300,10 @@ static void runtime_start(void)
 
     runtime_pid = getpid();
     if (stp_env_load() != 0)
-        stp_fatal("shmem_init", "variables of the environment have wrong values: see above");
+        stp_fatal("shmem_init", "variables of the environment have wrong values (messages above)");
     if (!stp_isa_choose((enum stp_isa)stp_env.isa))
-        stp_fatal("shmem_init", "SHMEM_ISA asks for vector instructions that this processor has "
-                                "not: leave it at auto");
+        stp_fatal("shmem_init", "SHMEM_ISA selects vector instructions that this processor does "
+                                "not have: set SHMEM_ISA=auto");
     stp_rt.check = stp_env.check;
     stp_rt.epoch++;
     runtime_open_witness(); /* peers need the witness as soon as this PE has joined */

@@ -141,8 +141,8 @@ static bool info_names_known(const char *list)
             known = strlen(info_sections[i].name) == (size_t)(end - at) &&
                     strncmp(info_sections[i].name, at, (size_t)(end - at)) == 0;
         if (known) continue;
-        stp_error("shmemx_info_print: section has \"%.*s\", which is no section (oshinfo --help "
-                  "lists them)",
+        stp_error("shmemx_info_print: section has \"%.*s\", which is not a section (oshinfo "
+                  "--help lists all sections)",
                   (int)(end - at), at);
         return false;
     }

@@ -17,7 +17,7 @@ static int struct_init(void *mine, const void *full, size_t full_bytes, size_t m
 {
     if (mine == NULL) return stp_reject(fn, argument, "a null pointer");
     if (nbytes < min_bytes || nbytes > STP_STRUCT_MAX) {
-        stp_error("%s: struct_size is %zu: pass the size of your structure (%zu)",
+        stp_error("%s: struct_size is %zu: pass sizeof the structure, which is %zu in this version",
                   stp_public_name(fn), nbytes, full_bytes);
         return 1;
     }

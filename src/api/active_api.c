@@ -12,7 +12,7 @@
  */
 static size_t api_nreduce(int nreduce, const char *fn)
 {
-    if (STP_UNLIKELY(nreduce < 0)) stp_fatal(fn, "nreduce is %d: it is 0 or more", nreduce);
+    if (STP_UNLIKELY(nreduce < 0)) stp_fatal(fn, "nreduce is %d: it must be 0 or more", nreduce);
     return (size_t)nreduce;
 }
 

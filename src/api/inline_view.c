@@ -14,7 +14,7 @@
                        offsetof(struct shmemx_view_v1, field) == (at) &&                           \
                        sizeof(((struct stp_window *)0)->field) ==                                  \
                            sizeof(((struct shmemx_view_v1 *)0)->field),                            \
-                   "programs have been compiled with that: a change is another version")
+                   "compiled programs use this layout: a change needs a new version of the view")
 
 SAME(base, 0);
 SAME(top, 8);

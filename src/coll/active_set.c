@@ -77,14 +77,16 @@ static void active_check_set(const struct active_key *key, const char *fn)
     if (key->start < 0 || key->start > last_pe)
         stp_fatal(fn, "PE_start is %d: PEs are 0..%d", key->start, last_pe);
     if (key->log_stride < 0)
-        stp_fatal(fn, "logPE_stride is %d: the stride is 2 to this power, from 0 on",
+        stp_fatal(fn,
+                  "logPE_stride is %d: it must be 0 or more, because the stride is 2 to this power",
                   key->log_stride);
-    if (key->size < 1) stp_fatal(fn, "PE_size is %d: a set has at least one PE", key->size);
+    if (key->size < 1)
+        stp_fatal(fn, "PE_size is %d: an active set must have at least one PE", key->size);
     if (key->size > 1 && !high) last += ((int64_t)key->size - 1) << key->log_stride;
     if (high || last > last_pe)
         stp_fatal(fn,
-                  "PE_start %d, logPE_stride %d, PE_size %d: the last member is beyond PE %d, "
-                  "the last of the job",
+                  "PE_start %d, logPE_stride %d, PE_size %d: the active set reaches beyond PE "
+                  "%d, the last PE of the job",
                   key->start, key->log_stride, key->size, last_pe);
 }
 
@@ -97,8 +99,8 @@ static void active_check_psync(const struct active_key *key, const char *fn)
         stp_fatal(fn, "pSync %p is not aligned to %zu bytes", (void *)key->psync,
                   sizeof(*key->psync));
     if (!space->host)
-        stp_fatal(fn, "pSync %p is memory of kind %s: work arrays are host memory",
-                  (void *)key->psync, space->kind->name);
+        stp_fatal(fn, "pSync %p is in %s memory: pSync must be in host memory", (void *)key->psync,
+                  space->kind->name);
 }
 
 /* ---- remembered state ---------------------------------------------------------------------- */
@@ -119,7 +121,7 @@ static struct active *active_new(const struct active_key *key, const char *fn)
     if (team->rank < 0)
         stp_fatal(fn,
                   "PE %d is not in the active set of PE_start %d, logPE_stride %d, PE_size %d: "
-                  "only members call",
+                  "only members of the set may make this call",
                   stp_rt.pe, key->start, key->log_stride, key->size);
     return set;
 }

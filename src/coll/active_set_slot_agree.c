@@ -68,17 +68,17 @@ static size_t word_slot(uint64_t word)
 _Noreturn static void word_fatal_element(const struct agreement *a, int i, uint64_t word)
 {
     stp_fatal(a->fn,
-              "pSync[%d] at %p is %lld: every element is SHMEM_SYNC_VALUE (%ld) before the "
-              "call, on all members, and another set or collective does not use the array "
-              "meanwhile",
+              "pSync[%d] at %p is %lld: every element must be SHMEM_SYNC_VALUE (%ld) on all "
+              "members before the call, and no other set or collective may use the array at the "
+              "same time",
               i, (void *)&a->psync[i], (long long)word, SHMEM_SYNC_VALUE);
 }
 
 _Noreturn static void word_fatal_other_set(const struct agreement *a, int i)
 {
     stp_fatal(a->fn,
-              "PE_start %d, logPE_stride %d, PE_size %d with pSync %p is not what another "
-              "member passed, who wrote to pSync[%d]: all members pass the same set and pSync",
+              "PE_start %d, logPE_stride %d, PE_size %d or pSync %p differs from the arguments "
+              "of the member that wrote pSync[%d]: all members must pass the same set and pSync",
               a->team->start, __builtin_ctz((unsigned)a->team->stride), a->team->n_pes,
               (void *)a->psync, i);
 }
@@ -231,8 +231,8 @@ static void agree_take_lowest(struct agreement *a, size_t from)
     do {
         size_t slot = stp_coll_find_slot(from);
         if (slot == SIZE_MAX && (from == 0 || ++a->passes > AGREE_PASSES))
-            stp_fatal(a->fn, "no room for the state of one more active set or team on all members: "
-                             "use fewer pSync arrays, or raise SHMEM_WINDOW_SIZE");
+            stp_fatal(a->fn, "the internal memory for active sets and teams is full: use fewer "
+                             "pSync arrays or teams, or raise SHMEM_WINDOW_SIZE");
         if (slot == SIZE_MAX)
             from = 0;
         else

@@ -123,10 +123,9 @@ static void check_same_space(struct stp_team *team, const void *addr, size_t nby
     other = check_first(team, mine >= 0 && mine != space);
     if (other == team->n_pes) return;
     stp_fatal(fn,
-              "%s is in space %lld on PE %d, but not on PE %d (here %p is in space %lld): all "
-              "members pass addresses of one space",
-              argument, (long long)space, stp_team_pe(team, first), stp_team_pe(team, other), addr,
-              (long long)mine);
+              "%s is in space %lld on PE %d, but not on PE %d (on this PE it is %p): all members "
+              "must pass addresses in the same space",
+              argument, (long long)space, stp_team_pe(team, first), stp_team_pe(team, other), addr);
 }
 
 void stp_coll_check_buffers_across_pes_slow(struct stp_team *team, const void *dest,

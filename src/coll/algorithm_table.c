@@ -202,8 +202,8 @@ static int table_parse_ranges(char **columns, struct stp_coll_line *line,
         return table_bad_range(place, "bytes", columns[4], "8-64k or 1m-");
     if (line->what == STP_COLL_COLLECT && strcmp(columns[4], "*") != 0) {
         snprintf(place->why, place->size,
-                 "bytes of collect are '%.40s': expected *, since its members may have different "
-                 "ones",
+                 "bytes of collect are '%.40s': expected *, because its members may pass "
+                 "different sizes",
                  columns[4]);
         return -EINVAL;
     }
@@ -218,13 +218,13 @@ static int table_parse_columns(char **columns, struct stp_coll_line *line,
 
     if (what < 0) {
         snprintf(place->why, place->size,
-                 "'%.40s' is no operation: expected broadcast, reduce, collect, fcollect or "
+                 "'%.40s' is not an operation: expected broadcast, reduce, collect, fcollect or "
                  "alltoall",
                  columns[0]);
         return -EINVAL;
     }
     if (how < 0) {
-        snprintf(place->why, place->size, "'%.40s' is no algorithm of %s: expected one of: %s",
+        snprintf(place->why, place->size, "'%.40s' is not an algorithm of %s: expected one of: %s",
                  columns[5], columns[0], stp_coll_algorithm_names(what, names, sizeof(names)));
         return -EINVAL;
     }
@@ -261,8 +261,8 @@ static int table_parse_line(char *text, struct stp_coll_line *line, const struct
     if (n == 0) return 0;
     if (n != TABLE_COLUMNS) {
         snprintf(place->why, place->size,
-                 "%s%d columns: expected operation, provider, nodes, "
-                 "members, bytes, algorithm",
+                 "%s%d columns: expected the columns operation, provider, nodes, members, bytes, "
+                 "algorithm",
                  n > TABLE_COLUMNS ? "more than " : "", n > TABLE_COLUMNS ? TABLE_COLUMNS : n);
         return -EINVAL;
     }
@@ -287,7 +287,8 @@ int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *p
         if (end != NULL) *end++ = '\0';
         rc = table_parse_line(line, &parsed, &place);
         if (rc > 0 && table->n == STP_COLL_TABLE_LINES) {
-            snprintf(why, size, "more than %d lines of the job's provider", STP_COLL_TABLE_LINES);
+            snprintf(why, size, "more than %d lines apply to the provider of the job",
+                     STP_COLL_TABLE_LINES);
             rc = -EINVAL;
         }
         if (rc < 0) return number + 1;
@@ -310,10 +311,11 @@ static FILE *table_open(const char *path)
     struct stat stat;
 
     if (fd >= 0 && fstat(fd, &stat) == 0 && !S_ISREG(stat.st_mode))
-        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s', which is no regular file", path);
+        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s', which is not a regular file", path);
     if (fd >= 0) file = fdopen(fd, "r");
     if (file == NULL)
-        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': %s", path, stp_errno_text(errno));
+        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s', which cannot be opened: %s", path,
+                  stp_errno_text(errno));
     return file;
 }
 
@@ -324,13 +326,15 @@ static char *table_load(const char *path)
     char *text = malloc(TABLE_TEXT_MAX + 1);
     size_t n;
 
-    if (text == NULL) stp_fatal("shmem_init", "no memory to read %s", path);
+    if (text == NULL)
+        stp_fatal("shmem_init", "no memory to read '%s', the value of SHMEM_COLL_TABLE", path);
     n = fread(text, 1, TABLE_TEXT_MAX, file);
     if (ferror(file))
-        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': it cannot be read: %s", path,
+        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s', which cannot be read: %s", path,
                   stp_errno_text(errno));
     if (n == TABLE_TEXT_MAX || memchr(text, '\0', n) != NULL)
-        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': expected a text of less than 64k", path);
+        stp_fatal("shmem_init",
+                  "SHMEM_COLL_TABLE is '%s': expected a text file of less than 64k bytes", path);
     fclose(file);
     text[n] = '\0';
     return text;
@@ -361,7 +365,8 @@ void stp_coll_table_install(const void *bcast, size_t nbytes)
 
     memcpy(text, table_text, sizeof(text));
     if (stp_coll_table_parse(&table_built_in, text, NULL, why, sizeof(why)) != 0)
-        stp_fatal("shmem_init", "the table of collectives that is built in: %s", why);
+        stp_fatal("shmem_init",
+                  "the built-in table of collectives is wrong (a fault of Steppe): %s", why);
     memset(&table_user, 0, sizeof(table_user));
     if (nbytes == 0) return;
     memcpy(&table_user, bcast, nbytes < sizeof(table_user) ? nbytes : sizeof(table_user));

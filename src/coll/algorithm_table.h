@@ -111,7 +111,8 @@ struct stp_coll_line {
     uint64_t bytes[2];
 };
 
-_Static_assert(sizeof(struct stp_coll_line) == 40, "no gaps: lines go to other nodes as they lie");
+_Static_assert(sizeof(struct stp_coll_line) == 40,
+               "no padding, because the bytes of the lines are sent to other nodes");
 
 #define STP_COLL_TABLE_LINES ((int)((STP_BOOT_BCAST_MAX - 8) / sizeof(struct stp_coll_line)))
 
@@ -120,7 +121,8 @@ struct stp_coll_table {
     struct stp_coll_line lines[(STP_BOOT_BCAST_MAX - 8) / sizeof(struct stp_coll_line)];
 };
 
-_Static_assert(sizeof(struct stp_coll_table) <= STP_BOOT_BCAST_MAX, "PE 0 can tell all of it");
+_Static_assert(sizeof(struct stp_coll_table) <= STP_BOOT_BCAST_MAX,
+               "PE 0 can broadcast the whole table");
 
 /*
  * Parses a text and stores in the table the lines that apply to the provider. The argument provider

@@ -15,7 +15,7 @@
 #define SCATTER_PIECE ((size_t)128 << 10) /* minimum bytes of a piece */
 #define SCATTER_PIECES 8                  /* maximum number of pieces of a share */
 
-_Static_assert(SCATTER_PIECES <= COLL_ROUNDS, "each piece has a word");
+_Static_assert(SCATTER_PIECES <= COLL_ROUNDS, "one flag word for each piece");
 
 static bool scatter_can(const struct stp_team *team, const struct stp_coll_call *call)
 {

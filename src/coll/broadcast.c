@@ -159,7 +159,8 @@ int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, si
         .team = team, .dest = dest, .source = source, .nbytes = nbytes, .fn = fn};
 
     if ((unsigned)root >= (unsigned)team->n_pes)
-        stp_fatal(fn, "PE_root is %d: members are 0..%d", root, team->n_pes - 1);
+        stp_fatal(fn, "PE_root is %d: PE numbers in the team or set are 0..%d", root,
+                  team->n_pes - 1);
     if (nbytes == 0) return 0;
     if (team->n_pes == 1) {
         stp_coll_check_ends(dest, source, nbytes, fn);

@@ -43,7 +43,7 @@ enum {
     COLL_N_FLAGS = COLL_CHILD + COLL_ROUNDS
 };
 
-_Static_assert(COLL_N_FLAGS % 2 == 0, "behind the flags, elements of 16 bytes are aligned");
+_Static_assert(COLL_N_FLAGS % 2 == 0, "elements of 16 bytes after the flags are aligned");
 
 /* A word on a cache line of its own. One side writes the word, and the other side polls it. */
 struct stp_coll_word {

@@ -241,7 +241,8 @@ static void collect_tell(const struct stp_coll_gather *g, struct collect_blocks 
     struct collect_block mine = {.nbytes = g->nbytes};
 
     blocks->at = malloc((n + 1) * sizeof(*blocks->at) + n * blocks->size);
-    if (blocks->at == NULL) stp_fatal(g->fn, "no memory for what %d PEs have", g->team->n_pes);
+    if (blocks->at == NULL)
+        stp_fatal(g->fn, "no memory for the block sizes of %d PEs", g->team->n_pes);
     blocks->first = (char *)(blocks->at + n + 1);
     mine.device = g->nbytes > 0 && stp_on_device(g->dest, g->source);
     mine.whole = g->nbytes <= blocks->size - COLLECT_HEAD &&
@@ -391,7 +392,7 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
     size_t mine = (size_t)team->rank * nelems * (size_t)dst * size;
 
     if (dst < 1 || sst < 1)
-        stp_fatal(fn, "dst is %td and sst is %td: strides are at least 1", dst, sst);
+        stp_fatal(fn, "dst is %td and sst is %td: both strides must be at least 1", dst, sst);
     if (nelems == 0 || size == 0) return 0;
     stp_coll_check(team, dest, source, collect_span(team, nelems, dst, size, fn),
                    collect_span(team, nelems, sst, size, fn), fn);

@@ -14,7 +14,7 @@
 #define COLL_RAISE (STP_FABRIC_WORD_GROWS / 2)
 #define AREA_STRIDE (((sizeof(struct stp_team_sync_area) + 4095) / 4096) * 4096)
 
-_Static_assert(COLL_RAISE % COLL_RING == 0, "where the ring comes round");
+_Static_assert(COLL_RAISE % COLL_RING == 0, "COLL_RAISE is a multiple of the ring's length");
 
 static struct {
     pthread_mutex_t lock; /* lock that guards the assignment of slots to teams */

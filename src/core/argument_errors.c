@@ -7,19 +7,20 @@
 _Noreturn void stp_fatal_ctx(const char *fn)
 {
     stp_check_live(fn);
-    stp_fatal(fn, "ctx is SHMEM_CTX_INVALID: it is SHMEM_CTX_DEFAULT or a context of its own");
+    stp_fatal(fn, "ctx is SHMEM_CTX_INVALID: pass SHMEM_CTX_DEFAULT or a context that was "
+                  "created successfully");
 }
 
 _Noreturn void stp_fatal_cmp(const char *fn, int cmp)
 {
-    stp_fatal(fn, "cmp is %d: it is one of SHMEM_CMP_EQ, NE, GT, GE, LT, LE", cmp);
+    stp_fatal(fn, "cmp is %d: pass SHMEM_CMP_EQ, _NE, _GT, _GE, _LT or _LE", cmp);
 }
 
 _Noreturn void stp_fatal_pe(const char *fn, int pe, int n_pes)
 {
     stp_check_live(fn);
-    if (n_pes <= 0) stp_fatal(fn, "the context is not live");
-    stp_fatal(fn, "pe is %d: PEs here are 0..%d", pe, n_pes - 1);
+    if (n_pes <= 0) stp_fatal(fn, "ctx is not a live context: was it or its team destroyed?");
+    stp_fatal(fn, "pe is %d: valid PE numbers in this context are 0..%d", pe, n_pes - 1);
 }
 
 _Noreturn void stp_fatal_null(const char *fn, const char *argument)
@@ -29,7 +30,10 @@ _Noreturn void stp_fatal_null(const char *fn, const char *argument)
 
 _Noreturn void stp_fatal_overflow(const char *fn, size_t nelems, size_t size)
 {
-    stp_fatal(fn, "%zu elements of %zu bytes are more than an address space holds", nelems, size);
+    stp_fatal(fn,
+              "%zu elements of %zu bytes do not fit into the address space: was a negative "
+              "number converted?",
+              nelems, size);
 }
 
 int stp_reject(const char *fn, const char *argument, const char *what)

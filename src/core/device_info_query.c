@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert(SHMEMX_DEVICE_PAGES == STP_DEVICE_PAGES, "as many sizes");
-_Static_assert(SHMEMX_BYTES_UNKNOWN == SIZE_MAX, "one value for what is not known");
+_Static_assert(SHMEMX_DEVICE_PAGES == STP_DEVICE_PAGES,
+               "both structures have the same number of page sizes");
+_Static_assert(SHMEMX_BYTES_UNKNOWN == SIZE_MAX, "unknown sizes have the same value");
 
 /* Returns the NUMA node of the network adapter that the fabric uses, or -1 if it is unknown. */
 static int devices_nic_node(void)

@@ -111,6 +111,10 @@ static inline struct stp_team *stp_team_of(shmem_team_t team)
     return (struct stp_team *)team;
 }
 
+/* Texts for stp_reject() after stp_team_is_invalid() or stp_space_is_invalid(). */
+#define STP_INVALID_TEAM "SHMEM_TEAM_INVALID, or names a team that this PE does not have"
+#define STP_INVALID_SPACE "SHMEM_SPACE_INVALID, or names a space that this PE does not have"
+
 _Noreturn void stp_fatal_team(const char *fn, shmem_team_t team) STP_COLD;
 
 /* Returns the team that was passed to a collective. Fatal if the handle is invalid or not live. */

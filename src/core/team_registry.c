@@ -144,7 +144,6 @@ _Noreturn void stp_fatal_team(const char *fn, shmem_team_t team)
 {
     stp_check_live(fn);
     if (stp_team_is_invalid(team))
-        stp_fatal(fn, "team is SHMEM_TEAM_INVALID: a collective needs a team of which this PE is "
-                      "a member");
+        stp_fatal(fn, "team is " STP_INVALID_TEAM ": pass a team of which this PE is a member");
     stp_fatal(fn, "team %p is not a live team: was it destroyed?", (void *)team);
 }

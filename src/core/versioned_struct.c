@@ -11,8 +11,8 @@ bool stp_struct_known(size_t nbytes, size_t min_bytes, size_t max_bytes, const c
                       const char *initializer, const char *fn)
 {
     if (nbytes >= min_bytes && nbytes <= max_bytes) return true;
-    stp_error("%s: %s->struct_size is %zu: begin with SHMEMX_%s_INITIALIZER", stp_public_name(fn),
-              argument, nbytes, initializer);
+    stp_error("%s: %s->struct_size is %zu: initialize the structure with SHMEMX_%s_INITIALIZER",
+              stp_public_name(fn), argument, nbytes, initializer);
     return false;
 }
 
@@ -27,7 +27,8 @@ bool stp_struct_read(void *full, size_t full_bytes, const void *given, size_t mi
         return false;
     for (size_t i = full_bytes; i < nbytes; i++) {
         if (bytes[i] == 0) continue;
-        stp_error("%s: %s->struct_size is %zu, and byte %zu is set: this library knows %zu bytes",
+        stp_error("%s: %s->struct_size is %zu and byte %zu is not 0, but this library knows only "
+                  "the first %zu bytes: the program sets a field of a newer version",
                   stp_public_name(fn), argument, nbytes, i, full_bytes);
         return false;
     }

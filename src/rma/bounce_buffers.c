@@ -14,7 +14,7 @@ static struct {
     char *memory;  /* memory of all buffers, or NULL before the first use */
     unsigned used; /* bit i is 1 while buffer i is in use */
 } bounce = {.lock = PTHREAD_MUTEX_INITIALIZER};
-_Static_assert(STP_BOUNCE_BUFFERS < 32, "a bit a buffer");
+_Static_assert(STP_BOUNCE_BUFFERS < 32, "one bit for each buffer");
 
 static void bounce_make_locked(void)
 {

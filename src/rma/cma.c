@@ -58,10 +58,10 @@ static _Noreturn void process_fatal(const struct stp_target *target, int error)
 {
     if (error == EFAULT)
         stp_fatal(target->fn,
-                  "the buffer of PE %d that is space %u, or the one here, is not mapped as it was: "
-                  "it is unmapped behind shmem_space_destroy() alone",
+                  "the buffer of PE %d in space %u, or the buffer of this PE, is no longer "
+                  "mapped: unmap a registered buffer only after shmem_space_destroy",
                   target->pe, target->number);
-    stp_fatal(target->fn, "copying to or from the buffer of PE %d that is space %u: %s", target->pe,
+    stp_fatal(target->fn, "cannot copy to or from the buffer of PE %d in space %u: %s", target->pe,
               target->number, strerror(error));
 }
 

@@ -60,7 +60,7 @@ void stp_ctx_init(void)
         ctx_open(&stp_ctx_small, stp_team_world, 0) != 0 ||
         ctx_open(&stp_ctx_stage, stp_team_world, 0) != 0 ||
         ctx_open(&stp_ctx_proxy, stp_team_world, 0) != 0)
-        stp_fatal("shmem_init", "cannot create the default context");
+        stp_fatal("shmem_init", "no memory for the default context");
     /*
      * Allow delayed acknowledgements on stp_ctx_small, because it carries the flag words of
      * collectives. After a PE has sent a flag word, it waits for words of other PEs and not for
@@ -225,13 +225,14 @@ int pshmemx_ctx_create(long options, const shmemx_ctx_config_t *config, shmem_ct
     *ctx = SHMEM_CTX_INVALID;
     if (config == NULL) return stp_reject(__func__, "config", "a null pointer");
     if (stp_team_is_invalid(config->team))
-        return stp_reject(__func__, "config->team", "SHMEM_TEAM_INVALID");
+        return stp_reject(__func__, "config->team", STP_INVALID_TEAM);
     if (stp_space_is_invalid(config->space))
-        return stp_reject(__func__, "config->space", "SHMEM_SPACE_INVALID");
+        return stp_reject(__func__, "config->space", STP_INVALID_SPACE);
     team = stp_team_check(config->team, __func__);
     space = stp_space_check(config->space, __func__, "config->space");
     if (!ctx_team_in_space(team, space)) {
-        stp_error("shmemx_ctx_create: some members of the team are no members of space %u",
+        stp_error("shmemx_ctx_create: config->team has members that are not members of "
+                  "config->space (space %u)",
                   space->number);
         return 1;
     }
@@ -245,7 +246,7 @@ struct stp_ctx *stp_ctx_check_live(shmem_ctx_t ctx, const char *fn)
 
     if (!c->live) {
         stp_check_live(fn);
-        stp_fatal(fn, "ctx %p is not live: was it destroyed?", (void *)ctx);
+        stp_fatal(fn, "ctx %p is not a live context: was it or its team destroyed?", (void *)ctx);
     }
     return c;
 }
@@ -253,7 +254,8 @@ struct stp_ctx *stp_ctx_check_live(shmem_ctx_t ctx, const char *fn)
 void pshmem_ctx_destroy(shmem_ctx_t ctx)
 {
     if (ctx == SHMEM_CTX_INVALID) return;
-    if (ctx == SHMEM_CTX_DEFAULT) stp_fatal(__func__, "SHMEM_CTX_DEFAULT cannot be destroyed");
+    if (ctx == SHMEM_CTX_DEFAULT)
+        stp_fatal(__func__, "ctx is SHMEM_CTX_DEFAULT, which cannot be destroyed");
     ctx_destroy(stp_ctx_check_live(ctx, __func__));
 }
 STP_PROFILED(shmem_ctx_destroy);

@@ -36,7 +36,7 @@ void pshmem_ctx_session_start(shmem_ctx_t ctx, long options,
     c = stp_ctx_check_live(ctx, __func__);
     if (config == NULL && (config_mask & SHMEM_CTX_SESSION_TOTAL_OPS))
         stp_fatal(__func__,
-                  "config is NULL, but config_mask %ld asks for its total_ops: pass a "
+                  "config is NULL, but config_mask %ld selects config->total_ops: pass a "
                   "configuration, or a mask of 0",
                   config_mask);
     pthread_mutex_lock(&stp_rt.lock);

@@ -28,7 +28,7 @@ static struct stp_queue *copy_queue_make(struct stp_ctx *ctx, int id, const char
     if (ctx->queues[id] == NULL) {
         struct stp_queue *queue;
         if (stp_kinds[id]->device->queue_create(&queue) != 0)
-            stp_fatal(fn, "no queue for copies of %s memory", stp_kinds[id]->name);
+            stp_fatal(fn, "cannot create a queue for copies of %s memory", stp_kinds[id]->name);
         /* Pairs with the acquire loads in copy_queue() and stp_copy_flush(). */
         __atomic_store_n(&ctx->queues[id], queue, __ATOMIC_RELEASE);
     }
@@ -98,8 +98,8 @@ void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
     else
         rc = kind->device->copy_rows(queue, dest, source, rows, end);
     if (rc != 0)
-        stp_fatal(fn, "cannot copy %zu x %zu bytes from %p to %p (%s memory)", rows->n, rows->width,
-                  source, dest, kind->name);
+        stp_fatal(fn, "cannot copy %zu rows of %zu bytes from %p to %p (%s memory)", rows->n,
+                  rows->width, source, dest, kind->name);
 }
 
 void stp_copy(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
@@ -118,7 +118,7 @@ void stp_copy_signal(struct stp_ctx *ctx, const struct stp_kind *kind, void *des
 
     stp_copy(ctx, kind, dest, source, nbytes, end, fn);
     if (kind->device->set_word(queue, dest, word, signal) != 0)
-        stp_fatal(fn, "cannot set the signal at %p behind a copy (%s memory)", word, kind->name);
+        stp_fatal(fn, "cannot set the signal at %p after a copy (%s memory)", word, kind->name);
 }
 
 bool stp_copy_reduce(struct stp_ctx *ctx, const struct stp_kind *kind,
@@ -141,7 +141,7 @@ void stp_copy_zero(struct stp_space *space, size_t offset, size_t nbytes, const 
     if (kind->device == NULL)
         memset(space->base + offset, 0, nbytes);
     else if (kind->device->zero(copy_queue(&stp_ctx_stage, kind, fn), space, offset, nbytes) != 0)
-        stp_fatal(fn, "%zu bytes of space %u (%s) cannot be set to zero", nbytes, space->number,
+        stp_fatal(fn, "cannot set %zu bytes of space %u (%s) to zero", nbytes, space->number,
                   kind->name);
 }
 

@@ -41,7 +41,7 @@ static void *locate_outside(const void *addr, size_t nbytes, int pe, int local, 
     part = stp_own_file_map_peer(space, local);
     if (STP_LIKELY(part != NULL)) return part + offset;
     if (stp_team_rank_of(space->team, pe) >= 0)
-        stp_fatal(NULL, "cannot reach the part of PE %d of space %u", pe, space->number);
+        stp_fatal(NULL, "cannot map the part that PE %d has in space %u", pe, space->number);
     return NULL; /* the caller reports that PE pe has no part of the space */
 }
 
@@ -58,7 +58,7 @@ static void *locate_host(const void *addr, size_t nbytes, int pe, const char *fn
     if (local < 0) return NULL;
     if (offset < stp_window_end()) {
         if (STP_UNLIKELY(stp_window_open_peer(local) != 0))
-            stp_fatal(NULL, "cannot reach the symmetric memory of PE %d", pe);
+            stp_fatal(NULL, "cannot open the symmetric memory of PE %d", pe);
         return stp_window_part(local) + offset;
     }
     if (stp_data_segment_offset(addr, &offset)) return locate_segment(addr, offset, pe, local);
@@ -109,7 +109,8 @@ static void locate_check(const struct stp_space *space, size_t offset, const voi
 
     if (space->heap == NULL || nbytes == 0) return;
     if (stp_heap_find(space->heap, offset, &start, &block) != 0)
-        stp_fatal(fn, "%s %p is in no live allocation of its space", argument, addr);
+        stp_fatal(fn, "%s %p is in no live allocation of its space: was the allocation freed?",
+                  argument, addr);
     if (offset + nbytes > start + block)
         stp_fatal(fn, "%s %p with %zu bytes reaches %zu bytes past its allocation of %zu bytes",
                   argument, addr, nbytes, offset + nbytes - start - block, block);
@@ -128,7 +129,8 @@ struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t 
                   argument, addr, nbytes, nbytes - (has - at), (void *)space->base,
                   (void *)(space->base + has));
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0)
-        stp_fatal(fn, "%s %p is in a space that PE %d has no part of", argument, addr, pe);
+        stp_fatal(fn, "%s %p is in space %u, in which PE %d has no part", argument, addr,
+                  space->number, pe);
     if (STP_UNLIKELY(stp_rt.check)) locate_check(space, at, addr, nbytes, fn, argument);
     if (offset != NULL) *offset = space->at + at;
     return space;
@@ -223,7 +225,10 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
 _Noreturn void stp_fatal_global_unreachable(const void *addr, int pe, const char *fn)
 {
     stp_peer_require_local_alive(pe);
-    stp_fatal(fn, "%p is a global or static, and those of PE %d cannot be reached: %s", addr, pe,
+    stp_fatal(fn,
+              "%p is a global or static variable, but this PE cannot access the variables of "
+              "PE %d: %s",
+              addr, pe,
               stp_data_segment.why_not != NULL ? stp_data_segment.why_not
-                                               : "its process does not share them");
+                                               : "that PE does not share its variables");
 }

@@ -97,7 +97,7 @@ static struct lock_hold *hold_add(struct lock_hold **link, const long *lock, con
 {
     struct lock_hold *hold = holds.spare != NULL ? holds.spare : malloc(sizeof(*hold));
 
-    if (hold == NULL) stp_fatal(fn, "no memory to remember that lock %p is in use", (void *)lock);
+    if (hold == NULL) stp_fatal(fn, "no memory for the state of lock %p", (void *)lock);
     holds.spare = NULL;
     *hold = (struct lock_hold){.lock = lock, .tickets = 1, .owner = thread_number()};
     *link = hold;
@@ -162,8 +162,8 @@ static struct lock_hold *hold_enter(const long *lock, const char *fn)
     holds_unlock();
     if (again)
         stp_fatal(fn,
-                  "lock %p is held by this thread already: locks are not reentrant, "
-                  "shmem_clear_lock comes first",
+                  "this thread already holds lock %p, and locks are not reentrant: call "
+                  "shmem_clear_lock first",
                   (void *)lock);
     if (ticket != 0) hold_wait(hold, ticket, fn);
     return hold;
@@ -308,8 +308,8 @@ static void lock_check_tail(const struct lock_word *word, uint32_t tail, const c
 {
     if (STP_UNLIKELY(tail > (uint32_t)stp_rt.n_pes))
         stp_fatal(fn,
-                  "lock %p holds what no lock routine wrote there: it is 0 on all PEs before its "
-                  "first use",
+                  "lock %p has a value that no lock routine wrote: set the lock to 0 on all PEs "
+                  "before its first use",
                   (void *)word);
 }
 
@@ -380,8 +380,8 @@ void pshmem_clear_lock(long *lock)
 
     if (hold == NULL)
         stp_fatal(__func__,
-                  "lock %p is not held by this PE: shmem_set_lock, or a shmem_test_lock that "
-                  "returned 0, comes first",
+                  "this PE does not hold lock %p: call shmem_set_lock first, or shmem_test_lock "
+                  "until it returns 0",
                   (void *)lock);
     stp_quiet(&stp_ctx_default);
     lock_pass((struct lock_word *)lock, home, __func__);

@@ -101,7 +101,7 @@ static bool order_on_fabric(const struct stp_ctx *ctx, const struct stp_space *s
 static bool order_rejects(shmem_ctx_t handle, shmem_space_t space, const char *fn)
 {
     if (handle == SHMEM_CTX_INVALID) return stp_reject(fn, "ctx", "SHMEM_CTX_INVALID") != 0;
-    return stp_space_is_invalid(space) && stp_reject(fn, "space", "SHMEM_SPACE_INVALID") != 0;
+    return stp_space_is_invalid(space) && stp_reject(fn, "space", STP_INVALID_SPACE) != 0;
 }
 
 int pshmemx_ctx_space_quiet(shmem_ctx_t handle, shmem_space_t space)

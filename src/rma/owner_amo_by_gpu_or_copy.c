@@ -103,9 +103,9 @@ static void words_check(struct stp_ctx *ctx, const struct stp_space *space, cons
     stp_copy(ctx, space->kind, &again, word, nbytes, STP_COPY_REMOTE, fn);
     if (again != before)
         stp_fatal(fn,
-                  "%p in space %u (%s) was changed while an atomic on it was under way, by a "
-                  "kernel, a stream or a put: kernels may change words beside atomics of PEs while "
-                  "there is a handle for them (shmemx_device_handle_create)",
+                  "the word at %p in space %u (%s) changed during an atomic on it: a kernel, a "
+                  "stream or a put wrote it at the same time; kernels may do this only while a "
+                  "device handle exists (shmemx_device_handle_create)",
                   (const void *)word, space->number, space->kind->name);
 }
 

@@ -204,7 +204,8 @@ static struct closer find_closer_locked(void)
 _Noreturn static void fatal_closer(struct closer closer)
 {
     stp_fatal(NULL,
-              "pe %d has %s, while this PE waits in or behind a collective that needs all PEs",
+              "pe %d %s before it joined a collective over all PEs that this PE has called: all "
+              "PEs must call the same collectives",
               closer.pe,
               closer.how == STP_PE_EXIT_EXIT ? "left the program without shmem_finalize"
                                              : "called shmem_finalize");
@@ -331,7 +332,7 @@ void stp_peer_relay_closing_or_job_end(const struct stp_notice *notice)
     } else if (notice->kind == STP_NOTICE_ENDED &&
                /* Pairs with the same exchange in other threads. Only the first thread proceeds. */
                !__atomic_exchange_n(&ending, true, __ATOMIC_SEQ_CST)) {
-        stp_debug("the job ends with status %d: pe %d has said so", notice->status, notice->pe);
+        stp_debug("pe %d ends the job with status %d", notice->pe, notice->status);
         stp_boot_publish_job_ended(notice->status);
         stp_rt.fabric.tell(notice);
         end_with(notice->status);

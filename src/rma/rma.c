@@ -415,7 +415,8 @@ static struct stp_strided_copy rma_rows(ptrdiff_t dst, ptrdiff_t sst, size_t bsi
     size_t to = (size_t)dst, from = (size_t)sst, nbytes = stp_bytes(bsize, size, fn);
 
     if (dst < 0 || sst < 0 || to < bsize || from < bsize)
-        stp_fatal(fn, "dst is %td, sst is %td: strides are at least %zu", dst, sst, bsize);
+        stp_fatal(fn, "dst is %td and sst is %td: both strides must be at least %zu", dst, sst,
+                  bsize);
     if (nblocks == 1) return rma_one_row(nbytes);
     (void)stp_bytes(stp_bytes(nblocks, to > from ? to : from, fn), size, fn);
     if (to == bsize && from == bsize) return rma_one_row(nblocks * nbytes);

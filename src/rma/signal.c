@@ -13,7 +13,7 @@ static enum stp_fabric_amo signal_op(int sig_op, const char *fn)
 {
     if (sig_op == SHMEM_SIGNAL_SET) return STP_AMO_SET;
     if (sig_op == SHMEM_SIGNAL_ADD) return STP_AMO_ADD;
-    stp_fatal(fn, "sig_op is %d: it is SHMEM_SIGNAL_SET (%d) or SHMEM_SIGNAL_ADD (%d)", sig_op,
+    stp_fatal(fn, "sig_op is %d: pass SHMEM_SIGNAL_SET (%d) or SHMEM_SIGNAL_ADD (%d)", sig_op,
               SHMEM_SIGNAL_SET, SHMEM_SIGNAL_ADD);
 }
 

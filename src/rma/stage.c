@@ -131,7 +131,7 @@ static uint64_t *stage_served_of(int pe)
     if (stage.served == NULL) {
         served = calloc((size_t)stp_rt.n_pes, sizeof(*served));
         if (served == NULL)
-            stp_fatal(STAGE_FN, "no memory for what %d PEs have served", stp_rt.n_pes);
+            stp_fatal(STAGE_FN, "no memory for the request counters of %d PEs", stp_rt.n_pes);
         /* Pairs with the acquire load at the start of this function. */
         __atomic_store_n(&stage.served, served, __ATOMIC_RELEASE);
     }

@@ -29,7 +29,9 @@ static struct stp_space *proxy_space(const struct stage_request *request)
     struct stp_space *space = stp_space_at(request->number);
 
     if (space == NULL || space->host)
-        stp_fatal(PROXY_FN, "PE %d asks for memory of space %u, which is no device space here",
+        stp_fatal(PROXY_FN,
+                  "PE %d requests memory of space %u, which is neither device memory nor a "
+                  "registered buffer of this PE: was the space destroyed too early?",
                   request->pe, request->number);
     return space;
 }
@@ -114,7 +116,8 @@ static void proxy_serve(unsigned slot)
         proxy_amo(&request);
         break;
     default:
-        stp_fatal(PROXY_FN, "PE %d sent a request of unknown kind %u", request.pe, request.op);
+        stp_fatal(PROXY_FN, "PE %d sent a request of the unknown type %u (a fault of Steppe)",
+                  request.pe, request.op);
     }
 }
 
@@ -212,7 +215,8 @@ void stp_stage_server_start(void)
         }
     }
     pthread_mutex_unlock(&proxy.lock);
-    if (rc != 0) stp_fatal(PROXY_FN, "no thread to serve device memory: %s", strerror(-rc));
+    if (rc != 0)
+        stp_fatal(PROXY_FN, "cannot start the thread that serves device memory: %s", strerror(-rc));
 }
 
 void stp_stage_server_stop(void)

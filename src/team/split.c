@@ -143,7 +143,7 @@ int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team)
         (void)stp_reject(__func__, "new_team", "a null pointer");
     else
         *new_team = SHMEM_TEAM_INVALID;
-    if (stp_team_is_invalid(team)) return stp_reject(__func__, "team", "SHMEM_TEAM_INVALID");
+    if (stp_team_is_invalid(team)) return stp_reject(__func__, "team", STP_INVALID_TEAM);
     /*
      * The members agree on whether new_team is NULL on any member. Otherwise a member could wait
      * for another member that has already returned.

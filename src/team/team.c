@@ -250,10 +250,11 @@ void pshmem_team_destroy(shmem_team_t team)
 
     if (stp_team_is_invalid(team)) return;
     t = stp_team_check(team, __func__);
-    if (t->predefined) stp_fatal(__func__, "a predefined team cannot be destroyed");
+    if (t->predefined) stp_fatal(__func__, "team is a predefined team, which cannot be destroyed");
     /* Pairs with the release store in coll_end(). */
     if (t->stream_called != __atomic_load_n(&t->stream_done, __ATOMIC_ACQUIRE))
-        stp_fatal(__func__, "collectives of the team are under way on streams: wait for those");
+        stp_fatal(__func__, "collectives of the team are still running on streams: synchronize "
+                            "these streams first");
     if (__atomic_load_n(&t->space->user_team, __ATOMIC_RELAXED) == t)
         /* Pairs with the acquire load in shmem_space_get_team(). */
         __atomic_store_n(&t->space->user_team, NULL, __ATOMIC_RELEASE);

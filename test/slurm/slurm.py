@@ -232,8 +232,8 @@ def ends(group):
                 say = None
                 if way.startswith("global_exit"):
                     pe = 2 if "-N1" in options else 3
-                    say = (rf"steppe: pe {pe} .*: shmem_global_exit\({way[-1]}\) ends the job; "
-                           "the launcher tells a status of its own")
+                    say = (rf"steppe: pe {pe} .*: shmem_global_exit\({way[-1]}\) ends the job, "
+                           "but this launcher reports an exit status of its own")
                 group.run(f"{way}, {' '.join(options)}, kill={kill}", want, *SRUN, *options,
                           f"--kill-on-bad-exit={kill}", group.program("slurm_ends"), way, say=say,
                           seconds=5 if want == [None] else 60)

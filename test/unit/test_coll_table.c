@@ -127,13 +127,13 @@ static const struct {
     const char *why;
 } wrong[] = {
     {"reduce * * * * tree\nreduce * * * tree", 2,
-     "5 columns: expected operation, provider, nodes, members, bytes, algorithm"},
+     "5 columns: expected the columns operation, provider, nodes, members, bytes, algorithm"},
     {"reduce * * * * tree tree", 1, "more than 6 columns"},
-    {"\n\nsum * * * * tree", 3, "'sum' is no operation: expected broadcast, reduce, collect"},
+    {"\n\nsum * * * * tree", 3, "'sum' is not an operation: expected broadcast, reduce, collect"},
     {"reduce * * * * scatter", 1,
-     "'scatter' is no algorithm of reduce: expected one of: tree, doubling, shares"},
+     "'scatter' is not an algorithm of reduce: expected one of: tree, doubling, shares"},
     {"alltoall * * * * quick", 1,
-     "'quick' is no algorithm of alltoall: expected one of: gather, heads, direct"},
+     "'quick' is not an algorithm of alltoall: expected one of: gather, heads, direct"},
     {"reduce * 4-2 * * tree", 1, "nodes are '4-2': expected *, a number, or a range such as 4-16"},
     {"reduce * -2 * * tree", 1, "nodes are '-2'"},
     {"reduce * 4k * * tree", 1, "nodes are '4k'"},

@@ -87,9 +87,9 @@ expect bad_root     any   shmem_long_broadcast       "root.* $np"
 expect coll_stack   any   shmem_long_fcollect        "dest 0x[0-9a-f]+ .*not symmetric" SHMEM_CHECK=1
 expect destroy_world any  shmem_team_destroy         "predefined"
 expect destroy_ctx  $last shmem_ctx_destroy          "SHMEM_CTX_DEFAULT"
-expect stale_ctx    $last shmem_ctx_long_p           "context is not live"
-expect team_ctx     any   shmem_ctx_long_p           "context is not live"
-expect destroy_ctx_twice $last shmem_ctx_destroy     "not live"
+expect stale_ctx    $last shmem_ctx_long_p           "ctx is not a live context"
+expect team_ctx     any   shmem_ctx_long_p           "ctx is not a live context"
+expect destroy_ctx_twice $last shmem_ctx_destroy     "ctx 0x[0-9a-f]+ is not a live context"
 [ "$np" -gt 1 ] && expect reduce_stack any shmem_long_sum_reduce "dest 0x[0-9a-f]+ .*not symmetric"
 expect signal_beyond $last shmem_putmem_signal       "dest .*past its allocation" SHMEM_CHECK=1
 expect invalid_ctx  $last shmem_ctx_long_p           "SHMEM_CTX_INVALID"
@@ -115,11 +115,11 @@ expect wild_targets $last "(shmem_pe_quiet|a routine of the library)" "$nowhere"
 # Locks.
 expect lock_stack     $last shmem_set_lock           "lock 0x[0-9a-f]+ .*not symmetric"
 expect lock_unaligned $last shmem_test_lock          "lock 0x[0-9a-f]+ is not aligned to 8"
-expect lock_twice     $last shmem_set_lock           "held by this thread already"
+expect lock_twice     $last shmem_set_lock           "this thread already holds lock 0x[0-9a-f]+"
 expect lock_dirty     $last shmem_set_lock           "lock 0x[0-9a-f]+ .*0 on all PEs"
 expect lock_dirty_test $last shmem_test_lock         "lock 0x[0-9a-f]+ .*0 on all PEs"
-expect clear_free     $last shmem_clear_lock         "not held by this PE"
-expect clear_at_once  $last shmem_clear_lock         "not held by this PE"
+expect clear_free     $last shmem_clear_lock         "this PE does not hold lock 0x[0-9a-f]+"
+expect clear_at_once  $last shmem_clear_lock         "this PE does not hold lock 0x[0-9a-f]+"
 
 # Active sets.
 expect active_start       $last shmem_barrier        "PE_start is -1: PEs are 0\.\.$last"
@@ -128,7 +128,7 @@ expect active_stride      $last shmem_fcollect32     "logPE_stride is -1"
 expect active_stride_high $last shmem_sync           "logPE_stride 40, PE_size 2: .* beyond PE $last"
 expect active_size        $last shmem_collect64      "PE_size is 0"
 expect active_beyond      $last shmem_alltoall64     "PE_size $((np + 1)): .* beyond PE $last"
-expect active_root        any   shmem_broadcast64    "PE_root is $np: members are 0\.\.$last"
+expect active_root        any   shmem_broadcast64    "PE_root is $np: PE numbers in the team or set are 0\.\.$last"
 expect active_nreduce     any   shmem_long_sum_to_all "nreduce is -1"
 expect active_alltoalls   any   shmem_alltoalls32    "sst is 0"
 expect active_dirty       any   shmem_sync           "pSync\[[012]\] at 0x[0-9a-f]+ is 4340410370284600380"
@@ -138,7 +138,7 @@ expect active_null        any   shmem_barrier        "pSync .*not symmetric"
 expect active_unaligned   any   shmem_barrier        "pSync 0x[0-9a-f]+ is not aligned to 8"
 expect active_freed       any   shmem_sync           "pSync 0x[0-9a-f]+ .*no live allocation" SHMEM_CHECK=1
 [ "$np" -gt 1 ] && expect active_member $last shmem_barrier "PE $last is not in the active set"
-[ "$np" -gt 2 ] && expect active_differ any shmem_sync "with pSync 0x[0-9a-f]+ is not what another"
+[ "$np" -gt 2 ] && expect active_differ any shmem_sync "or pSync 0x[0-9a-f]+ differs from"
 
 # Life and environment.
 expect before_init      any shmem_malloc             "before shmem_init"
@@ -151,7 +151,7 @@ for size in -5 nan 1e99g many ''; do
 done
 mkfifo "$dir/fifo"
 for file in "$dir/fifo" / /dev/zero; do # a pipe that nobody writes to, and what has no end
-    expect good 0 shmem_init "SHMEM_COLL_TABLE is '$file', which is no regular file" \
+    expect good 0 shmem_init "SHMEM_COLL_TABLE is '$file', which is not a regular file" \
         SHMEM_COLL_TABLE="$file"
 done
 

@@ -51,9 +51,9 @@ static void make_call(void)
     if (wanted("get_overflow", "shmemx_dev_get: source .*past the end of its space"))
         shmemx_dev_short_get_nbi(h, (short *)word, (short *)(word + 1), ((size_t)1 << 63) + 1,
                                  pe_me);
-    if (wanted("pe_number", "shmemx_dev_g: pe is [0-9]+: PEs here are 0..[0-9]+"))
+    if (wanted("pe_number", "shmemx_dev_g: pe is [0-9]+: valid PE numbers .* 0..[0-9]+"))
         (void)shmemx_dev_long_g(h, word, pe_n);
-    if (wanted("pe_negative", "shmemx_dev_put: pe is -1: PEs here are 0..[0-9]+"))
+    if (wanted("pe_negative", "shmemx_dev_put: pe is -1: valid PE numbers .* 0..[0-9]+"))
         shmemx_dev_long_put(h, word, word + 1, 1, -1);
     if (wanted("comparison", "shmemx_dev_wait_until: cmp is 7"))
         shmemx_dev_long_wait_until(h, word, 7, 0);

@@ -19,9 +19,9 @@ ends()
     says "$name" "$text" && echo "ok   $name (status $status)"
 }
 
-ends pe "^steppe: pe $last \([^)]*\): shmemx_dev_p: pe is $np: PEs here are 0..$last"
+ends pe "^steppe: pe $last \([^)]*\): shmemx_dev_p: pe is $np: valid PE numbers in this context are 0..$last"
 ends private "^steppe: pe $last \([^)]*\): shmemx_dev_p: dest 0x[0-9a-f]+ is not symmetric"
-ends mixed "shmem_uint64_atomic_inc: 0x[0-9a-f]+ in space [0-9]+ \(gpu\) was changed while an atomic" \
+ends mixed "shmem_uint64_atomic_inc: the word at 0x[0-9a-f]+ in space [0-9]+ \(gpu\) changed during an atomic" \
     SHMEM_CHECK=1
 job dies LD_LIBRARY_PATH="$fake" -- "$ptx" dies </dev/null && [ $status -ne 7 ] &&
     fail dies "the job ended with status $status, not 7"

@@ -51,7 +51,7 @@ fi
 if [ "${SHMEM_NODE:-on}" != off ]; then
     for way in leave_collective leave_collectives; do
         expect $way '[0-9]+'
-        says $way "pe $last has left the program without shmem_finalize"
+        says $way "pe $last left the program without shmem_finalize"
     done
 fi
 

@@ -76,7 +76,7 @@ free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE
             HWLOC_XMLFILE="$topologies/here.xml" HWLOC_THISSYSTEM=1
     fi
     told null_config cpu "config is a null pointer"
-    told unset_size cpu "shmemx_space_create_attr: attr->struct_size is 12345: begin with SHMEMX_SPACE_ATTR_INI"
+    told unset_size cpu "shmemx_space_create_attr: attr->struct_size is 12345: initialize the structure with SHMEMX_SPACE_ATTR_INI"
     told no_parent  cpu "shmemx_space_create_attr: attr->parent is SHMEM_TEAM_INVALID"
     told nothing cpu "shmemx_space_path: pe is $np: PEs are 0 to $last"
     for wrong in space_path:space space_query:space space_align:space space_persist:space \
@@ -107,14 +107,14 @@ free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE
     told with_name   fam "\"a/b\" is no name" -- a/b
     told with_name   fam "\".hidden\" is no name" -- .hidden
     told with_name   fam "\"\" is no name" -- ""
-    told garbage     cpu "attr->struct_size is 0: begin with SHMEMX_SPACE_ATTR_INITIALIZER"
-    told on_gpu      fam "attr->device is 0, and spaces of kind fam are on no GPU unless they are pinned: pass -1"
-    told bad_attr_flags cpu "attr->flags 0x48 are unknown: SHMEMX_SPACE_KEEP \(1\), _PINNED \(2\) and _RESHAPE \(4\)"
-    told pinned      gpu "attr->flags has SHMEMX_SPACE_PINNED, and spaces of kind gpu do not take it"
-    told keep        fam "attr->flags has SHMEMX_SPACE_KEEP, and attr->name is NULL"
-    told reshaped    fam "attr->flags has SHMEMX_SPACE_RESHAPE, and attr->name is NULL"
-    told in_buffer   cpu "attr->buffer is set, and spaces of kind cpu"
-    told in_buffer   fam "attr->buffer is set, and spaces of kind fam"
+    told garbage     cpu "attr->struct_size is 0: initialize the structure with SHMEMX_SPACE_ATTR_INITIALIZER"
+    told on_gpu      fam "attr->device is 0, but spaces of kind fam use a GPU only with SHMEMX_SPACE_PINNED: pass -1"
+    told bad_attr_flags cpu "attr->flags has the unknown bits 0x48: valid bits are SHMEMX_SPACE_KEEP \(1\), _PINNED \(2\) and _RESHAPE \(4\)"
+    told pinned      gpu "attr->flags has SHMEMX_SPACE_PINNED, but spaces of kind gpu do not support this"
+    told keep        fam "attr->flags has SHMEMX_SPACE_KEEP, but attr->name is NULL"
+    told reshaped    fam "attr->flags has SHMEMX_SPACE_RESHAPE, but attr->name is NULL"
+    told in_buffer   cpu "attr->buffer is set, but spaces of kind cpu"
+    told in_buffer   fam "attr->buffer is set, but spaces of kind fam"
     told in_buffer   gpu "buffer 0x[0-9a-f]+ is no device memory"
     told growing     fam "attr->max_size is set, and spaces of kind fam do not take it: only those of SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM do" -- 2097152
     told growing     gpu "attr->max_size is set, and spaces of kind gpu do not take it: only those of SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM do" -- 4194304
@@ -183,8 +183,8 @@ end_of_spaces()
         ends stale_ctx     $kind any shmemx_ctx_create    "config->$stale"
         ends stale_ptr     $kind any shmem_free \
             "ptr 0x[0-9a-f]+ was allocated from space [0-9]+ \($kind, 1048576 bytes\), .*destroyed"
-        ends no_handle     $kind any shmem_space_malloc   "space 0x[0-9a-f]+ .*: no create gave"
-        initializer="begin with SHMEMX_SPACE_INFO_INITIALIZER"
+        ends no_handle     $kind any shmem_space_malloc   "space 0x[0-9a-f]+ .*: no routine has returned this handle"
+        initializer="initialize the structure with SHMEMX_SPACE_INFO_INITIALIZER"
         told query_zero    $kind "shmemx_space_query: info->struct_size is 0: $initializer"
         told query_short   $kind "shmemx_space_query: info->struct_size is [0-9]+: $initializer"
         told query_huge    $kind "shmemx_space_query: info->struct_size is 4097: $initializer"
@@ -266,9 +266,9 @@ use()
     ends private_dest gpu $last shmem_long_put        "dest 0x[0-9a-f]+ .*not symmetric"
     ends private_amo  gpu $last shmem_long_atomic_inc "dest 0x[0-9a-f]+ .*not symmetric"
     if [ "$np" -gt 1 ]; then
-        ends put_outside gpu 0 shmem_long_p "dest 0x[0-9a-f]+ .*PE 1 has no part of" FAKECUDA_RANKS=0
+        ends put_outside gpu 0 shmem_long_p "dest 0x[0-9a-f]+ .*space [0-9]+, in which PE 1 has no part" FAKECUDA_RANKS=0
         ends coll_outside gpu any shmem_long_broadcast "(dest|source) " FAKECUDA_RANKS=0 SHMEM_CHECK=1
-        ends get_outside gpu 0 shmem_long_g "source 0x[0-9a-f]+ .*PE 1 has no part of" FAKECUDA_RANKS=0
+        ends get_outside gpu 0 shmem_long_g "source 0x[0-9a-f]+ .*space [0-9]+, in which PE 1 has no part" FAKECUDA_RANKS=0
     fi
 }
 
