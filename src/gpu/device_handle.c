@@ -36,23 +36,22 @@ static bool options_read(const shmemx_device_options_t *given, shmemx_device_opt
                          "DEVICE_OPTIONS", "shmemx_device_handle_create"))
         return false;
     if (options->kind != SHMEM_DEVICE_CPU && options->kind != SHMEM_DEVICE_GPU) {
-        stp_error(
-            "shmemx_device_handle_create: options->kind is %d: it is SHMEM_DEVICE_CPU (%d) or "
-            "SHMEM_DEVICE_GPU (%d)",
-            options->kind, SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU);
+        stp_error("shmemx_device_handle_create: options->kind is %d: pass SHMEM_DEVICE_CPU (%d) or "
+                  "SHMEM_DEVICE_GPU (%d)",
+                  options->kind, SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU);
         return false;
     }
     if (options->kind == SHMEM_DEVICE_CPU && options->device != -1) {
-        stp_error("shmemx_device_handle_create: options->device is %d, and kind SHMEM_DEVICE_CPU "
-                  "has no devices: pass -1",
+        stp_error("shmemx_device_handle_create: options->device is %d, but options->kind "
+                  "SHMEM_DEVICE_CPU has no devices: pass -1",
                   options->device);
         return false;
     }
     if (options->n_rings >= 1 && options->n_rings <= RINGS_MAX && options->n_slots >= SLOTS_MIN &&
         options->n_slots <= SLOTS_MAX)
         return true;
-    stp_error("shmemx_device_handle_create: options->n_rings is %d and n_slots %d: they are 1 to "
-              "%d and %d to %d",
+    stp_error("shmemx_device_handle_create: options->n_rings is %d and options->n_slots is %d: "
+              "pass 1 to %d rings and %d to %d slots",
               options->n_rings, options->n_slots, RINGS_MAX, SLOTS_MIN, SLOTS_MAX);
     return false;
 }
@@ -64,7 +63,7 @@ static bool options_find_gpu(const shmemx_device_options_t *options, struct stp_
 
     if (options->kind == SHMEM_DEVICE_CPU) return true;
     if (stp_gpu_choose(options->device, gpu, text, sizeof(text)) == 0) return true;
-    stp_error("shmemx_device_handle_create: no GPU for kernels here: %s", text);
+    stp_error("shmemx_device_handle_create: this PE cannot use the requested GPU: %s", text);
     return false;
 }
 
@@ -95,8 +94,8 @@ static bool options_agree(struct stp_team *team, const shmemx_device_options_t *
     for (size_t i = 2; i < STP_COUNT(facts); i += 2)
         equal = equal && facts[i] == -facts[i + 1];
     if (equal) return true;
-    stp_error("shmemx_device_handle_create: options differ between PEs: here n_rings is %d, "
-              "n_slots %d, kind %d and by_ring %d",
+    stp_error("shmemx_device_handle_create: options differ between PEs: this PE passed n_rings "
+              "%d, n_slots %d, kind %d and by_ring %d",
               options->n_rings, options->n_slots, options->kind, by_ring);
     return false;
 }
@@ -153,8 +152,7 @@ static char *words_make(struct stp_device_handle *handle, shmem_team_t team, siz
     pshmem_team_destroy(stp_team_handle(user_team));
     words = stp_space_alloc(handle->words, nbytes, STP_CACHE_LINE, true, fn);
     if (words != NULL) return words;
-    stp_error("%s: no memory that a GPU reaches for %zu bytes of rings and tables",
-              stp_public_name(fn), nbytes);
+    stp_error("%s: no memory for %zu bytes of rings and tables", stp_public_name(fn), nbytes);
     (void)pshmem_space_destroy(stp_space_handle(handle->words)); /* all members make this call */
     return NULL;
 }
@@ -291,7 +289,7 @@ static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t
     char *words = NULL;
 
     stp_coll_agree(team, &failed, 1);
-    if (failed != 0) stp_error("%s: no memory for a handle", stp_public_name(fn));
+    if (failed != 0) stp_error("%s: a member has no memory for a handle", stp_public_name(fn));
     if (handle != NULL && failed == 0) words = words_make(handle, team_handle, layout.nbytes, fn);
     if (words == NULL) { /* words is NULL on all members or on none */
         if (handle != NULL) stp_device_handle_free_host_records(handle);
@@ -302,8 +300,9 @@ static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t
     if (failed == 0) failed = -handle_start(handle);
     stp_coll_agree(team, &failed, 1); /* after this call, all members' tables are complete */
     if (failed == 0) return handle;
-    stp_error("%s: no thread, context or words to serve it: %s", stp_public_name(fn),
-              strerror((int)failed));
+    stp_error("%s: a member cannot start the thread, create the context or find the GPU "
+              "addresses of the handle: %s",
+              stp_public_name(fn), strerror((int)failed));
     handle_end(handle);
     handle_keep(handle);
     stp_space_free(handle->words, words, fn);
@@ -321,7 +320,7 @@ int pshmemx_device_handle_create(shmem_team_t team_handle, const shmemx_device_o
     size_t n_rows;
     bool good;
 
-    if (stp_team_is_invalid(team_handle)) return stp_reject(__func__, "team", "SHMEM_TEAM_INVALID");
+    if (stp_team_is_invalid(team_handle)) return stp_reject(__func__, "team", STP_INVALID_TEAM);
     team = stp_team_check(team_handle, __func__);
     good = options_read(given, &options) && options_find_gpu(&options, &how.gpu);
     if (handle == NULL)
@@ -349,10 +348,10 @@ int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
     if (handle == NULL) return stp_reject(__func__, "handle", "a null pointer");
     stp_check_live(__func__);
     if (handle->owner == NULL)
-        return stp_reject(__func__, "handle", "zero: no create gave it, or it was destroyed");
+        return stp_reject(__func__, "handle",
+                          "zero: it was never created, or was destroyed before");
     record = stp_device_handle_check_live(handle->owner);
-    if (record == NULL)
-        stp_fatal(__func__, "handle is not live: it is a copy of one that was destroyed");
+    if (record == NULL) stp_fatal(__func__, "handle is a copy of a handle that was destroyed");
     words = record->words;
     memory = record->view.sync;
     handle_end(record);

@@ -162,7 +162,8 @@ static bool coll_reduce_by_stream(struct stream_slot *slot, const struct stream_
         return false;
     coll_put(slot, &sync);
     if (stp_stream_reduction(&slot->stream, &parts) != 0)
-        stp_fatal(work->fn, "the stream cannot reduce %zu elements", work->nelems);
+        stp_fatal(work->fn, "cannot enqueue a reduction of %zu elements on the stream",
+                  work->nelems);
     coll_put(slot, &sync);
     return true;
 }
@@ -171,7 +172,7 @@ static int coll_sync(shmem_team_t team, void *stream, const char *fn)
 {
     struct stream_work work = {.step = step_sync, .fn = fn};
 
-    if (stp_team_is_invalid(team)) return stp_reject(fn, "team", "SHMEM_TEAM_INVALID");
+    if (stp_team_is_invalid(team)) return stp_reject(fn, "team", STP_INVALID_TEAM);
     work.team = stp_team_check(team, fn);
     return coll_call(&work, stream, -1);
 }
@@ -197,7 +198,7 @@ int stp_stream_reduce(shmem_team_t team_handle, enum stp_op op, enum stp_dtype d
                                .nbytes = stp_bytes(nreduce, stp_dtype_size(dtype), fn)};
     struct stream_slot *slot;
 
-    if (stp_team_is_invalid(team_handle)) return stp_reject(fn, "team", "SHMEM_TEAM_INVALID");
+    if (stp_team_is_invalid(team_handle)) return stp_reject(fn, "team", STP_INVALID_TEAM);
     work.team = stp_team_check(team_handle, fn);
     coll_check(&work);
     if (nreduce == 0) return 0;
@@ -222,11 +223,11 @@ int pshmemx_broadcastmem_on_stream(shmem_team_t team, void *dest, const void *so
                                .nbytes = nelems,
                                .root = PE_root};
 
-    if (stp_team_is_invalid(team)) return stp_reject(__func__, "team", "SHMEM_TEAM_INVALID");
+    if (stp_team_is_invalid(team)) return stp_reject(__func__, "team", STP_INVALID_TEAM);
     work.team = stp_team_check(team, __func__);
     if ((unsigned)PE_root >= (unsigned)work.team->n_pes) {
-        stp_error("shmemx_broadcastmem_on_stream: PE_root is %d: members are 0 to %d", PE_root,
-                  work.team->n_pes - 1);
+        stp_error("shmemx_broadcastmem_on_stream: PE_root is %d: PE numbers in the team are 0..%d",
+                  PE_root, work.team->n_pes - 1);
         return 1;
     }
     coll_check(&work);

@@ -201,7 +201,7 @@ static int stream_start_locked(int device, char *why)
     streams.words = stp_stream_words(device, STREAM_MAX * sizeof(*streams.words), why);
     if (streams.words == NULL) return -ENOMEM;
     streams.device = device;
-    snprintf(why, STP_STREAM_WHY, "no context for operations on streams");
+    snprintf(why, STP_STREAM_WHY, "cannot create the context for operations on streams");
     if (stp_ctx_open_for_stream_thread() != 0) goto err_words;
     /*
      * Allocate the bounce buffers now. A later allocation would register memory with the driver,
@@ -213,7 +213,8 @@ static int stream_start_locked(int device, char *why)
     for (int i = 0; i < STREAM_MAX; i++)
         streams.slots[i].words = &streams.words[i];
     rc = stp_thread_start(&streams.thread, "steppe-stream", stream_main);
-    snprintf(why, STP_STREAM_WHY, "no thread for operations on streams: %s", strerror(-rc));
+    snprintf(why, STP_STREAM_WHY, "cannot start the thread for operations on streams: %s",
+             strerror(-rc));
     if (rc != 0) goto err_context;
     for (int i = 0; i < STREAM_MAX; i++)
         pthread_mutex_init(&streams.slots[i].lock, NULL);
@@ -325,7 +326,7 @@ static void stream_prepare_locked(void)
 
     for (int device = 0; device < STP_STREAM_DEVICES && !streams.running; device++)
         if (streams.n_spaces[device] > 0 && stream_start_locked(device, why) != 0)
-            stp_debug("streams: gpu %d: not ready for operations on them: %s", device, why);
+            stp_debug("gpu %d is not ready for operations on streams: %s", device, why);
 }
 
 void stp_stream_on_space_change(const struct stp_space *space, int by)
@@ -376,7 +377,10 @@ static struct stream_slot *slot_find_locked(const struct stp_stream *stream, con
         }
     }
     if (room == NULL)
-        stp_fatal(fn, "%d streams have operations under way: that is all there can be", STREAM_MAX);
+        stp_fatal(fn,
+                  "%d streams have unfinished operations, which is the limit: synchronize a "
+                  "stream first",
+                  STREAM_MAX);
     room->used = true;
     room->stream = *stream;
     return room;
@@ -412,7 +416,7 @@ void stp_stream_unlock_slot(struct stream_slot *slot)
 
 static void stream_require(int rc, const char *fn)
 {
-    if (rc != 0) stp_fatal(fn, "the stream takes nothing more");
+    if (rc != 0) stp_fatal(fn, "cannot enqueue an operation on the stream (message above)");
 }
 
 /*

@@ -93,7 +93,8 @@ static bool stream_copies(const struct stream_slot *slot, void *dest, const void
         return false;
     if (far != near && stp_stream_copy(&slot->stream, put ? far : (void *)(uintptr_t)near,
                                        put ? near : far, nbytes) != 0)
-        stp_fatal(fn, "cannot copy %zu bytes from %p to %p", nbytes, source, dest);
+        stp_fatal(fn, "cannot enqueue a copy of %zu bytes from %p to %p on the stream", nbytes,
+                  source, dest);
     return true;
 }
 
@@ -194,7 +195,7 @@ static void stream_signal(void *dest, const void *source, size_t nbytes, uint64_
     stp_check_live(fn);
     stp_kind_begin();
     if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
-        stp_fatal(fn, "sig_op is %d: it is SHMEM_SIGNAL_SET (%d) or SHMEM_SIGNAL_ADD (%d)", sig_op,
+        stp_fatal(fn, "sig_op is %d: pass SHMEM_SIGNAL_SET (%d) or SHMEM_SIGNAL_ADD (%d)", sig_op,
                   SHMEM_SIGNAL_SET, SHMEM_SIGNAL_ADD);
     if ((uintptr_t)sig_addr % sizeof(signal) != 0)
         stp_fatal(fn, "sig_addr %p is not aligned to 8 bytes", (void *)sig_addr);
@@ -206,7 +207,7 @@ static void stream_signal(void *dest, const void *source, size_t nbytes, uint64_
     if (word == NULL || (nbytes > 0 && !stream_copies(slot, dest, source, nbytes, pe, true, fn)))
         stp_stream_enqueue_work(slot, &work, !nbi);
     else if (stp_stream_write(&slot->stream, word, signal) != 0)
-        stp_fatal(fn, "the stream cannot write sig_addr %p", (void *)sig_addr);
+        stp_fatal(fn, "cannot enqueue the update of sig_addr %p on the stream", (void *)sig_addr);
     stp_stream_unlock_slot(slot);
 }
 

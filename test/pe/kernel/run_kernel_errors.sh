@@ -19,12 +19,12 @@ while read -r name text; do
 done <"$dir/list"
 job refused -- refused </dev/null
 [ $status -eq 0 ] || fail refused "status $status"
-says refused "shmemx_device_handle_create: options->n_rings is 0 and n_slots 64" \
-    "shmemx_device_handle_destroy: handle is zero: no create gave it"
-[ "$np" -eq 1 ] || says refused "options differ between PEs: here n_rings is 2"
+says refused "shmemx_device_handle_create: options->n_rings is 0 and options->n_slots is 64" \
+    "shmemx_device_handle_destroy: handle is zero: it was never created"
+[ "$np" -eq 1 ] || says refused "options differ between PEs: this PE passed n_rings 2"
 job stale -- stale </dev/null
 [ $status -ne 0 ] && ! grep -q survived "$out" || fail stale "status $status"
-says stale "^steppe: pe $last .*shmemx_device_handle_destroy: handle is not live: it is a copy"
+says stale "^steppe: pe $last .*shmemx_device_handle_destroy: handle is a copy of a handle that was destroyed"
 job again -- again </dev/null
 [ $status -eq 0 ] || fail again "status $status"
 exit $failed
