@@ -9,7 +9,8 @@
 
 #define TYPE_NAME(NAME, name) #NAME,
 #define TYPE_CHECK(NAME, name)                                                                     \
-    _Static_assert((int)STP_DEVICE_##NAME == (int)SHMEM_DEVICE_##NAME, "STP_KINDS has the order");
+    _Static_assert((int)STP_DEVICE_##NAME == (int)SHMEM_DEVICE_##NAME,                             \
+                   "STP_KINDS has the order of the public constants");
 
 STP_KINDS(TYPE_CHECK)
 
@@ -66,7 +67,7 @@ struct stp_space *stp_space_check(shmem_space_t handle, const char *fn, const ch
     space = stp_space_of(handle, &destroyed);
     if (space == NULL)
         stp_fatal(fn, "%s %p is not a live space: %s", argument, handle,
-                  destroyed ? "it was destroyed" : "no create gave that handle");
+                  destroyed ? "the space was destroyed" : "no routine has returned this handle");
     return space;
 }
 

@@ -67,14 +67,15 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
          * instead.
          */
         if (i == CONFIG_NAME || i == CONFIG_FD)
-            stp_error("%s: %s is not the same on PE %d and PE %d: here it is %s", c->fn,
+            stp_error("%s: %s differs between PE %d and PE %d: this PE passed %s", c->fn,
                       create_argument(c, i), stp_team_pe(parent, 0), pe,
                       i == CONFIG_NAME ? (c->params.name != NULL ? c->params.name : "NULL")
                       : mine[i] != 0   ? "a descriptor"
                                        : "-1");
         else
-            stp_error("%s: %s is %lld on PE %d and %lld on PE %d: all members pass the same", c->fn,
-                      create_argument(c, i), (long long)first[i], stp_team_pe(parent, 0),
+            stp_error("%s: %s is %lld on PE %d and %lld on PE %d: all members must pass the same "
+                      "value",
+                      c->fn, create_argument(c, i), (long long)first[i], stp_team_pe(parent, 0),
                       (long long)other[i], pe);
     }
 }
@@ -124,8 +125,8 @@ static bool create_same(const int64_t range[2])
 static int create_no_room(struct create *c)
 {
     if (c->number == SIZE_MAX) {
-        stp_error("%s: %d spaces are alive: that is all there can be", c->fn,
-                  STP_SPACE_NUMBERS - STP_SPACE_FIRST_USER);
+        stp_error("%s: no space number is free: at most %d spaces can exist at the same time",
+                  c->fn, STP_SPACE_NUMBERS - STP_SPACE_FIRST_USER);
         return 1;
     }
     c->outside = true;
@@ -167,7 +168,8 @@ static int create_agree_free(struct create *c, const int64_t number[2], const in
 static int create_no_access(const struct create *c)
 {
     if (c->parent->rank == 0)
-        stp_error("%s: no PE has %s memory; PE %d: %s", c->fn, c->kind->name, stp_rt.pe, c->why);
+        stp_error("%s: no PE has %s memory; the reason on PE %d: %s", c->fn, c->kind->name,
+                  stp_rt.pe, c->why);
     return 1;
 }
 
@@ -367,8 +369,9 @@ static struct create_verdict create_judge(struct create *c, int outcome)
     }
     stp_coll_agree(c->parent, facts, N);
     if (facts[OUTCOME] == OPEN_DONE && !create_same(&facts[ROOTS])) {
-        stp_error("%s: members found other parts or named blocks: another job named blocks just "
-                  "now, or the path is local to each node, and a job was killed between them",
+        stp_error("%s: the members found different parts or named blocks: another job changed "
+                  "names of blocks at the same time, or the path is local to each node and a job "
+                  "was killed while it changed the space",
                   c->fn);
         facts[OUTCOME] = OPEN_FAILED;
     }
@@ -387,7 +390,7 @@ static int create_pin(struct create *c)
     int64_t failed =
         c->access && stp_space_pin_peers(c->space, 0, c->space->nbytes, why, sizeof(why)) != 0;
 
-    if (failed != 0) stp_error("%s: host memory cannot be pinned for GPUs: %s", c->fn, why);
+    if (failed != 0) stp_error("%s: cannot pin host memory for GPUs: %s", c->fn, why);
     stp_coll_agree(c->parent, &failed, 1);
     if (failed == 0) return OPEN_DONE;
     if (c->access) {
@@ -442,8 +445,9 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     space->base_align = verdict->base_align;
     /* The file of the space can be missing on some nodes if its path is local to each node. */
     if (space->found && !verdict->found)
-        stp_warn("%s: the part of PE %d of \"%s\" was there, and another PE's is new", c->fn,
-                 stp_rt.pe, c->params.name);
+        stp_warn("%s: PE %d found its part of \"%s\", but the part of another PE was missing and "
+                 "is new: is the path local to each node?",
+                 c->fn, stp_rt.pe, c->params.name);
     space->found = verdict->found;
     space->on_fabric = stp_rt.has_fabric && verdict->registered;
     space->caps = stp_space_caps(space, verdict->ident, team->n_pes == stp_rt.n_pes);
@@ -516,7 +520,7 @@ static int create_do(struct create *c, const shmem_space_config_t *config, struc
 static bool create_set_parent(struct create *c, shmem_team_t team, const char *argument)
 {
     if (stp_team_is_invalid(team)) {
-        stp_error("%s: %s is SHMEM_TEAM_INVALID: pass a team that this PE is a member of", c->fn,
+        stp_error("%s: %s is " STP_INVALID_TEAM ": pass a team of which this PE is a member", c->fn,
                   argument);
         return false;
     }

@@ -14,8 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-_Static_assert((int)STP_NUMA_TOUCH == (int)SHMEMX_NUMA_FIRST_TOUCH, "one set of constants");
-_Static_assert((int)STP_OPEN_FOUND == (int)SHMEMX_SPACE_OPEN, "one set of constants");
+_Static_assert((int)STP_NUMA_TOUCH == (int)SHMEMX_NUMA_FIRST_TOUCH,
+               "both enumerations have the same values");
+_Static_assert((int)STP_OPEN_FOUND == (int)SHMEMX_SPACE_OPEN,
+               "both enumerations have the same values");
 
 static int64_t create_hash(const char *name)
 {
@@ -69,7 +71,7 @@ static const char *create_kinds_with(unsigned traits, char text[CREATE_WHY])
 
 static int create_check_config(const struct create *c, const shmem_space_config_t *config)
 {
-    const char *fn = c->fn, *size = c->params.adopt != NULL ? "nbytes" : "size";
+    const char *fn = c->fn, *size = c->params.adopt != NULL ? "nbytes" : "config->size";
     char kinds[CREATE_WHY];
 
     if (config == NULL) {
@@ -77,12 +79,13 @@ static int create_check_config(const struct create *c, const shmem_space_config_
         return -EINVAL;
     }
     if (stp_kind_find((int)config->device_type) == NULL) {
-        stp_error("%s: device_type %d is no kind of memory this build has: %s are", fn,
-                  (int)config->device_type, create_kinds_with(0, kinds));
+        stp_error("%s: config->device_type is %d, which is not a kind of memory in this build: "
+                  "it has %s",
+                  fn, (int)config->device_type, create_kinds_with(0, kinds));
         return -ENODEV;
     }
     if (config->size == 0) {
-        stp_error("%s: %s is 0: bytes a PE, at least 1", fn, size);
+        stp_error("%s: %s is 0: pass at least 1 byte per PE", fn, size);
         return -EINVAL;
     }
     if (config->size > INT64_MAX) {
@@ -91,7 +94,7 @@ static int create_check_config(const struct create *c, const shmem_space_config_
         return -EINVAL;
     }
     if (config->flags != SHMEM_SPACE_FLAG_DEFAULT) {
-        stp_error("%s: flags %#x are unknown: SHMEM_SPACE_FLAG_DEFAULT (0) is the only one", fn,
+        stp_error("%s: config->flags is %#x: pass SHMEM_SPACE_FLAG_DEFAULT (0)", fn,
                   (unsigned)config->flags);
         return -EINVAL;
     }
@@ -112,8 +115,8 @@ static int create_check_trait(const struct create *c, enum stp_trait trait, cons
     char kinds[CREATE_WHY];
 
     if (create_has(c, trait)) return 0;
-    stp_error("%s: %s, and spaces of kind %s do not take it: only those of %s do", c->fn, is_set,
-              c->kind->name, create_kinds_with(STP_HAS(trait), kinds));
+    stp_error("%s: %s, but spaces of kind %s do not support this: only spaces of %s do", c->fn,
+              is_set, c->kind->name, create_kinds_with(STP_HAS(trait), kinds));
     return -EINVAL;
 }
 
@@ -124,10 +127,9 @@ static int create_check_max(const struct create *c)
 
     if (max == 0) return 0;
     if (max < c->params.nbytes) {
-        stp_error(
-            "%s: attr->max_size is %zu, less than config->size, %zu: 0, or what the space may "
-            "grow to",
-            c->fn, max, c->params.nbytes);
+        stp_error("%s: attr->max_size is %zu, less than config->size, %zu: pass 0, or the size to "
+                  "which the space may grow",
+                  c->fn, max, c->params.nbytes);
         return -EINVAL;
     }
     if (max > INT64_MAX) {
@@ -138,7 +140,7 @@ static int create_check_max(const struct create *c)
     }
     if (c->params.buffer == NULL)
         return create_check_trait(c, STP_TRAIT_GROWS, "attr->max_size is set");
-    stp_error("%s: attr->max_size is set, and a buffer of the program has the size it has", c->fn);
+    stp_error("%s: attr->max_size is set, but a buffer of the program cannot grow: pass 0", c->fn);
     return -EINVAL;
 }
 
@@ -151,20 +153,21 @@ static int create_check_numa(const struct create *c)
     bool bound = create_has(c, STP_TRAIT_NODE) && !create_has(c, STP_TRAIT_POLICY);
 
     if ((unsigned)c->params.numa >= STP_N_NUMAS) {
-        stp_error("%s: attr->numa_policy is %d: SHMEMX_NUMA_DEFAULT (0), _BIND (1), _INTERLEAVE "
-                  "(2) and _FIRST_TOUCH (3) are what it can be",
+        stp_error("%s: attr->numa_policy is %d: pass SHMEMX_NUMA_DEFAULT (0), _BIND (1), "
+                  "_INTERLEAVE (2) or _FIRST_TOUCH (3)",
                   c->fn, (int)c->params.numa);
         return -EINVAL;
     }
     if (bound && c->params.numa != STP_NUMA_DEFAULT && c->params.numa != STP_NUMA_BIND) {
-        stp_error("%s: attr->numa_policy is %d, and memory of kind %s is bound to a node of it: "
-                  "SHMEMX_NUMA_DEFAULT (0) and _BIND (1) are what it can be",
+        stp_error("%s: attr->numa_policy is %d, but spaces of kind %s are always bound to one "
+                  "NUMA node: pass SHMEMX_NUMA_DEFAULT (0) or _BIND (1)",
                   c->fn, (int)c->params.numa, c->kind->name);
         return -EINVAL;
     }
     if (c->params.numa_node != -1 && c->params.numa != STP_NUMA_BIND && !bound) {
-        stp_error("%s: attr->numa_node is %d without SHMEMX_NUMA_BIND: nothing asks for it", c->fn,
-                  c->params.numa_node);
+        stp_error("%s: attr->numa_node is %d, but attr->numa_policy is not SHMEMX_NUMA_BIND: "
+                  "pass -1, or set the policy",
+                  c->fn, c->params.numa_node);
         return -EINVAL;
     }
     return c->params.numa == STP_NUMA_DEFAULT
@@ -176,22 +179,22 @@ static int create_check_numa(const struct create *c)
 static int create_check_name(const struct create *c)
 {
     if ((unsigned)c->params.open >= STP_N_OPENS) {
-        stp_error("%s: attr->open is %d: SHMEMX_SPACE_EITHER (0), _CREATE (1) and _OPEN (2) are "
-                  "what it can be",
+        stp_error("%s: attr->open is %d: pass SHMEMX_SPACE_EITHER (0), _CREATE (1) or _OPEN (2)",
                   c->fn, (int)c->params.open);
         return -EINVAL;
     }
     if (c->params.name != NULL) return create_check_trait(c, STP_TRAIT_NAME, "attr->name is set");
     if (c->params.keep)
-        stp_error(
-            "%s: attr->flags has SHMEMX_SPACE_KEEP, and attr->name is NULL: nobody could find "
-            "the space again",
-            c->fn);
+        stp_error("%s: attr->flags has SHMEMX_SPACE_KEEP, but attr->name is NULL: set the name by "
+                  "which later jobs find the space",
+                  c->fn);
     else if (c->params.open != STP_OPEN_EITHER)
-        stp_error("%s: attr->open is set without attr->name: nothing could be there", c->fn);
+        stp_error("%s: attr->open is set, but attr->name is NULL: only a space with a name can "
+                  "be opened",
+                  c->fn);
     else if (c->params.reshape)
-        stp_error("%s: attr->flags has SHMEMX_SPACE_RESHAPE, and attr->name is NULL: there is "
-                  "nothing to reshape",
+        stp_error("%s: attr->flags has SHMEMX_SPACE_RESHAPE, but attr->name is NULL: only a "
+                  "space with a name can be reshaped",
                   c->fn);
     else
         return 0;
@@ -206,7 +209,7 @@ static int create_check_pages(const struct create *c)
     if (nbytes == STP_PAGES_HUGE || nbytes == STP_PAGES_GIANT ||
         nbytes == (size_t)sysconf(_SC_PAGESIZE))
         return create_check_trait(c, STP_TRAIT_PAGES, "attr->page_size is set");
-    stp_error("%s: attr->page_size is %zu: 0, %ld, %zu and %zu are what it can be", c->fn, nbytes,
+    stp_error("%s: attr->page_size is %zu: pass 0, %ld, %zu or %zu", c->fn, nbytes,
               sysconf(_SC_PAGESIZE), STP_PAGES_HUGE, STP_PAGES_GIANT);
     return -EINVAL;
 }
@@ -218,13 +221,13 @@ static int create_check_pages(const struct create *c)
 static int create_check_adopt(const struct stp_adopt *adopt, const char *fn)
 {
     if ((adopt->flags & ~SHMEMX_ADOPT_HEAP) != 0)
-        stp_error("%s: flags %#x are unknown: 0 and SHMEMX_ADOPT_HEAP (%d) are what they can be",
-                  fn, (unsigned)adopt->flags, SHMEMX_ADOPT_HEAP);
+        stp_error("%s: flags is %#x: pass 0 or SHMEMX_ADOPT_HEAP (%d)", fn, (unsigned)adopt->flags,
+                  SHMEMX_ADOPT_HEAP);
     else if (adopt->fd == -1 && adopt->at != 0)
-        stp_error("%s: offset is %zu without a descriptor: pass 0 with fd -1", fn,
+        stp_error("%s: offset is %zu, but fd is -1: without a descriptor, pass offset 0", fn,
                   (size_t)adopt->at);
     else if (adopt->fd < -1)
-        stp_error("%s: fd is %d: a descriptor, or -1 for none", fn, adopt->fd);
+        stp_error("%s: fd is %d: pass a descriptor, or -1 for none", fn, adopt->fd);
     else
         return 0;
     return -EINVAL;
@@ -240,14 +243,15 @@ static int create_check_buffer(const struct create *c)
 
     if (c->params.buffer == NULL) return 0;
     if (c->params.adopt == NULL && !device) {
-        stp_error("%s: attr->buffer is set, and spaces of kind %s allocate their memory: only "
-                  "those of SHMEM_DEVICE_GPU take a buffer",
+        stp_error("%s: attr->buffer is set, but spaces of kind %s allocate their own memory: "
+                  "only spaces of SHMEM_DEVICE_GPU take a buffer (for host memory: "
+                  "shmemx_buffer_register)",
                   c->fn, c->kind->name);
         return -EINVAL;
     }
     if (c->params.adopt != NULL && c->params.adopt->fd >= 0 && device) {
-        stp_error("%s: fd is %d, and the buffer is GPU memory, which goes without: pass -1", c->fn,
-                  c->params.adopt->fd);
+        stp_error("%s: fd is %d, but the buffer is GPU memory, which needs no descriptor: pass -1",
+                  c->fn, c->params.adopt->fd);
         return -EINVAL;
     }
     return 0;
@@ -256,14 +260,15 @@ static int create_check_buffer(const struct create *c)
 static int create_check_device(const struct create *c)
 {
     if (c->params.device >= 0 && c->kind->device == NULL && !c->params.pinned) {
-        stp_error("%s: attr->device is %d, and spaces of kind %s are on no GPU unless they are "
-                  "pinned: pass -1",
+        stp_error("%s: attr->device is %d, but spaces of kind %s use a GPU only with "
+                  "SHMEMX_SPACE_PINNED: pass -1",
                   c->fn, c->params.device, c->kind->name);
         return -EINVAL;
     }
     if (c->params.device >= -1) return 0;
-    stp_error("%s: attr->device is %d: ordinals begin at 0, and -1 lets the library choose", c->fn,
-              c->params.device);
+    stp_error("%s: attr->device is %d: pass a device number of 0 or more, or -1 to let the "
+              "library choose",
+              c->fn, c->params.device);
     return -EINVAL;
 }
 
@@ -272,8 +277,8 @@ static int create_check_flags(const struct create *c)
     int unknown = c->flags & ~(SHMEMX_SPACE_KEEP | SHMEMX_SPACE_PINNED | SHMEMX_SPACE_RESHAPE);
 
     if (unknown != 0) {
-        stp_error("%s: attr->flags %#x are unknown: SHMEMX_SPACE_KEEP (%d), _PINNED (%d) and "
-                  "_RESHAPE (%d) are what they can have",
+        stp_error("%s: attr->flags has the unknown bits %#x: valid bits are SHMEMX_SPACE_KEEP "
+                  "(%d), _PINNED (%d) and _RESHAPE (%d)",
                   c->fn, (unsigned)unknown, SHMEMX_SPACE_KEEP, SHMEMX_SPACE_PINNED,
                   SHMEMX_SPACE_RESHAPE);
         return -EINVAL;

@@ -20,7 +20,8 @@ static void destroy_warn_live(const struct stp_space *space)
     stp_heap_stats(space->heap, &stats);
     stats.n_blocks -= stp_space_named_blocks(space); /* named blocks are meant to stay */
     if (stats.n_blocks > 0 && team->rank == 0)
-        stp_warn("shmem_space_destroy: space %u goes with %zu allocations of %zu bytes still live",
+        stp_warn("shmem_space_destroy: space %u is destroyed with %zu live allocations (%zu "
+                 "bytes are in use)",
                  space->number, stats.n_blocks, stats.used);
 }
 
@@ -31,8 +32,8 @@ static void destroy_warn_live(const struct stp_space *space)
 static bool destroy_look_gone(const struct stp_space *space)
 {
     if (!space->adopted || space->device >= 0 || !stp_private_gone(space)) return false;
-    stp_error("shmem_space_destroy: the buffer of space %u, %zu bytes at %p, was unmapped before: "
-              "destroy the space first",
+    stp_error("shmem_space_destroy: the buffer of space %u, %zu bytes at %p, is no longer "
+              "mapped: destroy the space before you unmap its buffer",
               space->number, space->nbytes, (void *)space->base);
     return true;
 }
@@ -66,13 +67,13 @@ int pshmem_space_destroy(shmem_space_t handle)
     space = stp_space_of(handle, &destroyed);
     if (space == NULL) {
         stp_error("shmem_space_destroy: space %p is not a live space: %s", handle,
-                  destroyed ? "it was destroyed" : "no create gave that handle");
+                  destroyed ? "the space was destroyed" : "no routine has returned this handle");
         return 1;
     }
     if (space->permanent) {
-        stp_error("shmem_space_destroy: %s lives as long as the program",
+        stp_error("shmem_space_destroy: %s cannot be destroyed",
                   handle == SHMEM_SPACE_DEFAULT ? "the default space"
-                                                : "a space made by SHMEM_ENABLE_<KIND>");
+                                                : "a space that SHMEM_ENABLE_<KIND> created");
         return 1;
     }
     facts[0] = here = stp_space_end_use_without_handle_if_unused(space);
@@ -81,8 +82,8 @@ int pshmem_space_destroy(shmem_space_t handle)
     if (facts[0] != 0) {
         stp_space_allow_use_without_handle(space);
         if (here > 0)
-            stp_error("shmem_space_destroy: %d teams, contexts and handles of kernels hold space "
-                      "%u: destroy them first",
+            stp_error("shmem_space_destroy: %d teams, contexts and device handles use space %u: "
+                      "destroy them first",
                       here, space->number);
         return 1;
     }

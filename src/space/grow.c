@@ -60,7 +60,7 @@ static int grow_here(struct grow *g)
     int rc = stp_heap_reserve_record(space->heap);
 
     if (rc != 0) {
-        snprintf(g->why, sizeof(g->why), "no memory for a record of a heap");
+        snprintf(g->why, sizeof(g->why), "no memory for a record of the heap");
         return rc;
     }
     rc = space->kind->grow(space, g->nbytes, g->why, sizeof(g->why));
@@ -72,7 +72,7 @@ static int grow_here(struct grow *g)
     rc = stp_rt.fabric.region_grow(space->number, g->nbytes - space->nbytes, &g->mine);
     g->registered = rc == 0;
     if (rc != 0)
-        snprintf(g->why, sizeof(g->why), "%s does not register %zu bytes more: %s",
+        snprintf(g->why, sizeof(g->why), "provider %s cannot register %zu more bytes: %s",
                  stp_rt.fabric.provider, g->nbytes - space->nbytes, stp_errno_text(-rc));
     return rc;
 }
@@ -150,8 +150,8 @@ STP_COLD static void grow_tell(const struct grow *g, const char *fn)
 
     if (g->why[0] == '\0' || space->told_grow) return;
     space->told_grow = true;
-    stp_warn("%s: space %u does not grow from %zu bytes to %zu on this PE: %s (told once; "
-             "SHMEM_WARN=off: never)",
+    stp_warn("%s: space %u cannot grow from %zu to %zu bytes on this PE: %s (printed once; "
+             "SHMEM_WARN=off hides it)",
              stp_public_name(fn), space->number, space->nbytes, g->nbytes, g->why);
 }
 

@@ -37,7 +37,7 @@ int stp_space_check_host_fit(struct stp_space *space, struct stp_team *team,
 
     if (space->kind->claim == NULL) return 0;
     claims = malloc((size_t)team->n_pes * sizeof(*claims));
-    if (claims == NULL) stp_fatal(fn, "no memory for what %d PEs ask of a place", team->n_pes);
+    if (claims == NULL) stp_fatal(fn, "no memory for the memory requests of %d PEs", team->n_pes);
     space->kind->claim(params, &mine);
     rc = space->kind->admit_all(space, claims, claims_gather(team, claims, &mine), &mine);
     free(claims);

@@ -37,8 +37,8 @@ int stp_space_restore_named_blocks(struct stp_space *space)
         int rc = stp_heap_reserve(space->heap, root.block, root.block_bytes);
         if (rc == -EEXIST && !(stp_heap_find(space->heap, root.block, &start, &nbytes) == 0 &&
                                start == root.block && nbytes == root.block_bytes))
-            stp_warn("the block \"%s\" of space %u lies over another one with a name, and is not "
-                     "kept from malloc: was it freed before its name was forgotten?",
+            stp_warn("the named block \"%s\" of space %u overlaps another named block and is not "
+                     "protected from allocations: was it freed before its name was removed?",
                      root.name, space->number);
         else if (rc != 0 && rc != -EEXIST)
             return rc;
@@ -56,8 +56,8 @@ void stp_space_fatal_if_named(struct stp_space *space, size_t offset, const char
     for (unsigned i = 0; roots_at(space, i, &root); i++)
         if (root.block == offset)
             stp_fatal(fn,
-                      "ptr %p is the block that \"%s\" is the name of: forget the name first "
-                      "(shmemx_space_root_set)",
+                      "ptr %p is the block with the name \"%s\": remove the name first "
+                      "(shmemx_space_root_set with a NULL address)",
                       (void *)(space->base + offset), root.name);
 }
 
@@ -86,15 +86,16 @@ static int roots_check(const struct stp_space *space, const char *name, const vo
 
     memset(root, 0, sizeof(*root)); /* all bytes of the structure are compared and stored */
     if (len == 0 || len == STP_BLOCK_NAME) {
-        stp_error("shmemx_space_root_set: a name has 1 to %d bytes", STP_BLOCK_NAME - 1);
+        stp_error("shmemx_space_root_set: name is NULL, empty or too long: pass 1 to %d bytes",
+                  STP_BLOCK_NAME - 1);
         return -EINVAL;
     }
     memcpy(root->name, name, len);
     if (addr == NULL || nbytes == 0) return 0;
     if (offset >= space->nbytes || stp_heap_find(space->heap, offset, &start, &block_bytes) != 0 ||
         nbytes > block_bytes - (offset - start)) {
-        stp_error("shmemx_space_root_set: \"%s\": %zu bytes at %p do not lie in a block that was "
-                  "allocated in space %u",
+        stp_error("shmemx_space_root_set: \"%s\": the %zu bytes at %p are not in one live "
+                  "allocation of space %u",
                   root->name, nbytes, addr, space->number);
         return -EINVAL;
     }
@@ -112,8 +113,8 @@ static int roots_check(const struct stp_space *space, const char *name, const vo
 static int roots_set(struct stp_space *space, const struct stp_named_block *root)
 {
     if (space->n_parts > 0) return space->kind->store->named_block_set(space, root);
-    stp_error("shmemx_space_root_set: space %u (%s) has no name: it keeps no names of blocks, "
-              "\"%s\" for one",
+    stp_error("shmemx_space_root_set: space %u (%s) has no name and therefore cannot store names "
+              "of blocks, such as \"%s\"",
               space->number, space->kind->name, root->name);
     return -EOPNOTSUPP;
 }
@@ -124,7 +125,7 @@ int pshmemx_space_root_set(shmem_space_t handle, const char *name, const void *a
     struct stp_named_block root;
     int64_t facts[3], failed;
 
-    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", "SHMEM_SPACE_INVALID");
+    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", STP_INVALID_SPACE);
     space = stp_space_check(handle, __func__, "space");
     facts[0] = roots_check(space, name, addr, nbytes, &root) != 0;
     facts[1] = (int64_t)(stp_hash(STP_HASH_EMPTY, &root, sizeof(root)) & INT64_MAX);
@@ -132,8 +133,8 @@ int pshmemx_space_root_set(shmem_space_t handle, const char *name, const void *a
     stp_coll_agree(space->team, facts, 3);
     if (facts[0] != 0) return 1;
     if (facts[1] != -facts[2]) {
-        stp_error("shmemx_space_root_set: \"%s\": names, blocks or sizes differ between PEs: here "
-                  "%zu bytes at offset %zu",
+        stp_error("shmemx_space_root_set: \"%s\": name, addr or nbytes differ between PEs: this "
+                  "PE passed %zu bytes at offset %zu",
                   root.name, nbytes, (size_t)root.offset);
         return 1;
     }
@@ -156,7 +157,7 @@ int pshmemx_space_root_get(shmem_space_t handle, const char *name, void **addr, 
                           "a null pointer");
     *addr = NULL;
     *nbytes = 0;
-    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", "SHMEM_SPACE_INVALID");
+    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", STP_INVALID_SPACE);
     space = stp_space_check(handle, __func__, "space");
     for (unsigned i = 0; roots_at(space, i, &root); i++) {
         if (strcmp(root.name, name) != 0) continue;

@@ -15,12 +15,13 @@ int pshmemx_space_part(shmem_space_t handle, int index, const void **base)
 
     if (base == NULL) return stp_reject(__func__, "base", "a null pointer");
     *base = NULL;
-    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", "SHMEM_SPACE_INVALID");
+    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", STP_INVALID_SPACE);
     space = stp_space_check(handle, __func__, "space");
     if (index >= 0 && (unsigned)index < space->n_parts)
         return space->kind->store->part(space, (unsigned)index, base) != 0;
-    stp_error("shmemx_space_part: part %d of space %u: it has %u (none without a name)", index,
-              space->number, space->n_parts);
+    stp_error("shmemx_space_part: index is %d, but space %u has %u parts (a space without a name "
+              "has none)",
+              index, space->number, space->n_parts);
     return 1;
 }
 STP_PROFILED(shmemx_space_part);
@@ -49,7 +50,7 @@ int pshmemx_space_reshape_commit(shmem_space_t handle)
     const struct stp_store_ops *store;
     bool reshaping;
 
-    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", "SHMEM_SPACE_INVALID");
+    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", STP_INVALID_SPACE);
     space = stp_space_check(handle, __func__, "space");
     store = space->kind->store;
     reshaping = store != NULL && store->reshaping(space);

@@ -39,8 +39,9 @@ static void memory_check_equal(struct stp_space *space, int64_t first, int64_t s
     stp_coll_agree(space->team, range, 4);
     if (range[0] != -range[1] || range[2] != -range[3])
         stp_fatal(fn,
-                  "arguments differ between PEs: here %lld and %lld, elsewhere up to %lld and "
-                  "%lld",
+                  "arguments differ between PEs: this PE passed %lld and %lld, the largest "
+                  "values on any PE are %lld and %lld (sizes in bytes; ptr as its offset in the "
+                  "space)",
                   (long long)first, (long long)second, (long long)range[0], (long long)range[2]);
 }
 
@@ -53,14 +54,14 @@ static const char *memory_remedy(const struct stp_space *space, size_t need, cha
     uintptr_t type = (uintptr_t)space->handle - (uintptr_t)SHMEM_SPACE_CPU;
 
     if (space->may_grow && need <= space->max_bytes)
-        return "a member's part could not grow, and it says why";
+        return "the part of a PE could not grow, and that PE prints the reason";
     if (space->number == STP_SPACE_HEAP)
         return space->may_grow ? "raise the second number of SHMEM_SYMMETRIC_SIZE"
                                : "raise SHMEM_SYMMETRIC_SIZE";
-    if (space->whole) return "a buffer of the program is one block without SHMEMX_ADOPT_HEAP";
+    if (space->whole) return "register the buffer with SHMEMX_ADOPT_HEAP";
     if (space->adopted) return "register a larger buffer";
-    if (!space->permanent && space->may_grow) return "raise attr.max_size where it is created";
-    if (!space->permanent) return "raise config.size where it is created";
+    if (!space->permanent && space->may_grow) return "raise attr->max_size at its creation";
+    if (!space->permanent) return "raise config->size at its creation";
     snprintf(text, len, "raise SHMEM_%s_SYMMETRIC_SIZE", stp_space_type_name((int)type));
     return text;
 }
@@ -75,7 +76,7 @@ STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, si
                                       const char *fn)
 {
     const struct stp_team *team = space->team;
-    char where[32] = "the symmetric heap", text[64], what[96] = "that many bytes";
+    char where[32] = "the symmetric heap", text[64], what[96] = "more bytes than SIZE_MAX";
     struct stp_heap_stats stats;
 
     if (space->told_full || team->rank != 0) return;
@@ -88,16 +89,18 @@ STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, si
         snprintf(what, sizeof(what), "%zu bytes", nbytes);
     if (stats.size == 0 && !space->may_grow)
         stp_warn(
-            "%s: NULL: there is no symmetric heap, SHMEM_SYMMETRIC_SIZE is 0: raise it for %s, or "
-            "create a space (told once; SHMEM_WARN=off: never)",
+            "%s: the result is NULL because SHMEM_SYMMETRIC_SIZE is 0, so there is no symmetric "
+            "heap for %s: raise this variable, or create a space (printed once; SHMEM_WARN=off "
+            "hides it)",
             stp_public_name(fn), what);
     else if (align > space->base_align)
-        stp_warn("%s: NULL: %s: %s itself begins at a multiple of %zu: ask for no more "
-                 "(told once; SHMEM_WARN=off: never)",
+        stp_warn("%s: the result is NULL because %s are not possible: the largest alignment in "
+                 "%s is %zu (printed once; SHMEM_WARN=off hides it)",
                  stp_public_name(fn), what, where, space->base_align);
     else
-        stp_warn("%s: NULL: %s do not fit %s: %zu of its %zu are in use, the largest free block "
-                 "has %zu: %s (told once; SHMEM_WARN=off: never)",
+        stp_warn("%s: the result is NULL because %s do not fit into %s: %zu of its %zu bytes are "
+                 "in use, the largest free block has %zu bytes: %s (printed once; SHMEM_WARN=off "
+                 "hides it)",
                  stp_public_name(fn), what, where, stats.used, stats.size, stats.largest_free,
                  memory_remedy(space, stp_heap_size_needed(space->heap, nbytes, align), text,
                                sizeof(text)));
@@ -152,11 +155,11 @@ static void memory_check_alignment(const struct stp_space *space, size_t alignme
 
     if (!stp_rt.check || team->rank != 0) return;
     if (!valid)
-        stp_warn("%s: alignment is %zu, which is no power of two: the result is NULL",
+        stp_warn("%s: alignment is %zu, which is not a power of two: the result is NULL",
                  stp_public_name(fn), alignment);
     else if (alignment < sizeof(void *))
-        stp_warn("%s: alignment is %zu, taken as %zu: the standard asks for a power of two that is "
-                 "a multiple of it",
+        stp_warn("%s: alignment is %zu, but the standard requires a multiple of %zu, which the "
+                 "library uses instead",
                  stp_public_name(fn), alignment, sizeof(void *));
 }
 
@@ -192,13 +195,17 @@ static size_t memory_block(const struct stp_space *space, const void *ptr, const
         stp_fatal(fn, "ptr %p belongs to space %u (%s, %zu bytes), not to space %u", ptr,
                   owner->number, owner->kind->name, owner->nbytes, space->number);
     if (space->whole)
-        stp_fatal(fn, "ptr %p is in space %u, a buffer of the program: destroy the space instead",
+        stp_fatal(fn,
+                  "ptr %p is in space %u, which is a registered buffer without a heap: "
+                  "destroy the space instead",
                   ptr, space->number);
     if (stp_heap_find(space->heap, offset, &start, &nbytes) != 0)
         stp_fatal(fn, "ptr %p is not allocated: was it freed before?", ptr);
     if (start != offset)
-        stp_fatal(fn, "ptr %p is %zu bytes inside the allocation of %zu bytes at %p", ptr,
-                  offset - start, nbytes, (void *)(space->base + start));
+        stp_fatal(fn,
+                  "ptr %p is %zu bytes inside the allocation of %zu bytes at %p: pass the "
+                  "address of the allocation",
+                  ptr, offset - start, nbytes, (void *)(space->base + start));
     return offset;
 }
 

@@ -33,12 +33,12 @@ shmemx_space_path_t pshmemx_space_path(shmem_space_t handle, int pe)
 {
     stp_check_live(__func__);
     if (stp_space_is_invalid(handle)) {
-        (void)stp_reject(__func__, "space", "SHMEM_SPACE_INVALID");
+        (void)stp_reject(__func__, "space", STP_INVALID_SPACE);
         return SHMEMX_PATH_NONE;
     }
     if (pe >= 0 && pe < stp_rt.n_pes)
         return info_path(stp_space_check(handle, __func__, "space"), pe);
-    stp_error("shmemx_space_path: pe is %d: PEs are 0 to %d", pe, stp_rt.n_pes - 1);
+    stp_error("shmemx_space_path: pe is %d: valid PE numbers are 0..%d", pe, stp_rt.n_pes - 1);
     return SHMEMX_PATH_NONE;
 }
 STP_PROFILED(shmemx_space_path);
@@ -110,7 +110,7 @@ int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
     if (!stp_struct_known(nbytes, STP_SPACE_INFO_MIN, STP_STRUCT_MAX, "info", "SPACE_INFO",
                           __func__))
         return 1;
-    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", "SHMEM_SPACE_INVALID");
+    if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", STP_INVALID_SPACE);
     full.struct_size = nbytes;
     info_fill(stp_space_check(handle, __func__, "space"), &full);
     stp_struct_copy_versioned(info, nbytes, &full, sizeof(full));
@@ -244,7 +244,7 @@ int pshmemx_space_print(int fd)
         for (bool more = stp_space_with_locked(n, fill_row, &row); more; more = info_next(&row))
             written = info_print_row(fd, n, &row) && written;
     if (written) return 0;
-    stp_error("shmemx_space_print: fd %d cannot be written: %s", fd, strerror(errno));
+    stp_error("shmemx_space_print: cannot write to fd %d: %s", fd, strerror(errno));
     return 1;
 }
 STP_PROFILED(shmemx_space_print);

@@ -94,7 +94,7 @@ STP_PROFILED(shmem_get_space);
 
 static bool space_rejected(shmem_space_t handle, const char *fn)
 {
-    return stp_space_is_invalid(handle) && stp_reject(fn, "space", "SHMEM_SPACE_INVALID") != 0;
+    return stp_space_is_invalid(handle) && stp_reject(fn, "space", STP_INVALID_SPACE) != 0;
 }
 
 void *pshmemx_space_device_ptr(shmem_space_t handle, const void *addr, int pe)
@@ -107,7 +107,8 @@ void *pshmemx_space_device_ptr(shmem_space_t handle, const void *addr, int pe)
     if (space_rejected(handle, __func__)) return NULL;
     space = stp_space_check(handle, __func__, "space");
     if ((unsigned)pe >= (unsigned)stp_rt.n_pes) {
-        stp_error("shmemx_space_device_ptr: pe is %d: PEs are 0 to %d", pe, stp_rt.n_pes - 1);
+        stp_error("shmemx_space_device_ptr: pe is %d: valid PE numbers are 0..%d", pe,
+                  stp_rt.n_pes - 1);
         return NULL;
     }
     offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
@@ -127,7 +128,7 @@ void *pshmemx_space_align(shmem_space_t handle, size_t alignment, size_t size)
 {
     if (space_rejected(handle, __func__)) return NULL;
     if (alignment == 0 || (alignment & (alignment - 1)) != 0)
-        stp_error("shmemx_space_align: alignment is %zu: it is a power of two", alignment);
+        stp_error("shmemx_space_align: alignment is %zu: it must be a power of two", alignment);
     return stp_space_align(stp_space_check(handle, __func__, "space"), alignment, size, __func__);
 }
 STP_PROFILED(shmemx_space_align);
@@ -157,15 +158,15 @@ int pshmemx_space_persist(shmem_space_t handle, const void *addr, size_t nbytes)
     if (nbytes == 0) return 0;
     offset = (size_t)((uintptr_t)addr - (uintptr_t)space->base);
     if (offset >= stp_space_nbytes(space) || nbytes > stp_space_nbytes(space) - offset) {
-        stp_error("shmemx_space_persist: %zu bytes at %p do not lie in this PE's part of space %u, "
-                  "%zu bytes at %p",
+        stp_error("shmemx_space_persist: the %zu bytes at %p are not inside this PE's part of "
+                  "space %u, which has %zu bytes at %p",
                   nbytes, addr, space->number, stp_space_nbytes(space), (void *)space->base);
         return 1;
     }
     store = space->kind->store;
     rc = store != NULL ? store->persist(space, offset, nbytes) : -EOPNOTSUPP;
     if (rc != 0)
-        stp_error("shmemx_space_persist: %zu bytes of space %u (%s) cannot be made durable: %s",
+        stp_error("shmemx_space_persist: cannot make %zu bytes of space %u (%s) durable: %s",
                   nbytes, space->number, space->kind->name, strerror(-rc));
     return rc != 0;
 }

@@ -36,7 +36,7 @@ static void space_find_first(struct stp_space *space, bool with_heap)
         space->offset = stp_window_find(space->max_bytes, STP_RANGE_ALIGN, 0);
     if (space->offset == SIZE_MAX)
         stp_fatal("shmem_init",
-                  "a space of %zu bytes does not fit the window: raise "
+                  "a space of %zu bytes does not fit into the address range for spaces: raise "
                   "SHMEM_WINDOW_SIZE",
                   space->max_bytes);
 }
@@ -62,7 +62,7 @@ static void space_init_internal(struct stp_fabric_region *mine)
     space->number = STP_SPACE_INTERNAL;
     space_find_first(space, false);
     if (stp_space_open(space, &params, false, &share, mine) != 0)
-        stp_fatal("shmem_init", "cannot create a space of %zu bytes", space->nbytes);
+        stp_fatal("shmem_init", "cannot create the internal space of %zu bytes", space->nbytes);
     /* Exclude the rest of the space from core dumps, because most programs do not use it. */
     if (space->nbytes > SPACE_DUMPED)
         madvise(space->base + SPACE_DUMPED, space->nbytes - SPACE_DUMPED, MADV_DONTDUMP);
@@ -96,7 +96,7 @@ static void space_init_data(struct stp_fabric_region *mine)
     if (stp_rt.has_fabric) in_one = stp_data_segment_alias_whole();
     if ((stp_rt.has_fabric && in_one == NULL) ||
         stp_space_register_memory(first, in_one, stp_data_segment.nbytes, mine) != 0)
-        stp_fatal("shmem_init", "cannot register globals and statics with the fabric");
+        stp_fatal("shmem_init", "cannot register the global and static variables with libfabric");
     stp_space_lookup_insert(first);
     for (unsigned i = 1; i < stp_data_segment.n_parts; i++) {
         last->next_part = space_prepare_part(&stp_data_segment.parts[i]);
@@ -135,7 +135,8 @@ static void space_init_heap(struct stp_pe_info *pe_info)
     if (stp_env.symmetric.max > stp_env.symmetric.size &&
         (kind->traits & STP_HAS(STP_TRAIT_GROWS)) == 0) {
         snprintf(pe_info->no_heap, sizeof(pe_info->no_heap),
-                 "SHMEM_SYMMETRIC_SIZE asks for growth, and memory of kind %s does not grow",
+                 "SHMEM_SYMMETRIC_SIZE has two sizes, but memory of kind %s cannot grow: give "
+                 "one size",
                  kind->name);
         return;
     }
@@ -191,7 +192,7 @@ void stp_space_attach(void)
         struct stp_part_export nothing = {.pe = pe_info->pe};
         if (internal->kind->attach(internal, local, &nothing) != 0 ||
             heap->kind->attach(heap, local, &pe_info->heap_share) != 0)
-            stp_fatal("shmem_init", "cannot reach the symmetric memory of PE %d", pe_info->pe);
+            stp_fatal("shmem_init", "cannot open the symmetric memory of PE %d", pe_info->pe);
     }
 }
 
@@ -233,10 +234,12 @@ static void space_pin_heap(struct stp_space *heap)
         stp_coll_agree(stp_team_world, &failed, 1);
     }
     if (failed == 0) return;
-    if (why[0] != '\0') stp_error("host memory cannot be pinned for GPUs: %s", why);
+    if (why[0] != '\0') stp_error("cannot pin host memory for GPUs: %s", why);
     stp_pinned_unregister_peers(heap);
     stp_pinned_unregister_space(heap);
-    if (stp_rt.pe == 0) stp_warn("shmem_init: SHMEM_PIN_HEAP: the default heap is not pinned");
+    if (stp_rt.pe == 0)
+        stp_warn("shmem_init: SHMEM_PIN_HEAP is on, but the default heap cannot "
+                 "be pinned: the job continues without pinning");
 }
 
 /*
@@ -252,7 +255,8 @@ static void space_admit_heap(struct stp_space *heap)
     stp_coll_agree(stp_team_world, &failed, 1);
     if (failed != 0)
         stp_fatal("shmem_init",
-                  "SHMEM_SYMMETRIC_SIZE is %zu bytes, which the PEs of a host do not have together",
+                  "SHMEM_SYMMETRIC_SIZE is %zu bytes per PE, but a host does not have this "
+                  "memory for all its PEs: lower the variable, or run fewer PEs per host",
                   heap->nbytes);
 }
 
@@ -307,8 +311,8 @@ void stp_space_create_env(void)
         if (!stp_env.kind_enabled[type]) continue;
         if (stp_space_make(&config, NULL, false, &space, &team, "shmem_init") != 0)
             stp_fatal("shmem_init",
-                      "SHMEM_ENABLE_%s is on, and its space of %zu bytes a PE "
-                      "(SHMEM_%s_SYMMETRIC_SIZE) cannot be made",
+                      "SHMEM_ENABLE_%s is on, but its space of %zu bytes per PE "
+                      "(SHMEM_%s_SYMMETRIC_SIZE) cannot be created",
                       stp_space_type_name(type), config.size, stp_space_type_name(type));
         if (space == NULL) continue;
         stp_space_allow_use_without_handle(space);

@@ -70,7 +70,7 @@ expect double_free      any shmem_free               "ptr 0x[0-9a-f]+ .*freed be
 expect free_interior    any shmem_free               "ptr 0x[0-9a-f]+ is 8 bytes inside"
 expect free_foreign     any shmem_free               "ptr 0x[0-9a-f]+ .*not allocated from"
 expect free_other_space any shmem_space_free         "ptr 0x[0-9a-f]+ belongs to space"
-aligned="alignment is (24, which is no power of two: the result is NULL|2, taken as 8)"
+aligned="alignment is (24, which is not a power of two: the result is NULL|2, but the standard requires a multiple of 8)"
 told bad_alignment      0 shmem_align                "alignment"
 told bad_alignment      2 shmem_align                "$aligned"                SHMEM_CHECK=1
 told bad_alignment      0 shmem_align                "alignment"  SHMEM_CHECK=1 SHMEM_WARN=off

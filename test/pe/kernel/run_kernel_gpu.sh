@@ -28,7 +28,7 @@ job dies LD_LIBRARY_PATH="$fake" -- "$ptx" dies </dev/null && [ $status -ne 7 ] 
 # With two PEs of a node the fourth registration is that of the peer's part of a handle's rings.
 if [ "$np" -eq 2 ] && [ "${SHMEM_NODE:-on}" = on ]; then
     job refused LD_LIBRARY_PATH="$fake" "FAKECUDA_FAIL=cuMemHostRegister_v2#1@4+:2" -- "$ptx" refused </dev/null
-    says refused "^steppe: pe 1 \([^)]*\): shmemx_device_handle_create: host memory cannot be pinned for GPUs: gpu 0: cuMemHostRegister" &&
+    says refused "^steppe: pe 1 \([^)]*\): shmemx_device_handle_create: cannot pin host memory for GPUs: gpu 0: cuMemHostRegister" &&
         { [ $status -eq 0 ] || fail refused "the job ended with status $status"; }
 fi
 exit $failed

@@ -21,7 +21,7 @@ good()
     lines=$(grep -vc '^survived$' "$out")
     if [ $status -ne 0 ]; then
         fail "$name" "status $status"
-    elif [ "$(grep -Ec 'do not fit the symmetric heap|there is no symmetric heap' "$out")" -ne $full ]; then
+    elif [ "$(grep -Ec 'do not fit into the symmetric heap|there is no symmetric heap' "$out")" -ne $full ]; then
         fail "$name" "not $full lines about what does not fit"
     elif [ "$lines" -ne $full ]; then
         fail "$name" "$lines lines, and $full were asked for"

@@ -28,7 +28,7 @@ good()
 }
 
 # What differs is named, with both values, by the PE that differs and by PE 0.
-same="PE $last: all members pass the same"
+same="PE $last: all members must pass the same value"
 for pe in 0 "$last"; do
     line="^steppe: pe $pe .*shmemx?_space_create.*: "
     good type     "${line}config->device_type is 0 on PE 0 and 3 on $same"    "${fam[@]}"
@@ -43,7 +43,7 @@ good max      "${line}attr->max_size is [0-9]+ on PE 0 and 67108865 on $same"
 good flags    "${line}config->flags is 0 on PE 0 and 2 on $same"
 good bad_type "${line}config->device_type is 0 on PE 0 and 77 on $same"
 good zero     "${line}config->size is [0-9]+ on PE 0 and 0 on $same"
-named="attr->name is not the same on PE 0 and PE $last: here it is"
+named="attr->name differs between PE 0 and PE $last: this PE passed"
 good name     "${line}$named this"                                            "${fam[@]}"
 good name     "^steppe: pe 0 .*$named that"                                   "${fam[@]}"
 good no_name  "${line}$named NULL"                                            "${fam[@]}"

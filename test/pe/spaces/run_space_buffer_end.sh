@@ -41,17 +41,17 @@ past()
 }
 
 for pe in 0 "$last"; do
-    told size $pe "$fn: nbytes is 16000 on PE 0 and 15992 on PE $last: all members pass the same"
-    told flags $pe "$fn: flags is 0 on PE 0 and 1 on PE $last: all members pass the same"
+    told size $pe "$fn: nbytes is 16000 on PE 0 and 15992 on PE $last: all members must pass the same value"
+    told flags $pe "$fn: flags is 0 on PE 0 and 1 on PE $last: all members must pass the same value"
 done
-told nothing "$last" "$fn: nbytes is 0: bytes a PE, at least 1"
-told "unknown flags" "$last" "$fn: flags 0x6 are unknown: 0 and SHMEMX_ADOPT_HEAP \(1\) are what"
-told "negative fd" "$last" "$fn: fd is -2: a descriptor, or -1 for none"
-told offset "$last" "$fn: offset is 4096 without a descriptor: pass 0 with fd -1"
-told fd "$last" "$fn: fd is not the same on PE 0 and PE $last: here it is a descriptor"
+told nothing "$last" "$fn: nbytes is 0: pass at least 1 byte per PE"
+told "unknown flags" "$last" "$fn: flags is 0x6: pass 0 or SHMEMX_ADOPT_HEAP \(1\)"
+told "negative fd" "$last" "$fn: fd is -2: pass a descriptor, or -1 for none"
+told offset "$last" "$fn: offset is 4096, but fd is -1: without a descriptor, pass offset 0"
+told fd "$last" "$fn: fd differs between PE 0 and PE $last: this PE passed a descriptor"
 told taken "$last" "buffer 0x[0-9a-f]+ of 16000 bytes cannot become a space: it overlaps space 2"
-told team "$last" "$fn: team is SHMEM_TEAM_INVALID: pass a team that this PE is a member of"
-told persist "$last" "shmemx_space_persist: 100 bytes of space [0-9]+ .*cannot be made durable"
+told team "$last" "$fn: team is SHMEM_TEAM_INVALID, .*: pass a team of which this PE is a member"
+told persist "$last" "shmemx_space_persist: cannot make 100 bytes of space [0-9]+ .* durable"
 for check in 0 1; do
     export SHMEM_CHECK=$check
     past put "$last" shmem_long_put dest 160 80
@@ -73,5 +73,5 @@ for of in own_sum:sum_reduce own_cast:broadcast own_scan:sum_inscan; do # a team
     past "${of%:*}" "$last" "shmem_long_${of#*:}" dest 160 80
 done
 past alltoall "[0-9]+" shmem_long_alltoall dest $((80 * np)) $((80 * np - 80))
-ends free "[0-9]+" "shmem_space_free: ptr 0x[0-9a-f]+ is in space [0-9]+, a buffer of the program"
+ends free "[0-9]+" "shmem_space_free: ptr 0x[0-9a-f]+ is in space [0-9]+, which is a registered buffer"
 exit $failed

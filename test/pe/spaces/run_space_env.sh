@@ -65,8 +65,8 @@ nothing()
     local name="nothing $*" lines
     job "$name" SHMEM_SYMMETRIC_SIZE=0 "$@" -- nothing || return
     [ $status -eq 0 ] || { fail "$name" "status $status"; return; }
-    says "$name" "^steppe: pe 0 \([^)]*\): shmem_malloc: NULL: there is no symmetric heap, \
-SHMEM_SYMMETRIC_SIZE is 0: raise it for 100 bytes, or create a space \(told once" || return
+    says "$name" "^steppe: pe 0 \([^)]*\): shmem_malloc: the result is NULL because \
+SHMEM_SYMMETRIC_SIZE is 0, so there is no symmetric heap for 100 bytes: .* \(printed once" || return
     lines=$(grep -c "^steppe:" "$out")
     [ "$lines" -eq 1 ] && echo "ok   $name" || fail "$name" "$lines lines"
 }
@@ -92,18 +92,18 @@ bad default_without_hbm "${init}SHMEM_DEFAULT_SPACE is HBM, and PE [0-9]+ .*NUMA
 bad default_tape "SHMEM_DEFAULT_SPACE is 'tape': expected .*cpu" SHMEM_DEFAULT_SPACE=tape
 bad default_too_large "${init}SHMEM_DEFAULT_SPACE is GPU.*SHMEM_SYMMETRIC_SIZE of 4294967296 " \
     SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=4g "${gpu[@]}"
-bad grows_fam "${init}SHMEM_DEFAULT_SPACE is FAM.*memory of kind fam does not grow" \
+bad grows_fam "${init}SHMEM_DEFAULT_SPACE is FAM.*memory of kind fam cannot grow" \
     SHMEM_DEFAULT_SPACE=fam SHMEM_SYMMETRIC_SIZE=16m:32m "${fam[@]}"
-bad grows_gpu "${init}SHMEM_DEFAULT_SPACE is GPU.*memory of kind gpu does not grow" \
+bad grows_gpu "${init}SHMEM_DEFAULT_SPACE is GPU.*memory of kind gpu cannot grow" \
     SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16m:32m "${gpu[@]}"
 bad grows_less "SHMEM_SYMMETRIC_SIZE is '32m:16m': expected .*512m:64g" SHMEM_SYMMETRIC_SIZE=32m:16m
-bad enable_without_gpu "${init}SHMEM_ENABLE_GPU is on, and .*SHMEM_GPU_SYMMETRIC_SIZE" \
+bad enable_without_gpu "${init}SHMEM_ENABLE_GPU is on, but .*SHMEM_GPU_SYMMETRIC_SIZE" \
     SHMEM_ENABLE_GPU=1 FAKECUDA_DEVICES=0 "${gpu[@]}"
-bad enable_without_path "${init}SHMEM_ENABLE_FAM is on, and .*SHMEM_FAM_SYMMETRIC_SIZE" \
+bad enable_without_path "${init}SHMEM_ENABLE_FAM is on, but .*SHMEM_FAM_SYMMETRIC_SIZE" \
     SHMEM_ENABLE_FAM=1
-bad enable_without_hbm "${init}SHMEM_ENABLE_HBM is on, and .*SHMEM_HBM_SYMMETRIC_SIZE" \
+bad enable_without_hbm "${init}SHMEM_ENABLE_HBM is on, but .*SHMEM_HBM_SYMMETRIC_SIZE" \
     SHMEM_ENABLE_HBM=1 "${no_hbm[@]}"
-bad enable_too_large "${init}SHMEM_ENABLE_GPU is on, and its space of 4294967296 bytes" \
+bad enable_too_large "${init}SHMEM_ENABLE_GPU is on, but its space of 4294967296 bytes" \
     SHMEM_ENABLE_GPU=1 SHMEM_GPU_SYMMETRIC_SIZE=4g "${gpu[@]}"
 bad enable_what "SHMEM_ENABLE_GPU is 'maybe': expected" SHMEM_ENABLE_GPU=maybe "${gpu[@]}"
 bad enable_size "SHMEM_FAM_SYMMETRIC_SIZE is 'big': expected" SHMEM_FAM_SYMMETRIC_SIZE=big

@@ -53,16 +53,16 @@ ends()
 creation()
 {
 
-    told bad_kind    cpu "device_type 99 .*SHMEM_DEVICE_CPU"
-    told hbm         cpu "no PE has hbm memory; PE 0: no NUMA node with high bandwidth: of 1, none" \
+    told bad_kind    cpu "config->device_type is 99, .*SHMEM_DEVICE_CPU"
+    told hbm         cpu "no PE has hbm memory; the reason on PE 0: no NUMA node with high bandwidth: of 1, none" \
         HWLOC_SYNTHETIC="node:1 pu:2" HWLOC_THISSYSTEM=1
-    told hbm         cpu "no PE has hbm memory; PE 0: hwloc was told of another host .*node 2 has" \
+    told hbm         cpu "no PE has hbm memory; the reason on PE 0: hwloc was told of another host .*node 2 has" \
         HWLOC_XMLFILE="$topologies/knl.xml"
     # of PEs alone: launchers need hwloc, too
     export ONE=0 ONE_ENV="LD_LIBRARY_PATH=$dir/lib" REST_ENV="LD_LIBRARY_PATH=$dir/lib"
-    told hbm         cpu "no PE has hbm memory; PE 0: .*libhwloc.so.15 of hwloc 2.3 or later cannot"
+    told hbm         cpu "no PE has hbm memory; the reason on PE 0: .*libhwloc.so.15 of hwloc 2.3 or later cannot"
     unset ONE ONE_ENV REST_ENV
-    told hbm_numa    cpu "attr->numa_policy is 2, and memory of kind hbm is bound"
+    told hbm_numa    cpu "attr->numa_policy is 2, but spaces of kind hbm are always bound"
     told hbm_node    cpu "attr->numa_node is 7, which has no high-bandwidth memory: node 0 has" \
         HWLOC_XMLFILE="$topologies/here.xml" HWLOC_THISSYSTEM=1
     told hbm_node    cpu "attr->numa_node is 7, which has no high-bandwidth memory: node 2 has, of 2" \
@@ -78,7 +78,7 @@ free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE
     told null_config cpu "config is a null pointer"
     told unset_size cpu "shmemx_space_create_attr: attr->struct_size is 12345: initialize the structure with SHMEMX_SPACE_ATTR_INI"
     told no_parent  cpu "shmemx_space_create_attr: attr->parent is SHMEM_TEAM_INVALID"
-    told nothing cpu "shmemx_space_path: pe is $np: PEs are 0 to $last"
+    told nothing cpu "shmemx_space_path: pe is $np: valid PE numbers are 0..$last"
     for wrong in space_path:space space_query:space space_align:space space_persist:space \
         space_root_set:space space_reshape_commit:space ctx_space_fence:space; do
         says nothing "shmemx_${wrong%:*}: ${wrong#*:} is SHMEM_SPACE_INVALID"
@@ -94,16 +94,16 @@ free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE
     told create      gpu "does not fit" FAKECUDA_MEMORY=7m
     told create      gpu "CUDA_ERROR_LAUNCH_FAILED" FAKECUDA_FAIL=cuMemAlloc_v2:719
     told create      gpu "cuDevicePrimaryCtxRetain" FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:2
-    told bad_device cpu "attr->device is -2: ordinals begin at 0"
-    told bad_device gpu "attr->device is -2: ordinals begin at 0"
-    told negative cpu "size is 18446744073709551615, more than any memory has"
+    told bad_device cpu "attr->device is -2: pass a device number of 0 or more"
+    told bad_device gpu "attr->device is -2: pass a device number of 0 or more"
+    told negative cpu "config->size is 18446744073709551615, more than any memory has"
     for kind in cpu gpu fam; do
-        told zero       $kind "size is 0"
-        told bad_flags  $kind "flags 0x40"
+        told zero       $kind "config->size is 0"
+        told bad_flags  $kind "config->flags is 0x40"
         told too_large  $kind "(70368744177664|64 TiB)"
     done
-    told with_name   cpu "attr->name is set, and spaces of kind cpu do not take it: only those of SHMEM_DEVICE_FAM do" -- mine
-    told with_name   gpu "attr->name is set, and spaces of kind gpu do not" -- mine
+    told with_name   cpu "attr->name is set, but spaces of kind cpu do not support this: only spaces of SHMEM_DEVICE_FAM do" -- mine
+    told with_name   gpu "attr->name is set, but spaces of kind gpu do not" -- mine
     told with_name   fam "\"a/b\" is no name" -- a/b
     told with_name   fam "\".hidden\" is no name" -- .hidden
     told with_name   fam "\"\" is no name" -- ""
@@ -116,8 +116,8 @@ free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE
     told in_buffer   cpu "attr->buffer is set, but spaces of kind cpu"
     told in_buffer   fam "attr->buffer is set, but spaces of kind fam"
     told in_buffer   gpu "buffer 0x[0-9a-f]+ is no device memory"
-    told growing     fam "attr->max_size is set, and spaces of kind fam do not take it: only those of SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM do" -- 2097152
-    told growing     gpu "attr->max_size is set, and spaces of kind gpu do not take it: only those of SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM do" -- 4194304
+    told growing     fam "attr->max_size is set, but spaces of kind fam do not support this: only spaces of SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM do" -- 2097152
+    told growing     gpu "attr->max_size is set, but spaces of kind gpu do not support this: only spaces of SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM do" -- 4194304
     told growing     cpu "attr->max_size is 1048575, less than config->size, 1048576" -- 1048575
     told growing     cpu "attr->max_size is 18446744073709551615, more than any memory" -- -1
     told on_device   gpu "device is 9, devices are 0..0"
@@ -166,14 +166,14 @@ fi
 end_of_spaces()
 {
     for kind in "${life[@]}"; do
-        told destroy_held  $kind "shmem_space_destroy: 1 teams, contexts and handles of kernels hold space [0-9]+"
+        told destroy_held  $kind "shmem_space_destroy: 1 teams, contexts and device handles use space [0-9]+"
         told destroy_twice $kind \
-            "shmem_space_destroy: space 0x[0-9a-f]+ is not a live space: it was destroyed"
+            "shmem_space_destroy: space 0x[0-9a-f]+ is not a live space: the space was destroyed"
         told destroy_stale $kind \
-            "shmem_space_destroy: space 0x[0-9a-f]+ is not a live space: it was destroyed"
+            "shmem_space_destroy: space 0x[0-9a-f]+ is not a live space: the space was destroyed"
         told live          $kind \
-            "shmem_space_destroy: space [0-9]+ goes with 1 allocations of 8[0-9]{3} bytes still live"
-        stale="space 0x[0-9a-f]+ is not a live space: it was destroyed"
+            "shmem_space_destroy: space [0-9]+ is destroyed with 1 live allocations \(8[0-9]{3} bytes"
+        stale="space 0x[0-9a-f]+ is not a live space: the space was destroyed"
         ends stale_malloc  $kind any shmem_space_malloc   "$stale"
         ends stale_calloc  $kind any shmem_space_calloc   "$stale"
         ends stale_free    $kind any shmem_space_free     "$stale"
@@ -198,7 +198,7 @@ end_of_spaces()
 
     if [ "${SHMEM_NODE:-on}" != off ]; then
         ends free_named fam any shmem_free \
-            "ptr 0x[0-9a-f]+ is the block that \"bytes\" is the name of: forget the name first"
+            "ptr 0x[0-9a-f]+ is the block with the name \"bytes\": remove the name first"
         rm -f "$dir/fam/free_named.fam" # of a job that did not end by itself
     fi
 }
