@@ -19,7 +19,8 @@
  */
 #define SPIN_CROWDED 2
 
-_Static_assert(STP_CORES_MAX == 8 * sizeof(cpu_set_t), "a set holds what the system's does");
+_Static_assert(STP_CORES_MAX == 8 * sizeof(cpu_set_t),
+               "struct stp_cores and cpu_set_t must hold the same number of cores");
 
 void stp_cores_mine(struct stp_cores *cores)
 {

@@ -261,15 +261,15 @@ static const char *row_expects(const struct stp_env_row *row, char *buf, size_t 
     case STP_ENV_BOOL:
         return "on or off (or yes and no, true and false, 1 and 0)";
     case STP_ENV_INT:
-        return "a whole number from 0 on, or -1";
+        return "a whole number of at least 0, or -1";
     case STP_ENV_COUNT:
-        return "a whole number from 1 on";
+        return "a whole number of at least 1";
     case STP_ENV_SIZE:
-        return "a number of bytes from 0 on, with k, m, g or t after it for the binary multiples, "
-               "as in 512m or 1.5g";
+        return "a number of bytes, optionally with the suffix k, m, g or t (powers of 1024), such "
+               "as 512m or 1.5g";
     case STP_ENV_GROWTH:
-        return "a number of bytes from 0 on, with k, m, g or t after it for the binary multiples, "
-               "as in 512m, or two such with a colon between, the second no less: 512m:64g";
+        return "a number of bytes, optionally with the suffix k, m, g or t (powers of 1024), such "
+               "as 512m, or an initial size and a maximum that is not smaller, such as 512m:64g";
     case STP_ENV_CHOICE:
         for (int i = 0; row->words[i] && used < len; i++) {
             used += (size_t)snprintf(buf + used, len - used, "%s%s", i == 0 ? "one of: " : ", ",
@@ -308,9 +308,9 @@ static int row_load(const struct stp_env_row *row)
 
     if (rc == 0 && text) rc = row_parse(row, text);
     if (rc == -ENOMEM)
-        stp_error("%s: no memory to keep its value", name);
+        stp_error("%s: there is not enough memory to store its value", name);
     else if (rc == -ERANGE)
-        stp_error("%s is '%.64s': more bytes than an address can count; expected %s", name, text,
+        stp_error("%s is '%.64s': the size exceeds 2^64 bytes; expected %s", name, text,
                   row_expects(row, expects, sizeof(expects)));
     else if (rc != 0)
         stp_error("%s is '%.64s': expected %s", name, text,
@@ -409,9 +409,12 @@ void stp_env_warn_unknown(void)
 
     for (size_t at = 0; (nearest = stp_env_unknown(&at, name, sizeof(name))) != NULL;)
         if (nearest[0] != '\0')
-            stp_warn("%s is set, and nothing here reads it: is %s meant?", name, nearest);
+            stp_warn("%s is set, but Steppe has no variable of this name: did you mean %s?", name,
+                     nearest);
         else
-            stp_warn("%s is set, and nothing here reads it: see oshinfo environment", name);
+            stp_warn("%s is set, but Steppe has no variable of this name: run oshinfo environment "
+                     "to list the variables",
+                     name);
 }
 
 bool stp_env_is_set(const struct stp_env_row *row)

@@ -87,14 +87,14 @@ int stp_fabric_module_path(char *path, size_t path_len, char *why, size_t why_le
     int len;
 
     if (dladdr((void *)(uintptr_t)&stp_fabric_module_path, &self) == 0 || self.dli_fname == NULL) {
-        snprintf(why, why_len, "cannot tell where the library was loaded from");
+        snprintf(why, why_len, "dladdr does not report the file from which the library was loaded");
         return -ENOENT;
     }
     slash = strrchr(self.dli_fname, '/');
     len = slash != NULL ? (int)(slash + 1 - self.dli_fname) : 0;
     if (module_in(self.dli_fname, len, "", path, path_len)) return 0;
     if (module_in_program(&self) && module_in_run_path(path, path_len)) return 0;
-    snprintf(why, why_len, "no fabric module at %.*s" MODULE_FILE, len, self.dli_fname);
+    snprintf(why, why_len, "there is no fabric module at %.*s" MODULE_FILE, len, self.dli_fname);
     return -ENOENT;
 }
 

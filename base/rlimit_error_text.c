@@ -45,12 +45,15 @@ const char *stp_errno_text(int error)
     static __thread char text[128];
     size_t size = stp_limit(RLIMIT_FSIZE, NULL);
 
-    if (error == ENFILE) return "descriptors ran out on this host (sysctl fs.file-max): raise it";
+    if (error == ENFILE) return "this host has too few file descriptors: raise sysctl fs.file-max";
     if (error == EFBIG && size != SIZE_MAX)
-        snprintf(text, sizeof(text), "larger than a file may be (ulimit -f is %zu KiB): raise it",
+        snprintf(text, sizeof(text),
+                 "the file would be too large (ulimit -f is %zu KiB): raise "
+                 "this limit",
                  size / 1024);
     else if (error == EMFILE)
-        snprintf(text, sizeof(text), "descriptors ran out (ulimit -n is %zu): raise it",
+        snprintf(text, sizeof(text),
+                 "this process has too few file descriptors (ulimit -n is %zu): raise this limit",
                  stp_limit(RLIMIT_NOFILE, NULL));
     else
         return strerror(error);

@@ -345,7 +345,7 @@ def doctor_of_limits(healthy):
     check(status == 3, f"doctor: 12 descriptors: status {status}")
     expect(rows, "descriptors", "problem", "ulimit -n: 12")
     expect(rows, "descriptors", "problem", "ulimit -n 4096", field="do")
-    expect(rows, "provider tcp;ofi_rxm", "warning", "descriptors ran out")
+    expect(rows, "provider tcp;ofi_rxm", "warning", "too few file descriptors")
     expect(rows, "provider tcp;ofi_rxm", "warning", "ulimit -n", field="do")
     _, rows = doctor(before=limit(resource.RLIMIT_NOFILE, 16))
     expect(rows, "descriptors", "warning problem", "ulimit -n: 16")

@@ -143,8 +143,8 @@ TEST(whole_numbers)
     /* of nothing a program would wait for ever */
     load_with("SHMEM_STREAM_WAITS", "1", 0, NULL);
     ck_assert_int_eq(stp_env.stream_waits, 1);
-    load_with("SHMEM_STREAM_WAITS", "0", -EINVAL, "from 1 on");
-    load_with("SHMEM_STREAM_WAITS", "-1", -EINVAL, "from 1 on");
+    load_with("SHMEM_STREAM_WAITS", "0", -EINVAL, "of at least 1");
+    load_with("SHMEM_STREAM_WAITS", "-1", -EINVAL, "of at least 1");
 }
 
 TEST(choices)
@@ -185,7 +185,7 @@ TEST(sizes_in_the_table)
     ck_assert_uint_eq(stp_env.window_size, (size_t)1 << 40);
     load_with("SHMEM_SYMMETRIC_SIZE", "0", 0, NULL);
     ck_assert_uint_eq(stp_env.symmetric.size, 0);
-    load_with("SHMEM_SYMMETRIC_SIZE", "16777216t", -EINVAL, "more bytes than an address");
+    load_with("SHMEM_SYMMETRIC_SIZE", "16777216t", -EINVAL, "exceeds 2^64 bytes");
 }
 
 TEST(sizes_that_grow)
@@ -209,7 +209,7 @@ TEST(sizes_that_grow)
         load_with("SHMEM_SYMMETRIC_SIZE", wrong[i], -EINVAL, "512m:64g");
         ck_assert_uint_eq(stp_env.symmetric.max, 536870912);
     }
-    load_with("SHMEM_SYMMETRIC_SIZE", "1m:16777216t", -EINVAL, "more bytes than an address");
+    load_with("SHMEM_SYMMETRIC_SIZE", "1m:16777216t", -EINVAL, "exceeds 2^64 bytes");
 }
 
 /* One bad value must not hide another, nor keep good ones from being read. */
@@ -270,9 +270,10 @@ static void format_is(const char *name, const char *value, const char *want)
 TEST(unknown_names)
 {
     static const char *const words[] = {
-        "SHMEM_SYMETRIC_SIZE is set, and nothing here reads it: is SHMEM_SYMMETRIC_SIZE meant?",
-        "SMA_DEBUGS is set, and nothing here reads it: is SMA_DEBUG meant?",
-        "SHMEM_QWERTYUIOPASDF is set, and nothing here reads it: see oshinfo",
+        "SHMEM_SYMETRIC_SIZE is set, but Steppe has no variable of this name: did you mean "
+        "SHMEM_SYMMETRIC_SIZE?",
+        "SMA_DEBUGS is set, but Steppe has no variable of this name: did you mean SMA_DEBUG?",
+        "SHMEM_QWERTYUIOPASDF is set, but Steppe has no variable of this name: run oshinfo",
     };
 
     clear_environment();
