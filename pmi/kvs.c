@@ -77,7 +77,7 @@ int stp_kvs_put(const struct stp_pmi_client *client, struct stp_pmi_session *ses
 
 static int kvs_bad(const char *name, size_t fragment, const char *what)
 {
-    stp_error("pmi: fragment %zu of key %s from the launcher is unusable: %s", fragment, name,
+    stp_error("pmi: the value of key stp:%s:%zu from the launcher is unusable: %s", name, fragment,
               what);
     return -EPROTO;
 }
@@ -88,7 +88,8 @@ static int kvs_length(const char *name, const char *value, uint64_t *length)
     unsigned char bytes[HEADER_CHARS / 2];
 
     if (strlen(value) < HEADER_CHARS || kvs_decode(value, bytes, sizeof(bytes)))
-        return kvs_bad(name, 0, "it does not begin with a length");
+        return kvs_bad(name, 0,
+                       "it does not begin with 16 hexadecimal digits, the length of the data");
     *length = 0;
     for (size_t i = 0; i < sizeof(bytes); i++)
         *length = *length << 8 | bytes[i];
@@ -105,7 +106,9 @@ static int kvs_add(const char *name, size_t fragment, const char *text, unsigned
     size_t chars = strlen(text);
 
     if (chars % 2 != 0 || chars / 2 > length - *done)
-        return kvs_bad(name, fragment, "it is longer than the length says");
+        return kvs_bad(name, fragment,
+                       "it has an odd number of digits, or more digits than the length of the "
+                       "data allows");
     if (chars == 0 && *done < length) return kvs_bad(name, fragment, "it is empty");
     if (kvs_decode(text, bytes + *done, chars / 2))
         return kvs_bad(name, fragment, "it is not hexadecimal");
@@ -131,7 +134,7 @@ int stp_kvs_get(const struct stp_pmi_client *client, struct stp_pmi_session *ses
     for (size_t fragment = 1; !rc && done < length; fragment++) {
         kvs_key(key, name, fragment);
         rc = client->get(session, rank, key, value, sizeof(value));
-        if (rc == -ENOENT) return kvs_bad(name, fragment, "it is missing");
+        if (rc == -ENOENT) return kvs_bad(name, fragment, "the launcher does not have this key");
         if (rc == 0) rc = kvs_add(name, fragment, value, data, (size_t)length, &done);
     }
     if (rc == 0) *nbytes = (size_t)length;

@@ -199,8 +199,8 @@ static int map_told_of(const struct stp_pmi_client *client, struct stp_pmi_sessi
     if (rc != -ENOENT) return rc;
     for (int other = 0; other < session->size; other++)
         if (other != session->rank && client->host(session, other, name, capacity) == 0) {
-            stp_error("pmi: the launcher tells the host of rank %d, but not that of rank %d", other,
-                      rank);
+            stp_error("pmi: the launcher reports the host name of rank %d, but not that of rank %d",
+                      other, rank);
             return -EPROTO;
         }
     return -ENOENT;
@@ -226,7 +226,9 @@ static int map_host_of(const struct stp_pmi_client *client, struct stp_pmi_sessi
         return 0;
     }
     if (rc != -ENOENT && rc != -EMSGSIZE) return rc;
-    stp_error("pmi: rank %d has published no usable host name", rank);
+    stp_error("pmi: the host name of rank %d is missing at the launcher, or is too long: see the "
+              "output of that rank",
+              rank);
     return -EPROTO;
 }
 

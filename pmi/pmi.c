@@ -37,15 +37,20 @@ static struct {
 
 int stp_pmi_complain(const struct stp_pmi_session *session, const char *request, int rc)
 {
-    if (rc == -EPROTO) return stp_pmi_malformed(session, request, "it is not in PMI's form");
+    if (rc == -EPROTO)
+        return stp_pmi_malformed(session, request,
+                                 "it is too long, or its framing is not that of PMI");
     if (rc == -ETIMEDOUT)
-        stp_error("pmi: the launcher does not answer (%s): is PMI_FD in use by another library?",
-                  request);
+        stp_error("pmi: the launcher has not replied within %d s (%s): does another library use "
+                  "PMI_FD at the same time?",
+                  STP_PMI_REPLY_MS / 1000, request);
     else if (rc == -EMSGSIZE)
-        stp_error("pmi: a request to the launcher is too long (%s)", request);
+        stp_error("pmi: a request to the launcher (%s) is longer than %d bytes", request,
+                  STP_WIRE_SEND_MAX - 1);
     else
-        stp_error("pmi: the launcher closed the connection (%s): it died or ends the job, or an "
-                  "MPI library in this process was finalized before; Slurm serves one library only",
+        stp_error("pmi: the launcher closed the connection (%s): the launcher has died or is "
+                  "ending the job, or an MPI library in this process was finalized earlier; Slurm "
+                  "serves only one library per process",
                   request);
     return rc;
 }
@@ -61,7 +66,8 @@ int stp_pmi_malformed(const struct stp_pmi_session *session, const char *request
         shown[i] = c < ' ' || c > '~' ? '?' : c;
     }
     shown[i] = '\0';
-    stp_error("pmi: bad answer from the launcher (%s): %s: \"%s\"", request, what, shown);
+    stp_error("pmi: bad reply from the launcher (%s): %s; the reply is \"%s\"", request, what,
+              shown);
     return -EPROTO;
 }
 
@@ -83,7 +89,7 @@ int stp_pmi_ask(struct stp_pmi_session *session, enum stp_wire_framing framing, 
     snprintf(expected, sizeof(expected), "%s%s", command, line ? "" : "-response");
     if (stp_wire_field(session->wire.text, separator, "cmd", answer, sizeof(answer)) ||
         strcmp(answer, expected) != 0)
-        return stp_pmi_malformed(session, command, "another answer was expected");
+        return stp_pmi_malformed(session, command, "it does not belong to this request");
     rc = stp_wire_number(session->wire.text, separator, "rc", &result);
     if (rc == -ENOENT && line) rc = 0; /* in PMI-1 a reply without rc means success */
     if (rc == 0 && result == 0) return 0;
@@ -92,7 +98,8 @@ int stp_pmi_ask(struct stp_pmi_session *session, enum stp_wire_framing framing, 
      * the key is absent, because launchers use different numbers.
      */
     if (strcmp(answer, "get_result") == 0) return -ENOENT;
-    return stp_pmi_malformed(session, command, "the launcher refuses");
+    return stp_pmi_malformed(session, command,
+                             "the launcher refuses the request, because rc is missing or is not 0");
 }
 
 int stp_pmi_env_int(const char *name, int lowest, int *number)
@@ -136,7 +143,7 @@ static const struct {
     {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "jsrun", "use oshrun"},
     {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "mpirun_rsh", "use oshrun"},
     {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", "flux", "use flux run without -o pmi=off"},
-    {"PMI_ID", "PMI_SIZE", "mpiexec -pmi-port", "leave -pmi-port out"},
+    {"PMI_ID", "PMI_SIZE", "mpiexec -pmi-port", "omit -pmi-port"},
     {"PMI_RANK", "PMI_SIZE", "a PMI launcher", "use oshrun"},
 };
 
@@ -187,17 +194,20 @@ static int pmi_connect(struct stp_pmi_session *session, const char *text)
     int rc;
 
     if (stp_wire_parse_int(text, &fd) || fd < 0) {
-        stp_error("pmi: PMI_FD=%s is no file descriptor: start with oshrun, or unset it", text);
+        stp_error("pmi: PMI_FD=%s is not a file descriptor: start the program with oshrun, or "
+                  "unset PMI_FD",
+                  text);
         return -EPROTO;
     }
     rc = stp_wire_open(&session->wire, fd);
     if (rc == -EMFILE || rc == -ENFILE) {
-        stp_error("pmi: cannot keep PMI_FD=%d: %s", fd, stp_errno_text(-rc));
+        stp_error("pmi: cannot duplicate the descriptor PMI_FD=%d: %s", fd, stp_errno_text(-rc));
         return rc;
     }
     if (rc != 0) {
-        stp_error("pmi: PMI_FD=%d is no open socket (%s): MPI_Finalize or a wrapper closed it, or "
-                  "the variable is left over from an outer job; start with oshrun, or unset it",
+        stp_error("pmi: PMI_FD=%d is not an open socket (%s): MPI_Finalize or a wrapper script "
+                  "closed it, or the variable is left over from an outer job; start the program "
+                  "with oshrun, or unset PMI_FD",
                   fd, strerror(-rc));
         return rc == -EBADF || rc == -ENOTSOCK ? -EPROTO : rc;
     }
@@ -222,13 +232,14 @@ static int pmi_propose(struct stp_pmi_session *session, int version, int *agreed
     if (rc != 0) return stp_pmi_complain(session, "init", rc);
     if (stp_wire_field(text, ' ', "cmd", command, sizeof(command)) ||
         strcmp(command, "response_to_init") != 0)
-        return stp_pmi_malformed(session, "init", "another answer was expected");
+        return stp_pmi_malformed(session, "init", "it does not belong to this request");
     rc = stp_wire_number(text, ' ', "rc", &result);
-    if (rc != 0 && rc != -ENOENT) return stp_pmi_malformed(session, "init", "rc is no number");
+    if (rc != 0 && rc != -ENOENT) return stp_pmi_malformed(session, "init", "rc is not a number");
     *refused = result != 0;
     *agreed = version;
     rc = stp_wire_number(text, ' ', "pmi_version", agreed);
-    if (rc != 0 && rc != -ENOENT) return stp_pmi_malformed(session, "init", "no version");
+    if (rc != 0 && rc != -ENOENT)
+        return stp_pmi_malformed(session, "init", "pmi_version is not a number");
     return 0;
 }
 
@@ -266,7 +277,8 @@ static int pmi_greet(struct stp_pmi_session *session, const struct stp_pmi_clien
     if (rc != 0) return rc;
     if (agreed != 1 && agreed != 2)
         return stp_pmi_malformed(session, "init",
-                                 "no version in common: this library knows PMI-1 and PMI-2");
+                                 "the launcher accepts neither PMI-1 nor PMI-2, the versions "
+                                 "that this library supports");
     *client = agreed == 1 ? &stp_pmi1_client : &stp_pmi2_client;
     return 0;
 }
@@ -297,8 +309,8 @@ static const struct stp_pmi_client *pmi_demand_pmix(char *why, size_t capacity)
 {
     if (!getenv("PMIX_NAMESPACE"))
         snprintf(why, capacity,
-                 "SHMEM_PMI=pmix, but PMIX_NAMESPACE is not set: start with a PMIx launcher "
-                 "(prterun, Open MPI's mpirun, srun --mpi=pmix), or unset SHMEM_PMI");
+                 "SHMEM_PMI=pmix, but PMIX_NAMESPACE is not set: start the program with a PMIx "
+                 "launcher (prterun, Open MPI's mpirun, srun --mpi=pmix), or unset SHMEM_PMI");
     else if (stp_pmix_load() != 0)
         snprintf(why, capacity,
                  "SHMEM_PMI=pmix, but there is no usable libpmix.so.2 (%s): install it, or name "
@@ -327,12 +339,13 @@ static const struct stp_pmi_client *pmi_choose(char *why, size_t capacity)
     if (stp_env.pmi == STP_PMI_X) return pmi_demand_pmix(why, capacity);
     snprintf(why, capacity, "PMI_FD=%s", fd ? fd : "");
     if (fd) return pmi_first_version() == 1 ? &stp_pmi1_client : &stp_pmi2_client;
-    snprintf(why, capacity, "no launcher: neither PMI_FD nor PMIX_NAMESPACE is of use");
+    snprintf(why, capacity, "no launcher: neither PMI_FD nor a usable PMIX_NAMESPACE is set");
     foreign = pmi_find_foreign(&rank);
     if (foreign < 0) return &single_client;
     snprintf(why, capacity,
-             "this process was started by %s as one of several (%s=%d), without a PMI_FD to reach "
-             "the others: %s; or set SHMEM_PMI=single for jobs of one PE each",
+             "%s started this process as one of several (%s=%d), but did not set PMI_FD, which "
+             "PEs need to find each other: %s; or set SHMEM_PMI=single to run each process as a "
+             "job of one PE",
              foreign_launchers[foreign].name, foreign_launchers[foreign].rank, rank,
              foreign_launchers[foreign].advice);
     return NULL;
@@ -405,7 +418,7 @@ static int pmi_make_map(void)
         if (rc != -EPROTO) return rc;
         if (pmi.session.rank == 0)
             stp_warn("pmi: the launcher's process mapping is malformed (%.80s): host names decide "
-                     "who shares a node",
+                     "instead which PEs share a node",
                      text);
     }
     return pmi_map_without_vector();
@@ -436,13 +449,15 @@ static int pmi_open_once(void)
     if (rc == 0) rc = client->open(&pmi.session);
     if (rc != 0) goto err_close;
     if (pmi.session.size < 1 || pmi.session.rank < 0 || pmi.session.rank >= pmi.session.size) {
-        stp_error("pmi: the launcher says this is rank %d of %d", pmi.session.rank,
-                  pmi.session.size);
+        stp_error("pmi: the launcher reports an impossible rank for this process: rank %d of %d",
+                  pmi.session.rank, pmi.session.size);
         rc = -EPROTO;
         goto err_close;
     }
     pmi.client = client;
-    if (atexit(pmi_at_exit) != 0) stp_warn("pmi: no exit handler: the launcher may complain");
+    if (atexit(pmi_at_exit) != 0)
+        stp_warn("pmi: cannot register an exit handler: the launcher may report that this "
+                 "process ended badly");
     rc = pmi_make_map();
     if (rc != 0) return rc;
     pmi.info = (struct stp_pmi_info){
@@ -483,15 +498,16 @@ static int pmi_check_key(const char *key)
     size_t len = strlen(key);
 
     if (len > 0 && len <= STP_PMI_NAME_MAX && strspn(key, allowed) == len) return 0;
-    stp_error("pmi: \"%.64s\" is no key: 1 to %d characters of A-Z a-z 0-9 _ . - are", key,
-              STP_PMI_NAME_MAX);
+    stp_error("pmi: \"%.64s\" is not a valid key: a key has 1 to %d characters of A-Z a-z 0-9 _ . "
+              "-",
+              key, STP_PMI_NAME_MAX);
     return -EINVAL;
 }
 
 static int pmi_check_open(const char *what)
 {
     if (pmi.client) return 0;
-    stp_error("pmi: %s without an open session", what);
+    stp_error("pmi: %s was called without an open session with the launcher", what);
     return -ENOTCONN;
 }
 

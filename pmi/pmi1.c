@@ -20,12 +20,14 @@ static int pmi1_limits(struct stp_pmi_session *session)
     if (rc != 0) return rc;
     if (stp_wire_number(text, BLANK, "keylen_max", &key_max) ||
         stp_wire_number(text, BLANK, "vallen_max", &value_max))
-        return stp_pmi_malformed(session, "maxes", "a limit is missing or is no number");
+        return stp_pmi_malformed(session, "maxes",
+                                 "keylen_max or vallen_max is missing or is not a number");
     session->told_key_max = key_max;
     session->told_value_max = value_max;
     /* Both limits include the terminating zero byte, as in the implementations of PMI. */
     if (key_max < STP_PMI_KEY_MAX || value_max <= STP_PMI_VALUE_MIN)
-        return stp_pmi_malformed(session, "maxes", "keys or values are too short for use");
+        return stp_pmi_malformed(session, "maxes",
+                                 "keylen_max or vallen_max is too small for Steppe");
     session->value_max = value_max > STP_PMI_VALUE_MAX ? STP_PMI_VALUE_MAX : (size_t)value_max - 1;
     return 0;
 }
@@ -36,7 +38,8 @@ static int pmi1_open(struct stp_pmi_session *session)
 
     if (stp_pmi_env_int("PMI_SIZE", 1, &session->size) ||
         stp_pmi_env_int("PMI_RANK", 0, &session->rank)) {
-        stp_error("pmi: PMI_FD is set, but PMI_RANK or PMI_SIZE is missing or is no number");
+        stp_error("pmi: PMI_FD is set, but PMI_RANK or PMI_SIZE is missing or invalid: start the "
+                  "program with oshrun, or unset PMI_FD");
         return -EPROTO;
     }
     rc = pmi1_limits(session);
@@ -45,7 +48,7 @@ static int pmi1_open(struct stp_pmi_session *session)
                          "cmd=get_my_kvsname");
     if (rc != 0) return rc;
     if (stp_wire_field(session->wire.text, BLANK, "kvsname", session->job, sizeof(session->job)))
-        return stp_pmi_malformed(session, "my_kvsname", "no usable name of a key-value space");
+        return stp_pmi_malformed(session, "my_kvsname", "kvsname is missing or too long");
     return 0;
 }
 
@@ -70,7 +73,8 @@ static int pmi1_get(struct stp_pmi_session *session, int rank, const char *key, 
     (void)rank;
     if (rc != 0) return rc;
     rc = stp_wire_field(session->wire.text, BLANK, "value", value, capacity);
-    return rc != 0 ? stp_pmi_malformed(session, "get_result", "no value, or one too long") : 0;
+    return rc != 0 ? stp_pmi_malformed(session, "get_result", "the value is missing or too long")
+                   : 0;
 }
 
 static int pmi1_mapping(struct stp_pmi_session *session, char *text, size_t capacity)

@@ -22,7 +22,8 @@ static int pmi2_open(struct stp_pmi_session *session)
     int rc;
 
     if (stp_pmi_env_int("PMI_RANK", 0, &rank)) {
-        stp_error("pmi: PMI_FD is set, but PMI_RANK is missing or is no number");
+        stp_error("pmi: PMI_FD is set, but PMI_RANK is missing or invalid: start the program "
+                  "with oshrun, or unset PMI_FD");
         return -EPROTO;
     }
     if (!job || strlen(job) >= sizeof(session->job) || strchr(job, SEMICOLON)) job = "";
@@ -32,7 +33,7 @@ static int pmi2_open(struct stp_pmi_session *session)
     if (rc != 0) return rc;
     if (stp_wire_number(text, SEMICOLON, "rank", &session->rank) ||
         stp_wire_number(text, SEMICOLON, "size", &session->size))
-        return stp_pmi_malformed(session, "fullinit", "rank or size is missing or is no number");
+        return stp_pmi_malformed(session, "fullinit", "rank or size is missing or is not a number");
     session->value_max = STP_PMI_VALUE_MAX;
     return 0;
 }
@@ -54,10 +55,10 @@ static int pmi2_found(struct stp_pmi_session *session, const char *command, char
     char found[16];
 
     if (stp_wire_field(text, SEMICOLON, "found", found, sizeof(found)))
-        return stp_pmi_malformed(session, command, "it does not say whether the key was found");
+        return stp_pmi_malformed(session, command, "the field 'found' is missing or too long");
     if (strcmp(found, "TRUE") != 0) return -ENOENT;
     if (stp_wire_field(text, SEMICOLON, "value", value, capacity))
-        return stp_pmi_malformed(session, command, "no value, or one too long");
+        return stp_pmi_malformed(session, command, "the value is missing or too long");
     return 0;
 }
 
@@ -91,7 +92,9 @@ static int pmi2_fence(struct stp_pmi_session *session)
         stp_pmi_ask(session, STP_WIRE_MESSAGE, "kvs-fence", STP_WIRE_FOREVER, "cmd=kvs-fence;");
 
     if (rc == 0) rc = pmi2_get(session, 0, NOBODYS_KEY, value, sizeof(value));
-    if (rc == 0) return stp_pmi_malformed(session, "kvs-get", "nobody has put this key");
+    if (rc == 0)
+        return stp_pmi_malformed(session, "kvs-get",
+                                 "the launcher has a value for a key that no process has put");
     return rc == -ENOENT ? 0 : rc;
 }
 

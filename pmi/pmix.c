@@ -37,7 +37,8 @@ static void pmix_load_from(void *library)
 #define LOAD_NEEDED(name, symbol, result, parameters)                                              \
     LOAD(name, symbol, result, parameters)                                                         \
     if (!api->name)                                                                                \
-        snprintf(pmix.missing, sizeof(pmix.missing), "%s has no %s", STP_PMIX_LIBRARY, #symbol);
+        snprintf(pmix.missing, sizeof(pmix.missing), "%s has no function %s", STP_PMIX_LIBRARY,    \
+                 #symbol);
     STP_PMIX_FUNCTIONS(LOAD_NEEDED)
     STP_PMIX_OPTIONAL_FUNCTIONS(LOAD)
 #undef LOAD_NEEDED
@@ -74,15 +75,16 @@ static int pmix_complain(const char *call, const char *key, int rc)
 {
     const char *text = pmix.api.error_string ? pmix.api.error_string(rc) : NULL;
 
-    stp_error("pmi: %s%s%s%s failed: %s (%d): the launcher died, ends the job, or refuses", call,
-              key[0] ? "(" : "", key, key[0] ? ")" : "", text ? text : "no text", rc);
+    stp_error("pmi: %s%s%s%s failed: %s (%d): the launcher has died, is ending the job, or "
+              "refuses the request",
+              call, key[0] ? "(" : "", key, key[0] ? ")" : "", text ? text : "no text", rc);
     return -EIO;
 }
 
 /* Logs what is wrong in the value of key that libpmix has returned. Returns -EPROTO. */
 static int pmix_malformed(const char *key, const char *what)
 {
-    stp_error("pmi: PMIx's value of %s is unusable: %s", key, what);
+    stp_error("pmi: the value of %s from PMIx is unusable: %s", key, what);
     return -EPROTO;
 }
 
@@ -132,7 +134,7 @@ static int pmix_ask(uint32_t rank, const char *key, struct stp_pmix_value **valu
     rc = pmix.api.get(&proc, key, &at_once, 1, value);
     if (rc == STP_PMIX_ERR_NOT_FOUND) return -ENOENT;
     if (rc != STP_PMIX_SUCCESS) return pmix_complain("PMIx_Get", key, rc);
-    return *value ? 0 : pmix_malformed(key, "success, but no value");
+    return *value ? 0 : pmix_malformed(key, "PMIx_Get succeeded but returned no value");
 }
 
 static int pmix_ask_text(uint32_t rank, const char *key, char *text, size_t capacity)
@@ -143,7 +145,7 @@ static int pmix_ask_text(uint32_t rank, const char *key, char *text, size_t capa
 
     if (rc != 0) return rc;
     if (value->type != STP_PMIX_STRING || !value->data.string) {
-        rc = pmix_malformed(key, "it is no text");
+        rc = pmix_malformed(key, "it is not a string");
     } else if ((len = strnlen(value->data.string, capacity)) == capacity) {
         rc = pmix_malformed(key, "it is too long");
     } else {
@@ -158,12 +160,12 @@ static int pmix_ask_size(int *size)
     struct stp_pmix_value *value;
     int rc = pmix_ask(STP_PMIX_RANK_WILDCARD, STP_PMIX_JOB_SIZE, &value);
 
-    if (rc == -ENOENT) return pmix_malformed(STP_PMIX_JOB_SIZE, "the launcher does not tell it");
+    if (rc == -ENOENT) return pmix_malformed(STP_PMIX_JOB_SIZE, "the launcher does not provide it");
     if (rc != 0) return rc;
     if (value->type != STP_PMIX_UINT32 && value->type != STP_PMIX_INT)
-        rc = pmix_malformed(STP_PMIX_JOB_SIZE, "it is no number");
+        rc = pmix_malformed(STP_PMIX_JOB_SIZE, "it is not an integer");
     else if (value->data.uint32 < 1 || value->data.uint32 > INT_MAX)
-        rc = pmix_malformed(STP_PMIX_JOB_SIZE, "no job has so many processes");
+        rc = pmix_malformed(STP_PMIX_JOB_SIZE, "it is not between 1 and 2147483647");
     else
         *size = (int)value->data.uint32;
     pmix_free(value);
@@ -182,16 +184,19 @@ static int pmix_check_self(void)
     int rank;
 
     if (strnlen(pmix.self.nspace, sizeof(pmix.self.nspace)) == sizeof(pmix.self.nspace))
-        return pmix_malformed("the namespace", "it has no end");
+        return pmix_malformed("the namespace", "it is not terminated");
     if (nspace && strcmp(pmix.self.nspace, nspace) != 0) {
-        stp_error("pmi: PMIX_NAMESPACE=%s, but PMIx calls this job %s: is the variable left over "
-                  "from another job?",
+        stp_error("pmi: PMIX_NAMESPACE=%s, but PMIx reports the namespace %s: unset the variable "
+                  "if it is left over from another job",
                   nspace, pmix.self.nspace);
         return -EPROTO;
     }
-    if (pmix.self.rank > INT_MAX) return pmix_malformed("the rank", "no job has so many processes");
+    if (pmix.self.rank > INT_MAX)
+        return pmix_malformed("the rank", "it is greater than 2147483647");
     if (stp_pmi_env_int("PMIX_RANK", 0, &rank) == 0 && rank != (int)pmix.self.rank) {
-        stp_error("pmi: PMIX_RANK=%d, but PMIx says rank %u", rank, pmix.self.rank);
+        stp_error("pmi: PMIX_RANK=%d, but PMIx reports rank %u: unset the variable if it is left "
+                  "over from another job",
+                  rank, pmix.self.rank);
         return -EPROTO;
     }
     return 0;
@@ -203,8 +208,8 @@ static int pmix_open(struct stp_pmi_session *session)
 
     if (rc != STP_PMIX_SUCCESS) {
         (void)pmix_complain("PMIx_Init", "", rc);
-        stp_error("pmi: the launcher named by PMIX_NAMESPACE cannot be reached: unset it if it is "
-                  "left over from another job, or set SHMEM_PMI=single for a job of one PE");
+        stp_error("pmi: the launcher of PMIX_NAMESPACE cannot be reached: unset the variable if "
+                  "it is left over from another job, or set SHMEM_PMI=single for a job of one PE");
         return -EIO;
     }
     rc = pmix_check_self();

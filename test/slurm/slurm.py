@@ -94,7 +94,7 @@ def jobs(group):
     group.run("srun, one PE", [0], *SRUN, "-n1", rma)
     group.run("srun, threads", [0], *SRUN, "-N2", "-n4", group.program("pe_threads"))
     group.run("srun, PMI of none", [1], "srun", "-Q", "--mpi=none", "-n4", rma,
-              say=r"started by srun as one of several .*: use srun --mpi=pmi2")
+              say=r"srun started this process as one of several .*: use srun --mpi=pmi2")
     group.run("oshrun in salloc", [0], "salloc", "-Q", "-N2", "-n4", oshrun, "-n", "4", rma)
     # oshrun's options reach srun; PE 1 of 2 with one a node is on the other node
     out = group.run("oshrun -N 1 -l", [0], "salloc", "-Q", "-N2", "-n4", oshrun, "-n", "2", "-N",

@@ -122,7 +122,7 @@ TEST_LOOP(session_keys, 0, 2)
 
     ck_assert_int_eq(launch(&launcher, client_keys), CLIENT_OK);
     ck_assert_int_eq(launcher.n_puts, 1);
-    ck_said("is no key");
+    ck_said("is not a valid key");
 }
 
 /* Slurm pads its lengths on the right. */

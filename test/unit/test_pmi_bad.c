@@ -165,7 +165,7 @@ TEST_LOOP(bad_fragment, 0, STP_COUNT(bad_fragments))
         launcher_store(&launcher, "stp:k:0", bad_fragments[_i][0]);
         if (bad_fragments[_i][1]) launcher_store(&launcher, "stp:k:1", bad_fragments[_i][1]);
         ck_assert_int_eq(launch(&launcher, client_get_fails), CLIENT_OK);
-        ck_said("fragment");
+        ck_said("is unusable");
     }
 }
 
@@ -228,7 +228,7 @@ TEST_LOOP(hosts_missing, 0, 2)
     launcher.rank = 1;
     launcher.mapping = NULL;
     ck_assert_int_eq(launch(&launcher, client_open_fails), CLIENT_OK);
-    ck_said("rank 0 has published");
+    ck_said("host name of rank 0");
 }
 
 static void client_one_node(void)

@@ -60,7 +60,7 @@ TEST(second_library)
     launcher.n_init = 1;
     launcher.version = 2;
     ck_assert_int_eq(launch(&launcher, client_open_fails), CLIENT_OK);
-    ck_said("Slurm serves one library only");
+    ck_said("Slurm serves only one library");
 }
 
 static void client_fence_fails(void)

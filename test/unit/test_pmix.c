@@ -199,7 +199,7 @@ TEST(nodes_half_told)
     tell_text(1, STP_PMIX_HOSTNAME, "beta");
     tell_text(2, STP_PMIX_HOSTNAME, "alpha");
     ck_assert_int_eq(play(client_open_fails), CLIENT_OK);
-    ck_said("the host of rank 2, but not that of rank 0");
+    ck_said("the host name of rank 2, but not that of rank 0");
     ck_assert_int_eq(block->n_fence, 0);
 }
 
@@ -249,14 +249,14 @@ static const struct {
     const char *nspace;
     const char *text;
 } nonsense[] = {
-    {0, 0, 0, "job.7", "does not tell"},
-    {0, STP_PMIX_STRING, 0, "job.7", "no number"},
-    {0, 41, 2, "job.7", "no number"},
-    {0, STP_PMIX_UINT32, 0, "job.7", "so many"},
-    {0, STP_PMIX_UINT32, 2147483648u, "job.7", "so many"},
-    {0, STP_PMIX_INT, 4294967295u, "job.7", "so many"},
+    {0, 0, 0, "job.7", "does not provide"},
+    {0, STP_PMIX_STRING, 0, "job.7", "not an integer"},
+    {0, 41, 2, "job.7", "not an integer"},
+    {0, STP_PMIX_UINT32, 0, "job.7", "not between 1 and"},
+    {0, STP_PMIX_UINT32, 2147483648u, "job.7", "not between 1 and"},
+    {0, STP_PMIX_INT, 4294967295u, "job.7", "not between 1 and"},
     {2, STP_PMIX_UINT32, 2, "job.7", "rank 2 of 2"},
-    {4294967294u, STP_PMIX_UINT32, 2, "job.7", "so many"},
+    {4294967294u, STP_PMIX_UINT32, 2, "job.7", "greater than"},
     {0, STP_PMIX_UINT32, 1, "singleton.host.99", "left over from another job"},
 };
 
@@ -278,7 +278,7 @@ TEST(job_other_rank)
     setup(1, 2, "0,1");
     setenv("PMIX_RANK", "0", 1);
     ck_assert_int_eq(play(client_open_fails), CLIENT_OK);
-    ck_said("PMIX_RANK=0, but PMIx says rank 1");
+    ck_said("PMIX_RANK=0, but PMIx reports rank 1");
 }
 
 TEST(job_no_end)
@@ -286,7 +286,7 @@ TEST(job_no_end)
     setup(0, 1, "0");
     memset(block->self.nspace, 'n', sizeof(block->self.nspace));
     ck_assert_int_eq(play(client_open_fails), CLIENT_OK);
-    ck_said("has no end");
+    ck_said("is not terminated");
 }
 
 static void client_get_fails(void)
