@@ -45,15 +45,15 @@ static bool private_check_mapping(const struct stp_mapping *mapping, void *arg)
 
     if (mapping->end <= look->at) return true;
     if (mapping->start > look->at)
-        snprintf(look->why, sizeof(look->why), "nothing is mapped at %#lx",
+        snprintf(look->why, sizeof(look->why), "no memory is mapped at %#lx",
                  (unsigned long)look->at);
     else if ((mapping->prot & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
-        snprintf(look->why, sizeof(look->why), "%#lx cannot be read and written",
+        snprintf(look->why, sizeof(look->why), "the page at %#lx is not readable and writable",
                  (unsigned long)look->at);
     else if (look->shared &&
              (!mapping->shared || at != look->file_at || mapping->ino != look->st.st_ino))
         snprintf(look->why, sizeof(look->why),
-                 "at %#lx is no shared mapping of the descriptor from byte %llu on",
+                 "%#lx is not a shared mapping of byte %llu of the descriptor's file",
                  (unsigned long)look->at, (unsigned long long)look->file_at);
     look->file_at += mapping->end - look->at;
     look->at = mapping->end;
@@ -81,12 +81,13 @@ static int pages_check_mapped(const struct stp_space_params *params)
     char why[160];
 
     if (look.shared && fstat(params->adopt->fd, &look.st) != 0) {
-        snprintf(why, sizeof(why), "descriptor %d: %s", params->adopt->fd, strerror(errno));
+        snprintf(why, sizeof(why), "descriptor %d cannot be examined: %s", params->adopt->fd,
+                 strerror(errno));
         return pages_refuse(params, why);
     }
     if (!stp_proc_maps_foreach(private_check_mapping, &look)) return 0;
     if (look.why[0] == '\0' && look.at < look.end)
-        snprintf(look.why, sizeof(look.why), "nothing is mapped at %#lx", (unsigned long)look.at);
+        snprintf(look.why, sizeof(look.why), "no memory is mapped at %#lx", (unsigned long)look.at);
     return look.why[0] != '\0' ? pages_refuse(params, look.why) : 0;
 }
 
@@ -99,17 +100,19 @@ int stp_private_check_buffer(const struct stp_space_params *params)
 
     if (base == 0) return pages_refuse(params, "it is a null pointer");
     if (base % align != 0) {
-        snprintf(why, sizeof(why), "its address is no multiple of %zu%s", align,
-                 params->adopt->heap ? ", which malloc from it needs" : "");
+        snprintf(why, sizeof(why), "its address is not a multiple of %zu%s", align,
+                 params->adopt->heap ? " bytes, as SHMEMX_ADOPT_HEAP requires" : "");
         return pages_refuse(params, why);
     }
-    if (base + params->nbytes < base) return pages_refuse(params, "it ends beyond all memory");
+    if (base + params->nbytes < base)
+        return pages_refuse(params, "its end is beyond the address space");
     if (stp_space_lookup_overlap(params->buffer, params->nbytes, whose, sizeof(whose))) {
         snprintf(why, sizeof(why), "it overlaps %s", whose);
         return pages_refuse(params, why);
     }
     if (stp_window_locate(params->buffer, &offset, &local))
-        return pages_refuse(params, "it is the library's own memory");
+        return pages_refuse(params, "it is in the address range that the library reserves for "
+                                    "symmetric memory");
     return pages_check_mapped(params);
 }
 
@@ -141,7 +144,8 @@ struct pages_share {
     uint64_t secret[2];
     uint64_t base;
 };
-_Static_assert(sizeof(struct pages_share) <= STP_PART_EXPORT_BYTES, "fits what PEs exchange");
+_Static_assert(sizeof(struct pages_share) <= STP_PART_EXPORT_BYTES,
+               "the struct must fit the bytes that PEs exchange");
 
 /* Data of this kind for one space (space->own). */
 struct pages_own {
@@ -218,14 +222,15 @@ static void pages_destroy(struct stp_space *space)
 static int pages_attach(struct stp_space *space, int local, const struct stp_part_export *share)
 {
     struct pages_share *peer = &((struct pages_own *)space->own)->peers[local];
-    int rc = 0;
+    int rc = -ENODATA;
 
     memcpy(peer, share->bytes, sizeof(*peer));
     if (local == stp_window_local()) return 0;
     if (share->valid) rc = pages_prove(peer);
     if (share->valid && rc == 0) return 0;
-    stp_debug("space %u: the kernel does not copy to and from process %d: %s", space->number,
-              (int)peer->pid, stp_errno_text(-rc));
+    stp_debug("space %u: the kernel refuses to copy to and from process %d, so its proxy thread "
+              "copies: %s",
+              space->number, (int)peer->pid, stp_errno_text(-rc));
     peer->pid = 0;
     return 0;
 }

@@ -21,9 +21,10 @@
 /* Maximum number of PEs of one node whose data segments a PE can map. */
 #define SEGMENT_MAX_LOCAL 4096
 
-_Static_assert(STP_SEGMENT_PARTS == 64, "a message says so");
+_Static_assert(STP_SEGMENT_PARTS == 64, "a message contains this number");
 
-struct stp_data_segment stp_data_segment = {.fd = -1, .why_not = "no writable segment found"};
+struct stp_data_segment stp_data_segment = {
+    .fd = -1, .why_not = "no writable segment of the executable was found"};
 
 static struct {
     size_t page;
@@ -161,11 +162,11 @@ static void segment_lay_out(struct segment_plan *plan)
 static const char *segment_find(struct segment_plan *plan)
 {
     dl_iterate_phdr(segment_find_loads, plan);
-    if (plan->n_loads == 0) return "no writable segment found";
+    if (plan->n_loads == 0) return "no writable segment of the executable was found";
     if (!stp_proc_maps_foreach(segment_find_pieces, plan)) return "/proc/self/maps cannot be read";
     if (plan->too_many) return "the writable memory of the executable is in more than 64 pieces";
     segment_lay_out(plan);
-    return plan->n_pieces > 0 ? NULL : "no writable pages found";
+    return plan->n_pieces > 0 ? NULL : "no writable pages of the executable were found";
 }
 
 /* ---- move to shared memory ------------------------------------------------ */
@@ -239,8 +240,8 @@ static const char *segment_create_file(int *fd)
     *fd = stp_memory_file("steppe-data");
     if (*fd < 0) return "memfd_create failed";
     rc = stp_file_resize(*fd, stp_data_segment.nbytes);
-    if (rc == -EFBIG) return "they are larger than the limit on file size (ulimit -f)";
-    return rc == 0 ? NULL : "cannot size its memfd";
+    if (rc == -EFBIG) return "they are larger than the limit on file sizes (ulimit -f)";
+    return rc == 0 ? NULL : "the memfd cannot be resized";
 }
 
 /*
@@ -253,7 +254,8 @@ static const char *segment_try(const struct segment_piece *piece, int fd)
 
     if (!(piece->prot & PROT_EXEC)) return NULL;
     got = mmap(NULL, piece->nbytes, piece->prot, MAP_SHARED, fd, (off_t)piece->at);
-    if (got == MAP_FAILED) return "they are in executable memory, and the system shares none";
+    if (got == MAP_FAILED)
+        return "they are in executable memory, which this system does not allow to be shared";
     munmap(got, piece->nbytes);
     return NULL;
 }
@@ -271,8 +273,8 @@ static const char *segment_map_in_place(const struct segment_plan *plan, int fd)
         if (mmap(piece->base, piece->nbytes, piece->prot, MAP_SHARED | MAP_FIXED, fd,
                  (off_t)piece->at) != MAP_FAILED)
             continue;
-        if (i == 0) return "cannot map its memfd in place";
-        stp_fatal(NULL, "cannot map the globals and statics at %p in place: %s",
+        if (i == 0) return "the memfd cannot be mapped at their addresses";
+        stp_fatal(NULL, "cannot map the globals and statics at %p to shared memory: %s",
                   (void *)piece->base, strerror(errno));
     }
     return NULL;
@@ -294,7 +296,7 @@ static const char *segment_share(const struct segment_plan *plan)
     if (why != NULL) goto err;
     copy = mmap(NULL, stp_data_segment.nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (copy == MAP_FAILED) {
-        why = "cannot map its memfd";
+        why = "the memfd cannot be mapped";
         goto err;
     }
     pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -324,10 +326,11 @@ __attribute__((constructor)) static void segment_init(void)
     segment.page = getauxval(AT_PAGESZ);
     stp_data_segment.why_not = segment_find(&plan);
     if (stp_data_segment.why_not == NULL && segment_count_tasks() != 1)
-        stp_data_segment.why_not = "the library was loaded when the process had other threads";
+        stp_data_segment.why_not = "the process already had other threads when the library was "
+                                   "loaded";
     if (stp_data_segment.why_not == NULL) stp_data_segment.why_not = segment_share(&plan);
     if (stp_data_segment.why_not == NULL && !stp_data_segment_copy_on_fork())
-        stp_fatal(NULL, "no memory for the fork handlers");
+        stp_fatal(NULL, "no memory for the fork handlers of the globals and statics");
     if (stp_data_segment.why_not == NULL || stp_data_segment.n_parts <= 1) return;
     stp_data_segment.n_parts = 1;
     stp_data_segment.nbytes = stp_data_segment.parts[0].nbytes;
@@ -365,11 +368,14 @@ static char *segment_map_peer(int local, pid_t pid, int fd)
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
     peer_fd = open(path, O_RDWR | O_CLOEXEC);
     if (peer_fd < 0) {
-        stp_error("cannot open the globals of process %d: %s: %s", (int)pid, path, strerror(errno));
+        stp_error("cannot open the globals and statics of process %d of this node: open(%s): %s",
+                  (int)pid, path, strerror(errno));
         return NULL;
     }
     mapped = segment_map_parts(place, peer_fd);
-    if (!mapped) stp_error("cannot map the globals of process %d: %s", (int)pid, strerror(errno));
+    if (!mapped)
+        stp_error("cannot map the globals and statics of process %d of this node: %s", (int)pid,
+                  strerror(errno));
     close(peer_fd);
     if (!mapped) return NULL;
     madvise(place, stp_data_segment.nbytes, MADV_DONTDUMP);
@@ -384,7 +390,7 @@ char *stp_data_segment_alias_whole(void)
     place = segment_in_view(stp_window_local());
     if (mmap(place, stp_data_segment.nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
              stp_data_segment.fd, 0) == MAP_FAILED) {
-        stp_error("cannot map %zu bytes of globals and statics once more: %s",
+        stp_error("cannot create a second mapping of the %zu bytes of globals and statics: %s",
                   stp_data_segment.nbytes, strerror(errno));
         return NULL;
     }

@@ -49,24 +49,25 @@ static void whose_say(struct whose_search *search, const char *name, bool writab
 {
     if (search->n_seen > 0 && writable)
         snprintf(search->text, search->len,
-                 "it belongs to the data of the library %s, and of globals and statics only those "
-                 "of the executable are symmetric: define it there, or use shmem_malloc",
+                 "it is a global or static of the library %s, but only those of the executable "
+                 "are symmetric: define it in the executable, or use shmem_malloc",
                  name);
     else if (search->n_seen > 0)
         snprintf(search->text, search->len, "it belongs to the code or constants of the library %s",
                  name);
     else if (!writable)
         snprintf(search->text, search->len,
-                 "it belongs to the code or constants of the executable, and of its globals and "
-                 "statics only those that can be written are symmetric");
+                 "it belongs to the code or constants of the executable, of which only the "
+                 "writable globals and statics are symmetric");
     else if (stp_data_segment.why_not != NULL)
         snprintf(search->text, search->len,
-                 "it is a global or static of the executable, and these are not shared: %s",
+                 "it is a global or static of the executable, but the library could not share "
+                 "these between PEs: %s",
                  stp_data_segment.why_not);
     else
         snprintf(search->text, search->len,
-                 "it is a global or static of the executable on a page that could not be written, "
-                 "or was shared already, when the program began, and stays private");
+                 "it is a global or static of the executable, but not symmetric, because its "
+                 "page was read-only or already shared when the program started");
 }
 
 static int find_library(struct dl_phdr_info *info, size_t size, void *arg)

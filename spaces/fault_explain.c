@@ -116,7 +116,8 @@ static void guard_explain(const void *addr, size_t offset, int local, int signo,
     /* kind is NULL if another thread is reusing the structure of a destroyed space. */
     const struct stp_kind *kind = space != NULL ? space->kind : NULL;
     const char *name = kind != NULL ? kind->name : "gone";
-    const char *what = signo == SIGBUS ? "no memory left behind it" : "not mapped here";
+    const char *what = signo == SIGBUS ? "the system has no memory for this page"
+                                       : "the page is not mapped in this process";
     char whose[48] = "this PE", gone[96], access[96];
 
     snprintf(access, sizeof(access), "%s%saccess to %p", routine != NULL ? routine : "",
@@ -137,23 +138,24 @@ static void guard_explain(const void *addr, size_t offset, int local, int signo,
                  access, offset - space->offset, space->number, name, whose,
                  stp_space_nbytes(space), space->max_bytes);
     else if (stp_space_lookup_destroyed(stp_window_at(offset), gone, sizeof(gone)))
-        snprintf(text, len, "%s: it was in %s, of %s", access, gone, whose);
+        snprintf(text, len, "%s: it was in %s, in the memory of %s", access, gone, whose);
     else if (space != NULL)
         snprintf(text, len,
-                 "%s: no space of %s is there; the one below, %u (%s, %zu bytes), ends "
-                 "%zu bytes before",
+                 "%s: no space of %s contains this address; the nearest space below it, %u (%s, "
+                 "%zu bytes), ends %zu bytes before it",
                  access, whose, space->number, name, stp_space_nbytes(space),
                  offset - space->offset - stp_space_nbytes(space));
     else
-        snprintf(text, len, "%s: offset %zu of the window of %s belongs to no space", access,
-                 offset, whose);
+        snprintf(text, len,
+                 "%s: the address is at offset %zu of the symmetric memory of %s, but in no space",
+                 access, offset, whose);
 }
 
 static void guard_explain_argument(const void *addr, const char *routine, char *text, size_t len)
 {
     snprintf(text, len,
-             "%s: access to %p, which is no memory of this process: a pointer that was passed is "
-             "wrong",
+             "%s: access to %p, which this process cannot access: an argument of the call is a "
+             "wrong pointer",
              routine, addr);
 }
 
@@ -193,7 +195,8 @@ static bool guard_explain_own(const siginfo_t *info, const char *routine, char *
 {
     size_t offset;
     const struct stp_space *space = stp_space_lookup(info->si_addr, &offset);
-    const char *what = info->si_signo == SIGBUS ? "no memory left behind it" : "not mapped here";
+    const char *what = info->si_signo == SIGBUS ? "the system has no memory for this page"
+                                                : "the page is not mapped in this process";
     const char *in = routine != NULL ? routine : "", *colon = routine != NULL ? ": " : "";
     char gone[96];
 

@@ -72,8 +72,8 @@ static int hbm_pick(const struct stp_space_params *params)
     }
     for (int i = 0; i < found->n; i++)
         if (found->nodes[i].number == params->numa_node) return i;
-    stp_error("attr->numa_node is %d, which has no high-bandwidth memory: node %d has, of %d such "
-              "(oshinfo --spaces lists them)",
+    stp_error("attr->numa_node is %d, but this NUMA node has no high-bandwidth memory: node %d is "
+              "the first of %d nodes that have it (oshinfo --spaces lists them)",
               params->numa_node, found->nodes[0].number, found->n);
     return -ENODEV;
 }
@@ -115,8 +115,8 @@ static int hbm_admit(const struct stp_space_params *params)
     if (stp_numa_check(&bound) != 0) return -ENODEV;
     left = hbm_free(bound.numa_node);
     if (bound.nbytes > left) {
-        stp_error("an hbm space of %zu bytes a PE exceeds what NUMA node %d has free, %zu bytes: "
-                  "ask for no more",
+        stp_error("an hbm space of %zu bytes per PE exceeds the free memory of NUMA node %d: "
+                  "request at most %zu bytes",
                   bound.nbytes, bound.numa_node, left);
         return -ENOMEM;
     }
@@ -155,7 +155,8 @@ static int hbm_grow(struct stp_space *space, size_t nbytes, char *why, size_t le
     size_t n = space->n_beside > 1 ? (size_t)space->n_beside : 1;
 
     if (nbytes - space->nbytes <= left / n) return stp_cpu_grow(space, nbytes, why, len);
-    snprintf(why, len, "NUMA node %d has %zu bytes free, for %zu PEs of this host %zu each",
+    snprintf(why, len,
+             "NUMA node %d has %zu bytes free for %zu PEs of this host, which is %zu bytes each",
              space->numa_node, left, n, left / n);
     return -ENOMEM;
 }

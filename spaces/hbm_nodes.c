@@ -137,27 +137,28 @@ void stp_hbm_read(struct stp_hbm *hbm)
     hbm->why_not[0] = '\0';
     if (!hwloc_open(&look.calls)) {
         snprintf(hbm->why_not, sizeof(hbm->why_not),
-                 "no NUMA node is known to have high bandwidth: %s of hwloc 2.3 or later cannot be "
-                 "loaded",
+                 "no NUMA node is known to have high bandwidth: cannot load %s of hwloc 2.3 or "
+                 "later",
                  HWLOC_LIBRARY);
         return;
     }
     if (look_load(&look) != 0) {
         snprintf(hbm->why_not, sizeof(hbm->why_not),
-                 "no NUMA node is known to have high bandwidth: hwloc cannot look at this host");
+                 "no NUMA node is known to have high bandwidth: hwloc cannot read the topology "
+                 "of this host");
         return;
     }
     for (unsigned i = 0; i < look.n; i++)
         if (look_is_hbm(&look, look_node(&look, i))) look_keep(&look, look_node(&look, i), hbm);
     if (hbm->n == 0)
         snprintf(hbm->why_not, sizeof(hbm->why_not),
-                 "no NUMA node with high bandwidth: of %u, none is MCDRAM, HBM or twice as fast as "
-                 "its neighbour",
+                 "none of the %u NUMA nodes has high bandwidth: none is MCDRAM or HBM, or twice "
+                 "as fast as the usual memory",
                  look.n);
     else if (!look.calls.hwloc_topology_is_thissystem(look.topology))
         snprintf(
             hbm->why_not, sizeof(hbm->why_not),
-            "hwloc was told of another host (HWLOC_XMLFILE, HWLOC_SYNTHETIC): its NUMA node %d "
+            "hwloc describes another host (HWLOC_XMLFILE or HWLOC_SYNTHETIC), whose NUMA node %d "
             "has high bandwidth",
             hbm->nodes[0].number);
     look.calls.hwloc_topology_destroy(look.topology);
@@ -170,7 +171,8 @@ void stp_hbm_read(struct stp_hbm *hbm)
     hbm->n = 0;
     snprintf(
         hbm->why_not, sizeof(hbm->why_not),
-        "no NUMA node is known to have high bandwidth: built without the headers of hwloc 2.3");
+        "no NUMA node is known to have high bandwidth: Steppe was built without the headers of "
+        "hwloc 2.3");
 }
 
 #endif
@@ -220,8 +222,8 @@ int stp_hbm_fits(size_t nbytes, const struct stp_capacity_request *claims, int n
     if (count == 0 || (!__builtin_mul_overflow(nbytes, (size_t)count, &all) && all <= left))
         return 0;
     if (mine->pe == first)
-        stp_error("an hbm space of %zu bytes a PE exceeds what NUMA node %d has free, %zu bytes, "
-                  "for %d PEs of this host (%d to %d): ask for no more than %zu bytes a PE",
+        stp_error("an hbm space of %zu bytes per PE does not fit NUMA node %d, which has %zu "
+                  "bytes free for %d PEs of this host (%d to %d): request at most %zu bytes per PE",
                   nbytes, mine->place, left, count, first, last,
                   left / (size_t)count & ~(size_t)4095);
     return -ENOMEM;

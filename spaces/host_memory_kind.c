@@ -33,12 +33,13 @@ int stp_cpu_check_fits_ram_and_cgroup(const struct stp_space_params *params, con
     size_t group = stp_cgroup_memory();
 
     if (nbytes > total) {
-        stp_error("a %s space of %zu bytes a PE exceeds this host's memory of %zu bytes", kind,
+        stp_error("a %s space of %zu bytes per PE exceeds this host's memory of %zu bytes", kind,
                   nbytes, total);
         return -ENOMEM;
     }
     if (nbytes > group) {
-        stp_error("a %s space of %zu bytes a PE exceeds the cgroup limit of %zu bytes (memory.max)",
+        stp_error("a %s space of %zu bytes per PE exceeds the cgroup limit of %zu bytes "
+                  "(memory.max)",
                   kind, nbytes, group);
         return -ENOMEM;
     }
@@ -70,7 +71,7 @@ static int cpu_admit_growth(const struct stp_space *space, size_t nbytes, char *
     else if (nbytes > group)
         snprintf(why, len, "the cgroup limit is %zu bytes (memory.max)", group);
     else if (more > left)
-        snprintf(why, len, "%zu bytes of memory are left on this host", left);
+        snprintf(why, len, "this host has %zu bytes of free memory and swap space", left);
     else
         return 0;
     return -ENOMEM;

@@ -185,13 +185,13 @@ static void pages_tell(size_t wanted, size_t got, int refused)
     char wanted_text[STP_SIZE_TEXT], got_text[STP_SIZE_TEXT];
 
     if (got == wanted) return;
-    stp_warn("attr->page_size is %s, the pages are of %s: none that are reserved could be had (%s; "
-             "/sys/kernel/mm/hugepages/hugepages-%zukB/nr_hugepages)%s",
+    stp_warn("attr->page_size is %s, but the space has pages of %s, because reserved huge pages "
+             "are not available (%s; see /sys/kernel/mm/hugepages/hugepages-%zukB/nr_hugepages)%s",
              stp_size_exact(wanted, wanted_text), stp_size_exact(got, got_text),
              stp_errno_text(-refused), wanted / 1024,
              got >= STP_PAGES_HUGE ? ""
-                                   : ", and the system gives shared memory no larger ones "
-                                     "(/sys/kernel/mm/transparent_hugepage/shmem_enabled)");
+                                   : ", and the kernel does not use huge pages for shared memory "
+                                     "(see /sys/kernel/mm/transparent_hugepage/shmem_enabled)");
 }
 
 int stp_huge_pages_create(struct stp_space *space, const struct stp_space_params *params,

@@ -115,7 +115,7 @@ void *stp_kind_alloc_with_peers(const char *what, size_t nbytes, size_t each, in
 
     *n = stp_win.n_view > 0 ? stp_win.n_view : 1;
     records = calloc(1, nbytes + (size_t)*n * each);
-    if (records == NULL) stp_error("no memory for the records of %s that %d PEs share", what, *n);
+    if (records == NULL) stp_error("no memory for the records of %s that spans %d PEs", what, *n);
     return records;
 }
 

@@ -62,8 +62,9 @@ int stp_numa_check(const struct stp_space_params *params)
         return -ENODEV;
     }
     if (numa_allowed(&allowed) == 0 && !stp_numbers_have(&allowed, node)) {
-        stp_error("%s%s is %d, which has no memory or is not for this process (cpuset)", of,
-                  numa_who(params), node);
+        stp_error("%s%s is %d: this NUMA node has no memory, or the cpuset of this process "
+                  "excludes it",
+                  of, numa_who(params), node);
         return -ENODEV;
     }
     return 0;
@@ -84,7 +85,7 @@ bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nb
                            named ? STP_NUMBERS : 0, 0) != 0)
         rc = -errno;
     if (rc != 0)
-        stp_warn("%s is not honoured, pages come from any NUMA node: mbind: %s",
+        stp_warn("%s has no effect, so pages can come from any NUMA node: mbind: %s",
                  params->numa_by != NULL ? params->numa_by : "attr->numa_policy", strerror(-rc));
     if (rc == 0 && params->numa == STP_NUMA_BIND) *bound = node;
     return rc == 0;
@@ -102,5 +103,5 @@ void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes)
 void stp_numa_reset_policy(void *base, size_t nbytes)
 {
     if (syscall(SYS_mbind, base, nbytes, MPOL_DEFAULT, NULL, 0, 0) != 0)
-        stp_warn("the NUMA policy of a destroyed space stays: mbind: %s", strerror(errno));
+        stp_warn("cannot reset the NUMA policy of a destroyed space: mbind: %s", strerror(errno));
 }

@@ -27,7 +27,8 @@ struct file_share {
     uint64_t at;     /* offset of the part in the file */
     uint64_t dev, ino;
 };
-_Static_assert(sizeof(struct file_share) <= STP_PART_EXPORT_BYTES, "fits what PEs exchange");
+_Static_assert(sizeof(struct file_share) <= STP_PART_EXPORT_BYTES,
+               "the struct must fit the bytes that PEs exchange");
 
 struct outside_peer {
     struct file_share share;
@@ -197,7 +198,7 @@ int stp_own_file_create_memory(struct stp_space *space, struct stp_part_export *
         return 0;
     }
     if (fd >= 0) close(fd);
-    stp_error("cannot map %zu bytes of memory outside the window: %s", space->max_bytes,
+    stp_error("cannot map %zu bytes of shared memory for a space: %s", space->max_bytes,
               stp_errno_text(-rc));
     return rc == -EEXIST ? -EINVAL : rc;
 }
@@ -224,7 +225,8 @@ int stp_own_file_share_buffer(struct stp_space *space, const struct stp_space_pa
         outside_use(space, outside);
         return 0;
     }
-    stp_error("descriptor %d cannot be shared: %s", params->adopt->fd, stp_errno_text(-rc));
+    stp_error("descriptor %d cannot be shared with other PEs: %s", params->adopt->fd,
+              stp_errno_text(-rc));
     if (outside != NULL) outside_delete(outside);
     return rc;
 }
@@ -245,8 +247,8 @@ void stp_own_file_destroy(struct stp_space *space)
 
 static void outside_tell(const struct file_share *share, int local, int rc)
 {
-    stp_error("cannot map the part of PE %d of this node, descriptor %d of process %d: %s", local,
-              (int)share->fd, (int)share->pid, stp_errno_text(-rc));
+    stp_error("cannot map the memory of local PE %d of this node (descriptor %d of process %d): %s",
+              local, (int)share->fd, (int)share->pid, stp_errno_text(-rc));
 }
 
 /*

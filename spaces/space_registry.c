@@ -21,8 +21,9 @@
 #define HANDLE_TAG ((uintptr_t)0x5350 << 48)
 #define HANDLE_GENERATION 12 /* position of the lowest bit of the generation */
 #define HANDLE_GENERATIONS (((uint64_t)1 << 36) - 1)
-_Static_assert(STP_SPACE_NUMBERS == 1 << HANDLE_GENERATION, "a number fits below the generation");
-_Static_assert(sizeof(uintptr_t) == 8, "a generation fits a handle");
+_Static_assert(STP_SPACE_NUMBERS == 1 << HANDLE_GENERATION,
+               "a space number must fit below the generation");
+_Static_assert(sizeof(uintptr_t) == 8, "a generation must fit a handle");
 
 /* Number of destroyed spaces that the registry remembers for messages. */
 #define REGISTRY_GONE 256

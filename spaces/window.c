@@ -68,13 +68,14 @@ int stp_window_create_file(const struct stp_window_layout *layout)
     int fd = stp_memory_file(STP_NODE_FILE), rc;
 
     if (fd < 0) {
-        stp_error("memfd_create: %s", stp_errno_text(-fd));
+        stp_error("cannot create a file for symmetric memory: memfd_create: %s",
+                  stp_errno_text(-fd));
         return fd;
     }
     rc = stp_file_resize(fd, nbytes);
     if (rc != 0) {
-        stp_error("cannot make a sparse file of %zu bytes for symmetric memory: %s (or lower "
-                  "SHMEM_WINDOW_SIZE)",
+        stp_error("cannot create a sparse file of %zu bytes for symmetric memory: %s (a lower "
+                  "SHMEM_WINDOW_SIZE makes the file smaller)",
                   nbytes, stp_errno_text(-rc));
         close(fd);
         return rc;
@@ -88,7 +89,7 @@ void *stp_window_map_node_area(const struct stp_window_layout *layout, int fd)
     void *area = mmap(NULL, layout->area_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
 
     if (area != MAP_FAILED) return area;
-    stp_error("cannot map the node's area: %s", strerror(errno));
+    stp_error("cannot map the control area that the PEs of this node share: %s", strerror(errno));
     return NULL;
 }
 
@@ -100,8 +101,8 @@ int stp_window_reserve(const struct stp_window_layout *layout, int fd, int local
     void *mine, *view;
 
     if (room > nbytes / 2) {
-        stp_error("globals and statics take %zu bytes, more than half of a window of %zu: raise "
-                  "SHMEM_WINDOW_SIZE",
+        stp_error("globals and statics take %zu bytes, which is more than half of the address "
+                  "space of %zu bytes for symmetric memory: raise SHMEM_WINDOW_SIZE",
                   stp_data_segment.nbytes, nbytes);
         return -ENOMEM;
     }
@@ -141,8 +142,9 @@ err_open:
     free(window.open);
     window.open = NULL;
 err_errno:
-    stp_error("cannot reserve a window of %zu bytes and a view of %d parts: %s", nbytes,
-              layout->n_local, stp_errno_text(errno));
+    stp_error("cannot reserve %zu bytes of address space for the symmetric memory of each of the "
+              "%d PEs of this node: %s",
+              nbytes, layout->n_local, stp_errno_text(errno));
     return -ENOMEM;
 }
 
@@ -348,7 +350,7 @@ static void window_punch_locked(size_t offset, size_t nbytes)
 
     if (nbytes == 0) return;
     if (fallocate(window.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)nbytes) != 0)
-        stp_warn("pages of a destroyed space stay in use: %s", strerror(errno));
+        stp_warn("cannot free the pages of a destroyed space: fallocate: %s", strerror(errno));
 }
 
 int stp_window_local(void)
@@ -381,14 +383,15 @@ static int window_allow(char *at, size_t nbytes, const char *whose)
 
     if (mprotect(at, nbytes, PROT_READ | PROT_WRITE) == 0) return 0;
     rc = -errno;
-    stp_error("cannot open %zu bytes of the %s: %s (see vm.max_map_count)", nbytes, whose,
+    stp_error("cannot make %zu bytes of %s accessible: %s (see vm.max_map_count)", nbytes, whose,
               strerror(-rc));
     return rc;
 }
 
 static int window_show_part(const struct window_range *range, int local)
 {
-    return window_allow(stp_window_part(local) + range->offset, range->nbytes, "view");
+    return window_allow(stp_window_part(local) + range->offset, range->nbytes,
+                        "the mapping of a PE's symmetric memory");
 }
 
 int stp_window_add_peer_range(size_t offset, int local)
@@ -464,7 +467,8 @@ int stp_window_open_peer(int local)
  */
 static int window_open_own_locked(const struct window_range *range)
 {
-    int rc = window_allow(stp_window_at(range->offset), range->nbytes, "window");
+    int rc =
+        window_allow(stp_window_at(range->offset), range->nbytes, "this PE's symmetric memory");
 
     if (rc == 0) madvise(stp_window_at(range->offset), range->nbytes, MADV_DODUMP);
     return rc == 0 && window.open[window.local] ? window_show_part(range, window.local) : rc;

@@ -27,7 +27,8 @@
  */
 static const uintptr_t large_bases[] = {0x200000000000u, 0x280000000000u, 0x300000000000u};
 static const uintptr_t window_bases[] = {0x7e9000000000u, 0x7e1000000000u, 0x7d9000000000u};
-_Static_assert(STP_COUNT(large_bases) == STP_COUNT(window_bases), "one index for both");
+_Static_assert(STP_COUNT(large_bases) == STP_COUNT(window_bases),
+               "both tables must have the same length");
 
 void *stp_window_reserve_at(uintptr_t base, size_t nbytes, int fd, off_t at)
 {
@@ -139,9 +140,11 @@ int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
         if (window_fits(layout)) return 0;
         nbytes = window_less(nbytes, wanted, modest);
     }
-    stp_error("no address space for %d parts with a symmetric heap of %zu bytes and globals and "
-              "statics of %zu each: lower SHMEM_SYMMETRIC_SIZE, or raise %s",
+    stp_error("no address space for the symmetric memory of %d PEs, each with a heap of %zu bytes "
+              "and globals and statics of %zu bytes: lower SHMEM_SYMMETRIC_SIZE, or raise %s",
               n_local, heap_bytes, stp_data_segment.nbytes,
-              wanted != 0 ? "SHMEM_WINDOW_SIZE" : "the limit on virtual memory (ulimit -v)");
+              wanted != 0 && window_power_up(wanted) < need
+                  ? "SHMEM_WINDOW_SIZE"
+                  : "the limit on virtual memory (ulimit -v)");
     return -ENOMEM;
 }

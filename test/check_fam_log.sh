@@ -33,7 +33,7 @@ meet() # two jobs write at the same time, a third one reads
 
 meet
 if out=$("$launcher" -n $((n + 1)) "$program" show 2>&1); then fail "another size is accepted"; fi
-echo "$out" | grep -q "'fam_log' in .* has $n PEs of .*, this job wants $((n + 1)) of" ||
+echo "$out" | grep -q "'fam_log' in .* has $n parts of .*, but this job requests $((n + 1)) parts of" ||
     fail "the refusal does not tell both sizes: $out"
 
 "$launcher" -n "$n" "$program" clear

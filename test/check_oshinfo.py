@@ -204,7 +204,7 @@ def check_spaces():
         for name in ("gpu", "hbm", "fam"):
             check_kind(kinds[name], [], n, "none")
         why = kinds["hbm"]["without"][0]["why"]
-        check(why.startswith("no NUMA node with high bandwidth: of 2,"), f"hbm: {why}")
+        check(why.startswith("none of the 2 NUMA nodes has high bandwidth:"), f"hbm: {why}")
     check_hbm(clean)
     check_fabric(clean, fake)
     with tempfile.TemporaryDirectory() as folder:

@@ -133,10 +133,12 @@ typedef struct {
     size_t Height;
 } CUDA_MEMCPY2D;
 
-_Static_assert(sizeof(void *) == 8 && sizeof(CUdeviceptr) == 8, "the driver's ABI on 64 bits");
+_Static_assert(sizeof(void *) == 8 && sizeof(CUdeviceptr) == 8,
+               "the driver's ABI has 64-bit pointers");
 _Static_assert(sizeof(CUresult) == 4 && sizeof(CUmemorytype) == 4, "enums are passed as int");
-_Static_assert(sizeof(CUuuid) == 16 && sizeof(CUipcMemHandle) == 64, "passed as they are");
-_Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "read by the driver");
+_Static_assert(sizeof(CUuuid) == 16 && sizeof(CUipcMemHandle) == 64,
+               "the driver's ABI fixes these sizes");
+_Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "the driver's ABI fixes this size");
 
 /*
  * List of the driver functions that the library calls. The list calls the macro X(member, symbol,

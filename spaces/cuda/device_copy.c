@@ -216,7 +216,7 @@ static int copy_start(struct stp_queue *queue, struct job *job)
     int rc;
 
     if (device == NULL) {
-        stp_error("gpu: neither %p nor %p is device memory", (void *)job->dest,
+        stp_error("gpu: neither dest %p nor source %p is device memory", (void *)job->dest,
                   (const void *)job->source);
         return -EINVAL;
     }

@@ -24,21 +24,22 @@ static const char reduce_ptx[] =
 #include "device_reduce_ptx.inc"
     ;
 
-_Static_assert(STP_REDUCTION_PARTS <= STP_REDUCE_MOST, "a launch takes all of them");
+_Static_assert(STP_REDUCTION_PARTS <= STP_REDUCE_MOST,
+               "one launch must accept all parts of a reduction");
 _Static_assert((int)STP_REDUCE_AND == STP_AND && (int)STP_REDUCE_OR == STP_OR &&
                    (int)STP_REDUCE_XOR == STP_XOR && (int)STP_REDUCE_MAX == STP_MAX &&
                    (int)STP_REDUCE_MIN == STP_MIN && (int)STP_REDUCE_SUM == STP_SUM &&
                    (int)STP_REDUCE_PROD == STP_PROD,
-               "operators have the numbers of base.h");
+               "operators must have the numbers of base.h");
 _Static_assert((int)STP_REDUCE_I8 == STP_I8 && (int)STP_REDUCE_U8 == STP_U8 &&
                    (int)STP_REDUCE_I16 == STP_I16 && (int)STP_REDUCE_U16 == STP_U16 &&
                    (int)STP_REDUCE_I32 == STP_I32 && (int)STP_REDUCE_U32 == STP_U32 &&
                    (int)STP_REDUCE_I64 == STP_I64 && (int)STP_REDUCE_U64 == STP_U64 &&
                    (int)STP_REDUCE_F32 == STP_F32 && (int)STP_REDUCE_F64 == STP_F64,
-               "as types have");
+               "types must have the numbers of base.h");
 _Static_assert((int)STP_REDUCE_ALL == STP_SPAN_ALL && (int)STP_REDUCE_UPTO == STP_SPAN_INCLUSIVE &&
                    (int)STP_REDUCE_BEFORE == STP_SPAN_EXCLUSIVE,
-               "and spans");
+               "spans must have the numbers of kinds.h");
 
 struct cuda_reducer {
     CUmodule module; /* module with the kernel, or NULL if the driver has refused the kernel */
@@ -122,7 +123,7 @@ static void reduce_make(struct cuda_device *device, struct cuda_reducer *reducer
     }
     stp_cuda_leave();
     if (result != CUDA_SUCCESS)
-        stp_info("gpu %d: it takes no kernel for reductions, so the host does them: %s: %s",
+        stp_info("gpu %d does not accept the kernel for reductions, so the host reduces: %s: %s",
                  device->ordinal, call, stp_cuda_text(result, text, sizeof(text)));
 }
 

@@ -69,7 +69,8 @@ static int choose_number(int ordinal, const char *who, struct cuda_device **devi
                          size_t len)
 {
     if (ordinal < 0 || ordinal >= stp_cuda.n_devices) {
-        snprintf(text, len, "%s %d, devices are 0..%d", who, ordinal, stp_cuda.n_devices - 1);
+        snprintf(text, len, "%s %d, but the devices of this PE are 0..%d", who, ordinal,
+                 stp_cuda.n_devices - 1);
         return -EINVAL;
     }
     *device = &stp_cuda.devices[ordinal];
@@ -90,12 +91,13 @@ static int choose_by_buffer(const struct stp_space_params *params, struct cuda_d
         return -EINVAL;
     }
     if (*device == NULL) {
-        snprintf(text, len, "buffer %p is no device memory: cuMemAlloc and cudaMalloc make such",
+        snprintf(text, len,
+                 "buffer %p is not device memory: allocate it with cudaMalloc or cuMemAlloc",
                  params->buffer);
         return -EINVAL;
     }
     if (params->device >= 0 && params->device != (*device)->ordinal) {
-        snprintf(text, len, "device is %d, and buffer %p is memory of device %d", params->device,
+        snprintf(text, len, "device is %d, but buffer %p is memory of device %d", params->device,
                  params->buffer, (*device)->ordinal);
         return -EINVAL;
     }
@@ -120,7 +122,8 @@ int stp_cuda_choose(const struct stp_space_params *params, struct cuda_device **
     int rc = 0;
 
     if (!stp_cuda.up) {
-        snprintf(text, len, "%s", stp_cuda.why[0] != '\0' ? stp_cuda.why : "not started");
+        snprintf(text, len, "%s",
+                 stp_cuda.why[0] != '\0' ? stp_cuda.why : "the search for GPUs has not run");
         return -ENODEV;
     }
     *device = &stp_cuda.devices[stp_cuda.near];

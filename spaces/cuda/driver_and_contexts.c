@@ -22,7 +22,7 @@ const char *stp_cuda_text(CUresult result, char *text, size_t len)
     (void)stp_cuda.api.error_name(result, &name);
     (void)stp_cuda.api.error_string(result, &words);
     snprintf(text, len, "%s (%d): %s", name != NULL ? name : "error", (int)result,
-             words != NULL ? words : "the driver has no text for it");
+             words != NULL ? words : "the driver has no text for this error");
     return text;
 }
 
@@ -65,7 +65,7 @@ int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call
     if (fatal && __atomic_exchange_n(&device->lost, true, __ATOMIC_SEQ_CST))
         return -EIO; /* another thread has already reported the error */
     stp_error("gpu %d: %s: %s%s", device->ordinal, call, stp_cuda_text(result, text, sizeof(text)),
-              fatal ? "; this PE cannot use the device any more" : "");
+              fatal ? "; this PE can no longer use the device" : "");
     return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EIO;
 }
 
@@ -117,7 +117,8 @@ static bool driver_resolve(void)
         void *address = dlsym(stp_cuda.library, functions[i].symbol);
         if (address == NULL && functions[i].required) {
             snprintf(stp_cuda.why, sizeof(stp_cuda.why),
-                     STP_CUDA_LIBRARY " has no %s: too old a driver?", functions[i].symbol);
+                     STP_CUDA_LIBRARY " has no function %s: the driver may be too old",
+                     functions[i].symbol);
             return false;
         }
         memcpy((char *)&stp_cuda.api + functions[i].offset, &address, sizeof(address));
@@ -131,8 +132,8 @@ static bool driver_says(CUresult result)
 
     if (result == CUDA_SUCCESS) return true;
     (void)stp_cuda.api.error_string(result, &words);
-    snprintf(stp_cuda.why, sizeof(stp_cuda.why), "the driver says: %s (%d)",
-             words != NULL ? words : "an error it has no text for", (int)result);
+    snprintf(stp_cuda.why, sizeof(stp_cuda.why), "the CUDA driver reports: %s (%d)",
+             words != NULL ? words : "an error without a text", (int)result);
     return false;
 }
 
@@ -233,7 +234,8 @@ static bool driver_discover(void)
     }
     stp_cuda.n_devices = n;
     if (n == 0)
-        snprintf(stp_cuda.why, sizeof(stp_cuda.why), "the driver says: there is no device");
+        snprintf(stp_cuda.why, sizeof(stp_cuda.why),
+                 "the CUDA driver reports that there is no device");
     else if (n_usable == 0)
         snprintf(stp_cuda.why, sizeof(stp_cuda.why), "gpu 0 cannot be used: %.128s",
                  stp_cuda.devices[0].why_not);
@@ -256,7 +258,7 @@ bool stp_cuda_probe_library(void)
 void stp_cuda_set_driver_not_found(int leader)
 {
     snprintf(stp_cuda.why, sizeof(stp_cuda.why),
-             STP_CUDA_LIBRARY " was not found, or cannot be loaded, by PE %d of this host", leader);
+             STP_CUDA_LIBRARY " was not found, or PE %d of this host could not load it", leader);
     stp_cuda.missing = true;
 }
 
@@ -276,7 +278,7 @@ void stp_cuda_start(void)
     stp_cuda.up = true;
     stp_window_set_devices(true);
     if (stp_env.gpu_device >= stp_cuda.n_devices)
-        stp_warn("SHMEM_GPU_DEVICE is %d, devices are 0..%d", stp_env.gpu_device,
+        stp_warn("SHMEM_GPU_DEVICE is %d, but the devices of this PE are 0..%d", stp_env.gpu_device,
                  stp_cuda.n_devices - 1);
 }
 
@@ -291,7 +293,7 @@ void stp_cuda_stop(void)
         stp_cuda_pin_drop(&stp_cuda.devices[i]);
         stp_cuda_streams_drain(&stp_cuda.devices[i], true);
         while (stp_cuda.devices[i].refs > 0) {
-            stp_debug("gpu %d: a reference to its context is left", i);
+            stp_debug("gpu %d: a reference to the context was not released", i);
             stp_cuda_context_unref(&stp_cuda.devices[i]);
         }
     }

@@ -35,7 +35,8 @@ static int gpu_too_large(const struct cuda_device *device, size_t nbytes, size_t
 {
     char wanted[STP_SIZE_TEXT], there[STP_SIZE_TEXT], all[STP_SIZE_TEXT];
 
-    stp_error("a gpu space of %zu bytes (%s) a PE does not fit gpu %d (%s): %s of %s are free",
+    stp_error("a gpu space of %zu bytes (%s) per PE does not fit gpu %d (%s), which has %s of %s "
+              "free",
               nbytes, stp_size_text(nbytes, wanted), device->ordinal, device->name,
               stp_size_text(free, there), stp_size_text(total, all));
     return -ENOMEM;
@@ -54,8 +55,8 @@ static int gpu_admit_range(struct cuda_device *device, const struct stp_space_pa
 
     if (rc != 0) return rc;
     if (nbytes - (at - start) < params->nbytes) {
-        stp_error("a gpu space of %zu bytes: its buffer %p has %zu bytes up to the end of its "
-                  "allocation",
+        stp_error("a gpu space of %zu bytes needs a larger buffer: buffer %p has only %zu bytes "
+                  "up to the end of its allocation",
                   params->nbytes, params->buffer, (size_t)(nbytes - (at - start)));
         return -EINVAL;
     }
@@ -68,11 +69,13 @@ static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_p
     int rc;
 
     if ((uintptr_t)params->buffer % GPU_ALIGN != 0) {
-        stp_error("a gpu space: buffer %p is not aligned to %d bytes", params->buffer, GPU_ALIGN);
+        stp_error("a gpu space needs an aligned buffer: buffer %p is not aligned to %d bytes",
+                  params->buffer, GPU_ALIGN);
         return -EINVAL;
     }
     if (stp_space_lookup_overlap(params->buffer, params->nbytes, whose, sizeof(whose))) {
-        stp_error("a gpu space: buffer %p overlaps %s", params->buffer, whose);
+        stp_error("a gpu space needs memory of its own: buffer %p overlaps %s", params->buffer,
+                  whose);
         return -EBUSY;
     }
     rc = stp_cuda_retain_and_enter(device);
@@ -122,7 +125,7 @@ static int gpu_admit(const struct stp_space_params *params)
     int rc = stp_cuda_choose(params, &device, text, sizeof(text));
 
     if (rc != 0) {
-        stp_error("a gpu space cannot be created here: %s", text);
+        stp_error("a gpu space cannot be created on this PE: %s", text);
         return rc;
     }
     if (params->buffer != NULL) return gpu_admit_buffer(device, params);
@@ -246,7 +249,7 @@ static int gpu_create(struct stp_space *space, const struct stp_space_params *pa
     int n, rc = stp_cuda_choose(params, &device, text, sizeof(text));
 
     if (rc != 0) {
-        stp_error("a gpu space cannot be created here: %s", text);
+        stp_error("a gpu space cannot be created on this PE: %s", text);
         return rc;
     }
     part = stp_kind_alloc_with_peers("a gpu space", sizeof(*part), sizeof(part->peers[0]), &n);

@@ -17,7 +17,8 @@ struct peer_export {
     uint64_t offset;       /* offset of the part in the allocation */
     uint64_t nbytes;       /* size of the part in bytes */
 };
-_Static_assert(sizeof(struct peer_export) <= STP_PART_EXPORT_BYTES, "a share carries it");
+_Static_assert(sizeof(struct peer_export) <= STP_PART_EXPORT_BYTES,
+               "the struct must fit the bytes that PEs exchange");
 
 /* ---- the owner ----------------------------------------------------------------------- */
 
@@ -54,7 +55,8 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export 
 
     share->valid = 0;
     if (!stp_env.gpu_ipc) {
-        stp_info("gpu space %u: SHMEM_GPU_IPC is off: this PE copies for the others of the node",
+        stp_info("gpu space %u: SHMEM_GPU_IPC is off, so this PE copies data for the other PEs of "
+                 "the node",
                  space->number);
         return;
     }
@@ -64,8 +66,9 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export 
     export.nbytes = space->nbytes;
     result = peer_make_export(space, &export, &call);
     if (result != CUDA_SUCCESS) {
-        stp_info("gpu space %u: the others of the node cannot map it: %s: %s%s", space->number,
-                 call, stp_cuda_text(result, text, sizeof(text)),
+        stp_info("gpu space %u: the other PEs of the node cannot map the memory of this PE: %s: "
+                 "%s%s",
+                 space->number, call, stp_cuda_text(result, text, sizeof(text)),
                  part->allocated == 0 ? " (memory of cuMemCreate has no IPC handle)" : "");
         return;
     }
@@ -92,8 +95,8 @@ static bool peer_open(const struct stp_space *space, struct cuda_peer *peer,
                                               CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
     stp_cuda_leave();
     if (result != CUDA_SUCCESS) {
-        stp_info("gpu space %u: gpu %d cannot map the part of PE %d: cuIpcOpenMemHandle: %s; its "
-                 "owner copies",
+        stp_info("gpu space %u: gpu %d cannot map the part of PE %d: cuIpcOpenMemHandle: %s; that "
+                 "PE copies the data instead",
                  space->number, space->device, pe, stp_cuda_text(result, text, sizeof(text)));
         return false;
     }

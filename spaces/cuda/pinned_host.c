@@ -43,7 +43,7 @@ static int mapped_choose(const struct stp_space_params *params, struct cuda_devi
     int rc = stp_cuda_choose(params, device, why, len);
 
     if (rc != 0 || stp_cuda.api.mem_host_get_device_pointer != NULL) return rc;
-    snprintf(why, len, "the driver is too old");
+    snprintf(why, len, "the CUDA driver has no cuMemHostGetDevicePointer");
     return -EOPNOTSUPP;
 }
 
@@ -72,7 +72,7 @@ static int mapped_new(struct stp_space *space, const struct stp_space_params *pa
         space->pinned->device = device;
         return 0;
     }
-    snprintf(why, len, "gpu %d gives no context", device->ordinal);
+    snprintf(why, len, "gpu %d has no usable context", device->ordinal);
     free(space->pinned);
     space->pinned = NULL;
     return rc;
@@ -109,8 +109,8 @@ static int mapped_register(struct stp_pinned *mapped, const struct mapped_piece 
     result = stp_cuda.api.mem_host_register(
         piece->host, nbytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
     if (result != CUDA_SUCCESS) {
-        snprintf(why, len, "gpu %d: cuMemHostRegister of %zu bytes: %s", mapped->device->ordinal,
-                 nbytes, stp_cuda_text(result, text, sizeof(text)));
+        snprintf(why, len, "gpu %d: cuMemHostRegister of %zu bytes failed: %s",
+                 mapped->device->ordinal, nbytes, stp_cuda_text(result, text, sizeof(text)));
         free(made);
         return -EIO;
     }
@@ -129,7 +129,8 @@ int stp_pinned_register(struct stp_space *space, int local, size_t from, size_t 
     int rc = part != NULL ? stp_cuda_enter(mapped->device) : -EIO;
 
     if (rc != 0) {
-        snprintf(why, len, "gpu %d, or the part, is out of reach", mapped->device->ordinal);
+        snprintf(why, len, "gpu %d cannot be used, or the memory is not mapped in this PE",
+                 mapped->device->ordinal);
         return rc;
     }
     if (to > from) rc = mapped_register(mapped, &piece, to - from, why, len);

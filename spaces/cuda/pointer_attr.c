@@ -130,7 +130,8 @@ static bool owns_ask(void *data, CUpointer_attribute attribute, const void *ptr)
     if (result == CUDA_SUCCESS) return true;
     if (result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_INVALID_CONTEXT &&
         !__atomic_exchange_n(&owns.complained, true, __ATOMIC_SEQ_CST))
-        stp_error("gpu: cuPointerGetAttribute: %s", stp_cuda_text(result, text, sizeof(text)));
+        stp_error("gpu: cuPointerGetAttribute failed: %s",
+                  stp_cuda_text(result, text, sizeof(text)));
     return false;
 }
 

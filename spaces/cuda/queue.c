@@ -12,7 +12,8 @@
 #define QUEUE_ARENA ((size_t)64 << 10)
 #define QUEUE_ALIGN 64
 
-_Static_assert(QUEUE_ARENA % CUDA_SMALL == 0 && QUEUE_ARENA >= 4 * CUDA_SMALL, "room for some");
+_Static_assert(QUEUE_ARENA % CUDA_SMALL == 0 && QUEUE_ARENA >= 4 * CUDA_SMALL,
+               "the arena must hold at least four small copies");
 
 /* The locks are taken in this order: queues.lock, the lock of one queue, stp_cuda.lock. */
 static struct {

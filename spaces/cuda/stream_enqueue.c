@@ -15,7 +15,7 @@
  */
 #define STREAM_DEFAULTS ((uintptr_t)2)
 
-#define STREAM_TOO_OLD "the driver is too old for operations on streams"
+#define STREAM_TOO_OLD "the CUDA driver lacks functions for operations on streams"
 
 /*
  * held[i] is true if this file holds a reference to the context of device i for the program's
@@ -105,7 +105,7 @@ int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *w
     if (result != CUDA_SUCCESS) {
         char text[CUDA_TEXT];
 
-        snprintf(why, STP_STREAM_WHY, "it is no stream: cuStreamGetCtx: %s",
+        snprintf(why, STP_STREAM_WHY, "it is not a CUDA stream: cuStreamGetCtx: %s",
                  stp_cuda_text(result, text, sizeof(text)));
         return -EINVAL;
     }
@@ -113,7 +113,7 @@ int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *w
         if (stream_is_of(i, ctx)) stream->device = i;
     if (stream->device >= 0) return 0;
     snprintf(why, STP_STREAM_WHY,
-             "it is a stream of another context: only those of primary contexts are ours too");
+             "it is not a stream of a primary context, and the library can use only such streams");
     return -EINVAL;
 }
 
@@ -133,11 +133,12 @@ int stp_stream_context_push(const struct stp_stream *stream, char *why)
     stp_cuda_leave();
     if (result == CUDA_SUCCESS) {
         snprintf(why, STP_STREAM_WHY,
-                 "it is being captured into a graph: operations here cannot be part of one");
+                 "it is being captured into a CUDA graph, and operations of OpenSHMEM cannot be "
+                 "part of a graph");
     } else {
         char text[CUDA_TEXT];
 
-        snprintf(why, STP_STREAM_WHY, "cuStreamIsCapturing: %s",
+        snprintf(why, STP_STREAM_WHY, "cuStreamIsCapturing failed: %s",
                  stp_cuda_text(result, text, sizeof(text)));
     }
     return -EINVAL;
@@ -200,7 +201,8 @@ void *stp_stream_words(int ordinal, size_t nbytes, char *why)
     stp_cuda_leave();
     if (result == CUDA_SUCCESS) return memset(words, 0, nbytes);
     stp_cuda_context_unref(device);
-    snprintf(why, STP_STREAM_WHY, "no memory that streams can wait for: cuMemHostAlloc: %s",
+    snprintf(why, STP_STREAM_WHY,
+             "cannot allocate memory for which streams can wait: cuMemHostAlloc: %s",
              stp_cuda_text(result, text, sizeof(text)));
     return NULL;
 }

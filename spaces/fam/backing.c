@@ -65,7 +65,7 @@ static int backing_directory(struct fam_backing *backing, char *why, size_t len)
     int fd = stp_fam_temporary(backing->path);
 
     if (fd < 0) {
-        snprintf(why, len, "SHMEM_FAM_PATH: no files can be made in " SHOWN ": %s", backing->path,
+        snprintf(why, len, "SHMEM_FAM_PATH: cannot create files in " SHOWN ": %s", backing->path,
                  strerror(-fd));
         return -ENODEV;
     }
@@ -115,13 +115,13 @@ int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t 
     char text[STP_SIZE_TEXT];
 
     if (!backing_is_of_dax(sys, major, minor) || found == SIZE_MAX) {
-        snprintf(why, len, "a character device (%u:%u), and none of DAX", major, minor);
+        snprintf(why, len, "a character device (%u:%u) that is not a DAX device", major, minor);
         return -ENODEV;
     }
     if (align != SIZE_MAX && align > FAM_ALIGN) {
         snprintf(why, len,
-                 "a DAX device with pages of %s: 2 MiB is the most (daxctl reconfigure-"
-                 "device --align)",
+                 "a DAX device with pages of %s: at most 2 MiB is allowed (daxctl "
+                 "reconfigure-device --align)",
                  stp_size_exact(align, text));
         return -ENODEV;
     }
@@ -144,8 +144,8 @@ static int backing_sized(struct fam_backing *backing, const struct stat *st, cha
     }
     fd = open(backing->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
-        snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " cannot be read and written: %s", backing->path,
-                 strerror(errno));
+        snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " cannot be opened for reading and writing: %s",
+                 backing->path, strerror(errno));
         return -ENODEV;
     }
     close(fd);
@@ -169,6 +169,6 @@ int stp_fam_probe_path(const char *path, struct fam_backing *backing, char *why,
     }
     if (S_ISDIR(st.st_mode)) return backing_directory(backing, why, len);
     if (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)) return backing_sized(backing, &st, why, len);
-    snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " is no directory, file or DAX device", path);
+    snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " is not a directory, file or DAX device", path);
     return -ENODEV;
 }

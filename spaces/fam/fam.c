@@ -178,7 +178,7 @@ static int fam_settle(struct stp_space *space)
     int rc = stp_fam_flush(space->base, own->map_bytes, own->dax);
 
     if (rc != 0)
-        stp_error("fam: this PE's part of the new generation in %s cannot be made durable: %s",
+        stp_error("fam: this PE cannot make its new part of the space in %s durable: %s",
                   own->part.path, strerror(-rc));
     return rc;
 }
@@ -268,12 +268,13 @@ static void fam_destroy(struct stp_space *space)
     if (own == NULL) return;
     if (used && fam_reshaping(space))
         stp_warn(
-            "fam: a space in %s goes with its new parts: shmemx_space_reshape_commit() was not "
-            "called, and the name stands for the old ones",
+            "fam: the new parts of the space in %s are discarded, because "
+            "shmemx_space_reshape_commit() was not called: the name still denotes the old parts",
             own->part.path);
     if (used && own->part.keep) {
         int rc = stp_fam_flush(space->base, own->map_bytes, own->dax);
-        if (rc != 0) stp_warn("fam: what was written to the space may be lost: %s", strerror(-rc));
+        if (rc != 0)
+            stp_warn("fam: data that was written to the space may be lost: %s", strerror(-rc));
     }
     stp_own_file_destroy(space);
     fam_forget(own, &own->parts);

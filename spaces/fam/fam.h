@@ -114,7 +114,7 @@ struct fam_roots {
     struct stp_named_block roots[FAM_ROOTS];
 };
 
-_Static_assert(sizeof(struct fam_roots) == 8192, "whole pages: one is written, one is not");
+_Static_assert(sizeof(struct fam_roots) == 8192, "the table must consist of whole pages");
 
 /* Superblock: the first 2 MiB of a pool. The layout is the same on all little-endian machines. */
 struct fam_super {
@@ -137,8 +137,8 @@ struct fam_super {
     uint8_t ready[FAM_UNITS / 8];
 };
 
-_Static_assert(sizeof(struct fam_entry) == 128, "entries are what other jobs read");
-_Static_assert(sizeof(struct fam_super) == FAM_ALIGN, "the superblock is one unit");
+_Static_assert(sizeof(struct fam_entry) == 128, "the size of an entry is part of the format");
+_Static_assert(sizeof(struct fam_super) == FAM_ALIGN, "the superblock must be one unit");
 
 /* A pool in a file or device that this PE has opened for one space. */
 struct fam_pool {

@@ -30,8 +30,8 @@ int stp_fam_check_space_name(const char *name)
     size_t len = strlen(name);
 
     if (len > 0 && len < FAM_NAME && name[0] != '.' && strspn(name, good) == len) return 0;
-    stp_error("fam: \"%.80s\" is no name for a space: 1 to %d letters, digits, dots, dashes and "
-              "underscores, the first one no dot",
+    stp_error("fam: \"%.80s\" is not a valid name of a space: a name has 1 to %d letters, digits, "
+              "dots, dashes and underscores, and does not begin with a dot",
               name, FAM_NAME - 1);
     return -EINVAL;
 }
@@ -57,13 +57,13 @@ static int part_open_temporary(struct fam_part *part, const struct fam_backing *
     int rc, fd = stp_fam_temporary(backing->path);
 
     if (fd < 0) {
-        stp_error("fam: cannot make a file in %s: %s", backing->path, strerror(-fd));
+        stp_error("fam: cannot create a file in %s: %s", backing->path, strerror(-fd));
         return fd;
     }
     rc = stp_fam_allocate(fd, 0, map_bytes);
     if (rc == 0) rc = stp_file_resize(fd, map_bytes);
     if (rc != 0) {
-        stp_error("fam: no memory for a space of %s in %s: %s", stp_size_exact(map_bytes, text),
+        stp_error("fam: cannot allocate %s for a space in %s: %s", stp_size_exact(map_bytes, text),
                   backing->path, stp_errno_text(-rc));
         close(fd);
         return rc;
@@ -121,7 +121,7 @@ static int part_lock_file(struct fam_pool *pool, const char *path, const char *w
         rc = stp_fam_pool_lock_file(pool, fd, path, where, false);
         if (rc == 0 && fstat(fd, &st) != 0) rc = -errno;
         if (rc == 0 && !S_ISREG(st.st_mode)) {
-            stp_error("fam: %s is no regular file", path);
+            stp_error("fam: %s is not a regular file", path);
             rc = -EINVAL;
         }
         *size = (size_t)st.st_size;
@@ -129,7 +129,7 @@ static int part_lock_file(struct fam_pool *pool, const char *path, const char *w
         stp_fam_pool_close(pool);
         if (rc != 0) return rc;
     }
-    stp_error("fam: %s is removed again and again while it is opened", path);
+    stp_error("fam: other processes have removed %s each time this PE has opened it", path);
     return -EBUSY;
 }
 
@@ -139,7 +139,7 @@ static int part_resize(struct fam_pool *pool, size_t nbytes)
     int rc = stp_file_resize(pool->fd, nbytes);
 
     if (rc != 0)
-        stp_error("fam: cannot make %s %s long: %s", pool->path, stp_size_exact(nbytes, text),
+        stp_error("fam: cannot resize %s to %s: %s", pool->path, stp_size_exact(nbytes, text),
                   stp_errno_text(-rc));
     return rc;
 }
@@ -155,11 +155,12 @@ static int part_tell_empty(const struct fam_pool *pool, bool must_be)
     struct stat st;
 
     if (must_be) {
-        stp_error("fam: %s is empty: it holds no space", pool->path);
+        stp_error("fam: %s is empty and contains no space", pool->path);
         return -ENOENT;
     }
     if (fstat(pool->fd, &st) == 0 && time(NULL) - st.st_mtime > PART_MOMENT)
-        stp_warn("fam: %s was empty: what it held is lost, a new space is made in it", pool->path);
+        stp_warn("fam: %s was empty, so its earlier content is lost: a new space is created in it",
+                 pool->path);
     return 0;
 }
 
@@ -172,7 +173,7 @@ static int part_grow(struct fam_pool *pool, const struct fam_shape *shape)
 
     if (stp_fam_find_place_locked(pool, total, &largest) != 0) return 0;
     if (total > FAM_UNITS * FAM_ALIGN - pool->nbytes) {
-        stp_error("fam: %s cannot hold %u parts more of %s: that is more than a pool can hold",
+        stp_error("fam: %s cannot hold %u more parts of %s: they exceed the maximum size of a pool",
                   pool->path, shape->n_parts, stp_size_exact(shape->nbytes, text));
         return -EFBIG;
     }
@@ -254,7 +255,7 @@ static int part_check_total(const struct fam_shape *shape)
     char text[STP_SIZE_TEXT];
 
     if (stp_fam_space_bytes(shape) != 0) return 0;
-    stp_error("fam: a space of %u x %s is more than a pool can hold", shape->n_parts,
+    stp_error("fam: a space of %u x %s exceeds the maximum size of a pool", shape->n_parts,
               stp_size_exact(shape->nbytes, text));
     return -EFBIG;
 }
@@ -306,7 +307,9 @@ static void part_sync_name(const struct fam_part *part)
     int fd = open(part->pool.where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0) return;
-    if (fsync(fd) != 0) stp_warn("fam: %s may be lost: %s", part->path, strerror(errno));
+    if (fsync(fd) != 0)
+        stp_warn("fam: the file %s may be lost after a crash: fsync: %s", part->path,
+                 strerror(errno));
     close(fd);
 }
 
@@ -322,8 +325,9 @@ bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, of
      * part therefore also sees the zeros that were written to the part.
      */
     if (__atomic_load_n(&super->ready[unit / 8], __ATOMIC_ACQUIRE) >> unit % 8 & 1) return true;
-    stp_error("fam: part %u of the space '%s' was never made in %s: it is on another host", i,
-              entry->name, part->path);
+    stp_error("fam: part %u of the space '%s' does not exist in %s, because its PE ran on another "
+              "host",
+              i, entry->name, part->path);
     return false;
 }
 
@@ -353,7 +357,7 @@ static void part_unlink(const struct fam_part *part)
 
     if (fstat(part->fd, &mine) != 0 || stat(part->path, &theirs) != 0) return;
     if (mine.st_dev != theirs.st_dev || mine.st_ino != theirs.st_ino) return;
-    if (unlink(part->path) != 0) stp_warn("fam: %s stays: %s", part->path, strerror(errno));
+    if (unlink(part->path) != 0) stp_warn("fam: cannot remove %s: %s", part->path, strerror(errno));
 }
 
 /*
@@ -428,7 +432,7 @@ static int admit_directory(const struct fam_backing *backing, const struct fam_s
 
     free(path);
     if (exists || shape->nbytes <= backing->nbytes) return 0;
-    stp_error("fam: a space of %s a PE exceeds what %s has free, %s",
+    stp_error("fam: a space of %s per PE exceeds the free memory of %s, %s",
               stp_size_exact(shape->nbytes, wants), backing->path,
               stp_fam_about(backing->nbytes, has));
     return -ENOSPC;
@@ -444,7 +448,7 @@ static int admit_pool(const struct fam_backing *backing, const struct fam_shape 
     if (rc != 0) return rc;
     if ((shape->name == NULL || stp_fam_find_locked(&pool, shape->name) < 0) &&
         stp_fam_find_place_locked(&pool, stp_fam_space_bytes(shape), &largest) == 0) {
-        stp_error("fam: %s has %s free in one piece, a space of %u x %s does not fit",
+        stp_error("fam: the largest free range of %s is %s, but the space needs %u x %s",
                   backing->path, stp_size_exact(largest, has), shape->n_parts,
                   stp_size_exact(shape->nbytes, wants));
         rc = -ENOSPC;

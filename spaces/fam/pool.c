@@ -59,13 +59,13 @@ static int pool_lock_at(const struct fam_pool *pool, off_t at, int patience_ms)
     while ((rc = pool_try_lock(pool->fd, F_WRLCK, at)) != 0) {
         if (rc == -EINTR) continue;
         if (rc != -EAGAIN && rc != -EACCES) {
-            stp_error("fam: %s cannot be locked (%s), and jobs that share it need that", pool->path,
+            stp_error("fam: cannot lock %s (%s), but jobs that share it must lock it", pool->path,
                       strerror(-rc));
             return rc;
         }
         if (stp_now_ns() > end) {
-            stp_error("fam: another process keeps %s locked for %d s: is it stopped?", pool->path,
-                      patience_ms / 1000);
+            stp_error("fam: another process has kept %s locked for %d s: is that process stopped?",
+                      pool->path, patience_ms / 1000);
             return -ETIMEDOUT;
         }
         nanosleep(&nap, NULL);
@@ -111,8 +111,9 @@ static int pool_too_small(const struct fam_pool *pool, size_t nbytes, size_t nee
 {
     char has_text[STP_SIZE_TEXT], needs_text[STP_SIZE_TEXT];
 
-    stp_error("fam: %s %s is too small: has %s, needs %s", pool->device ? "dax device" : "file",
-              pool->path, stp_size_exact(nbytes, has_text), stp_size_exact(needs, needs_text));
+    stp_error("fam: %s %s is too small: it has %s and needs %s",
+              pool->device ? "dax device" : "file", pool->path, stp_size_exact(nbytes, has_text),
+              stp_size_exact(needs, needs_text));
     return -ENOSPC;
 }
 
@@ -192,7 +193,9 @@ static int pool_read_magic(const struct fam_pool *pool, bool *empty)
     if (rc != 0) {
         stp_error("fam: cannot read %s: %s", pool->path, strerror(-rc));
     } else if (!*empty && magic != FAM_MAGIC) {
-        stp_error("fam: %s is not empty and holds no FAM pool: clear it first", pool->path);
+        stp_error("fam: %s is not empty and contains no FAM pool: use another path, or overwrite "
+                  "its first 2 MiB with zeros if you do not need its content",
+                  pool->path);
         rc = -EINVAL;
     }
     return rc;
@@ -217,14 +220,15 @@ static int pool_check_head_locked(const struct fam_pool *pool)
     const struct fam_super *super = pool->super;
 
     if (super->version != FAM_VERSION) {
-        stp_error("fam: the pool in %s has format %u, this library knows %u", pool->path,
-                  super->version, FAM_VERSION);
+        stp_error("fam: the pool in %s has format %u, but this library supports only format %u",
+                  pool->path, super->version, FAM_VERSION);
         return -EINVAL;
     }
     if (super->nbytes > pool->nbytes) return pool_too_small(pool, pool->nbytes, super->nbytes);
     if (super->n_entries > FAM_ENTRIES || super->nbytes < FAM_ALIGN) {
-        stp_error("fam: the pool in %s is damaged (%u spaces in %llu bytes): clear it", pool->path,
-                  super->n_entries, (unsigned long long)super->nbytes);
+        stp_error("fam: the pool in %s is damaged (%u spaces in %llu bytes): overwrite its first "
+                  "2 MiB with zeros to discard all its spaces",
+                  pool->path, super->n_entries, (unsigned long long)super->nbytes);
         return -EUCLEAN;
     }
     return stp_fam_table_check_locked(pool);
@@ -242,7 +246,7 @@ int stp_fam_pool_prepare_locked(struct fam_pool *pool)
      */
     rc = pool->device ? 0 : stp_fam_allocate(pool->fd, 0, FAM_ALIGN);
     if (rc != 0) {
-        stp_error("fam: no memory for the superblock of %s: %s", pool->path, stp_errno_text(-rc));
+        stp_error("fam: cannot allocate the superblock of %s: %s", pool->path, stp_errno_text(-rc));
         return rc;
     }
     if (!empty && (rc = pool_check_head_locked(pool)) != 0) return rc;
@@ -256,7 +260,9 @@ void stp_fam_superblock_persist(struct fam_pool *pool)
 {
     int rc = stp_fam_flush(pool->super, FAM_ALIGN, pool->device);
 
-    if (rc != 0) stp_warn("fam: the superblock of %s may be lost: %s", pool->path, strerror(-rc));
+    if (rc != 0)
+        stp_warn("fam: changes to the superblock of %s may be lost after a crash: %s", pool->path,
+                 strerror(-rc));
 }
 
 /* ---- memory ------------------------------------------------------------------------ */
@@ -332,7 +338,7 @@ int stp_fam_prepare(struct fam_pool *pool, size_t at, size_t nbytes, bool clear)
     rc = pool_prepare_locked(pool, at, nbytes, clear);
     pool_try_lock(pool->fd, F_UNLCK, lock);
     if (rc != 0)
-        stp_error("fam: no memory for a part of %s in %s: %s", stp_size_exact(nbytes, text),
+        stp_error("fam: cannot allocate a part of %s in %s: %s", stp_size_exact(nbytes, text),
                   pool->path, stp_errno_text(-rc));
     return rc;
 }

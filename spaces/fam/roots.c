@@ -112,7 +112,7 @@ static int roots_write(struct fam_part *part, const struct fam_roots *now,
     next->checksum = roots_checksum(next);
     rc = stp_fam_flush(next, sizeof(*next), part->pool.device);
     if (rc != 0)
-        stp_error("fam: the names of blocks in %s cannot be written: %s", part->path,
+        stp_error("fam: cannot make the names of blocks in %s durable: %s", part->path,
                   strerror(-rc));
     return rc;
 }
@@ -123,8 +123,8 @@ static int roots_set_locked(struct fam_part *part, const struct stp_named_block 
 
     if (roots_have(now, root)) return 0;
     if (now != NULL && now->n == FAM_ROOTS && roots_find(now, root->name) == FAM_ROOTS) {
-        stp_error("fam: a space in %s names %d blocks: that is all there can be", part->path,
-                  FAM_ROOTS);
+        stp_error("fam: the space in %s already has %d named blocks, which is the maximum",
+                  part->path, FAM_ROOTS);
         return -ENOSPC;
     }
     return roots_write(part, now, root);
@@ -156,7 +156,8 @@ int stp_fam_block_names_inherit(struct fam_part *part)
     rc = roots_inherit_locked(part);
     stp_fam_pool_unlock(&part->pool);
     if (rc != 0)
-        stp_error("fam: the names of blocks in %s cannot be copied: %s", part->path, strerror(-rc));
+        stp_error("fam: cannot copy the names of blocks to the new parts in %s: %s", part->path,
+                  strerror(-rc));
     return rc;
 }
 

@@ -65,7 +65,9 @@ static bool table_is_sound(const struct fam_entry *entry, uint64_t pool_bytes)
 
 static int table_damaged(const struct fam_pool *pool, int index, const char *what)
 {
-    stp_error("fam: the pool in %s is damaged: space %d %s; clear it", pool->path, index, what);
+    stp_error("fam: the pool in %s is damaged: space %d %s; overwrite its first 2 MiB with zeros "
+              "to discard all its spaces",
+              pool->path, index, what);
     return -EUCLEAN;
 }
 
@@ -78,12 +80,12 @@ int stp_fam_table_check_locked(const struct fam_pool *pool)
 
     for (uint32_t i = 0; i < super->n_entries; i++)
         if (super->entries[i].valid && !table_is_sound(&super->entries[i], super->nbytes))
-            return table_damaged(pool, (int)i, "does not lie in it");
+            return table_damaged(pool, (int)i, "is not within the pool");
     spans = table_spans(pool, &n);
     if (spans == NULL) return -ENOMEM;
     for (size_t i = 1; i < n && rc == 0; i++)
         if (spans[i].from < spans[i - 1].to)
-            rc = table_damaged(pool, spans[i].index, "lies over another one");
+            rc = table_damaged(pool, spans[i].index, "overlaps another space");
     free(spans);
     return rc;
 }
@@ -250,11 +252,11 @@ static int table_make(struct fam_pool *pool, const struct fam_shape *shape,
     int free_index = table_free_index(pool->super);
 
     if (free_index < 0) {
-        stp_error("fam: %s holds %d spaces: that is all there can be", pool->path, FAM_ENTRIES);
+        stp_error("fam: %s already has %d spaces, which is the maximum", pool->path, FAM_ENTRIES);
         return -ENOSPC;
     }
     if (at == 0) {
-        stp_error("fam: %s has %s free in one piece, the space takes %s", pool->path,
+        stp_error("fam: the largest free range of %s is %s, but the space needs %s", pool->path,
                   stp_size_exact(largest, largest_text), stp_size_exact(need, need_text));
         return -ENOSPC;
     }
@@ -269,11 +271,12 @@ static int table_check_shape(const struct fam_pool *pool, const struct fam_entry
     char theirs[STP_SIZE_TEXT], ours[STP_SIZE_TEXT];
 
     if (entry->n_parts >= shape->n_parts && entry->nbytes == shape->nbytes) return 0;
-    stp_error("fam space '%s' in %s has %u PEs of %s, this job wants %u of %s%s", entry->name,
-              pool->where, entry->n_parts, stp_size_exact(entry->nbytes, theirs), shape->n_parts,
-              stp_size_exact(shape->nbytes, ours),
+    stp_error("fam: the space '%s' in %s has %u parts of %s, but this job requests %u parts of "
+              "%s%s",
+              entry->name, pool->where, entry->n_parts, stp_size_exact(entry->nbytes, theirs),
+              shape->n_parts, stp_size_exact(shape->nbytes, ours),
               entry->nbytes == shape->nbytes
-                  ? ": SHMEMX_SPACE_RESHAPE in attr->flags makes more parts"
+                  ? ": set SHMEMX_SPACE_RESHAPE in attr->flags to create more parts"
                   : "");
     return -EINVAL;
 }
@@ -287,8 +290,8 @@ static int table_check_users(const struct fam_pool *pool, int index, const struc
     struct fam_entry *entry = &pool->super->entries[index];
 
     if (entry->n_now != shape->n_parts && stp_fam_used_locked(pool, index)) {
-        stp_error("fam space '%s' in %s is in use by %u PEs, this job has %u: jobs of different "
-                  "numbers use it one after the other",
+        stp_error("fam: the space '%s' in %s is in use by a job of %u PEs, but this job has %u "
+                  "PEs: jobs of different sizes must use it one after the other",
                   entry->name, pool->where, entry->n_now, shape->n_parts);
         return -EBUSY;
     }
@@ -310,8 +313,9 @@ static int table_reshape(struct fam_pool *pool, const struct fam_shape *shape, i
 
     if (rc != 0) return rc;
     if (next >= 0 && entries[next].token != shape->token) {
-        stp_error("fam space '%s' in %s is getting %u parts by somebody else", shape->name,
-                  pool->where, entries[next].n_parts);
+        stp_error("fam: another job is changing the space '%s' in %s to %u parts: wait until it "
+                  "has finished",
+                  shape->name, pool->where, entries[next].n_parts);
         return -EBUSY;
     }
     *make = next < 0;
@@ -347,7 +351,7 @@ static int table_check_open(const struct fam_pool *pool, const struct fam_shape 
         return -ENOENT;
     }
     if (shape->open == STP_OPEN_CREATE && entry != NULL && entry->token != shape->token) {
-        stp_error("fam: there is a space '%s' in %s already", shape->name, pool->where);
+        stp_error("fam: the space '%s' already exists in %s", shape->name, pool->where);
         return -EINVAL; /* not -EEXIST, because the caller would try again */
     }
     return 0;
@@ -429,8 +433,9 @@ void stp_fam_reclaim_locked(struct fam_pool *pool)
         if (entry->flags == (FAM_KEEP | FAM_SETTLED) && !table_is_past(pool, entry, latest))
             continue;
         if (stp_fam_used_locked(pool, (int)i)) continue;
-        stp_debug("fam: the memory of space %u ('%s') in %s, whose job died, is free again", i,
-                  entry->name, pool->path);
+        stp_debug("fam: space %u ('%s') in %s is freed, because no process uses it and it need "
+                  "not be kept",
+                  i, entry->name, pool->path);
         stp_fam_free_locked(pool, (int)i);
     }
 }

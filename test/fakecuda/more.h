@@ -34,8 +34,8 @@ typedef struct {
     int flags;
 } CUmemAccessDesc;
 
-_Static_assert(sizeof(CUmemAllocationProp) == 32, "read by the driver");
-_Static_assert(sizeof(CUmemAccessDesc) == 12, "read by the driver");
+_Static_assert(sizeof(CUmemAllocationProp) == 32, "the driver's ABI fixes this size");
+_Static_assert(sizeof(CUmemAccessDesc) == 12, "the driver's ABI fixes this size");
 
 #define CUDA_ERROR_NOT_INITIALIZED ((CUresult)3)
 #define CUDA_ERROR_DEVICE_UNAVAILABLE ((CUresult)46)

@@ -477,7 +477,7 @@ TEST(a_lost_device)
     gpu->device->flush_remote();
     capture_end(&said);
     ck_said("gpu 0: cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED (719): work on the "
-            "device failed; this PE cannot use the device any more");
+            "device failed; this PE can no longer use the device");
     ck_assert_int_eq(n_lines(said.text), 1);
     gpu->device->queue_destroy(queue);
     ck_assert_int_eq(gpu->device->queue_create(&queue), 0);

@@ -56,9 +56,9 @@ TEST(path_of_wrong_type)
 
     ck_assert_int_eq(mkfifo(fifo, 0600), 0);
     ck_assert_int_eq(look(fifo), -ENODEV);
-    ck_assert(why_says("is no directory, file or DAX device"));
+    ck_assert(why_says("is not a directory, file or DAX device"));
     ck_assert_int_eq(look("/dev/null"), -ENODEV);
-    ck_assert(why_says("/dev/null is a character device (1:3), and none of DAX"));
+    ck_assert(why_says("/dev/null is a character device (1:3) that is not a DAX device"));
 }
 
 TEST(path_is_told)
@@ -87,9 +87,9 @@ TEST(path_without_permission)
     ck_assert_int_eq(chmod(file, 0444), 0);
     if (me == 0) ck_assert_int_eq(seteuid(65534), 0);
     ck_assert_int_eq(look(dir), -ENODEV);
-    ck_assert(why_says("no files can be made in") && why_says("Permission denied"));
+    ck_assert(why_says("cannot create files in") && why_says("Permission denied"));
     ck_assert_int_eq(look(file), -ENODEV);
-    ck_assert(why_says("cannot be read and written: Permission denied"));
+    ck_assert(why_says("cannot be opened for reading and writing: Permission denied"));
     ck_assert_int_eq(seteuid(me), 0);
 }
 
@@ -117,7 +117,7 @@ TEST(dax_device_in_sysfs)
     ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof(why)), -ENODEV);
     ck_assert_int_eq(symlink("../../../../../../bus/mtd", link), 0);
     ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof(why)), -ENODEV);
-    ck_assert(why_says("and none of DAX"));
+    ck_assert(why_says("that is not a DAX device"));
     ck_assert_int_eq(unlink(link), 0);
     ck_assert_int_eq(symlink("../../../../../../bus/dax", link), 0);
     ck_assert_uint_eq(nbytes, 77);
@@ -127,7 +127,7 @@ TEST(dax_device_in_sysfs)
     ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof(why)), 0);
     sysfs_write(dir, "align", "1073741824\n");
     ck_assert_int_eq(stp_fam_device_size(sys, 252, 7, &nbytes, why, sizeof(why)), -ENODEV);
-    ck_assert(why_says("pages of 1 GiB: 2 MiB is the most"));
+    ck_assert(why_says("pages of 1 GiB: at most 2 MiB"));
     ck_assert_int_eq(stp_fam_device_size(sys, 252, 8, &nbytes, why, sizeof(why)), -ENODEV);
 }
 
@@ -236,8 +236,8 @@ TEST(too_large_is_refused)
     params.nbytes = (size_t)17 << 40;
     ck_assert_int_eq(stp_kind_fam.admit(&params), -EFBIG);
     capture_end(&said);
-    ck_said("a space of 15 TiB a PE exceeds what");
-    ck_said("more than a pool can hold");
+    ck_said("a space of 15 TiB per PE exceeds the free memory");
+    ck_said("exceeds the maximum size of a pool");
 }
 
 /* The file system says no in the middle of create: everything is undone. */

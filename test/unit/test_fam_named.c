@@ -25,7 +25,7 @@ TEST(names)
         ck_assert_int_eq(stp_kind_fam.admit(&params), -EINVAL);
         ck_assert_int_eq(fam_create_only(&space, &params, &share), -EINVAL);
         capture_end(&said);
-        ck_said("is no name for a space");
+        ck_said("is not a valid name of a space");
     }
     ck_assert_int_eq(fam_count_entries(dir), 0);
     longest[FAM_NAME - 1] = '\0';
@@ -79,11 +79,11 @@ TEST(another_shape_is_refused)
     ck_assert_int_eq(fam_create_live(&other, &params), -EINVAL);
     capture_end(&said);
     snprintf(line, sizeof(line),
-             "fam space 'log' in %s has 2 PEs of 64 MiB, this job wants 4 of 64 MiB: "
-             "SHMEMX_SPACE_RESHAPE in attr->flags makes more parts\n",
+             "fam: the space 'log' in %s has 2 parts of 64 MiB, but this job requests 4 parts of "
+             "64 MiB: set SHMEMX_SPACE_RESHAPE in attr->flags to create more parts\n",
              dir);
     ck_said(line);
-    ck_said("has 2 PEs of 64 MiB, this job wants 2 of 32 MiB\n");
+    ck_said("has 2 parts of 64 MiB, but this job requests 2 parts of 32 MiB\n");
     stp_kind_fam.destroy(&space);
 }
 
@@ -100,7 +100,7 @@ TEST(too_many_parts_for_both_generations)
     params.n_pes += 4;
     params.reshape = true;
     CAPTURE(ck_assert_int_eq(fam_create_live(&space, &params), -EFBIG));
-    ck_said("that is more than a pool can hold");
+    ck_said("they exceed the maximum size of a pool");
     params.n_pes -= 4;
     params.keep = false;
     ck_assert_int_eq(fam_create_live(&space, &params), 0);
@@ -313,10 +313,11 @@ TEST(empty_file)
         if (is_old) ck_assert_int_eq(utimensat(AT_FDCWD, path, old, 0), 0);
         params.open = STP_OPEN_FOUND;
         CAPTURE(ck_assert_int_ne(fam_create_live(&space, &params), 0));
-        ck_said("empty.fam is empty: it holds no space");
+        ck_said("empty.fam is empty and contains no space");
         params.open = STP_OPEN_EITHER;
         CAPTURE(ck_assert_int_eq(fam_create_live(&space, &params), 0));
-        ck_assert_int_eq(strstr(said.text, "was empty: what it held is lost") != NULL, is_old);
+        ck_assert_int_eq(strstr(said.text, "was empty, so its earlier content is lost") != NULL,
+                         is_old);
         stp_kind_fam.destroy(&space);
     }
 }
@@ -347,9 +348,9 @@ TEST(file_that_is_none_of_ours)
     fam_poke(path, 3000, "mine", 4);
     ck_assert_int_eq(fam_create_live(&space, &params), -EINVAL);
     capture_end(&said);
-    ck_said("is no regular file");
-    ck_said("bad.fam is too small: has 1000 bytes, needs 4 MiB");
-    ck_said("bad.fam is not empty and holds no FAM pool: clear it first");
+    ck_said("is not a regular file");
+    ck_said("bad.fam is too small: it has 1000 bytes and needs 4 MiB");
+    ck_said("bad.fam is not empty and contains no FAM pool");
     ck_assert_int_eq(fam_count_entries(dir), 2); /* nothing of others is removed */
 }
 
@@ -365,7 +366,7 @@ TEST(shortened_file)
     snprintf(path, sizeof(path), "%s/short.fam", dir);
     ck_assert_int_eq(truncate(path, 4 * MIB), 0);
     CAPTURE(ck_assert_int_eq(fam_create_live(&space, &params), -ENOSPC));
-    ck_said("short.fam is too small: has 4 MiB, needs 8 MiB");
+    ck_said("short.fam is too small: it has 4 MiB and needs 8 MiB");
 }
 
 /* ---- several PEs --------------------------------------------------------------------------- */
@@ -512,6 +513,6 @@ TEST(peer_that_is_gone)
     memcpy(share.bytes, &head, sizeof(head));
     ck_assert_int_eq(stp_kind_fam.attach(&space, 1, &share), -ESTALE);
     capture_end(&said);
-    ck_said("cannot map the part of PE 1 of this node, descriptor 3");
+    ck_said("cannot map the memory of local PE 1 of this node (descriptor 3");
     stp_kind_fam.destroy(&space);
 }

@@ -58,9 +58,9 @@ static void make_kept(void)
 TEST(too_small)
 {
     fam_use_file(0);
-    expect_refused("is too small: has 0 bytes, needs 4 MiB", ENOSPC);
+    expect_refused("is too small: it has 0 bytes and needs 4 MiB", ENOSPC);
     fam_make_file(stp_env.fam_path, 4 * MIB - 1);
-    expect_refused("is too small: has 4194303 bytes, needs 4 MiB", ENOSPC);
+    expect_refused("is too small: it has 4194303 bytes and needs 4 MiB", ENOSPC);
 }
 
 TEST(shorter_than_it_says)
@@ -69,7 +69,7 @@ TEST(shorter_than_it_says)
 
     make_kept();
     ck_assert_int_eq(truncate(path, 30 * MIB), 0);
-    expect_refused("is too small: has 30 MiB, needs 32 MiB", ENOSPC);
+    expect_refused("is too small: it has 30 MiB and needs 32 MiB", ENOSPC);
     ck_assert_int_eq(truncate(path, 32 * MIB), 0);
     make_kept();
 }
@@ -80,12 +80,12 @@ TEST(grown)
     struct fam_part part;
 
     make_kept();
-    expect_refused("has 0 bytes free in one piece, a space of 1 x 1 MiB does not fit", ENOSPC);
+    expect_refused("is 0 bytes, but the space needs 1 x 1 MiB", ENOSPC);
     ck_assert_int_eq(truncate(path, 14 * MIB), 0);
     ck_assert_int_eq(part_make(&part, NULL, MIB, 1, false), 6 * UNIT);
     stp_fam_part_close(&part, true);
     ck_assert_int_eq(truncate(path, 12 * MIB), 0);
-    expect_refused("has 12 MiB, needs 14 MiB", ENOSPC);
+    expect_refused("it has 12 MiB and needs 14 MiB", ENOSPC);
 }
 
 TEST(none_of_ours)
@@ -98,7 +98,7 @@ TEST(none_of_ours)
         fam_make_file(path, 0);
         fam_make_file(path, 32 * MIB);
         fam_poke(path, at[i], &byte, 1);
-        expect_refused("is not empty and holds no FAM pool: clear it first", EINVAL);
+        expect_refused("is not empty and contains no FAM pool", EINVAL);
     }
 }
 
@@ -117,7 +117,7 @@ TEST(other_format)
 
     make_kept();
     POKE(path, offsetof(struct fam_super, version), uint32_t, FAM_VERSION + 1);
-    expect_refused("has format 3, this library knows 2", EINVAL);
+    expect_refused("has format 3, but this library supports only format 2", EINVAL);
 }
 
 TEST(damaged)
@@ -128,17 +128,20 @@ TEST(damaged)
         const char *words;
     } cases[] = {
         {offsetof(struct fam_super, nbytes), 0, "is damaged"},
-        {ENTRY(0) + offsetof(struct fam_entry, offset), 0, "space 0 does not lie in it"},
-        {ENTRY(0) + offsetof(struct fam_entry, offset), 2 * MIB + 1, "space 0 does not lie in it"},
-        {ENTRY(0) + offsetof(struct fam_entry, offset), 32 * MIB, "space 0 does not lie in it"},
-        {ENTRY(0) + offsetof(struct fam_entry, offset), -(2 * MIB), "space 0 does not lie in it"},
-        {ENTRY(0) + offsetof(struct fam_entry, offset), 26 * MIB, "space 0 does not lie in it"},
-        {ENTRY(0) + offsetof(struct fam_entry, offset), 8 * MIB, "lies over another one"},
-        {ENTRY(0) + offsetof(struct fam_entry, part_bytes), 0, "space 0 does not lie in it"},
-        {ENTRY(0) + offsetof(struct fam_entry, part_bytes), 1ull << 63, "space 0 does not lie in"},
-        {ENTRY(0) + offsetof(struct fam_entry, nbytes), 5 * MIB, "space 0 does not lie in it"},
-        {ENTRY(0) + offsetof(struct fam_entry, n_parts), 0, "space 0 does not lie in it"},
-        {ENTRY(0) + offsetof(struct fam_entry, n_parts), UINT32_MAX, "space 0 does not lie in it"},
+        {ENTRY(0) + offsetof(struct fam_entry, offset), 0, "space 0 is not within the pool"},
+        {ENTRY(0) + offsetof(struct fam_entry, offset), 2 * MIB + 1,
+         "space 0 is not within the pool"},
+        {ENTRY(0) + offsetof(struct fam_entry, offset), 32 * MIB, "space 0 is not within the pool"},
+        {ENTRY(0) + offsetof(struct fam_entry, offset), -(2 * MIB),
+         "space 0 is not within the pool"},
+        {ENTRY(0) + offsetof(struct fam_entry, offset), 26 * MIB, "space 0 is not within the pool"},
+        {ENTRY(0) + offsetof(struct fam_entry, offset), 8 * MIB, "overlaps another space"},
+        {ENTRY(0) + offsetof(struct fam_entry, part_bytes), 0, "space 0 is not within the pool"},
+        {ENTRY(0) + offsetof(struct fam_entry, part_bytes), 1ull << 63, "space 0 is not within"},
+        {ENTRY(0) + offsetof(struct fam_entry, nbytes), 5 * MIB, "space 0 is not within the pool"},
+        {ENTRY(0) + offsetof(struct fam_entry, n_parts), 0, "space 0 is not within the pool"},
+        {ENTRY(0) + offsetof(struct fam_entry, n_parts), UINT32_MAX,
+         "space 0 is not within the pool"},
     };
     const char *path = fam_use_file(32 * MIB);
 
@@ -165,7 +168,7 @@ TEST(damaged_in_other_ways)
     POKE(path, offsetof(struct fam_super, n_entries), uint32_t, 1);
     memset(name, 'x', sizeof(name));
     fam_poke(path, ENTRY(0) + offsetof(struct fam_entry, name), name, sizeof(name));
-    expect_refused("space 0 does not lie in it", EUCLEAN);
+    expect_refused("space 0 is not within the pool", EUCLEAN);
 }
 
 /* ---- placing --------------------------------------------------------------------------- */
@@ -180,7 +183,7 @@ TEST(first_fit)
     stp_fam_part_close(&parts[1], true);
     ck_assert_int_eq(part_make(&wide, NULL, 4 * MIB, 1, false), 5 * UNIT);
     ck_assert_int_eq(part_make(&late, NULL, MIB, 1, false), 2 * UNIT);
-    expect_refused("has 0 bytes free in one piece", ENOSPC);
+    expect_refused(" is 0 bytes, but the space needs", ENOSPC);
     stp_fam_part_close(&parts[0], true);
     stp_fam_part_close(&parts[3], true);
     ck_assert_int_eq(part_make(&parts[0], NULL, MIB, 2, false), -ENOSPC);
@@ -227,7 +230,7 @@ TEST(pool_is_full_of_names)
         entry.offset = (4 + 2 * i) * FAM_ALIGN;
         fam_poke(path, ENTRY(i), &entry, sizeof(entry));
     }
-    expect_refused("holds 8191 spaces: that is all there can be", ENOSPC);
+    expect_refused("already has 8191 spaces, which is the maximum", ENOSPC);
 }
 
 /* ---- contents and lives ------------------------------------------------------------------ */
@@ -341,7 +344,7 @@ TEST(living_job_is_not_reclaimed)
         _exit(0);
     }
     meet(2);
-    expect_refused("has 0 bytes free in one piece", ENOSPC);
+    expect_refused(" is 0 bytes, but the space needs", ENOSPC);
     meet(2);
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_int_eq(status, 0);
@@ -368,7 +371,7 @@ TEST(locked_for_ever)
     ck_assert_int_eq(stp_fam_pool_lock(&one), -ETIMEDOUT);
     ck_assert_int_eq(stp_fam_prepare(&one, FAM_ALIGN, FAM_ALIGN, true), -ETIMEDOUT);
     capture_end(&said);
-    ck_said("another process keeps");
+    ck_said("another process has kept");
     stp_fam_pool_close(&two);
     ck_assert_int_eq(stp_fam_pool_lock(&one), 0);
     stp_fam_pool_close(&one);

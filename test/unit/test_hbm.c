@@ -100,7 +100,7 @@ TEST(a_little_faster_is_not_enough)
 {
     look_at_changed("spr", "\"800000\"", "\"599999\"");
     ck_assert_int_eq(hbm.n, 0);
-    ck_says("of 4, none is MCDRAM, HBM or twice as fast");
+    ck_says("none of the 4 NUMA nodes has high bandwidth");
     look_at_changed("spr", "\"800000\"", "\"600000\"");
     ck_assert_int_eq(hbm.n, 2);
 }
@@ -119,7 +119,7 @@ TEST(other_names)
     for (size_t i = 0; i < STP_COUNT(names); i++) {
         look_at_changed("knl", "MCDRAM", names[i]);
         ck_assert_int_eq(hbm.n, 0);
-        ck_says("of 4, none");
+        ck_says("none of the 4");
     }
     look_at_changed("knl", "MCDRAM", "hbm");
     ck_assert_int_eq(hbm.n, 2);
@@ -129,7 +129,7 @@ TEST(ordinary_hosts)
 {
     look_at(NULL, "node:2 pu:2");
     ck_assert_int_eq(hbm.n, 0);
-    ck_says("no NUMA node with high bandwidth: of 2, none");
+    ck_says("none of the 2 NUMA nodes has high bandwidth");
     ck_assert_int_eq(taken("0", 0), -1);
 }
 
@@ -137,7 +137,7 @@ TEST(another_host)
 {
     setenv("HWLOC_THISSYSTEM", "0", 1);
     look_at("knl", NULL);
-    ck_says("told of another host (HWLOC_XMLFILE");
+    ck_says("describes another host (HWLOC_XMLFILE");
     ck_says("node 2");
     ck_assert_int_eq(hbm.n, 2);
 }
@@ -147,7 +147,7 @@ TEST(no_topology_at_all)
     setenv("HWLOC_COMPONENTS", "stop", 1); /* hwloc may ask nobody */
     stp_hbm_read(&hbm);
     ck_assert_int_eq(hbm.n, 0);
-    ck_says("hwloc cannot look at this host");
+    ck_says("hwloc cannot read the topology of this host");
 }
 
 TEST_LOOP(pes_take_what_is_beside_them, 0, 2)
@@ -241,8 +241,9 @@ TEST(the_first_says_what_fits)
     int n;
 
     CAPTURE(ck_assert_int_eq(fits("3222", 3 * GIB, 1, &n), -ENOMEM));
-    ck_said("an hbm space of 3221225472 bytes a PE exceeds what NUMA node 2 has free, 8522825728 "
-            "bytes, for 3 PEs of this host (5 to 7): ask for no more than 2840940544 bytes a PE");
+    ck_said(
+        "an hbm space of 3221225472 bytes per PE does not fit NUMA node 2, which has 8522825728 "
+        "bytes free for 3 PEs of this host (5 to 7): request at most 2840940544 bytes per PE");
     for (int me = 2; me < 4; me++) {
         CAPTURE(ck_assert_int_eq(fits("3222", 3 * GIB, me, &n), -ENOMEM));
         ck_assert_str_eq(said.text, "");

@@ -26,8 +26,8 @@ told()
     echo "^steppe: pe $1 \([^)]*\): $2: $3 0x[0-9a-f]+ is not symmetric: $4"
 }
 
-linked='it belongs to the data of the library .*/libpe_foreign_linked\.so, .*only those of the executable'
-linked="$linked are symmetric: define it there, or use shmem_malloc"
+linked='it is a global or static of the library .*/libpe_foreign_linked\.so, .*only those of the executable'
+linked="$linked are symmetric: define it in the executable, or use shmem_malloc"
 opened=${linked/libpe_foreign_linked/libpe_foreign_plugin}
 
 ends opened put "$(told $last shmem_long_put dest "$opened")"
@@ -35,7 +35,7 @@ ends linked_bss add "$(told $last shmem_long_atomic_add dest "$linked")"
 if [ "$np" -gt 1 ]; then # alone, a PE copies
     ends opened_bss reduce "$(told '[0-9]+' shmem_long_sum_reduce dest "$opened")" SHMEM_CHECK=1
 fi
-ends many put "$(told $last shmem_long_put dest '.*of the executable, .*not shared: .*more than 64')"
+ends many put "$(told $last shmem_long_put dest '.*of the executable, .*not share these .*more than 64')"
 if [ "${SHMEM_NODE:-on}" = on ] && [ "$np" -gt 1 ]; then
     ends none overrun 'access to 0x[0-9a-f]+: 8 bytes past the end of globals and statics of PE 0'
 fi
@@ -47,11 +47,11 @@ ends linked_constant put \
     "$(told $last shmem_long_put dest 'it belongs to the code or constants of the library .*/libpe')"
 ends constant get \
     "$(told $last shmem_long_get source 'it belongs to the code or constants of the executable')"
-ends protected put "$(told $last shmem_long_put dest 'it is .* on a page that could not be written')"
+ends protected put "$(told $last shmem_long_put dest 'it is .* its page was read-only')"
 
 # Globals larger than a file may be: that is said, and no signal ends the PE before.
 ulimit -S -f 1000
-ends none put 'cannot make a sparse file of .*ulimit -f is 1000 KiB\): raise it'
+ends none put 'cannot create a sparse file of .*ulimit -f is 1000 KiB\): raise this limit'
 ulimit -S -f unlimited
 
 exit $((failed * 2))

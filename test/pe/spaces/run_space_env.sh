@@ -87,7 +87,7 @@ bad default_without_gpu "${init}SHMEM_DEFAULT_SPACE is GPU, and PE [0-9]+ has no
     SHMEM_DEFAULT_SPACE=gpu FAKECUDA_DEVICES=0 "${gpu[@]}"
 bad default_without_path "${init}SHMEM_DEFAULT_SPACE is FAM, and PE [0-9]+ .*FAM_PATH is not set" \
     SHMEM_DEFAULT_SPACE=fam
-bad default_without_hbm "${init}SHMEM_DEFAULT_SPACE is HBM, and PE [0-9]+ .*NUMA node with high bandw" \
+bad default_without_hbm "${init}SHMEM_DEFAULT_SPACE is HBM, and PE [0-9]+ .*NUMA nodes has high bandw" \
     SHMEM_DEFAULT_SPACE=hbm "${no_hbm[@]}"
 bad default_tape "SHMEM_DEFAULT_SPACE is 'tape': expected .*cpu" SHMEM_DEFAULT_SPACE=tape
 bad default_too_large "${init}SHMEM_DEFAULT_SPACE is GPU.*SHMEM_SYMMETRIC_SIZE of 4294967296 " \
@@ -135,7 +135,7 @@ unset ONE
 free=$(awk '/ (MemFree|Active\(file\)|Inactive\(file\)):/ { kib += $4 } END { print kib }' \
     /sys/devices/system/node/node0/meminfo)
 share=$((free / np / 2 * 3))k
-each="(cgroup limit|hbm space .* NUMA node 0 has free, [0-9]+ bytes, for $np PEs of this host)"
+each="(cgroup limit|hbm space .* NUMA node 0, which has [0-9]+ bytes free for $np PEs of this host)"
 bad default_hbm_together "$each" SHMEM_DEFAULT_SPACE=hbm SHMEM_SYMMETRIC_SIZE=$share "${hbm[@]}"
 bad enable_hbm_together "$each" SHMEM_ENABLE_HBM=1 SHMEM_HBM_SYMMETRIC_SIZE=$share "${hbm[@]}"
 bad default_lacks_one "${init}SHMEM_DEFAULT_SPACE is GPU, and PE $last has no such memory" \

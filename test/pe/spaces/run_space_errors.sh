@@ -54,25 +54,25 @@ creation()
 {
 
     told bad_kind    cpu "config->device_type is 99, .*SHMEM_DEVICE_CPU"
-    told hbm         cpu "no PE has hbm memory; the reason on PE 0: no NUMA node with high bandwidth: of 1, none" \
+    told hbm         cpu "no PE has hbm memory; the reason on PE 0: none of the 1 NUMA nodes has high bandwidth" \
         HWLOC_SYNTHETIC="node:1 pu:2" HWLOC_THISSYSTEM=1
-    told hbm         cpu "no PE has hbm memory; the reason on PE 0: hwloc was told of another host .*node 2 has" \
+    told hbm         cpu "no PE has hbm memory; the reason on PE 0: hwloc describes another host .*node 2 has" \
         HWLOC_XMLFILE="$topologies/knl.xml"
     # of PEs alone: launchers need hwloc, too
     export ONE=0 ONE_ENV="LD_LIBRARY_PATH=$dir/lib" REST_ENV="LD_LIBRARY_PATH=$dir/lib"
-    told hbm         cpu "no PE has hbm memory; the reason on PE 0: .*libhwloc.so.15 of hwloc 2.3 or later cannot"
+    told hbm         cpu "no PE has hbm memory; the reason on PE 0: .*cannot load libhwloc.so.15 of hwloc 2.3 or later"
     unset ONE ONE_ENV REST_ENV
     told hbm_numa    cpu "attr->numa_policy is 2, but spaces of kind hbm are always bound"
-    told hbm_node    cpu "attr->numa_node is 7, which has no high-bandwidth memory: node 0 has" \
+    told hbm_node    cpu "attr->numa_node is 7, but this NUMA node has no high-bandwidth memory: node 0 is" \
         HWLOC_XMLFILE="$topologies/here.xml" HWLOC_THISSYSTEM=1
-    told hbm_node    cpu "attr->numa_node is 7, which has no high-bandwidth memory: node 2 has, of 2" \
+    told hbm_node    cpu "attr->numa_node is 7, but this NUMA node has no high-bandwidth memory: node 2 is the first of 2" \
         HWLOC_XMLFILE="$topologies/knl.xml" HWLOC_THISSYSTEM=1
     if [ "$np" -gt 1 ]; then # where the limit of a group is less, that is told
         each="for $np PEs of this host"
-        told hbm_together cpu "(cgroup limit|hbm space of [0-9]+ bytes a PE exceeds what NUMA node 0 has \
-free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE)" \
+        told hbm_together cpu "(cgroup limit|hbm space of [0-9]+ bytes per PE does not fit NUMA node 0, \
+which has [0-9]+ bytes free $each \(0 to $last\): request at most [0-9]+ bytes per PE)" \
             HWLOC_XMLFILE="$topologies/here.xml" HWLOC_THISSYSTEM=1
-        told hbm_grown cpu "(cgroup limit|NUMA node 0 has [0-9]+ bytes free, $each [0-9]+ each)" \
+        told hbm_grown cpu "(cgroup limit|NUMA node 0 has [0-9]+ bytes free $each, which is [0-9]+ bytes each)" \
             HWLOC_XMLFILE="$topologies/here.xml" HWLOC_THISSYSTEM=1
     fi
     told null_config cpu "config is a null pointer"
@@ -104,9 +104,9 @@ free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE
     done
     told with_name   cpu "attr->name is set, but spaces of kind cpu do not support this: only spaces of SHMEM_DEVICE_FAM do" -- mine
     told with_name   gpu "attr->name is set, but spaces of kind gpu do not" -- mine
-    told with_name   fam "\"a/b\" is no name" -- a/b
-    told with_name   fam "\".hidden\" is no name" -- .hidden
-    told with_name   fam "\"\" is no name" -- ""
+    told with_name   fam "\"a/b\" is not a valid name" -- a/b
+    told with_name   fam "\".hidden\" is not a valid name" -- .hidden
+    told with_name   fam "\"\" is not a valid name" -- ""
     told garbage     cpu "attr->struct_size is 0: initialize the structure with SHMEMX_SPACE_ATTR_INITIALIZER"
     told on_gpu      fam "attr->device is 0, but spaces of kind fam use a GPU only with SHMEMX_SPACE_PINNED: pass -1"
     told bad_attr_flags cpu "attr->flags has the unknown bits 0x48: valid bits are SHMEMX_SPACE_KEEP \(1\), _PINNED \(2\) and _RESHAPE \(4\)"
@@ -115,12 +115,12 @@ free, [0-9]+ bytes, $each \(0 to $last\): ask for no more than [0-9]+ bytes a PE
     told reshaped    fam "attr->flags has SHMEMX_SPACE_RESHAPE, but attr->name is NULL"
     told in_buffer   cpu "attr->buffer is set, but spaces of kind cpu"
     told in_buffer   fam "attr->buffer is set, but spaces of kind fam"
-    told in_buffer   gpu "buffer 0x[0-9a-f]+ is no device memory"
+    told in_buffer   gpu "buffer 0x[0-9a-f]+ is not device memory"
     told growing     fam "attr->max_size is set, but spaces of kind fam do not support this: only spaces of SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM do" -- 2097152
     told growing     gpu "attr->max_size is set, but spaces of kind gpu do not support this: only spaces of SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM do" -- 4194304
     told growing     cpu "attr->max_size is 1048575, less than config->size, 1048576" -- 1048575
     told growing     cpu "attr->max_size is 18446744073709551615, more than any memory" -- -1
-    told on_device   gpu "device is 9, devices are 0..0"
+    told on_device   gpu "device is 9, but the devices of this PE are 0..0"
 }
 
 # ---- what SHMEM_FAM_PATH may be wrong with ----------------------------------------------------
@@ -133,21 +133,21 @@ fam_paths()
     mkfifo "$dir/fifo"
     told create fam "SHMEM_FAM_PATH is not set" SHMEM_FAM_PATH=
     told create fam "$dir/no/such: No such file or directory" SHMEM_FAM_PATH="$dir/no/such"
-    told create fam "$dir/fifo is no directory, file or DAX device" SHMEM_FAM_PATH="$dir/fifo"
+    told create fam "$dir/fifo is not a directory, file or DAX device" SHMEM_FAM_PATH="$dir/fifo"
     told create fam "/dev/null is a character device" SHMEM_FAM_PATH=/dev/null
-    told create fam "cannot be read and written: Text file busy" SHMEM_FAM_PATH="$program"
-    told create fam "$dir/tiny is too small: has 3 MiB" SHMEM_FAM_PATH="$dir/tiny"
-    told create fam "$dir/small has .* free in one piece, a space of 1 x 8 MiB does not fit" \
+    told create fam "cannot be opened for reading and writing: Text file busy" SHMEM_FAM_PATH="$program"
+    told create fam "$dir/tiny is too small: it has 3 MiB" SHMEM_FAM_PATH="$dir/tiny"
+    told create fam "the largest free range of $dir/small is .*, but the space needs 1 x 8 MiB" \
         SHMEM_FAM_PATH="$dir/small"
     sum=$(md5sum <"$dir/garbage")
     told create fam "$dir/garbage" SHMEM_FAM_PATH="$dir/garbage"
     [ "$sum" = "$(md5sum <"$dir/garbage")" ] || fail garbage "a file that is no pool was written to"
     job shape -- named fam 4194304
     [ $status -eq 0 ] || fail shape "status $status"
-    told named fam "'shape' .* has $np PEs of 4 MiB, this job wants $np of 8 MiB" \
+    told named fam "'shape' .* has $np parts of 4 MiB, but this job requests $np parts of 8 MiB" \
         EXPECT_REFUSED=1 -- 8388608
     np=$((np + 1))
-    told named fam "'shape' .* has $((np - 1)) PEs of 4 MiB, this job wants $np of 4 MiB" \
+    told named fam "'shape' .* has $((np - 1)) parts of 4 MiB, but this job requests $np parts of 4 MiB" \
         EXPECT_REFUSED=1 -- 4194304
     np=$((np - 1))
     rm -f "$dir/fam/"*
@@ -240,7 +240,7 @@ use()
             none="no space of PE [0-9]+ of this node"
             ends put_beyond $kind any '(shmem_long_put: )?access to 0x[0-9a-f]+' "$none"
             ends get_beyond $kind any '(shmem_long_get: )?access to 0x[0-9a-f]+' "$none"
-            gone+=", of PE [0-9]+ of this node"
+            gone+=", in the memory of PE [0-9]+ of this node"
             ends put_stale $kind any 'shmem_long_p: access to 0x[0-9a-f]+' "$gone"
             ends get_stale $kind any '(shmem_long_get: )?access to 0x[0-9a-f]+' "$gone"
             ends amo_stale $kind any 'shmem_long_atomic_inc: access to 0x[0-9a-f]+' "$gone"
