@@ -179,7 +179,7 @@ def check_fabric(clean, fake):
     if not os.path.exists(os.path.join(fake, "libcuda.so.1")) or not os.path.exists(shim):
         return
     for extra, way, says in (
-            ({b"SHMEM_OFI_PROVIDER": b"tcp"}, "staged", "offers no device memory"),
+            ({b"SHMEM_OFI_PROVIDER": b"tcp"}, "staged", "does not support device memory"),
             ({b"LD_PRELOAD": os.fsencode(shim), b"PROVSHIM": b"hmem,hmem_no_endpoint"}, "staged",
              "tcp;ofi_rxm cannot open an endpoint: staged"),
             ({b"LD_PRELOAD": os.fsencode(shim), b"PROVSHIM": b"hmem"}, "fabric", None)):

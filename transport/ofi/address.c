@@ -89,7 +89,7 @@ fi_addr_t stp_ofi_addr_slow(struct stp_ofi_endpoint *endpoint, int pe)
     fi_addr_t where = addr_find(endpoint, pe);
 
     if (where == FI_ADDR_NOTAVAIL)
-        stp_ofi.core->fatal("fabric", "%s does not accept the address of pe %d",
+        stp_ofi.core->fatal("fabric", "provider %s does not accept the address of pe %d",
                             stp_ofi.info->fabric_attr->prov_name, pe);
     return where;
 }
@@ -104,7 +104,7 @@ int stp_ofi_endpoint_connect(struct stp_ofi_endpoint *endpoint)
     endpoint->addrs = table;
     for (int pe = 0; pe < n; pe++) {
         if (addr_find(endpoint, pe) != FI_ADDR_NOTAVAIL) continue;
-        stp_ofi.core->log(STP_LOG_ERROR, "fabric: %s does not accept the address of pe %d",
+        stp_ofi.core->log(STP_LOG_ERROR, "fabric: provider %s does not accept the address of pe %d",
                           stp_ofi.info->fabric_attr->prov_name, pe);
         return -FI_EADDRNOTAVAIL;
     }

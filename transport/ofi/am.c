@@ -129,7 +129,7 @@ void stp_ofi_send_answer_locked(const struct stp_ofi_am_header *answer, int pe)
         fi_inject(endpoint->ep, answer, sizeof(*answer), stp_ofi_addr(endpoint, pe)) == 0)
         return;
     req = stp_ofi_req_try(&endpoint->pools[STP_OFI_ANSWERED], STP_OFI_ANSWER, pe);
-    if (req == NULL) stp_ofi.core->fatal("fabric", "no memory to answer pe %d", pe);
+    if (req == NULL) stp_ofi.core->fatal("fabric", "no memory for the reply to pe %d", pe);
     memcpy(req->data, answer, sizeof(*answer));
     req->local = req->data;
     req->nbytes = sizeof(*answer);
@@ -169,8 +169,8 @@ static void serve_locked(const struct stp_ofi_am_header *ask)
     answer.size = ask->size;
     if (element == NULL)
         stp_ofi.core->fatal("fabric",
-                            "pe %d asks for an atomic on %u bytes at %llu of region %u, which is "
-                            "not there",
+                            "pe %d requests an atomic on %u bytes at offset %llu of space %u, "
+                            "which is not valid on this pe: was the space destroyed too early?",
                             ask->pe, ask->size, (unsigned long long)ask->offset, ask->number);
     stp_ofi_loopback_amo(element, ask->size, ask->op, &ask->operand, &ask->compare,
                          &answer.operand);
@@ -184,7 +184,8 @@ static void serve_packed_locked(const struct inbox *box)
 
     if (packed->operand > items_room())
         stp_ofi.core->fatal("fabric",
-                            "pe %d sends a packed message of %llu bytes, there is room for %zu",
+                            "pe %d sent a packed message of %llu bytes, but a receive buffer has "
+                            "only %zu bytes",
                             packed->pe, (unsigned long long)packed->operand, items_room());
     stp_ofi_packed_open(box->items, (size_t)packed->operand, packed->pe);
     stp_ofi_ack_add_locked(packed->pe, packed->id, packed->allow_delayed_ack != 0);
@@ -225,7 +226,8 @@ static void take_pong_locked(const struct stp_ofi_am_header *pong)
     am.lost |= stp_ofi_post_seq_older_is_lost(&pools[STP_OFI_MESSAGED], pong->pe, pong->operand);
     am.lost |= stp_ofi_post_seq_older_is_lost(&pools[STP_OFI_PACKED_POOL], pong->pe, pong->operand);
     if (am.lost)
-        stp_ofi.core->fatal("fabric", "pe %d: a message was lost: the connection broke", pong->pe);
+        stp_ofi.core->fatal("fabric", "a message to pe %d was lost, because the connection broke",
+                            pong->pe);
 }
 
 void stp_ofi_ping_for_lost_messages(void)
@@ -295,7 +297,8 @@ static void drop_locked(void)
 {
     am.n_dropped++;
     if ((am.n_dropped & (am.n_dropped - 1)) == 0)
-        stp_ofi.core->log(STP_LOG_WARN, "fabric: dropped %u messages that are not of this job",
+        stp_ofi.core->log(STP_LOG_WARN,
+                          "fabric: dropped %u messages that do not belong to this job",
                           am.n_dropped);
 }
 
@@ -348,7 +351,7 @@ static void post_locked(struct inbox *box)
     am.n_posted += rc == 0;
     if (rc == 0) return;
     if (rc != -FI_EAGAIN)
-        stp_ofi.core->fatal("fabric", "%s takes no buffer for messages: %s",
+        stp_ofi.core->fatal("fabric", "provider %s refuses a receive buffer: %s",
                             stp_ofi.info->fabric_attr->prov_name, fi_strerror((int)-rc));
     box->next = am.idle;
     __atomic_store_n(&am.idle, box, __ATOMIC_RELAXED);

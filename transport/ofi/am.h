@@ -54,10 +54,10 @@ struct stp_ofi_am_header {
     uint8_t unused;
 };
 
-_Static_assert(sizeof(struct stp_ofi_am_header) == 48, "no padding, whose bytes would be sent");
+_Static_assert(sizeof(struct stp_ofi_am_header) == 48, "the header must have no padding");
 _Static_assert(sizeof(struct stp_ofi_am_header) <= STP_OFI_INLINE,
-               "an active message fits a request");
-_Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX + 1, "a region number fits");
+               "an active message must fit a request");
+_Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX + 1, "a region number must fit");
 
 /* Returns a header for a message from this PE. The caller fills in the fields of the operation. */
 struct stp_ofi_am_header stp_ofi_am_header(uint8_t what, uint32_t id);

@@ -31,9 +31,9 @@ static int check_directory(void)
     for (int pe = 0; pe < stp_ofi.core->n_pes; pe++) {
         if (stp_ofi_dev_shm_id_of_pe(pe) == stp_ofi_shm_here()) continue;
         stp_ofi.core->log(STP_LOG_ERROR,
-                          "fabric: pe %d has another " DIRECTORY " than this pe, and shm keeps its "
-                          "files there: let them share it (containers: --ipc=host), or set "
-                          "SHMEM_OFI_PROVIDER=tcp",
+                          "fabric: pe %d has another " DIRECTORY " than this pe, but provider shm "
+                          "needs a common one: share it between the PEs (containers: --ipc=host), "
+                          "or set SHMEM_OFI_PROVIDER=tcp",
                           pe);
         return -EXDEV;
     }
@@ -75,10 +75,10 @@ static void check_room(void)
 
         if (has < size && left / (size_t)stp_ofi.core->n_pes < size - has)
             stp_ofi.core->log(STP_LOG_WARN,
-                              "fabric: " DIRECTORY " has %zu MiB free, and shm may use %zu MiB for "
-                              "each of %d PEs: when it is full, SIGBUS ends a PE; make room there "
-                              "(df " DIRECTORY "; containers: --shm-size), or set "
-                              "SHMEM_OFI_PROVIDER=tcp",
+                              "fabric: " DIRECTORY " has %zu MiB free, but provider shm may use "
+                              "%zu MiB for each of %d PEs, and SIGBUS ends a PE when the directory "
+                              "is full: make room in it (df " DIRECTORY
+                              "; containers: --shm-size), or set SHMEM_OFI_PROVIDER=tcp",
                               left >> 20, size >> 20, stp_ofi.core->n_pes);
     }
     close(fd);
@@ -98,14 +98,15 @@ void stp_ofi_shm_explain_failure(const struct stp_core *core)
     size_t left;
 
     if (statvfs(DIRECTORY, &room) != 0) {
-        core->log(STP_LOG_ERROR, "fabric: shm needs " DIRECTORY ": %s", strerror(errno));
+        core->log(STP_LOG_ERROR, "fabric: provider shm cannot use " DIRECTORY ": %s",
+                  strerror(errno));
         return;
     }
     left = (size_t)room.f_bavail * room.f_frsize >> 20;
     if (room.f_blocks != 0 && left < WANTS_MIB)
         core->log(STP_LOG_ERROR,
-                  "fabric: " DIRECTORY " has %zu MiB free, and shm wants 16 MiB for each PE: make "
-                  "room there (df " DIRECTORY "; containers: --shm-size), or set "
+                  "fabric: " DIRECTORY " has %zu MiB free, but provider shm needs 16 MiB for "
+                  "each PE: make room in it (df " DIRECTORY "; containers: --shm-size), or set "
                   "SHMEM_OFI_PROVIDER=tcp",
                   left);
 }

@@ -103,7 +103,8 @@ void stp_ofi_amo_loss_check(struct stp_ofi_endpoint *endpoint)
     pthread_mutex_unlock(&lost.lock);
     pthread_mutex_unlock(&endpoint->drain);
     if (is_lost)
-        stp_ofi.core->fatal("fabric", "pe %d: an atomic was lost: the connection broke", pe);
+        stp_ofi.core->fatal("fabric", "an atomic to pe %d was lost, because the connection broke",
+                            pe);
 }
 
 void stp_ofi_amo_loss_reset(void)

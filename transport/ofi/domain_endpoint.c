@@ -72,7 +72,7 @@ static int endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *d
     if (rc != 0 && (rc = queue_open(endpoint, domain, false)) != 0) return rc;
     *why = "cannot open an endpoint";
     if ((rc = fi_endpoint(domain, stp_ofi.info, &endpoint->ep, NULL)) != 0) return rc;
-    *why = "needs CUDA in operations, which may wait for kernels (FI_OPT_CUDA_API_PERMITTED)";
+    *why = "calls CUDA in operations (FI_OPT_CUDA_API_PERMITTED=false fails)";
     if ((rc = stp_ofi_forbid_cuda(endpoint->ep)) != 0) return rc;
     *why = "cannot bind and enable the endpoint";
     if ((rc = fi_ep_bind(endpoint->ep, &av->fid, 0)) != 0) return rc;
@@ -267,7 +267,7 @@ static int open_best(const struct stp_core *core, const struct fi_info *info, co
 
         if (base == NULL) continue;
         if (core->devices) {
-            *why = "offers no device memory (FI_HMEM)";
+            *why = "does not support device memory (FI_HMEM)";
             rc = open_with(core, stp_ofi_info_for_device_memory(base), why);
             stp_ofi.why_no_devices = rc != 0 ? *why : NULL;
         }
@@ -301,7 +301,7 @@ int stp_ofi_domain_endpoint_open(const struct stp_core *core, const struct fi_in
     struct fi_info *messages;
     int rc = -FI_ENOSYS;
 
-    *why = "has no atomics and no messages";
+    *why = "has neither atomics nor messages";
     if (info->caps & FI_ATOMIC) rc = open_with_atomics(core, info, why);
     if (rc != -FI_ENOSYS) return rc;
     messages = stp_ofi_info_for_messages(info);

@@ -61,7 +61,7 @@ static int open_own_domain(struct stp_ofi_endpoint *endpoint, const char **why)
     struct fi_info *info = stp_ofi.info;
     int rc;
 
-    *why = "cannot open a fabric, a domain and its addresses";
+    *why = "cannot open another fabric, domain and address vector";
     if ((rc = fi_fabric(info->fabric_attr, &endpoint->fabric, NULL)) != 0) return rc;
     if ((rc = fi_domain(endpoint->fabric, info, &endpoint->domain, NULL)) != 0) return rc;
     if ((rc = stp_ofi_av_open(endpoint->domain, &endpoint->av)) != 0) return rc;
@@ -110,7 +110,7 @@ static int endpoint_make(struct stp_ofi_endpoint **made, const char **why)
     struct stp_ofi_endpoint *endpoint;
     int rc;
 
-    *why = "no memory";
+    *why = "there is not enough memory";
     endpoint = aligned_alloc(STP_CACHE_LINE, sizeof(*endpoint));
     if (endpoint == NULL) return -ENOMEM;
     memset(endpoint, 0, sizeof(*endpoint));
@@ -135,15 +135,17 @@ static struct stp_ofi_endpoint *endpoint_make_locked(void)
 
     if (left < need) {
         stp_ofi.core->log(STP_LOG_INFO,
-                          "fabric: no further endpoint, contexts share: one needs %zu free "
-                          "descriptors, %zu are free: %s",
+                          "fabric: contexts share endpoints, because another endpoint needs %zu "
+                          "free descriptors and %zu are free: %s",
                           need, left, stp_errno_text(EMFILE));
         return NULL;
     }
     rc = endpoint_make(&endpoint, &why);
     if (rc == 0) return endpoint;
-    stp_ofi.core->log(STP_LOG_INFO, "fabric: no further endpoint, contexts share (%s: %s)", why,
-                      stp_ofi_strerror(-rc));
+    stp_ofi.core->log(STP_LOG_INFO,
+                      "fabric: contexts share endpoints, because another endpoint cannot be "
+                      "opened (%s: %s)",
+                      why, stp_ofi_strerror(-rc));
     return NULL;
 }
 

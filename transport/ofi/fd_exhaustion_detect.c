@@ -132,11 +132,12 @@ void stp_ofi_fd_exhaustion_check(void)
     }
     pthread_mutex_unlock(&descriptors.lock);
     if (warn)
-        stp_ofi.core->log(STP_LOG_WARN, "fabric: connections to this pe wait: %s",
+        stp_ofi.core->log(STP_LOG_WARN,
+                          "fabric: this pe cannot accept connections of other PEs: %s",
                           stp_errno_text(EMFILE));
     if (limit != 0 && waited >= limit)
         stp_ofi.core->fatal("fabric",
-                            "connections to this pe have waited for %d seconds "
+                            "this pe has not accepted connections of other PEs for %d seconds "
                             "(SHMEM_PEER_TIMEOUT): %s",
                             stp_ofi.core->env->peer_timeout, stp_errno_text(EMFILE));
 }

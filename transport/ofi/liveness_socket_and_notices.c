@@ -35,7 +35,7 @@
 #define NOTICE_MAGIC 0x7374657070654e31u
 
 _Static_assert(sizeof(struct stp_ofi_liveness_addr) == STP_OFI_LIVENESS,
-               "ofi_internal.h says how long it is");
+               "the address must have the size that ofi_internal.h defines");
 
 static struct {
     int listen_fd;
@@ -275,8 +275,8 @@ void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out)
              * published.
              */
             stp_ofi.core->log(life.said ? STP_LOG_DEBUG : STP_LOG_WARN,
-                              "fabric: no socket by which others notice the end of this pe "
-                              "at once (%s)",
+                              "fabric: cannot open the socket through which other PEs notice at "
+                              "once that this pe has died: %s",
                               stp_errno_text(-rc));
             life.said = true;
             life.listen_fd = -1;

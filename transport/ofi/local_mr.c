@@ -35,7 +35,7 @@ static struct stp_ofi_region buffers[STP_FABRIC_BUFFERS];
 
 static __thread const struct stp_ofi_region *buffer_used;
 
-_Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX, "a number fits");
+_Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX, "a region number must fit");
 
 /* Returns the number of listed regions that begin at or below the address. */
 static unsigned count_below_locked(const char *at)
@@ -153,7 +153,9 @@ int stp_ofi_reg_internal_if_needed(void *base, size_t nbytes, struct fid_mr **mr
     if (!stp_ofi.mr_local) return 0;
     rc = mr_open_local(base, nbytes, FI_SEND | FI_RECV | FI_READ | FI_WRITE, mr);
     if (rc != 0)
-        stp_ofi.core->log(STP_LOG_ERROR, "fabric: %s refuses to register %zu bytes of ours: %s",
+        stp_ofi.core->log(STP_LOG_ERROR,
+                          "fabric: provider %s refuses to register %zu bytes of the library's own "
+                          "memory: %s",
                           stp_ofi.info->fabric_attr->prov_name, nbytes, fi_strerror(-rc));
     return rc;
 }

@@ -154,7 +154,7 @@ const char *stp_ofi_netif_unreachable(const struct fi_info *info, const struct s
     const struct stp_network *network = network_of(info, core, &internet);
 
     if (core->n_networks == 0 || !internet || core->env->ofi_interface != NULL) return NULL;
-    if (network == NULL) return "its address is of this host alone, or its interface is down";
+    if (network == NULL) return "its address is valid on this host only, or its interface is down";
     return network->refused[0] != '\0' ? network->refused : NULL;
 }
 

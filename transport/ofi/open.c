@@ -122,8 +122,9 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
     }
     for (int i = 0; i < n && n_said == 0; i++)
         if (!repeats(choices, i))
-            core->log(STP_LOG_ERROR, "fabric: there is %s on %s", provider_of(&choices[i]),
-                      domain_of(&choices[i]));
+            core->log(STP_LOG_ERROR,
+                      "fabric: %s on %s is available, but these variables exclude it",
+                      provider_of(&choices[i]), domain_of(&choices[i]));
     if (core->env->ofi_provider != NULL && strcasecmp(core->env->ofi_provider, "shm") == 0)
         stp_ofi_shm_explain_failure(core);
     /* Log the lack of descriptors, because libfabric may have reported another error instead. */
@@ -282,7 +283,9 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
     __atomic_store_n(&stp_ofi.finishing, false, __ATOMIC_SEQ_CST);
     fill(fabric);
     rc = stp_ofi_make_published_address(fabric->addr, &fabric->addr_len);
-    if (rc != 0) core->log(STP_LOG_ERROR, "fabric: no address: %s", stp_ofi_strerror(-rc));
+    if (rc != 0)
+        core->log(STP_LOG_ERROR, "fabric: cannot read the address of this pe's endpoint: %s",
+                  stp_ofi_strerror(-rc));
     if (rc == 0 && core->env->ofi_progress_thread) rc = stp_ofi_progress_start();
     if (rc != 0) close_all();
     return rc;
@@ -309,7 +312,9 @@ __attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *c
 
     handlers_restore();
     if (core->abi != STP_FABRIC_ABI) {
-        core->log(STP_LOG_ERROR, "fabric: module and library differ in version (%u, %u)",
+        core->log(STP_LOG_ERROR,
+                  "fabric: the fabric module has version %u, but the library has version %u: "
+                  "install both from one build",
                   STP_FABRIC_ABI, core->abi);
         return -EPROTO;
     }

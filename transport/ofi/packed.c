@@ -19,9 +19,10 @@
 enum { OFFSET_BITS = 40, NUMBER_BITS = 12, OP_BITS = 4 };
 enum { NUMBER_AT = OFFSET_BITS, OP_AT = NUMBER_AT + NUMBER_BITS, NBYTES_AT = OP_AT + OP_BITS };
 
-_Static_assert(STP_FABRIC_REGIONS <= 1 << NUMBER_BITS, "a region number fits");
-_Static_assert(STP_OFI_ITEM_PUT < 1 << OP_BITS, "an operation fits");
-_Static_assert(STP_OFI_ITEM_MAX <= 1 << (64 - NBYTES_AT), "the bytes of an item fit");
+_Static_assert(STP_FABRIC_REGIONS <= 1 << NUMBER_BITS, "a region number must fit");
+_Static_assert(STP_OFI_ITEM_PUT < 1 << OP_BITS, "an operation must fit");
+_Static_assert(STP_OFI_ITEM_MAX <= 1 << (64 - NBYTES_AT),
+               "the number of bytes of an item must fit");
 
 static uint64_t bits_at(uint64_t word, int at, int n)
 {
@@ -130,8 +131,8 @@ void stp_ofi_packed_open(const void *items, size_t nbytes, int pe)
         n = (size_t)bits_at(word, NBYTES_AT, 64 - NBYTES_AT) + 1;
         if ((size_t)(end - at) < padded(n) || !apply(word, at, n))
             stp_ofi.core->fatal("fabric",
-                                "pe %d sends %zu bytes for offset %llu of region %u, which is not "
-                                "there",
+                                "pe %d sent %zu bytes for offset %llu of space %u, which is not "
+                                "valid on this pe: was the space destroyed too early?",
                                 pe, n, (unsigned long long)bits_at(word, 0, OFFSET_BITS),
                                 (unsigned)bits_at(word, NUMBER_AT, NUMBER_BITS));
         at += padded(n);

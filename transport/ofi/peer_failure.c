@@ -170,7 +170,7 @@ static void link_outcome(struct link *link, int error)
         link_say(link, "up", 0);
         return;
     }
-    link_say(link, "not reached", error);
+    link_say(link, "cannot connect", error);
     if ((error == ECONNREFUSED || error == ECONNRESET) && !link->was_up && is_local(link)) {
         link_start_process(link);
         return;
@@ -194,7 +194,7 @@ static void link_start(struct link *link)
 
     if (line.family == STP_OFI_LINE_NONE) {
         link->state = LINK_USELESS;
-        link_say(link, "none: it has no liveness socket", 0);
+        link_say(link, "not used, because that pe has no liveness socket", 0);
         return;
     }
     len = stp_ofi_liveness_sockaddr(&line, &addr);
@@ -408,7 +408,7 @@ static void end_or_let_go(int pe, enum verdict verdict)
     if (!is_finishing()) end(pe, verdict);
     stp_ofi_abandon_reqs_to(pe);
     if (gone_for() > patience() && patience() != 0)
-        stp_ofi.core->fatal("fabric", "pe %d at %s ended without its last word", pe,
+        stp_ofi.core->fatal("fabric", "pe %d at %s ended before its last message arrived", pe,
                             stp_ofi_liveness_where(pe, where, sizeof(where)));
 }
 

@@ -145,9 +145,9 @@ static const char *req_name(const struct stp_ofi_req *req)
         [STP_OFI_UPDATE] = "fabric atomic update",
         [STP_OFI_FETCH] = "fabric atomic fetch",
         [STP_OFI_COMPARE] = "fabric atomic compare",
-        [STP_OFI_MESSAGE] = "fabric atomic by message",
+        [STP_OFI_MESSAGE] = "fabric atomic in a message",
         [STP_OFI_PACKED] = "fabric batch",
-        [STP_OFI_ANSWER] = "fabric answer to an atomic",
+        [STP_OFI_ANSWER] = "fabric reply to an atomic",
     };
 
     return names[req->work.kind];
@@ -170,16 +170,17 @@ _Noreturn STP_COLD static void die(const struct stp_ofi_req *req, int error, con
     if (is_broken_connection(error))
         text = "the connection broke: has that pe ended?";
     else if (text == NULL || *text == '\0')
-        text = "no detail";
+        text = "no details";
     if (req == NULL) {
         stp_ofi_failure_blame();
-        stp_ofi.core->fatal("fabric", "%s: %s (%s)", prov, stp_ofi_strerror(error), text);
+        stp_ofi.core->fatal("fabric", "provider %s reports an error: %s (%s)", prov,
+                            stp_ofi_strerror(error), text);
     }
     if (req->work.kind <= STP_OFI_READ)
-        stp_ofi.core->fatal(req_name(req), "%zu bytes, pe %d: %s: %s (%s)", req->nbytes, req->pe,
-                            prov, stp_ofi_strerror(error), text);
-    stp_ofi.core->fatal(req_name(req), "pe %d: %s: %s (%s)", req->pe, prov, stp_ofi_strerror(error),
-                        text);
+        stp_ofi.core->fatal(req_name(req), "%zu bytes to or from pe %d failed: %s: %s (%s)",
+                            req->nbytes, req->pe, prov, stp_ofi_strerror(error), text);
+    stp_ofi.core->fatal(req_name(req), "the operation with pe %d failed: %s: %s (%s)", req->pe,
+                        prov, stp_ofi_strerror(error), text);
 }
 
 /*
@@ -232,7 +233,7 @@ static bool post_try_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_re
         put_aside_locked(endpoint, req);
         return false;
     }
-    if (rc != 0) fail_locked(endpoint, &req->work, (int)-rc, "refused at once");
+    if (rc != 0) fail_locked(endpoint, &req->work, (int)-rc, "the provider refused the operation");
     return true;
 }
 
@@ -401,7 +402,7 @@ static void read_error_locked(struct stp_ofi_endpoint *endpoint, ssize_t rc)
     char text[256] = "";
 
     if (rc == -FI_EAVAIL) rc = fi_cq_readerr(endpoint->cq, &err, 0);
-    if (rc < 0) die(NULL, (int)-rc, "reading the completion queue");
+    if (rc < 0) die(NULL, (int)-rc, "cannot read the completion queue");
     fi_cq_strerror(endpoint->cq, err.prov_errno, err.err_data, text, sizeof(text));
     fail_locked(endpoint, err.op_context, err.err, text);
 }
@@ -481,7 +482,7 @@ void stp_ofi_post_until_accepted(struct stp_ofi_req *req)
     if (STP_UNLIKELY(rc != 0)) {
         pthread_mutex_lock(&endpoint->drain);
         fail_locked(endpoint, &req->work, rc == -FI_EAGAIN ? FI_ECANCELED : (int)-rc,
-                    "refused at once");
+                    "the provider refused the operation");
         pthread_mutex_unlock(&endpoint->drain);
     }
     /* Wake the progress thread to poll this endpoint, whose completions wake no thread. */

@@ -169,7 +169,8 @@ static void sleep_on_queue(void)
                            {.fd = -1}};
     int limit;
 
-    _Static_assert(STP_COUNT(fds) == 2 + STP_OFI_FAILURE_FDS, "what health looks at comes last");
+    _Static_assert(STP_COUNT(fds) == 2 + STP_OFI_FAILURE_FDS,
+                   "the descriptors of failure detection must be last");
     eventfd_t count;
 
     if (stp_ofi.wait_fd < 0 && !stp_ofi.by_sockets) {
@@ -248,15 +249,16 @@ int stp_ofi_progress_start(void)
     progress.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (progress.wake_fd < 0) {
         rc = -errno;
-        stp_ofi.core->log(STP_LOG_ERROR, "fabric: eventfd: %s", stp_errno_text(-rc));
+        stp_ofi.core->log(STP_LOG_ERROR, "fabric: cannot create an eventfd: %s",
+                          stp_errno_text(-rc));
         return rc;
     }
     if (stp_ofi.by_sockets) stp_ofi_socket_sleep_init(progress.wake_fd);
     rc = stp_ofi.core->thread_start(&progress.thread, "steppe-fabric", progress_main);
     if (rc != 0) {
-        stp_ofi.core->log(STP_LOG_ERROR, "fabric: no progress thread: %s",
-                          rc == -EAGAIN ? "threads ran out (ulimit -u, or the host's limit): raise "
-                                          "it, or set SHMEM_OFI_PROGRESS_THREAD=off"
+        stp_ofi.core->log(STP_LOG_ERROR, "fabric: cannot start the progress thread: %s",
+                          rc == -EAGAIN ? "too many threads: raise ulimit -u or the host's limit, "
+                                          "or set SHMEM_OFI_PROGRESS_THREAD=off"
                                         : strerror(-rc));
         close(progress.wake_fd);
         return rc;

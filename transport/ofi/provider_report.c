@@ -20,30 +20,33 @@ static const struct {
     const char *advice; /* advice to the user, or NULL if the user cannot or need not act */
 } offers[] = {
     [STP_PROVIDER_UNJUDGED] = {NULL, NULL},
-    [STP_PROVIDER_USED] = {"the best of those that fit and pass a trial", NULL},
-    [STP_PROVIDER_NOT_CHOSEN] = {"works, but another comes first", NULL},
-    [STP_PROVIDER_UNTRIED] = {"may work, but another comes first", NULL},
-    [STP_PROVIDER_NOT_PROVIDER] = {"not the one SHMEM_OFI_PROVIDER names",
-                                   "to have it tried: unset SHMEM_OFI_PROVIDER, or name it there"},
-    [STP_PROVIDER_NOT_FABRIC] = {"not the one SHMEM_OFI_FABRIC names",
-                                 "to have it tried: unset SHMEM_OFI_FABRIC"},
-    [STP_PROVIDER_NOT_DOMAIN] = {"not the one SHMEM_OFI_DOMAIN names",
-                                 "to have it tried: unset SHMEM_OFI_DOMAIN"},
-    [STP_PROVIDER_NOT_INTERFACE] = {"not on what SHMEM_OFI_INTERFACE names",
-                                    "to have it tried: unset SHMEM_OFI_INTERFACE, or add its "
-                                    "interface or subnet there"},
+    [STP_PROVIDER_USED] = {"the best provider that fits and passes its test", NULL},
+    [STP_PROVIDER_NOT_CHOSEN] = {"works, but another provider is preferred", NULL},
+    [STP_PROVIDER_UNTRIED] = {"may work, but another provider is preferred", NULL},
+    [STP_PROVIDER_NOT_PROVIDER] = {"SHMEM_OFI_PROVIDER names another provider",
+                                   "to try it, unset SHMEM_OFI_PROVIDER or set "
+                                   "SHMEM_OFI_PROVIDER=PROVIDER"},
+    [STP_PROVIDER_NOT_FABRIC] = {"SHMEM_OFI_FABRIC names another fabric",
+                                 "to try it, unset SHMEM_OFI_FABRIC"},
+    [STP_PROVIDER_NOT_DOMAIN] = {"SHMEM_OFI_DOMAIN names another domain",
+                                 "to try it, unset SHMEM_OFI_DOMAIN"},
+    [STP_PROVIDER_NOT_INTERFACE] = {"SHMEM_OFI_INTERFACE names another interface or subnet",
+                                    "to try it, unset SHMEM_OFI_INTERFACE, or add the interface "
+                                    "or subnet of this provider to it"},
     [STP_PROVIDER_NO_DATAGRAMS] = {"has no reliable datagram endpoints", NULL},
     [STP_PROVIDER_NO_RMA] = {"has no remote memory access", NULL},
     [STP_PROVIDER_NO_ATOMICS] = {"has neither atomics nor messages", NULL},
-    [STP_PROVIDER_REGISTRATION] = {"wants a way of registration that is not supported", NULL},
-    [STP_PROVIDER_MODE] = {"wants an application mode that is not supported", NULL},
-    [STP_PROVIDER_UNSAFE] = {NULL, "use another; to have it all the same: "
+    [STP_PROVIDER_REGISTRATION] = {"requires a mode of memory registration that Steppe does not "
+                                   "support",
+                                   NULL},
+    [STP_PROVIDER_MODE] = {"requires an application mode that Steppe does not support", NULL},
+    [STP_PROVIDER_UNSAFE] = {NULL, "use another provider; to use this one nevertheless, set "
                                    "SHMEM_OFI_PROVIDER=PROVIDER"},
-    [STP_PROVIDER_ONE_HOST] = {"does not leave the node, and the job does", NULL},
-    [STP_PROVIDER_TOO_MANY] = {"reaches 256 PEs at most, the job has more", "start fewer PEs"},
+    [STP_PROVIDER_ONE_HOST] = {"works within one host only, but the job has several hosts", NULL},
+    [STP_PROVIDER_TOO_MANY] = {"supports at most 256 PEs, but the job has more", "start fewer PEs"},
     [STP_PROVIDER_NUMBERS] =
-        {"names processes by number, and this PE has another PID namespace "
-         "than PE 0: start them in one, or set SHMEM_OFI_PROVIDER=tcp",
+        {"identifies processes by PID, but this PE is in another PID namespace than PE 0: start "
+         "all PEs of the host in one, or set SHMEM_OFI_PROVIDER=tcp",
          "start the PEs of a host in one PID namespace (containers: --pid=host), "
          "or set SHMEM_OFI_PROVIDER=tcp"},
     [STP_PROVIDER_ONE_LINK] = {"its address is valid on one link only",
@@ -52,14 +55,15 @@ static const struct {
     [STP_PROVIDER_NETWORK] = {NULL,
                               "give the hosts addresses in one network, or name the interface "
                               "to use in SHMEM_OFI_INTERFACE"},
-    [STP_PROVIDER_NOT_OPENED] = {NULL, "FI_LOG_LEVEL=warn oshinfo providers shows what libfabric "
-                                       "says of it"},
-    [STP_PROVIDER_TRIAL] = {NULL,
-                            "FI_LOG_LEVEL=warn oshinfo providers shows what libfabric says of "
-                            "it; SHMEM_OFI_PROVIDER chooses another"},
-    [STP_PROVIDER_ABSENT] = {"libfabric has it, but it finds nothing here that it could use",
-                             "only where this host has its adapter: FI_LOG_LEVEL=info fi_info -p "
-                             "PROVIDER shows what it looks for"},
+    [STP_PROVIDER_NOT_OPENED] = {NULL, "run FI_LOG_LEVEL=warn oshinfo providers to see the "
+                                       "messages of libfabric"},
+    [STP_PROVIDER_TRIAL] = {NULL, "run FI_LOG_LEVEL=warn oshinfo providers to see the messages "
+                                  "of libfabric; set SHMEM_OFI_PROVIDER to choose another "
+                                  "provider"},
+    [STP_PROVIDER_ABSENT] = {"libfabric contains this provider, but it finds nothing on this host "
+                             "that it can use",
+                             "if this host has its adapter, run FI_LOG_LEVEL=info fi_info -p "
+                             "PROVIDER to see what it looks for"},
 };
 
 /*
@@ -70,19 +74,19 @@ static const struct {
     int error;
     const char *advice;
 } errors[] = {
-    {ETIMEDOUT, "let traffic of this host to its own address through (firewall: iptables -S or "
-                "nft list ruleset), or name another interface in SHMEM_OFI_INTERFACE"},
+    {ETIMEDOUT, "allow traffic from this host to its own address (firewall: iptables -S or nft "
+                "list ruleset), or name another interface in SHMEM_OFI_INTERFACE"},
     {EMFILE, "raise the limit on descriptors: ulimit -n 4096"},
     {ENFILE, "raise the host's limit on open files: sysctl fs.file-max (as root)"},
-    {ENOMEM, "give it memory: ulimit -l unlimited (what it may lock), ulimit -v unlimited (address "
-             "space)"},
+    {ENOMEM, "raise the memory limits: ulimit -l unlimited (locked memory), ulimit -v unlimited "
+             "(address space)"},
     {ENETUNREACH, "bring its interface up: ip link set INTERFACE up (as root)"},
     {EADDRNOTAVAIL, "bring its interface up: ip link set INTERFACE up (as root)"},
-    {EHOSTUNREACH, "look at the routes: ip route"},
-    {ECONNREFUSED, "let traffic of this host to its own address through (firewall: iptables -S or "
+    {EHOSTUNREACH, "check the routes of this host: ip route"},
+    {ECONNREFUSED, "allow traffic from this host to its own address (firewall: iptables -S or "
                    "nft list ruleset)"},
-    {EACCES, "get access to its device: ls -l /dev/infiniband /dev/cxi* shows who has"},
-    {EPERM, "get access to its device: ls -l /dev/infiniband /dev/cxi* shows who has"},
+    {EACCES, "get access to its device: ls -l /dev/infiniband /dev/cxi* shows who has access"},
+    {EPERM, "get access to its device: ls -l /dev/infiniband /dev/cxi* shows who has access"},
     {ENOSPC, "make room in /dev/shm: df /dev/shm"},
 };
 

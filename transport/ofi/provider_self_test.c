@@ -99,12 +99,12 @@ static int try_data(const uint64_t *region, uint64_t *local, size_t n, const cha
         local[i] = word(i + n);
     *why = "failed a put to itself";
     if ((rc = run_rma(STP_OFI_WRITE, 0, (char *)local, nbytes, NULL)) != 0) return rc;
-    *why = "completed a put to itself that had not arrived";
+    *why = "completed a put to itself before the data had arrived";
     if (memcmp(region, local, nbytes) != 0) return -EIO;
     memset(local, 0, nbytes);
     *why = "failed a get from itself";
     if ((rc = run_rma(STP_OFI_READ, 0, (char *)local, nbytes, NULL)) != 0) return rc;
-    *why = "got wrong bytes from itself";
+    *why = "returned wrong data for a get from itself";
     return memcmp(region, local, nbytes) == 0 ? 0 : -EIO;
 }
 
@@ -139,12 +139,12 @@ static int try_atomics(struct stp_fabric_ctx *ctx, uint64_t *region, size_t at, 
 
     *why = "failed an atomic to itself";
     if ((rc = run_amo(ctx, STP_AMO_SET, offset, 5, 0, NULL)) != 0) return rc;
-    *why = "completed a flag to itself that had not arrived";
+    *why = "completed an atomic set to itself before the value had arrived";
     if (*flag != 5) return -EIO;
     *why = "failed a fetching atomic to itself";
     if ((rc = run_amo(ctx, STP_AMO_ADD, offset, 2, 0, &old)) != 0) return rc;
     if ((rc = run_amo(ctx, STP_AMO_CSWAP, offset, 9, 7, &old)) != 0) return rc;
-    *why = "computed an atomic to itself wrongly";
+    *why = "computed a wrong result for an atomic to itself";
     return old == 7 && *flag == 9 ? 0 : -EIO;
 }
 
@@ -174,7 +174,7 @@ static int connect_self(const char **why)
     size_t len;
     int rc = stp_ofi_make_published_address(own, &len);
 
-    *why = "has no address";
+    *why = "does not report its address";
     if (rc == 0) rc = stp_ofi_connect(own);
     return rc;
 }
@@ -186,7 +186,7 @@ int stp_ofi_provider_self_test(const char **why)
     struct stp_fabric_ctx *ctx = NULL;
     int rc = memory != NULL ? 0 : -ENOMEM;
 
-    *why = "no memory";
+    *why = "there is not enough memory for its test";
     /*
      * Mark the job as ending, so that a failed operation stores its error in stp_ofi.failure and
      * does not end the job. Set self to -1, so that operations of this PE on itself use the

@@ -37,21 +37,20 @@ static const struct stp_ofi_provider providers[] = {
      .sleepers = 12,
      .trouble =
          {FI_VERSION(1, 17), 0,
-          "connects again for ever to a peer that has died, without an error; worked around: "
-          "a silent peer is looked for (SHMEM_PEER_TIMEOUT)"}},
+          "reconnects forever to a peer that has died, without reporting an error; workaround: "
+          "Steppe checks silent peers itself (SHMEM_PEER_TIMEOUT)"}},
     {.name = "shm",
      .flags = STP_OFI_SHM | STP_OFI_CPU,
-     .trouble =
-         {FI_VERSION(1, 17), FI_VERSION(1, 18),
-          "frees a buffer twice when an update asks for delivery; worked around: updates are "
-          "posted as fetches"}},
+     .trouble = {FI_VERSION(1, 17), FI_VERSION(1, 18),
+                 "frees a buffer twice when an atomic update requests delivery; workaround: "
+                 "Steppe posts updates as fetching atomics"}},
     {.name = "net",
      .flags = TCP | STP_OFI_OWN_DOMAIN,
      .sleepers = 64,
      .trouble = {FI_VERSION(1, 17), FI_VERSION(1, 18),
-                 "lists atomics that it does not have; worked around: atomics are messages to the "
-                 "target"}},
-    {.name = "sockets", .refused = "takes milliseconds an operation and is no longer maintained"},
+                 "reports atomics that it does not have; workaround: Steppe sends atomics as "
+                 "messages to the target"}},
+    {.name = "sockets", .refused = "takes milliseconds per operation and is no longer maintained"},
     {.name = "udp;ofi_rxd", .refused = "loses updates of compare-and-swap and swap"},
     {.name = "net;ofi_rxm", /* defect fixed in libfabric 1.19 */
      .flags = RXM,

@@ -23,8 +23,8 @@ _Noreturn STP_COLD static void die_stale(const struct stp_ofi_req *req, const ch
                                          unsigned number)
 {
     stp_ofi.core->fatal(fn,
-                        "an operation on PE %d was still queued when space %u was destroyed: "
-                        "complete it before, by shmem_quiet",
+                        "an operation on PE %d was still queued when space %u was destroyed: call "
+                        "shmem_quiet before you destroy the space",
                         req->pe, number);
 }
 

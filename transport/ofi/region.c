@@ -38,7 +38,7 @@ static int refused(void *base, size_t nbytes, enum stp_fabric_memory memory, int
     bool host = memory == STP_MEMORY_HOST;
 
     stp_ofi.core->log(host ? STP_LOG_ERROR : STP_LOG_DEBUG,
-                      "fabric: %s refuses to register %zu bytes of %s memory at %p: %s",
+                      "fabric: provider %s refuses to register %zu bytes of %s memory at %p: %s",
                       stp_ofi.info->fabric_attr->prov_name, nbytes, host ? "host" : "device", base,
                       stp_ofi_strerror(-rc));
     return host ? rc : -EOPNOTSUPP;

@@ -15,9 +15,10 @@
 enum { INDEX_BITS = 32, NUMBER_BITS = 12, ADD_BITS = 1, VALUE_BITS = 19 };
 enum { NUMBER_AT = INDEX_BITS, ADD_AT = NUMBER_AT + NUMBER_BITS, VALUE_AT = ADD_AT + ADD_BITS };
 
-_Static_assert(VALUE_AT + VALUE_BITS == 64, "that is all of it");
-_Static_assert(STP_FABRIC_WORD_GROWS <= (uint64_t)1 << VALUE_BITS, "the low bits tell");
-_Static_assert(STP_FABRIC_REGIONS <= 1 << NUMBER_BITS, "a region number fits");
+_Static_assert(VALUE_AT + VALUE_BITS == 64, "the fields must use all 64 bits");
+_Static_assert(STP_FABRIC_WORD_GROWS <= (uint64_t)1 << VALUE_BITS,
+               "the low bits must distinguish successive values");
+_Static_assert(STP_FABRIC_REGIONS <= 1 << NUMBER_BITS, "a region number must fit");
 
 #define VALUE_MASK (((uint64_t)1 << VALUE_BITS) - 1)
 
@@ -52,8 +53,9 @@ void stp_ofi_cqdata_apply_to_word_locked(uint64_t data)
 
     if (word == NULL)
         stp_ofi.core->fatal("fabric",
-                            "a put tells of a word at %zu of region %u, which is not there", offset,
-                            number);
+                            "a put updates a word at offset %zu of space %u, which is not valid "
+                            "on this pe: was the space destroyed too early?",
+                            offset, number);
     /*
      * Each update of the word is a release operation. It pairs with the acquire loads of
      * collectives that wait for the word. These loads are in stp_coll_wait_far(), coll_reached(),
