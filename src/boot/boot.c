@@ -126,7 +126,8 @@ static void boot_find_local(void)
 
     stp_boot.node = stp_node_of(stp_rt.pe);
     stp_boot.local_pes = malloc((size_t)stp_rt.n_pes * sizeof(*stp_boot.local_pes));
-    if (stp_boot.local_pes == NULL) stp_fatal("shmem_init", "no memory for the list of local PEs");
+    if (stp_boot.local_pes == NULL)
+        stp_fatal("shmem_init", "no memory for the list of this node's PEs");
     for (int pe = 0; pe < stp_rt.n_pes; pe++) {
         if (stp_node_of(pe) != stp_boot.node) continue;
         if (pe == stp_rt.pe) stp_boot.local = n;
@@ -149,7 +150,9 @@ void stp_boot_publish(const char *what, int pe, const void *data, size_t nbytes)
 
     boot_key_name(key, sizeof(key), what, pe);
     if (stp_pmi_put(key, data, nbytes) != 0)
-        stp_fatal("shmem_init", "cannot publish %s through the launcher", key);
+        stp_fatal("shmem_init",
+                  "cannot publish the start-up data of PE %d through the launcher (key %s)", pe,
+                  key);
     stp_debug("start: published %s, %zu bytes", key, nbytes);
 }
 
@@ -161,8 +164,12 @@ size_t stp_boot_kvs_get(const char *what, int pe, void *data, size_t capacity)
 
     boot_key_name(key, sizeof(key), what, pe);
     rc = stp_pmi_get(pe, key, data, capacity, &nbytes);
-    if (rc != 0) stp_fatal("shmem_init", "the launcher does not know %s: %s", key, strerror(-rc));
-    stp_debug("start: learned %s, %zu bytes", key, nbytes);
+    if (rc != 0)
+        stp_fatal("shmem_init",
+                  "cannot read the start-up data of PE %d from the launcher (key %s): "
+                  "%s; if that PE failed earlier, its output says why",
+                  pe, key, strerror(-rc));
+    stp_debug("start: read %s, %zu bytes", key, nbytes);
     return nbytes;
 }
 
@@ -173,8 +180,11 @@ void stp_boot_fence(void)
     stp_init_stragglers_begin();
     rc = stp_pmi_fence();
     stp_init_stragglers_end();
-    if (rc != 0) stp_fatal("shmem_init", "the launcher's fence failed");
-    stp_debug("start: fence");
+    if (rc != 0)
+        stp_fatal("shmem_init",
+                  "the launcher failed to synchronize the PEs (PMI fence); another PE "
+                  "or the launcher may have failed earlier");
+    stp_debug("start: all PEs have reached the launcher's fence");
 }
 
 static uint64_t boot_random(void)
@@ -182,7 +192,8 @@ static uint64_t boot_random(void)
     uint64_t value;
 
     if (getrandom(&value, sizeof(value), 0) != sizeof(value))
-        stp_fatal("shmem_init", "getrandom: %s", strerror(errno));
+        stp_fatal("shmem_init", "the system does not return random numbers: getrandom: %s",
+                  strerror(errno));
     return value;
 }
 
@@ -254,7 +265,9 @@ void stp_boot_write_trailer_for_oshrun(void)
 static void boot_use_area(int fd)
 {
     stp_boot.area = stp_window_map_node_area(&stp_boot.layout, fd);
-    if (stp_boot.area == NULL) stp_fatal("shmem_init", "cannot share memory with this node's PEs");
+    if (stp_boot.area == NULL)
+        stp_fatal("shmem_init", "cannot map the memory that the PEs of this node share; "
+                                "the error before this line gives the reason");
 }
 
 /*
@@ -267,7 +280,9 @@ static int boot_most_local(void)
     int *n_local = calloc((size_t)stp_rt.n_nodes, sizeof(*n_local));
     int most = 0;
 
-    if (n_local == NULL) stp_fatal("shmem_init", "no memory to count PEs");
+    if (n_local == NULL)
+        stp_fatal("shmem_init", "no memory for the number of PEs on each of %d nodes",
+                  stp_rt.n_nodes);
     for (int pe = 0; pe < stp_rt.n_pes; pe++) {
         int n = ++n_local[stp_node_of(pe)];
         if (n > most) most = n;
@@ -290,11 +305,16 @@ static int boot_lead_node(struct boot_node_info *node_info)
 
     if (stp_window_choose(boot_most_local(), stp_env.symmetric.max, stp_env.window_size,
                           &stp_boot.layout) != 0)
-        stp_fatal("shmem_init", "cannot reserve symmetric memory");
+        stp_fatal("shmem_init",
+                  "cannot reserve addresses for symmetric memory; the error before this line "
+                  "gives the sizes");
     stp_boot.layout.n_local = stp_boot.n_local;
     stp_boot.layout.area_bytes = boot_area_bytes();
     fd = stp_window_create_file(&stp_boot.layout);
-    if (fd < 0) stp_fatal("shmem_init", "cannot create this node's memory file");
+    if (fd < 0)
+        stp_fatal("shmem_init",
+                  "cannot create the memory file that the PEs of this node share; the "
+                  "error before this line gives the reason");
     boot_use_area(fd);
     *node_info = (struct boot_node_info){.magic = AREA_MAGIC,
                                          .version = STP_BOOT_VERSION,
@@ -330,9 +350,10 @@ static int boot_join_node(const struct boot_node_info *node_info)
     stp_boot.layout = node_info->layout;
     if (stp_boot.foreign_pids)
         stp_fatal("shmem_init",
-                  "PE %d, which the launcher puts on this node, is in another PID namespace: its "
-                  "memory is opened by process number. Start the PEs of a host in one (containers: "
-                  "--pid=host, or one for all of them), or set SHMEM_NODE=off to use the fabric",
+                  "PE %d runs on this node, but in another PID namespace, so that its memory "
+                  "cannot be opened by process number; run all PEs of a host in one PID "
+                  "namespace (containers: --pid=host, or one container for all PEs), or set "
+                  "SHMEM_NODE=off to use the fabric instead of shared memory",
                   stp_boot.first_pe);
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)node_info->pid, node_info->fd);
     fd = open(path, O_RDWR | O_CLOEXEC);
@@ -341,13 +362,17 @@ static int boot_join_node(const struct boot_node_info *node_info)
                   stp_errno_text(errno));
     if (fd < 0)
         stp_fatal("shmem_init",
-                  "cannot share memory with PE %d, which the launcher puts on this node: %s: %s "
-                  "(SHMEM_NODE=off uses the fabric instead)",
+                  "cannot open the memory of PE %d, which the launcher reports on this node: %s: "
+                  "%s; oshinfo --doctor prints the remedies, and SHMEM_NODE=off uses the fabric "
+                  "instead",
                   stp_boot.first_pe, path, strerror(errno));
     boot_use_area(fd);
     if (stp_boot.area->magic != AREA_MAGIC || stp_boot.area->nonce != node_info->nonce)
-        stp_fatal("shmem_init", "%s is not the memory of PE %d: is it on another host?", path,
-                  stp_boot.first_pe);
+        stp_fatal("shmem_init",
+                  "%s is not the memory of PE %d, which the launcher reports on this node; if "
+                  "that PE runs on another host, set SHMEM_NODE=off to use the fabric instead of "
+                  "shared memory",
+                  path, stp_boot.first_pe);
     return fd;
 }
 
@@ -361,22 +386,28 @@ static void boot_compare_node_info(int pe, const struct boot_node_info *node_inf
     const char *here = stp_hostname();
 
     if (nbytes < offsetof(struct boot_node_info, pe_info_bytes) || node_info->magic != AREA_MAGIC)
-        stp_boot_abort_mismatch(mine, "PE %d has another version of Steppe than PE %d: %s on %s",
+        stp_boot_abort_mismatch(mine,
+                                "PE %d has another version of Steppe than PE %d: Steppe %s on "
+                                "%s; use the same version on all hosts",
                                 stp_rt.pe, pe, STP_BOOT_VERSION, here);
     if (strncmp(node_info->version, STP_BOOT_VERSION, sizeof(node_info->version)) != 0)
         stp_boot_abort_mismatch(mine,
-                                "PE %d has another version of Steppe than PE %d: %s on %s, %.*s on "
-                                "%.*s",
+                                "PE %d has another version of Steppe than PE %d: %s (host %s) "
+                                "and %.*s (host %.*s); use the same version on all hosts",
                                 stp_rt.pe, pe, STP_BOOT_VERSION, here,
                                 (int)sizeof(node_info->version), node_info->version,
                                 (int)sizeof(node_info->host), node_info->host);
     if (nbytes != sizeof(*node_info) || node_info->pe_info_bytes != sizeof(struct stp_pe_info))
-        stp_boot_abort_mismatch(mine, "PE %d has another build of Steppe %s than PE %d", stp_rt.pe,
-                                STP_BOOT_VERSION, pe);
+        stp_boot_abort_mismatch(mine,
+                                "PE %d has another build of Steppe %s than PE %d: install the "
+                                "same build on all hosts and in all containers",
+                                stp_rt.pe, STP_BOOT_VERSION, pe);
     if (node_info->node != stp_env.node)
         stp_boot_abort_mismatch(
-            mine, "PE %d has another SHMEM_NODE than PE %d: %s on %s, %s on %.*s", stp_rt.pe, pe,
-            stp_env.node ? "on" : "off", here, node_info->node ? "on" : "off",
+            mine,
+            "PE %d has another SHMEM_NODE than PE %d: %s (host %s) and %s (host %.*s); set "
+            "the same value for all PEs",
+            stp_rt.pe, pe, stp_env.node ? "on" : "off", here, node_info->node ? "on" : "off",
             (int)sizeof(node_info->host), node_info->host);
 }
 
@@ -463,7 +494,10 @@ void stp_boot_join_job_open_window(void)
     int fd = -1;
 
     stp_log_level = quiet; /* also limits the messages of the PMI client */
-    if (stp_pmi_open(&info) != 0) stp_fatal("shmem_init", "no usable launcher");
+    if (stp_pmi_open(&info) != 0)
+        stp_fatal("shmem_init", "cannot join the job of a launcher; the error before "
+                                "this line gives the reason, and oshinfo --doctor "
+                                "examines the launcher");
     stp_rt.pe = info.rank;
     stp_rt.n_pes = info.size;
     stp_log_identify(info.rank, stp_env.debug ? STP_LOG_DEBUG : quiet);
@@ -498,7 +532,8 @@ void stp_boot_join_job_open_window(void)
     stp_rt.job_key = stp_boot.area->job_key;
     stp_rt.job_token = stp_boot.area->job_token;
     if (stp_window_reserve(&stp_boot.layout, fd, stp_boot.local) != 0)
-        stp_fatal("shmem_init", "cannot map symmetric memory");
+        stp_fatal("shmem_init",
+                  "cannot map symmetric memory; the error before this line gives the reason");
     /*
      * Close the descriptor. Other PEs do not need it, because they opened the file before the
      * barrier above.

@@ -241,7 +241,7 @@ static const char *settings_differ(const struct stp_settings *a, const struct st
     if (a->window_bytes != b->window_bytes) {
         stp_env_format_size(a->window_bytes, of_a, VALUE_MAX);
         stp_env_format_size(b->window_bytes, of_b, VALUE_MAX);
-        return "window (SHMEM_WINDOW_SIZE)";
+        return "window size (SHMEM_WINDOW_SIZE)";
     }
     if (strcmp(a->provider, b->provider) != 0) {
         snprintf(of_a, VALUE_MAX, "%s", a->provider);
@@ -251,15 +251,16 @@ static const char *settings_differ(const struct stp_settings *a, const struct st
     if (a->addr_len != b->addr_len) {
         snprintf(of_a, VALUE_MAX, "%u bytes", a->addr_len);
         snprintf(of_b, VALUE_MAX, "%u bytes", b->addr_len);
-        return "kind of fabric address (SHMEM_OFI_INTERFACE)";
+        return "length of fabric addresses, such as IPv4 or IPv6 (SHMEM_OFI_INTERFACE)";
     }
     if (a->peer_table != b->peer_table || a->dialect != b->dialect)
-        return "way of atomics or registration with the same fabric provider (another libfabric)";
+        return "method of atomics or memory registration with the same fabric provider (compare "
+               "the versions of libfabric)";
     if (a->layout == b->layout) {
         if (a->globals == b->globals) return NULL;
         snprintf(of_a, VALUE_MAX, "%u ranges", a->n_globals);
         snprintf(of_b, VALUE_MAX, "%u ranges", b->n_globals);
-        return "set of globals and statics that are symmetric";
+        return "set of symmetric globals and statics";
     }
     if (strcmp(a->program, b->program) != 0) {
         snprintf(of_a, VALUE_MAX, "%s", a->program);
@@ -282,10 +283,14 @@ static void exchange_complain(bool mine, int pe, const char *host, const struct 
 
     if (what == NULL) return;
     if (of_wrong[0] == '\0')
-        stp_boot_abort_mismatch(mine, "PE %d has another %s than PE %d (%s, %s)", pe, what,
-                                first_pe, host, first_host);
-    stp_boot_abort_mismatch(mine, "PE %d has another %s than PE %d: %s on %s, %s on %s", pe, what,
-                            first_pe, of_wrong, host, of_right, first_host);
+        stp_boot_abort_mismatch(mine,
+                                "PE %d has another %s than PE %d (hosts %s and %s); it must be "
+                                "the same for all PEs",
+                                pe, what, first_pe, host, first_host);
+    stp_boot_abort_mismatch(mine,
+                            "PE %d has another %s than PE %d: %s (host %s) and %s (host %s); it "
+                            "must be the same for all PEs",
+                            pe, what, first_pe, of_wrong, host, of_right, first_host);
 }
 
 /*
@@ -305,11 +310,15 @@ static void exchange_judge(int node, int leader, const struct exchange_node *tha
                           &stp_boot_local_pe_info(that->odd_pe)->settings, leader, that->host,
                           &that->settings);
     if (that->odd_pe >= 0)
-        stp_boot_abort_mismatch(false, "PE %d is not like PE %d of its node", that->odd_pe, leader);
+        stp_boot_abort_mismatch(false, "PE %d has other settings than PE %d of its node (host %s)",
+                                that->odd_pe, leader, that->host);
     if (that->poor_pe >= 0)
-        stp_boot_abort_mismatch(mine, "SHMEM_DEFAULT_SPACE is %s, and PE %d has no such memory: %s",
-                                stp_space_type_name(stp_env.default_space), that->poor_pe,
-                                mine ? stp_boot_local_pe_info(that->poor_pe)->no_heap : that->host);
+        stp_boot_abort_mismatch(
+            mine,
+            "SHMEM_DEFAULT_SPACE=%s: PE %d cannot create its symmetric heap in memory of "
+            "this kind%s%s",
+            stp_space_type_name(stp_env.default_space), that->poor_pe, mine ? ": " : " on host ",
+            mine ? stp_boot_local_pe_info(that->poor_pe)->no_heap : that->host);
 }
 
 /* ---- the exchange ---------------------------------------------------------- */
@@ -384,7 +393,10 @@ static void exchange_learn(int node, int leader, struct exchange_blob *blob,
     if (!blob->bad) blob_get_addrs(blob, area->addr_len, node);
     if (!blob->bad && area->peer_table) blob_get_regions(blob, node);
     if (blob->bad)
-        stp_fatal("shmem_init", "what PE %d published about its node is incomplete", leader);
+        stp_fatal("shmem_init",
+                  "the start-up data that PE %d published for its node is incomplete (oshinfo "
+                  "--doctor shows the launcher's limits)",
+                  leader);
     if (exchange_shares_host() && stp_pmi_node_of(leader) == stp_pmi_node_of(stp_rt.pe))
         stp_cores_add(&area->cores, &that.cores);
     area->registered = area->registered && that.registered;
@@ -438,7 +450,8 @@ static void exchange_nodes(const struct exchange_node *mine)
     struct exchange_node first = *mine;
     struct exchange_blob own = {.data = data, .end = capacity};
 
-    if (data == NULL) stp_fatal("shmem_init", "no memory for %d PEs", stp_rt.n_pes);
+    if (data == NULL)
+        stp_fatal("shmem_init", "no memory for the start-up data of %d PEs", stp_rt.n_pes);
     exchange_publish(&first, &own);
     stp_boot_fence();
     for (int i = 0; i < stp_rt.n_nodes; i++) {

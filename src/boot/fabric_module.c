@@ -80,8 +80,9 @@ static bool fabric_list_is_known(const char *list)
 static void fabric_doubt_provider(void)
 {
     if (stp_env.ofi_provider != NULL && !fabric_list_is_known(stp_env.ofi_provider))
-        stp_warn("SHMEM_OFI_PROVIDER=%s: no such provider is known (this job, on one node, needs "
-                 "none; oshinfo providers lists those that this libfabric has)",
+        stp_warn("SHMEM_OFI_PROVIDER=%s contains a name that no provider of libfabric has; this "
+                 "job on one node does not use a provider, but a job on several nodes may fail "
+                 "(oshinfo providers lists the names)",
                  stp_env.ofi_provider);
 }
 
@@ -95,12 +96,19 @@ void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks)
         return;
     }
     if (stp_fabric_module_dlopen(&open_fn, why, sizeof(why)) != 0)
-        stp_fatal("shmem_init", "this job needs a fabric: %s", why);
+        stp_fatal("shmem_init",
+                  "this job needs a fabric, because its PEs are on several nodes, but the fabric "
+                  "module cannot be loaded: %s",
+                  why);
     fabric_fill_core(callbacks);
     if (((stp_ofi_open_fn)open_fn)(&fabric_core, &stp_rt.fabric) != 0)
-        stp_fatal("shmem_init", "no usable fabric provider (oshinfo providers tells more)");
+        stp_fatal("shmem_init",
+                  "no usable fabric provider: the errors before this line give the reason, and "
+                  "oshinfo providers prints the reason for each provider");
     if (stp_rt.fabric.abi != STP_FABRIC_ABI)
-        stp_fatal("shmem_init", "the fabric module is of another version of Steppe");
+        stp_fatal("shmem_init",
+                  "the fabric module belongs to another version of Steppe than the library: "
+                  "install both from one build");
     stp_rt.has_fabric = true;
     /*
      * With some providers, CPU atomics and the provider's atomics must not access the same word. In

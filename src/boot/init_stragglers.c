@@ -29,8 +29,9 @@ static void missing_idle(void)
     missing.seen_ns = now;
     if (missing.reported || missing.waited_ns < missing.limit_ns) return;
     missing.reported = true;
-    stp_warn("shmem_init has waited for %u s so far (SHMEM_HANG_REPORT): not all PEs have come; "
-             "oshrun --status prints which on this host",
+    stp_warn("shmem_init has waited for %u s (SHMEM_HANG_REPORT sets this time) because not all "
+             "PEs have come to the same point of shmem_init; the job goes on; oshrun --status "
+             "prints the PEs of this host that are missing",
              (unsigned)(missing.waited_ns / SECOND_NS));
 }
 

@@ -312,8 +312,8 @@ static void network_tell(const struct network_verdict *verdicts, bool common,
         network_text(addr, text, sizeof(text));
         if (wrong != NOBODY)
             snprintf(network->refused, sizeof(network->refused),
-                     common ? "the host of PE %d has no other address in its network (%s)"
-                            : "the route to the host of PE %d does not use it (%s)",
+                     common ? "the host of PE %d has no other address in network %s"
+                            : "the route to the host of PE %d does not use address %s",
                      (int)wrong, text);
         stp_debug("start: interface %s %s: %s", network->name, text,
                   wrong == NOBODY ? "reaches all hosts" : network->refused);
@@ -359,7 +359,8 @@ int stp_network_judge_published(int pe, int n_pes, int n_hosts,
     struct network_host *hosts = calloc((size_t)n_hosts, sizeof(*hosts));
     int *pes = network_first_pes(n_hosts, n_pes), mine = stp_pmi_node_of(pe), n_networks;
 
-    if (hosts == NULL || pes == NULL) stp_fatal("shmem_init", "no memory for %d hosts", n_hosts);
+    if (hosts == NULL || pes == NULL)
+        stp_fatal("shmem_init", "no memory for the networks of %d hosts", n_hosts);
     /*
      * With SHMEM_NODE=off, a host has several leaders. Only the first of them has called
      * network_list() before, in stp_network_publish_host().
@@ -373,7 +374,10 @@ int stp_network_judge_published(int pe, int n_pes, int n_hosts,
         else
             nbytes = stp_boot_kvs_get("net", pes[i], &hosts[i], sizeof(*hosts));
         if (nbytes < head || hosts[i].n > (nbytes - head) / sizeof(struct network_addr))
-            stp_fatal("shmem_init", "the networks of the host of PE %d are cut", pes[i]);
+            stp_fatal("shmem_init",
+                      "the list of networks that PE %d published is incomplete (%zu bytes; "
+                      "oshinfo --doctor shows the launcher's limits)",
+                      pes[i], nbytes);
     }
     n_networks = network_decide(hosts, pes, n_hosts, networks);
     free(hosts);

@@ -83,18 +83,18 @@ fi
 
 # What no PE has, and what nobody knows. Where each PE is a node, each speaks of itself first.
 init='^steppe: (pe [0-9]+ )?\([^)]*\): shmem_init: '
-bad default_without_gpu "${init}SHMEM_DEFAULT_SPACE is GPU, and PE [0-9]+ has no such memory" \
+bad default_without_gpu "${init}SHMEM_DEFAULT_SPACE=GPU: PE [0-9]+ cannot create its symmetric heap" \
     SHMEM_DEFAULT_SPACE=gpu FAKECUDA_DEVICES=0 "${gpu[@]}"
-bad default_without_path "${init}SHMEM_DEFAULT_SPACE is FAM, and PE [0-9]+ .*FAM_PATH is not set" \
+bad default_without_path "${init}SHMEM_DEFAULT_SPACE=FAM: PE [0-9]+ .*FAM_PATH is not set" \
     SHMEM_DEFAULT_SPACE=fam
-bad default_without_hbm "${init}SHMEM_DEFAULT_SPACE is HBM, and PE [0-9]+ .*NUMA nodes has high bandw" \
+bad default_without_hbm "${init}SHMEM_DEFAULT_SPACE=HBM: PE [0-9]+ .*NUMA nodes has high bandw" \
     SHMEM_DEFAULT_SPACE=hbm "${no_hbm[@]}"
 bad default_tape "SHMEM_DEFAULT_SPACE is 'tape': expected .*cpu" SHMEM_DEFAULT_SPACE=tape
-bad default_too_large "${init}SHMEM_DEFAULT_SPACE is GPU.*SHMEM_SYMMETRIC_SIZE of 4294967296 " \
+bad default_too_large "${init}SHMEM_DEFAULT_SPACE=GPU: .*SHMEM_SYMMETRIC_SIZE of 4294967296 " \
     SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=4g "${gpu[@]}"
-bad grows_fam "${init}SHMEM_DEFAULT_SPACE is FAM.*memory of kind fam cannot grow" \
+bad grows_fam "${init}SHMEM_DEFAULT_SPACE=FAM: .*memory of kind fam cannot grow" \
     SHMEM_DEFAULT_SPACE=fam SHMEM_SYMMETRIC_SIZE=16m:32m "${fam[@]}"
-bad grows_gpu "${init}SHMEM_DEFAULT_SPACE is GPU.*memory of kind gpu cannot grow" \
+bad grows_gpu "${init}SHMEM_DEFAULT_SPACE=GPU: .*memory of kind gpu cannot grow" \
     SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16m:32m "${gpu[@]}"
 bad grows_less "SHMEM_SYMMETRIC_SIZE is '32m:16m': expected .*512m:64g" SHMEM_SYMMETRIC_SIZE=32m:16m
 bad enable_without_gpu "${init}SHMEM_ENABLE_GPU is on, but .*SHMEM_GPU_SYMMETRIC_SIZE" \
@@ -138,11 +138,11 @@ share=$((free / np / 2 * 3))k
 each="(cgroup limit|hbm space .* NUMA node 0, which has [0-9]+ bytes free for $np PEs of this host)"
 bad default_hbm_together "$each" SHMEM_DEFAULT_SPACE=hbm SHMEM_SYMMETRIC_SIZE=$share "${hbm[@]}"
 bad enable_hbm_together "$each" SHMEM_ENABLE_HBM=1 SHMEM_HBM_SYMMETRIC_SIZE=$share "${hbm[@]}"
-bad default_lacks_one "${init}SHMEM_DEFAULT_SPACE is GPU, and PE $last has no such memory" \
+bad default_lacks_one "${init}SHMEM_DEFAULT_SPACE=GPU: PE $last cannot create its symmetric heap" \
     SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16m "${gpu[@]}" \
     "FAKECUDA_RANKS=$(seq -s, 0 $((last - 1)))"
 ONE=$last ONE_ENV="FAKECUDA_MEMORY=8m" && export ONE ONE_ENV
-bad default_fits_not_one "${init}SHMEM_DEFAULT_SPACE is GPU, and PE $last" \
+bad default_fits_not_one "${init}SHMEM_DEFAULT_SPACE=GPU: PE $last" \
     SHMEM_DEFAULT_SPACE=gpu SHMEM_SYMMETRIC_SIZE=16m "${gpu[@]}"
 bad enable_fits_not_one "${init}SHMEM_ENABLE_GPU is on" SHMEM_ENABLE_GPU=1 \
     SHMEM_GPU_SYMMETRIC_SIZE=16m "${gpu[@]}"

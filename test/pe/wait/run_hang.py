@@ -36,8 +36,8 @@ def world(routine, what, who):
 SYNC = r"sync \d+"
 every_other = [pe for pe in range(0, n, 2) if pe != last]
 TABLES = {
-    "init": [r"shmem_init has waited for 1 s so far \(SHMEM_HANG_REPORT\): not all PEs have come; "
-             "oshrun --status prints which on this host"],
+    "init": [r"shmem_init has waited for 1 s \(SHMEM_HANG_REPORT sets this time\) because not all PEs "
+             "have come to .*; the job goes on; oshrun --status prints the PEs of this host .*"],
     "barrier": [header(), world("shmem_barrier_all", SYNC, pes(0, last - 1)),
                 f"have not come: {last}", f"in the program: {last}"],
     "wait": [header(), rf"in shmem_int_wait_until: hang_flag is 0, to be >= 7{FOR}: 0",
