@@ -272,7 +272,7 @@ static void say_group(const struct group *group)
     for (int i = 0; i < group->n; i++)
         known = known || group->frames[i].text != NULL;
     if (!known) return;
-    fprintf(stderr, "oshrun: the frames of pe %s:\n", group->pes.text);
+    fprintf(stderr, "oshrun: stack frames of PE %s with their source lines:\n", group->pes.text);
     for (int i = 0; i < group->n; i++) {
         const struct frame *frame = &group->frames[i];
 
@@ -295,8 +295,9 @@ void launch_crash_frames_addr2line(int signals)
 
     if (got <= 0) return;
     if (!has_addr2line()) {
-        fprintf(stderr, "oshrun: addr2line, of the package binutils, would tell the lines of these "
-                        "frames\n");
+        fprintf(stderr,
+                "oshrun: install addr2line (package binutils) to get the source lines of these "
+                "stack frames\n");
         return;
     }
     frames_end_ns = stp_now_ns() + LIMIT_NS;

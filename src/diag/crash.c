@@ -133,9 +133,11 @@ static const char *crash_reason(const siginfo_t *info)
 {
     switch (info->si_signo) {
     case SIGSEGV:
-        return info->si_code == SEGV_ACCERR ? "may not be accessed so" : "not mapped";
+        return info->si_code == SEGV_ACCERR ? "the memory does not permit this access"
+                                            : "the address is not mapped";
     case SIGBUS:
-        return info->si_code == BUS_ADRALN ? "not aligned" : "no memory behind it";
+        return info->si_code == BUS_ADRALN ? "the address is not aligned"
+                                           : "its file is too short, or memory ran out";
     default:
         return NULL;
     }
@@ -151,18 +153,21 @@ static void crash_explain(const siginfo_t *info, const ucontext_t *context,
     bool access = crash_reason(info) != NULL;
 
     if (access && info->si_code == SI_KERNEL)
-        snprintf(text, len, "access to an address that no process can have");
+        snprintf(text, len,
+                 "access that the CPU refused without an address: an invalid pointer, or "
+                 "misaligned vector data");
     else if (access && crash_stack_full(info, place))
         snprintf(text, len,
-                 "access to %p, next to the stack pointer %p: the stack is full (see "
-                 "ulimit -s, or the size of the thread's stack)",
+                 "access to %p, next to the stack pointer %p: the stack is full; look for endless "
+                 "recursion or large local arrays, or raise ulimit -s or the stack size of the "
+                 "thread",
                  info->si_addr, place->sp);
     else if (access && stp_fault_explain(info, context, text, len))
         ;
     else if (access)
         snprintf(text, len, "access to %p: %s", info->si_addr, crash_reason(info));
     else
-        snprintf(text, len, "at %p", info->si_addr);
+        snprintf(text, len, "error in the instruction at %p", info->si_addr);
 }
 
 /* ---- the handler ------------------------------------------------------------------------ */
@@ -210,10 +215,11 @@ static void crash_say(size_t i, const siginfo_t *info, const ucontext_t *context
     if (info->si_code > 0)
         crash_explain(info, context, &place, text, sizeof(text));
     else if (info->si_pid == getpid())
-        snprintf(text, sizeof(text), "raised by the program itself");
+        snprintf(text, sizeof(text), "the program raised this signal itself");
     else
-        snprintf(text, sizeof(text), "sent by process %d", (int)info->si_pid);
-    stp_error("%s (%s); frames, for addr2line -Cfpie FILE ADDRESS:", text, crash_signals[i].name);
+        snprintf(text, sizeof(text), "process %d sent this signal", (int)info->si_pid);
+    stp_error("%s (%s); stack frames (addr2line -Cfpie FILE ADDRESS prints their source lines):",
+              text, crash_signals[i].name);
     stp_backtrace(place.code, place.caller);
     alarm(0);
 }

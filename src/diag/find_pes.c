@@ -27,7 +27,7 @@ static void *array_grow(void *list, size_t n, size_t each)
 {
     void *more = (n & (n - 1)) == 0 ? realloc(list, (n == 0 ? 1 : 2 * n) * each) : list;
 
-    if (more == NULL) launch_fail("no memory");
+    if (more == NULL) launch_fail("out of memory");
     return more;
 }
 
@@ -222,7 +222,7 @@ void scan_processes(struct proc_scan *look)
     struct dirent *entry;
     DIR *folder = opendir("/proc");
 
-    if (folder == NULL) launch_fail("/proc: %s", strerror(errno));
+    if (folder == NULL) launch_fail("cannot read /proc: %s", strerror(errno));
     while ((entry = readdir(folder)) != NULL) {
         struct process process = {.pid = (pid_t)strtol(entry->d_name, NULL, 10)};
 

@@ -22,7 +22,7 @@ static void what_text(const struct stp_team *team, size_t at, char *text, size_t
 
     if (at - offsetof(struct stp_team_sync_area, close) < sizeof(team->area->close) ||
         at - offsetof(struct stp_team_sync_area, close_across) < sizeof(team->area->close_across)) {
-        snprintf(text, len, "the end");
+        snprintf(text, len, "the last sync");
         return;
     }
     if (at >= offsetof(struct stp_team_sync_area, cells) ||
@@ -36,20 +36,23 @@ static void what_text(const struct stp_team *team, size_t at, char *text, size_t
         snprintf(text, len, "%s", what);
 }
 
-/* Describes the members of the team, for example "the world" or "the team of pes 0-6 by 2". */
+/*
+ * Describes the members of the team, for example "SHMEM_TEAM_WORLD" or "the team of PE 0-6, stride
+ * 2".
+ */
 static void team_text(const struct stp_team *team, char *text, size_t len)
 {
     const char *what = team->active_set ? "the active set" : "the team";
     int first = stp_team_pe(team, 0), last = stp_team_pe(team, team->n_pes - 1);
 
     if (team == stp_team_world)
-        snprintf(text, len, "the world");
+        snprintf(text, len, "SHMEM_TEAM_WORLD");
     else if (team->table != NULL)
-        snprintf(text, len, "%s of %d pes from %d to %d", what, team->n_pes, first, last);
+        snprintf(text, len, "%s of %d PEs from PE %d to PE %d", what, team->n_pes, first, last);
     else if (team->stride != 1)
-        snprintf(text, len, "%s of pes %d-%d by %d", what, first, last, team->stride);
+        snprintf(text, len, "%s of PE %d-%d, stride %d", what, first, last, team->stride);
     else
-        snprintf(text, len, "%s of pes %d-%d", what, first, last);
+        snprintf(text, len, "%s of PE %d-%d", what, first, last);
 }
 
 /*

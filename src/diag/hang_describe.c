@@ -54,18 +54,19 @@ static void element_text(const struct stp_wait_subject *vars, char *text, size_t
 static void show_vars(const struct stp_wait_subject *vars, struct stp_wait_state *note)
 {
     static const char *const signs[] = {"", "<", "==", "<=", ">", "!=", ">=", ""};
-    char where[96], now[24], value[24], index[24] = "";
+    char where[88], now[24], value[24], index[24] = "";
     bool any = vars->i == SIZE_MAX;
 
     where_text((const char *)vars->addr + (any ? 0 : vars->i * vars->size), where, sizeof(where));
     number_text(vars, vars->value, value, sizeof(value));
     if (any) {
-        snprintf(note->text, sizeof(note->text), "%s: one of %zu from %s on to be %s %s",
-                 stp_public_name(vars->fn), vars->nelems, where, signs[vars->wanted & 7], value);
+        snprintf(note->text, sizeof(note->text),
+                 "%s, until one of %zu variables from %s on is %s %s", stp_public_name(vars->fn),
+                 vars->nelems, where, signs[vars->wanted & 7], value);
     } else {
         element_text(vars, now, sizeof(now));
-        if (vars->nelems > 1) snprintf(index, sizeof(index), " (number %zu)", vars->i);
-        snprintf(note->text, sizeof(note->text), "%s: %s%s is %s, to be %s %s",
+        if (vars->nelems > 1) snprintf(index, sizeof(index), " (element %zu)", vars->i);
+        snprintf(note->text, sizeof(note->text), "%s, until %s%s (now %s) is %s %s",
                  stp_public_name(vars->fn), where, index, now, signs[vars->wanted & 7], value);
     }
 }
@@ -80,16 +81,16 @@ static void show_lock(const struct stp_wait_subject *lock, struct stp_wait_state
      * identify it, because the address differs between PEs.
      */
     if (lock->pe >= 0) note->lock = stp_hash(STP_HASH_EMPTY, where, strlen(where)) | 1;
-    snprintf(note->text, sizeof(note->text), "%s: lock %s%s", stp_public_name(lock->fn), where,
-             lock->pe >= 0 ? "" : ", for a PE that has begun to queue");
+    snprintf(note->text, sizeof(note->text), "%s, lock %s%s", stp_public_name(lock->fn), where,
+             lock->pe >= 0 ? "" : ", until the next PE has joined its queue");
 }
 
 static void show_fabric(struct stp_wait_state *note)
 {
     const char *routine = stp_symbol_routine();
 
-    snprintf(note->text, sizeof(note->text), "%s, answers of other PEs",
-             routine != NULL ? routine : "a call");
+    snprintf(note->text, sizeof(note->text), "%s, for replies from other PEs",
+             routine != NULL ? routine : "a routine");
 }
 
 void stp_hang_publish_wait(const struct stp_wait_subject *subject)

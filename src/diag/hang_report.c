@@ -65,7 +65,8 @@ void stp_hang_report(uint64_t waited_ns)
     if (table.rows == MAP_FAILED) return;
     look_at_node(&table);
     if (must_report(&table)) {
-        stp_warn("a wait lasts for %llu s so far (SHMEM_HANG_REPORT); the PEs%s are",
+        stp_warn("a wait has lasted for %llu s (SHMEM_HANG_REPORT sets this time); the job goes "
+                 "on; state of the PEs%s:",
                  (unsigned long long)(waited_ns / SECOND_NS),
                  stp_rt.n_nodes > 1 ? " of this node" : "");
         stp_hang_table_print(&table);

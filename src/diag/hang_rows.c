@@ -122,7 +122,7 @@ static void say_missing(const struct stp_hang_table *table, const struct stp_wai
         if (is_member(note, table->rows[i].pe) && !pe_waits_for(table, table->rows[i].pe, note))
             stp_pe_list_append(&list, table->rows[i].pe);
     stp_pe_list_end(&list);
-    if (list.len > 0) table->say("    have not come: %s", list.text);
+    if (list.len > 0) table->say("    missing there: PE %s", list.text);
 }
 
 /*
@@ -138,7 +138,7 @@ static void say_far(const struct stp_hang_table *table, size_t first)
         if (is_same_wait(&table->rows[i], note) && table->rows[i].note.before >= 0)
             stp_pe_list_append(&list, table->rows[i].note.before);
     stp_pe_list_end(&list);
-    if (list.len > 0) table->say("    nothing has come from: %s", list.text);
+    if (list.len > 0) table->say("    nothing has arrived from PE %s", list.text);
 }
 
 static void say_wait(struct stp_hang_table *table, size_t first)
@@ -157,10 +157,11 @@ static void say_wait(struct stp_hang_table *table, size_t first)
     stp_pe_list_end(&list);
     if (note->lock != 0) {
         int pe = lock_owner(table, note);
-        snprintf(owner, sizeof(owner), ", %s pe %d", is_here(table, pe) ? "held by" : "behind", pe);
+        snprintf(owner, sizeof(owner), ", %s PE %d",
+                 is_here(table, pe) ? "held by" : "queued after", pe);
     }
-    table->say("  in %s%s, for %llu s: %s", note->text, owner,
-               (unsigned long long)(longest_ns / SECOND_NS), list.text);
+    table->say("  PE %s: waiting for %llu s in %s%s", list.text,
+               (unsigned long long)(longest_ns / SECOND_NS), note->text, owner);
     say_far(table, first);
     say_missing(table, note);
 }
@@ -178,7 +179,7 @@ static bool is_ended(const struct stp_wait_row *row)
 /* Returns the state to print for the PE of a row, or NULL if the PE waits and is not stopped. */
 static const char *class_of(const struct stp_hang_table *table, const struct stp_wait_row *row)
 {
-    if (stp_wait_row_is_stopped(row)) return "stopped";
+    if (stp_wait_row_is_stopped(row)) return "stopped by a signal or debugger";
     if (row->waits) return NULL;
     if (!table->states) return "in the program";
     if (is_ended(row)) return "ended";
@@ -195,13 +196,16 @@ static void say_class(const struct stp_hang_table *table, const char *class)
         if (is != NULL && strcmp(is, class) == 0) stp_pe_list_append(&list, table->rows[i].pe);
     }
     stp_pe_list_end(&list);
-    if (list.len > 0) table->say("  %s: %s", class, list.text);
+    if (list.len > 0) table->say("  PE %s: %s", list.text, class);
 }
 
 void stp_hang_table_print(struct stp_hang_table *table)
 {
     static const char *const classes[] = {"in the program", "in the program, running",
-                                          "in the program, asleep", "stopped", "ended"};
+                                          "in the program, asleep",
+                                          "stopped by a signal or "
+                                          "debugger",
+                                          "ended"};
 
     for (size_t i = 0; i < table->n; i++)
         if (table->rows[i].waits && !table->rows[i].said) say_wait(table, i);

@@ -63,7 +63,7 @@ static void take_signals(void)
         sigdelset(&set, others[i]);
     sigprocmask(SIG_BLOCK, &set, &run.mask_before);
     run.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (run.signals < 0) launch_fail("signalfd: %s", strerror(errno));
+    if (run.signals < 0) launch_fail("cannot receive signals: signalfd: %s", strerror(errno));
 }
 
 void launch_restore_signals(void)
@@ -338,21 +338,24 @@ static int print_status(const char *word)
     long pid = word != NULL ? strtol(word, NULL, 10) : 0;
 
     if (word != NULL && (pid <= 0 || pid > INT_MAX || strspn(word, "0123456789") != strlen(word)))
-        launch_fail("--status %s: the number of a process is wanted", word);
+        launch_fail("--status %s: PID must be the number of a process, such as 4711", word);
     if (pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
-        launch_fail("--status %s: there is no such process", word);
+        launch_fail("--status %s: this process does not exist on this host", word);
     if (launch_print_jobs((pid_t)pid, stdout) > 0) return EXIT_SUCCESS;
     if (pid != 0 && !may_look_at((pid_t)pid))
-        launch_fail("--status %s: this process is of another user, who may ask", word);
+        launch_fail("--status %s: this process belongs to another user; only that user and root "
+                    "can ask",
+                    word);
     fprintf(stderr,
-            "oshrun: no PE of %s runs on this host; of another one: ssh HOST oshrun --status\n",
-            pid != 0 ? "that job" : "yours");
+            "oshrun: no PE of %s runs on this host; for another host, run ssh HOST oshrun "
+            "--status\n",
+            pid != 0 ? "that job" : "a job of yours");
     return EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) launch_fail("this is a part of oshrun, which starts it");
+    if (argc < 2) launch_fail("this program is a part of oshrun: run oshrun instead");
     if (strcmp(argv[1], "--status") == 0) return print_status(argv[2]);
     take_signals();
     start_launcher(argv + 1);

@@ -77,7 +77,7 @@ static int add_node(const struct node *node, struct stp_hang_table *table, pid_t
             if (*first == 0 || of.pid < *first) *first = of.pid;
         }
         table->rows = realloc(table->rows, (table->n + STP_WAIT_STATES) * sizeof(*table->rows));
-        if (table->rows == NULL) launch_fail("no memory");
+        if (table->rows == NULL) launch_fail("out of memory");
         stp_hang_table_add(table, of.pe, process != NULL ? process_state(of.pid) : '\0',
                            &pages[local]);
     }
@@ -136,8 +136,8 @@ static void say_elsewhere(const struct node *node, int n_elsewhere)
         len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%.*s", len > 0 ? ", " : "",
                                 STP_HOST_MAX, host_of(node, k));
     }
-    say("  %d PE%s on other hosts%s%s", n_elsewhere, n_elsewhere == 1 ? " is" : "s are",
-        len > 0 ? ": " : "", names);
+    say("  %d PE%s on other hosts%s%s (run oshrun --status there)", n_elsewhere,
+        n_elsewhere == 1 ? " is" : "s are", len > 0 ? ": " : "", names);
 }
 
 /* ---- jobs ----------------------------------------------------------------------------- */
@@ -222,14 +222,15 @@ static void tell_init(pid_t proxy, int n_pes)
         }
     }
     stp_pe_list_end(&come);
-    say("%s%d PE%s, process %d", status.n_told++ > 0 ? "\n" : "", n_pes, n_pes == 1 ? "" : "s",
-        (int)proxy);
+    say("%s%d PE%s, started by process %d", status.n_told++ > 0 ? "\n" : "", n_pes,
+        n_pes == 1 ? "" : "s", (int)proxy);
     if (is_foreign(proxy)) {
-        say("  of a version of Steppe that this oshrun cannot read");
+        say("  this oshrun cannot read the state of these PEs, because they run another version "
+            "of Steppe; use the oshrun of that version");
         return;
     }
-    say("  in shmem_init: %s", come.text);
-    if (len > 0) say("    have not come: %s", late);
+    say("  PE %s: waiting in shmem_init", come.text);
+    if (len > 0) say("    missing there: PE %s", late);
 }
 
 /* Prints the jobs that have a PE in shmem_init. Skips jobs that are already printed as a table. */

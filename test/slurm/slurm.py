@@ -184,9 +184,9 @@ def status(group):
     with open(output, encoding="utf-8") as file:
         text = file.read()
     table = (r"pe_hang, process \d+: 4 PEs, 2 of them on this host\n"
-             r"  in shmem_barrier_all, sync \d+ of the world, for \d+ s: 0, 1\n"
-             r"(?:    nothing has come from: .*\n)?"
-             r"  2 PEs are on other hosts: h1\n")
+             r"  PE 0, 1: waiting for \d+ s in shmem_barrier_all, sync \d+ of SHMEM_TEAM_WORLD\n"
+             r"(?:    nothing has arrived from PE .*\n)?"
+             r"  2 PEs are on other hosts: h1 .*\n")
     check(re.search(table + "(?s:.*)^interrupt$(?s:.*)" + table + "(?s:.*)^ended$", text, re.M),
           f"oshrun --status under srun: {text}")
 

@@ -32,9 +32,9 @@ dies()
     run "$how"
     [ "$ended" = 124 ] && fail "$how" "the job did not end"
     [ "$status" = "$want" ] || fail "$how" "status '$status', not $want"
-    found=$(grep -Ec "^steppe: pe $last \([^)]*\): .*frames, for" "$out")
+    found=$(grep -Ec "^steppe: pe $last \([^)]*\): .*stack frames \(addr2line" "$out")
     [ "$found" = 1 ] || fail "$how" "$found lines say why"
-    grep -Eq "^steppe: pe $last \([^)]*\): $text; frames, for" "$out" ||
+    grep -Eq "^steppe: pe $last \([^)]*\): $text; stack frames \(addr2line" "$out" ||
         fail "$how" "no line with \"$text\""
     for frame in "$@"; do
         found=$(grep -n "^steppe: pe $last ([^)]*):   #[0-9]* .*" "$out" | tail -n +$((at + 1)) |
@@ -53,24 +53,24 @@ quiet()
     run "$how" "$@"
     [ "$status" = "$want" ] || fail "$how" "status '$status', not $want"
     [ -z "$text" ] || grep -q "$text" "$out" || fail "$how" "no line with \"$text\""
-    ! grep -q 'frames, for' "$out" || fail "$how" "the library speaks, too"
+    ! grep -q 'stack frames (addr2line' "$out" || fail "$how" "the library speaks, too"
     echo "ok   $how $* (status $status)"
 }
 
 here='crash_here.* 0x' outer='crash_outer.* 0x'
-dies store     139 'access to 0x10: not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer" '__libc_start_main'
-dies thread    139 'access to 0x10: not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer" '/pe_crash 0x'
-dies readonly  139 'access to 0x[0-9a-f]+: may not be accessed so \(SIGSEGV\)' "#0 $here"
+dies store     139 'access to 0x10: the address is not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer" '__libc_start_main'
+dies thread    139 'access to 0x10: the address is not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer" '/pe_crash 0x'
+dies readonly  139 'access to 0x[0-9a-f]+: the memory does not permit this access \(SIGSEGV\)' "#0 $here"
 if [ "${SHMEM_NODE:-on}" = on ]; then
     dies symmetric 139 'access to 0x[0-9a-f]+: .*(PE 0 of this node|of this PE).* \(SIGSEGV\)' "#0 $here"
 fi
-dies call      139 'access to \(nil\): not mapped \(SIGSEGV\)' '#0 0, no code' '#1 .*crash'
+dies call      139 'access to \(nil\): the address is not mapped \(SIGSEGV\)' '#0 0, which is not code' '#1 .*crash'
 dies stack     139 'access to 0x[0-9a-f]+, next to the stack .*is full.*' '#0 .*' '#4 crash_deep'
-dies above     139 'access to 0x[0-9a-f]+: not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer"
-dies below     139 'access to 0x[0-9a-f]+: not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer"
-dies divide    136 'at 0x[0-9a-f]+ \(SIGFPE\)' '#0 .*crash'
-dies abort     134 'raised by the program itself \(SIGABRT\)' 'abort' '__libc_start_main'
-dies raise     139 'raised by the program itself \(SIGSEGV\)' 'gsignal' '__libc_start_main'
+dies above     139 'access to 0x[0-9a-f]+: the address is not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer"
+dies below     139 'access to 0x[0-9a-f]+: the address is not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer"
+dies divide    136 'error in the instruction at 0x[0-9a-f]+ \(SIGFPE\)' '#0 .*crash'
+dies abort     134 'the program raised this signal itself \(SIGABRT\)' 'abort' '__libc_start_main'
+dies raise     139 'the program raised this signal itself \(SIGSEGV\)' 'gsignal' '__libc_start_main'
 quiet later    42  "the program's handler"
 quiet earlier  42  "the program's handler"
 quiet store    139 '' SHMEM_CRASH=off

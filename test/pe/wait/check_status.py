@@ -33,17 +33,18 @@ def pes(first, end):
     return f"{first}" if first == end else f"{first}, {end}" if first + 1 == end else f"{first}-{end}"
 
 
-FOR = r", for \d+ s"
+FOR = r"waiting for \d+ s in"
 WAITING = [rf"{os.path.basename(program)}, process \d+: {n} PEs",
-           rf"  in shmem_barrier_all, sync \d+ of the world{FOR}: {pes(0, n - 4)}",
-           *(["    nothing has come from: .*"] if flat else []),
-           f"    have not come: {pes(n - 3, n - 1)}",
-           f"  in shmem_set_lock: lock status_lock, held by pe 0{FOR}: {n - 1}",
-           f"  in the program, running: {n - 3}",
-           f"  in the program, asleep: {n - 2}"]
-STOPPED = [*WAITING, f"  stopped: {n - 1}"]
-INIT = [rf"{n} PEs, process \d+", f"  in shmem_init: {pes(0, n - 2)}",
-        rf"    have not come: {n - 1} \(process \d+\)"]
+           rf"  PE {pes(0, n - 4)}: {FOR} shmem_barrier_all, sync \d+ of SHMEM_TEAM_WORLD",
+           *(["    nothing has arrived from PE .*"] if flat else []),
+           f"    missing there: PE {pes(n - 3, n - 1)}",
+           f"  PE {n - 1}: {FOR} shmem_set_lock, lock status_lock, held by PE 0",
+           f"  PE {n - 3}: in the program, running",
+           f"  PE {n - 2}: in the program, asleep"]
+STOPPED = [*WAITING, f"  PE {n - 1}: stopped by a signal or debugger"]
+INIT = [rf"{n} PEs, started by process \d+",
+        f"  PE {pes(0, n - 2)}: waiting in shmem_init",
+        rf"    missing there: PE {n - 1} \(process \d+\)"]
 
 
 def status(pid):
@@ -205,7 +206,7 @@ def check_crash():
     ours = [line for line in lines if line.startswith("oshrun: ")]
     check(any("#0 " in line for line in lines if line.startswith("steppe: pe ")), f"crash: {run}")
     check(lines[-len(ours):] == ours and len(ours) > 1 and
-          re.fullmatch("oshrun: the frames of pe [12](, 2)?:", ours[0]) and
+          re.fullmatch("oshrun: stack frames of PE [12](, 2)? with their source lines:", ours[0]) and
           re.fullmatch(r"oshrun:   #0 main(, | at .*/status\.c:\d+).*", ours[1]), f"crash: {run}")
 
 

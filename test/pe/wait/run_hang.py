@@ -16,8 +16,8 @@ import sys
 oshrun, n, program, cases = sys.argv[1], int(sys.argv[3]), sys.argv[4], sys.argv[5:]
 flat = os.environ.get("SHMEM_NODE") == "off"
 last = n - 1
-FOR = r", for \d s"
-FAR = r"(?:; nothing has come from: \d+)?"  # joined with the line before
+FOR = r"waiting for \d s in"
+FAR = r"(?:; nothing has arrived from PE \d+)?"  # joined with the line before
 
 
 def pes(first, end):
@@ -26,11 +26,12 @@ def pes(first, end):
 
 
 def header(of_node=""):
-    return rf"a wait lasts for [1-9] s so far \(SHMEM_HANG_REPORT\); the PEs{of_node} are"
+    return (r"a wait has lasted for [1-9] s \(SHMEM_HANG_REPORT sets this time\); "
+            rf"the job goes on; state of the PEs{of_node}:")
 
 
 def world(routine, what, who):
-    return rf"in {routine}, {what} of the world{FOR}: {who}"
+    return rf"PE {who}: {FOR} {routine}, {what} of SHMEM_TEAM_WORLD"
 
 
 SYNC = r"sync \d+"
@@ -39,26 +40,27 @@ TABLES = {
     "init": [r"shmem_init has waited for 1 s \(SHMEM_HANG_REPORT sets this time\) because not all PEs "
              "have come to .*; the job goes on; oshrun --status prints the PEs of this host .*"],
     "barrier": [header(), world("shmem_barrier_all", SYNC, pes(0, last - 1)),
-                f"have not come: {last}", f"in the program: {last}"],
-    "wait": [header(), rf"in shmem_int_wait_until: hang_flag is 0, to be >= 7{FOR}: 0",
+                f"missing there: PE {last}", f"PE {last}: in the program"],
+    "wait": [header(), rf"PE 0: {FOR} shmem_int_wait_until, until hang_flag \(now 0\) is >= 7",
              world("shmem_long_sum_reduce", r"collective \d+", pes(1, last - 1)),
-             f"have not come: 0, {last}", f"in the program: {last}"],
+             f"missing there: PE 0, {last}", f"PE {last}: in the program"],
     "lock": [header(),
-             f"in shmem_set_lock: lock hang_lock, held by pe {last}{FOR}: {pes(0, last - 1)}",
-             f"in the program: {last}"],
-    "team": [header(), rf"in shmem_team_sync, sync \d+ of the team of pes 0-\d+ by 2{FOR}: "
-             + ", ".join(map(str, every_other)),
-             f"have not come: {last}",
-             rf"in shmem_signal_wait_until: heap\+0x[0-9a-f]+ is 0, to be != 0{FOR}: 1",
-             f"in the program: {last}"],
-    "stop": [header(), world("shmem_sync_all", SYNC, pes(0, last - 1)), f"have not come: {last}",
-             f"stopped: {last}"],
+             f"PE {pes(0, last - 1)}: {FOR} shmem_set_lock, lock hang_lock, held by PE {last}",
+             f"PE {last}: in the program"],
+    "team": [header(), f"PE {', '.join(map(str, every_other))}: {FOR} "
+             r"shmem_team_sync, sync \d+ of the team of PE 0-\d+, stride 2",
+             f"missing there: PE {last}",
+             rf"PE 1: {FOR} shmem_signal_wait_until, until heap\+0x[0-9a-f]+ \(now 0\) is != 0",
+             f"PE {last}: in the program"],
+    "stop": [header(), world("shmem_sync_all", SYNC, pes(0, last - 1)), f"missing there: PE {last}",
+             f"PE {last}: stopped by a signal or debugger"],
     "time": [],
-    "finalize": [header(), world("shmem_finalize", "the end", pes(0, last - 1)),
-                 f"have not come: {last}", f"in the program: {last}"],
+    "finalize": [header(), world("shmem_finalize", "the last sync", pes(0, last - 1)),
+                 f"missing there: PE {last}", f"PE {last}: in the program"],
 }
 TABLES["thread"] = TABLES["frozen"] = TABLES["barrier"]
-QUIET = rf"in shmem_quiet, answers of other PEs{FOR}: 0; nothing has come from: {last}"
+QUIET = (rf"PE 0: {FOR} shmem_quiet, for replies from other PEs; "
+         f"nothing has arrived from PE {last}")
 
 
 def of_world(routine, what, first=0):
@@ -69,15 +71,15 @@ def of_world(routine, what, first=0):
 # By PE, what it reports of its own wait.
 FLAT = {
     "barrier": {**of_world("shmem_barrier_all", SYNC),
-                0: [world("shmem_barrier_all", SYNC, 0) + f"; nothing has come from: {last}"]},
+                0: [world("shmem_barrier_all", SYNC, 0) + f"; nothing has arrived from PE {last}"]},
     "wait": {**of_world("shmem_long_sum_reduce", r"collective \d+", 1),
-             0: [rf"in shmem_int_wait_until: hang_flag is 0, to be >= 7{FOR}: 0"]},
-    "lock": {pe: [rf"in shmem_set_lock: lock hang_lock, behind pe \d+{FOR}: {pe}"]
+             0: [rf"PE 0: {FOR} shmem_int_wait_until, until hang_flag \(now 0\) is >= 7"]},
+    "lock": {pe: [rf"PE {pe}: {FOR} shmem_set_lock, lock hang_lock, queued after PE \d+"]
              for pe in range(last)},
     "quiet": {**of_world("shmem_sync_all", SYNC), 0: [QUIET]},
     "stop": of_world("shmem_sync_all", SYNC),
-    "first": {1: [world("shmem_sync_all", SYNC, 1) + "; nothing has come from: 0"]},
-    "finalize": of_world("shmem_finalize", "the end"),
+    "first": {1: [world("shmem_sync_all", SYNC, 1) + "; nothing has arrived from PE 0"]},
+    "finalize": of_world("shmem_finalize", "the last sync"),
     "time": {},
 }
 
@@ -94,7 +96,7 @@ def expected_lines():
 def said_lines(text):
     """What was said, by the same keys; lines of the programs under "other"."""
     found = {}
-    for line in re.sub(r"\n[^\n]*(nothing has come from: )", r"; \1", text).splitlines():
+    for line in re.sub(r"\n[^\n]*(nothing has arrived from PE )", r"; \1", text).splitlines():
         match = re.fullmatch(r"steppe: pe (\d+) \([^)]*\): +(.*)", line)
         key = "other" if match is None else int(match[1]) if flat else None
         found.setdefault(key, []).append(line if match is None else match[2])
