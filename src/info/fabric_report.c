@@ -24,11 +24,11 @@ static void info_node(struct stp_report *report)
     int error = errno;
 
     stp_report_item(report, "path", "node");
-    stp_report_text(report, "how", "load and store in memory shared by the PEs of a node");
+    stp_report_text(report, "how", "load and store in memory that the PEs of a node share");
     stp_report_flag(report, "usable", fd >= 0);
     if (fd < 0) stp_report_textf(report, "why_not", "memfd_create: %s", strerror(error));
     stp_report_text(report, "used",
-                    stp_env.node ? "between PEs of one node" : "not at all: SHMEM_NODE is off");
+                    stp_env.node ? "between PEs of one node" : "never, because SHMEM_NODE is off");
     if (stp_window_choose(1, stp_env.symmetric.max, stp_env.window_size, &layout) == 0)
         stp_report_bytes(report, "window", layout.nbytes);
     stp_report_end_group(report);
@@ -41,11 +41,11 @@ static void info_fabric(struct stp_report *report)
     int rc = stp_fabric_module_path(path, sizeof(path), why, sizeof(why));
 
     stp_report_item(report, "path", "fabric");
-    stp_report_text(report, "how", "libfabric, loaded by the jobs that need it");
+    stp_report_text(report, "how", "libfabric, which a job loads only if it needs it");
     stp_report_text(report, "module", rc == 0 ? path : NULL);
     if (rc != 0) stp_report_text(report, "why_not", why);
     stp_report_text(report, "used",
-                    stp_env.node ? "between nodes" : "for everything: SHMEM_NODE is off");
+                    stp_env.node ? "between nodes" : "between all PEs, because SHMEM_NODE is off");
     stp_report_end_group(report);
 }
 
@@ -99,9 +99,10 @@ static void info_all_providers(struct stp_report *report)
         info_offer(report, &offers.rows[i]);
     stp_report_end_group(report);
     free(offers.rows);
-    if (offers.incomplete) stp_report_text(report, "missing", "some, for lack of memory");
+    if (offers.incomplete)
+        stp_report_text(report, "missing", "some providers, because memory ran out");
     stp_report_flag(report, "usable", rc == 0);
-    if (rc != 0) stp_report_textf(report, "why_not", "no provider serves: %s", strerror(-rc));
+    if (rc != 0) stp_report_textf(report, "why_not", "no provider works: %s", strerror(-rc));
 }
 
 void stp_info_providers(struct stp_report *report)

@@ -186,7 +186,8 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
     if (pshmem_space_create(&config, &space, &team) != 0) {
         if (mine->usable)
             snprintf(mine->text, sizeof(mine->text),
-                     "has such memory, and a space of 1 MiB could not be made: see standard error");
+                     "this PE has such memory, but a space of 1 MiB could not be created; "
+                     "standard error gives the reason");
         return;
     }
     if (space != SHMEM_SPACE_INVALID && pshmemx_space_query(space, &info) == 0) {
@@ -239,7 +240,7 @@ static void spaces_ask(struct spaces_kind *kind)
 
     kind->answers = calloc((size_t)stp_rt.n_pes, sizeof(*kind->answers));
     if (kind->answers == NULL)
-        stp_fatal("shmemx_info_print", "no memory for the answers of %d PEs", stp_rt.n_pes);
+        stp_fatal("shmemx_info_print", "no memory for the replies of %d PEs", stp_rt.n_pes);
     mine.usable = info_probe(kind->kind, mine.text, sizeof(mine.text));
     if (spaces_gather(kind, &mine) == 0) return; /* no PE has such memory */
     spaces_try(kind, &mine);
@@ -389,7 +390,7 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
 void stp_info_spaces(struct stp_report *report)
 {
     if (stp_references() == 0) {
-        stp_report_text(report, "state", "no job: what this process alone has");
+        stp_report_text(report, "state", "not in a job: the kinds that this process alone can use");
         stp_info_kinds(report);
         return;
     }

@@ -83,10 +83,10 @@ static void doctor_verdict(struct stp_report *report, const struct stp_doctor *d
     char text[128];
 
     if (problems > 0)
-        snprintf(text, sizeof(text), "%zu problem%s will make jobs fail; warnings: %zu", problems,
-                 problems > 1 ? "s" : "", warnings);
+        snprintf(text, sizeof(text), "%zu problem%s will make %s fail; warnings: %zu", problems,
+                 problems > 1 ? "s" : "", doctor->has_job ? "this job" : "some jobs", warnings);
     else
-        snprintf(text, sizeof(text), "nothing stands in the way of %s; warnings: %zu",
+        snprintf(text, sizeof(text), "no problem was found that makes %s fail; warnings: %zu",
                  doctor->has_job ? "this job" : "jobs", warnings);
     stp_report_text(report, "verdict", text);
 }
@@ -96,7 +96,7 @@ void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor
     size_t notes;
 
     if (doctor == NULL) {
-        stp_report_text(report, "why_not", "no memory");
+        stp_report_text(report, "why_not", "memory ran out");
         return;
     }
     notes = doctor_count(doctor, STP_CHECK_NOTE);
@@ -110,9 +110,11 @@ void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor
             doctor_check(report, &doctor->checks[i]);
     stp_report_end_group(report);
     if (!all)
-        stp_report_textf(report, "not_shown", "%zu ok, %zu note%s (oshinfo --doctor --verbose)",
+        stp_report_textf(report, "not_shown",
+                         "%zu ok, %zu note%s (oshinfo --doctor --verbose shows them)",
                          doctor_count(doctor, STP_CHECK_OK), notes, notes == 1 ? "" : "s");
-    if (doctor->incomplete) stp_report_text(report, "missing", "some, for lack of memory");
+    if (doctor->incomplete)
+        stp_report_text(report, "missing", "some checks, because memory ran out");
     stp_report_number(report, "warnings", (long long)doctor_count(doctor, STP_CHECK_WARNING));
     stp_report_number(report, "problems", (long long)doctor_count(doctor, STP_CHECK_PROBLEM));
     doctor_verdict(report, doctor);

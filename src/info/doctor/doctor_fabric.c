@@ -91,10 +91,12 @@ static void say_provider(struct stp_doctor *doctor, const struct stp_info_offer 
     found_text(&doctor->offers, best, found, sizeof(found));
     snprintf(why, sizeof(why), "%s%s%s",
              best->code == STP_PROVIDER_USED
-                 ? "jobs reach other hosts, or with SHMEM_NODE=off other PEs, through it"
-             : good ? "it would serve if the one that is used did not"
-                    : "jobs cannot use it as things are",
-             trouble != NULL ? "; known of this version: " : "", trouble != NULL ? trouble : "");
+                 ? "jobs use this provider between hosts, and with SHMEM_NODE=off between all PEs"
+             : good ? "this provider also works; jobs use it if SHMEM_OFI_PROVIDER names it, or "
+                      "if the provider in use fails its self-test"
+                    : "jobs do not use this provider",
+             trouble != NULL ? "; known defect of this version: " : "",
+             trouble != NULL ? trouble : "");
     stp_doctor_add_check(doctor, health_of(best->code), name, why,
                          good || todo[0] == '\0' ? NULL : todo, "%s", found);
 }
@@ -108,12 +110,12 @@ static void say_library(struct stp_doctor *doctor)
 
     stp_doctor_add_check(
         doctor, older ? STP_CHECK_WARNING : STP_CHECK_OK, "libfabric",
-        "the fabric module is compiled for one version and runs with the one that the "
-        "system loads; an older one may lack what it calls",
-        older ? "put the newer library first: LD_LIBRARY_PATH, or build Steppe anew with "
-                "the one that is installed"
+        "the fabric module runs with the libfabric that the system loads; a version older than "
+        "the one of the build may lack functions that the module calls",
+        older ? "put the folder of the newer libfabric first in LD_LIBRARY_PATH, or build Steppe "
+                "again with the libfabric that is installed"
               : NULL,
-        "version %u.%u runs, the module was built with %u.%u", version->running >> 16,
+        "version %u.%u is loaded; the module was built with %u.%u", version->running >> 16,
         version->running & 0xffff, version->built >> 16, version->built & 0xffff);
 }
 
@@ -125,28 +127,29 @@ static void say_choice(struct stp_doctor *doctor, int rc)
 {
     const struct stp_info_offers *offers = &doctor->offers;
     bool needed = stp_doctor_job_needs_fabric(doctor), alone = !doctor->has_job;
-    const char *named = stp_env.ofi_provider != NULL ? stp_env.ofi_provider : "any";
-    static const char why[] = "jobs on several hosts, and all jobs with SHMEM_NODE=off, need one; "
-                              "PEs of one host share memory without it";
+    const char *named = stp_env.ofi_provider != NULL ? stp_env.ofi_provider : "not set";
+    static const char why[] = "jobs on several hosts, and all jobs with SHMEM_NODE=off, need a "
+                              "provider; otherwise the PEs of one host use shared memory";
 
     if (rc != 0)
-        stp_doctor_add_check(doctor, needed || alone ? STP_CHECK_PROBLEM : STP_CHECK_WARNING,
-                             "fabric", why,
-                             "see each provider below; unset SHMEM_OFI_PROVIDER, SHMEM_OFI_FABRIC, "
-                             "SHMEM_OFI_DOMAIN and SHMEM_OFI_INTERFACE to have all of them tried",
-                             "no provider serves (%s); SHMEM_OFI_PROVIDER: %s%s%s", strerror(-rc),
-                             named, offers->error[0] != '\0' ? "; " : "", offers->error);
+        stp_doctor_add_check(
+            doctor, needed || alone ? STP_CHECK_PROBLEM : STP_CHECK_WARNING, "fabric", why,
+            "oshinfo --doctor --verbose prints the reason and advice for each provider; unset "
+            "SHMEM_OFI_PROVIDER, SHMEM_OFI_FABRIC, SHMEM_OFI_DOMAIN and SHMEM_OFI_INTERFACE, so "
+            "that all providers are tried",
+            "no provider works for this job (%s); SHMEM_OFI_PROVIDER: %s%s%s", strerror(-rc), named,
+            offers->error[0] != '\0' ? "; " : "", offers->error);
     else if (!offers->leaves_host && doctor->n_hosts == 1)
         stp_doctor_add_check(
             doctor, STP_CHECK_WARNING, "fabric", why,
             "bring an interface up and give it an address: ip link set eth0 up; ip addr "
             "add ADDRESS/BITS dev eth0 (as root)",
-            "%s on %s serves this host; no provider that works reaches another", offers->provider,
-            offers->domain);
+            "%s on %s works within this host, but no working provider reaches other hosts",
+            offers->provider, offers->domain);
     else
         stp_doctor_add_check(doctor, STP_CHECK_OK, "fabric", why, NULL,
                              "%s on %s is used%s; SHMEM_OFI_PROVIDER: %s", offers->provider,
-                             offers->domain, needed ? "" : " when a job needs one", named);
+                             offers->domain, needed ? "" : " when a job needs a provider", named);
 }
 
 static void say_live(struct stp_doctor *doctor)
@@ -155,8 +158,9 @@ static void say_live(struct stp_doctor *doctor)
 
     snprintf(offers->provider, sizeof(offers->provider), "%s", stp_rt.fabric.provider);
     snprintf(offers->domain, sizeof(offers->domain), "%s", stp_rt.fabric.domain);
-    stp_doctor_add_check(doctor, STP_CHECK_OK, "fabric", "the others are not tried inside a job",
-                         NULL, "this job uses %s on %s", offers->provider, offers->domain);
+    stp_doctor_add_check(doctor, STP_CHECK_OK, "fabric",
+                         "other providers cannot be tried inside a job", NULL,
+                         "this job uses %s on %s", offers->provider, offers->domain);
 }
 
 void stp_doctor_fabric(struct stp_doctor *doctor)
@@ -175,8 +179,8 @@ void stp_doctor_fabric(struct stp_doctor *doctor)
     if (offers->version.running == 0) {
         stp_doctor_add_check(
             doctor, stp_doctor_job_needs_fabric(doctor) ? STP_CHECK_PROBLEM : STP_CHECK_WARNING,
-            "fabric", "jobs on several hosts need it",
-            "install libfabric (Debian: libfabric1), and Steppe with its fabric module",
+            "fabric", "jobs on several hosts need the fabric module",
+            "install libfabric (Debian: libfabric1), and install Steppe with its fabric module",
             "the fabric module cannot be loaded: %s", why[0] != '\0' ? why : strerror(-rc));
         return;
     }
@@ -203,7 +207,7 @@ static bool list_networks(const struct stp_doctor *doctor, char *text, size_t si
     int n = judged ? doctor->n_networks : stp_network_here(networks);
     size_t len = 0;
 
-    snprintf(text, size, "no interface but loopback is up with an address");
+    snprintf(text, size, "no interface except loopback is up and has an address");
     for (int i = 0; i < n && len < size; i++) {
         const struct stp_network *network = judged ? &doctor->networks[i] : &networks[i];
         char addr[INET6_ADDRSTRLEN] = "";
@@ -232,20 +236,20 @@ void stp_doctor_interfaces(struct stp_doctor *doctor)
         : doctor->n_hosts > 1 ? STP_CHECK_PROBLEM
                               : STP_CHECK_WARNING,
         "interfaces",
-        "other hosts are reached over an interface that is up and has an address; the "
-        "loopback interface reaches this host alone",
+        "other hosts can be reached only through an interface that is up and has an address; the "
+        "loopback interface reaches only this host",
         outward ? NULL
-                : "ip link set eth0 up; ip addr add ADDRESS/BITS dev eth0 (as "
-                  "root), with your interface's name",
+                : "bring an interface up and give it an address: ip link set eth0 up; ip addr "
+                  "add ADDRESS/BITS dev eth0 (as root), with the name of your interface",
         "%s", networks);
     stp_doctor_add_check(
         doctor, lost ? STP_CHECK_PROBLEM : STP_CHECK_OK, "interface choice",
-        "jobs of one host need none; in jobs of several, the one whose network all hosts "
-        "have is chosen, the fastest first, and SHMEM_OFI_INTERFACE overrides it",
-        lost ? "unset SHMEM_OFI_INTERFACE, or set it to one of the names above or a subnet "
-               "such as 10.1.0.0/16"
+        "a job on one host needs no interface; a job on several hosts uses the fastest interface "
+        "whose network all hosts have, unless SHMEM_OFI_INTERFACE names another",
+        lost ? "unset SHMEM_OFI_INTERFACE, or set it to the name of an interface (ip -brief "
+               "address lists them) or to a subnet such as 10.1.0.0/16"
              : NULL,
-        "SHMEM_OFI_INTERFACE: %s; the provider used is on: %s%s%s",
+        "SHMEM_OFI_INTERFACE: %s; domain of the provider in use: %s%s%s",
         wanted != NULL ? wanted : "not set", unserved ? "none" : offers->domain,
         lost && offers->error[0] != '\0' ? "; " : "", lost ? offers->error : "");
 }

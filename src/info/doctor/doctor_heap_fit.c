@@ -34,19 +34,20 @@ static void memory_heaps(struct stp_doctor *doctor)
              : all > most || all > available ? STP_CHECK_WARNING
                                              : STP_CHECK_OK;
     snprintf(todo, sizeof(todo),
-             "SHMEM_SYMMETRIC_SIZE=%zum, or fewer PEs a host, or more memory "
-             "for the container or batch job",
+             "set SHMEM_SYMMETRIC_SIZE=%zum, start fewer PEs on each host, or give the container "
+             "or batch job more memory",
              (most < available ? most : available) / (size_t)doctor->n_local / 2 >> 20);
     stp_doctor_add_check(
         doctor, health, "memory",
-        "heaps take memory when they are touched: past the host's or the cgroup's limit "
-        "the kernel kills a PE; a heap that can never fit is refused at start",
+        "a heap takes memory when the program touches it; if the heaps exceed the memory of the "
+        "host or the limit of the control group, the kernel kills a PE; shmem_init refuses a "
+        "heap that alone exceeds one of them",
         health == STP_CHECK_OK ? NULL : todo,
-        "%d heap%s of %s on this host: %s; memory %s, available %s, limit of the cgroup: "
-        "%s",
+        "%d heap%s of %s on this host: %s in total; memory of the host: %s, of which available: "
+        "%s; limit of the control group: %s",
         doctor->n_local, doctor->n_local > 1 ? "s" : "", stp_size_text(one, s[0]),
         stp_size_text(all, s[1]), stp_size_text(total, s[2]), stp_size_text(available, s[3]),
-        group == SIZE_MAX ? "none that can be read" : stp_size_text(group, s[4]));
+        group == SIZE_MAX ? "none found" : stp_size_text(group, s[4]));
 }
 
 /* ---- address space ------------------------------------------------------------- */
@@ -64,8 +65,9 @@ static int try_window(const struct stp_doctor *doctor, struct stp_window_layout 
 
 static void memory_window(struct stp_doctor *doctor)
 {
-    static const char why[] = "every PE reserves a window for symmetric memory and a view of all "
-                              "windows of its host; addresses only, memory comes with use";
+    static const char why[] = "every PE reserves addresses for its own symmetric memory (its "
+                              "window) and for the windows of all PEs of its host (its view); "
+                              "addresses take no memory until the program uses them";
     size_t space = stp_limit(RLIMIT_AS, NULL), view;
     size_t file = stp_limit(RLIMIT_FSIZE, NULL);
     struct stp_window_layout layout = {0};
@@ -75,20 +77,21 @@ static void memory_window(struct stp_doctor *doctor)
     stp_size_text(file, s[1]);
     if (try_window(doctor, &layout) != 0) {
         snprintf(todo, sizeof(todo),
-                 "ulimit -v unlimited, or a smaller heap: "
+                 "run ulimit -v unlimited before the job, or make the heap smaller: "
                  "SHMEM_SYMMETRIC_SIZE=%zum",
                  stp_env.symmetric.max / 4 >> 20);
         stp_doctor_add_check(doctor, STP_CHECK_PROBLEM, "address space", why, todo,
-                             "%d x a heap of %s cannot be reserved; ulimit -v: %s",
+                             "addresses for %d heaps of %s cannot be reserved; ulimit -v: %s",
                              doctor->most_local, stp_size_text(stp_env.symmetric.max, s[2]), s[0]);
         return;
     }
     view = stp_window_view_bytes(&layout);
     stp_doctor_add_check(
         doctor, view > file ? STP_CHECK_PROBLEM : STP_CHECK_OK, "address space", why,
-        view > file ? "ulimit -f unlimited, or a smaller SHMEM_WINDOW_SIZE" : NULL,
-        "a window of %s can be reserved, and a view of %s; the view's sparse file has "
-        "that length; ulimit -v: %s, ulimit -f: %s",
+        view > file ? "run ulimit -f unlimited before the job, or set a smaller SHMEM_WINDOW_SIZE"
+                    : NULL,
+        "a window of %s and a view of %s can be reserved; the view is a sparse file of that "
+        "length; ulimit -v: %s, ulimit -f: %s",
         stp_size_text(layout.nbytes, s[2]), stp_size_text(view, s[3]), s[0], s[1]);
 }
 

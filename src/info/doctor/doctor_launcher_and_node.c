@@ -38,16 +38,16 @@ static const char launcher_why[] =
 static void say_launcher(struct stp_doctor *doctor)
 {
     struct stp_pmi_details details;
-    char carries[128] = "it tells no limits";
+    char carries[128] = "it reports no limits";
 
     stp_pmi_describe_client(&details);
     if (details.key_max > 0)
-        snprintf(carries, sizeof(carries), "it carries keys of %d and values of %d characters",
+        snprintf(carries, sizeof(carries), "its keys may have %d characters and its values %d",
                  details.key_max, details.value_max);
     stp_doctor_add_check(
         doctor, STP_CHECK_OK, "launcher", launcher_why, NULL,
-        "%s (%s): %d PE%s on %d host%s; %s; what PEs publish is split into fragments of at "
-        "most %zu characters",
+        "%s (%s): %d PE%s on %d host%s; %s; Steppe splits the start-up data of PEs into "
+        "fragments of at most %zu characters",
         details.client, details.why, doctor->n_pes, doctor->n_pes > 1 ? "s" : "", doctor->n_hosts,
         doctor->n_hosts > 1 ? "s" : "", carries, details.fragment);
 }
@@ -57,15 +57,16 @@ static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_deta
     if (strcmp(details->client, "none") == 0)
         stp_doctor_add_check(
             doctor, STP_CHECK_PROBLEM, "launcher", launcher_why,
-            "start with oshrun, or srun --mpi=pmi2; SHMEM_PMI=single starts jobs of one "
-            "PE each",
-            "there is one whose interface this library does not have: %s", details->why);
+            "start the program with oshrun or with srun --mpi=pmi2, or set SHMEM_PMI=single to "
+            "run each process as a job of one PE",
+            "no usable launcher: %s", details->why);
     else
         stp_doctor_add_check(
             doctor, STP_CHECK_PROBLEM, "launcher", launcher_why,
-            "start with oshrun; unset PMI_FD when it is left over from another job",
-            "%s (%s): no session with it; the message on standard error says more", details->client,
-            details->why);
+            "start the program with oshrun; unset PMI_FD if another job has left it in the "
+            "environment",
+            "%s (%s): cannot join its job; the message on standard error gives the reason",
+            details->client, details->why);
 }
 
 /* ---- unknown variables ------------------------------------------------------- */
@@ -84,8 +85,9 @@ static void say_environment(struct stp_doctor *doctor)
     stp_doctor_add_check(
         doctor, used > 0 ? STP_CHECK_WARNING : STP_CHECK_OK, "variables",
         "a variable with a wrong name has no effect",
-        used > 0 ? "correct or unset them; oshinfo environment lists those there are" : NULL, "%s",
-        used > 0 ? found : "none of SHMEM_ or SMA_ that nothing reads");
+        used > 0 ? "correct or unset these variables; oshinfo environment lists all that exist"
+                 : NULL,
+        "%s", used > 0 ? found : "no variable that begins with SHMEM_ or SMA_ has an unknown name");
 }
 
 static void count_local(struct stp_doctor *doctor)
@@ -262,12 +264,13 @@ static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
 }
 
 static const char node_why[] =
-    "PEs of a host share memory by opening /proc/PID/fd of each other; the "
-    "provider shm copies with process_vm_readv where it is allowed";
+    "the PEs of a host share memory by opening each other's /proc/PID/fd; the provider shm "
+    "copies with process_vm_readv if the system allows it";
 static const char node_todo[] =
-    "run the PEs as one user, in one process namespace (containers: --pid=host, or one container a "
-    "host), from an executable that the user may read (chmod a+r), without file capabilities or "
-    "prctl(PR_SET_DUMPABLE, 0); or go on without: SHMEM_NODE=off";
+    "run all PEs of a host as one user, in one PID namespace (containers: --pid=host, or one "
+    "container per host), from an executable that this user may read (chmod a+r), without file "
+    "capabilities and without prctl(PR_SET_DUMPABLE, 0); or set SHMEM_NODE=off to use the fabric "
+    "instead of shared memory";
 
 /* Writes the kernel's Yama ptrace scope, "0" to "3", or "none" if the kernel has no Yama. */
 static void yama_text(char *text, size_t len)
@@ -295,11 +298,11 @@ static void say_node(struct stp_doctor *doctor, const struct job_rights *rights,
         "node sharing", node_why,
         bad ? node_todo
         : rights->copy != 0
-            ? "only for jobs on the provider shm: sysctl kernel.yama.ptrace_scope=0 (as "
-              "root); in a container: --cap-add=SYS_PTRACE"
+            ? "only jobs that use the provider shm need this: sysctl kernel.yama.ptrace_scope=0 "
+              "(as root); in a container: --cap-add=SYS_PTRACE"
             : NULL,
-        "%sanother process opens this one's memory: %s; process_vm_readv: %s; "
-        "kernel.yama.ptrace_scope: %s; dumpable: %d; SHMEM_NODE: %s",
+        "%sanother process can open the memory of this process: %s; and read it with "
+        "process_vm_readv: %s; kernel.yama.ptrace_scope: %s; dumpable: %d; SHMEM_NODE: %s",
         peers, rights->open == 0 ? "yes" : strerror(rights->open),
         rights->copy == 0 ? "yes" : strerror(rights->copy), yama, prctl(PR_GET_DUMPABLE),
         stp_env.node ? "on" : "off");
@@ -343,7 +346,8 @@ void stp_doctor_node_sharing(struct stp_doctor *doctor)
             "memory cannot be shared: memfd_create: %s", stp_errno_text(error));
     else if (!try_rights(&peer, &rights))
         stp_doctor_add_check(doctor, STP_CHECK_NOTE, "node sharing", node_why, NULL,
-                             "could not be tried: no child process: %s", strerror(errno));
+                             "not checked, because no child process could be started: %s",
+                             strerror(errno));
     else
         say_node(doctor, &rights, peers, !good);
     if (peer.fd >= 0) close(peer.fd);

@@ -57,21 +57,19 @@ static void host_memlock(struct stp_doctor *doctor)
 
     stp_doctor_add_check(
         doctor, health, "locked memory",
-        "adapters with RDMA (verbs, efa, cxi, opx) pin the memory they are shown, the symmetric "
-        "heap with it; tcp, net and shm pin nothing",
-        enough
-            ? NULL
-            : "ulimit -l unlimited, in the shell that starts the job; for logins: \"* - memlock "
-              "unlimited\" in /etc/security/limits.conf; for what systemd starts (sshd, slurmd): "
-              "LimitMEMLOCK=infinity in its unit",
-        "ulimit -l: %s%s; a symmetric heap is %s; adapters with RDMA here: %zu; the provider used "
-        "%s memory",
+        "providers for RDMA adapters (verbs, efa, cxi, opx) pin the memory that they register, "
+        "including the symmetric heap; tcp, net and shm pin nothing",
+        enough ? NULL
+               : "run ulimit -l unlimited in the shell that starts the job; for logins, put \"* - "
+                 "memlock unlimited\" in /etc/security/limits.conf; for services of systemd (sshd, "
+                 "slurmd), put LimitMEMLOCK=infinity in the unit",
+        "ulimit -l: %s%s; size of a symmetric heap: %s; RDMA adapters on this host: %zu; %s",
         stp_size_text(soft, have),
         exempt && soft != SIZE_MAX ? ", from which this process is exempt (CAP_IPC_LOCK)" : "",
         stp_size_text(need, want), adapters,
-        doctor->offers.provider[0] == '\0' ? "is none, and pins no"
-        : doctor->offers.pins_used         ? "pins"
-                                           : "pins no");
+        doctor->offers.provider[0] == '\0' ? "no provider is used"
+        : doctor->offers.pins_used         ? "the provider in use pins memory"
+                                           : "the provider in use pins no memory");
 }
 
 /*
@@ -90,8 +88,8 @@ static size_t fabric_peers(const struct stp_doctor *doctor)
 
 static void host_descriptors(struct stp_doctor *doctor)
 {
-    static const char why[] = "an endpoint takes descriptors, and with tcp every peer that a PE "
-                              "talks to takes more";
+    static const char why[] = "an endpoint of the fabric needs file descriptors; with tcp, every "
+                              "peer with which a PE communicates needs more";
     size_t hard, soft = stp_limit(RLIMIT_NOFILE, &hard), peers, need, most;
     int now = stp_count_fds();
     char todo[160], has[STP_SIZE_TEXT];
@@ -100,13 +98,16 @@ static void host_descriptors(struct stp_doctor *doctor)
 
     snprintf(has, sizeof(has), "%zu", soft);
     if (now < 0 || doctor->offers.fds_open < 0) {
-        snprintf(todo, sizeof(todo), "ulimit -n %zu (the hard limit is %zu)",
+        snprintf(todo, sizeof(todo), "run ulimit -n %zu before the job (the hard limit is %zu)",
                  hard < 65536 ? hard : (size_t)65536, hard);
         stp_doctor_add_check(doctor, doctor->offers.no_fds ? STP_CHECK_PROBLEM : STP_CHECK_NOTE,
                              "descriptors", why, doctor->offers.no_fds ? todo : NULL,
-                             "ulimit -n: %s; what a job needs could not be measured: %s", has,
+                             "ulimit -n: %s; the number of descriptors that a job needs could "
+                             "not be measured: %s",
+                             has,
                              now < 0 ? "/proc/self/fd cannot be read"
-                                     : "no provider was opened for it");
+                                     : "no provider was opened for the "
+                                       "measurement");
         return;
     }
     peers = fabric_peers(doctor);
@@ -117,19 +118,22 @@ static void host_descriptors(struct stp_doctor *doctor)
         health = STP_CHECK_WARNING;
     if (few) health = STP_CHECK_PROBLEM;
     snprintf(todo, sizeof(todo),
-             "ulimit -n %zu (the hard limit is %zu; beyond it: nofile in "
-             "/etc/security/limits.conf)",
+             "run ulimit -n %zu before the job (the hard limit is %zu; root raises it with "
+             "nofile in /etc/security/limits.conf)",
              need > 4096 ? 2 * need : (size_t)4096, hard);
     most = doctor->offers.fds_peer > 0 && soft > need
                ? peers + (soft - need) / (size_t)doctor->offers.fds_peer
                : peers;
-    snprintf(has, sizeof(has), doctor->offers.fds_peer > 0 ? "%zu" : "no limit", most);
+    snprintf(has, sizeof(has), doctor->offers.fds_peer > 0 ? "%zu" : "any number of", most);
     stp_doctor_add_check(
         doctor, health, "descriptors", why, health == STP_CHECK_OK ? NULL : todo,
-        "ulimit -n: %zu; open now %d, an endpoint of %s %d, a peer %d; this job needs "
-        "%zu, which leaves room for peers: %s%s",
+        "ulimit -n: %zu; open now: %d; an endpoint of %s needs %d and each peer %d; this job "
+        "needs %zu in total; the limit is enough for %s peers of a PE%s",
         soft, now, doctor->offers.provider, doctor->offers.fds_open, doctor->offers.fds_peer, need,
-        has, doctor->offers.no_fds ? "; another provider failed for want of descriptors" : "");
+        has,
+        doctor->offers.no_fds ? "; another provider could not be opened because descriptors "
+                                "ran out"
+                              : "");
 }
 
 /* ---- threads ---------------------------------------------------------------- */
@@ -163,15 +167,15 @@ static void host_threads(struct stp_doctor *doctor)
     int rc = try_threads();
 
     snprintf(user, sizeof(user), soft == SIZE_MAX ? "unlimited" : "%zu", soft);
-    snprintf(pids, sizeof(pids), group == SIZE_MAX ? "none that can be read" : "%zu", group);
+    snprintf(pids, sizeof(pids), group == SIZE_MAX ? "none found" : "%zu", group);
     stp_doctor_add_check(
         doctor, rc == 0 ? STP_CHECK_OK : STP_CHECK_PROBLEM, "threads",
-        "a PE has up to three threads of the library besides the program's: fabric "
-        "progress, the proxy thread for device memory, the watch on the launcher",
+        "the library starts up to three threads in each PE: for fabric progress, as proxy for "
+        "device memory, and to watch the launcher",
         rc == 0 ? NULL
-                : "raise the limit on processes and threads: ulimit -u unlimited; in a "
-                  "container: its pids limit (docker run --pids-limit=-1)",
-        "three threads started: %s; ulimit -u: %s; limit of the cgroup: %s",
+                : "raise the limit on processes and threads: run ulimit -u unlimited before the "
+                  "job; in a container, raise its pids limit (docker run --pids-limit=-1)",
+        "three threads could be started: %s; ulimit -u: %s; pids limit of the control group: %s",
         rc == 0 ? "yes" : strerror(rc), user, pids);
 }
 
@@ -179,8 +183,8 @@ static void host_threads(struct stp_doctor *doctor)
 
 static void host_dev_shm(struct stp_doctor *doctor)
 {
-    static const char why[] = "the provider shm keeps its queues and copies there; Steppe's own "
-                              "shared memory does not lie there";
+    static const char why[] = "the provider shm keeps its queues and copies in /dev/shm; "
+                              "Steppe's own shared memory does not use /dev/shm";
     bool used = strcmp(doctor->offers.provider, "shm") == 0;
     struct statvfs fs;
     char left[STP_SIZE_TEXT], all[STP_SIZE_TEXT];
@@ -190,7 +194,7 @@ static void host_dev_shm(struct stp_doctor *doctor)
     if (statvfs("/dev/shm", &fs) != 0 || !writable) {
         stp_doctor_add_check(doctor, used ? STP_CHECK_WARNING : STP_CHECK_NOTE, "/dev/shm", why,
                              "mount -t tmpfs -o mode=1777 tmpfs /dev/shm (as root)",
-                             "cannot be used: %s", strerror(writable ? errno : error));
+                             "/dev/shm cannot be used: %s", strerror(writable ? errno : error));
         return;
     }
     stp_size_text((size_t)fs.f_bavail * fs.f_frsize, left);
@@ -198,9 +202,10 @@ static void host_dev_shm(struct stp_doctor *doctor)
     stp_doctor_add_check(
         doctor, fs.f_bavail > 0 ? STP_CHECK_OK : STP_CHECK_WARNING, "/dev/shm", why,
         fs.f_bavail > 0 ? NULL
-                        : "remove what is left over there, or docker run "
-                          "--shm-size, or mount -o remount,size=4g /dev/shm",
-        "%s free of %s; provider shm is %s", left, all, used ? "used" : "not used");
+                        : "delete files in /dev/shm that jobs have left there, or make it "
+                          "larger: docker run --shm-size=4g, or mount -o remount,size=4g "
+                          "/dev/shm (as root)",
+        "%s free of %s; the provider shm is %s", left, all, used ? "used" : "not used");
 }
 
 static void host_gpu(struct stp_doctor *doctor)
@@ -218,12 +223,12 @@ static void host_gpu(struct stp_doctor *doctor)
     lost = !usable && devices > 0 && stp_env.gpu;
     stp_doctor_add_check(
         doctor, lost ? STP_CHECK_WARNING : STP_CHECK_OK, "gpu",
-        "spaces of device memory need the driver's library (libcuda.so.1) and its device "
-        "files; host memory needs neither",
-        lost ? "nvidia-smi tells whether the driver works; in a container, start it with "
-               "the devices and the driver's libraries (docker run --gpus all)"
+        "spaces of GPU memory need the library (libcuda.so.1) and the device files of the "
+        "driver; host memory needs neither",
+        lost ? "run nvidia-smi to see whether the driver works; start a container with the "
+               "devices and the libraries of the driver (docker run --gpus all)"
              : NULL,
-        "usable: %s: %s; device files /dev/nvidia*: %zu", usable ? "yes" : "no", text, devices);
+        "usable: %s (%s); device files /dev/nvidia*: %zu", usable ? "yes" : "no", text, devices);
 }
 
 void stp_doctor_host_limits(struct stp_doctor *doctor)
