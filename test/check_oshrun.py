@@ -145,7 +145,7 @@ def check_tools(oshrun):
         status, out = oshrun.run(None, "-n", "1", "--gdb", program, "5")
         check(status == 5, f"--gdb loses a status: {status}: {out}")
         status, out = oshrun.run(None, "-n", "2", "--gdb=1", "true")
-        check(status == 2 and "no terminal" in out, f"--gdb=1: {out}")
+        check(status == 2 and "not a terminal" in out, f"--gdb=1: {out}")
     if shutil.which("valgrind"):
         oshrun.run(None, "-n", "2", "--valgrind", "true")
         for pe in range(2):
