@@ -32,7 +32,8 @@ def positive(value):
 def check_side(where, side, row):
     """Complaints about one side of a row."""
     if row["metric"] == "overlap":  # a percentage that may well be 0
-        return [] if isinstance(side.get("median"), (int, float)) else [f"{where}: no median"]
+        known = isinstance(side.get("median"), (int, float))
+        return [] if known else [f"{where}: the median is missing"]
     names = ["best", "p1", "median", "p99"]
     bad = [f"{where}: {name} is {side.get(name)!r}" for name in names if
            not positive(side.get(name))]
@@ -40,7 +41,7 @@ def check_side(where, side, row):
         return bad
     values = [side[name] if row["better"] == "lower" else -side[name] for name in names]
     if values != sorted(values):
-        bad.append(f"{where}: want {', '.join(names)} in order, not {side}")
+        bad.append(f"{where}: {', '.join(names)} must be in this order: {side}")
     if not side.get("blocks") or not all(positive(value) for value in side["blocks"]):
         bad.append(f"{where}: blocks are {side.get('blocks')!r}")
     if row["measuring"] > 1:
@@ -52,7 +53,7 @@ def check_side(where, side, row):
 
 def check_skipped(row, where, want_gpu):
     if not str(row["skipped"]):
-        return [f"{where}: skipped without a reason"]
+        return [f"{where}: the row is skipped without a reason"]
     may_lack = row["bench"].startswith("device-") or (
         row["bench"].startswith("space-kinds") and row["value"] != "cpu-cpu")
     if not may_lack or (want_gpu and "fam" not in str(row.get("value"))):
@@ -72,15 +73,15 @@ def wants_raw(row, report):
 def check_row(row, units, want_raw, want_gpu, report):
     name = row.get("bench")
     if name not in units:
-        return [f"a bench called {name!r}, of which --list knows nothing"]
+        return [f"a bench called {name!r}, which --list does not print"]
     where = f"{name} {row.get('bytes')} bytes {row.get('value', '')}"
     if "skipped" in row:
         return check_skipped(row, where, want_gpu)
     bad = []
     if row.get("unit") != units[name]:
-        bad.append(f"{where}: unit {row.get('unit')!r}, want {units[name]!r}")
+        bad.append(f"{where}: the unit is {row.get('unit')!r}, but must be {units[name]!r}")
     if row.get("better") != ("lower" if units[name] in LOWER or name == "idle-cpu" else "higher"):
-        bad.append(f"{where}: {row.get('better')!r} is better?")
+        bad.append(f"{where}: {row.get('better')!r} is not the better direction of this unit")
     for key in ("bytes", "ops", "window", "samples", "pes", "measuring"):
         if not positive(row.get(key)):
             bad.append(f"{where}: {key} is {row.get(key)!r}")
@@ -101,7 +102,7 @@ def check(text, units, want_raw, want_gpu, want_all):
     try:
         report = json.loads(text)
     except ValueError as error:
-        return [f"not JSON: {error}: {text[:200]!r}"]
+        return [f"the output is not JSON: {error}: {text[:200]!r}"]
     bad = [f"the heading lacks {key!r}" for key in HEADING if key not in report]
     rows = report.get("results", [])
     seen = {row.get("bench") for row in rows}
@@ -111,7 +112,7 @@ def check(text, units, want_raw, want_gpu, want_all):
     for row in rows:
         bad += check_row(row, units, want_raw, want_gpu, report)
         if identity(row) in known:
-            bad.append(f"two rows are {identity(row)}")
+            bad.append(f"two rows have the same identity {identity(row)}")
         known.add(identity(row))
     return bad
 
@@ -133,7 +134,7 @@ def main():
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     if not options.command:
-        parser.error("what is to be run?")
+        parser.error("the command to run is missing")
     try:
         run = subprocess.run(options.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              timeout=options.timeout, check=False)
@@ -141,12 +142,13 @@ def main():
         print(f"check_json: {options.command[0]}: {error}", file=sys.stderr)
         return 77
     except subprocess.TimeoutExpired:
-        print(f"check_json: not done after {options.timeout:g} s", file=sys.stderr)
+        print(f"check_json: the command has not ended after {options.timeout:g} s (--timeout)",
+              file=sys.stderr)
         return 2
     bad = check(run.stdout.decode(errors="replace"), listed(options.command), options.raw,
                 options.gpu, not options.some)
     if run.returncode != 0:
-        bad.append(f"exit status {run.returncode}")
+        bad.append(f"the exit status is {run.returncode}")
     for line in bad:
         print(f"check_json: {line}", file=sys.stderr)
     return 2 if bad else 0

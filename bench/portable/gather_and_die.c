@@ -14,7 +14,9 @@ void bench_gather(void *all, const void *mine, size_t nbytes)
     char *board = shmem_malloc(n * nbytes);
 
     if (board == NULL) {
-        fprintf(stderr, "steppe-bench: the symmetric heap has not even %zu bytes free\n",
+        fprintf(stderr,
+                "steppe-bench: the symmetric heap has no room for %zu bytes: raise "
+                "SHMEM_SYMMETRIC_SIZE\n",
                 n * nbytes);
         shmem_global_exit(1);
         abort();

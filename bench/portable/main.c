@@ -55,7 +55,8 @@ static int open_output(struct session *s)
     if (s->run.me == 0 && s->options.output != NULL) {
         out->file = fopen(s->options.output, "w");
         if (out->file == NULL)
-            bench_say(&s->run, "--output %s: %s", s->options.output, strerror(errno));
+            bench_say(&s->run, "--output %s: cannot open this file: %s", s->options.output,
+                      strerror(errno));
     }
     return bench_worst(out->file == NULL) != 0 ? -EIO : 0;
 }
@@ -69,7 +70,7 @@ static int close_output(struct session *s)
         bad = ferror(file) != 0 || fflush(file) != 0;
         if (file != stdout && fclose(file) != 0) bad = true;
         if (bad)
-            bench_say(&s->run, "writing %s failed",
+            bench_say(&s->run, "cannot write the results to %s",
                       s->options.output != NULL ? s->options.output : "standard output");
     }
     return bad ? -EIO : 0;
@@ -206,26 +207,29 @@ static int make_plan(struct session *s)
     int status;
 
     if (s->run.n_pes > 1 && s->run.pair_peer >= s->run.n_pes) {
-        bench_say(&s->run, "--peer %d: there are PEs 1 to %d", s->run.pair_peer, s->run.n_pes - 1);
+        bench_say(&s->run, "--peer %d: the peer must be a PE from 1 to %d", s->run.pair_peer,
+                  s->run.n_pes - 1);
         return -EINVAL;
     }
     if (s->options.max_pes > 0 && (s->options.max_pes - 1) * s->options.pe_stride >= s->run.n_pes) {
-        bench_say(&s->run, "--teams: %d PEs with a stride of %d are more than the job's %d",
+        bench_say(&s->run,
+                  "--teams: a team of %d PEs with stride %d does not fit into this job of %d PEs",
                   s->options.max_pes, s->options.pe_stride, s->run.n_pes);
         return -EINVAL;
     }
     status = bench_plan_list_rows(&s->plan, &s->run, &s->options);
     if (status != 0) {
-        bench_say(&s->run, "no memory for a list of the rows");
+        bench_say(&s->run, "no memory for the list of rows");
         return status;
     }
     if (s->plan.n_alone > 0)
-        bench_say(&s->run, "%d of %d rows need 2 PEs: start it with oshrun -n 2", s->plan.n_alone,
-                  s->plan.n_alone + s->plan.n);
+        bench_say(&s->run, "%d of %d rows need 2 PEs and are left out: run with oshrun -n 2",
+                  s->plan.n_alone, s->plan.n_alone + s->plan.n);
     if (s->plan.n > 0) return 0;
     if (s->plan.n_alone == 0)
-        bench_say(&s->run, "no row is left: want sizes that the benches asked for have (multiples "
-                           "of 8 for reduce, scans, alltoalls and strided ones)");
+        bench_say(&s->run,
+                  "no row is left to measure: choose --sizes that the benches support (multiples "
+                  "of 8 for reductions, scans, alltoall and strided benches)");
     return -EINVAL;
 }
 

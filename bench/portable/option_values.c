@@ -19,7 +19,7 @@ int bench_parse_count(const char *option, const char *text, long min, long max, 
     errno = 0;
     *value = strtol(text, &end, 10);
     if (errno == 0 && end != text && *end == '\0' && *value >= min && *value <= max) return 0;
-    snprintf(why, len, "%s %s: want a number from %ld to %ld", option, text, min, max);
+    snprintf(why, len, "%s %s: the value must be a number from %ld to %ld", option, text, min, max);
     return -EINVAL;
 }
 
@@ -60,7 +60,8 @@ int bench_parse_sizes(const char *text, struct bench_options *options, char *why
         rest = NULL;
     options->sizes_given = true;
     if (rest != NULL && *rest == '\0' && options->min_size <= options->max_size) return 0;
-    snprintf(why, len, "--sizes %s: want MIN:MAX from 1 to 1G with MIN <= MAX, such as 8:64K",
+    snprintf(why, len,
+             "--sizes %s: the value must be MIN:MAX with 1 <= MIN <= MAX <= 1G, such as 8:64K",
              text);
     return -EINVAL;
 }
@@ -86,7 +87,8 @@ int bench_parse_value_range(const char *text, struct bench_options *options, cha
 
     if (parse_range(text, &options->values_min, &options->values_max, &third) && third < 0)
         return 0;
-    snprintf(why, len, "--values %s: want MIN:MAX from 1 to %d with MIN <= MAX, such as 1:8", text,
+    snprintf(why, len,
+             "--values %s: the value must be MIN:MAX with 1 <= MIN <= MAX <= %d, such as 1:8", text,
              MAX_RANGE);
     return -EINVAL;
 }
@@ -101,7 +103,8 @@ int bench_parse_teams(const char *text, struct bench_options *options, char *why
         options->pe_stride = stride > 0 ? (int)stride : 1;
         return 0;
     }
-    snprintf(why, len, "--teams %s: want MIN:MAX or MIN:MAX:STRIDE, such as 2:16", text);
+    snprintf(why, len, "--teams %s: the value must be MIN:MAX or MIN:MAX:STRIDE, such as 2:16",
+             text);
     return -EINVAL;
 }
 
@@ -114,7 +117,7 @@ int bench_parse_real(const char *option, const char *text, double min, double ma
     *value = strtod(text, &end);
     if (end != text && *end == '%') end++;
     if (errno == 0 && end != text && *end == '\0' && *value >= min && *value <= max) return 0;
-    snprintf(why, len, "%s %s: want a number from %g to %g", option, text, min, max);
+    snprintf(why, len, "%s %s: the value must be a number from %g to %g", option, text, min, max);
     return -EINVAL;
 }
 
@@ -125,7 +128,7 @@ int bench_parse_word(const char *option, const char *text, const char *const *wo
 
     for (*index = 0; words[*index] != NULL; (*index)++)
         if (strcmp(text, words[*index]) == 0) return 0;
-    used = (size_t)snprintf(why, len, "%s %s: want", option, text);
+    used = (size_t)snprintf(why, len, "%s %s: the value must be", option, text);
     for (int i = 0; words[i] != NULL && used < len; i++)
         used += (size_t)snprintf(why + used, len - used, "%s %s",
                                  i == 0                 ? ""

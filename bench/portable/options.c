@@ -235,11 +235,13 @@ static int check_names(const struct bench_options *options, char *why, size_t le
             return -EINVAL;
         }
     if (options->summary && options->n_names > 0) {
-        snprintf(why, len, "--summary has its own benches: leave out '%s'", options->names[0]);
+        snprintf(why, len, "--summary chooses its own benches: remove '%s' from the command line",
+                 options->names[0]);
         return -EINVAL;
     }
     if (options->n_names == 0 && !options->summary && !options->help && !options->list) {
-        snprintf(why, len, "name a bench, a group or 'all': see --list and --help");
+        snprintf(why, len,
+                 "no bench is chosen: name a bench, a group or 'all' (see --list and --help)");
         return -EINVAL;
     }
     return 0;
@@ -264,7 +266,7 @@ int bench_parse(int argc, char **argv, struct bench_options *options, char *why,
     while ((option = getopt_long(argc, argv, ":hlrsqf:o:i:w:", long_options, NULL)) != -1) {
         if (option == ':' || option == '?') {
             snprintf(why, len, "%s: %s: see --help", argv[optind - 1],
-                     option == ':' ? "needs a value" : "no such option");
+                     option == ':' ? "this option needs a value" : "this option does not exist");
             return -EINVAL;
         }
         status = parse_one(option, optarg, options, why, len);

@@ -173,7 +173,7 @@ static void split_team(const struct bench *bench, struct bench_run *run)
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, run->team_stride, run->team_size, NULL, 0,
                              &run->team);
     if (bench_worst(run->team_me >= 0 && run->team == SHMEM_TEAM_INVALID) != 0)
-        bench_die(run, "%s: a team of %d PEs could not be made", bench->name, run->team_size);
+        bench_die(run, "%s: cannot create a team of %d PEs", bench->name, run->team_size);
 }
 
 void bench_end_row_team(struct bench_run *run)

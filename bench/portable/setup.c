@@ -42,7 +42,7 @@ static int set_raw(struct bench_run *run, const struct bench_options *options,
     if (!options->raw || (run->pair_path == BENCH_NODE && run->all_path == BENCH_NODE)) return 0;
     status = run->extras->raw_load(run, machine);
     if (status == 0 || options->summary) return 0;
-    bench_say(run, "--raw: %s", machine->raw_note);
+    bench_say(run, "--raw: cannot measure the raw side: %s", machine->raw_note);
     return status;
 }
 
@@ -57,7 +57,7 @@ int bench_place_bind_and_allocate(struct bench_run *run, const struct bench_opti
     status = bench_find_places(run, machine);
     if (status != 0) return status;
     if (bench_cores_set(run, options, machine) != 0) {
-        bench_say(run, "a PE could not be bound to a core: use --bind=off");
+        bench_say(run, "a PE could not be bound to a core: run again with --bind=off");
         return -EINVAL;
     }
     status = bench_find_places(run, machine); /* again, because the PEs are now bound to cores */

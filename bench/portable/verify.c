@@ -28,8 +28,8 @@ void bench_pattern_check(const struct bench_run *run, const char *what, const ch
 
         if (got != want)
             bench_die(run,
-                      "--verify: %s of %zu bytes: byte %zu from PE %d is 0x%02x, not 0x%02x "
-                      "(block %llu)",
+                      "--verify: wrong data: %s of %zu bytes: byte %zu from PE %d is 0x%02x, but "
+                      "must be 0x%02x (block %llu)",
                       what, nbytes, i, pe, got, want, (unsigned long long)block);
     }
 }

@@ -193,8 +193,10 @@ static void check(const struct row *row, size_t nbytes)
     row->call(nbytes);
     for (size_t i = 0; row->call != barrier && i < n; i++)
         if (dest[i] != expected(row, nbytes, i)) {
-            fprintf(stderr, "bench_limits: %s of %zu bytes: process %d has %g at %zu\n", row->name,
-                    nbytes, job.me, dest[i], i);
+            fprintf(stderr,
+                    "bench_limits: %s of %zu bytes: process %d has the wrong value %g in element "
+                    "%zu\n",
+                    row->name, nbytes, job.me, dest[i], i);
             exit(1);
         }
     meet();
@@ -307,7 +309,9 @@ int main(int argc, char **argv)
         job.n = (int)n;
         return run_processes((size_t)max);
     }
-    fprintf(stderr, "usage: bench_limits [PROCESSES [MAX_BYTES]]: 1 to %d, 8 to %d\n",
+    fprintf(stderr,
+            "usage: bench_limits [PROCESSES [MAX_BYTES]] with 1 to %d processes and 8 to %d "
+            "bytes\n",
             MOST_PROCESSES, MOST_BYTES);
     return 2;
 }

@@ -11,7 +11,11 @@ static void symmetric_malloc(struct bench_run *run, uint64_t n_ops)
     for (uint64_t i = 0; i < n_ops; i++) {
         void *memory = shmem_malloc(run->nbytes);
 
-        if (memory == NULL) bench_die(run, "shmem_malloc of %zu bytes: none left", run->nbytes);
+        if (memory == NULL)
+            bench_die(run,
+                      "shmem_malloc of %zu bytes has failed: raise "
+                      "SHMEM_SYMMETRIC_SIZE",
+                      run->nbytes);
         shmem_free(memory);
     }
 }
@@ -25,7 +29,7 @@ static void team_create(struct bench_run *run, uint64_t n_ops)
 
         shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, stride, size, NULL, 0, &team);
         if (team == SHMEM_TEAM_INVALID && run->me % stride == 0)
-            bench_die(run, "shmem_team_split_strided: no team");
+            bench_die(run, "shmem_team_split_strided has failed: no further team can be created");
         if (team != SHMEM_TEAM_INVALID) shmem_team_destroy(team);
     }
 }
@@ -35,7 +39,9 @@ static void make_contexts(struct bench_run *run, uint64_t n_ops, long options)
     for (uint64_t i = 0; i < n_ops; i++) {
         shmem_ctx_t ctx;
 
-        if (shmem_ctx_create(options, &ctx) != 0) bench_die(run, "shmem_ctx_create: none left");
+        if (shmem_ctx_create(options, &ctx) != 0)
+            bench_die(run, "shmem_ctx_create has failed: no "
+                           "further context can be created");
         shmem_ctx_destroy(ctx);
     }
 }

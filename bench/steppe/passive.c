@@ -59,7 +59,9 @@ static int open_passive(struct bench_run *run, const struct bench *bench, char *
 {
     (void)bench;
     if (run->pair_path != BENCH_FABRIC || serves_idle()) return 0;
-    snprintf(why, len, "nobody serves a PE that makes no call: SHMEM_OFI_PROGRESS_THREAD is off");
+    snprintf(why, len,
+             "a PE that makes no calls is served only by its progress thread, and "
+             "SHMEM_OFI_PROGRESS_THREAD is off");
     return -ENOTSUP;
 }
 

@@ -66,14 +66,14 @@ static int find_calls(char *why, size_t len)
 {
     driver.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (driver.library == NULL) {
-        snprintf(why, len, "no CUDA driver: libcuda.so.1 is not found");
+        snprintf(why, len, "the CUDA driver (libcuda.so.1) is not installed");
         return -ENODEV;
     }
     driver.test_double = dlsym(driver.library, "fakecuda_alias") != NULL;
 #define FIND(member, symbol, arguments)                                                            \
     *(void **)&cuda.member = dlsym(driver.library, #symbol);                                       \
     if (cuda.member == NULL) {                                                                     \
-        snprintf(why, len, "the CUDA driver has no " #symbol);                                     \
+        snprintf(why, len, "the CUDA driver does not have the function " #symbol);                 \
         return -ENOSYS;                                                                            \
     }
     CUDA_CALLS(FIND)
@@ -166,7 +166,7 @@ int raw_cuda_open(int ordinal, size_t nbytes, const struct raw_cuda **raw, char 
     error = open_context(ordinal);
     if (error == 0) error = open_buffers(nbytes);
     if (error != 0) {
-        snprintf(why, len, "gpu %d: %s (%d)", ordinal, error_name(error), error);
+        snprintf(why, len, "gpu %d cannot be used: %s (%d)", ordinal, error_name(error), error);
         raw_cuda_close();
         return -EIO;
     }

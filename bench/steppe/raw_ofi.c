@@ -284,7 +284,7 @@ static int find_provider(const struct raw_ofi_request *request, char *why, size_
     if (rc != 0) rc = get_info(request, FI_MSG | FI_RMA);
     if (rc != 0)
         snprintf(why, len, "no provider%s%s offers FI_EP_RDM with FI_RMA: %s",
-                 request->provider != NULL ? " called " : "",
+                 request->provider != NULL ? " named " : "",
                  request->provider != NULL ? request->provider : "", fi_strerror(-rc));
     return rc;
 }
@@ -424,8 +424,10 @@ __attribute__((visibility("default"))) int steppe_bench_raw_ofi_open(
 
     memset(out, 0, sizeof(*out));
     if (request->abi != RAW_OFI_ABI) {
-        snprintf(why, len, "the module is of another version (%u, not %u)", RAW_OFI_ABI,
-                 request->abi);
+        snprintf(why, len,
+                 "the raw module belongs to another version of steppe-bench (interface %u, not "
+                 "%u): install both from one build",
+                 RAW_OFI_ABI, request->abi);
         return -EINVAL;
     }
     raw.request = *request;

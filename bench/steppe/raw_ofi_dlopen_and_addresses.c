@@ -80,7 +80,9 @@ static int open_raw(const struct bench_run *run, const struct bench_machine *mac
     if (open_module(why, len) == NULL) return -ENOENT;
     *(void **)&entry = dlsym(handle, RAW_OFI_ENTRY);
     if (entry == NULL) {
-        snprintf(why, len, "the module has no %s: it is no module of steppe-bench", RAW_OFI_ENTRY);
+        snprintf(why, len,
+                 "the raw module has no function %s: install the module of this steppe-bench",
+                 RAW_OFI_ENTRY);
         return -EINVAL;
     }
     return entry(&request, &loaded, why, len);
@@ -109,13 +111,13 @@ int bench_raw_ofi_load(struct bench_run *run, struct bench_machine *machine)
     if (worst == 0) {
         status = exchange_cards(run);
         worst = bench_worst(-status);
-        if (status != 0) snprintf(why, len, "connecting the PEs: %s", strerror(-status));
+        if (status != 0) snprintf(why, len, "cannot connect the PEs: %s", strerror(-status));
     }
     if (worst == 0) {
         run->fabric = &loaded;
         return 0;
     }
-    if (status == 0) snprintf(why, len, "another PE failed: %s", strerror(worst));
+    if (status == 0) snprintf(why, len, "the set-up has failed on another PE: %s", strerror(worst));
     if (loaded.close != NULL) loaded.close();
     memset(&loaded, 0, sizeof(loaded));
     return -worst;

@@ -26,7 +26,7 @@ static void create(struct bench_run *run, uint64_t n_ops)
 
     for (uint64_t i = 0; i < n_ops; i++) {
         if (shmem_space_create(&config, &made.space, &made.team) != 0)
-            bench_die(run, "shmem_space_create of %zu bytes: no longer possible", run->nbytes);
+            bench_die(run, "shmem_space_create of %zu bytes has failed", run->nbytes);
         shmem_team_destroy(made.team);
         shmem_space_destroy(made.space);
     }

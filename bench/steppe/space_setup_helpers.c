@@ -30,19 +30,20 @@ int bench_space_make(const struct bench_run *run, size_t nbytes, size_t alloc_by
 
     *made = (struct bench_space){SHMEM_SPACE_INVALID, SHMEM_TEAM_INVALID, NULL};
     if (shmem_space_create(&config, &made->space, &made->team) != 0) {
-        snprintf(why, len, "no space of kind %s and %zu bytes can be made",
+        snprintf(why, len, "cannot create a space of kind %s with %zu bytes",
                  bench_kind_name(run->kind), nbytes);
         return -ENODEV;
     }
     if (bench_worst(made->space == SHMEM_SPACE_INVALID) != 0) {
-        snprintf(why, len, "some PE has no memory of kind %s", bench_kind_name(run->kind));
+        snprintf(why, len, "at least one PE has no memory of kind %s", bench_kind_name(run->kind));
         bench_space_drop(made);
         return -ENODEV;
     }
     made->memory = alloc_bytes > 0 ? shmem_space_calloc(made->space, 1, alloc_bytes) : NULL;
     bad = alloc_bytes > 0 && made->memory == NULL;
     if (bench_worst(bad) == 0) return 0;
-    snprintf(why, len, "a space of %zu bytes has no room for %zu", nbytes, alloc_bytes);
+    snprintf(why, len, "a space of %zu bytes has no room for an allocation of %zu bytes", nbytes,
+             alloc_bytes);
     bench_space_drop(made);
     return -ENOMEM;
 }
@@ -78,7 +79,7 @@ static int check_gpu(struct bench_run *run, char *why, size_t len)
 static int check_fam(char *why, size_t len)
 {
     if (bench_worst(getenv("SHMEM_FAM_PATH") == NULL) == 0) return 0;
-    snprintf(why, len, "SHMEM_FAM_PATH is not set");
+    snprintf(why, len, "kind fam needs SHMEM_FAM_PATH, which is not set");
     return -ENODEV;
 }
 

@@ -123,7 +123,9 @@ static int run_tool(char **argv)
     char **args;
 
     if (find(self, tools) != 0) {
-        fprintf(stderr, "steppe-bench: %s: no %s/bench/main.py beside %s: install all of Steppe\n",
+        fprintf(stderr,
+                "steppe-bench: %s: the file %s/bench/main.py is missing (relative to the folder "
+                "of %s): install Steppe completely\n",
                 argv[1], BENCH_MODULE_DIR, self);
         return 2;
     }
@@ -136,7 +138,7 @@ static int run_tool(char **argv)
     memcpy(args + 2, argv + 1, n * sizeof(*args)); /* including the final NULL */
     setenv("STEPPE_BENCH_PROGRAM", self, 1);
     execvp(args[0], args);
-    fprintf(stderr, "steppe-bench: %s: python3: %s\n", argv[1], strerror(errno));
+    fprintf(stderr, "steppe-bench: %s: cannot run python3: %s\n", argv[1], strerror(errno));
     return 2;
 }
 

@@ -117,7 +117,7 @@ static int open_pool(struct bench_run *run, long options, bool shared, char *why
     int n = (int)run->value, n_threads = n;
 
     if (n > MAX_THREADS) {
-        snprintf(why, len, "%d threads: at most %d", n, MAX_THREADS);
+        snprintf(why, len, "%d threads are too many: the maximum is %d", n, MAX_THREADS);
         return -1;
     }
     memset(&pool, 0, sizeof(pool));
@@ -134,7 +134,8 @@ static int open_pool(struct bench_run *run, long options, bool shared, char *why
     }
     if (bench_worst(n_threads < n || pool.n_failed > 0) == 0) return 0;
     if (run->me == 0) {
-        snprintf(why, len, "of %d threads %d could be made, %d of them without a context", n,
+        snprintf(why, len,
+                 "of %d threads only %d could be started, and %d of these have no context", n,
                  n_threads, (int)pool.n_failed);
         end_threads(n_threads);
     }

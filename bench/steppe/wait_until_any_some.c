@@ -18,7 +18,7 @@ static int open_flags(struct bench_run *run, const struct bench *bench, char *wh
 {
     (void)bench;
     if (run->value > MAX_FLAGS) {
-        snprintf(why, len, "%ld flags: at most %d", run->value, MAX_FLAGS);
+        snprintf(why, len, "%ld flags are too many: the maximum is %d", run->value, MAX_FLAGS);
         return -1;
     }
     flags = shmem_calloc(MAX_FLAGS, sizeof(*flags));

@@ -26,8 +26,8 @@ def installed(prefix):
                 for name in ("oshrun", "steppe-bench")]
     for program in programs:
         if not os.access(program, os.X_OK):
-            raise ToolError(f"{program}: no such program; {prefix} is neither an installation nor "
-                            f"a build folder")
+            raise ToolError(f"{program} is not a program: {prefix} must be the prefix of an "
+                            f"installation or a build folder")
     return programs[:1], programs[1]
 
 
@@ -48,8 +48,8 @@ def check_runs(first, runs, family):
     level = family / max(1, len(first.rows))
     least = mann_whitney_interval.least_runs(level)
     if runs < least:
-        raise ToolError(f"{runs} runs of each cannot tell a change from chance with "
-                        f"{len(first.rows)} rows; at least --runs {least}, or fewer rows")
+        raise ToolError(f"with {len(first.rows)} rows, {runs} runs of each program cannot "
+                        f"distinguish a change from chance: use --runs {least} or more, or fewer rows")
 
 
 def run(sides, pes, runs, arguments, family):
@@ -77,7 +77,7 @@ def merge(name, reports):
             rows[key] = merge_row(found)
         else:
             print(f"steppe-bench compare: {name}: {first.rows[key]['bench']} "
-                  f"({describe(first.rows[key])}) is not in every run, and left out",
+                  f"({describe(first.rows[key])}) is missing in some runs and is left out",
                   file=sys.stderr)
     heading = dict(first.heading, runs=len(reports))
     heading["disturbed"] = told_by_some(report.heading.get("disturbed") for report in reports)

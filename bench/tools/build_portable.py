@@ -22,14 +22,14 @@ def build(side, folder):
     mpi = side.startswith("mpi:")
     compiler, launcher = map(shlex.split, side[4 * mpi:].split(",", 1))
     if not compiler or not launcher:
-        raise ToolError(f"{side}: want a compiler and a launcher, such as oshcc,oshrun")
+        raise ToolError(f"{side}: the value must be COMPILER,LAUNCHER, such as oshcc,oshrun")
     sources = [os.path.join(SOURCES, f"{name}.c") for name in MPI]
     if not mpi:
         sources = sorted(set(glob.glob(os.path.join(SOURCES, "**", "*.c"), recursive=True)) -
                          {os.path.join(SOURCES, "mpi.c")})
     if not sources or not os.path.exists(sources[0]):
-        raise ToolError(f"{side}: the sources of steppe-bench are not here: use the steppe-bench of "
-                        f"a build folder")
+        raise ToolError(f"{side}: the sources of steppe-bench are missing in {SOURCES}: use the "
+                        f"steppe-bench of a build folder")
     os.makedirs(folder, exist_ok=True)
     program = os.path.join(folder, "steppe-bench")
     words = compiler + FLAGS + ["-DBENCH_MPI" if mpi else "-DBENCH_PORTABLE"] + sources
@@ -40,8 +40,8 @@ def build(side, folder):
         raise ToolError(f"{compiler[0]}: {error.strerror}")
     if done.returncode != 0:
         said = [line for line in done.stdout.decode(errors="replace").splitlines()
-                if "error" in line] or ["it says nothing"]
-        raise ToolError(f"{side}: does not build: {said[0]}")
+                if "error" in line] or ["the compiler prints no error"]
+        raise ToolError(f"{side}: cannot compile steppe-bench: {said[0]}")
     return launcher, program
 
 

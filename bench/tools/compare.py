@@ -115,7 +115,7 @@ def judge(change, old, new, level, threshold):
     change.old, change.new = median(old), median(new)
     change.change = math.exp(estimate) - 1
     if low is None:
-        change.reason = f"too few blocks: {len(old)} and {len(new)}"
+        change.reason = f"too few blocks of samples: {len(old)} and {len(new)}"
         return
     change.low, change.high = math.exp(low) - 1, math.exp(high) - 1
     beyond = math.log(1 + threshold)
@@ -144,7 +144,7 @@ def compare(old, new, threshold, how):
             judge(change, old_values, new_values, level, threshold)
     changes = [change for change, _, _ in prepared]
     if all(change.verdict == "not compared" for change in changes):
-        advice = "; --absolute compares without" if changes[0].reason == "no raw side" else ""
+        advice = "; --absolute compares the values" if changes[0].reason == "no raw side" else ""
         raise ToolError(f"no row of {old.name} and {new.name} can be compared: "
                         f"{changes[0].reason}{advice}")
     return changes
@@ -190,11 +190,11 @@ def parse_arguments(arguments):
                          help="with --ab, write the medians of all runs for a later compare")
     chosen = options.parse_args(arguments)
     if chosen.ab and chosen.files:
-        options.error(f"--ab takes no files: {chosen.files[0]}")
+        options.error(f"--ab takes no files: remove {chosen.files[0]}")
     if not chosen.ab and len(chosen.files) != 2:
-        options.error(f"want two files, OLD.json and NEW.json, not {len(chosen.files)}")
+        options.error(f"give two files, OLD.json and NEW.json; here are {len(chosen.files)}")
     if not chosen.ab and (bench_arguments or chosen.save):
-        options.error("--save and arguments after -- need --ab")
+        options.error("--save and arguments after -- can be used only with --ab")
     return chosen, bench_arguments
 
 

@@ -66,7 +66,7 @@ def only_lines(rows):
     lines = []
     for row, reason in rows:
         lines.append((row["bench"], describe(row),
-                      f"skipped in the other: {reason}" if reason else ""))
+                      f"skipped in the other file: {reason}" if reason else ""))
     return columns(lines) if lines else []
 
 
@@ -107,8 +107,8 @@ def as_text(outcome, _):
     lines += section(f"only in {outcome.old.name}:", only_lines(outcome.only_old))
     lines += section(f"only in {outcome.new.name}:", only_lines(outcome.only_new))
     found = ", ".join(f"{len(of[verdict])} {verdict}" for verdict in VERDICTS if of[verdict])
-    lines.append(f"{found}; threshold {100 * outcome.threshold:g} %, chance of a false alarm in "
-                 f"all rows together at most 5 %")
+    lines.append(f"{found}; threshold {100 * outcome.threshold:g} %, the chance of any false "
+                 f"alarm in all rows is at most 5 %")
     return "\n".join(lines) + "\n"
 
 

@@ -36,7 +36,7 @@ def startup(oshrun, program, pes):
         except (ValueError, TypeError, KeyError):
             continue
     if len(told) != pes:
-        raise ToolError(f"{' '.join(command)}: {len(told)} of {pes} PEs said how long they took")
+        raise ToolError(f"{' '.join(command)}: only {len(told)} of {pes} PEs reported their times")
     return job, max(init for init, _ in told.values()), max(last for _, last in told.values())
 
 

@@ -22,7 +22,7 @@ def positive(text):
     except ValueError:
         number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number, 1 or more")
     return number
 
 
@@ -31,9 +31,9 @@ def percent(text):
     try:
         share = float(text[:-1] if text.endswith("%") else text) / 100
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of percent")
+        raise argparse.ArgumentTypeError(f"{text!r} must be a percentage, such as 5%")
     if not 0 <= share < 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is not between 0% and 10000%")
+        raise argparse.ArgumentTypeError(f"{text!r} must be at least 0% and less than 10000%")
     return share
 
 
@@ -51,7 +51,7 @@ def counts(text):
         numbers = []
     if not numbers or min(numbers) < 1 or numbers != sorted(set(numbers)):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is neither FIRST:LAST nor a rising list of counts like 1,2,4")
+            f"{text!r} must be FIRST:LAST or a rising list of counts such as 1,2,4")
     return numbers
 
 
@@ -59,7 +59,8 @@ def installed_program():
     """The steppe-bench that runs this tool; oshrun is beside it."""
     program = os.environ.get("STEPPE_BENCH_PROGRAM", "")
     if not program:
-        raise ToolError("STEPPE_BENCH_PROGRAM is not set: run this as a command of steppe-bench")
+        raise ToolError("STEPPE_BENCH_PROGRAM is not set: run this program as a "
+                        "command of steppe-bench")
     return program
 
 
@@ -87,7 +88,8 @@ def run_job(command, accept=None):
         os.close(reading)
         os.close(writing)
     if job.returncode != 0 and accept is not None and accept(out.decode(errors="replace")):
-        print(f"{command[0]}: exit status {job.returncode} after complete results", file=sys.stderr)
+        print(f"{command[0]}: the exit status is {job.returncode}, but the results are complete "
+              f"and are used", file=sys.stderr)
     elif job.returncode != 0:
         said = err.decode(errors="replace").strip().splitlines()[-5:]
         raise ToolError("\n".join([f"{' '.join(command)}: exit status {job.returncode}"] + said))

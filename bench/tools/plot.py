@@ -200,7 +200,8 @@ def labels_of(reports, given):
     for choice in (given, labels, names):
         if len(set(choice)) == len(reports):
             return choice
-    raise ToolError(f"{reports[0].name}: --label has to tell the files apart")
+    raise ToolError(f"{reports[0].name}: the files have the same name in the legend: give each "
+                    f"file another --label")
 
 
 def page_of(files, pictures):
@@ -226,12 +227,13 @@ def main(arguments):
                               "and path)")
     chosen = options.parse_args(arguments)
     if chosen.label and len(chosen.label) != len(chosen.files):
-        options.error(f"{len(chosen.label)} labels for {len(chosen.files)} files")
+        options.error(f"give one --label for each file: here are {len(chosen.label)} labels "
+                      f"for {len(chosen.files)} files")
     reports = [read(path) for path in chosen.files]
     files = list(zip(labels_of(reports, chosen.label), reports))
     found = pictures_of(files)
     if not found:
-        raise ToolError(f"{', '.join(chosen.files)}: no numbers for any picture")
+        raise ToolError(f"{', '.join(chosen.files)}: no row has numbers that can be drawn")
     try:
         os.makedirs(chosen.o, exist_ok=True)
     except OSError as error:

@@ -43,7 +43,7 @@ def read(path):
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror}")
     except UnicodeDecodeError:
-        raise ToolError(f"{path}: not JSON: not a text file")
+        raise ToolError(f"{path}: this file is not JSON, because it is not text in UTF-8")
     return parse(text, path)
 
 
@@ -52,15 +52,16 @@ def parse(text, name):
     try:
         content = json.loads(text)
     except ValueError as error:
-        raise ToolError(f"{name}: not JSON: {error}" if text.strip() else f"{name}: empty")
+        raise ToolError(f"{name}: this is not JSON: {error}" if text.strip() else
+                        f"{name}: this file is empty")
     if not isinstance(content, dict) or not isinstance(content.get("results"), list):
-        raise ToolError(f"{name}: JSON, but not of steppe-bench: there is no list \"results\"")
+        raise ToolError(f"{name}: this JSON is not from steppe-bench: it has no list \"results\"")
     if "steppe_bench" not in content:
-        raise ToolError(f"{name}: no \"steppe_bench\": written by another program, or by a "
-                        f"steppe-bench before format version {FORMAT}")
+        raise ToolError(f"{name}: the key \"steppe_bench\" is missing: another program "
+                        f"has written this file, or a steppe-bench before format version {FORMAT}")
     if content["steppe_bench"] != FORMAT:
-        raise ToolError(f"{name}: format version {content['steppe_bench']!r}; this program reads "
-                        f"version {FORMAT}")
+        raise ToolError(f"{name}: the file has format version {content['steppe_bench']!r}; this "
+                        f"program reads version {FORMAT}")
     rows, skipped = {}, []
     for number, row in enumerate(content["results"]):
         check_row(row, f"{name}: row {number + 1}")
@@ -74,26 +75,27 @@ def parse(text, name):
 
 def check_row(row, where):
     if not isinstance(row, dict) or not isinstance(row.get("bench"), str):
-        raise ToolError(f"{where}: no \"bench\"")
+        raise ToolError(f"{where}: the key \"bench\" is missing")
     if "skipped" in row:
         return
     where = f"{where} ({row['bench']})"
     for key in ("metric", "unit"):
         if not isinstance(row.get(key), str):
-            raise ToolError(f"{where}: no \"{key}\"")
+            raise ToolError(f"{where}: the key \"{key}\" is missing or not a text")
     if not is_number(row.get("bytes")):
-        raise ToolError(f"{where}: no \"bytes\"")
+        raise ToolError(f"{where}: the key \"bytes\" is missing or not a number")
     for name in ("steppe", "raw"):
         side = row.get(name)
         if side is None and name == "raw":
             continue
         if not isinstance(side, dict) or not is_number(side.get("median")):
-            raise ToolError(f"{where}: no median in \"{name}\"")
+            raise ToolError(f"{where}: \"{name}\" has no number \"median\"")
         blocks = side.get("blocks", [])
         if not isinstance(blocks, list) or not all(is_number(value) for value in blocks):
             raise ToolError(f"{where}: \"blocks\" in \"{name}\" is not a list of numbers")
     if row.get("better") not in ("lower", "higher"):
-        raise ToolError(f"{where}: \"better\" is {row.get('better')!r}, not lower or higher")
+        raise ToolError(f"{where}: \"better\" is {row.get('better')!r}, but must be lower or "
+                        f"higher")
 
 
 def is_number(value):

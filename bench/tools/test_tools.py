@@ -154,7 +154,7 @@ class Compare(Folder):
         for seed in range(8):
             status, out, _ = self.compare(self.noisy(seed), self.noisy(100 + seed, state=1.04))
             self.assertEqual(status, 0, out)
-            self.assertIn("\n40 equal; threshold 5 %, chance of a false alarm", out)
+            self.assertIn("\n40 equal; threshold 5 %, the chance of any false alarm", out)
 
     def test_slower(self):
         new = self.noisy(2)
@@ -217,12 +217,12 @@ class Compare(Folder):
         self.assertEqual(self.judged(old, new, "--absolute")[1]["a"]["verdict"], "worse")
         status, _, err = self.compare(old[:1], new[:1])
         self.assertEqual(status, 2)
-        self.assertIn("no raw side; --absolute compares without", err)
+        self.assertIn("no raw side; --absolute compares the values", err)
 
     def test_not_comparable(self):
         old = [row("few", [1, 2, 3], [1, 2, 3]), row("zero", [0] * 10, 1), row("b", 9, 9)]
         rows = self.judged(old, old)[1]
-        self.assertEqual(rows["few"]["reason"], "too few blocks: 3 and 3")
+        self.assertEqual(rows["few"]["reason"], "too few blocks of samples: 3 and 3")
         self.assertEqual(rows["zero"]["reason"], "a value of 0")
 
     def test_identity(self):
@@ -244,7 +244,7 @@ class Compare(Folder):
         skipped = {"bench": "left-out", "bytes": 8, "unit": "ns", "skipped": "no GPU"}
         out = self.compare(old, [row("a", 9, 9), row("added", 9, 9), skipped])[1]
         self.assertRegex(out, r"only in .*old.json:\n *gone +64 bytes, 2 PEs\n")
-        self.assertRegex(out, r"left-out +8 bytes, 2 PEs +skipped in the other: no GPU\n")
+        self.assertRegex(out, r"left-out +8 bytes, 2 PEs +skipped in the other file: no GPU\n")
         self.assertRegex(out, r"only in .*new.json:\n *added +8 bytes, 2 PEs\n")
 
     def test_marks(self):
@@ -261,13 +261,13 @@ class Compare(Folder):
         del no_median["steppe"]["median"]
         no_better = row("a", 1, 1, better="small")
         for content, complaint in (
-                ("not { json", "not JSON: "), ("", "empty"), ("[1]", "not of steppe-bench"),
+                ("not { json", "not JSON: "), ("", "empty"), ("[1]", "not from steppe-bench"),
                 ({"results": []}, "before format version 2"),
                 (report([], steppe_bench=3), "format version 3"),
-                (report([{"x": 1}]), "row 1: no \"bench\""),
-                (report([no_median]), "row 1 (a): no median in \"steppe\""),
-                (report([row("a", 1, 1, unit=None)]), "row 1 (a): no \"unit\""),
-                (report([row("a", 1, 1, bytes=None)]), "row 1 (a): no \"bytes\""),
+                (report([{"x": 1}]), "row 1: the key \"bench\" is missing"),
+                (report([no_median]), "row 1 (a): \"steppe\" has no number \"median\""),
+                (report([row("a", 1, 1, unit=None)]), "row 1 (a): the key \"unit\" is missing"),
+                (report([row("a", 1, 1, bytes=None)]), "row 1 (a): the key \"bytes\" is missing"),
                 (report([no_better]), "\"better\" is 'small'"),
                 (report([row("other", 1, 1)]), "no rows in common")):
             bad = self.save("bad.json", content)
@@ -279,10 +279,10 @@ class Compare(Folder):
 
     def test_usage(self):
         for arguments, complaint in (
-                (["a.json"], "want two files"), (["a", "b", "--threshold", "x"], "'x' is not"),
-                (["a", "b", "--fast"], "--fast"), (["a", "b", "--save", "c", "d"], "need --ab"),
-                (["--ab", "a"], "--ab"), (["--ab", "a", "b", "c"], "takes no files: c"),
-                (["--ab", "a", "b", "--runs", "0"], "'0' is not a number from 1 on")):
+                (["a.json"], "give two files"), (["a", "b", "--threshold", "x"], "'x' must be"),
+                (["a", "b", "--fast"], "--fast"), (["a", "b", "--save", "c", "d"], "only with --ab"),
+                (["--ab", "a"], "--ab"), (["--ab", "a", "b", "c"], "takes no files: remove c"),
+                (["--ab", "a", "b", "--runs", "0"], "'0' must be a number, 1 or more")):
             status, _, err = call("compare", *arguments)
             self.assertEqual(status, 2, arguments)
             self.assertIn(complaint, err)
@@ -378,22 +378,22 @@ class Builds(Folder):
             status, out, err = call("compare", "--ab", b, f"{side}{self.path('cc')} -x,{self.path('run')}")
             self.assertLessEqual(status, 1, err)
             self.assertIn("10 runs of each, in turn", out)
-            self.assertIn("exit status 139 after complete results", err)
+            self.assertIn("exit status is 139, but the results are complete", err)
             self.assertIn(f"-x -std=gnu11 -O2 -Wall -D_GNU_SOURCE {flag} ", self.lines("built")[-1])
             os.remove(self.path("b/bin/count"))
         self.program("cc", "#!/bin/sh\necho 'x.c: error: no shmem.h'\nexit 1\n")
         status, _, err = call("compare", "--ab", b, f"{self.path('cc')},run")
         self.assertEqual(status, 2)
-        self.assertIn("does not build: x.c: error: no shmem.h", err)
+        self.assertIn("cannot compile steppe-bench: x.c: error: no shmem.h", err)
         self.assertIn("/none: No such file", call("compare", "--ab", b, "/none,run")[2])
-        self.assertIn("want a compiler and a launcher", call("compare", "--ab", b, ",run")[2])
+        self.assertIn("must be COMPILER,LAUNCHER", call("compare", "--ab", b, ",run")[2])
 
     def test_too_few_runs(self):
         a, b = self.build("a", 1), self.build("b", 2)
         status, _, err = call("compare", "--ab", a, b, "--runs", "5")
         self.assertEqual(status, 2)
-        self.assertIn("5 runs of each cannot tell a change from chance with 12 rows; at least "
-                      "--runs 6", err)
+        self.assertIn("with 12 rows, 5 runs of each program cannot distinguish a change from "
+                      "chance: use --runs 6 or more", err)
         self.assertEqual(len(self.lines("log")), 1)
 
     def test_failures(self):
@@ -405,7 +405,7 @@ class Builds(Folder):
         self.program("b/bin/steppe-bench", "#!/bin/sh\necho no json\n")
         self.assertIn("not JSON", call("compare", "--ab", b, a)[2])
         os.remove(self.path("b/bin/oshrun"))
-        self.assertIn("b/bin/oshrun: no such program", call("compare", "--ab", a, b)[2])
+        self.assertIn("b/bin/oshrun is not a program", call("compare", "--ab", a, b)[2])
 
 
 def picture_rows():
@@ -552,10 +552,11 @@ class Plot(Folder):
     def test_usage(self):
         file = self.save("a.json", report([row("a", 1)]))
         for arguments, complaint in (
-                ([], "FILE.json"), ([file, "--label", "a", "--label", "b"], "2 labels for 1 files"),
-                ([file, "--png"], "--png"), ([file], "no numbers for any picture"),
-                ([file, file], "--label has to tell the files apart"),
-                ([self.save("b", "{}")], "not of steppe-bench")):
+                ([], "FILE.json"),
+                ([file, "--label", "a", "--label", "b"], "here are 2 labels for 1 files"),
+                ([file, "--png"], "--png"), ([file], "no row has numbers that can be drawn"),
+                ([file, file], "give each file another --label"),
+                ([self.save("b", "{}")], "not from steppe-bench")):
             status, _, err = call("plot", *arguments)
             self.assertEqual(status, 2, arguments)
             self.assertIn(complaint, err)
@@ -601,7 +602,7 @@ class Launch(Folder):
         self.program("here/bin/steppe-bench", "#!/bin/sh\necho '{\"pe\": 0}'\n")
         status, _, err = call("launch", "-n", "2", "--runs", "1")
         self.assertEqual(status, 2)
-        self.assertIn("0 of 2 PEs said how long they took", err)
+        self.assertIn("only 0 of 2 PEs reported their times", err)
         del os.environ["STEPPE_BENCH_PROGRAM"]
         self.assertIn("STEPPE_BENCH_PROGRAM is not set", call("launch")[2])
 
@@ -630,7 +631,7 @@ class Command(Folder):
                          (2, "steppe-bench compare: a: No such file or directory\n"))
         status, _, err = run("draw")
         self.assertEqual(status, 2)
-        self.assertRegex(err, "steppe-bench: want one of compare.*, not 'draw'\n")
+        self.assertRegex(err, "steppe-bench: 'draw' is not a command: use one of compare.*\n")
 
     def test_input_of_jobs(self):
         """A job's standard input is open as long as it runs."""

@@ -102,11 +102,12 @@ def table_of(report, chosen, rounds):
     parts = {nodes_of(report, row["pes"]): row["pes"] for row in report.rows.values()}
     parts = sorted((nodes, pes) for nodes, pes in parts.items() if nodes > 1)
     if not parts:
-        raise ToolError("all PEs are on one node, where there is nothing to choose")
+        raise ToolError("all PEs are on one node, and only collectives between nodes have a choice "
+                        "of algorithms: run on several hosts, or set SHMEM_NODE=off")
     provider = str(report.heading.get("provider", ""))
     text = (f"# Algorithms of collectives between nodes, for SHMEM_COLL_TABLE, by steppe-bench "
             f"tune:\n# {parts[-1][1]} PEs on {parts[-1][0]} nodes, {provider or 'no fabric'}, "
-            f"{rounds} rounds. What is not named is as built in.\n"
+            f"{rounds} rounds. Everything else keeps the built-in choice.\n"
             "# operation  provider  nodes  members  bytes  algorithm\n")
     for name in operations():
         for i, (nodes, pes) in enumerate(parts):

@@ -42,16 +42,16 @@ rows()
 
 refused 'no bench or group is called' nosuch
 refused 'see --list and --help'
-refused '--pairs x: want auto, within or across' --pairs x put-rate
-refused '--teams 3:2: want MIN:MAX' --teams 3:2 reduce
-refused "are more than the job's $np" --teams 2:99 reduce
-refused '--cold: no such option' --cold p
-refused '--until -1: want a number' --until -1 p
-refused '--seconds 0: want a number' --seconds 0 p
-refused '--values 9:1: want MIN:MAX' --values 9:1 iput
-refused '--peer 99: there are PEs 1 to' --peer 99 p
-refused 'needs a value' p --sizes
-refused '--format csv: want text or json' --format csv p
+refused '--pairs x: the value must be auto, within or across' --pairs x put-rate
+refused '--teams 3:2: the value must be MIN:MAX' --teams 3:2 reduce
+refused "does not fit into this job of $np PEs" --teams 2:99 reduce
+refused '--cold: this option does not exist' --cold p
+refused '--until -1: the value must be a number' --until -1 p
+refused '--seconds 0: the value must be a number' --seconds 0 p
+refused '--values 9:1: the value must be MIN:MAX' --values 9:1 iput
+refused '--peer 99: the peer must be a PE from 1 to' --peer 99 p
+refused 'this option needs a value' p --sizes
+refused '--format csv: the value must be text or json' --format csv p
 
 rows '"put-latency", .*"unit": "ns", .*"bytes": 16,' 1 --sizes 8:32 put-latency
 rows '"put-latency"' 3 --sizes 8:32 put-latency

@@ -29,7 +29,7 @@ run 1 || die "a spoilt byte that nobody looks for ended the job"
 run 1000000000 --verify || die "a wrong byte was found where all were right"
 for call in 1 20; do
     if run "$call" --verify; then die "no byte spoilt from put $call on was found"; fi
-    grep -q 'steppe-bench: pe 1: --verify: put-latency of 1000 bytes: byte 999 from PE 0 is' \
+    grep -q 'steppe-bench: pe 1: --verify: wrong data: put-latency of 1000 bytes: byte 999 from PE 0 is' \
         "$out" || die "the message does not name the byte"
 done
 
@@ -40,7 +40,8 @@ lost()
         --window 64 --verify "$2" >"$out" 2>&1; then
         die "lost: nobody missed $1"
     fi
-    grep -q "steppe-bench: pe 1: --verify: $3" "$out" || die "the message does not name the loss"
+    grep -q "steppe-bench: pe 1: --verify: wrong data: $3" "$out" ||
+        die "the message does not name the loss"
 }
-lost p p 'p: '
+lost p p 'shmem_p has written'
 lost put put-bandwidth 'put-bandwidth of 4096 bytes: byte 0 from PE 0 is'

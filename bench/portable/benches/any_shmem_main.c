@@ -10,7 +10,9 @@
 static int raw_load(struct bench_run *run, struct bench_machine *machine)
 {
     (void)run;
-    snprintf(machine->raw_note, sizeof(machine->raw_note), "PEs do not reach each other's memory");
+    snprintf(machine->raw_note, sizeof(machine->raw_note),
+             "some PEs do not share memory, and this portable steppe-bench has no raw side over "
+             "a fabric");
     return -ENOTSUP;
 }
 

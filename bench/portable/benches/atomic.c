@@ -298,8 +298,8 @@ static void check_inc(struct bench_run *run, uint64_t block, uint64_t n_ops)
     (void)block;
     if (narrow) want = (uint32_t)want;
     if (run->peer < 0 || (run->measures && !contended) || got == want) return;
-    bench_die(run, "--verify: increments: %llu, not %llu", (unsigned long long)got,
-              (unsigned long long)want);
+    bench_die(run, "--verify: wrong data: the counter is %llu, but must be %llu",
+              (unsigned long long)got, (unsigned long long)want);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */

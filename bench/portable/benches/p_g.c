@@ -92,8 +92,8 @@ static void check_p(struct bench_run *run, uint64_t block, uint64_t n_ops)
     got = *(const uint64_t *)(run->remote + at);
     want = (block << 32) + run->sample_ops - 1;
     if (got == want) return;
-    bench_die(run, "--verify: p: %#llx, not %#llx", (unsigned long long)got,
-              (unsigned long long)want);
+    bench_die(run, "--verify: wrong data: shmem_p has written %#llx, but must write %#llx",
+              (unsigned long long)got, (unsigned long long)want);
 }
 
 #if BENCH_SESSIONS

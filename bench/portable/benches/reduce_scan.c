@@ -102,7 +102,9 @@ static void check_sum(struct bench_run *run, uint64_t block, int from, int to)
         for (int k = from; k < to; k++)
             want += (double)((i + block) % 64 + (uint64_t)bench_team_pe(run, k));
         if (dest[i] != want)
-            bench_die(run, "--verify: sum of %zu doubles: element %zu is %g, not %g",
+            bench_die(run,
+                      "--verify: wrong data: sum of %zu doubles: element %zu is %g, but must be "
+                      "%g",
                       run->nbytes / sizeof(double), i, dest[i], want);
     }
 }
