@@ -4,7 +4,7 @@
 option(STEPPE_COVERAGE "Count which lines of the library tests run (gcc)" OFF)
 
 if(STEPPE_COVERAGE AND NOT CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    message(FATAL_ERROR "STEPPE_COVERAGE needs gcc")
+    message(FATAL_ERROR "STEPPE_COVERAGE needs gcc: set CMAKE_C_COMPILER=gcc")
 endif()
 
 function(steppe_count_lines target)

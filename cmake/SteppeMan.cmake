@@ -6,7 +6,7 @@ if(NOT EXISTS ${STEPPE_MAN})
     find_package(Python3 QUIET COMPONENTS Interpreter)
     set(STEPPE_MAN ${PROJECT_BINARY_DIR}/man)
     if(NOT Python3_FOUND)
-        message(STATUS "Manual pages will not be installed, because making them needs Python 3")
+        message(STATUS "Manual pages are neither made nor installed, because this needs Python 3")
         return()
     endif()
     set(pages ${STEPPE_MAN}/man7/shmem.7) # stands for all of them

@@ -48,6 +48,6 @@ endif()
 
 if(steppe_missing)
     list(JOIN steppe_packages " " steppe_packages)
-    message(FATAL_ERROR "Steppe cannot be built, this is missing:${steppe_missing}\n"
-        "  apt install ${steppe_packages}\n")
+    message(FATAL_ERROR "Steppe cannot be built, because this is missing:${steppe_missing}\n"
+        "  On Debian and Ubuntu, run: apt install ${steppe_packages}\n")
 endif()

@@ -20,7 +20,8 @@ if(NOT STEPPE_SANITIZE)
     return()
 endif()
 if(NOT CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    message(FATAL_ERROR "STEPPE_SANITIZE needs gcc: clang links no run-time to shared libraries")
+    message(FATAL_ERROR
+        "STEPPE_SANITIZE needs gcc, because clang does not link its run-time to shared libraries")
 endif()
 
 add_compile_options(-fsanitize=${STEPPE_SANITIZE} -fno-omit-frame-pointer)

@@ -109,7 +109,7 @@ def main():
         marked[mark].add(name)
         print(mark + "  " + "  " * int(depth) + name + "  " +
               os.path.relpath(place.rsplit(":", 1)[0], ROOT))
-    print(f"behind the routine of the API {len(marked['*'])} functions take the object, "
+    print(f"after the routine of the API, {len(marked['*'])} functions take the object, "
           f"{len(marked['r'])} more the request; {sum(map(len, marked.values()))} in all")
 
 

@@ -16,7 +16,7 @@ case ${1-} in
     -h | --help) sed -n 's/^# \{0,1\}//; 3,11p' "$0"; exit 0 ;;
     "" | -*) ;;
     *)
-        echo "coverage.sh: $1: an option of ctest was expected, such as -R NAME" >&2
+        echo "coverage.sh: $1: arguments must be options of ctest, such as -R NAME" >&2
         exit 2
         ;;
 esac
@@ -24,7 +24,7 @@ esac
 build=build-coverage
 jobs=${JOBS:-$(nproc)}
 if ! command -v gcovr >/dev/null 2>&1; then
-    echo "coverage.sh: there is no gcovr here: scripts/setup.sh --full" >&2
+    echo "coverage.sh: gcovr is not installed: run scripts/setup.sh --full" >&2
     exit 2
 fi
 

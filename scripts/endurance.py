@@ -349,14 +349,14 @@ def names_in(known):
     def names(text):
         found = text.split(",")
         if not all(name in known for name in found):
-            raise argparse.ArgumentTypeError(f"is {text}: names are {', '.join(known)}")
+            raise argparse.ArgumentTypeError(f"{text}: the names must be among {', '.join(known)}")
         return found
     return names
 
 
 def above_zero(text):
     if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"is {text}: a whole number above 0 is right")
+        raise argparse.ArgumentTypeError(f"{text}: the value must be a whole number above 0")
     return int(text)
 
 
@@ -378,7 +378,7 @@ def arguments():
         print(__doc__.strip())
         sys.exit(0)
     if (args.minutes is None) == (args.seconds is None):
-        parser.error("say how long: --minutes M, or --seconds S")
+        parser.error("the duration is missing: use --minutes M or --seconds S")
     if args.minutes is not None:
         args.seconds = 60 * args.minutes
     args.given = args.build is not None
@@ -399,7 +399,7 @@ def prepare(args):
     log = os.path.join(args.store, "build.log")
     print(f"== building in {args.build}", flush=True)
     if not build_tree(args.build, [], [], dict(os.environ), log):
-        sys.exit(f"endurance.sh: the build failed: see {log}")
+        sys.exit(f"endurance.sh: the build has failed: see {log}")
 
 
 def main():
@@ -413,7 +413,8 @@ def main():
     finally:
         end_rest()
     bad = [result for result in results if result not in ("passed", "skipped")]
-    print(f"== {len(results)} runs, {len(bad)} of them not as they should be; {args.results}")
+    print(f"== {len(results)} runs, {len(bad)} of them neither passed nor skipped; "
+          f"results: {args.results}")
     return 1 if bad else 0
 
 

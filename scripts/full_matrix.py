@@ -189,7 +189,7 @@ def run_part(name):
     if os.path.exists(kept):
         os.remove(kept)
     if not result["compiler"]:
-        result["left_out"] = f"there is no {compiler} here"
+        result["left_out"] = f"{compiler} is not installed"
     elif PARTS[name].lacks():
         result["left_out"] = PARTS[name].lacks()
     else:
@@ -324,7 +324,7 @@ def main():
     wanted = args.only.split(",")
 
     if any(name not in PARTS for name in wanted):
-        parser.error(f"parts are {', '.join(PARTS)}")
+        parser.error(f"PART must be one of {', '.join(PARTS)}")
     if args.list:
         for name, part in PARTS.items():
             calls = "; ".join("ctest " + " ".join(select) for select in part.selects)
@@ -337,7 +337,7 @@ def main():
             run_failed(name)
             continue
         if args.resume and kept is not None and kept["commit"] == commit():
-            print(f"== {name}: has been run")
+            print(f"== {name}: has results already and is skipped")
             continue
         run_part(name)
     results = {name: known(name) for name in PARTS}

@@ -32,12 +32,12 @@ probe()
         die 1 "bench/steppe/gpu_probe.c does not compile"
     status=0
     "$build/gpu_probe" >"$build/probe.txt" || status=$?
-    [ $status -ne 77 ] || die 77 "no GPU here that the CUDA driver can use: nothing was checked"
+    [ $status -ne 77 ] || die 77 "the CUDA driver finds no GPU that it can use: nothing was checked"
     [ $status -eq 0 ] || die 1 "the probe of the GPU ended with status $status"
     cat "$build/probe.txt"
     [ "$(sed -n 3p "$build/probe.txt")" = real ] || [ "${GPU_CHECK_ALLOW_FAKE:-}" = 1 ] ||
-        die 1 "libcuda.so.1 is the test double of test/fakecuda, no evidence about any GPU: take" \
-            "it out of LD_LIBRARY_PATH, or set GPU_CHECK_ALLOW_FAKE=1 to try this script"
+        die 1 "libcuda.so.1 is the test double of test/fakecuda, which says nothing about a GPU:" \
+            "remove it from LD_LIBRARY_PATH, or set GPU_CHECK_ALLOW_FAKE=1 to try this script"
 }
 
 # logged COMMAND...: run it, and print what it said only if it fails.

@@ -21,7 +21,7 @@ install_hook()
 {
     hook=$(git rev-parse --git-path hooks)/pre-commit
     if [ -e "$hook" ] && ! grep -q scripts/pre-commit.sh "$hook"; then
-        echo "pre-commit: there is a hook already, not touched: $hook" >&2
+        echo "pre-commit: a hook exists and was not changed: $hook" >&2
         exit 2
     fi
     mkdir -p "$(dirname "$hook")"
@@ -54,17 +54,17 @@ look_at()
     content "$1" | head -n 5 | grep -q 'SPDX-License-Identifier: BSD-3-Clause' ||
         case $1 in
             *.md | *.md.in | docs/man/* | *.pc.in) ;;
-            *) fault "$1: no line 'SPDX-License-Identifier: BSD-3-Clause' among its first five" ;;
+            *) fault "$1: the first five lines lack 'SPDX-License-Identifier: BSD-3-Clause'" ;;
         esac
     lines=$(content "$1" | grep -n '[[:blank:]]$' | cut -d: -f1 | head -n 3 | tr '\n' ' ')
-    [ -z "$lines" ] || fault "$1: blanks at the end of line $lines"
+    [ -z "$lines" ] || fault "$1: these lines end with blanks: $lines"
 }
 
 # The changed lines as clang-format wants them; whole files where files were named.
 look_at_form()
 {
     if ! command -v clang-format >/dev/null 2>&1; then
-        echo "pre-commit: no clang-format here: the form of C was not looked at" >&2
+        echo "pre-commit: clang-format is not installed: the format of C files was not checked" >&2
         return 0
     fi
     for file in "$@"; do
@@ -87,7 +87,7 @@ look_at_form()
         # shellcheck disable=SC2086 # words
         clang-format --style=file --assume-filename="$root/$file" $ranges <"$work/now" >"$work/want"
         if ! diff "$work/now" "$work/want" >"$work/diff"; then
-            fault "$file: not as clang-format has it (<: now, >: wanted)"
+            fault "$file: clang-format formats this file differently (<: now, >: wanted)"
             head -n 20 "$work/diff" >&2
         fi
     done
@@ -111,7 +111,7 @@ if [ $# -eq 0 ]; then
 else
     for file in "$@"; do
         if [ ! -f "$file" ]; then
-            echo "pre-commit: $file: no such file" >&2
+            echo "pre-commit: $file: this file does not exist" >&2
             exit 2
         fi
         set -- "$@" "$(realpath --relative-to="$root" "$file")"
@@ -125,7 +125,7 @@ if [ -n "$staged" ]; then
     # Names with blanks are not in this tree, and are refused.
     names=$(git diff --cached --name-only --diff-filter=ACMR)
     case $names in
-        *[[:blank:]]* | *\"*) fault "names of files with blanks or quotes" ;;
+        *[[:blank:]]* | *\"*) fault "names of files must not contain blanks or quotes" ;;
     esac
     # shellcheck disable=SC2086 # words
     set -- $names
@@ -137,5 +137,7 @@ done
 look_at_form "$@"
 python3 -B test/check_includes.py . >"$work/includes" ||
     fault "includes: $(grep -v ' files, ' "$work/includes")"
-[ $faults -eq 0 ] || { echo "pre-commit: $faults faults; git commit --no-verify goes past" >&2
-    exit 1; }
+[ $faults -eq 0 ] || {
+    echo "pre-commit: $faults faults; git commit --no-verify skips these checks" >&2
+    exit 1
+}

@@ -30,7 +30,7 @@ git -C "$source" rev-parse -q --verify HEAD >/dev/null 2>&1 || { echo "skipped: 
 archive=$("$source/scripts/dist.sh" HEAD "$top") || fail "scripts/dist.sh"
 tar -x -C "$top" -f "$archive"
 configure "$top/$(basename "$archive" .tar.gz)" "$top/build"
-! grep -q 'Manual pages will not' "$top/log" || fail "the archive has no manual pages"
+! grep -q 'Manual pages are neither' "$top/log" || fail "the archive has no manual pages"
 "$cmake" --build "$top/build" -j2 >"$top/log" 2>&1 || {
     tail -30 "$top/log" >&2
     fail "building without Python"
@@ -47,5 +47,5 @@ done
 # A checkout without Python has no pages, and CMake says so.
 rm -r "$top/build" "$top/steppe"*/docs/man/generated
 configure "$top"/steppe-*/ "$top/build"
-[ "$(grep -c 'Manual pages will not be installed' "$top/log")" = 1 ] || fail "CMake does not say it"
+[ "$(grep -c 'Manual pages are neither made nor installed' "$top/log")" = 1 ] || fail "CMake does not say it"
 echo "the archive works"
