@@ -21,6 +21,7 @@ import platform
 import re
 import subprocess
 import sys
+import textwrap
 import time
 import xml.etree.ElementTree as xml
 
@@ -277,7 +278,8 @@ def report_names(name, result):
         names = sorted(test[0] for test in result["tests"] if test[1] == status)
         if names:
             lines.append(f"- {name}, {status}: " + ", ".join(f"`{each}`" for each in names))
-    return lines
+    return [part for line in lines
+            for part in textwrap.wrap(line, 110, subsequent_indent="  ", break_on_hyphens=False)]
 
 
 def report(results):
