@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The three ways to declare a test; see CMakeLists.txt for what their labels mean.
+# Functions that declare tests. CMakeLists.txt explains the labels, which the quick set of tests and
+# the full set select.
 
 include(quick.cmake)
 
-# The library's objects as an archive: unit tests reach hidden symbols and link only what they use.
+# The objects of the library as an archive. Unit tests can then use hidden symbols, and link only the
+# objects that they use.
 add_library(steppe_internal STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:steppe_core>)
 target_link_libraries(steppe_internal PUBLIC Threads::Threads ${CMAKE_DL_LIBS} m)
 steppe_link_counted(steppe_internal INTERFACE)
 
-# Seconds. timeout(1) ends a launcher with SIGTERM, so that it takes its PEs along, before CTest
-# kills it.
+# Limits in seconds. timeout(1) ends a launcher with SIGTERM before CTest kills it, so that the
+# launcher can end its PEs.
 if(STEPPE_SANITIZE)
     set(timeout 300)
 else()
@@ -18,7 +20,7 @@ endif()
 set(STEPPE_TEST_TIMEOUT ${timeout} CACHE STRING "Seconds a test may take")
 math(EXPR STEPPE_LAUNCH_TIMEOUT "${STEPPE_TEST_TIMEOUT} - 10")
 
-# The remaining arguments are labels.
+# Sets the properties that all tests have. The arguments after the name of the test are its labels.
 function(steppe_test_properties test)
     set_tests_properties(${test} PROPERTIES
         SKIP_RETURN_CODE 77 TIMEOUT ${STEPPE_TEST_TIMEOUT}
@@ -28,9 +30,9 @@ function(steppe_test_properties test)
     set_property(TEST ${test} PROPERTY LABELS ${labels})
 endfunction()
 
-# Sets processors in the caller: how many of CTest's jobs a job of np PEs counts as. The other
-# arguments are the labels and the environment of its test. A few PEs that share a node take little time and
-# count as one; PEs that use the fabric count as many as they are.
+# Sets the variable processors of the caller to the number of CTest's jobs that a job of np PEs
+# counts as. The other arguments are the labels and the environment of the test. At most four PEs that
+# share a node use little time and count as one. PEs that use the fabric count as their number.
 function(steppe_processors np)
     set(processors ${np})
     if(np LESS_EQUAL 4 AND NOT "${ARGN}" MATCHES "fabric|hosts|SHMEM_NODE=off")
@@ -47,14 +49,14 @@ macro(steppe_full_unless)
     endif()
 endmacro()
 
-# Targets that only tests labelled full run: a build for the quick tests leaves them out.
+# Excludes targets from a build for the quick tests, because only tests labelled full run them.
 function(steppe_for_full)
     if(STEPPE_QUICK_TESTS)
         set_target_properties(${ARGN} PROPERTIES EXCLUDE_FROM_ALL ON)
     endif()
 endfunction()
 
-# Targets that are slow without optimization, or that show what optimized code does.
+# Optimizes targets that would be slow otherwise, or that test what optimized code does.
 function(steppe_test_optimized)
     if(STEPPE_TEST_FLAGS)
         foreach(target IN LISTS ARGN)
@@ -63,8 +65,8 @@ function(steppe_test_optimized)
     endif()
 endfunction()
 
-# test/unit/test_<name>.c: a program of Check, with unit.h. Further arguments are cases of it, of which
-# each becomes a test of its own; without any, the program is one test.
+# Declares test/unit/test_<name>.c, a program that uses Check through unit.h. The other arguments are
+# cases of the program. Each case becomes a test of its own; without cases the program is one test.
 function(steppe_unit_test name)
     add_executable(test_${name} unit/test_${name}.c)
     target_include_directories(test_${name} PRIVATE
@@ -82,15 +84,15 @@ function(steppe_unit_test name)
     endforeach()
 endfunction()
 
-# Standard input of jobs: empty and without an end. Hydra's mpiexec tells the first PE of the end,
-# and dies of SIGPIPE (141) when the job was over by then: 22 of 1000 jobs of 20 ms on a busy
-# machine.
+# The standard input of jobs is a FIFO that is empty and has no end. Hydra's mpiexec forwards the end
+# of its input to the first PE, and dies of SIGPIPE (141) when the job has already ended: 22 of 1000
+# jobs of 20 ms did so on a busy machine.
 set(STEPPE_TEST_STDIN ${PROJECT_BINARY_DIR}/test/endless)
 if(NOT EXISTS ${STEPPE_TEST_STDIN})
     execute_process(COMMAND mkfifo ${STEPPE_TEST_STDIN} COMMAND_ERROR_IS_FATAL ANY)
 endif()
 
-# One run of a program as PEs: launcher, number, program.
+# Declares a test that runs COMMAND as NP PEs by LAUNCHER.
 function(steppe_launch_test test)
     cmake_parse_arguments(arg "" "NP" "LABELS;ENV;LAUNCHER;COMMAND" ${ARGN})
     add_test(NAME ${test} COMMAND sh -c "exec \"$@\" <>\"$0\"" ${STEPPE_TEST_STDIN}
@@ -101,8 +103,8 @@ function(steppe_launch_test test)
     set_property(TEST ${test} PROPERTY ENVIRONMENT ${arg_ENV})
 endfunction()
 
-# <name>.c of this folder as the program pe_<name>, for scripts that run it. What the programs share
-# is in test/pe.
+# Builds <name>.c of this folder, or the given sources, as the program pe_<name>, without declaring a
+# test. Headers that the programs share are in test/pe.
 function(steppe_pe_program name)
     if(NOT ARGN)
         set(ARGN ${name}.c)
@@ -115,22 +117,26 @@ function(steppe_pe_program name)
     endif()
 endfunction()
 
-# The numbers of PEs that every program runs with in the full set, on the node path and on each
-# provider.
+# The numbers of PEs with which every program runs in the full set, on the node and on each provider.
 set(STEPPE_TEST_MATRIX 1 2 3 4 7)
 
-# <name>.c of this folder (or SOURCES), run on the node path with NP PEs, through the fabric with
-# FABRIC PEs, and, with HOSTS, by five PEs on three nodes. The first number of FABRIC is run on each
-# provider (PROVIDERS: on these), the others on tcp. That is the quick set. Labelled full are what
-# STEPPE_TEST_MATRIX asks for beyond that, the numbers of FULL on the node path and of FULL_FABRIC on
-# each provider, those of FABRIC on the other ones of PROVIDERS, and with FULL_HOSTS the nodes. ARGS
-# go to the program; LABELS are added, and so are the variables of ENV. NAME renames the tests of a
-# second call for the same program. Such a variant, and one whose LABELS have full, has nothing of the
-# matrix, unless MATRIX says otherwise.
+# Declares tests that run <name>.c of this folder, or SOURCES. The quick set consists of:
+#   NP           numbers of PEs on the node
+#   FABRIC       numbers of PEs through the fabric: the first one on each of PROVIDERS (default: tcp,
+#                shm, net), the others on tcp
+#   HOSTS        five PEs on three nodes
+# These tests are labelled full:
+#   FULL, FULL_FABRIC   further numbers of PEs on the node, and on each provider
+#   FULL_HOSTS          five PEs on three nodes
+# The other numbers of FABRIC on the other PROVIDERS, and all numbers of STEPPE_TEST_MATRIX on the node
+# and on each provider, are labelled full too. ARGS are arguments of the program. LABELS and the
+# variables of ENV are added to each test. NAME renames the tests of a second call for the same program.
+# A call with NAME, or with full in LABELS, does not run the matrix, unless it has MATRIX.
 #
-# THREADS: the program has several threads in the library, so it runs with at most three PEs on shm.
-# The locks of that provider are spin locks in memory that all PEs share: while a thread that holds
-# one waits for a core, those of all PEs spin, and with four PEs on two cores that is most of the time.
+# THREADS: several threads of the program are in the library, so that it runs with at most three PEs on
+# shm. The locks of that provider are spin locks in memory that all PEs share. While a thread that holds
+# such a lock waits for a core, the threads of all PEs spin. With four PEs on two cores this takes most
+# of the time.
 function(steppe_pe_test name)
     cmake_parse_arguments(arg "HOSTS;FULL_HOSTS;MATRIX;THREADS" "NAME"
         "NP;FABRIC;PROVIDERS;FULL;FULL_FABRIC;LABELS;ARGS;ENV;SOURCES" ${ARGN})
@@ -202,11 +208,11 @@ function(steppe_pe_test name)
     endif()
 endfunction()
 
-# <name>.c of this folder with the fake driver for GPUs, in every way that bytes can travel: by IPC,
-# IPC refused at either end, in jobs where only some PEs have a device, on three hosts, through the
-# fabric, and with a fabric that seems to reach device memory. Numbers of PEs that take no other way
-# are labelled full. ARGS go to the program; ENV is added. QUICK: only a few of these. SLOW: those
-# that take longest are labelled full.
+# Declares tests that run <name>.c of this folder with the fake CUDA driver, on every path that bytes
+# can take: by IPC, with IPC refused at either end, in jobs in which only some PEs have a device, on
+# three hosts, through the fabric, and with a provider that seems to reach device memory. Runs whose
+# number of PEs uses no further path are labelled full. ARGS are arguments of the program, and ENV is
+# added. QUICK declares only a few of these tests. SLOW labels the slowest ones full.
 function(steppe_gpu_test name)
     cmake_parse_arguments(arg "QUICK;SLOW" "" "ARGS;ENV;LABELS" ${ARGN})
     set(slow)
@@ -271,9 +277,9 @@ function(steppe_gpu_test name)
         COMMAND $<TARGET_FILE:pe_${name}> ${arg_ARGS})
 endfunction()
 
-# run_<name>.sh of this folder runs pe_<name> again and again and looks at how each job ends: with
-# NP PEs on the node path, with FABRIC PEs through the tcp provider. Runs with the numbers of FULL
-# and of FULL_FABRIC are labelled full.
+# Declares tests of run_<name>.sh of this folder, which runs pe_<name> several times and checks how each
+# job ends: with NP PEs on the node, and with FABRIC PEs through the tcp provider. Runs with the numbers
+# of FULL and FULL_FABRIC are labelled full. Each of PARTS is a test of its own.
 function(steppe_job_test name)
     cmake_parse_arguments(arg "" "" "NP;FABRIC;FULL;FULL_FABRIC;SOURCES;PARTS" ${ARGN})
     steppe_pe_program(${name} ${arg_SOURCES})
@@ -318,7 +324,7 @@ function(steppe_job_test name)
     endforeach()
 endfunction()
 
-# Those that take longest: a clean checkout, where CTest knows no times, starts them first.
+# Marks the slowest tests. In a new build folder, in which CTest knows no times, CTest starts them first.
 function(steppe_slowest)
     foreach(test IN LISTS ARGN)
         if(TEST ${test})
@@ -327,7 +333,7 @@ function(steppe_slowest)
     endforeach()
 endfunction()
 
-# The few tests of a chapter that are run before a push: labelled smoke besides.
+# Adds the label smoke to the few tests that run before a push.
 function(steppe_smoke)
     foreach(test IN LISTS ARGN)
         if(TEST ${test})
@@ -338,7 +344,7 @@ function(steppe_smoke)
     endforeach()
 endfunction()
 
-# Any other command; ARGN is the command line.
+# Declares a test of the source tree or the installation. The other arguments are its command line.
 function(steppe_tree_test name)
     add_test(NAME tree.${name} COMMAND ${ARGN} COMMAND_EXPAND_LISTS)
     steppe_test_properties(tree.${name} tree)

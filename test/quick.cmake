@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests that the quick set leaves to the full one, although the lists of the folders would have them
-# there. Each group keeps one test of each kind. docs/design/testing.md says what belongs where.
+# Lists tests that only the full set runs, although the CMakeLists.txt of their folders puts them into
+# the quick set. Each group keeps at least one test of each kind. docs/design/testing.md explains which
+# test belongs to which set.
 
-# Regular expressions for names of tests: the first list against all tests, then what stays.
+# Regular expressions for names of tests. A test that matches the first list is labelled full, unless it
+# also matches the second list.
 set(STEPPE_LEFT_TO_FULL)
 set(STEPPE_STAYS_QUICK)
 
-# One PE takes the shortest way through everything: one program a chapter, and whatever has the rules.
+# Jobs of one PE take the shortest path in the library. The quick set keeps one program of each chapter,
+# and programs that test the rules of the standard.
 list(APPEND STEPPE_LEFT_TO_FULL "^pe\\..*\\.np1$")
 list(APPEND STEPPE_STAYS_QUICK "^pe\\.(globals|contexts|rma|amo|signal|coll_stress|order|rules_wait)\\.np1$"
     "^pe\\.(lock|typed_active|threads_check|space_use|kernel_ops|space_null|rules_env_zero)\\.np1$"
     "^pe\\.(rules_(coll|teams|init|heap)|strided|typed_amo|wait_many|space_life_host)\\.np1$")
 
-# Collectives of 2 and 8 PEs: those with trees of their own.
+# Collectives with 2 and 8 PEs. The quick set keeps collectives that use other trees for these numbers.
 list(APPEND STEPPE_LEFT_TO_FULL "^pe\\.(alltoall|collect|sync_barrier|rules_teams|scan)\\.np[28]$"
     "^pe\\.(broadcast|reduce)\\.np2$")
 
-# The fabric takes half a second to start, so that it has the programs which it alone can break: those
-# of how it moves, packs, orders and counts, of the forms that collectives take between nodes, and of
-# how spaces are registered with it. What is above the transport is proved on the node.
+# A job on the fabric needs half a second to start. The quick set therefore keeps only programs that the
+# fabric module can break: transfers, packing, order and counting, the forms of collectives between
+# nodes, and the registration of spaces. Code above the transport is tested on the node.
 list(APPEND STEPPE_LEFT_TO_FULL "^fabric\\.(tcp|shm|net)\\.")
 list(APPEND STEPPE_STAYS_QUICK
     "^fabric\\.tcp\\.(rma|amo|signal|nbi|order|contexts|session|session_threads|pe_quiet)\\.np3$"
@@ -35,15 +38,16 @@ list(APPEND STEPPE_STAYS_QUICK
     "^fabric\\.net\\.(rma|amo|order|contexts|session|wait_many|threads_mix|flow)\\.np3$"
     "^fabric\\.net\\.(stress_mix|random|rules_coll|lock|signal_alone)\\.np[34]$")
 
-# Between hosts: what depends on which PEs share a node, one run of each way to start, and one of each
-# message.
+# Jobs on several hosts. The quick set keeps programs that depend on which PEs share a node, one test of
+# each way to start a job, and one test of each message.
 list(APPEND STEPPE_LEFT_TO_FULL "^hosts\\.[a-z_]+$" "^hosts\\.footprint\\."
     "^hosts\\.net\\.(coll_stress\\.net\\.pmi1\\.1_2_3|interface\\.two_of_three\\.tcp|globals.*|status_off)$"
     "^hosts\\.net\\.(differ\\.(heap|executable))$")
 list(APPEND STEPPE_STAYS_QUICK "^hosts\\.(rma|query|active_set|broadcast_large|coll_heads)$"
     "^hosts\\.(coll_stress|lock|reduce_bits|rules_coll|order)$")
 
-# Ways to the memory of GPUs: space_gpu goes all of them on a node, the other programs the main ones.
+# Paths to GPU memory. In the quick set space_gpu takes all paths on a node, and the other programs take
+# the main ones.
 list(APPEND STEPPE_LEFT_TO_FULL
     "^gpu\\.(ipc_refused|no_handle|two_devices|checked|mixed_refused|shm|direct)\\.space_(attr|kinds|members)\\."
     "^gpu\\.no_ipc\\.(active_kinds|space_attr|space_kinds|space_sync|space_leaks)\\."
@@ -52,7 +56,7 @@ list(APPEND STEPPE_LEFT_TO_FULL
     "^gpu\\.tcp\\.(mixed\\.)?space_(attr|kinds|members)\\." "^gpu\\.(hosts|shm|mixed_refused)\\.")
 list(APPEND STEPPE_STAYS_QUICK "^gpu\\.ipc\\.space_gpu\\.np2$")
 
-# Variants of programs of spaces that take no way of their own on the second path.
+# Variants of programs for spaces that test no further path of the library.
 list(APPEND STEPPE_LEFT_TO_FULL "^pe\\.space_(pinned_hbm|pinned_hbm_heap|pinned_hbm_later|handles_staged)\\."
     "^pe\\.space_(reduce_devices|reduce_off|reduce_some|ready_ends|ready_again|ready_off)\\."
     "^pe\\.space_(adopt_staged|ranges_check)\\."
@@ -67,21 +71,22 @@ list(APPEND STEPPE_LEFT_TO_FULL "^pe\\.(.*_checked|active_life_small|reduce_base
 list(APPEND STEPPE_STAYS_QUICK "^pe\\.(rules_coll_checked|threads_life_checked|threads_mix_checked|thread_stack)\\.np[23]$"
     "^pe\\.(random_.*|reduce_checked)\\.np[23]$" "^pe\\.typed_(signal|wait)\\.np3$")
 
-# Accidents: each kind of event on one path, each path with one that every PE must notice.
+# Failures of PEs and hosts. The quick set keeps each kind of event on one path, and for each path one
+# event that every PE must notice.
 list(APPEND STEPPE_LEFT_TO_FULL "^fault\\.(exit\\.tcp\\.store|exit\\.net\\.amo|alone\\.leave\\.tcp|alone\\.turn\\.tcp)$"
     "^fault\\.(hosts\\.tcp\\.early-exit|cgroup\\.refused\\.outer|cores\\.tcp|stray\\.net|room\\.shm\\.tight)$"
     "^fault\\.(apart\\.pids\\.shm|told\\.tcp\\.global_exit|garbage\\.tcp\\.bytes|endpoints|unreach\\.tcp)$"
     "^fault\\.(alone\\.(kernels|streams\\.sync|turn\\.node|opaque\\.kill\\.net)|apart\\.files\\.shm)$"
     "^provider\\.counted\\..*\\.np[24]$")
 
-# Launchers and libraries of MPI, examples, tools that replace routines, and what only compiles.
+# Launchers and libraries of MPI, examples, tools that replace routines, and tests that only compile.
 list(APPEND STEPPE_LEFT_TO_FULL "^(pmix|mpich)\\." "^(pe|gpu|gpu\\.mixed|gpu\\.tcp|fabric\\..*)\\.example\\."
     "^pe\\.profiling\\." "^tree\\.(headers|bindings|needs|device_header|foreign|ptx)$")
 list(APPEND STEPPE_STAYS_QUICK "^pe\\.example\\.(wordcount|fam_log|heat2d\\.np3)"
     "^gpu\\.example\\.spaces_tour\\.")
 
-# Appends full to the list of labels that a variable of the caller holds, when the quick set leaves
-# the test out.
+# Appends full to the list of labels in the given variable of the caller if the test is not in the
+# quick set.
 function(steppe_leave_to_full test variable)
     if(full IN_LIST ${variable})
         return()
