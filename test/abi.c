@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The layout of the public structures and the values of constants. Both are compiled into programs:
- * see docs/releasing.md before a number is changed.
+ * Asserts the layout of public structures and the values of public constants. Compilation is the
+ * whole test. Programs contain both, so read docs/releasing.md before you change a number.
  */
 #include <shmem.h>
 #include <shmemx.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded: puts of FLIP_BYTES bytes that spoil their last one, from the FLIP_CALL-th on; stores
- * of p (DROP=p) or all but every 32nd nbi put (DROP=put) that never happen.
+ * Preloaded, for check_verify.sh: spoils operations of steppe-bench. From the FLIP_CALL-th put of
+ * FLIP_BYTES bytes on, the last byte of such a put arrives wrong. With DROP=p, stores of
+ * shmem_uint64_p with values from 2^32 on are lost after the first 20000. With DROP=put, only every
+ * 32nd nbi put happens.
  */
 #include <pshmem.h>
 #include <stdlib.h>

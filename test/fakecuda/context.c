@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fake CUDA driver, a test double and never evidence about a GPU: contexts. Primary ones are
- * counted per device; each activation is a new object, so that a handle of an earlier one is known
- * as destroyed. Every thread has its stack of current contexts.
+ * Fake CUDA driver, a test double and never evidence about a GPU: contexts. The driver counts the
+ * users of each device's primary context. Each activation is a new object, so that the driver
+ * recognizes the handle of a destroyed one. Every thread has its own stack of current contexts.
  */
 #include "fake.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fake CUDA driver, a test double and never evidence about a GPU: copies and fills. The calls named
- * Async go to their stream. Of the others, those that a real device may still be busy with when
- * they return (from a little pageable host memory) go to the legacy default stream unless
- * CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set on the memory; the rest is done at once, after the work
- * of that stream.
+ * Async go to their stream. Some other calls can return before a real device is done, which holds
+ * for small copies from pageable host memory. These go to the legacy default stream, unless
+ * CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set on the memory. All other calls are done on return, after
+ * the work of that stream.
  */
 #include "fake.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fake CUDA driver, a test double and never evidence about a GPU: the devices that the environment
- * asks for, and what they say of themselves.
+ * asks for, and their attributes.
  */
 #include "fake.h"
 

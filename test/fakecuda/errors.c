@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fake CUDA driver, a test double and never evidence about a GPU: the texts of its results.
+ * Fake CUDA driver, a test double and never evidence about a GPU: names and texts of result codes.
  */
 #include "fake.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The insides of the fake CUDA driver: a test double on host memory that libcuda.so.1's users load
- * instead of the real one. What passes with it says nothing about a GPU. See README.md.
+ * Internal header of the fake CUDA driver, a test double on host memory. Programs that load
+ * libcuda.so.1 get it instead of the real driver. A test that passes with it says nothing about a
+ * GPU. See README.md.
  */
 #ifndef STP_FAKECUDA_FAKE_H
 #define STP_FAKECUDA_FAKE_H

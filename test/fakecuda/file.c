@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fake CUDA driver, a test double and never evidence about a GPU: device memory. Each piece is a
- * memfd with two mappings: the view, whose addresses the user gets and which stays PROT_NONE for
- * ever, and the alias, which the driver alone uses. The last page says who has it open, so that
- * memory freed under another process's feet is noticed.
+ * Fake CUDA driver, a test double and never evidence about a GPU: device memory. Each allocation is
+ * a memfd with two mappings. The user gets the addresses of the view, which is always PROT_NONE;
+ * only the driver uses the alias. The last page lists the processes that have the memory open, so
+ * that the driver notices when memory is freed while another process has it open.
  */
 #include "fake.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fake CUDA driver, a test double and never evidence about a GPU: functions of the program that run
- * in the order of a stream, all of them on one thread: one that waits for another hangs.
+ * in the order of a stream. One thread runs all of them, so that a function which waits for another
+ * one hangs.
  */
 #include "fake.h"
 

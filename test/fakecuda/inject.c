@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fake CUDA driver, a test double and never evidence about a GPU: how each call begins and ends,
- * how often it came, and the refusals that FAKECUDA_FAIL orders (grammar in README.md).
+ * Fake CUDA driver, a test double and never evidence about a GPU: the begin and end of each call,
+ * the counters of calls, and the errors that FAKECUDA_FAIL orders (README.md has the grammar).
  */
 #include "fake.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fake CUDA driver, a test double and never evidence about a GPU: memory of other processes. A
- * handle says where the exporter keeps the file of the allocation: /proc/<pid>/fd/<fd>.
+ * handle contains the path of the exporter's file for the allocation: /proc/<pid>/fd/<fd>.
  */
 #include "fake.h"
 

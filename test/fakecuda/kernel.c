@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fake CUDA driver, a test double and never evidence about a GPU: modules of PTX and kernels. No
- * PTX is run: its text says which kernels there are and what parameters they take, and a C function
- * of the same name, the host twin, does their work in the order of the stream.
+ * Fake CUDA driver, a test double and never evidence about a GPU: PTX modules and kernels. The
+ * driver runs no PTX. It reads from the text which kernels exist and which parameters they take. A
+ * C function for a kernel, its host twin, does the work of the kernel in the order of the stream.
  */
 #include "fake.h"
 

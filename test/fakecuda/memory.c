@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fake CUDA driver, a test double and never evidence about a GPU: the books of all memory that the
- * driver knows, and the calls that allocate, free and register it.
+ * Fake CUDA driver, a test double and never evidence about a GPU: the list of all memory that the
+ * driver knows, and the calls that allocate, free and register memory.
  */
 #include "fake.h"
 

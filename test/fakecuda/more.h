@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What programs and tests use of the CUDA driver API and the library does not, declared as in
- * spaces/cuda/cuda_api.h, which this adds to: contexts, synchronous copies, memory by handles,
- * captures. For the fake driver and the tests.
+ * Declares the functions of the CUDA driver API that programs and tests use and the library does
+ * not, in the style of spaces/cuda/cuda_api.h, which this header extends: contexts, synchronous
+ * copies, memory by handles, captures. For the fake driver and the tests.
  */
 #ifndef STP_FAKECUDA_MORE_H
 #define STP_FAKECUDA_MORE_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fake NVML beside the fake CUDA driver, a test double: as much as is asked for free bytes. It
- * knows the device of each bus number from FAKECUDA_NVML on, "0x17", which has FAKECUDA_NVML_TOTAL
- * bytes, a quarter of them free; without the first variable there is none.
+ * Fake NVML beside the fake CUDA driver, a test double: only the calls that report free memory. The
+ * library knows devices whose PCI bus number is at least FAKECUDA_NVML (such as 0x17). Each has
+ * FAKECUDA_NVML_TOTAL bytes, of which a quarter is free. Without FAKECUDA_NVML, NVML cannot be
+ * initialized.
  */
 #include <stdio.h>
 #include <stdlib.h>

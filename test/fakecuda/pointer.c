@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Fake CUDA driver, a test double and never evidence about a GPU: what an address is.
- */
+/* Fake CUDA driver, a test double and never evidence about a GPU: attributes of addresses. */
 #include "fake.h"
 
 static bool is_host(const struct fake_block *block)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fake CUDA driver, a test double and never evidence about a GPU: streams. Each has a thread that
- * does its work in order and late: bytes are read and written when the work runs, not when it is
- * queued, so that a missing synchronisation shows as wrong data. The legacy default stream and the
- * blocking ones of a context wait for each other as they do on a device.
+ * Fake CUDA driver, a test double and never evidence about a GPU: streams. Each stream has a thread
+ * that does the work of the stream in order and late. The thread reads and writes bytes when the
+ * work runs, not when it is queued, so that a missing synchronization shows as wrong data. The
+ * legacy default stream and the blocking streams of a context wait for each other, as on a device.
  */
 #include "fake.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fake CUDA driver, a test double and never evidence about a GPU: the host twins of the kernels in
- * test/gpu/kernels.cu, which says what they do. That a twin and its kernel do the same, nobody
- * checks but a GPU.
+ * test/gpu/kernels.cu, which describes them. Only a run on a GPU can show that a twin and its
+ * kernel do the same.
  */
 #include "fake.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fake CUDA driver, a test double and never evidence about a GPU: the host twins of the kernels in
- * test/gpu/handle.cu, and of the library's own, spaces/cuda/device_amo.cu. They have the same
- * source, shmemx_device.h compiled as C, and reach memory by the addresses that devices use: any
- * other one ends the process, as does an atomic that would be none to others. Each block is a
- * thread.
+ * test/gpu/handle.cu and in the library's spaces/cuda/device_amo.cu. Twins and kernels share their
+ * source, shmemx_device.h, which is compiled as C here. The twins use the addresses of devices. Any
+ * other address ends the process, and so does an atomic that would not be atomic to others. Each
+ * block is a thread.
  */
 #include "fake.h"
 

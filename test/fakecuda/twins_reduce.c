@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fake CUDA driver, a test double and never evidence about a GPU: the host twin of the library's
- * kernel for reductions, spaces/cuda/device_reduce.cu. It has the same source,
- * device_reduce_kernel_body.h compiled as C, and the addresses that devices use: any other one ends
- * the process.
+ * kernel for reductions, spaces/cuda/device_reduce.cu. Twin and kernel share their source,
+ * device_reduce_kernel_body.h, which is compiled as C here. The twin uses the addresses of devices;
+ * any other address ends the process.
  */
 #include "fake.h"
 

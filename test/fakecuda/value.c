@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fake CUDA driver, a test double and never evidence about a GPU: words that streams write and wait
- * for. A device has few queues: too many streams that wait at once may stand before the one that
- * would wake them, so more of them than MAX_WAITING end the process.
+ * for. A device has few queues, so that streams which wait can block the stream that would wake
+ * them. More than MAX_WAITING streams that wait at the same time therefore end the process.
  */
 #include "fake.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fake CUDA driver, a test double and never evidence about a GPU: memory by handles. Addresses are
- * reserved, memory is made, mapped there and given to devices, each by a call of its own.
+ * Fake CUDA driver, a test double and never evidence about a GPU: memory by handles. Separate calls
+ * reserve addresses, create memory, map the memory there, and give devices access.
  */
 #include "fake.h"
 

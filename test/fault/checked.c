@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job that knows what every word of its symmetric memory must hold: puts, gets, atomics and
- * signals in a ring, and much memory that nobody writes to. For strangers to disturb.
+ * A job that knows the value of every word of its symmetric memory: puts, gets, atomics and signals
+ * in a ring, and much memory to which nobody writes. Strangers (garbage.py, stray.c) disturb this
+ * job.
  *
- * usage: fault_checked [SECONDS [REST]]   prints "running" at first and "fine" at the end of each
- *   PE, after a sleep of REST seconds that it calls "resting", and one more round; status 3 when a
- *   word is wrong.
+ * usage: fault_checked [SECONDS [REST]]
+ * PE 0 prints "running" after the first round. With REST, PE 0 prints "resting", all PEs sleep for
+ * REST seconds and run one more round. Each PE prints "fine" at its end. Exit status 3 when a word
+ * is wrong, 2 without memory.
  */
 #include <shmem.h>
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many private contexts, each used with every PE: they ask for endpoints of their own, which take
- * descriptors here and at their peers.
+ * A job with many private contexts, each of which is used with every PE. The contexts ask for
+ * endpoints of their own, which take descriptors in this process and at their peers. The job must
+ * not fail when descriptors are scarce; limits.py starts it with low limits.
  *
  * usage: fault_endpoints CONTEXTS [HELD]
- *   HELD: descriptors that the program itself takes first.
+ *   HELD   number of descriptors that the program itself takes first
+ * Exit status 2 when a context or a word is wrong.
  */
 #include <shmem.h>
 #include <stdio.h>
@@ -56,7 +58,7 @@ int main(int argc, char **argv)
     shmem_init();
     places = shmem_calloc((size_t)(n * shmem_n_pes()) * WORDS, sizeof(*places));
     if (ctxs == NULL || places == NULL || hold(argc > 2 ? atoi(argv[2]) : 0) != 0) {
-        fprintf(stderr, "no memory or descriptors for the test itself\n");
+        fprintf(stderr, "the program cannot get its own memory or its HELD descriptors\n");
         shmem_global_exit(2);
     }
     for (int i = 0; i < n; i++)
@@ -65,7 +67,8 @@ int main(int argc, char **argv)
     shmem_barrier_all();
     wrong += count_wrong(places, n * shmem_n_pes());
     if (wrong > 0) {
-        fprintf(stderr, "pe %d: %d contexts or words are wrong\n", shmem_my_pe(), wrong);
+        fprintf(stderr, "pe %d: %d contexts were not created, or words have wrong values\n",
+                shmem_my_pe(), wrong);
         shmem_global_exit(2);
     }
     for (int i = 0; i < n; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded: writes what a process draws from getrandom(), which its secrets are made of, to the
- * end of the file that STEPPE_GETRANDOM_TEST names, in hexadecimal, one draw a line.
+ * Preloaded: appends each number of 8 bytes that the process draws from getrandom() to the file
+ * that STEPPE_GETRANDOM_TEST names, in hexadecimal, one number on a line. The secrets of a job are
+ * made of such numbers; secrets.py looks for them. Draws of other sizes are not recorded.
  */
 #include <fcntl.h>
 #include <stdio.h>

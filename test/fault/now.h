@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The clock of the programs of this folder. */
+/* The clock of the programs in this folder. */
 #ifndef STEPPE_TEST_FAULT_NOW_H
 #define STEPPE_TEST_FAULT_NOW_H
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job in which something happens to the last PE, or to the launcher, while the others are busy
- * in one certain way. run_peer.sh looks at how the job ends.
+ * A job in which something happens to the last PE or to the launcher while the other PEs do one
+ * kind of work. The test that starts the program (CMakeLists.txt) checks how the job ends.
  *
  * usage: fault_peer EVENT WORK [SECONDS]
- *   EVENT: kill, exit, segv: the end of the last PE. turn: it runs another program (sleep 30).
- *          stop: it is stopped for SECONDS (3) and goes on. sleep: it computes so long. proxy,
- *          launcher: its parent, its grandparent is killed. none.
- *          leave, threads: it comes to its end without shmem_finalize, by exit(0) and by
- *          pthread_exit; finalize: with it. WORK is one that needs all PEs then.
- *          With early- before: right behind the first barrier, not after half a second.
- *   WORK: what the others do meanwhile: see works[] below. Work that needs no other PE ends after
- *         SECONDS with a barrier, where they are given.
- * PE 0 prints "running", the last "now" before the event. With stop, sleep and none each PE prints
- * "fine" at the end.
+ *   EVENT  kill, exit, segv: the last PE ends. turn: it executes another program (sleep 30).
+ *          stop: it is stopped for SECONDS (3) and continues. sleep: it computes for SECONDS.
+ *          proxy, launcher: its parent or grandparent is killed. none: nothing happens.
+ *          leave, threads: it ends without shmem_finalize, by exit(0) or pthread_exit();
+ *          finalize: with shmem_finalize. These three need a WORK in which all PEs take part.
+ *          The prefix early-: right after the first barrier, without warm-up and 0.3 s of work.
+ *   WORK   what the other PEs do: see works[]. With SECONDS, work that does not need the last PE
+ *          ends after this time with a barrier.
+ * PE 0 prints "running", and the last PE prints "now" before the event. After stop, sleep and none
+ * each PE prints "fine" at its end. Exit status 2 for wrong arguments.
  */
 #include <shmem.h>
 
@@ -148,7 +148,8 @@ static pid_t parent_of(pid_t pid)
 static void kill_or_complain(pid_t pid)
 {
     if (pid <= 1 || kill(pid, SIGKILL) != 0) {
-        printf("cannot kill process %d\n", (int)pid);
+        printf("the test cannot kill process %d, the parent or grandparent of the last PE\n",
+               (int)pid);
         exit(2);
     }
 }

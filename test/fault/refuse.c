@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded: a PE's liveness socket refuses connections, as behind a firewall that lets the
- * provider's port through alone. It is known by being closed on exec, which providers do not ask
- * for. FAULT_REFUSE_RANK: that of this PE alone.
+ * Preloaded: the liveness socket of a PE refuses connections, as behind a firewall that passes only
+ * the provider's port. The library sets close-on-exec on this socket and providers do not, which is
+ * how this code recognizes the socket. With FAULT_REFUSE_RANK only the PE with this PMI_RANK
+ * refuses.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that speaks libfabric and is not of the job: connects to its PEs and does puts, gets,
- * atomics and messages with keys, addresses and tokens that it guesses.
+ * A program that speaks libfabric and does not belong to the job. It connects to the PEs of the job
+ * and tries puts, gets, atomics and messages with keys, addresses and tokens that it guesses.
  *
- * usage: fault_stray tcp|net SECONDS ADDRESS:PORT...   IPv4; tcp is tcp;ofi_rxm
- *   Ends with what became of its operations on one line. Status 3: a read or an atomic was done,
- *   which is a hole; writes and messages are done when they have left, so that the job must say
- *   what became of those. 1: it was not let in at all, or could not even try.
+ * usage: fault_stray tcp|net SECONDS ADDRESS:PORT...     IPv4; tcp stands for tcp;ofi_rxm
+ * Prints one line with the results. Exit status 3: a read or an atomic succeeded, which is a
+ * security hole. A write or a message counts as done when it has left, so that only the job can
+ * report its effect. Exit status 1: the program was not let in, or could not try.
  */
 #include <arpa/inet.h>
 #include <rdma/fabric.h>
@@ -241,7 +241,7 @@ int main(int argc, char **argv)
     }
     srandom(20260102);
     if (n == 0 || find(argv[1]) != 0) {
-        printf("stray: cannot try\n");
+        printf("stray: no target, or libfabric has no such provider here\n");
         return 1;
     }
     end = now() + atof(argv[2]);

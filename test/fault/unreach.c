@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded: the library's own connections to other PEs find no way there, those of the provider
- * do. The library's are known by being closed on exec, which providers do not ask for.
+ * Preloaded: connections that the library itself makes to other PEs fail with ENETUNREACH;
+ * connections of the provider succeed. The library sets close-on-exec on its sockets and providers
+ * do not, which is how this code recognizes them.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fuzz target is fuzz_<name>.c with LLVMFuzzerTestOneInput(): it takes any bytes, gives them to
- * the code in question and checks what that promises. libFuzzer calls it (STEPPE_FUZZ=ON), or
- * replay.c with the files of a corpus. Design: docs/design/testing.md.
+ * A fuzz target is a file fuzz_<name>.c with LLVMFuzzerTestOneInput(), which passes any bytes to
+ * the code under test and checks what this code promises. libFuzzer calls the target
+ * (STEPPE_FUZZ=ON), or replay.c does so with the files of a corpus. Design: docs/design/testing.md.
  */
 #ifndef STP_TEST_FUZZ_H
 #define STP_TEST_FUZZ_H
@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes);
 #define FUZZ_CHECK(condition)                                                                      \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
+            fprintf(stderr, "%s:%d: this condition does not hold: %s\n", __FILE__, __LINE__,       \
+                    #condition);                                                                   \
             abort();                                                                               \
         }                                                                                          \
     } while (0)

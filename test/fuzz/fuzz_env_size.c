@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes in environment variables: any text, and against strtold() where that reads the same. */
+/*
+ * Fuzz target: sizes in environment variables. Input: any text. When strtold() reads the text too,
+ * both values must agree.
+ */
 #include "fuzz.h"
 
 #include "base/base.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools of fabric-attached memory as another job, another machine or a broken disk left them.
- * Input: what this job wants, then the superblock from its first byte on. A pool that is taken
- * must stay sound whatever is made and freed in it.
+ * Fuzz target: pools of fabric-attached memory as another job, another machine or a broken disk
+ * left them. Input: what this job wants, then the superblock from its first byte on. A pool that
+ * the code accepts must stay consistent when spaces are created and freed in it.
  */
 #include "fuzz.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages that arrive at the fabric module: the code that takes them is the real one, and so are
- * its requests; libfabric and the rest of the module are replaced here. Input: what this PE has
- * asked for, then messages, each with a byte of choices and its length. They may change regions of
- * this PE, results of what was asked for up to the size asked for, or end the job: nothing else.
+ * Fuzz target: messages that arrive at the fabric module. The code that handles messages and
+ * requests is the real one; libfabric and the rest of the module are replaced here. Input: the
+ * requests of this PE, then messages, each with a byte of choices and its length. A message may
+ * change regions of this PE, change results up to their requested size, or end the job, and nothing
+ * else.
  */
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The launcher's mapping of ranks to nodes. Input: two bytes of size, then the text. Of a map that
- * is taken, every rank is on a node, and no node is without one.
+ * Fuzz target: the launcher's map from ranks to nodes. Input: two bytes of size, then the text. In
+ * a map that the parser accepts, every rank is on a node, and every node has a rank.
  */
 #include "fuzz.h"
 

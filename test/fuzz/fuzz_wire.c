@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The launcher's replies, both framings. Input: a byte of choices, then what the launcher sends
- * before it closes. Each reply is compared with the bytes sent, and its fields are read.
+ * Fuzz target: replies of the launcher in both framings. Input: a byte of choices, then the bytes
+ * that the launcher sends before it closes. Each reply is compared with these bytes, and its fields
+ * are read.
  */
 #include "fuzz.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What the code of the targets needs of base/log_and_fatal.c: messages are built, and not printed.
- */
+/* Replaces base/log_and_fatal.c for fuzz targets: messages are formatted, and not printed. */
 #include "fuzz.h"
 
 #include "base/base.h"

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs a fuzz target once with each file of the folders given: any compiler, no libFuzzer. */
+/*
+ * Runs a fuzz target once with each file of the given folders and once without input. This needs no
+ * libFuzzer, and works with any compiler.
+ *
+ * usage: fuzz_NAME FOLDER...     exit status 2 without an input; a failed check aborts
+ */
 #include "fuzz.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A kernel that uses what shmemx_device.h has, to be compiled for devices without headers of CUDA
- * and libraries: check_device_header.sh. It is not run.
+ * A kernel that uses the functions of shmemx_device.h. check_device_header.sh compiles it for
+ * devices, without CUDA headers or libraries. Nobody runs it.
  */
 #include <shmemx_device.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels that begin operations themselves, by shmemx_device.h: handle_ops.h says what they do.
- * CUDA without its headers; make_ptx.sh makes handle.ptx of it, which is checked in.
+ * Kernels that start operations themselves through shmemx_device.h; handle_ops.h describes them.
+ * The code uses no CUDA headers. make_ptx.sh makes handle.ptx from it, which is checked in.
  */
 #include <shmemx_device.h>
 

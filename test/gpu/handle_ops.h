@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the kernels of handle.cu do with shmemx_device.h, which has to be included: for a device,
- * and in C for their host twins (test/fakecuda/twins_handle.c). Of a block all threads come here.
+ * What the kernels of handle.cu do with shmemx_device.h, which the including file includes first.
+ * The code is compiled for devices, and as C for the host twins (test/fakecuda/twins_handle.c). All
+ * threads of a block call these functions.
  */
 #ifndef STP_TEST_HANDLE_OPS_H
 #define STP_TEST_HANDLE_OPS_H

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels for tests of GPU memory: what programs do beside our own operations. CUDA without its
- * headers, since no toolkit is needed to make kernels.ptx of it (make_ptx.sh), which is checked in:
- * the driver compiles that text for the device it finds. Every word is 64 bits wide. Words that
- * others use meanwhile are read and written with system scope: by other kernels, by copies, by the
- * CPU. limit is how many looks a kernel takes before it gives up, so that none runs for ever.
+ * Kernels for tests of GPU memory: they do what kernels of programs do, without calls of the
+ * library. The code uses no CUDA headers. make_ptx.sh makes kernels.ptx from it, which is checked
+ * in, so that no toolkit is needed: the driver compiles that text for its device. Every word has 64
+ * bits. Words that others use at the same time (other kernels, copies, the CPU) are accessed with
+ * system scope. limit is the number of polls after which a kernel gives up, so that no kernel runs
+ * forever.
  *
- * test/fakecuda/twins.c has the same in C for the host.
+ * test/fakecuda/twins.c has the same kernels in C for the host.
  */
 #define KERNEL extern "C" __attribute__((global)) void
 

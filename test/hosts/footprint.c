@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a job costs each of its processes: memory, descriptors and connections, after init alone
- * ("idle"), after each PE has talked to the next one ("ring") or with all others ("all").
- * PE 0 prints one line. Connections must be made on first use: the check at the end.
+ * Measures what a job costs each process: memory, descriptors and connections, after initialization
+ * ("idle"), after each PE has communicated with the next one ("ring") or with all others ("all").
+ * PE 0 prints one line. With 16 or more PEs, idle and ring also check that connections are made on
+ * first use. The program judges no other number.
  *
  * usage: footprint [idle|ring|all]
  */
@@ -98,6 +99,7 @@ int main(int argc, char **argv)
                sum[FDS] / pe_n, most[FDS], sum[CONNECTIONS] / pe_n, most[CONNECTIONS]);
     if (pe_n >= 16 && strcmp(way, "all") != 0)
         PE_CHECK(4 * sum[CONNECTIONS] < 3l * pe_n * (pe_n - 1),
-                 "%ld connections: not made on first use", sum[CONNECTIONS]);
+                 "%ld connections in total: PEs connect before the first operation",
+                 sum[CONNECTIONS]);
     return pe_test_end();
 }

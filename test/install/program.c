@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A user's program, valid C and C++: each PE tells its number to the next one. Built against the
- * installation in every way that the installation offers.
+ * A user's program, valid C and C++: each PE stores its number at the next PE and checks the number
+ * that it gets. check_install.sh builds it against an installation in every way that the
+ * installation offers.
  */
 #include <shmem.h>
 #include <shmemx.h>
@@ -19,7 +20,7 @@ int main(void)
     shmem_long_p(&from_left, me, (me + 1) % n);
     shmem_barrier_all();
     if (from_left != (me + n - 1) % n) {
-        fprintf(stderr, "pe %d: %ld came from the left\n", me, from_left);
+        fprintf(stderr, "pe %d: got %ld, not the number of the previous PE\n", me, from_left);
         shmem_global_exit(2);
     }
     printf("pe %d of %d, steppe %s\n", me, n, shmemx_version());

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An MPI library and Steppe in one process, which share the launcher's connection: both must
- * agree on who we are, and traffic of one must not disturb the other's.
+ * Runs an MPI library and Steppe in one process. They share the launcher's connection, must agree
+ * on the number of this process, and must not disturb each other's traffic. run_mpich.sh builds and
+ * starts the program.
  *
- * usage: both INIT FINALIZE    each mpi or shmem: who is first
+ * usage: both INIT FINALIZE     each is mpi or shmem: the library that comes first
  */
 #include <mpi.h>
 #include <shmem.h>
@@ -21,7 +22,8 @@ static int me, n;
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            fprintf(stderr, "pe %d: line %d: %s is not so\n", me, __LINE__, #condition);           \
+            fprintf(stderr, "pe %d: both.c:%d: this condition does not hold: %s\n", me, __LINE__,  \
+                    #condition);                                                                   \
             MPI_Abort(MPI_COMM_WORLD, 2);                                                          \
         }                                                                                          \
     } while (0)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * How a program counts its calls, for the tool to compare: program_calls, by routine.
- */
+/* How a program counts its calls in program_calls, by routine, so that the tool can compare. */
 #ifndef STEPPE_TEST_CALLS_H
 #define STEPPE_TEST_CALLS_H
 

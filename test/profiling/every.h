@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the generated calls of every routine work on. All of it is symmetric but local.
+ * Objects that the generated calls of every routine use. All are global variables of the program,
+ * and therefore symmetric.
  */
 #ifndef STEPPE_TEST_EVERY_H
 #define STEPPE_TEST_EVERY_H

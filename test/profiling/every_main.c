@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Call every routine of shmem.h and shmemx.h, each one to three times, under a tool that stands
- * before all of them. What it needs itself it calls by the twins. usage: every [exit]
+ * Calls every routine of shmem.h, shmemx.h, shmemx_fam.h and shmemx_stream.h one to three times
+ * under a tool that replaces all of them. The program itself calls the profiling twins
+ * (pshmem_...). The tool, not this program, checks the counts; results of the calls are not
+ * checked.
+ *
+ * usage: every_WAY [exit]     exit: only shmem_global_exit()
  */
 #include "every.h"
 

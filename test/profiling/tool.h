@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the generated tool does in each routine that it stands before: counts it, and remembers
- * calls that come from inside libsteppe.so, where none may come from.
+ * What the generated tool does in each routine that it replaces: it counts the call, and remembers
+ * calls that come from inside libsteppe.so, where no call may come from.
  */
 #ifndef STEPPE_TEST_TOOL_H
 #define STEPPE_TEST_TOOL_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The counting half of the generated tool. At exit it compares its counts, routine by routine,
- * with those of the program (calls.c); a process whose counts differ exits with status 3.
+ * The counting half of the generated tool. At exit the tool compares its counts with those of the
+ * program (calls.c), routine by routine. A process whose counts differ, or in which libsteppe.so
+ * called a routine by its public name, exits with status 3.
  */
 #include "calls.h"
 #include "tool.h"
@@ -41,7 +42,8 @@ void tool_enter(int number, const void *from)
     if (tool_library_to == 0) dl_iterate_phdr(tool_find_library, NULL);
     __atomic_add_fetch(&tool_calls[number], 1, __ATOMIC_RELAXED);
     if (at < tool_library_from || at >= tool_library_to) return;
-    fprintf(stderr, "tool: %s is called from inside libsteppe.so\n", tool_names[number]);
+    fprintf(stderr, "tool: %s is called by its public name from inside libsteppe.so\n",
+            tool_names[number]);
     __atomic_add_fetch(&tool_inside, 1, __ATOMIC_RELAXED);
 }
 
@@ -54,11 +56,12 @@ static int tool_compare(void)
     if (tool_library_to == 0) return wrong; /* this process made no call */
     for (int i = 0; program != NULL && i < CALLS_N; i++) {
         if (program[i] == tool_calls[i]) continue;
-        fprintf(stderr, "tool: %lu calls of %s, and %lu were seen\n", program[i], tool_names[i],
-                tool_calls[i]);
+        fprintf(stderr, "tool: the program made %lu calls of %s, and the tool saw %lu\n",
+                program[i], tool_names[i], tool_calls[i]);
         wrong++;
     }
-    if (program == NULL) fprintf(stderr, "tool: the program does not count its calls\n");
+    if (program == NULL)
+        fprintf(stderr, "tool: the program has no symbol program_calls with its counts\n");
     return program == NULL ? wrong + 1 : wrong;
 }
 

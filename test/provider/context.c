@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contexts: the program's until it posts, the provider's until the completion was read.
+ * Provider shim: contexts of operations. A context belongs to the program until the program posts,
+ * and to the provider until the program has read the completion. The shim checks that the program
+ * neither shares nor changes a context in between.
  */
 #include "shim.h"
 

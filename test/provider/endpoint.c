@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Endpoints: which queue their completions go to, and what the program was promised of them.
+ * Provider shim: endpoints, with the queue that gets their completions, and the order that the
+ * program was promised.
  */
 #include "shim.h"
 

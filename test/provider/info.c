@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the provider claims. The real one is asked for nothing special, and whatever it answers is
- * changed to what PROVSHIM says; an info that comes back from the program is changed to what the
- * real one can do. Calls that libfabric makes to itself pass untouched.
+ * Provider shim: what the provider claims. The shim asks the real provider for nothing special and
+ * changes each fi_info that it returns to what PROVSHIM says. An fi_info that comes from the
+ * program is changed back to what the real provider can do. Calls that libfabric makes to itself
+ * pass unchanged.
  */
 #include "shim.h"
 

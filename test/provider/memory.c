@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registrations. The program gets a region of ours, behind which the real provider has one. The
- * real provider addresses by offset, so a region that is to be addressed virtually is registered
- * from address 0 to its end: then offset and address are the same number. (What lies below the
- * region is not protected by that; its end is.) Keys that the provider chooses carry a check, so
- * that a key from elsewhere is told before it is used.
+ * Provider shim: registrations. The program gets a region of the shim, which has a region of the
+ * real provider. The real provider addresses by offset. For virtual addressing the shim therefore
+ * registers from address 0 to the end of the region, so that offset and address are equal. This
+ * protects the end of the region, but not the memory below its start. Keys that the provider
+ * chooses contain a check, so that the shim recognizes a foreign key before the key is used.
  */
 #include "shim.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What PROVSHIM asks for, and how the shim complains.
+ * Provider shim: reads PROVSHIM, expands the words for real providers, and prints the message that
+ * ends a process.
  */
 #include "shim.h"
 

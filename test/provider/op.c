@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations, from the program's call to their completion: what the program may pass, when the
- * provider is too busy, what is held back and in which order it leaves.
+ * Provider shim: operations from the call of the program to their completion. The shim checks the
+ * arguments, refuses operations like a busy provider, holds operations back, and decides in which
+ * order they leave.
  */
 #include "shim.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The calls that start operations. Each becomes a record. Forms that the fabric module does not
- * use (vectors, tags, remote data of messages) end the process, so that their use is noticed here
- * before it goes unwatched.
+ * Provider shim: the calls that start operations. Each call becomes a record. Forms that the fabric
+ * module does not use (vectors, tags, remote data of messages) end the process, because the shim
+ * does not check them: a new use must be noticed here first.
  */
 #include "shim.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completion queues. The real one is opened so that it tells most, and each entry is translated
- * from our operation to the program's context and format. Reading is the clock of everything that
- * is held back. A program that sleeps on the queue's descriptor is woken for that as well.
+ * Provider shim: completion queues. The shim opens the real queue in the format with most
+ * information, and translates each entry from the shim's record to the context and format of the
+ * program. Each read of a queue also advances what is held back, and a program that sleeps on the
+ * descriptor of the queue wakes up for it.
  */
 #include "shim.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A test double: preloaded, it makes one of libfabric's own providers look and behave like
- * adapters do that this machine lacks, in the ways that PROVSHIM lists (README.md), and ends the
- * process with a line on stderr when the program breaks a rule of such a provider. Inert until the
- * process calls libfabric.
+ * The provider shim is a test double. When preloaded, it makes one of libfabric's own providers
+ * look and behave like providers of adapters that this machine lacks, in the ways that PROVSHIM
+ * lists (README.md). It ends the process with a line on stderr when the program breaks a rule of
+ * such a provider. It does nothing until the process calls libfabric.
  *
- * Objects of libfabric keep their addresses and get our tables of operations; a table lies inside
- * our record of the object, which is how the record is found. One lock guards everything.
+ * Objects of libfabric keep their addresses and get the shim's tables of operations. Such a table
+ * is part of the shim's record of the object, which is how the shim finds the record. One lock
+ * guards everything.
  */
 #ifndef STP_PROVIDER_SHIM_H
 #define STP_PROVIDER_SHIM_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For tests of the shim: a process that talks to itself through libfabric, as the provider that
- * PROVSHIM asks for wants it, and keeps what it says on stderr.
+ * For tests of the provider shim: a process that communicates with itself through libfabric,
+ * follows the rules of the provider that PROVSHIM selects, and captures what it prints to stderr.
  */
 #ifndef STP_PROVSHIM_TEST_H
 #define STP_PROVSHIM_TEST_H
@@ -73,10 +73,11 @@ static inline struct fid_mr *region(void *base, size_t nbytes, uint64_t access, 
 {
     struct fid_mr *mr;
 
-    need(fi_mr_reg(domain, base, nbytes, access, 0, key, 0, &mr, NULL) == 0, "a registration");
+    need(fi_mr_reg(domain, base, nbytes, access, 0, key, 0, &mr, NULL) == 0,
+         "fi_mr_reg to succeed");
     if (!(info->domain_attr->mr_mode & FI_MR_ENDPOINT)) return mr;
-    need(fi_mr_bind(mr, &ep->fid, 0) == 0, "to bind it");
-    need(fi_mr_enable(mr) == 0, "to enable it");
+    need(fi_mr_bind(mr, &ep->fid, 0) == 0, "fi_mr_bind to succeed");
+    need(fi_mr_enable(mr) == 0, "fi_mr_enable to succeed");
     return mr;
 }
 
@@ -87,7 +88,7 @@ static inline void open_cq(void)
 
     if (fi_cq_open(domain, &attr, &cq, NULL) == 0) return;
     attr.wait_obj = FI_WAIT_NONE;
-    need(fi_cq_open(domain, &attr, &cq, NULL) == 0, "a queue");
+    need(fi_cq_open(domain, &attr, &cq, NULL) == 0, "fi_cq_open to succeed");
 }
 
 static inline void open_as(const char *modes)
@@ -99,26 +100,28 @@ static inline void open_as(const char *modes)
     for (int sig = 1; sig < NSIG; sig++)
         signal(sig, SIG_DFL); /* libraries below libfabric have made exits of them */
     setenv("PROVSHIM", modes, 1);
-    need(ask(ALL_MODES, FI_CONTEXT | FI_CONTEXT2, 0) == 0, "the provider");
-    need(fi_fabric(info->fabric_attr, &fabric, NULL) == 0, "the fabric");
-    need(fi_domain(fabric, info, &domain, NULL) == 0, "the domain");
+    need(ask(ALL_MODES, FI_CONTEXT | FI_CONTEXT2, 0) == 0, "fi_getinfo to list the provider");
+    need(fi_fabric(info->fabric_attr, &fabric, NULL) == 0, "fi_fabric to succeed");
+    need(fi_domain(fabric, info, &domain, NULL) == 0, "fi_domain to succeed");
     open_cq();
-    need(fi_av_open(domain, &av_attr, &av, NULL) == 0, "the addresses");
-    need(fi_endpoint(domain, info, &ep, NULL) == 0, "an endpoint");
-    need(fi_ep_bind(ep, &av->fid, 0) == 0, "to bind it");
-    need(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV) == 0, "to bind the queue");
-    need(fi_enable(ep) == 0, "to enable it");
-    need(fi_getname(&ep->fid, name, &len) == 0, "an address");
-    need(fi_av_insert(av, name, 1, &self, 0, NULL) == 1, "to insert it");
+    need(fi_av_open(domain, &av_attr, &av, NULL) == 0, "fi_av_open to succeed");
+    need(fi_endpoint(domain, info, &ep, NULL) == 0, "fi_endpoint to succeed");
+    need(fi_ep_bind(ep, &av->fid, 0) == 0, "fi_mr_bind to succeed");
+    need(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV) == 0,
+         "fi_ep_bind of the queue to succeed");
+    need(fi_enable(ep) == 0, "fi_mr_enable to succeed");
+    need(fi_getname(&ep->fid, name, &len) == 0, "fi_getname to succeed");
+    need(fi_av_insert(av, name, 1, &self, 0, NULL) == 1, "fi_av_insert to insert one address");
     target_mr = region(target, sizeof(target), REMOTE, KEY);
     local_mr = region(local, sizeof(local), LOCAL, KEY + 1);
 }
 
 static inline void close_all(void)
 {
-    need(fi_close(&target_mr->fid) == 0, "the region of peers to close");
-    need(fi_close(&ep->fid) == 0, "the endpoint to close");
-    need(fi_close(&local_mr->fid) == 0, "what it received to, to close after it");
+    need(fi_close(&target_mr->fid) == 0, "fi_close of the region for peers to succeed");
+    need(fi_close(&ep->fid) == 0, "fi_close of the endpoint to succeed");
+    need(fi_close(&local_mr->fid) == 0,
+         "fi_close of the local region to succeed after its endpoint");
     fi_close(&av->fid);
     fi_close(&cq->fid);
     fi_close(&domain->fid);
@@ -188,8 +191,9 @@ static inline void write_surely(int to, int from, uint64_t flags)
     ssize_t rc;
 
     while ((rc = write_word(to, from, desc_of(local_mr), flags)) == -FI_EAGAIN)
-        need(fi_cq_read(cq, &entry, 0) <= 0, "progress");
-    need(rc == 0, "a write to be taken");
+        need(fi_cq_read(cq, &entry, 0) <= 0,
+             "fi_cq_read to return no completion while the write is refused");
+    need(rc == 0, "fi_writemsg to return 0");
 }
 
 static inline long shim_count(const char *what)

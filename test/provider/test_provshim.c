@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the shim does to a program that keeps the rules: every kind of provider can be used, and
- * shows the effects that it is asked for.
+ * Tests that a program which follows the rules can use every provider that the shim plays, and that
+ * each effect which PROVSHIM asks for occurs. CTest runs the program as unit.provshim; it starts
+ * itself again with the shim preloaded. Broken rules are tested in test_provshim_rules.c.
  */
 #include "shim_test.h"
 
@@ -15,7 +16,7 @@ static void *context_of_kind(uint64_t kind)
     while ((rc = fi_cq_read(cq, &entry, 1)) == -FI_EAGAIN)
         ;
     need(rc == 1, "a completion");
-    if (entry.flags & kind) need(entry.len == 8, "its length");
+    if (entry.flags & kind) need(entry.len == 8, "the completion to have a length of 8 bytes");
     return entry.op_context;
 }
 
@@ -36,14 +37,14 @@ static void multi_recv(void)
          "room for more than one message");
     while ((rc = fi_recvmsg(ep, &msg, FI_MULTI_RECV)) == -FI_EAGAIN)
         fi_cq_read(cq, NULL, 0);
-    need(rc == 0, "to receive");
+    need(rc == 0, "the receive to be posted");
     for (uint64_t i = 0; i < 3; i++) {
         void *one, *other;
 
         local[2] = i + 50;
         while ((rc = fi_send(ep, &local[2], 8, desc, self, &contexts[2])) == -FI_EAGAIN)
             fi_cq_read(cq, NULL, 0);
-        need(rc == 0, "to send");
+        need(rc == 0, "the send to be posted");
         one = context_of_kind(FI_RECV);
         other = context_of_kind(FI_RECV);
         need((one == &contexts[2] && other == &contexts[32]) ||
@@ -63,7 +64,7 @@ static void remote_data(void)
     if (info->domain_attr->cq_data_size < sizeof(told)) return;
     while ((rc = write_word_and_data(44, 4, desc_of(local_mr), flags, data)) == -FI_EAGAIN)
         fi_cq_read(cq, NULL, 0);
-    need(rc == 0, "to write with remote data");
+    need(rc == 0, "fi_writemsg with remote data to return 0");
     for (int n = 0; n < 2; n++) {
         struct fi_cq_data_entry entry;
 
@@ -73,10 +74,11 @@ static void remote_data(void)
         if (entry.flags & FI_REMOTE_CQ_DATA)
             told = entry.data;
         else
-            need(entry.op_context == &contexts[4], "its context back");
+            need(entry.op_context == &contexts[4],
+                 "the completion to have the context of the write");
     }
-    need(told == data, "the remote data");
-    need(target[44] == local[4], "the data that it tells of");
+    need(told == data, "the target to get the remote data");
+    need(target[44] == local[4], "the data to arrive before its remote data");
 }
 
 /* Every call, as the provider wants it; then its effect. */
@@ -91,28 +93,29 @@ static void work(void)
     for (int i = 0; i < 16; i++) {
         local[i] = (uint64_t)i + 100;
         write_surely(i, i, FI_DELIVERY_COMPLETE);
-        need(completion() == &contexts[i], "the context back");
-        need(target[i] == (uint64_t)i + 100, "the data when delivery completes");
+        need(completion() == &contexts[i], "the completion to have the context of the operation");
+        need(target[i] == (uint64_t)i + 100,
+             "the data at the target when the delivery is complete");
     }
     remote_data();
     while ((rc = fi_read(ep, &local[20], 64, desc, self, at(0), key, &contexts[1])) == -FI_EAGAIN)
         fi_cq_read(cq, NULL, 0);
-    need(rc == 0 && completion() == &contexts[1], "a read");
-    need(local[20] == 100 && local[27] == 107, "what was read");
+    need(rc == 0 && completion() == &contexts[1], "fi_read to return 0 and to complete");
+    need(local[20] == 100 && local[27] == 107, "fi_read to return the right data");
     while ((rc = fi_inject_write(ep, &local[3], 8, self, at(40), key)) == -FI_EAGAIN)
         fi_cq_read(cq, NULL, 0);
-    need(rc == 0, "to inject");
+    need(rc == 0, "the injection to return 0");
     while (__atomic_load_n(&target[40], __ATOMIC_ACQUIRE) != local[3])
         fi_cq_read(cq, NULL, 0);
     if (fetches) {
         while ((rc = add_to_word(5, desc, desc)) == -FI_EAGAIN)
             fi_cq_read(cq, NULL, 0);
-        need(rc == 0 && completion() == &contexts[0], "a fetch");
-        need(local[1] == 105 && target[5] == 205, "its result");
+        need(rc == 0 && completion() == &contexts[0], "the fetch to return 0 and to complete");
+        need(local[1] == 105 && target[5] == 205, "the fetch to return the old value and to add");
     }
     multi_recv();
     close_all();
-    need(shim_count("regions") == 0, "no registration to be left");
+    need(shim_count("regions") == 0, "no registration to remain at the end");
 }
 
 static const char *const sets[] = {
@@ -153,7 +156,9 @@ TEST_LOOP(right_use_works, 0, COUNT(sets))
     char text[TEXT];
     int status = run(text, sets[_i], work);
 
-    ck_assert_msg(status == 0, "PROVSHIM=%s: status %#x: %s", sets[_i], (unsigned)status, text);
+    ck_assert_msg(status == 0,
+                  "PROVSHIM=%s: a program that keeps the rules ended with wait status %#x: %s",
+                  sets[_i], (unsigned)status, text);
 }
 
 /* ---- what it does to the unwary ------------------------------------------------------------- */
@@ -162,15 +167,16 @@ static void keys_differ(void)
 {
     struct fid_mr *a = region(local, 64, LOCAL, 5), *b = region(local, 64, LOCAL, 5);
 
-    need(fi_mr_key(a) != 5 && fi_mr_key(b) != 5 && fi_mr_key(a) != fi_mr_key(b), "own keys");
-    need(fi_mr_key(a) <= UINT32_MAX, "short keys");
+    need(fi_mr_key(a) != 5 && fi_mr_key(b) != 5 && fi_mr_key(a) != fi_mr_key(b),
+         "the provider to choose its own, different keys");
+    need(fi_mr_key(a) <= UINT32_MAX, "keys of at most 32 bits");
 }
 
 static void long_keys_refused(void)
 {
     struct fid_mr *mr;
 
-    need(info->domain_attr->mr_key_size == 4, "4 bytes of key");
+    need(info->domain_attr->mr_key_size == 4, "mr_key_size to be 4");
     need(fi_mr_reg(domain, local, 64, LOCAL, 0, 1ull << 32, 0, &mr, NULL) == -FI_EKEYREJECTED,
          "a long key to be rejected");
 }
@@ -179,9 +185,11 @@ static void long_messages_refused(void)
 {
     uint64_t key = fi_mr_key(target_mr);
 
-    need(info->ep_attr->max_msg_size == 64, "a small limit");
-    need(fi_write(ep, local, 64, NULL, self, at(0), key, &contexts[0]) == 0, "64 bytes");
-    need(fi_write(ep, local, 65, NULL, self, at(0), key, &contexts[0]) == -FI_EMSGSIZE, "no more");
+    need(info->ep_attr->max_msg_size == 64, "max_msg_size to be 64");
+    need(fi_write(ep, local, 64, NULL, self, at(0), key, &contexts[0]) == 0,
+         "a write of 64 bytes to return 0");
+    need(fi_write(ep, local, 65, NULL, self, at(0), key, &contexts[0]) == -FI_EMSGSIZE,
+         "a write of 65 bytes to return -FI_EMSGSIZE");
 }
 
 static void atomics_refused(void)
@@ -189,13 +197,18 @@ static void atomics_refused(void)
     struct fi_atomic_attr attr;
     size_t n;
 
-    need(fi_query_atomic(domain, FI_UINT64, FI_SUM, &attr, FI_FETCH_ATOMIC) != 0, "no fetch");
-    need(fi_query_atomic(domain, FI_UINT64, FI_CSWAP, &attr, FI_COMPARE_ATOMIC) != 0, "no swap");
-    need(fi_fetch_atomicvalid(ep, FI_UINT64, FI_SUM, &n) != 0, "no fetch at the endpoint");
+    need(fi_query_atomic(domain, FI_UINT64, FI_SUM, &attr, FI_FETCH_ATOMIC) != 0,
+         "fi_query_atomic to refuse a fetch");
+    need(fi_query_atomic(domain, FI_UINT64, FI_CSWAP, &attr, FI_COMPARE_ATOMIC) != 0,
+         "fi_query_atomic to refuse a compare-and-swap");
+    need(fi_fetch_atomicvalid(ep, FI_UINT64, FI_SUM, &n) != 0,
+         "fi_fetch_atomicvalid to refuse a fetch");
     if (strcmp(getenv("PROVSHIM"), "no_atomics") == 0)
-        need(fi_query_atomic(domain, FI_UINT64, FI_SUM, &attr, 0) != 0, "no update");
+        need(fi_query_atomic(domain, FI_UINT64, FI_SUM, &attr, 0) != 0,
+             "fi_query_atomic to refuse an update");
     else
-        need(fi_query_atomic(domain, FI_UINT64, FI_SUM, &attr, 0) == 0, "updates");
+        need(fi_query_atomic(domain, FI_UINT64, FI_SUM, &attr, 0) == 0,
+             "fi_query_atomic to allow an update");
 }
 
 /* Writes of growing numbers to one word do not end with the greatest. */
@@ -203,7 +216,7 @@ static void order_is_lost(void)
 {
     int lost = 0;
 
-    need((info->tx_attr->msg_order & FI_ORDER_WAW) == 0, "no order to be promised");
+    need((info->tx_attr->msg_order & FI_ORDER_WAW) == 0, "msg_order without FI_ORDER_WAW");
     for (int round = 0; round < 20; round++) {
         for (int i = 0; i < 16; i++) {
             local[i] = (uint64_t)i;
@@ -213,7 +226,8 @@ static void order_is_lost(void)
             completion();
         lost += __atomic_load_n(&target[0], __ATOMIC_ACQUIRE) != 15;
     }
-    need(lost > 0 && shim_count("overtaken") > 0, "something to overtake");
+    need(lost > 0 && shim_count("overtaken") > 0,
+         "some writes to overtake others, and to be counted");
 }
 
 static void busy_until_read(void)
@@ -223,20 +237,20 @@ static void busy_until_read(void)
 
     while (n < 3 && (rc = write_word(0, n, NULL, 0)) == 0)
         n++;
-    need(n < 3 && rc == -FI_EAGAIN, "one in three to be refused");
+    need(n < 3 && rc == -FI_EAGAIN, "-FI_EAGAIN after at most 2 accepted posts");
     for (int i = 0; i < 100; i++)
-        need(write_word(0, n, NULL, 0) == -FI_EAGAIN, "to be refused until the queue is read");
+        need(write_word(0, n, NULL, 0) == -FI_EAGAIN, "-FI_EAGAIN until the queue is read");
     write_surely(0, n, 0);
-    need(shim_count("refused") > 100, "to be counted");
+    need(shim_count("refused") > 100, "more than 100 refusals to be counted");
 }
 
 static void full_queue(void)
 {
     for (int i = 0; i < 4; i++)
-        need(write_word(0, i, NULL, 0) == 0, "room for four");
-    need(write_word(0, 4, NULL, 0) == -FI_EAGAIN, "no room for five");
+        need(write_word(0, i, NULL, 0) == 0, "4 writes to be accepted");
+    need(write_word(0, 4, NULL, 0) == -FI_EAGAIN, "-FI_EAGAIN for the fifth write");
     completion();
-    need(write_word(0, 4, NULL, 0) == 0, "room again");
+    need(write_word(0, 4, NULL, 0) == 0, "a write to be accepted after a completion was read");
 }
 
 /* Complete, and not there. */
@@ -252,7 +266,8 @@ static void late_data(void)
         while (__atomic_load_n(&target[0], __ATOMIC_ACQUIRE) != i)
             fi_cq_read(cq, NULL, 0);
     }
-    need(late == 20 && shim_count("early") == 20, "data to come after its completion");
+    need(late == 20 && shim_count("early") == 20,
+         "20 writes to complete before their data arrives");
 }
 
 static void nothing_by_itself(void)
@@ -260,13 +275,16 @@ static void nothing_by_itself(void)
     struct fid *fid = &cq->fid;
 
     local[0] = 5;
-    need(write_word(0, 0, NULL, FI_DELIVERY_COMPLETE) == 0, "a write");
-    need(fi_trywait(fabric, &fid, 1) == -FI_EAGAIN, "not to sleep now");
+    need(write_word(0, 0, NULL, FI_DELIVERY_COMPLETE) == 0, "fi_writemsg to return 0");
+    need(fi_trywait(fabric, &fid, 1) == -FI_EAGAIN,
+         "fi_trywait to return -FI_EAGAIN while a write is held");
     usleep(50000);
-    need(__atomic_load_n(&target[0], __ATOMIC_ACQUIRE) == 0, "nothing to happen unread");
+    need(__atomic_load_n(&target[0], __ATOMIC_ACQUIRE) == 0,
+         "the write not to happen before the queue is read");
     completion();
-    need(__atomic_load_n(&target[0], __ATOMIC_ACQUIRE) == 5, "it to happen");
-    need(fi_trywait(fabric, &fid, 1) == 0, "to sleep");
+    need(__atomic_load_n(&target[0], __ATOMIC_ACQUIRE) == 5,
+         "the write to happen after the queue was read");
+    need(fi_trywait(fabric, &fid, 1) == 0, "fi_trywait to return 0 when nothing is held");
 }
 
 /* Half of the writes leave late, and those behind them first. */
@@ -280,9 +298,9 @@ static void leaves_late(void)
         for (int i = 0; i < 16; i++)
             completion();
         for (int i = 0; i < 16; i++)
-            need(target[i] == local[i], "the data when delivery completes");
+            need(target[i] == local[i], "the data at the target when the delivery is complete");
     }
-    need(shim_count("delayed") > 100, "many to be late");
+    need(shim_count("delayed") > 100, "more than 100 late writes");
 }
 
 /* The data is there, and the program is not told yet. */
@@ -296,12 +314,12 @@ static void told_late(void)
         local[0] = i;
         write_surely(0, 0, FI_DELIVERY_COMPLETE);
         while (__atomic_load_n(&target[0], __ATOMIC_ACQUIRE) != i)
-            need(fi_cq_read(cq, NULL, 0) <= 0, "nothing before the data");
+            need(fi_cq_read(cq, NULL, 0) <= 0, "no completion before the data arrives");
         if (fi_cq_read(cq, &entry, 1) == 1) continue;
         before++;
         completion();
     }
-    need(before > 0 && shim_count("delayed") > 0, "completions to be late");
+    need(before > 0 && shim_count("delayed") > 0, "some completions to come after their data");
 }
 
 /* Refused however often the queue is read, until the storm is over. */
@@ -314,11 +332,11 @@ static void storms(void)
         long refused = 0;
 
         for (; write_word(0, 0, NULL, 0) == -FI_EAGAIN; refused++)
-            need(fi_cq_read(cq, &entry, 1) == -FI_EAGAIN, "nothing under way");
+            need(fi_cq_read(cq, &entry, 1) == -FI_EAGAIN, "an empty queue");
         completion();
         if (refused > most) most = refused;
     }
-    need(most > 100, "refusals that last");
+    need(most > 100, "more than 100 refusals in a row");
 }
 
 static uint64_t now_ns(void)
@@ -336,8 +354,8 @@ static void reads_pause(void)
     struct fi_cq_data_entry entry;
 
     for (int i = 0; i < 4096; i++)
-        need(fi_cq_read(cq, &entry, 1) == -FI_EAGAIN, "nothing under way");
-    need(now_ns() - begin > 20000000, "readers who stand still");
+        need(fi_cq_read(cq, &entry, 1) == -FI_EAGAIN, "an empty queue");
+    need(now_ns() - begin > 20000000, "reads of the queue to pause for more than 20 ms in total");
 }
 
 static void no_descriptor(void)
@@ -345,17 +363,18 @@ static void no_descriptor(void)
     struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_FD};
     struct fid_cq *other;
 
-    need(fi_cq_open(domain, &attr, &other, NULL) == -FI_ENOSYS, "no queue to sleep on");
+    need(fi_cq_open(domain, &attr, &other, NULL) == -FI_ENOSYS,
+         "fi_cq_open with FI_WAIT_FD to return -FI_ENOSYS");
 }
 
 static void unreadable_addresses(void)
 {
-    need(info->addr_format == FI_ADDR_EFA, "addresses of another kind");
+    need(info->addr_format == FI_ADDR_EFA, "addr_format to be FI_ADDR_EFA");
 }
 
 static void named(void)
 {
-    need(strcmp(info->fabric_attr->prov_name, "cxi") == 0, "another name");
+    need(strcmp(info->fabric_attr->prov_name, "cxi") == 0, "prov_name to be cxi");
 }
 
 static const struct effect {
@@ -387,7 +406,8 @@ TEST_LOOP(effect_is_seen, 0, COUNT(effects))
     char text[TEXT];
     int status = run(text, effects[_i].modes, effects[_i].body);
 
-    ck_assert_msg(status == 0, "PROVSHIM=%s: %#x: %s", effects[_i].modes, (unsigned)status, text);
+    ck_assert_msg(status == 0, "PROVSHIM=%s: the effect is missing, wait status %#x: %s",
+                  effects[_i].modes, (unsigned)status, text);
 }
 
 /* A provider is listed only to those who can live with it. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Does the shim bite? Every rule, broken once, must end in the shim's own words.
+ * Tests that the provider shim detects misuse: each function here breaks one rule, and the shim
+ * must end the process with the message for this rule. CTest runs the program as
+ * unit.provshim_rules; it starts itself again with the shim preloaded.
  */
 #include "shim_test.h"
 
@@ -50,7 +52,7 @@ static void recv_without_desc(void)
 
 static void deregister_early(void)
 {
-    need(write_word(0, 0, desc_of(local_mr), 0) == 0, "a write");
+    need(write_word(0, 0, desc_of(local_mr), 0) == 0, "fi_writemsg to return 0");
     fi_close(&local_mr->fid);
 }
 
@@ -68,7 +70,7 @@ static void enable_unbound(void)
 {
     struct fid_mr *mr;
 
-    need(fi_mr_reg(domain, local, 64, LOCAL, 0, 9, 0, &mr, NULL) == 0, "a registration");
+    need(fi_mr_reg(domain, local, 64, LOCAL, 0, 9, 0, &mr, NULL) == 0, "fi_mr_reg to return 0");
     fi_mr_enable(mr);
 }
 
@@ -76,8 +78,9 @@ static void use_disabled(void)
 {
     struct fid_mr *mr;
 
-    need(fi_mr_reg(domain, local, 64, LOCAL, 0, 9, 0, &mr, NULL) == 0, "a registration");
-    need(fi_mr_key(mr) == FI_KEY_NOTAVAIL, "no key yet");
+    need(fi_mr_reg(domain, local, 64, LOCAL, 0, 9, 0, &mr, NULL) == 0, "fi_mr_reg to return 0");
+    need(fi_mr_key(mr) == FI_KEY_NOTAVAIL,
+         "fi_mr_key to return FI_KEY_NOTAVAIL before the region is enabled");
     write_word(0, 0, desc_of(mr), 0);
 }
 
@@ -88,7 +91,7 @@ static void close_bound(void)
 
 static void share_context(void)
 {
-    need(write_word(0, 0, NULL, 0) == 0, "a write");
+    need(write_word(0, 0, NULL, 0) == 0, "fi_writemsg to return 0");
     write_word(1, 0, NULL, 0);
 }
 
@@ -96,7 +99,7 @@ static void overlap_context(void)
 {
     void *inside = (char *)&contexts[0] + 16;
 
-    need(write_word(0, 0, NULL, 0) == 0, "a write");
+    need(write_word(0, 0, NULL, 0) == 0, "fi_writemsg to return 0");
     fi_write(ep, &local[1], 8, NULL, self, at(1), fi_mr_key(target_mr), inside);
 }
 
@@ -107,7 +110,7 @@ static void no_context(void)
 
 static void write_to_context(void)
 {
-    need(write_word(0, 0, NULL, FI_DELIVERY_COMPLETE) == 0, "a write");
+    need(write_word(0, 0, NULL, FI_DELIVERY_COMPLETE) == 0, "fi_writemsg to return 0");
     memset(&contexts[0], 0, sizeof(contexts[0]));
     completion();
 }
@@ -176,8 +179,11 @@ TEST_LOOP(wrong_use_is_told, 0, COUNT(wrongs))
     char text[TEXT];
     int status = run(text, wrong->modes, wrong->body);
 
-    ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "PROVSHIM=%s: %#x: %s",
-                  wrong->modes, (unsigned)status, text);
+    ck_assert_msg(
+        WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT,
+        "PROVSHIM=%s: misuse must end the process by SIGABRT, but the wait status is %#x: %s",
+        wrong->modes, (unsigned)status, text);
     ck_assert_msg(strstr(text, "provshim: ") != NULL && strstr(text, wrong->says) != NULL,
-                  "PROVSHIM=%s: %s", wrong->modes, text);
+                  "PROVSHIM=%s: the output lacks the message for the broken rule: %s", wrong->modes,
+                  text);
 }

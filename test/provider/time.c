@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a busy machine and a busy network do, by the clock: operations that leave late, completions
- * that come late, refusals that go on for a while whatever the program does, a reader of the queue
- * who has lost his core. Random, up to what PROVSHIM says. A thread that posts loses its core when
- * a test says so.
+ * Provider shim: effects of a busy machine or network, by the clock. Operations leave late,
+ * completions arrive late, refusals last for a while whatever the program does, and a reader of a
+ * queue pauses as if it had lost its core. Times are random, up to the limits in PROVSHIM. On
+ * request of a test, a thread that posts pauses too.
  */
 #include "shim.h"
 

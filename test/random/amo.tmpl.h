@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arithmetic atomics of one TYPE, compare-and-swap, waits and tests. */
+/*
+ * Template, which types.c includes for each TYPE with arithmetic atomics: these atomics,
+ * compare-and-swap, waits and tests.
+ */
 
 static void T(a_cswap)(struct rnd_call *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bitwise atomics of one TYPE. */
+/* Template, which types.c includes for each TYPE with bitwise atomics: these atomics. */
 
 static void T(a_fand)(struct rnd_call *c)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Atomics of one TYPE that floating types have, too: fetch, set, swap. */
+/*
+ * Template, which types.c includes for each TYPE with atomics, floating types too: fetch, set and
+ * swap.
+ */
 
 static void T(a_fetch)(struct rnd_call *c)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bitwise reductions of one TYPE. */
+/*
+ * Template, which types.c includes for each TYPE with bitwise reductions: these reductions, and the
+ * model's own.
+ */
 
 static void T(and)(struct rnd_call *c)
 {

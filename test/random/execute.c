@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations as calls of the library: transfers, atomics, waits, order, collectives, locks. */
+/*
+ * Random programs: executes operations as calls of the library: transfers, atomics, waits, order,
+ * collectives and locks.
+ */
 #include "random.h"
 
 #include <sched.h>
@@ -93,10 +96,11 @@ static void do_signal_wait(struct rnd *r, const struct rnd_op *op)
     uint64_t got = shmem_signal_wait_until(word, op->arg, op->value);
 
     if (!rnd_type_compare(&rnd_types[op->type], got, op->arg, op->value))
-        rnd_fail(r, op, "returned 0x%lx", got);
+        rnd_fail(r, op, "returned 0x%lx, for which the comparison is false", got);
     got = shmem_signal_fetch(word);
     if (!rnd_type_compare(&rnd_types[op->type], got, op->arg, op->value))
-        rnd_fail(r, op, "then signal_fetch gave 0x%lx", got);
+        rnd_fail(r, op, "shmem_signal_fetch then returned 0x%lx, for which the comparison is false",
+                 got);
 }
 
 static bool is_test(enum rnd_kind kind)
@@ -129,9 +133,9 @@ static void do_wait(struct rnd *r, const struct rnd_op *op)
         rnd_types[op->type].call[op->kind](&c);
     while (!succeeded(op, &c));
     if ((op->kind == RND_WAIT_ANY && c.rc != 0) || (op->kind == RND_WAIT_SOME && c.rc != 1))
-        rnd_fail(r, op, "returned %lld", c.rc);
+        rnd_fail(r, op, "returned %lld: any must return 0, and some must return 1", c.rc);
     if ((op->kind == RND_WAIT_SOME || op->kind == RND_TEST_SOME) && indices[0] != 0)
-        rnd_fail(r, op, "gave index %zu", indices[0]);
+        rnd_fail(r, op, "returned index %zu instead of 0", indices[0]);
 }
 
 /* ---- order ---------------------------------------------------------------------------- */
@@ -201,7 +205,7 @@ static void do_coll_on_stream(struct rnd *r, const struct rnd_op *op)
     c.team = r->teams[op->team].handle;
     c.root = op->arg;
     rnd_types[op->type].call[op->kind](&c);
-    if (c.rc != 0) rnd_fail(r, op, "returned %lld", c.rc);
+    if (c.rc != 0) rnd_fail(r, op, "returned %lld instead of 0", c.rc);
 }
 
 static void do_coll(struct rnd *r, const struct rnd_op *op)
@@ -214,7 +218,7 @@ static void do_coll(struct rnd *r, const struct rnd_op *op)
     c.root = op->arg;
     if (op->kind == RND_COLLECT) c.n = rnd_collect_nelems(op, rnd_rank(team, r->me));
     type->call[op->kind](&c);
-    if (c.rc != 0) rnd_fail(r, op, "returned %lld", c.rc);
+    if (c.rc != 0) rnd_fail(r, op, "returned %lld instead of 0", c.rc);
     if (op->kind >= RND_MAX && op->kind <= RND_EXSCAN) settle(r, op);
 }
 

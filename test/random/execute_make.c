@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations as calls of the library: contexts, teams, the heap. Returns are checked. */
+/*
+ * Random programs: executes operations that create or destroy contexts, teams and blocks of the
+ * heap, and checks what the calls return.
+ */
 #include "random.h"
 
 void rnd_must(struct rnd *r, const struct rnd_op *op, int rc)
 {
-    if (rc != 0) rnd_fail(r, op, "returned %d", rc);
+    if (rc != 0) rnd_fail(r, op, "returned %d instead of 0", rc);
 }
 
 /* ---- contexts and teams --------------------------------------------------------------- */
@@ -24,7 +27,7 @@ static void do_ctx_create(struct rnd *r, const struct rnd_op *op)
         rc = shmem_team_create_ctx(team, op->arg, &r->ctx[op->slot]);
     rnd_must(r, op, rc);
     rnd_must(r, op, shmem_ctx_get_team(r->ctx[op->slot], &got));
-    if (got != team) rnd_fail(r, op, "shmem_ctx_get_team gave another team");
+    if (got != team) rnd_fail(r, op, "shmem_ctx_get_team did not return the team of the context");
 }
 
 void rnd_check_team(struct rnd *r, const struct rnd_op *op, int number)
@@ -33,18 +36,19 @@ void rnd_check_team(struct rnd *r, const struct rnd_op *op, int number)
     int rank = rnd_rank(team, r->me), n = shmem_team_n_pes(team->handle);
 
     if (rank < 0) {
-        if (team->handle != SHMEM_TEAM_INVALID) rnd_fail(r, op, "no member, but a handle");
+        if (team->handle != SHMEM_TEAM_INVALID)
+            rnd_fail(r, op, "this PE is no member, but its handle is not SHMEM_TEAM_INVALID");
         return;
     }
     if (shmem_team_my_pe(team->handle) != rank || n != team->n)
-        rnd_fail(r, op, "team %d: pe %d of %d, not %d of %d", number,
+        rnd_fail(r, op, "team %d: this PE is %d of %d, expected %d of %d", number,
                  shmem_team_my_pe(team->handle), n, rank, team->n);
     for (int i = 0; i < n; i++) {
         int world = shmem_team_translate_pe(team->handle, i, SHMEM_TEAM_WORLD);
 
         if (world != team->members[i])
-            rnd_fail(r, op, "team %d: pe %d is %d in the world, not %d", number, i, world,
-                     team->members[i]);
+            rnd_fail(r, op, "team %d: member %d is PE %d of the world, expected %d", number, i,
+                     world, team->members[i]);
     }
 }
 
@@ -96,8 +100,9 @@ void rnd_check_block(struct rnd *r, const struct rnd_op *op, size_t align)
 {
     unsigned char *base = r->areas[op->arg].base;
 
-    if (base == NULL) rnd_fail(r, op, "returned NULL");
-    if ((uintptr_t)base % align != 0) rnd_fail(r, op, "gave %p, not aligned to %zu", base, align);
+    if (base == NULL) rnd_fail(r, op, "returned NULL instead of a block");
+    if ((uintptr_t)base % align != 0)
+        rnd_fail(r, op, "returned %p, which is not aligned to %zu bytes", base, align);
 }
 
 static void do_malloc(struct rnd *r, const struct rnd_op *op)
@@ -106,7 +111,7 @@ static void do_malloc(struct rnd *r, const struct rnd_op *op)
 
     switch (op->cond) {
     case 0:
-        if (shmem_malloc(0) != NULL) rnd_fail(r, op, "shmem_malloc(0) is not NULL");
+        if (shmem_malloc(0) != NULL) rnd_fail(r, op, "shmem_malloc(0) did not return NULL");
         area->base = shmem_malloc(op->n);
         break;
     case 1:

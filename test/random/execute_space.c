@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations as calls of the library: spaces, the program's memory that becomes one, blocks in
- * them, what ends the operations on one. Returns are checked.
+ * Random programs: executes operations on spaces, on memory of the program that becomes a space,
+ * and on blocks in spaces, and checks what the calls return.
  */
 #include "random.h"
 
@@ -58,12 +58,13 @@ static size_t take_memory(struct rnd *r, const struct rnd_op *op, size_t nbytes)
     } else {
         space->fd = memfd_create("random", MFD_CLOEXEC);
         if (space->fd < 0 || ftruncate(space->fd, (off_t)(from + nbytes)) != 0)
-            rnd_fail(r, op, "no memfd of %zu bytes", from + nbytes);
+            rnd_fail(r, op, "the test cannot create a memfd of %zu bytes", from + nbytes);
         space->memory_at =
             mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, space->fd, (off_t)from);
         if (space->memory_at == MAP_FAILED) space->memory_at = NULL;
     }
-    if (space->memory_at == NULL) rnd_fail(r, op, "no memory of %zu bytes", nbytes);
+    if (space->memory_at == NULL)
+        rnd_fail(r, op, "the test cannot get %zu bytes of memory of its own", nbytes);
     return from;
 }
 
@@ -120,7 +121,8 @@ static void check_left(struct rnd *r, const struct rnd_op *op)
     const struct rnd_area *area = &r->areas[number < 0 ? 0 : number];
 
     if (number >= 0 && memcmp(area->base, area->model[r->me], area->nbytes) != 0)
-        rnd_fail(r, op, "the program's memory is not what it must be");
+        rnd_fail(r, op,
+                 "after the space was destroyed, the program's memory differs from the model");
 }
 
 static void free_fillers(struct rnd_space *space)
@@ -167,7 +169,10 @@ static void take_filler(struct rnd *r, const struct rnd_op *op)
     rnd_must(r, op, shmemx_space_query(space->handle, &info));
     if (info.largest <= op->n / 2) return;
     *filler = shmem_space_malloc(space->handle, info.largest - op->n / 2);
-    if (*filler == NULL) rnd_fail(r, op, "%zu bytes were free", info.largest);
+    if (*filler == NULL)
+        rnd_fail(r, op,
+                 "shmem_space_malloc returned NULL, and the largest free block has %zu bytes",
+                 info.largest);
 }
 
 static void do_malloc(struct rnd *r, const struct rnd_op *op)
@@ -189,7 +194,7 @@ static void do_malloc(struct rnd *r, const struct rnd_op *op)
     }
     rnd_check_block(r, op, op->cond == 2 && op->bsize < 16 ? op->bsize : 16);
     rnd_must(r, op, shmem_get_space(area->base, &got));
-    if (got != space) rnd_fail(r, op, "shmem_get_space gave another space");
+    if (got != space) rnd_fail(r, op, "shmem_get_space did not return the space of the block");
 }
 
 static void do_realloc(struct rnd *r, const struct rnd_op *op)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The generator: which operation comes next, where its ranges lie, and the end of a phase. All PEs
- * run it alike; it must not look at anything that differs between them.
+ * Random programs, the generator: chooses the next operation, its PE and its context, and ends a
+ * phase. All PEs run the generator in the same way, so that it must not use anything that differs
+ * between PEs.
  */
 #include "random.h"
 

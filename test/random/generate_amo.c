@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics on words of one PE's own, or that many PEs change in an order that does not matter;
- * signals and flags, and the waits for them, after which the other PE may use what was sent.
+ * Random programs, the generator: atomics on words that one PE uses, or that several PEs change by
+ * operations that commute. Also signals and flags, and the waits for them, after which the waiting
+ * PE may use the data that was sent.
  */
 #include "random.h"
 

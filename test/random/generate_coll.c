@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives over random teams. dest may be written as soon as any member has entered, so nobody
- * uses it before in the phase; a source is its owner's until the owner enters.
+ * Random programs, the generator: collectives over random teams. The library may write dest as soon
+ * as any member has entered the collective, so that nobody uses dest earlier in the phase. A source
+ * belongs to its owner until the owner enters.
  */
 #include "random.h"
 

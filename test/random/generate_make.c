@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is made and destroyed: contexts, teams, blocks of the heap and of spaces. */
+/*
+ * Random programs, the generator: creates and destroys contexts, teams, and blocks of the heap and
+ * of spaces, and adds under a lock.
+ */
 #include "random.h"
 
 enum { MOST_BYTES = 100 * 1024 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The generator: where the ranges of an operation lie. Fences and quiets that make room for it are
- * emitted on the way.
+ * Random programs, the generator: chooses the ranges of memory of an operation, and emits the
+ * fences and quiets that allow a range to be used.
  */
 #include "random.h"
 

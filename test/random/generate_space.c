@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces: of which memory they are, how large, whether they grow; the program's memory becomes one
- * too, as a heap or as one block that is there from the start. Contexts of one space, and what ends
- * the operations on one. All PEs are members.
+ * Random programs, the generator: spaces. It chooses the kind of memory, the size, and whether the
+ * space can grow. Memory of the program can become a space too, as a heap or as one block. It also
+ * emits contexts of one space, and fences and quiets of one space. All PEs are members of each
+ * space.
  */
 #include "random.h"
 

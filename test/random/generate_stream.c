@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is put into streams: order there, syncs of teams, and waits. A stream is a slot of its PE,
- * like a context; what is blocking is over for what follows in the stream, and for the host once it
- * has waited for the stream behind a quiet.
+ * Random programs, the generator: operations on streams, which are fences and quiets, syncs of
+ * teams, and waits. A stream is a slot of its PE, like a context. A blocking operation is complete
+ * for later operations of the stream. It is complete for the host after the host has waited for the
+ * stream after a quiet. The transfers on streams come from generate.c.
  */
 #include "random.h"
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random programs: options, strands, the loop over phases and seeds, a watchdog.
+ * Random programs: options, strands, the loop over phases and seeds, and a watchdog. Each program
+ * is executed, and after at most four phases the memory of each PE is compared with a model.
  *
- * --seed N: the first program; --seeds K: so many, one after the other; --steps M: phases of each;
- * --seconds S: programs until so long; --threads T: strands at once; --stall S: how long a phase
- * may take; --trace P: print what PE P does; --tell 1: name each seed before its program; --gpu 1:
- * streams, and spaces of GPU memory and pinned host memory, which strand 0 alone has; --spaces 1:
- * spaces of all kinds, and contexts of one. Exit status: 0, 2 when something is wrong, 77 without
- * the thread level or a GPU.
+ * usage: pe_random [OPTION VALUE]...
+ *   --seed N     the first seed; --seeds K: number of seeds; --seconds S: new seeds for S seconds
+ *   --steps M    phases of each program; --threads T: strands that run at the same time
+ *   --stall S    seconds that a phase may take
+ *   --trace P    print what PE P does; --tell 1: print each seed before its program
+ *   --gpu 1      streams, and spaces of GPU memory and pinned host memory, in strand 0 only
+ *   --spaces 1   spaces of all kinds, and contexts of one space
+ * Exit status 0; 2 after a failure; 77 without the thread level or a GPU.
  */
 #include "random.h"
 
@@ -101,7 +104,7 @@ static void hung(int sig)
         if (r->now != NULL) rnd_op_text(r, r->now, text, sizeof(text));
         fprintf(stderr, "pe %d: FAIL: no progress in %ld s: seed %lu, strand %d: %s\n", r->me,
                 options.stall, r->seed, i, text);
-        fprintf(stderr, "pe %d: again: %s --seed %lu\n", r->me, rnd_command, r->seed);
+        fprintf(stderr, "pe %d: to repeat: %s --seed %lu\n", r->me, rnd_command, r->seed);
     }
     signal(SIGALRM, SIG_DFL);
     alarm(3);
@@ -277,7 +280,7 @@ static bool start(void)
     else
         shmem_init();
     if (shmem_n_pes() > RND_MAX_PES) {
-        fprintf(stderr, "random: at most %d PEs\n", RND_MAX_PES);
+        fprintf(stderr, "random: the program supports at most %d PEs\n", RND_MAX_PES);
         shmem_global_exit(2);
     }
     return provided >= SHMEM_THREAD_MULTIPLE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Areas of memory, of which every PE keeps a model for all PEs, and who uses which range in a
- * phase: what makes a random program a valid one.
+ * Random programs: areas of memory, of which every PE keeps a model for all PEs, and the claims of
+ * operations on ranges of memory in a phase. The claims keep a random program valid.
  */
 #include "random.h"
 
@@ -68,7 +68,8 @@ static void fixed_area(struct rnd *r, enum rnd_where where, void *base, size_t n
     int number = rnd_area_take(r, where, nbytes);
 
     if (base == NULL) {
-        fprintf(stderr, "pe %d: FAIL: no memory for an area of %zu bytes\n", r->me, nbytes);
+        fprintf(stderr, "pe %d: FAIL: the test cannot get memory for a model of %zu bytes\n", r->me,
+                nbytes);
         shmem_global_exit(2);
     }
     r->areas[number].base = base;
@@ -166,8 +167,8 @@ void rnd_claim(struct rnd *r, struct rnd_place place, size_t nbytes, int pe,
 
     if (nbytes == 0) return;
     if (place.at + nbytes > r->areas[place.area].nbytes) {
-        fprintf(stderr, "pe %d: FAIL: seed %lu: the generator left area %d\n", r->me, r->seed,
-                place.area);
+        fprintf(stderr, "pe %d: FAIL: seed %lu: the generator chose a range outside area %d\n",
+                r->me, r->seed, place.area);
         shmem_global_exit(2);
     }
     claims = &r->areas[place.area].claims[pe];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What each operation does, on the model's copies of all memory. Operations are applied in the
- * order in which they were generated, which is one of the orders that the program allows; it was
- * made so that all of them give the same memory.
+ * Random programs: applies each operation to the model's copies of all memory. The model applies
+ * the operations in the order in which they were generated. The generator ensures that each order
+ * which OpenSHMEM allows gives the same memory.
  */
 #include "random.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations as text, the comparison of memory with the model, and the end of a program that fails.
+ * Random programs: prints operations as text, compares memory with the model, and ends a program
+ * that fails.
  */
 #include "random.h"
 
@@ -169,7 +170,7 @@ void rnd_op_text(const struct rnd *r, const struct rnd_op *op, char *text, size_
 
 static void print_command(const struct rnd *r)
 {
-    fprintf(stderr, "pe %d: again: %s --seed %lu\n", r->me, rnd_command, r->seed);
+    fprintf(stderr, "pe %d: to repeat: %s --seed %lu\n", r->me, rnd_command, r->seed);
 }
 
 void rnd_fail(const struct rnd *r, const struct rnd_op *op, const char *fmt, ...)
@@ -227,7 +228,7 @@ static void print_writers(const struct rnd *r, struct rnd_place place)
                 text);
         found++;
     }
-    if (found == 0) fprintf(stderr, "pe %d: no operation wrote there\n", r->me);
+    if (found == 0) fprintf(stderr, "pe %d: no logged operation wrote to this address\n", r->me);
 }
 
 /* How many bytes differ from here to the next 64 that do not. */
@@ -253,12 +254,12 @@ static void differ(const struct rnd *r, int number, const unsigned char *is)
         place.at++;
     n = damage(area, is, want, place.at);
     fprintf(stderr,
-            "pe %d: FAIL: seed %lu, strand %d, phase %u: %s %d (%zu bytes at %p) differs at "
-            "%zu, %zu bytes\n",
+            "pe %d: FAIL: seed %lu, strand %d, phase %u: memory differs from the model: %s %d "
+            "(%zu bytes at %p), offset %zu, %zu bytes\n",
             r->me, r->seed, r->strand, r->phase, area_name(r, area, name, sizeof(name)), number,
             area->nbytes, (void *)area->base, place.at, n);
-    print_bytes(r, "is     ", is + place.at, n);
-    print_bytes(r, "must be", want + place.at, n);
+    print_bytes(r, "found   ", is + place.at, n);
+    print_bytes(r, "expected", want + place.at, n);
     print_writers(r, place);
     print_command(r);
     shmem_global_exit(2);

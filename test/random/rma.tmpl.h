@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of one TYPE that every type of RMA has: put, get, collectives, max and min. */
+/* Template, which types.c includes for each TYPE: put, get, collectives, max and min. */
 
 static void T(put)(struct rnd_call *c)
 {

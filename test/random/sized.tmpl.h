@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of one SIZE: put and get and their strided forms, by number of bits. */
+/* Template, which types.c includes for each SIZE in bits: put, get and their strided forms. */
 
 static void S(put)(struct rnd_call *c)
 {

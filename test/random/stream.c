@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The driver, as far as programs with streams need it, and operations on streams as calls of the
- * library. The driver is whatever libcuda.so.1 is.
+ * Random programs: the calls of the CUDA driver that programs with streams need, and operations on
+ * streams as calls of the library. The driver is the libcuda.so.1 that the loader finds.
  */
 #include "random.h"
 
@@ -31,7 +31,7 @@ static bool find(void *library, const char *symbol, void *call)
 static void must(int rc, const char *call)
 {
     if (rc == 0) return;
-    fprintf(stderr, "pe %d: FAIL: %s returned %d\n", shmem_my_pe(), call, rc);
+    fprintf(stderr, "pe %d: FAIL: %s returned %d instead of 0\n", shmem_my_pe(), call, rc);
     shmem_global_exit(2);
 }
 
@@ -110,5 +110,5 @@ void rnd_execute_stream(struct rnd *r, const struct rnd_op *op)
         shmemx_quiet_on_stream(stream);
         rc = cu.wait(stream);
     }
-    if (rc != 0) rnd_fail(r, op, "returned %d", rc);
+    if (rc != 0) rnd_fail(r, op, "returned %d instead of 0", rc);
 }

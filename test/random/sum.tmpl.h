@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reductions by sum and product, and scans, of one TYPE; what the model adds and multiplies. */
+/*
+ * Template, which types.c includes for each TYPE with sums: reductions by sum and product, scans,
+ * and the model's own sums and products.
+ */
 
 static void T(sum)(struct rnd_call *c)
 {

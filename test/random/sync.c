@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The syncs between phases: every PE knows that every other has come. Those of the library, and
- * those that programs make of words and waits: each PE tells all others, or some in rounds, that
- * it has come for the k-th time by that way, and waits for the same from them. Words have one
- * writer and only grow.
+ * Random programs: the syncs between phases, after which every PE knows that all others have
+ * arrived. Some are routines of the library. The others are made of words and waits, as programs do
+ * it: each PE informs all others, or some in rounds, that it has arrived for the k-th time, and
+ * waits for theirs. Each word has one writer and only grows.
  */
 #include "random.h"
 
@@ -133,7 +133,8 @@ static void wait_signals(struct rnd *r, const struct rnd_op *op, uint64_t *words
         uint64_t got = shmem_signal_wait_until(&words[pe], SHMEM_CMP_GE, epoch);
 
         if (got < epoch || got > epoch + 1)
-            rnd_fail(r, op, "signal of pe %d is %lu, not %lu", pe, got, epoch);
+            rnd_fail(r, op, "the signal word of pe %d is %lu, expected %lu or one more", pe, got,
+                     epoch);
     }
 }
 
@@ -154,10 +155,10 @@ static void wait_found(struct rnd *r, const struct rnd_op *op, const struct rnd_
         if (!some) indices[0] = (size_t)c.rc;
         found = some ? c.rc : c.rc != -1;
         if (found == 0 && (kind == RND_WAIT_ANY || kind == RND_WAIT_SOME))
-            rnd_fail(r, op, "a wait found nobody, %d left", left);
+            rnd_fail(r, op, "a wait returned without a word, %d words are not yet found", left);
         for (long long i = 0; i < found; i++, left--) {
             if (indices[i] >= (size_t)r->n_pes || status[indices[i]])
-                rnd_fail(r, op, "found %zu, which is wrong or was found before", indices[i]);
+                rnd_fail(r, op, "index %zu is out of range or was returned before", indices[i]);
             status[indices[i]] = 1;
         }
     }
@@ -245,7 +246,8 @@ void rnd_sync_run(struct rnd *r, const struct rnd_op *op)
         shmem_barrier(0, 0, r->n_pes, r->sync->psync);
         break;
     case TEAM_SYNC:
-        if (shmem_team_sync(r->teams[0].handle) != 0) rnd_fail(r, op, "team_sync failed");
+        if (shmem_team_sync(r->teams[0].handle) != 0)
+            rnd_fail(r, op, "shmem_team_sync did not return 0");
         break;
     default:
         by_words(r, op);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of types: for each the routines that the standard has for it, behind one signature, and
- * the arithmetic of the model. Compiled so that signed integers wrap.
+ * Random programs: the table of types. For each type the table has the routines of the standard
+ * behind one signature, and the arithmetic of the model. This file is compiled so that signed
+ * integers wrap.
  */
 #include "random.h"
 

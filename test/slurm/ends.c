@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The last PE ends in the way that the argument names, the others wait for it in a barrier where
- * there is one to come. For the table "How a job ends" of docs/design/launch.md.
+ * The last PE ends in the way that the argument names, and the other PEs wait for it in a barrier
+ * if the end leaves one. This program produces the rows of the table "How a job ends" in
+ * docs/design/launch.md; slurm.py runs it under Slurm.
+ *
+ * usage: slurm_ends WAY
  */
 #include <shmem.h>
 

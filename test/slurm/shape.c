@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether the library has put PEs together as they are: memory of a PE can be reached by load and
- * store exactly where its host has the name of one's own. PE 0 prints the nodes, a digit a PE.
+ * Checks that the library has grouped PEs by host: a PE can reach the memory of another PE by load
+ * and store exactly when both have the same host name. PE 0 prints the nodes, one digit for each
+ * PE. slurm.py starts the program with several distributions and compares the digits.
  */
 #include "pe_test.h"
 
@@ -15,10 +16,10 @@ int main(void)
     int node[MAX], n_nodes = 0;
 
     pe_test_begin();
-    PE_REQUIRE(pe_n <= MAX, "more than %d PEs", MAX);
+    PE_REQUIRE(pe_n <= MAX, "the test supports at most %d PEs", MAX);
     names = shmem_calloc(MAX, NAME);
     mine = shmem_calloc(1, NAME);
-    PE_REQUIRE(names && mine, "no memory");
+    PE_REQUIRE(names && mine, "shmem_calloc returned NULL");
     gethostname(mine, NAME - 1);
     shmem_fcollectmem(SHMEM_TEAM_WORLD, names, mine, NAME);
     for (int pe = 0; pe < pe_n; pe++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The functions that PE 0 enters in one operation, on PE 1 or collective, for
- * scripts/call_trace.py: prints the depth, the file and the address in it of each. The library is
- * built with -finstrument-functions.
+ * For scripts/call_trace.py, which builds and starts this program: prints the functions that PE 0
+ * enters in one operation on PE 1, or in a collective, with the depth, the file, and the address in
+ * this file. The library is built with -finstrument-functions. The program checks no result.
  *
  * usage: call_trace put|put_signal|get|reduce|space_create NBYTES [gpu]
- *   gpu   dest is in a space of GPU memory, else in the symmetric heap
+ *   gpu   dest is in a space of GPU memory instead of the symmetric heap
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

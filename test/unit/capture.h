@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For unit tests of what goes to standard error: turn it into a file for a while and read it.
+ * For unit tests that check messages: redirects standard error to a file for a while and reads the
+ * file.
  */
 #ifndef STP_TEST_CAPTURE_H
 #define STP_TEST_CAPTURE_H
@@ -49,6 +50,7 @@ __attribute__((unused)) static struct capture said;
     } while (0)
 
 #define ck_said(words)                                                                             \
-    ck_assert_msg(strstr(said.text, words) != NULL, "expected \"%s\" in: %s", words, said.text)
+    ck_assert_msg(strstr(said.text, words) != NULL, "the text \"%s\" is not in the output: %s",    \
+                  words, said.text)
 
 #endif /* STP_TEST_CAPTURE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For unit tests of the GPU kind: the fake driver's counters, spaces and buffers, and forked
- * processes that play the PEs of a node. Nothing here is evidence about a GPU.
+ * For unit tests of the GPU kind: the counters of the fake driver, spaces and buffers, and forked
+ * processes that play the PEs of a node. These tests say nothing about a GPU.
  */
 #ifndef STP_TEST_CUDA_H
 #define STP_TEST_CUDA_H
@@ -49,7 +49,7 @@ static inline void fake_find(void)
     for (size_t i = 0; i < STP_COUNT(wanted); i++) {
         void *address = library != NULL ? dlsym(library, wanted[i].symbol) : NULL;
         if (address == NULL) {
-            fprintf(stderr, "the fake driver is needed: set LD_LIBRARY_PATH to its folder\n");
+            fprintf(stderr, "the loader finds no fake driver: set LD_LIBRARY_PATH to its folder\n");
             exit(2);
         }
         memcpy(wanted[i].at, &address, sizeof(address));
@@ -84,8 +84,8 @@ static inline void ck_nothing_left(void)
                                          "registered", "stream", "ctx",     "lost"};
 
     for (size_t i = 0; i < STP_COUNT(things); i++)
-        ck_assert_msg(fake.live(things[i]) == 0, "%ld %s are left", fake.live(things[i]),
-                      things[i]);
+        ck_assert_msg(fake.live(things[i]) == 0, "%ld objects of the driver were not released: %s",
+                      fake.live(things[i]), things[i]);
 }
 
 /* ---- spaces ------------------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For the unit test of the fake CUDA driver: opens the driver, starts it with one thing of each
- * sort, runs bodies in children. FAKECUDA_LIBRARY in the environment names another build of it.
+ * For the unit test of the fake CUDA driver: opens the driver, creates one object of each kind, and
+ * runs functions in child processes. The variable FAKECUDA_LIBRARY selects another build of the
+ * driver.
  */
 #ifndef STP_TEST_FAKECUDA_H
 #define STP_TEST_FAKECUDA_H
@@ -59,7 +60,7 @@ static inline void find(void *library, const char *symbol, void *function)
 {
     void *address = dlsym(library, symbol);
 
-    if (!address) ck_abort_msg("%s is missing", symbol);
+    if (!address) ck_abort_msg("the fake driver has no function %s", symbol);
     memcpy(function, &address, sizeof(address));
 }
 
@@ -76,7 +77,7 @@ static inline void load(void)
     const char *path = getenv("FAKECUDA_LIBRARY");
     void *library = dlopen(path ? path : FAKECUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
-    if (!library) ck_abort_msg("%s", dlerror());
+    if (!library) ck_abort_msg("the fake driver cannot be loaded: %s", dlerror());
     for (size_t i = 0; i < sizeof(surroundings) / sizeof(surroundings[0]); i++)
         unsetenv(surroundings[i]);
 #define FIND(member, symbol, required, arguments) find(library, #symbol, &cu.member);
@@ -207,8 +208,11 @@ static inline void expect_signal(void (*body)(void), int signo, const char *word
     char text[2048];
     int status = run(body, text, sizeof(text));
 
-    ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == signo, "status %x: %s", status, text);
-    ck_assert_msg(strstr(text, words), "'%s' is not in: %s", words, text);
+    ck_assert_msg(
+        WIFSIGNALED(status) && WTERMSIG(status) == signo,
+        "misuse must end the process by its signal, but the wait status is %x; output: %s", status,
+        text);
+    ck_assert_msg(strstr(text, words), "'%s' is not in the output: %s", words, text);
 }
 
 #endif /* STP_TEST_FAKECUDA_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For unit tests of fabric-attached memory: a directory of their own, spaces through the ops of
- * the kind, and forked processes that play the PEs of a node or of another job.
+ * For unit tests of fabric-attached memory: a directory for each program, spaces through the
+ * operations of the kind, and forked processes that play the PEs of a node or of another job.
  */
 #ifndef STP_TEST_FAM_H
 #define STP_TEST_FAM_H

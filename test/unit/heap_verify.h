@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Verify every invariant of a heap's records. Design: docs/design/memory.md. */
+/*
+ * Checks every invariant of the records of a heap, for unit tests. Design: docs/design/memory.md.
+ */
 #ifndef HEAP_VERIFY_H
 #define HEAP_VERIFY_H
 

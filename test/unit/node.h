@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For unit tests of kinds of spaces: the window of a node, and forked processes that play its PEs.
+ * For unit tests of kinds of spaces: the window of a node, and forked processes that play the PEs
+ * of this node.
  */
 #ifndef STP_TEST_NODE_H
 #define STP_TEST_NODE_H
@@ -34,7 +35,8 @@ static struct meeting *meeting;
 #define MUST(condition)                                                                            \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: process %d: %s\n", __FILE__, __LINE__, getpid(), #condition);  \
+            fprintf(stderr, "%s:%d: process %d: this condition does not hold: %s\n", __FILE__,     \
+                    __LINE__, getpid(), #condition);                                               \
             _exit(9);                                                                              \
         }                                                                                          \
     } while (0)

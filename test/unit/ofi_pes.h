@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For unit tests of the fabric module without the library: processes forked here are its PEs and
- * exchange addresses through shared memory.
+ * For unit tests of the fabric module without the library: forked processes are the PEs of the
+ * module and exchange their addresses through shared memory.
  */
 #ifndef STP_TEST_OFI_PES_H
 #define STP_TEST_OFI_PES_H
@@ -143,7 +143,7 @@ static inline stp_ofi_open_fn load(void)
 
     find_built(path, "lib/steppe/ofi.so");
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) ck_abort_msg("%s", dlerror());
+    if (handle == NULL) ck_abort_msg("the fabric module cannot be loaded: %s", dlerror());
     return (stp_ofi_open_fn)(uintptr_t)dlsym(handle, "stp_ofi_open");
 }
 
@@ -215,7 +215,7 @@ static inline bool is_stopped(int pe)
 
     snprintf(path, sizeof(path), "/proc/%d/task", (int)world->pids[pe]);
     tasks = opendir(path);
-    expect(tasks != NULL, "threads in /proc");
+    expect(tasks != NULL, "/proc/PID/task of another PE to be readable");
     for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
         char stat[sizeof(path) + sizeof(task->d_name) + 8];
         FILE *file;
@@ -270,6 +270,7 @@ static inline int run(const char *provider, void (*body)(void))
     return first;
 }
 
-#define ck_run(provider, body) ck_assert_msg(run(provider, body) == 0, "%s", world->text)
+#define ck_run(provider, body)                                                                     \
+    ck_assert_msg(run(provider, body) == 0, "a PE failed; messages: %s", world->text)
 
 #endif /* STP_TEST_OFI_PES_H */

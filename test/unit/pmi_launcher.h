@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For unit tests of PMI: a launcher that forks one client and serves its socket, as PMI-1
- * or PMI-2 and as well or as badly as the test wants.
+ * For unit tests of PMI: a launcher that forks one client and serves its socket. The launcher
+ * speaks PMI-1 or PMI-2, and follows or breaks the protocol as the test wants.
  */
 #ifndef STP_TEST_PMI_LAUNCHER_H
 #define STP_TEST_PMI_LAUNCHER_H
@@ -404,7 +404,8 @@ static inline int launch(struct launcher *launcher, void (*client)(void))
     waitpid(pid, &status, 0);
     capture_end(&said);
     ck_assert(!launcher->bad_request);
-    ck_assert_msg(WIFEXITED(status), "client died of signal %d", WTERMSIG(status));
+    ck_assert_msg(WIFEXITED(status), "the client must exit, but signal %d ended it",
+                  WTERMSIG(status));
     return WEXITSTATUS(status);
 }
 

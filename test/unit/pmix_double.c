@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The double behind pmix_double.h. Puts are seen by gets only after commit and fence, as of a
- * real server; anything that the standard does not allow is noted as a complaint.
+ * The test double that pmix_double.h declares. As with a real server, gets see puts only after
+ * commit and fence. A call that the PMIx standard does not allow is stored as a complaint, which
+ * the test reads.
  */
 #include "pmix_double.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A libpmix.so.2 that is a test double: what it answers, and what it was asked, stand in a block
- * of memory that the test hands to it by double_use(). One process plays one rank.
+ * A libpmix.so.2 that is a test double. Its replies and the requests that it got are in a block of
+ * memory that the test passes to double_use(). One process plays one rank.
  */
 #ifndef STP_TEST_PMIX_DOUBLE_H
 #define STP_TEST_PMIX_DOUBLE_H

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of collectives: which line decides, what stands behind the last one, and what is said
- * of lines that are wrong.
+ * Tests the table of collectives (src/coll): the line that decides for a team and a size, the
+ * built-in lines that apply after the last line of the table, and the message for each kind of
+ * wrong line. CTest runs the program as unit.coll_table, without PEs. Whether the algorithms give
+ * correct results is tested by the programs in test/pe/coll.
  */
 #include "coll/coll_internal.h"
 #include "unit.h"
@@ -25,7 +27,7 @@ static void parse_well(const char *text, const char *provider, unsigned n)
     char why[256];
     int line = parse(text, provider, why);
 
-    ck_assert_msg(line == 0, "line %d: %s", line, why);
+    ck_assert_msg(line == 0, "line %d of a good table is refused: %s", line, why);
     ck_assert_uint_eq(table.n, n);
 }
 
@@ -151,7 +153,8 @@ TEST_LOOP(bad_lines, 0, sizeof(wrong) / sizeof(wrong[0]))
     char why[256];
 
     ck_assert_int_eq(parse(wrong[_i].text, "tcp", why), wrong[_i].line);
-    ck_assert_msg(strstr(why, wrong[_i].why) != NULL, "'%s' lacks '%s'", why, wrong[_i].why);
+    ck_assert_msg(strstr(why, wrong[_i].why) != NULL, "the message '%s' lacks '%s'", why,
+                  wrong[_i].why);
 }
 
 TEST(many_lines)

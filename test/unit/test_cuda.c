@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The GPU kind against the fake driver: finding devices, choosing one, what is admitted. Spaces:
- * test_cuda_space.c, copies: test_cuda_copy.c.
+ * Tests the GPU kind of spaces on the fake CUDA driver: how the kind finds and describes devices,
+ * which device each PE gets, and which sizes and buffers the kind accepts. CTest runs the program
+ * as unit.cuda, with the fake driver in LD_LIBRARY_PATH. Spaces are tested in test_cuda_space.c and
+ * copies in test_cuda_copy.c. A pass says nothing about a GPU.
  */
 #include "cuda_test.h"
 
@@ -22,7 +24,8 @@ static int probe(int device)
 #define ck_probe(device, rc, words)                                                                \
     do {                                                                                           \
         ck_assert_int_eq(probe(device), rc);                                                       \
-        ck_assert_msg(strstr(why, words) != NULL, "expected \"%s\" in: %s", words, why);           \
+        ck_assert_msg(strstr(why, words) != NULL, "the text \"%s\" is not in the reason: %s",      \
+                      words, why);                                                                 \
     } while (0)
 
 /* ---- finding devices -------------------------------------------------------------------- */
@@ -101,7 +104,7 @@ TEST(devices_are_found_without_contexts)
         ck_assert(gpu->describe(2, why, sizeof(why)));
         ck_assert_msg(strstr(why, "gpu 2: fakecuda test double 2, 256 MiB, pci 0000:19:00.0, "
                                   "numa -1, uuid 66616b65-6375-6461-0000-000000000003"),
-                      "%s", why);
+                      "device 2 is described as: %s", why);
         ck_assert(!gpu->describe(3, why, sizeof(why)));
         ck_assert(!gpu->describe(-1, why, sizeof(why)));
         gpu->stop();
@@ -256,7 +259,7 @@ TEST(near_devices_take_turns)
     for (int local = 0; local < NODE_PES; local++)
         ck_assert_int_eq(chosen_at(local), expected[local]);
     ck_assert(gpu->describe(1, why, sizeof(why)));
-    ck_assert_msg(strstr(why, "numa 1, ") != NULL, "%s", why);
+    ck_assert_msg(strstr(why, "numa 1, ") != NULL, "the description lacks \"numa 1, \": %s", why);
     tree_remove();
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The GPU kind's copies against the fake driver, whose streams work late: every direction with
- * every end, rows, order, small sources, threads, and what happens when the driver fails.
+ * Tests the copies of the GPU kind on the fake CUDA driver, whose streams do their work late: all
+ * directions between all kinds of memory, strided rows, order, small sources, several threads, and
+ * failures of the driver. CTest runs the program as unit.cuda_copy, with the fake driver in
+ * LD_LIBRARY_PATH. A pass says nothing about a GPU.
  */
 #include "cuda_test.h"
 
@@ -95,7 +97,8 @@ static void check_copy(const struct memory *to, const struct memory *from, size_
     ck_assert_int_eq(gpu->device->copy(queue, to->at, from->at, nbytes, end), 0);
     if (end == STP_COPY_LOCAL) memset(from->bytes, 0xee, nbytes);
     if (end != STP_COPY_REMOTE) ck_assert_int_eq(gpu->device->flush(queue), 0);
-    ck_assert_msg(is_filled(to->bytes, nbytes, seed), "end %d, %zu bytes", end, nbytes);
+    ck_assert_msg(is_filled(to->bytes, nbytes, seed),
+                  "wrong data after a copy with completion %d of %zu bytes", end, nbytes);
 }
 
 TEST(all_directions_and_ends)
@@ -236,9 +239,10 @@ static void check_rows(char *dest, const unsigned char *dest_seen, const unsigne
     ck_assert_int_eq(gpu->device->copy_rows(queue, dest, source, rows, end), 0);
     if (end == STP_COPY_LOCAL) memset(source_seen, 0x55, extent);
     if (end != STP_COPY_REMOTE) ck_assert_int_eq(gpu->device->flush(queue), 0);
-    ck_assert_msg(memcmp(whole, dest_seen, rows->n * rows->dest_pitch) == 0,
-                  "width %zu n %zu pitches %zu %zu end %d", rows->width, rows->n, rows->dest_pitch,
-                  rows->source_pitch, end);
+    ck_assert_msg(
+        memcmp(whole, dest_seen, rows->n * rows->dest_pitch) == 0,
+        "wrong data after a copy of rows: width %zu, %zu rows, pitches %zu and %zu, completion %d",
+        rows->width, rows->n, rows->dest_pitch, rows->source_pitch, end);
     free(copy);
     free(whole);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The GPU kind's spaces against the fake driver: how they come and go, what they leave of the
- * program's contexts, what an address is, memory of other PEs.
+ * Tests the spaces of the GPU kind on the fake CUDA driver: creation and destruction, the program's
+ * current context, which stays unchanged, the kind of memory at an address, and the memory of other
+ * PEs, which forked processes play. CTest runs the program as unit.cuda_space, with the fake driver
+ * in LD_LIBRARY_PATH. A pass says nothing about a GPU.
  */
 #include "cuda_test.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The environment: which name wins, that every wrong value is refused by name, and that the table
- * is sound. Sizes: test_env_size.c.
+ * Tests the environment variables: which of two names wins, that the message for a wrong value
+ * names the variable and the value, and that the table of variables is consistent. CTest runs the
+ * program as unit.env. How sizes are parsed is tested in test_env_size.c.
  */
 #include "base/base.h"
 #include "capture.h"
@@ -25,7 +26,7 @@ static const struct stp_env_row *row_of(const char *name)
     for (size_t i = 0; i < stp_env_n_rows; i++) {
         if (strcmp(stp_env_table[i].name, name) == 0) return &stp_env_table[i];
     }
-    ck_abort_msg("%s is not in the table", name);
+    ck_abort_msg("the table of variables has no row %s", name);
 }
 
 /* Load while name is value; checks the result and, where given, that the log has the words. */
@@ -35,13 +36,13 @@ static void load_with(const char *name, const char *value, int rc, const char *w
 
     setenv(name, value, 1);
     CAPTURE(got = stp_env_load());
-    ck_assert_msg(got == rc, "%s='%s': %d instead of %d", name, value, got, rc);
+    ck_assert_msg(got == rc, "loading %s='%s' returned %d instead of %d", name, value, got, rc);
     if (rc == 0) {
         ck_assert_str_eq(said.text, "");
     } else {
         ck_assert_msg(strstr(said.text, name) && strstr(said.text, value) &&
                           strstr(said.text, words),
-                      "message lacks name, value or '%s': %s", words, said.text);
+                      "the message lacks the name, the value or '%s': %s", words, said.text);
     }
     unsetenv(name);
 }
@@ -238,17 +239,18 @@ TEST(table_is_sound)
     for (size_t i = 0; i < stp_env_n_rows; i++) {
         const struct stp_env_row *row = &stp_env_table[i];
 
-        ck_assert_msg(strncmp(row->name, "SHMEM_", 6) == 0, "%s", row->name);
+        ck_assert_msg(strncmp(row->name, "SHMEM_", 6) == 0, "%s must begin with SHMEM_", row->name);
         if (row->alias) {
             ck_assert_int_eq(strncmp(row->alias, "SMA_", 4), 0);
             ck_assert_str_eq(row->alias + 4, row->name + 6);
         }
         ck_assert_uint_gt(strlen(row->help), 0);
         ck_assert_ptr_null(strchr(row->help, '\n'));
-        ck_assert_msg((row->words != NULL) == (row->kind == STP_ENV_CHOICE), "%s", row->name);
+        ck_assert_msg((row->words != NULL) == (row->kind == STP_ENV_CHOICE),
+                      "%s: a choice, and only a choice, has words", row->name);
         ck_assert_msg((row->fallback == NULL) ==
                           (row->kind == STP_ENV_PRESENT || row->kind == STP_ENV_STRING),
-                      "%s", row->name);
+                      "%s: only strings and PRESENT have no default", row->name);
         ck_assert_uint_lt(row->offset, sizeof(struct stp_env));
         for (size_t j = 0; j < i; j++) {
             ck_assert_str_ne(row->name, stp_env_table[j].name);

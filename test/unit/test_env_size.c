@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How sizes of the environment parse: to the byte, in any locale, and what is none. */
+/*
+ * Tests how the library parses sizes in environment variables: exact to the byte, the same in every
+ * locale, and with an error for a text that is not a size. CTest runs the program as unit.env_size.
+ * The test of a locale with a decimal comma makes this locale with localedef(1).
+ */
 #include "base/base.h"
 #include "unit.h"
 
@@ -14,7 +18,8 @@ static void size_is(const char *text, size_t want)
     size_t bytes = 99;
     int rc = stp_env_parse_size(text, &bytes);
 
-    ck_assert_msg(rc == 0 && bytes == want, "'%s': rc %d, %zu instead of %zu", text, rc, bytes,
+    ck_assert_msg(rc == 0 && bytes == want,
+                  "parsing '%s' returned %d and %zu bytes, instead of 0 and %zu", text, rc, bytes,
                   want);
 }
 
@@ -23,8 +28,9 @@ static void size_fails(const char *text, int rc)
     size_t bytes = 99;
     int got = stp_env_parse_size(text, &bytes);
 
-    ck_assert_msg(got == rc && bytes == 99, "'%s': rc %d instead of %d, bytes %zu", text, got, rc,
-                  bytes);
+    ck_assert_msg(got == rc && bytes == 99,
+                  "parsing '%s' returned %d instead of %d, or changed the result: %zu", text, got,
+                  rc, bytes);
 }
 
 static void check_examples(void)
@@ -163,7 +169,8 @@ TEST(size_in_a_locale_with_decimal_comma)
              dir, dir, dir, dir);
     (void)!system(command); /* says 1 for the warnings about what the source leaves out */
     setenv("LOCPATH", dir, 1);
-    ck_assert_msg(setlocale(LC_NUMERIC, "comma") != NULL, "localedef(1) made no locale");
+    ck_assert_msg(setlocale(LC_NUMERIC, "comma") != NULL,
+                  "setlocale() rejects the locale that localedef(1) made");
     snprintf(command, sizeof(command), "rm -r %s", dir);
     ck_assert_int_eq(system(command), 0);
 

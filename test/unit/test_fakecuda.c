@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rules of the fake CUDA driver on which other tests rely: what it refuses, what it does late,
- * and the misuse that ends the process. That it copies, shares and runs kernels correctly is proved
- * by the tests of the GPU kind.
+ * Tests the rules of the fake CUDA driver on which other tests rely: the calls that it refuses, the
+ * work that it does late, and the misuse that ends the process. CTest runs the program as
+ * unit.fakecuda. The tests of the GPU kind (test_cuda*.c) show that the driver copies, shares
+ * memory and runs kernels correctly.
  */
 #include "fakecuda.h"
 

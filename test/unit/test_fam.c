@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fabric-attached memory: what SHMEM_FAM_PATH may name, and spaces of one PE in a directory. Named
- * spaces and several PEs are in test_fam_named.c, pools in test_fam_pool.c.
+ * Tests fabric-attached memory: the values that SHMEM_FAM_PATH may have, and spaces of one PE in a
+ * directory. CTest runs the program as unit.fam. Named spaces and several PEs are tested in
+ * test_fam_named.c, pools in test_fam_pool.c.
  */
 #include "fam_test.h"
 
@@ -68,7 +69,8 @@ TEST(path_is_told)
     fam_use_directory();
     ck_assert_int_eq(stp_kind_fam.probe(NULL, why, sizeof(why)), 0);
     snprintf(line, sizeof(line), "directory %s", stp_env.fam_path);
-    ck_assert_msg(why_says(line) && why_says(" free"), "%s", why);
+    ck_assert_msg(why_says(line) && why_says(" free"),
+                  "the text lacks the directory or the free bytes: %s", why);
     fam_use_file(4 * MIB);
     ck_assert(stp_kind_fam.describe(0, why, sizeof(why)));
     snprintf(line, sizeof(line), "file %s, 4 MiB", stp_env.fam_path);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Named spaces of fabric-attached memory: kept, shared, refused, undone, left behind by killed
- * jobs; and spaces of several PEs, in directories and in pools.
+ * Tests named spaces of fabric-attached memory: spaces that are kept, shared, refused or undone,
+ * and spaces that killed jobs left. The test also covers spaces of several PEs, which forked
+ * processes play, in directories and in pools. CTest runs the program as unit.fam_named.
  */
 #include "fam_test.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools of fabric-attached memory in a file: the format and what is wrong with it, where spaces
- * are placed, what killed jobs leave, and locks that others hold.
+ * Tests pools of fabric-attached memory in a file: the format and its damages, the placement of
+ * spaces, the remains of killed jobs, and locks that another process holds. CTest runs the program
+ * as unit.fam_pool. A DAX device is played by a file.
  */
 #include "fam_test.h"
 

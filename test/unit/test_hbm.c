@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which NUMA nodes have high bandwidth, on hosts that hwloc is told of by files (test/topology),
- * and which of them PEs take.
+ * Tests which NUMA nodes the library takes for memory with high bandwidth, and which of these nodes
+ * each PE uses. hwloc reads the hosts from the files of test/topology or from synthetic
+ * descriptions, so that no such memory is needed, and none is allocated. CTest runs the program as
+ * unit.hbm.
  */
 #include "spaces/hbm.h"
 #include "capture.h"
@@ -73,7 +75,8 @@ static int taken(const char *cpus, int turn)
 
 static void ck_says(const char *words)
 {
-    ck_assert_msg(strstr(hbm.why_not, words) != NULL, "expected \"%s\" in: %s", words, hbm.why_not);
+    ck_assert_msg(strstr(hbm.why_not, words) != NULL, "the text \"%s\" is not in the reason: %s",
+                  words, hbm.why_not);
 }
 
 static const struct {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The heap's allocator, rule by rule: what fits, what is refused, what joins, what is found.
- * Random runs against a model are in test_heap_random.c.
+ * Tests the allocator of the symmetric heap rule by rule: which requests fit, which are refused,
+ * which free blocks join, and which block is found at an offset. CTest runs the program as
+ * unit.heap. Random runs against a model are in test_heap_random.c.
  */
 #include "heap_verify.h"
 #include "unit.h"

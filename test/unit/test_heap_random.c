@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random use of the heap's allocator against a model that is too simple to be wrong: a plain
- * list of live blocks. Failures name their seed; STEPPE_TEST_SEED=n repeats one.
+ * Compares random use of the heap's allocator with a model that is too simple to be wrong: a sorted
+ * list of live blocks. CTest runs the program as unit.heap_random with the seeds 1 to 12. Most
+ * failures name their seed, and STEPPE_TEST_SEED=n runs seed n alone.
  */
 #include "heap_verify.h"
 #include "unit.h"
@@ -80,7 +81,8 @@ static void model_add(struct model *model, size_t offset, size_t asked, uint64_t
     while (i < model->n && model->live[i].offset < offset)
         i++;
     if (offset < model_end(model, i - 1) || offset + rounded(asked) > model_start(model, i))
-        ck_abort_msg("seed %llu: block %zu+%zu overlaps", (unsigned long long)seed, offset, asked);
+        ck_abort_msg("seed %llu: the new block at offset %zu of %zu bytes overlaps a live block",
+                     (unsigned long long)seed, offset, asked);
     memmove(&model->live[i + 1], &model->live[i], (size_t)(model->n - i) * sizeof(struct live));
     model->live[i] = (struct live){offset, asked};
     model->n++;
@@ -107,8 +109,9 @@ static void model_compare(const struct model *model, struct stp_heap *heap, uint
     }
     if (heap_verify(heap) != 0 || stats.used != used || stats.largest_free != largest ||
         stats.n_blocks != (size_t)model->n)
-        ck_abort_msg("seed %llu: the heap's records differ from the model's",
-                     (unsigned long long)seed);
+        ck_abort_msg(
+            "seed %llu: the heap's records are damaged, or its sums differ from the model's",
+            (unsigned long long)seed);
 }
 
 static size_t random_size(uint64_t *state, size_t heap_size)
@@ -159,11 +162,12 @@ static void step_alloc(struct model *model, struct stp_heap *heap, uint64_t *sta
     int rc = stp_heap_alloc(heap, nbytes, align, &offset);
 
     if ((lack == 0) != fits)
-        ck_abort_msg("seed %llu: alloc(%zu, %zu) lacks %zu, fits: %d", (unsigned long long)seed,
-                     nbytes, align, lack, fits);
+        ck_abort_msg(
+            "seed %llu: size_needed(%zu, %zu) returned %zu; expected 0 if the block fits: %d",
+            (unsigned long long)seed, nbytes, align, lack, fits);
     if (rc != (fits ? 0 : -ENOMEM))
-        ck_abort_msg("seed %llu: alloc(%zu, %zu) gave %d, fits: %d", (unsigned long long)seed,
-                     nbytes, align, rc, fits);
+        ck_abort_msg("seed %llu: alloc(%zu, %zu) returned %d; in the model it fits: %d",
+                     (unsigned long long)seed, nbytes, align, rc, fits);
     if (rc != 0 && model->n_refused++ % 8 == 7) {
         step_grow(model, heap, nbytes, align, seed);
     } else if (rc == 0) {
@@ -181,12 +185,13 @@ static void step_resize(struct model *model, struct stp_heap *heap, uint64_t *st
     int rc = stp_heap_resize(heap, model->live[i].offset, nbytes);
 
     if (lack != (i == model->n - 1 ? model->live[i].offset + rounded(nbytes) : SIZE_MAX))
-        ck_abort_msg("seed %llu: block %d of %d at %zu lacks %zu for %zu bytes",
-                     (unsigned long long)seed, i, model->n, model->live[i].offset, lack, nbytes);
+        ck_abort_msg(
+            "seed %llu: size_to_extend_block of block %d of %d at %zu returned %zu for %zu bytes",
+            (unsigned long long)seed, i, model->n, model->live[i].offset, lack, nbytes);
 
     if (rc != (rounded(nbytes) <= room ? 0 : -ENOMEM))
-        ck_abort_msg("seed %llu: resize to %zu gave %d, room: %zu", (unsigned long long)seed,
-                     nbytes, rc, room);
+        ck_abort_msg("seed %llu: resize to %zu bytes returned %d, and the model has room for %zu",
+                     (unsigned long long)seed, nbytes, rc, room);
     if (rc == 0) {
         model->live[i].asked = nbytes;
         model->n_resized++;
@@ -210,7 +215,8 @@ static void step_find(const struct model *model, struct stp_heap *heap, uint64_t
         if (rc != 0 || start != live->offset || nbytes != live->asked) want = 1;
     }
     if (rc != want)
-        ck_abort_msg("seed %llu: find(%zu) gave %d", (unsigned long long)seed, offset, rc);
+        ck_abort_msg("seed %llu: find(%zu) returned %d or a block that differs from the model's",
+                     (unsigned long long)seed, offset, rc);
 }
 
 /* Phases of growing and shrinking, so that the heap runs full and empties again. */

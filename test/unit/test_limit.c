@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files past ulimit -f: an error that names the limit, whatever the program does with SIGXFSZ, and
- * none of what it does is changed or seen.
+ * Tests that a file which would exceed `ulimit -f` is an error that names the limit, for every way
+ * in which the program treats SIGXFSZ. The program's handler, its signal mask and its own pending
+ * signals stay unchanged. CTest runs the program as unit.limit.
  */
 #include "base/base.h"
 #include "unit.h"

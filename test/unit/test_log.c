@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages: who speaks, one line and one write each, whatever is in them; and the end of the
- * job: once, through the hook, with status 1, also when things go wrong on the way.
+ * Tests messages and the end of the job. Each message is one line in one write and names its PE and
+ * host, whatever its text contains. stp_fatal() ends the job once, through the hook, with status 1,
+ * also when something goes wrong on the way. CTest runs the program as unit.log.
  */
 #include "base/base.h"
 #include "capture.h"

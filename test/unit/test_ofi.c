@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric module alone, without the library. Covers what programs under the launcher cannot
- * show: refusals, signal handlers, peers that die, floods that once broke a provider.
+ * Tests the fabric module without the library, with forked processes as PEs. The program covers
+ * what programs under a launcher cannot show: refusals, signal handlers, peers that die, and floods
+ * of operations. CTest runs each case as unit.ofi.CASE, and all cases on all providers (OFI_ALL=1)
+ * as unit.ofi_all. Adapters are not tested: the providers are tcp, net and shm.
  */
 #include "ofi_pes.h"
 
@@ -185,7 +187,7 @@ static void flood_updates(void)
     fabric.quiet(ctx);
     meet();
     expect(me != 0 || __atomic_load_n(&memory[0], __ATOMIC_ACQUIRE) == (uint64_t)(PES * n),
-           "all updates");
+           "the word on PE 0 to count every addition exactly once");
     go_down();
 }
 
@@ -206,7 +208,8 @@ static void flood_puts(void)
     fabric.quiet(ctx);
     meet();
     for (int i = 0; i < WORDS; i++)
-        expect(memory[i] == (uint64_t)(from * WORDS + i), "all puts");
+        expect(memory[i] == (uint64_t)(from * WORDS + i),
+               "each word to hold the value that the previous PE put there");
     go_down();
 }
 
@@ -233,7 +236,7 @@ static void flood_blocks(void)
     meet();
     for (size_t i = 0; i < AREA; i++)
         expect(((unsigned char *)memory)[i] == (unsigned char)(i * 7 + i / 256 + (size_t)from * 31),
-               "every block in its place");
+               "each byte to hold the value that the previous PE put there");
     go_down();
 }
 
@@ -257,7 +260,7 @@ static void fence_behind_blocks(void)
         while (__atomic_load_n(&memory[FLAG], __ATOMIC_ACQUIRE) != round)
             fabric.progress();
         for (size_t i = 0; i < n * WORDS; i++)
-            expect(memory[i] == round, "blocks before the flag");
+            expect(memory[i] == round, "the blocks of this round to arrive before the flag");
         fabric.quiet(ctx);
         meet();
     }
@@ -307,7 +310,7 @@ static void many_batches(void)
     uint64_t one = 1;
 
     for (int i = 0; i < CTXS; i++) {
-        expect(fabric.ctx_create(false, &ctxs[i]) == 0, "contexts");
+        expect(fabric.ctx_create(false, &ctxs[i]) == 0, "ctx_create to return 0");
         fabric.session(ctxs[i], true, SIZE_MAX);
     }
     for (int i = 0; i < n * CTXS; i++)
@@ -320,7 +323,7 @@ static void many_batches(void)
     meet();
     expect(__atomic_load_n(&memory[0], __ATOMIC_ACQUIRE) ==
                (uint64_t)PES * CTXS * (uint64_t)(n / PES + (me < n % PES)),
-           "all updates");
+           "the word on PE 0 to count every addition exactly once");
     go_down();
 }
 
@@ -357,7 +360,7 @@ static void signal_on_each(void)
     int to = (me + 1) % PES, from = (me + PES - 1) % PES;
 
     for (int i = 0; i < CTXS; i++)
-        expect(fabric.ctx_create(i > 0, &ctxs[i]) == 0, "contexts");
+        expect(fabric.ctx_create(i > 0, &ctxs[i]) == 0, "ctx_create to return 0");
     for (uint64_t round = 1; round <= ROUNDS; round++) {
         for (int i = 0; i < CTXS; i++) {
             size_t at = (size_t)i * sizeof(block);
@@ -374,7 +377,7 @@ static void signal_on_each(void)
                 fabric.progress();
             for (int k = 0; k < BLOCK; k++)
                 expect(memory[i * BLOCK + k] == round * 1000 + (uint64_t)(from * 100 + i),
-                       "the data of a signal");
+                       "the data of this round to arrive before its signal");
         }
         meet(); /* or a fast neighbour overwrites */
     }
@@ -413,7 +416,7 @@ static void ask_as_stranger(void)
     if (me == 2)
         fabric.amo(ctx, TARGET(0, REGION, 0), STP_AMO_ADD, STP_U64, &one, NULL, &old, false);
     meet();
-    expect(me != 0 || memory[0] == 1, "the atomic of its own job alone");
+    expect(me != 0 || memory[0] == 1, "the word to be 1: the atomic of another job is ignored");
     if (me == 1) _exit(0); /* it has no answer to wait for */
 }
 
@@ -439,7 +442,7 @@ static void make_region_anew(void)
     fabric.region_remove(REGION);
     if (fabric.region_add(REGION, memory, NBYTES, STP_MEMORY_HOST, 0, &world->parts[me]) != 0 ||
         fabric.region_peers(REGION, fabric.peer_table ? world->parts : NULL) != 0)
-        expect(false, "the region to be made again");
+        expect(false, "region_add and region_peers to return 0 for a new region");
 }
 
 /* Now and then the progress thread has sent what is queued before the region goes. */
@@ -466,7 +469,7 @@ TEST_LOOP(what_is_queued_for_a_region_that_went_is_fatal, 0, 2)
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 9);
     ck_assert_msg(strstr(world->text, "shmem_test: an operation on PE 1 was still queued when "
                                       "space 7 was destroyed") != NULL,
-                  "%s", world->text);
+                  "no message reports the queued operation; messages: %s", world->text);
 }
 
 static void drain_before_removal(void)
@@ -483,7 +486,8 @@ static void drain_before_removal(void)
             make_region_anew();
         }
         meet();
-        expect(me != 1 || memory[3 * queued_bytes / 8 - 1] == (uint64_t)i, "what was drained");
+        expect(me != 1 || memory[3 * queued_bytes / 8 - 1] == (uint64_t)i,
+               "the puts before region_drain to have arrived");
         meet();
     }
     go_down();
@@ -571,7 +575,8 @@ TEST_LOOP(dead_peer_is_named, 0, 4)
     deaths = true;
     status = run(_i % 2 == 0 ? "tcp" : "net", _i < 2 ? get_from_dead : batch_to_dead);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 9);
-    ck_assert_msg(strstr(world->text, "pe 1") != NULL, "%s", world->text);
+    ck_assert_msg(strstr(world->text, "pe 1") != NULL,
+                  "no message names the dead PE 1; messages: %s", world->text);
 }
 
 TEST_LOOP(dead_peer_is_done_with_after_finish, 0, 4)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private device memory in the fabric module (transport/ofi/local_mr.c), with registrations of the
- * test's own: who finds it, and that none is closed while operations hold it.
+ * Tests registrations of private device memory in the fabric module (transport/ofi/local_mr.c),
+ * with registrations that the test plays: which operations find a registration, and that no
+ * registration is closed while an operation holds it. CTest runs the program as unit.ofi_buffers,
+ * without a provider.
  */
 #include "transport/ofi/provider_table.c"
 
@@ -78,7 +80,8 @@ TEST(closed_when_nobody_holds_it)
     ck_assert_uint_eq(first.n, N_FRAGMENTS);
     ck_assert_ptr_eq(first.desc, &registration);
     for (unsigned i = 0; i < 2 * N_FRAGMENTS; i++) {
-        ck_assert_msg(!stp_ofi_buffer_remove(2) && n_closed == 0, "%u fragments are done", i);
+        ck_assert_msg(!stp_ofi_buffer_remove(2) && n_closed == 0,
+                      "the registration was closed after %u fragments, while others hold it", i);
         stp_ofi_local_mr_unref(i % 2 ? first.lease : second.lease);
     }
     ck_assert(stp_ofi_buffer_remove(2));

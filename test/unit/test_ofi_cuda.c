@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the fabric module forbids endpoints to call CUDA
- * (transport/ofi/forbid_provider_cuda_calls.c), with an endpoint and a version of libfabric of the
- * test's own: here is no library that has the option.
+ * Tests how the fabric module forbids endpoints to call CUDA
+ * (transport/ofi/forbid_provider_cuda_calls.c). The test plays the endpoint and the version of
+ * libfabric, because the option needs a newer libfabric than tests can rely on. CTest runs the
+ * program as unit.ofi_cuda, without a provider.
  */
 #include "base/base.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric module with device memory: registered, and as either end of puts, gets and data of
- * signals. There is no device: the program runs itself again with test/fakecuda as the driver and
- * test/provider before libfabric, which end it when the CPU touches device memory or the provider
- * gets it undescribed.
+ * Tests the fabric module with device memory: registered, and as either end of puts, gets and puts
+ * with signal. The program starts itself again with test/fakecuda as the driver and test/provider
+ * in front of libfabric. These doubles end the program when the CPU touches device memory or the
+ * provider gets device memory without a descriptor. CTest runs it as unit.ofi_device. A pass says
+ * nothing about a GPU or an adapter.
  */
 #include "ofi_pes.h"
 
@@ -22,19 +23,19 @@ static void find_functions(void)
 {
     void *driver = dlopen(STP_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
-    expect(driver != NULL, "the fake driver in lib/fakecuda");
+    expect(driver != NULL, "dlopen to find the fake driver in lib/fakecuda");
 #define FIND(member, symbol, required, arguments)                                                  \
     *(void **)&cuda.member = dlsym(driver, #symbol);                                               \
-    expect(cuda.member != NULL || !(required), #symbol);
+    expect(cuda.member != NULL || !(required), "the fake driver to have " #symbol);
     STP_CUDA_FUNCTIONS(FIND)
 #undef FIND
 #define FIND(member, symbol, arguments)                                                            \
     *(void **)&cuda.member = dlsym(driver, #symbol);                                               \
-    expect(cuda.member != NULL, #symbol);
+    expect(cuda.member != NULL, "the fake driver to have " #symbol);
     FAKE_DRIVER_FUNCTIONS(FIND)
 #undef FIND
     *(void **)&shim_count = dlsym(RTLD_DEFAULT, "provshim_count");
-    expect(shim_count != NULL, "lib/provider/libprovshim.so before libfabric");
+    expect(shim_count != NULL, "lib/provider/libprovshim.so to be preloaded");
 }
 
 /* For others than the driver to read: a copy is done on return. */
@@ -43,10 +44,10 @@ static CUdeviceptr allocate(size_t nbytes)
     const unsigned on = 1;
     CUdeviceptr address;
 
-    expect(cuda.mem_alloc(&address, nbytes) == CUDA_SUCCESS, "device memory");
+    expect(cuda.mem_alloc(&address, nbytes) == CUDA_SUCCESS, "cuMemAlloc to succeed");
     expect(cuda.pointer_set_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address) ==
                CUDA_SUCCESS,
-           "synchronous copies");
+           "cuPointerSetAttribute(SYNC_MEMOPS) to succeed");
     return address;
 }
 
@@ -57,8 +58,9 @@ static void open_device(void)
 
     find_functions();
     expect(cuda.init(0) == CUDA_SUCCESS, "cuInit to succeed");
-    expect(cuda.primary_ctx_retain(&context, 0) == CUDA_SUCCESS, "a context");
-    expect(cuda.ctx_set_current(context) == CUDA_SUCCESS, "to use it");
+    expect(cuda.primary_ctx_retain(&context, 0) == CUDA_SUCCESS,
+           "cuDevicePrimaryCtxRetain to succeed");
+    expect(cuda.ctx_set_current(context) == CUDA_SUCCESS, "cuCtxSetCurrent to succeed");
     device = allocate(NBYTES);
 }
 
@@ -72,9 +74,11 @@ static int add_device(unsigned number, CUdeviceptr base, size_t nbytes)
 static void come_up_with_device(void)
 {
     open_device();
-    expect(add_device(DEVICE_REGION, device, NBYTES) == 0, "device memory to be registered");
+    expect(add_device(DEVICE_REGION, device, NBYTES) == 0,
+           "region_add of device memory to return 0");
     meet();
-    if (fabric.peer_table) expect(fabric.region_peers(DEVICE_REGION, world->parts) == 0, "peers");
+    if (fabric.peer_table)
+        expect(fabric.region_peers(DEVICE_REGION, world->parts) == 0, "region_peers to return 0");
     meet();
 }
 
@@ -92,7 +96,8 @@ static void write_bytes(bool in_device, size_t offset, const unsigned char *byte
     if (!in_device)
         memcpy(at, bytes, n);
     else
-        expect(cuda.memcpy_htod((uintptr_t)at, bytes, n) == CUDA_SUCCESS, "a copy to the device");
+        expect(cuda.memcpy_htod((uintptr_t)at, bytes, n) == CUDA_SUCCESS,
+               "cuMemcpyHtoD to succeed");
 }
 
 static void read_bytes(bool in_device, size_t offset, unsigned char *bytes, size_t n)
@@ -102,7 +107,8 @@ static void read_bytes(bool in_device, size_t offset, unsigned char *bytes, size
     if (!in_device)
         memcpy(bytes, at, n);
     else
-        expect(cuda.memcpy_dtoh(bytes, (uintptr_t)at, n) == CUDA_SUCCESS, "a copy from the device");
+        expect(cuda.memcpy_dtoh(bytes, (uintptr_t)at, n) == CUDA_SUCCESS,
+               "cuMemcpyDtoH to succeed");
 }
 
 /* Bytes that tell whose they are and of which transfer; salt 0 is nobody's. */
@@ -204,10 +210,10 @@ static void transfers(void)
             get_and_check(&t);
         }
     }
-    expect(shim_count("device_regions") == 1, "one region of device memory");
-    expect(shim_count("device_buffers") > 0, "the provider to see device memory");
+    expect(shim_count("device_regions") == 1, "the provider to have one region of device memory");
+    expect(shim_count("device_buffers") > 0, "the provider to get buffers of device memory");
     fabric.region_remove(DEVICE_REGION);
-    expect(shim_count("device_regions") == 0, "the region to be gone");
+    expect(shim_count("device_regions") == 0, "no region of device memory after region_remove");
     go_down();
 }
 
@@ -227,7 +233,8 @@ static void signals(void)
                           TARGET((me + shift) % PES, REGION, WORD), i, STP_AMO_SET, i % 2);
         while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != i)
             fabric.progress();
-        expect(holds(false, 0, n, (me + PES - shift) % PES, i), "data with the signal");
+        expect(holds(false, 0, n, (me + PES - shift) % PES, i),
+               "the data to arrive before its signal");
         fabric.quiet(ctx);
         meet();
     }
@@ -246,23 +253,25 @@ static void many_regions(void)
     for (int i = 0; i < N; i++)
         base[i] = allocate(SIZE);
     for (int i = 0; i < N; i++)
-        expect(add_device(SECOND + (unsigned)order[i], base[order[i]], SIZE) == 0, "a region");
+        expect(add_device(SECOND + (unsigned)order[i], base[order[i]], SIZE) == 0,
+               "region_add to return 0");
     for (int i = 0; i < N; i++) {
         for (int end = 0; end < 2; end++) {
             unsigned char byte = (unsigned char)(me * 16 + i * 2 + end);
             CUdeviceptr at = base[order[i]] + (CUdeviceptr)(end ? SIZE - 1 : 0);
 
-            expect(cuda.memcpy_htod(at, &byte, 1) == CUDA_SUCCESS, "a copy to the device");
+            expect(cuda.memcpy_htod(at, &byte, 1) == CUDA_SUCCESS, "cuMemcpyHtoD to succeed");
             fabric.put(ctx, TARGET(to, REGION, (size_t)(i * 2 + end)), (void *)(uintptr_t)at, 1,
                        false);
         }
         fabric.quiet(ctx);
         fabric.region_remove(SECOND + (unsigned)order[i]);
-        expect(cuda.mem_free(base[order[i]]) == CUDA_SUCCESS, "free");
+        expect(cuda.mem_free(base[order[i]]) == CUDA_SUCCESS, "cuMemFree to succeed");
     }
     meet();
     for (int i = 0; i < 2 * N; i++)
-        expect(((unsigned char *)memory)[i] == from * 16 + i, "bytes from either end");
+        expect(((unsigned char *)memory)[i] == from * 16 + i,
+               "the first and the last byte of each region of the previous PE");
     go_down();
 }
 
@@ -273,13 +282,15 @@ static void refusal(void)
 
     setenv("PROVSHIM_REFUSE", "all", 1);
     open_device();
-    expect(add_device(DEVICE_REGION, device, NBYTES) == -EOPNOTSUPP, "to be refused");
-    expect(shim_count("device_refused") == 1, "the provider to be asked");
-    expect(world->text[0] == '\0', "no message");
+    expect(add_device(DEVICE_REGION, device, NBYTES) == -EOPNOTSUPP,
+           "region_add of device memory to return -EOPNOTSUPP");
+    expect(shim_count("device_refused") == 1, "one registration that the provider refused");
+    expect(world->text[0] == '\0', "no message about the refusal");
     fabric.put(ctx, TARGET((me + 1) % PES, REGION, 0), &value, sizeof(value), false);
     fabric.quiet(ctx);
     meet();
-    expect(memory[0] == (uint64_t)((me + PES - 1) % PES) + 1, "host memory to work");
+    expect(memory[0] == (uint64_t)((me + PES - 1) % PES) + 1,
+           "a put between host memory to arrive");
     go_down();
 }
 
@@ -295,7 +306,8 @@ static void mixture(void)
         fabric.put(ctx, TARGET(to, REGION, 0), place(true, HALF), n, false);
     } else {
         open_device();
-        expect(add_device(DEVICE_REGION, device, NBYTES) == -EOPNOTSUPP, "to be refused");
+        expect(add_device(DEVICE_REGION, device, NBYTES) == -EOPNOTSUPP,
+               "region_add of device memory to return -EOPNOTSUPP");
         meet();
         meet();
         fill(false, HALF, n, me, 1);
@@ -303,7 +315,7 @@ static void mixture(void)
     }
     fabric.quiet(ctx);
     meet();
-    expect(holds(core.devices, 0, n, from, 1), "what the other sort of PE put");
+    expect(holds(core.devices, 0, n, from, 1), "the data of a PE that has no device, or has one");
     go_down();
 }
 
@@ -318,7 +330,8 @@ TEST_LOOP(device_memory, 0, STP_COUNT(bodies))
     core.devices = true;
     device_step = bodies[_i] == mixture ? 2 : 1;
     status = run("tcp", bodies[_i]);
-    ck_assert_msg(status == 0, "status %#x: %s", (unsigned)status, world->text);
+    ck_assert_msg(status == 0, "a PE ended with wait status %#x; messages: %s", (unsigned)status,
+                  world->text);
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the fabric module registers device memory by descriptor (transport/ofi/region.c), with a
- * provider and a version of libfabric of the test's own: here is no library that has it. Who gets
- * a descriptor, what it says, what follows a refusal, and that none is left open.
+ * Tests how the fabric module registers device memory by a file descriptor
+ * (transport/ofi/region.c): which provider gets a descriptor, its contents, what follows a refusal,
+ * and that no descriptor stays open. The test plays the provider and the version of libfabric.
+ * CTest runs the program as unit.ofi_dmabuf.
  */
 #include "base/base.h"
 
@@ -187,7 +188,7 @@ TEST(only_who_knows_descriptors)
         add_region(cases[i].provider, cases[i].version);
         ck_assert_msg(n_by_descriptor == cases[i].knows && n_asked == cases[i].knows &&
                           n_by_address == !cases[i].knows,
-                      "%s of libfabric %u.%u", cases[i].provider, FI_MAJOR(cases[i].version),
-                      FI_MINOR(cases[i].version));
+                      "%s of libfabric %u.%u: wrong choice of descriptor or address",
+                      cases[i].provider, FI_MAJOR(cases[i].version), FI_MINOR(cases[i].version));
     }
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric module with providers that are not here: verbs, efa and cxi in their ways, and each
- * way alone. The program runs itself again with test/provider before libfabric, which plays them
- * on top of tcp and ends a PE that breaks a rule. Every kind of operation, from every kind of
- * memory, of every size; whatever held back, reordered or refused, the data must be right.
+ * Tests the fabric module with the rules of providers that need adapters (verbs, efa and cxi),
+ * together and each rule alone. The program starts itself again with test/provider in front of
+ * libfabric, which plays these providers on tcp and ends a PE that breaks a rule. The data must be
+ * right for every kind of operation, memory and size, also when operations are held back, reordered
+ * or refused. CTest runs some modes as unit.ofi_modes, all as unit.ofi_modes_all; arguments are
+ * numbers of modes.
  */
 #include "ofi_pes.h"
 
@@ -98,7 +100,8 @@ static void check(const void *bytes, size_t n, int pe, unsigned salt, const char
 
     for (size_t i = 0; i < n; i++) {
         if (at[i] == byte_of(i, pe, salt)) continue;
-        snprintf(text, sizeof(text), "%s: byte %zu of %zu is wrong (number %u)", what, i, n, salt);
+        snprintf(text, sizeof(text),
+                 "the right data of '%s', but byte %zu of %zu differs (salt %u)", what, i, n, salt);
         expect(false, text);
     }
 }
@@ -165,7 +168,7 @@ static void fragments(void)
         for (size_t k = 0; k < FRAGMENT; k++)
             expect(((unsigned char *)memory)[i * STEP + 1 + k] ==
                        byte_of(i * FRAGMENT + k, from, 9),
-                   "every fragment in its place");
+                   "each fragment to arrive at its address");
     meet();
 }
 
@@ -182,15 +185,16 @@ static void add_all(void)
         fabric.amo(ctx, TARGET(0, REGION, WORD * 8), STP_AMO_ADD, STP_U64, &one, NULL,
                    i % 3 ? &old[i] : NULL, i % 3 == 2);
         if (i % 3 != 1) continue;
-        expect(i == 1 || old[i] > last, "sums that grow");
+        expect(i == 1 || old[i] > last, "each fetched sum to be larger than the one before");
         last = old[i];
     }
     fabric.quiet(ctx);
     for (int i = 2; i < N; i += 3)
-        expect(old[i] < (uint64_t)PES * N, "results by quiet");
+        expect(old[i] < (uint64_t)PES * N,
+               "quiet to complete nonblocking fetches: the result is too large");
     meet();
     fabric.get(ctx, TARGET(0, REGION, WORD * 8), &last, 8, false);
-    expect(last == (uint64_t)PES * N, "every addition once");
+    expect(last == (uint64_t)PES * N, "the word to count every addition exactly once");
     meet();
 }
 
@@ -207,15 +211,19 @@ static uint64_t fetch(enum stp_fabric_amo op, enum stp_dtype dtype, uint64_t ope
 static void each_operation(void)
 {
     fetch(STP_AMO_SWAP, STP_U64, 12, 0);
-    expect(fetch(STP_AMO_CSWAP, STP_U64, 5, 11) == 12, "an old value");
-    expect(fetch(STP_AMO_CSWAP, STP_U64, 6, 12) == 12, "to be swapped");
-    expect(fetch(STP_AMO_AND, STP_U64, 3, 0) == 6, "and");
-    expect(fetch(STP_AMO_OR, STP_U64, 9, 0) == 2, "or");
-    expect(fetch(STP_AMO_XOR, STP_U64, 1, 0) == 11, "xor");
-    expect(fetch(STP_AMO_ADD, STP_U32, 0xffffffff, 0) == 10, "a sum of 4 bytes");
-    expect(fetch(STP_AMO_FETCH, STP_U64, 0, 0) == 9, "no carry into the rest");
-    expect(fetch(STP_AMO_SWAP, STP_F64, 77, 0) == 9, "a double");
-    expect(fetch(STP_AMO_FETCH, STP_U64, 0, 0) == 77, "its bits");
+    expect(fetch(STP_AMO_CSWAP, STP_U64, 5, 11) == 12,
+           "compare-and-swap with a wrong value to return the old value 12");
+    expect(fetch(STP_AMO_CSWAP, STP_U64, 6, 12) == 12,
+           "compare-and-swap with the right value to return the old value 12");
+    expect(fetch(STP_AMO_AND, STP_U64, 3, 0) == 6, "fetch-and to return 6");
+    expect(fetch(STP_AMO_OR, STP_U64, 9, 0) == 2, "fetch-or to return 2");
+    expect(fetch(STP_AMO_XOR, STP_U64, 1, 0) == 11, "fetch-xor to return 11");
+    expect(fetch(STP_AMO_ADD, STP_U32, 0xffffffff, 0) == 10, "an addition on 4 bytes to return 10");
+    expect(fetch(STP_AMO_FETCH, STP_U64, 0, 0) == 9,
+           "9: an addition on 4 bytes must not carry into the next bytes");
+    expect(fetch(STP_AMO_SWAP, STP_F64, 77, 0) == 9, "swap of a double to return the bits of 9");
+    expect(fetch(STP_AMO_FETCH, STP_U64, 0, 0) == 77,
+           "fetch to return 77, the bits that were swapped in");
     meet();
 }
 
@@ -246,13 +254,14 @@ static void answers(void)
                        true);
         while (n < N) {
             for (int i = n + 1; i < N; i++)
-                expect(!is_answered(&old[i]) || is_answered(&old[n]), "answers in order");
+                expect(!is_answered(&old[i]) || is_answered(&old[n]),
+                       "atomics to be acknowledged in the order in which they were issued");
             if (is_answered(&old[n])) n++;
             fabric.progress();
         }
         fabric.quiet(ctx);
         for (int i = 0; i < N; i++)
-            expect(old[i] == (uint64_t)(round * N + i), "the answer of each");
+            expect(old[i] == (uint64_t)(round * N + i), "each atomic to return its own old value");
     }
     meet();
 }
@@ -320,7 +329,7 @@ static void words(void)
         fabric.put_notify(ctx, TARGET(to, REGION, 0), source, n, TARGET(to, REGION, WORD * 8),
                           adds ? step : value, adds ? STP_AMO_ADD : STP_AMO_SET);
         while ((seen = __atomic_load_n(&memory[WORD], __ATOMIC_ACQUIRE)) != value) {
-            expect(seen < value, "a word that grows");
+            expect(seen < value, "the word to grow with each flag");
             fabric.progress();
         }
         check(memory, n, from, i, "data that a word tells of");
@@ -345,7 +354,7 @@ static void stores(void)
         }
         fabric.quiet(ctx);
         meet();
-        expect(memory[WORD] == 30, "the last store");
+        expect(memory[WORD] == 30, "the word to be 30, the value of the last store");
         meet();
     }
 }
@@ -357,7 +366,7 @@ static void large(void)
 
     big = malloc(BIG);
     back = malloc(BIG);
-    expect(big != NULL && back != NULL, "memory");
+    expect(big != NULL && back != NULL, "malloc to succeed");
     for (size_t at = 0; at < BIG; at += HALF) {
         size_t n = BIG - at < HALF ? BIG - at : HALF;
 
@@ -367,7 +376,7 @@ static void large(void)
         fabric.get(ctx, TARGET(to, REGION, 0), back + at, n, true);
         fabric.quiet(ctx);
     }
-    expect(memcmp(big, back, BIG) == 0, "what was put to come back");
+    expect(memcmp(big, back, BIG) == 0, "get to return the data that was put");
     free(big);
     free(back);
     meet();
@@ -403,7 +412,7 @@ static long posts_unanswered(void)
     for (size_t i = 0; i < N; i++)
         for (size_t k = 0; k < FRAGMENT; k++)
             expect(((unsigned char *)memory)[i * STEP + k] == byte_of(i * FRAGMENT + k, from, 9),
-                   "every fragment in its place");
+                   "each fragment to arrive at its address");
     meet();
     return posts;
 }
@@ -415,8 +424,9 @@ static void batched(void)
     bool too_small = strstr(getenv("PROVSHIM"), "max_msg=1000,") != NULL;
 
     fabric.session(ctx, true, SIZE_MAX);
-    if (packed) expect(posts_unanswered() < 8, "16 fragments in fewer messages");
-    expect(packed != (too_small || strstr(getenv("PROVSHIM"), "name=cxi")), "messages");
+    if (packed) expect(posts_unanswered() < 8, "16 fragments in fewer than 8 messages");
+    expect(packed != (too_small || strstr(getenv("PROVSHIM"), "name=cxi")),
+           "packed messages exactly where the provider's limits allow them");
     fragments();
     add_all();
     each_operation();
@@ -439,7 +449,7 @@ static void gathered(void)
     bool gathers = fabric.dialect >> 16 > 0 && !says("name=");
 
     if (gathers)
-        expect(posts_unanswered() < 8, "16 fragments in fewer messages, without a session");
+        expect(posts_unanswered() < 8, "16 fragments in fewer than 8 messages, without a session");
     fragments();
 }
 
@@ -464,7 +474,8 @@ static void carried(void)
     posts = shim_count("posts") - posts;
     fabric.quiet(ctx);
     /* A round is a message and a buffer for one; answers by themselves make it twice that. */
-    expect(!steady || posts < 3 * ROUNDS, "answers that flags carry");
+    expect(!steady || posts < 3 * ROUNDS,
+           "fewer than 3 posts a round: flags carry acknowledgements");
     meet();
 }
 
@@ -487,7 +498,8 @@ static void some_pes(void)
         for (int pe = 0; pe < PES; pe += PES - 1)
             for (size_t k = 0; k < 2; k++) {
                 fabric.get(ctx, TARGET(pe, REGION, (size_t)me * 16 + k * 8), &seen, 8, false);
-                expect(seen == round * 10 + (uint64_t)pe, "what quiet_pes waited for");
+                expect(seen == round * 10 + (uint64_t)pe,
+                       "get to return the value that quiet_pes completed");
             }
     }
     fabric.session(ctx, false, SIZE_MAX);
@@ -504,7 +516,8 @@ static void expect_bite(const char *what)
                  {"no_order", "held"},    {"verbs", "held"},       {"cxi", "held"},
                  {"eagain", "refused"},   {"context", "contexts"}, {"manual", "held"}};
 
-    expect(shim_count("posts") > 100 && shim_count("opened") > 0, "the shim before libfabric");
+    expect(shim_count("posts") > 100 && shim_count("opened") > 0,
+           "the provider shim to see operations and endpoints");
     for (unsigned i = 0; i < STP_COUNT(bites); i++)
         if (strstr(what, bites[i].mode) != NULL && strstr(what, "name=") == NULL)
             expect(shim_count(bites[i].count) > 0, bites[i].count);
@@ -513,7 +526,7 @@ static void expect_bite(const char *what)
 static void everything(void)
 {
     *(void **)&shim_count = dlsym(RTLD_DEFAULT, "provshim_count");
-    expect(shim_count != NULL, "lib/provider/libprovshim.so before libfabric");
+    expect(shim_count != NULL, "lib/provider/libprovshim.so to be preloaded");
     to = (me + 1) % PES;
     from = (me + PES - 1) % PES;
     transfers();
@@ -531,7 +544,7 @@ static void everything(void)
     batched();
     expect_bite(getenv("PROVSHIM"));
     go_down();
-    expect(shim_count("regions") == 0, "no registration to be left");
+    expect(shim_count("regions") == 0, "no registration to remain at the end");
 }
 
 TEST_CASE(modes, setup, NULL)
@@ -546,8 +559,8 @@ START_TEST(all_operations)
                  : strstr(modes[_i], "net") != NULL ? "net"
                                                     : "tcp",
                  everything);
-    ck_assert_msg(status == 0, "PROVSHIM=%s: status %#x: %s", modes[_i], (unsigned)status,
-                  world->text);
+    ck_assert_msg(status == 0, "PROVSHIM=%s: a PE ended with wait status %#x; messages: %s",
+                  modes[_i], (unsigned)status, world->text);
 }
 
 /* Arguments: the numbers of the modes to run; all without. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers that the fabric module holds back (transport/ofi/am_ack_delay.c), and those who wait for
- * them: a context is patient only when it was said to be, its quiet asks for them, and messages
- * that lie about when their PE goes are done with.
+ * Tests acknowledgements that the fabric module delays (transport/ofi/am_ack_delay.c). A context
+ * accepts delays only after allow_delayed_ack(), its quiet requests the delayed acknowledgements,
+ * and messages that are still collected for a PE count as done when this PE is gone. Forked
+ * processes play the PEs. CTest runs the program as unit.ofi_owed.
  */
 #include "ofi_pes.h"
 
@@ -23,11 +24,12 @@ static void look_at_new_contexts(void)
 
     mallopt(M_PERTURB, 0x55);
     for (int i = 0; i < CTXS; i++) {
-        expect(fabric.ctx_create(i % 2 == 0, &ctxs[i]) == 0, "contexts");
-        expect(!ctxs[i]->allow_delayed_ack, "contexts that wait for their answers");
+        expect(fabric.ctx_create(i % 2 == 0, &ctxs[i]) == 0, "ctx_create to return 0");
+        expect(!ctxs[i]->allow_delayed_ack, "a new context not to allow delayed acknowledgements");
     }
     fabric.allow_delayed_ack(ctxs[0]);
-    expect(ctxs[0]->allow_delayed_ack && !ctxs[1]->allow_delayed_ack, "one patient context");
+    expect(ctxs[0]->allow_delayed_ack && !ctxs[1]->allow_delayed_ack,
+           "only context 0 to allow delayed acknowledgements");
     for (int i = 0; i < CTXS; i++)
         fabric.ctx_destroy(ctxs[i]);
     go_down();
@@ -81,7 +83,8 @@ static void wait_for_held(void)
         atomic_store(&world->step, 1);
     } else if (me == 1) {
         poll_until(&world->step, 1, FEW_POLLS);
-        expect(atomic_load(&world->step) == 1, "pe 0 to have its answer");
+        expect(atomic_load(&world->step) == 1,
+               "the quiet of pe 0 to get the acknowledgement that it requested");
     }
     atomic_store(&held, false);
     go_down();
@@ -125,7 +128,7 @@ static void collect_for_dead(void)
     if (me != 0) return;
     usleep(100000);
     fabric.finish();
-    expect(fabric.ctx_create(false, &own) == 0, "a context");
+    expect(fabric.ctx_create(false, &own) == 0, "ctx_create to return 0");
     pthread_create(&thread, NULL, keep_collecting, own);
     for (int i = 0; i < 10; i++) {
         fabric.amo(ctx, TARGET(1, REGION, 0), STP_AMO_ADD, STP_U64, &one, NULL, NULL, false);

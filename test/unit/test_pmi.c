@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PMI sessions with launchers that behave: greeting, key-value space, finalize, abort; and what
- * is done without a launcher, by the environment.
+ * Tests PMI-1 and PMI-2 sessions with launchers that follow the protocol: greeting, key-value
+ * space, finalize and abort. It also tests which client the environment selects, and a process
+ * without a launcher. The launcher is played by pmi_launcher.h. CTest runs the program as unit.pmi.
+ * Wrong launchers are in test_pmi_bad.c.
  */
 #include "pmi_launcher.h"
 

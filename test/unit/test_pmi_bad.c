@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PMI sessions with launchers that answer with nonsense, hang up, or do not say which node
- * a rank is on.
+ * Tests PMI sessions with launchers that send nonsense, close the connection, or do not say on
+ * which node a rank is. Such a session must end with an error, and missing nodes are found by
+ * exchanging host names. The launcher is played by pmi_launcher.h. CTest runs the program as
+ * unit.pmi_bad.
  */
 #include "pmi_launcher.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of PMI below the session: framing and fields of the wire, and the map of nodes.
+ * Tests the parts of PMI below a session: the framing and the fields of messages, and the map from
+ * ranks to nodes. CTest runs the program as unit.pmi_parts. Sessions are tested in test_pmi.c.
  */
 #include "pmi_launcher.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PMI sessions with a launcher that speaks as Slurm's PMI-2 plugin does: lengths padded on the
- * right, more fields than needed, one init a process, a closed connection after finalize, an abort
- * without an answer; and the mappings it makes of its distributions.
+ * Tests PMI sessions with a launcher that speaks like Slurm's PMI-2 plugin: lengths padded on the
+ * right, additional fields, one init for each process, a connection closed after finalize, and an
+ * abort without a reply. The test also checks the mappings that Slurm makes of its distributions.
+ * CTest runs the program as unit.pmi_slurm, without Slurm; test/slurm runs Slurm itself.
  */
 #include "pmi_launcher.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The PMIx client against a libpmix.so.2 that is a test double: sessions that go well, each call
- * failing, answers that make no sense, and which client a mixed environment chooses.
+ * Tests the PMIx client against a libpmix.so.2 that is a test double (pmix_double.c): good
+ * sessions, the failure of each call, replies that make no sense, and which client the library
+ * selects when variables of several launchers are set. CTest runs the program as unit.pmix. Real
+ * launchers are in test/mpi.
  */
 #include "pmi_launcher.h"
 #include "pmix_double.h"
@@ -71,7 +73,8 @@ static int play(void (*client)(void))
     }
     waitpid(pid, &status, 0);
     capture_end(&said);
-    ck_assert_msg(WIFEXITED(status), "client died of signal %d", WTERMSIG(status));
+    ck_assert_msg(WIFEXITED(status), "the client must exit, but signal %d ended it",
+                  WTERMSIG(status));
     return WEXITSTATUS(status);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pmi/pmix_api.h, written by hand, against the real header where there is one: layouts, numbers,
- * names and prototypes, and the library against the header's symbols.
+ * Compares pmi/pmix_api.h, which was written by hand, with the header of an installed PMIx:
+ * layouts, values, names and prototypes at compile time, and the symbols of the library at run
+ * time. CTest runs the program as unit.pmix_abi; it is skipped (77) when pmix.h is not installed.
  */
 #include <stdio.h>
 
@@ -57,7 +58,7 @@ SAME(sizeof(int), sizeof(pmix_status_t));
 /* The real functions, in the types that pmix_api.h gives them but for the names of structs. */
 #define SAME_FUNCTION(function, ...)                                                               \
     _Static_assert(__builtin_types_compatible_p(__typeof__(function), __VA_ARGS__),                \
-                   #function " differs")
+                   #function " differs from pmix_api.h")
 
 SAME_FUNCTION(PMIx_Init, int(pmix_proc_t *, pmix_info_t *, size_t));
 SAME_FUNCTION(PMIx_Finalize, int(const pmix_info_t *, size_t));
@@ -74,14 +75,15 @@ static int n_failed;
 static void same_text(const char *ours, const char *real)
 {
     if (strcmp(ours, real) == 0) return;
-    fprintf(stderr, "\"%s\" is \"%s\" in pmix.h\n", ours, real);
+    fprintf(stderr, "pmix_api.h has the key \"%s\", which is \"%s\" in pmix.h\n", ours, real);
     n_failed++;
 }
 
 static void has_symbol(void *library, const char *symbol)
 {
     if (dlsym(library, symbol)) return;
-    fprintf(stderr, "%s has no %s\n", STP_PMIX_LIBRARY, symbol);
+    fprintf(stderr, "%s lacks the function %s, which pmix_api.h declares\n", STP_PMIX_LIBRARY,
+            symbol);
     n_failed++;
 }
 
@@ -90,7 +92,8 @@ int main(void)
     void *library = dlopen(STP_PMIX_LIBRARY, RTLD_NOW);
 
     if (!library) {
-        fprintf(stderr, "pmix.h is here, but %s is not: %s\n", STP_PMIX_LIBRARY, dlerror());
+        fprintf(stderr, "pmix.h is installed, but %s cannot be loaded: %s\n", STP_PMIX_LIBRARY,
+                dlerror());
         return 1;
     }
     same_text(STP_PMIX_JOB_SIZE, PMIX_JOB_SIZE);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sizes as text, numbers of small files, hashes.
+ * Tests how sizes are printed, how numbers are read from small files, and the hash function. CTest
+ * runs the program as unit.text.
  */
 #include "base/base.h"
 #include "unit.h"

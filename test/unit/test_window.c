@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The window and the view of a node's parts: where a part is, which part an address is in, and that
- * no two copies of an object are at addresses whose low bits are equal.
+ * Tests the window of a node and the view of its parts: the address of a part, the part to which an
+ * address belongs, and that two copies of an object never have addresses with equal low bits. It
+ * also tests that closed memory traps. CTest runs the program as unit.window; one process plays all
+ * PEs.
  */
 #include "spaces/space_registry.h"
 #include "unit.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waits that yield sleep now and then instead, and call the hook of long waits each time. Where PEs
- * share cores long waits sleep each time.
+ * Tests waits that yield: some yields sleep instead and call the hook of long waits. When PEs share
+ * cores, every yield of a long wait sleeps. The test replaces nanosleep(), so that it counts sleeps
+ * and measures no time. CTest runs the program as unit.yield.
  */
 #include "base/base.h"
 #include "unit.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The suite of a program of unit tests, and its main(). */
+/*
+ * Holds the suite of a program of unit tests, runs the suite, and defines the main() that programs
+ * without a main() of their own use.
+ */
 #include "unit.h"
 
 #include <errno.h>
