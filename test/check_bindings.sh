@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Programs of a few lines that must compile, and such that must not, in C and C++ of several
-# standards, with each compiler that is here.
+# Compiles small programs that must compile in C and C++ of several standards, and programs that
+# must be rejected as C11, with each given compiler that is installed. No program is linked or run.
+# Exits with 2 after a failure.
 #
 # usage: check_bindings.sh SOURCE-DIR COMPILER...
 set -u
@@ -19,7 +20,7 @@ compile() # LANGUAGE-OPTION... ; the program is in $dir/program
 
 complain()
 {
-    echo "FAIL $compiler: $1: $2" >&2
+    echo "check_bindings: $compiler: the program $1 $2; the compiler printed:" >&2
     head -12 "$dir/log" | sed 's/^/    /' >&2
     failed=1
 }
@@ -32,7 +33,8 @@ good()
     for standard in "${standards[@]}"; do
         language=c
         case $standard in *++*) language=c++ ;; esac
-        compile -x $language -std="$standard" || complain "$name" "does not compile as $standard"
+        compile -x $language -std="$standard" ||
+            complain "$name" "must compile as $standard, but does not"
     done
 }
 
@@ -40,8 +42,8 @@ good()
 bad()
 {
     printf '#include <shmem.h>\n%s\n' "$2" >"$dir/program"
-    if compile -x c -std=c11; then complain "$1" "compiles"; fi
-    grep -q 'No such file' "$dir/log" && complain "$1" "is not a test"
+    if compile -x c -std=c11; then complain "$1" "must be rejected as C11, but compiles"; fi
+    grep -q 'No such file' "$dir/log" && complain "$1" "is no test, because a header is missing"
 }
 
 all=(c99 c11 c2x c++11 c++20)

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Jobs of the example, each with another number of PEs, that are killed around a flush or at any
-# moment; the next one finds what was flushed and nothing else. Who comes to the end has the result
-# of a job that nobody disturbed.
+# Runs examples/apps/checkpoint.c in jobs of random sizes that are killed around a flush or at a
+# random moment. After each job only the flushed bytes are kept (famshadow). The next job must not
+# start from an older checkpoint than an earlier job did, and each job that ends must print the
+# result of an undisturbed job.
 #
 # usage: check_checkpoint.sh <shadow library> <rounds> <oshrun> -n <most PEs> <checkpoint>
 set -eu
@@ -51,8 +52,8 @@ result() # what the job said at its end
 
 out=$(SHMEM_FAM_PATH="$dir/calm" "$launcher" -n 2 "$program" $steps)
 wanted=$(result "$out")
-[ -n "$wanted" ] || fail "no result: $out"
-[ -z "$(ls "$dir/calm")" ] || fail "left behind: $(ls "$dir/calm")"
+[ -n "$wanted" ] || fail "the undisturbed job printed no result: $out"
+[ -z "$(ls "$dir/calm")" ] || fail "the undisturbed job left files: $(ls "$dir/calm")"
 
 killed=0 ended=0 resumed=0 known=0 # the last checkpoint that somebody found
 for round in $(seq "$rounds"); do
@@ -66,24 +67,27 @@ for round in $(seq "$rounds"); do
         job $pes FAMSHADOW_KILL=$((drawn + 3))
     fi
     step=$(echo "$out" | sed -n 's/.* begin at step \([0-9]*\),.*/\1/p')
-    [ "${step:-$known}" -ge $known ] || fail "round $round: back from step $known: $out"
+    [ "${step:-$known}" -ge $known ] ||
+        fail "round $round: the job began at step $step, but step $known was flushed before: $out"
     known=${step:-$known}
     [ "${step:-0}" -eq 0 ] || resumed=$((resumed + 1))
-    case $out in *"checkpoint: PE "*) fail "round $round: $out" ;; esac
+    case $out in *"checkpoint: PE "*) fail "round $round: a PE found wrong data: $out" ;; esac
     got=$(result "$out")
     if [ -n "$got" ]; then # perhaps killed after that, with or without what it had left
-        [ "$got" = "$wanted" ] || fail "round $round: not $wanted: $out"
+        [ "$got" = "$wanted" ] || fail "round $round: the result must be $wanted: $out"
         ended=$((ended + 1)) known=0
     else
-        [ $status -ne 0 ] || fail "round $round: no result: $out"
+        [ $status -ne 0 ] || fail "round $round: the job exited with 0, but without a result: $out"
         killed=$((killed + 1))
     fi
 done
 for pes in $((most + 1)) 1; do # to the end, from where the last one was killed, and from nothing
     job $pes
-    [ $status -eq 0 ] || fail "the last job: $out"
-    [ "$(result "$out")" = "$wanted" ] || fail "not $wanted: $out"
+    [ $status -eq 0 ] || fail "the last job of $pes PEs ended with status $status: $out"
+    [ "$(result "$out")" = "$wanted" ] ||
+        fail "the last job of $pes PEs must print the result $wanted: $out"
 done
-[ -z "$(ls "$dir/fam")" ] || fail "left behind: $(ls "$dir/fam")"
-echo "check_checkpoint: $killed killed, $ended came to the end, $resumed went on"
-[ "$rounds" -lt 20 ] || [ $resumed -gt 0 ] || fail "none went on"
+[ -z "$(ls "$dir/fam")" ] || fail "the last job left files: $(ls "$dir/fam")"
+echo "check_checkpoint: $killed jobs were killed, $ended ended, $resumed continued from a checkpoint"
+[ "$rounds" -lt 20 ] || [ $resumed -gt 0 ] ||
+    fail "no job continued from a checkpoint, so that nothing was tested"

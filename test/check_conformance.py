@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check that the pages on conformance name tests that exist and run.
+"""Check that the pages on conformance name tests that exist and that CTest runs.
 
 usage: check_conformance.py <source directory>
 
-Rules are table rows of three columns that begin with their kind and number: R1, R2... in
-docs/reference/conformance.md; P1..., S1... and W1... in docs/reference/conformance-spaces.md. Each kind counts up
+A rule is a table row of three columns that begins with its kind and number: R1, R2... in
+docs/reference/conformance.md; P1..., S1... and W1... in docs/reference/conformance-spaces.md. Each kind is numbered
 from 1 without a gap, R up to RULES. The last column names tests as `file:name`: a function of a
-test program (T(name) in a template), a function of a script, or a case that a script tries; so does
-the text between tables. A row that names none says why, after "Not testable:", "Not done:" or
-"**Undefined:**". Files are found anywhere under test/; the program, or the script itself, is
-declared to CTest in test/**/CMakeLists.txt or test/**/*.cmake.
+test program (T(name) in a template), a function of a script, or a case that a script tries. The
+text between tables does so too. A row without a test has a reason after "Not testable:", "Not
+done:" or "**Undefined:**". A file is anywhere under test/. Its program, or the script itself,
+must be in test/**/CMakeLists.txt or test/**/*.cmake. Whether a test really proves its rule is
+not checked.
 """
 import pathlib
 import re
@@ -37,7 +38,7 @@ def find(root, name):
         if found:
             break
     if len(found) > 1:
-        return f"{name} is the name of {len(found)} files under test/"
+        return f"`{name}` is ambiguous: {len(found)} files under test/ have this name"
     return found[0] if found else None
 
 
@@ -73,17 +74,18 @@ def read_rows(page, kinds, errors):
         match = ROW.match(line)
         if not match:
             if re.match(r"^\| [PRSW]\d", line):
-                errors.append(f"not a row of three columns: {line}")
+                errors.append(f"{page.name}: a rule must be a row of three columns: {line}")
             continue
         kind, number = match.group(1), int(match.group(2))
         if kind not in count:
-            errors.append(f"{page.name} has a row {kind}{number}")
+            errors.append(f"{page.name} must not have rules of the kind {kind}: {kind}{number}")
             continue
         if number != count[kind] + 1:
-            errors.append(f"{kind}{number} follows {kind}{count[kind]}")
+            errors.append(f"{page.name}: {kind}{number} follows {kind}{count[kind]}: the numbers "
+                          "have a gap")
         count[kind] = number
         if not match.group(3).strip():
-            errors.append(f"{kind}{number} does not say what the rule is")
+            errors.append(f"{page.name}: the second column of {kind}{number} is empty")
         yield kind, number, match.group(4)
 
 
@@ -92,14 +94,15 @@ def check_tests(root, tests, cmake, errors):
     for name, check in sorted(tests):
         path = find(root, name)
         if path is None:
-            errors.append(f"there is no test file {name}")
+            errors.append(f"the pages name the test file {name}, which does not exist under test/")
         elif isinstance(path, str):
             errors.append(path)
         elif not has(path, check):
-            errors.append(f"{name} has no {check}")
+            errors.append(f"the pages name the test {name}:{check}, but the file has no {check}")
         elif not declared(path, cmake):
             undeclared.add(name)
-    errors += [f"{name} is not declared to CTest" for name in sorted(undeclared)]
+    errors += [f"the pages name {name}, but no CMake file declares it to CTest"
+               for name in sorted(undeclared)]
 
 
 def main():
@@ -114,16 +117,17 @@ def main():
     for page, kinds in PAGES.items():
         text = (root / page).read_text()
         tests.update(TEST.findall(text))
-        errors += [f"{page}: `{name}` is not the name of a test" for name in LIKE_TEST.findall(text)
+        errors += [f"{page}: `{name}` has the form of a test, but not a known file type"
+                   for name in LIKE_TEST.findall(text)
                    if not TEST.fullmatch(f"`{name}`") and "file:name" not in name]
         for kind, number, proof in read_rows(root / page, kinds, errors):
             count[kind] = number
             if not TEST.search(proof) and not any(reason in proof for reason in REASONS):
                 errors.append(f"{kind}{number} has neither a test nor a reason")
     if count["R"] != RULES:
-        errors.append(f"the standard's rules end with R{count['R']}, not with R{RULES}")
+        errors.append(f"docs/conformance.md ends with R{count['R']}, expected R{RULES}")
     if min(count.values()) == 0:
-        errors.append("there is a page without rules")
+        errors.append(f"a kind of rules has no rows: {count}")
     check_tests(root, tests, cmake, errors)
     for error in errors:
         print(error, file=sys.stderr)

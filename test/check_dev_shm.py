@@ -4,9 +4,10 @@
 
 usage: check_dev_shm.py before|after <state file>
 
-"before" notes what lies there; "after" fails when something new lies there that no living
-process holds: neither open nor mapped, nor, by the name that libfabric's shm provider gives its
-files (<pid>:<uid>:<n>), owned by one.
+"before" records the names in /dev/shm. "after" fails when there is a new name that no living
+process holds. A process holds a file that it has open or mapped, or whose name begins with its
+process number, as files of libfabric's shm provider do (<pid>:<uid>:<n>). Files of other users'
+processes may look unheld, because their /proc entries cannot be read.
 """
 import os
 import pathlib
@@ -51,7 +52,7 @@ def main():
     new = names() - set(state.read_text().splitlines())
     left = sorted(name for name in new - held_names() if not owner_lives(name))
     for name in left:
-        print(f"left behind: {SHM / name}")
+        print(f"{SHM / name} was left behind: no process has it open or mapped")
     sys.exit(1 if left else 0)
 
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check the examples: their length, their list, and that the pages show the same hello.
+"""Check the examples.
 
-usage: check_examples.py SOURCE [BIN]
+usage: check_examples.py SOURCE         the texts
+       check_examples.py SOURCE BIN     the programs; BIN is the folder of oshcc and oshrun
 
-A learning example has at most 80 lines. examples/README.md has each program once. README.md and
-docs/guide/first-program.md contain examples/hello.c without its comments at the start. With BIN, the
-folder of oshcc and oshrun, all programs are also built by examples/Makefile in a copy of the folder, and
-the learning examples are run with 3 PEs and must print nothing to stderr.
+Texts: a learning example has at most 80 lines, examples/README.md lists each program once, and
+README.md and docs/guide/first-program.md contain examples/hello.c from its first #include on.
+Programs: examples/Makefile builds all programs in a copy of the folder. The learning examples
+run with 3 PEs and must exit with 0 and print nothing to stderr, except for stream_ring, which
+needs a GPU.
 """
 import os
 import pathlib
@@ -28,7 +30,8 @@ def check_texts(root):
     for path in programs:
         length = len(path.read_text(encoding="utf-8").splitlines())
         if length > LONGEST:
-            wrong.append(f"examples/{path.name}: {length} lines, at most {LONGEST}")
+            wrong.append(f"examples/{path.name}: {length} lines, but a learning example has at "
+                         f"most {LONGEST}")
     listed = re.findall(r"^\| \[([\w./]+)\]\(\1\) \|", (folder / "README.md").read_text(encoding="utf-8"), flags=re.M)
     expected = [path.name for path in programs] + [
         f"apps/{path.name}" for path in (folder / "apps").glob("*.c") if "int main(" in path.read_text(encoding="utf-8")]
@@ -36,7 +39,7 @@ def check_texts(root):
               for name in sorted(set(expected) | set(listed)) if (listed.count(name), expected.count(name)) != (1, 1)]
     hello = (folder / "hello.c").read_text(encoding="utf-8")
     hello = hello[hello.index("#include"):]
-    wrong += [f"{page}: does not contain examples/hello.c" for page in HELLO_PAGES
+    wrong += [f"{page}: its program differs from examples/hello.c" for page in HELLO_PAGES
               if hello not in (root / page).read_text(encoding="utf-8")]
     return wrong
 
@@ -51,14 +54,15 @@ def check_programs(root, binaries):
         done = subprocess.run(["make", "-C", copy, "CFLAGS=-O2 -Wall -Wextra -Werror", "all", "apps"], env=env,
                               capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            return [done.stdout + done.stderr]
+            return [f"make all apps: exit status {done.returncode}\n{done.stdout}{done.stderr}"]
         programs = re.search(r"^EXAMPLES = (.*?[^\\])$", (copy / "Makefile").read_text(encoding="utf-8"),
                              flags=re.M | re.S)[1].replace("\\", "").split()
         for name in programs:
             done = subprocess.run(["oshrun", "-n", "3", copy / name], env=env, stdin=subprocess.DEVNULL,
                                   capture_output=True, text=True, check=False, timeout=60)
             if done.returncode != 0 or (done.stderr and name not in NEEDS_GPU):
-                wrong.append(f"{name}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+                wrong.append(f"{name}: exit status {done.returncode}, expected 0 and no "
+                             f"stderr\n{done.stdout}{done.stderr}")
     print(f"{len(programs)} programs run")
     return wrong
 

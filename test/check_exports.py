@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check what the library exports against what its headers declare.
+"""Compare what the library exports with what its headers declare.
 
 usage: check_exports.py <libsteppe.so> <include directory> <page with the table of routines>
 
-Every routine that a header declares is exported, nothing else is, each belongs to one version node,
-and of each pair f and pf the first is weak, so that a tool may replace it. The table of
-docs/reference/spaces-routines.md has all of ours and those of the proposal, and no others. Needs nm.
+Every routine that a header declares must be exported, and nothing else. Each symbol belongs to a
+version node. Each routine f has a profiling twin pf, and f is weak, so that a tool can replace
+it. The table of routines must have all extensions and all routines of the spaces
+proposal, and no others. Needs nm.
 """
 import pathlib
 import re
@@ -54,11 +55,12 @@ def table_faults(page, exports, include):
     table = named_in_table(page)
     kept = re.compile(r"(shmemx_|shmem_space_|shmem_(team_)?get_space$)(?!view_v1)")
     ours = [name for name in sorted(exports) if kept.match(name)]
-    faults = [f"not in the table of {page.name}: {name}" for name in ours
+    faults = [f"{name} is exported, but not in the table of routines of {page.name}"
+              for name in ours
               if not any(pattern.fullmatch(name) for pattern in table.values())]
     inline = "".join(header.read_text() for header in include.glob("shmemx_*.h"))
     by_macro = re.compile(r"shmemx_TYPE_(put|get)(_nbi)?_on_stream")
-    return faults + [f"{page.name} has {name}, which no header declares"
+    return faults + [f"the table of routines of {page.name} has {name}, which no header declares"
                      for name, pattern in table.items()
                      if not any(pattern.fullmatch(n) for n in exports)
                      and name not in inline and not by_macro.fullmatch(name)]
@@ -68,18 +70,21 @@ def main():
     if len(sys.argv) != 4:
         sys.exit(__doc__)
     want, table = declared(pathlib.Path(sys.argv[2])), exported(sys.argv[1])
-    faults = [f"in no version node: {name}" for name in sorted(table) if "@@STEPPE_" not in name]
+    faults = [f"{name} is exported without a version node STEPPE_*"
+              for name in sorted(table) if "@@STEPPE_" not in name]
     have = {name.split("@")[0]: kind for name, kind in table.items()}
-    faults += [f"declared, not exported: {name}" for name in sorted(want - set(have))]
-    faults += [f"exported, not declared: {name}" for name in sorted(set(have) - want)]
+    faults += [f"{name} is declared in a header, but not exported"
+               for name in sorted(want - set(have))]
+    faults += [f"{name} is exported, but no header declares it"
+               for name in sorted(set(have) - want)]
     for name in sorted(set(have) & want):
         twin = "p" + name
         if have[name] in "DR":
             continue  # data: tools have nothing to replace
         if twin in have and have[name] != "W":
-            faults.append(f"not weak: {name}")
+            faults.append(f"{name} has a profiling twin, but is not weak")
         if twin not in have and not (name.startswith("p") and name[1:] in have):
-            faults.append(f"without a profiling twin: {name}")
+            faults.append(f"{name} has no profiling twin p{name}")
     faults += table_faults(pathlib.Path(sys.argv[3]), set(have), pathlib.Path(sys.argv[2]))
     print("\n".join(faults + [f"{len(want)} declared, {len(have)} exported, {len(faults)} faults"]))
     sys.exit(1 if faults or len(want) < 100 else 0)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check that the C sources look as .clang-format says, and that no line is longer than 100 columns.
+"""Check that the C sources have the format of .clang-format and lines of at most 100 columns.
 
 usage: check_format.py <source folder> [clang-format]
 
-Skipped (77) without clang-format 14, since other versions format otherwise. Templates (*.tmpl.h),
-whose macros it takes for names, and what a generator writes are looked at for their width alone.
+Without clang-format 14 only the width is checked and the result is 77, because other versions
+format differently. Of templates (*.tmpl.h) only the width is checked, because clang-format
+misreads their macros. Generated files are not checked at all.
 """
 import pathlib
 import re
@@ -28,7 +29,7 @@ def sources(root):
 
 def too_wide(root, name):
     lines = (root / name).read_text(encoding="utf-8").splitlines()
-    return [f"{name}:{number}: {len(line)} columns, at most {COLUMNS}"
+    return [f"{name}:{number}: the line has {len(line)} columns, at most {COLUMNS} are allowed"
             for number, line in enumerate(lines, 1) if len(line) > COLUMNS]
 
 
@@ -55,7 +56,7 @@ def main():
     version = subprocess.run([tool, "--version"], capture_output=True, text=True,
                              check=True).stdout if tool else "not found"
     if f"version {VERSION}." not in version:
-        print(f"skipped: clang-format {VERSION} is wanted: {version.strip()}")
+        print(f"skipped: the format needs clang-format {VERSION}, found: {version.strip()}")
         return 1 if wide else 77
     faults = misformatted(root, tool, [name for name in names if not is_free(name)])
     print("\n".join(faults))

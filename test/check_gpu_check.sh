@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Run scripts/gpu-check.sh on an installation of this build, with the fake driver: one test passes,
-# one fails, one hangs beyond its limit and one is skipped. The table says so, with an exit status of
-# 1; without a GPU nothing is run, and the test double is refused unless it is allowed.
+# Runs scripts/gpu-check.sh on an installation of this build with the fake driver. One test passes,
+# one fails, one exceeds its time limit and one is skipped; the table and the exit status must say
+# so. Without a GPU the script runs nothing (77), and it refuses the test double unless
+# GPU_CHECK_ALLOW_FAKE is set. A pass says nothing about a GPU.
 #
 # usage: check_gpu_check.sh CMAKE SOURCE BUILD
 set -eu
@@ -13,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 
 fail()
 {
-    echo "failed: $1"
+    echo "check_gpu_check: $1; the end of the output:"
     tail -n 60 "$work/log"
     exit 1
 }
@@ -24,12 +25,12 @@ check()
     wanted=$1 status=0
     shift
     "$source/scripts/gpu-check.sh" "$work/prefix" "$@" >"$work/log" 2>&1 || status=$?
-    [ $status -eq "$wanted" ] || fail "status $status instead of $wanted"
+    [ $status -eq "$wanted" ] || fail "gpu-check.sh ended with status $status, expected $wanted"
 }
 
 row()
 {
-    grep -q "^$1  *$2  *[0-9.]* s\$" "$work/log" || fail "the table does not say that $1 $2"
+    grep -q "^$1  *$2  *[0-9.]* s\$" "$work/log" || fail "the table must report that $1 has $2"
 }
 
 "$cmake" --install "$build" --prefix "$work/prefix" >/dev/null
@@ -47,14 +48,16 @@ export GPU_CHECK_BUILD="$work/build" GPU_CHECK_LIMIT=20 SHMEM_LAUNCHER="$work/la
 export CUDA_VISIBLE_DEVICES= && check 77
 unset CUDA_VISIBLE_DEVICES
 export LD_LIBRARY_PATH="$build/lib/fakecuda" && check 1
-grep -q "libcuda.so.1 is the test double" "$work/log" || fail "the test double is not refused"
+grep -q "libcuda.so.1 is the test double" "$work/log" ||
+    fail "gpu-check.sh must refuse the test double and print why"
 export GPU_CHECK_ALLOW_FAKE=1
 check 1 -- -R '^ipc\.space_(gpu|attr|life|use|kernels)\.np2$'
 row ipc.space_gpu.np2 passed
 row ipc.space_attr.np2 failed
 row ipc.space_life.np2 failed
 row ipc.space_use.np2 skipped
-grep -q "^2 passed, 2 failed, 1 skipped\$" "$work/log" || fail "no sums"
-grep -q '"row": "spin"' "$work/log" || fail "no row of space_kernels"
+grep -q "^2 passed, 2 failed, 1 skipped\$" "$work/log" ||
+    fail "the last line must be: 2 passed, 2 failed, 1 skipped"
+grep -q '"row": "spin"' "$work/log" || fail "the output lacks the row spin of space_kernels"
 check 0 -- -R '^tcp\.space_gpu\.np2$'
 row tcp.space_gpu.np2 passed

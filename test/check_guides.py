@@ -4,11 +4,11 @@
 
 usage: check_guides.py <cmake> <build folder> <page.md>...
 
-The build is installed in a temporary prefix, whose programs are found first. Each page has a folder of its
-own. A block ```c that begins with a comment /* NAME.c ... is written to NAME.c; the blocks ```sh are run by
-bash, one after the other, and each must succeed. A block ```text shows output or
-what cannot be run here. After a block ```sh, a block ```console has lines that the output must contain, in
-this order; "..." stands for anything.
+The build is installed in a temporary prefix, whose programs are found first. Each page gets a
+folder. A block ```c that begins with a comment /* NAME.c ... is written to NAME.c. bash runs the
+blocks ```sh one after the other, and each must succeed. After a block ```sh, a block ```console
+has lines that the output must contain in this order; "..." stands for any text. Blocks ```text
+are not checked: they show output, or commands that cannot be run here.
 """
 import os
 import pathlib
@@ -29,7 +29,8 @@ def expect(page, shown, output):
         pattern = ".*?".join(re.escape(part) for part in line.split("..."))
         match = re.search(pattern, rest)
         if match is None:
-            sys.exit(f"{page}: the output has no line \"{line}\"; it is\n{output}")
+            sys.exit(f"{page}: the output lacks the line \"{line}\" at its place; the output "
+                     f"is\n{output}")
         rest = rest[match.end():]
 
 
@@ -49,7 +50,8 @@ def follow(page, environment):
                                       stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S, check=False)
                 output, runs = done.stdout, runs + 1
                 if done.returncode != 0:
-                    sys.exit(f"{page}: status {done.returncode} of\n{text}\n{output}")
+                    sys.exit(f"{page}: exit status {done.returncode} of the "
+                             f"commands\n{text}\nwith the output\n{output}")
     return runs
 
 
@@ -64,7 +66,7 @@ def main():
             runs = follow(pathlib.Path(name), environment)
             print(f"{name}: {runs} blocks of commands ran")
             if runs == 0:
-                sys.exit(f"{name}: no block ```sh")
+                sys.exit(f"{name}: the page has no block ```sh, so that nothing was tested")
 
 
 if __name__ == "__main__":

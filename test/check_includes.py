@@ -4,9 +4,10 @@
 
 usage: check_includes.py <source root>
 
-Each directory, and each group of files, may include what is named in ARROWS, and itself. Headers of libfabric
-belong to transport/ofi, those of CUDA to spaces. And no two sources of the library have the same name, in
-whatever directories. Prints each offence; status 1 if there is any.
+Each directory, and each group of files, may include what ARROWS names, and itself. FOREIGN names
+the directories that may include headers of libfabric, CUDA, hwloc, MPI and Check. No two sources
+of the library may have the same name, not even in different directories. Prints each offence;
+status 1 if there is an offence. What a source calls is checked by check_layers.py.
 """
 import pathlib
 import re
@@ -97,10 +98,10 @@ def check_line(root, path, own, number, line):
     where = f"{path.relative_to(root)}:{number}"
     for prefix, allowed in FOREIGN.items():
         if style == "<" and name.startswith(prefix) and own not in allowed:
-            return f"{where}: <{name}> is for {', '.join(allowed)} only"
+            return f"{where}: <{name}> may be included only by {', '.join(allowed)}"
     target = resolve(root, path, name)
     if target is None:
-        return f'{where}: "{name}" not found' if style == '"' else None
+        return f'{where}: the file "{name}" does not exist' if style == '"' else None
     other = layer(target)
     if other not in (None, own) and not {other, target.as_posix()} & set(ARROWS[own]):
         return f"{where}: {own} must not include {other} ({name})"
@@ -119,7 +120,7 @@ def main():
                 continue
             n_files += 1
             if top in LIBRARY and named.setdefault(path.name, path) != path:
-                offences.append(f"{path.relative_to(root)} has the name of "
+                offences.append(f"{path.relative_to(root)} has the same file name as "
                                 f"{named[path.name].relative_to(root)}")
             for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
                 offence = check_line(root, path, own, number, line)

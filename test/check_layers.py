@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check by the symbols of the objects that no floor of a program or library uses one above it.
+"""Check by the symbols of the objects that no layer of a program or library uses a layer above it.
 
 usage: check_layers.py library|fabric|bench <nm> <object>...
 
-In the library and in steppe-bench an object stands on the floor of its folder, in the fabric module
-on that of its name; the tables below have them from the lowest to the highest. What an object leaves undefined must be
-defined on its own floor or below. Files that need each other, directly or through others, are a
-circle: it lies in one folder, and has nine files at most. Prints each offence with the symbols or
-files; status 1 if there is any, if an object is on no floor, or if there is no object.
+The tables below list the layers from the lowest to the highest. In the library and in
+steppe-bench the folder of an object determines its layer, in the fabric module its name. A
+symbol that an object does not define must be defined in the same layer or below. Files that need
+each other, directly or through others, form a circle: all its files must be in one folder, and
+there may be nine at most. Prints each offence with the symbols or files. Status 1 if there is an
+offence, or no object.
 """
 import collections
 import functools
@@ -112,16 +113,19 @@ def main():
         sys.exit(__doc__)
     arrows = arrows_of(sys.argv[2], sys.argv[3:])
     floors = {source: FLOOR_OF[sys.argv[1]](source) for source in arrows}
-    offences = [f"{source}.c is on no floor" for source, floor in floors.items() if floor is None]
+    offences = [f"{source}.c is in no layer: add it to the tables of check_layers.py"
+                for source, floor in floors.items() if floor is None]
     n_arrows = 0
     for source, used in sorted(arrows.items()):
         n_arrows += sum(map(len, used.values()))
         for target, names in sorted(used.items()):
             if None not in (floors[source], floors[target]) and floors[target] > floors[source]:
-                offences.append(f"{source}.c must not use {target}.c: {', '.join(sorted(names))}")
+                offences.append(f"{source}.c must not use {target}.c, which is in a higher layer: "
+                                f"{', '.join(sorted(names))}")
     for circle in circles(arrows):
         if len(circle) > CIRCLE_MAX or len(set(map(folder_of, circle))) > 1:
-            offences.append(f"a circle of {len(circle)} files: {', '.join(sorted(circle))}")
+            offences.append(f"{len(circle)} files need each other (at most {CIRCLE_MAX}, in one "
+                            f"folder): {', '.join(sorted(circle))}")
     print("\n".join(offences + [f"{len(arrows)} objects, {n_arrows} symbols used, "
                                 f"{len(offences)} offences"]))
     sys.exit(1 if offences or n_arrows == 0 else 0)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check that what pages and sources refer to is there.
+"""Check that the pages and headings to which pages and sources refer exist.
 
 usage: check_links.py <source root>
        check_links.py --installed <installed documentation directory>
 
-In pages, the file and the heading of each relative link. In all other files of the source tree, the
-pages under docs/ that they name. In an installation, all pages of the documentation directory; their
-links must stay in this directory. Prints each fault, and their number; status 1 if there is any, or
-no page at all.
+In pages (*.md), the file and the heading of each relative link are checked. In sources, scripts
+and CMake files, the pages under docs/ that they name are checked. In an installation, all pages of the
+documentation directory are checked, and their links must stay in this directory. Links to other sites are
+not followed. Prints each fault, and their number; status 1 if there is a fault, or no page at all.
 """
 import functools
 import pathlib
@@ -49,17 +49,17 @@ def faults_of_page(root, path):
         file, _, anchor = link.partition("#")
         to = (path.parent / file).resolve() if file else path
         if not to.exists():
-            yield f"{link}: no such file"
+            yield f"the link {link} leads to a file that does not exist"
         elif not to.is_relative_to(root):
-            yield f"{link}: leads out of {root}"
+            yield f"the link {link} leads out of {root}"
         elif anchor and anchor not in anchors(to):
-            yield f"{link}: no such heading"
+            yield f"the link {link} leads to a heading that does not exist"
 
 
 def faults_of_source(root, path):
     for page in sorted(set(PAGE.findall(path.read_text(errors="replace")))):
         if not (root / page).exists():
-            yield f"{page}: no such page"
+            yield f"the page {page} does not exist"
 
 
 def main():

@@ -6,7 +6,8 @@ sources.
 usage: check_message_index.py <source root>
 
 The tables are those of docs/guide/*.md and docs/admin/*.md whose first column is "message". "..." in a
-message stands for a part that differs.
+message stands for a part that differs. Status 1 if a message occurs in no source. Whether a
+program can still print the message is not checked.
 """
 import pathlib
 import re
@@ -41,8 +42,8 @@ def main():
     lost = [(page, text) for page, text in index
             if not all(part in sources for part in text.split("..."))]
     for page, text in lost:
-        print(f"{page.relative_to(root)}: no source prints \"{text}\"")
-    print(f"{len(index)} messages, {len(lost)} that nothing prints")
+        print(f"{page.relative_to(root)} lists the message \"{text}\", which no source contains")
+    print(f"{len(index)} messages on the pages (at least 60 expected), {len(lost)} in no source")
     sys.exit(1 if lost or len(index) < 60 else 0)
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check that shmem.h holds the names of OpenSHMEM 1.6, all of them, and nothing else.
+"""Check that shmem.h declares all names of OpenSHMEM 1.6 and no others.
 
 usage: check_names.py <compiler> <source directory>
 
-The names are worked out here, apart from the generator that writes the header: routines from their
-types, constants, aliases, generics. Beside them the header may have the names of the spaces
-proposal, those with the prefix SHMEM_IMPL_ or shmem_impl_, and the few of STEPPE. The functions
-below are named after the rules that they check.
+This script derives the names from the types and rules of the standard, independently of the
+generator that writes the header: routines, constants, aliases, generics. In addition the header
+may have the names of the spaces proposal, names with the prefix SHMEM_IMPL_ or shmem_impl_, and
+the few in STEPPE. The functions below have the names of the rules that they check.
 """
 import pathlib
 import re
@@ -151,7 +151,8 @@ class Header:
             elif routine:
                 self.routines.add(routine.group(1))
             elif statement.strip(" \n}"):
-                sys.exit(f"what is this: {statement!r}")
+                sys.exit(f"check_names.py: shmem.h has a declaration of an unknown form: "
+                         f"{statement!r}")
 
 
 def own(name):
@@ -162,26 +163,29 @@ def own(name):
 def only_names_of_the_standard(header, want):
     """R250: no routine, type, constant beyond; R113, R128, R168, R179, R271 follow."""
     have = header.routines | header.others | header.macros | header.function_macros
-    return [f"not of the standard: {name}" for name in sorted(have - want) if not own(name)]
+    return [f"the header has {name}, which is not in OpenSHMEM 1.6"
+            for name in sorted(have - want) if not own(name)]
 
 
 def all_names_of_the_standard(header, want):
     """R108, R123, R124, R127, R180, R181, R188, R215, R254: each type that has it, has it."""
     have = header.routines | header.others | header.macros
-    return [f"missing: {name}" for name in sorted(want - have)]
+    return [f"the header lacks {name}" for name in sorted(want - have)]
 
 
 def constants_have_their_aliases(header):
     """R256, R258."""
     have = {name for name in header.macros if name.startswith("_SHMEM_")}
-    return [f"alias: {name}" for name in sorted(have ^ {"_SHMEM_" + name for name in ALIASED})]
+    return [f"the constant {name} must have an old name if and only if the standard has it"
+            for name in sorted(have ^ {"_SHMEM_" + name for name in ALIASED})]
 
 
 def generics_are_those_of_the_standard(header):
     """R227; in C++ and before C11 there are none."""
     want = generics()
     have = {name for name in header.function_macros if not own(name)}
-    return [f"generic or not: {name}" for name in sorted(want ^ have)]
+    return [f"{name} must be generic if and only if it is in the standard"
+            for name in sorted(want ^ have)]
 
 
 def main():
@@ -200,7 +204,8 @@ def main():
         if language[-1] == "-std=c11":
             found += generics_are_those_of_the_standard(header)
         else:
-            found += [f"a macro: {name}" for name in sorted(header.function_macros)
+            found += [f"{name} is a macro, but must be a function"
+                      for name in sorted(header.function_macros)
                       if not own(name)]
         faults += [f"{language[-1]}: {fault}" for fault in found]
     print("\n".join(faults + [f"{len(want)} routines, {len(CONSTANTS)} constants, "

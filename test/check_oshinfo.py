@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check oshinfo: its JSON parses and says what it must, also with hostile environment values.
+"""Check oshinfo: its sections, its JSON, `--spaces` and `--doctor`.
 
 usage: check_oshinfo.py <oshinfo>
+
+The JSON must parse and report what the script has set up: hostile values of variables, jobs of
+several PEs, kinds of memory (GPUs on the fake driver), low limits, missing networks, two hosts.
+The oshrun of the same folder starts the jobs. A part that this machine does not allow is left
+out, and the script prints "not tried".
 """
 import json
 import os
@@ -35,60 +40,75 @@ def run(*args, env=None):
 
 def report(*args, env=None):
     status, out, err = run("--json", *args, env=env)
-    check(status == 0, f"--json {args}: status {status}: {err!r}")
+    check(status == 0, f"--json {args}: status {status}, expected 0: {err!r}")
     return json.loads(out.decode("utf-8", errors="strict"))
 
 
 def check_all():
     everything = report()
-    check(list(everything) == SECTIONS, f"sections are {list(everything)}")
-    check(everything["version"]["name"] == "Steppe", "no name in version")
-    check(everything["topology"]["threads"] >= 1, "no processors")
+    check(list(everything) == SECTIONS,
+          f"--json has the sections {list(everything)}, expected {SECTIONS}")
+    check(everything["version"]["name"] == "Steppe", "the section version lacks the name Steppe")
+    check(everything["topology"]["threads"] >= 1, "the section topology reports no processor")
     check({"tree", "doubling", "shares"} <= set(everything["collectives"]["reduce"].split(", ")),
-          f"collectives are {everything['collectives']}")
+          f"the algorithms of reduce lack tree, doubling or shares: {everything['collectives']}")
     kinds = {kind["kind"]: kind for kind in everything["memory"]["kinds"]}
-    check(list(kinds) == KINDS, f"kinds are {list(kinds)}")
-    check(kinds["cpu"]["usable"] is True, "host memory is not usable")
+    check(list(kinds) == KINDS, f"the kinds of memory are {list(kinds)}, expected {KINDS}")
+    check(kinds["cpu"]["usable"] is True,
+          "the section memory reports that host memory is not usable")
     providers = everything["providers"]
     if "offered" in providers:
-        check(all(row["reason"] for row in providers["offered"]), "a provider without a reason")
+        check(all(row["reason"] for row in providers["offered"]),
+              "the section providers has a provider without a reason")
         used = [row for row in providers["offered"] if row["used"]]
-        check(bool(used) == providers["usable"], "usable without a provider, or the reverse")
+        check(bool(used) == providers["usable"],
+              "providers: usable must be true if and only if a provider is used")
     else:
-        check(providers["why_not"], "no providers and no reason")
+        check(providers["why_not"], "the section providers has neither providers nor a reason")
 
 
 def check_launcher():
     told = report("launcher", env={b"SHMEM_PMI": b"single"})["launcher"]
-    check(told["client"] == "single" and told["why"] == "SHMEM_PMI=single", f"launcher: {told}")
-    check(told["libpmix"] is True or told["libpmix_why_not"], f"launcher: {told}")
+    check(told["client"] == "single" and told["why"] == "SHMEM_PMI=single",
+          f"launcher with SHMEM_PMI=single: {told}")
+    check(told["libpmix"] is True or told["libpmix_why_not"],
+          f"launcher with SHMEM_PMI=single: {told}")
     told = json.loads(job(1, "--json", "launcher", env={b"SHMEM_PMI": b"auto"}))["launcher"]
-    check(told["client"] in ("pmi1", "pmi2", "pmix"), f"under a launcher: {told}")
+    check(told["client"] in ("pmi1", "pmi2", "pmix"),
+          f"launcher of a job: expected the client pmi1, pmi2 or pmix: {told}")
 
 
 def check_environment():
     value = b'quote " backslash \\ tab \t bytes \xff\xc3\xa9\xed\xa0\x80 \xf0\x9f\x90\x8e'
     rows = report("environment", env={b"SHMEM_OFI_DOMAIN": value, b"SHMEM_SYMMETRIC_SIZE": b"3m"})
-    check(list(rows) == ["environment"], "one section asked for, others given")
+    check(list(rows) == ["environment"],
+          "environment was requested, but other sections were printed")
     variables = {row["name"]: row for row in rows["environment"]["variables"]}
     domain = variables["SHMEM_OFI_DOMAIN"]
     check(domain["set"] and "\u00e9" in domain["value"] and "\U0001f40e" in domain["value"],
-          f"SHMEM_OFI_DOMAIN is {domain}")
-    check(variables["SHMEM_SYMMETRIC_SIZE"]["set"], "SHMEM_SYMMETRIC_SIZE is not seen")
-    check(not variables["SHMEM_NODE"]["set"] or b"SHMEM_NODE" in os.environb, "SHMEM_NODE is seen")
-    check(all(row["help"] for row in variables.values()), "a variable without a meaning")
+          f"SHMEM_OFI_DOMAIN must be set and keep its valid characters: {domain}")
+    check(variables["SHMEM_SYMMETRIC_SIZE"]["set"],
+          "SHMEM_SYMMETRIC_SIZE is set, but reported as not set")
+    check(not variables["SHMEM_NODE"]["set"] or b"SHMEM_NODE" in os.environb,
+          "SHMEM_NODE is not set, but reported as set")
+    check(all(row["help"] for row in variables.values()),
+          "the section environment has a variable without a help text")
 
 
 def check_command_line():
-    check(list(report("memory", "version")) == ["version", "memory"], "two sections")
+    check(list(report("memory", "version")) == ["version", "memory"],
+          "`memory version` must print the sections version and memory")
     status, out, _ = run("version")
-    check(status == 0 and b"OpenSHMEM 1.6" in out, f"text of version: {out!r}")
+    check(status == 0 and b"OpenSHMEM 1.6" in out,
+          f"`version` must exit with 0 and print OpenSHMEM 1.6: {status}: {out!r}")
     for wrong in (["--no-such-option"], ["no-such-section"], ["version", "no-such-section"], [""]):
         status, out, err = run(*wrong)
-        check(status == 2 and not out and b"usage" in err, f"{wrong}: status {status}, {out!r}")
+        check(status == 2 and not out and b"usage" in err,
+              f"{wrong}: status {status}, expected 2 and a usage on stderr only: {out!r}")
     status, out, _ = run("--help")
     named = SECTIONS + ["spaces", "doctor"]
-    check(status == 0 and all(name.encode() in out for name in named), "--help")
+    check(status == 0 and all(name.encode() in out for name in named),
+          f"--help must exit with 0 and name all sections: status {status}: {out!r}")
 
 
 def job(n, *args, env=None):
@@ -97,15 +117,16 @@ def job(n, *args, env=None):
     command = [oshrun, "-n", str(n), sys.argv[1], *args]
     done = subprocess.run(["timeout", "-k", "5", "60", *command], stdin=subprocess.DEVNULL,
                           env={**os.environb, **(env or {})}, capture_output=True)
-    check(done.returncode == 0, f"{n} PEs, {args}: status {done.returncode}: {done.stderr!r}")
-    check(not done.stderr, f"{n} PEs, {args}: noise: {done.stderr!r}")
+    check(done.returncode == 0,
+          f"{n} PEs, {args}: status {done.returncode}, expected 0: {done.stderr!r}")
+    check(not done.stderr, f"{n} PEs, {args}: stderr must be empty: {done.stderr!r}")
     return done.stdout.decode("utf-8")
 
 
 def spaces_by_kind(text, n):
     told = json.loads(text)
-    check(list(told) == ["spaces"], f"spaces asked for, told are {list(told)}")
-    check(told["spaces"]["pes"] == n, f"{told['spaces']['pes']} PEs instead of {n}")
+    check(list(told) == ["spaces"], f"spaces was requested, but printed are {list(told)}")
+    check(told["spaces"]["pes"] == n, f"spaces reports {told['spaces']['pes']} PEs instead of {n}")
     return {kind["kind"]: kind for kind in told["spaces"]["kinds"]}
 
 
@@ -130,29 +151,36 @@ def matrix(rows, n):
 def check_kind(kind, members, n, way):
     """Members are those given, they reach each other by way, and nobody else is reached."""
     name = kind["kind"]
-    check(kind["members"] == len(members) and kind["usable"] == bool(members), f"{name}: {kind}")
+    check(kind["members"] == len(members) and kind["usable"] == bool(members),
+          f"{name}: expected the members {list(members)}: {kind}")
     if len(members) < n:
-        check(all(row["why"] for row in kind["without"]), f"{name}: no reason")
+        check(all(row["why"] for row in kind["without"]),
+              f"{name}: a PE without this memory has no reason: {kind['without']}")
     if members:
         wanted = [[way if a in members and b in members else "none" for b in range(n)]
                   for a in range(n)]
-        check(matrix(kind["paths"], n) == wanted, f"{name}: paths are {kind['paths']}")
-        check({"rma", "atomics", "collectives"} <= set(kind["capabilities"]), f"{name}: {kind}")
-        check(("world_access" in kind["capabilities"]) == (len(members) == n), f"{name}: {kind}")
-        check(all(row["where"] for row in kind["parts"]), f"{name}: no place")
+        check(matrix(kind["paths"], n) == wanted,
+              f"{name}: the paths are {kind['paths']}, expected {wanted}")
+        check({"rma", "atomics", "collectives"} <= set(kind["capabilities"]),
+              f"{name}: a capability is missing: {kind}")
+        check(("world_access" in kind["capabilities"]) == (len(members) == n),
+              f"{name}: world_access must be listed if and only if all PEs are members: {kind}")
+        check(all(row["where"] for row in kind["parts"]),
+              f"{name}: a part has no place: {kind['parts']}")
 
 
 def check_attributes(kind, atomics, attributes, lacks=None):
     """What spaces of a kind may have, who does atomics on them, and (attribute, PE, words)."""
     name = kind["kind"]
-    check(kind["atomics"] == atomics, f"{name}: atomics are {kind['atomics']}")
-    check(kind["attributes"] == attributes.split(), f"{name}: attributes are {kind['attributes']}")
+    check(kind["atomics"] == atomics, f"{name}: atomics are {kind['atomics']}, expected {atomics}")
+    check(kind["attributes"] == attributes.split(),
+          f"{name}: attributes are {kind['attributes']}, expected {attributes}")
     told = [(row["attribute"], row["pe"], row["why"]) for row in kind.get("not_here", [])]
     if lacks is None:
-        check(not told, f"{name}: not here: {told}")
+        check(not told, f"{name}: all attributes must be available, but not: {told}")
     else:
         check(len(told) == 1 and told[0][:2] == lacks[:2] and lacks[2] in told[0][2],
-              f"{name}: not here: {told}")
+              f"{name}: unavailable attributes are {told}, expected {lacks}")
 
 
 def check_hbm(clean):
@@ -162,15 +190,18 @@ def check_hbm(clean):
     del told[b"HWLOC_SYNTHETIC"]
     kind = spaces_by_kind(job(2, "--spaces", "--json", env=told), 2)["hbm"]
     check_kind(kind, [0, 1], 2, "load/store")
-    check(kind["parts"][0]["where"].startswith("HBM, NUMA node 0, "), f"hbm: {kind['parts']}")
-    check(kind["devices"][0]["numa_node"] == 0, f"hbm: {kind['devices']}")
+    check(kind["parts"][0]["where"].startswith("HBM, NUMA node 0, "),
+          f"hbm: the first part must be on NUMA node 0: {kind['parts']}")
+    check(kind["devices"][0]["numa_node"] == 0,
+          f"hbm: the first device must be NUMA node 0: {kind['devices']}")
     check_attributes(kind, "host", "max_size page_size numa_node",
                      ("pinned", 0, "SHMEM_GPU is off"))
     told[b"HWLOC_XMLFILE"] = os.fsencode(os.path.join(folder, "knl.xml"))
     told[b"HWLOC_THISSYSTEM"] = b"0"
     kind = spaces_by_kind(job(1, "--spaces", "--json", env=told), 1)["hbm"]
     check_kind(kind, [], 1, "none")
-    check("another host" in kind["without"][0]["why"], f"hbm: {kind['without']}")
+    check("another host" in kind["without"][0]["why"],
+          f"hbm: the reason must name another host: {kind['without']}")
 
 
 def check_fabric(clean, fake):
@@ -186,9 +217,11 @@ def check_fabric(clean, fake):
         env = {b"SHMEM_OFI_PROVIDER": b"tcp;ofi_rxm", **clean, b"SHMEM_GPU": b"on",
                b"LD_LIBRARY_PATH": os.fsencode(fake), b"SHMEM_NODE": b"off", **extra}
         kind = spaces_by_kind(job(2, "--spaces", "--json", env=env), 2)["gpu"]
-        check(matrix(kind["paths"], 2)[0][1] == way, f"gpu over the fabric: {kind['paths']}, wanted {way}")
+        check(matrix(kind["paths"], 2)[0][1] == way,
+              f"gpu over the fabric: the paths are {kind['paths']}, expected {way}")
         told = kind.get("fabric")
-        check(told == says or says and told and says in told, f"gpu over the fabric: {told}")
+        check(told == says or says and told and says in told,
+              f"gpu over the fabric: the reason is {told}, expected {says}")
 
 
 def check_spaces():
@@ -197,14 +230,15 @@ def check_spaces():
              b"HWLOC_SYNTHETIC": b"node:2 pu:2", b"HWLOC_THISSYSTEM": b"1"}
     for n in (1, 3):
         kinds = spaces_by_kind(job(n, "--json", "--spaces", env=clean), n)
-        check(list(kinds) == KINDS, f"kinds are {list(kinds)}")
+        check(list(kinds) == KINDS, f"the kinds of memory are {list(kinds)}, expected {KINDS}")
         check_kind(kinds["cpu"], range(n), n, "load/store")
         check_attributes(kinds["cpu"], "host", "max_size page_size numa_node numa_policy buffer",
                          ("pinned", 0, "SHMEM_GPU is off"))
         for name in ("gpu", "hbm", "fam"):
             check_kind(kinds[name], [], n, "none")
         why = kinds["hbm"]["without"][0]["why"]
-        check(why.startswith("none of the 2 NUMA nodes has high bandwidth:"), f"hbm: {why}")
+        check(why.startswith("none of the 2 NUMA nodes has high bandwidth:"),
+              f"hbm: the reason must count the 2 NUMA nodes: {why}")
     check_hbm(clean)
     check_fabric(clean, fake)
     with tempfile.TemporaryDirectory() as folder:
@@ -220,14 +254,15 @@ def check_spaces():
             check_attributes(kinds["cpu"], "host",
                              "max_size page_size numa_node numa_policy buffer", pinned)
         text = job(3, "--spaces", env=rich)
-        check(text.count("cpu\n") == 1, "more than one PE prints")
-        check(max(map(len, text.splitlines())) <= 80, "lines longer than 80 columns")
+        check(text.count("cpu\n") == 1, "spaces of 3 PEs must be printed once")
+        check(max(map(len, text.splitlines())) <= 80,
+              "spaces prints a line of more than 80 columns")
         text = job(26, "--spaces", env=clean)
         check(re.search(r"from PE 0-25\n *load/store +0-25$", text, re.M) is not None,
-              "paths of 26 PEs are not in ranges")
-        check(not os.listdir(folder), f"left behind: {os.listdir(folder)}")
+              "spaces must print the paths of 26 PEs as ranges")
+        check(not os.listdir(folder), f"oshinfo left files in SHMEM_FAM_PATH: {os.listdir(folder)}")
     status, out, _ = run("--json", "--spaces", env=clean)
-    check(status == 0, f"without a launcher: status {status}")
+    check(status == 0, f"--spaces without a launcher: status {status}, expected 0")
     check_kind(spaces_by_kind(out, 1)["cpu"], [0], 1, "load/store")
 
 
@@ -261,21 +296,23 @@ def check_doctor(told, status):
     """What holds of every report: complete rows, and counts and status that agree with them."""
     rows = told["checks"]
     check(all(row["status"] in HEALTHS and row["found"] and row["why"] for row in rows),
-          f"doctor: a check lacks something: {rows}")
+          f"doctor: a check lacks a valid status, found or why: {rows}")
     check(all(row["do"] for row in rows if row["status"] == "problem"),
-          "doctor: a problem without advice")
+          "doctor: a check with the status problem has no advice (do)")
     for status_name in ("warning", "problem"):
         n = sum(row["status"] == status_name for row in rows)
-        check(told[status_name + "s"] == n, f"doctor: {n} {status_name}s, counted otherwise")
-    check(status == (3 if told["problems"] else 0), f"doctor: status {status}: {told['verdict']}")
-    check("missing" not in told, "doctor: incomplete")
+        check(told[status_name + "s"] == n,
+              f"doctor: {n} {status_name}s, but the report counts {told[status_name + 's']}")
+    check(status == (3 if told["problems"] else 0),
+          f"doctor: status {status}, but {told['problems']} problems: {told['verdict']}")
+    check("missing" not in told, f"doctor: the report is incomplete: {told.get('missing')}")
 
 
 def expect(rows, name, healths, *words, field="found"):
     row = rows.get(name)
     check(row is not None and row["status"] in healths.split() and
           all(word in str(row[field]) for word in words),
-          f"doctor: {name}: wanted {healths} with {words} in {field}, got {row}")
+          f"doctor: {name}: expected {healths} with {words} in {field}, got {row}")
 
 
 def doctor_of_this_host():
@@ -284,50 +321,55 @@ def doctor_of_this_host():
     for name in ("launcher", "node sharing", "fabric", "libfabric", "interfaces",
                  "interface choice", "locked memory", "descriptors", "threads", "/dev/shm", "gpu",
                  "memory", "address space"):
-        check(name in rows, f"doctor: nothing about {name}")
+        check(name in rows, f"doctor: the check '{name}' is missing")
     listed = {row["provider"] for row in report("providers", env=PLAIN)["providers"]["offered"]}
     told = {name.split(" ", 1)[1] for name in rows if name.startswith("provider ")}
-    check(told == listed, f"doctor: providers {told}, but libfabric lists {listed}")
+    check(told == listed,
+          f"doctor: the providers are {told}, but the section providers lists {listed}")
     expect(rows, "node sharing", "ok note", "can open the memory of this process: yes")
     status, out, _ = run("doctor", env=PLAIN)
     check(status in (0, 3) and out.rstrip().splitlines()[-1].startswith(b"  verdict"),
-          f"doctor: no verdict at the end: {out[-200:]!r}")
+          f"doctor: the last line must be the verdict: {out[-200:]!r}")
     full = run("--doctor", "--verbose", env=PLAIN)[1].decode()
-    check(max(map(len, full.splitlines())) <= 100, "doctor: long lines")
-    check("ok: launcher" in full, "doctor: --verbose lacks checks")
+    check(max(map(len, full.splitlines())) <= 100,
+          "doctor: --verbose prints a line of more than 100 columns")
+    check("ok: launcher" in full, "doctor: --verbose must print checks that are ok")
     short = out.decode()
     check("ok: " not in short and "note: " not in short and "--verbose" in short and
-          len(short) < len(full) / 2, f"doctor: not short: {short}")
+          len(short) < len(full) / 2, f"doctor: without --verbose no ok and no note may be "
+                                      f"printed: {short}")
     return rows
 
 
 def doctor_of_wishes():
     status, rows = doctor({b"SHMEM_OFI_PROVIDER": b"nosuch"})
-    check(status == 3, f"doctor: a provider that does not exist: status {status}")
+    check(status == 3, f"doctor: a provider that does not exist: status {status}, expected 3")
     expect(rows, "fabric", "problem", "nosuch")
     expect(rows, "fabric", "problem", "unset SHMEM_OFI_PROVIDER", field="do")
     expect(rows, "provider tcp;ofi_rxm", "note", "SHMEM_OFI_PROVIDER")
     status, rows = doctor({b"SHMEM_SYMETRIC_SIZE": b"1g", b"SHMEM_CC": b"cc"})
     expect(rows, "variables", "warning", "SHMEM_SYMETRIC_SIZE (is SHMEM_SYMMETRIC_SIZE meant?)")
-    check("SHMEM_CC" not in rows["variables"]["found"], "doctor: warns of SHMEM_CC")
+    check("SHMEM_CC" not in rows["variables"]["found"],
+          "doctor: SHMEM_CC is a known variable, but the doctor warns of it")
     status, rows = doctor({b"SHMEM_OFI_INTERFACE": b"nosuch0", b"SHMEM_OFI_PROVIDER": b"tcp"})
-    check(status == 3, f"doctor: an interface that does not exist: status {status}")
+    check(status == 3, f"doctor: an interface that does not exist: status {status}, expected 3")
     expect(rows, "interface choice", "problem", "nosuch0", "no interface")
     expect(rows, "interface choice", "problem", "SHMEM_OFI_INTERFACE", field="do")
     status, rows = doctor({b"SHMEM_SYMMETRIC_SIZE": b"64t"})
-    check(status == 3, f"doctor: a heap of 64 TiB: status {status}")
+    check(status == 3, f"doctor: a heap of 64 TiB: status {status}, expected 3")
     expect(rows, "memory", "problem", "64 TiB")
     expect(rows, "memory", "problem", "SHMEM_SYMMETRIC_SIZE=", field="do")
     status, rows = doctor({b"SHMEM_PMI": b"auto", b"PMI_FD": b"999"})
-    check(status == 3, f"doctor: a launcher that is gone: status {status}")
+    check(status == 3, f"doctor: a launcher that is gone: status {status}, expected 3")
     expect(rows, "launcher", "problem", "PMI_FD=999")
     batch = {b"SHMEM_PMI": b"auto", b"SLURM_JOB_ID": b"7", b"SLURM_PROCID": b"0",
              b"SLURM_NTASKS": b"4"}
     _, rows = doctor(batch)
-    check(rows["launcher"]["status"] == "ok", f"doctor: a script of sbatch: {rows['launcher']}")
+    check(rows["launcher"]["status"] == "ok",
+          f"doctor: a script of sbatch must be ok: {rows['launcher']}")
     _, rows = doctor({**batch, b"SLURM_STEP_ID": b"0"})
     check(rows["launcher"]["status"] == "problem",
-          f"doctor: srun --mpi=none: {rows['launcher']}")
+          f"doctor: srun --mpi=none must be a problem: {rows['launcher']}")
 
 
 def told_at_start():
@@ -336,13 +378,15 @@ def told_at_start():
     for name, told in ((b"nosuch", True), (b"tcp", False), (b"tcp;ofi_rxm", False)):
         status, _, err = run("--spaces", env={**env, b"SHMEM_OFI_PROVIDER": name})
         check(status == 0 and (b"name that no provider" in err) == told,
-              f"start: SHMEM_OFI_PROVIDER={name}: status {status}: {err}")
-    check(err.count(b"SHMEM_SYMETRIC_SIZE is set") == 1, f"start: a wrong name: {err}")
+              f"start with SHMEM_OFI_PROVIDER={name}: status {status}, warning expected: {told}: "
+              f"{err}")
+    check(err.count(b"SHMEM_SYMETRIC_SIZE is set") == 1,
+          f"start: expected one warning about SHMEM_SYMETRIC_SIZE: {err}")
 
 
 def doctor_of_limits(healthy):
     status, rows = doctor(before=limit(resource.RLIMIT_NOFILE, 12))
-    check(status == 3, f"doctor: 12 descriptors: status {status}")
+    check(status == 3, f"doctor: 12 descriptors: status {status}, expected 3")
     expect(rows, "descriptors", "problem", "ulimit -n: 12")
     expect(rows, "descriptors", "problem", "ulimit -n 4096", field="do")
     expect(rows, "provider tcp;ofi_rxm", "warning", "too few file descriptors")
@@ -360,11 +404,11 @@ def doctor_of_limits(healthy):
     elif "ulimit -v: unlimited" in healthy["address space"]["found"]:
         status, rows = doctor({b"SHMEM_SYMMETRIC_SIZE": b"512m"},
                               before=limit(resource.RLIMIT_AS, 700 << 20))
-        check(status == 3, f"doctor: 700 MiB of addresses: status {status}")
+        check(status == 3, f"doctor: 700 MiB of addresses: status {status}, expected 3")
         expect(rows, "address space", "problem", "700 MiB")
         expect(rows, "address space", "problem", "ulimit -v unlimited", field="do")
     status, rows = doctor(before=limit(resource.RLIMIT_FSIZE, 1 << 20))
-    check(status == 3, f"doctor: files of 1 MiB: status {status}")
+    check(status == 3, f"doctor: files of at most 1 MiB: status {status}, expected 3")
     expect(rows, "address space", "problem", "ulimit -f: 1 MiB")
 
 
@@ -401,7 +445,7 @@ def doctor_of_hidden_memory():
             print(f"not tried: a process that hides its memory ({can.stderr!r})")
             return
         status, rows = doctor(wrap=[*wrap, "env", "LD_PRELOAD=" + library])
-    check(status == 3, f"doctor: hidden memory: status {status}")
+    check(status == 3, f"doctor: hidden memory: status {status}, expected 3")
     expect(rows, "node sharing", "problem", "Permission denied", "dumpable: 0")
     expect(rows, "node sharing", "problem", "SHMEM_NODE=off", field="do")
 
@@ -411,7 +455,8 @@ def doctor_of_a_job():
     told = json.loads(job(3, "--json", "doctor", env=env))["doctor"]
     check_doctor(told, 3 if told["problems"] else 0)
     rows = {row["check"]: row for row in told["checks"]}
-    check(told["pes"] == 3 and told["hosts"] == 1, f"doctor: a job of 3: {told['verdict']}")
+    check(told["pes"] == 3 and told["hosts"] == 1,
+          f"doctor: expected 3 PEs on 1 host: {told['verdict']}")
     expect(rows, "launcher", "ok", "3 PEs on 1 host", "fragments of at most")
     expect(rows, "node sharing", "ok note", "PE 0 opened the memory of 2 of 2 other PEs")
     rows = {row["check"]: row for row in json.loads(
@@ -430,16 +475,19 @@ def doctor_of_two_hosts():
         print("not tried: a job on two hosts: " + done.stdout.strip())
         return
     rows = [" ".join(row.split()) for row in done.stdout.splitlines()]
-    check(done.returncode == 3, f"doctor: two hosts: status {done.returncode}: {done.stderr}")
+    check(done.returncode == 3,
+          f"doctor: two hosts: status {done.returncode}, expected 3: {done.stderr}")
     starts = [i for i, row in enumerate(rows) if row == "doctor-verbose"]
     blocks = {rows[at + 1]: rows[at:end] for at, end in zip(starts, starts[1:] + [len(rows)])}
-    check(sorted(blocks) == ["host h0", "host h1"], f"doctor: two hosts: {sorted(blocks)}")
+    check(sorted(blocks) == ["host h0", "host h1"],
+          f"doctor: two hosts: reports of {sorted(blocks)}, expected h0 and h1")
     for host, words in (("host h0", ["hosts 2", "ok: fabric", "problems 0"]),
                         ("host h1", ["hosts 2", "problem: fabric"])):
         told = blocks.get(host, [])
-        check(all(word in told for word in words), f"doctor: two hosts: {host}: {told}")
+        check(all(word in told for word in words),
+              f"doctor: two hosts: the report of {host} lacks one of {words}: {told}")
         check("10.77.0." in " ".join(told) and "reaches all hosts" in " ".join(told),
-              f"doctor: two hosts: {host}: no network")
+              f"doctor: two hosts: the report of {host} names no network that reaches all hosts")
 
 
 def check_doctors():
@@ -459,5 +507,5 @@ check_environment()
 check_command_line()
 check_spaces()
 check_doctors()
-print("\n".join(failures) or "oshinfo: all as it should be")
+print("\n".join(failures) or "oshinfo: all checks passed")
 sys.exit(bool(failures))

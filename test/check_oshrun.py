@@ -4,8 +4,9 @@
 
 usage: check_oshrun.py OSHRUN SOURCE
 
-Launchers that print their arguments stand for all three; hydra and Open MPI's mpirun are then run
-with what is theirs, where they are installed, and so are gdb and valgrind.
+Fake launchers, which print their arguments, stand for hydra, srun and mpirun. If hydra and Open
+MPI's mpirun are installed, they must also accept their options; srun itself is never run. With
+hydra, --gdb and --valgrind are tried if these tools are installed.
 """
 import os
 import re
@@ -74,38 +75,46 @@ def check_rows(oshrun, table, fakes):
             want += ([] if counted else ["-n", "3"]) + ["prog", "-x", "a b"]
             if cell == "error":
                 check(status == 2 and out.startswith("oshrun: ") and out.count("\n") == 1,
-                      f"{kind}: {option}: no line of oshrun's: {out}")
+                      f"{kind}: {option}: expected status 2 and one line of oshrun, got {status}: "
+                      f"{out}")
                 continue
             got = re.findall(r"^\[(.*)\]$", out, re.M)
-            check(status == 0 and got == want, f"{kind}: {option}: {out} in place of {want}")
+            check(status == 0 and got == want,
+                  f"{kind}: {option}: the launcher got {out}, expected {want}")
             carried = kind == "hydra" and "env" in option
             check("OSHRUN_A" not in option or carried or "\nA=b\n" in out,
-                  f"{kind}: {option}: not exported")
+                  f"{kind}: {option}: the variable OSHRUN_A does not reach the launcher: {out}")
 
 
 def check_rest(oshrun, fakes):
     """What is no row: raw words, srun's --kill-on-bad-exit, launchers of other names."""
     _, out = oshrun.run(fakes["srun"], "-n", "2", "--", "--moon", "prog")
-    check("[--moon]\n[prog]" in out and "[--kill-on-bad-exit=1]" in out, f"srun --: {out}")
+    check("[--moon]\n[prog]" in out and "[--kill-on-bad-exit=1]" in out,
+          f"srun --: expected --moon before prog and --kill-on-bad-exit=1: {out}")
     _, out = oshrun.run(fakes["srun"], "-n", "2", "-K0", "prog")
-    check("--kill" not in out and "[-K0]" in out, f"srun -K0: {out}")
+    check("--kill" not in out and "[-K0]" in out,
+          f"srun -K0: expected -K0 and no --kill-on-bad-exit: {out}")
     other = shutil.copy(fakes["srun"], os.path.join(oshrun.folder, "launch"))
     _, out = oshrun.run(other + " --own", "-np", "2", "--moon", "-x", "prog")
-    check(out.startswith("[--own]\n[-n]\n[2]\n[--moon]\n[-x]\n[prog]\n"), f"launch: {out}")
+    check(out.startswith("[--own]\n[-n]\n[2]\n[--moon]\n[-x]\n[prog]\n"),
+          f"a launcher of another name: the arguments must be unchanged: {out}")
     for words in (["-h"], ["-V"], ["--help"], ["--version"]):
         status, out = oshrun.run(fakes["srun"], *words)
-        check(status == 0 and "Steppe" in out, f"{words}: {out}")
+        check(status == 0 and "Steppe" in out,
+              f"{words}: expected status 0 and the name Steppe, got {status}: {out}")
     out = oshrun.run(fakes["srun"], "-n", "2", "--output-filename", "o", "prog")[1]
-    check("[--output=o/rank.%t.out]" in out, f"srun --output-filename: {out}")
+    check("[--output=o/rank.%t.out]" in out,
+          f"srun --output-filename: expected --output=o/rank.%t.out: {out}")
     status, out = oshrun.run(fakes["hydra"], "-n", "2", "-hosts", "nosuch.invalid:2", "prog")
     check(status == 2 and out.startswith("oshrun: host nosuch.invalid: ") and out.count("\n") == 1,
-          f"an unknown host: {out}")
+          f"an unknown host: expected status 2 and one line, got {status}: {out}")
     for words in (["-np", "2", "-n3", "prog"], ["-n", "2", "--gdb=", "prog"], ["--status", "1", "2"],
                   ["--status="], ["--status", "x"]):
         status, out = oshrun.run(fakes["hydra"], *words)
-        check(status == 2 and out.startswith("oshrun: ") and out.count("\n") == 1, f"{words}: {out}")
+        check(status == 2 and out.startswith("oshrun: ") and out.count("\n") == 1,
+              f"{words}: expected status 2 and one line, got {status}: {out}")
     status, out = oshrun.run(fakes["hydra"], "-n", "2", "-hosts", "localhost,127.0.0.1", "prog")
-    check(status == 0, f"known hosts: {out}")
+    check(status == 0, f"known hosts: expected status 0, got {status}: {out}")
 
 
 def check_true(oshrun, kind, table):
@@ -121,14 +130,16 @@ def check_true(oshrun, kind, table):
         options = [[word for option in options if option not in drop for word in option]]
     for words in options:
         status, out = oshrun.run(KINDS[kind], "-n", "2", *words, "echo", "here", **env)
-        check(status == 0 and out.count("here") == 2, f"{KINDS[kind]} {words}: {out}")
+        check(status == 0 and out.count("here") == 2,
+              f"{KINDS[kind]} {words}: expected status 0 and output of 2 PEs, got {status}: {out}")
     folder = "out." + kind
     status, out = oshrun.run(KINDS[kind], "-n", "2", "--oversubscribe", "--output-filename", folder,
                              "sh", "-c", "echo a b; echo c >&2", **env)
     for pe in range(2):
         path = os.path.join(oshrun.folder, folder, f"rank.{pe}.out")
         text = open(path, encoding="utf-8").read() if os.path.exists(path) else "none"
-        check(text == "a b\nc\n", f"{KINDS[kind]} --output-filename: {path}: {text} {out}")
+        check(text == "a b\nc\n",
+              f"{KINDS[kind]} --output-filename: {path} has {text!r}, expected both streams: {out}")
 
 
 def check_tools(oshrun):
@@ -141,16 +152,17 @@ def check_tools(oshrun):
         subprocess.run([cc, "-g", source, "-o", program], check=True)
         status, out = oshrun.run(None, "-n", "2", "--gdb", program)
         check(status != 0 and "stopped here:" in out and re.search(r"#0 .* main \(", out),
-              f"--gdb: {status}: {out}")
+              f"--gdb: expected a failure and a backtrace of main, got status {status}: {out}")
         status, out = oshrun.run(None, "-n", "1", "--gdb", program, "5")
-        check(status == 5, f"--gdb loses a status: {status}: {out}")
+        check(status == 5, f"--gdb: expected the program's status 5, got {status}: {out}")
         status, out = oshrun.run(None, "-n", "2", "--gdb=1", "true")
-        check(status == 2 and "not a terminal" in out, f"--gdb=1: {out}")
+        check(status == 2 and "not a terminal" in out,
+              f"--gdb=1: expected status 2 and 'not a terminal', got {status}: {out}")
     if shutil.which("valgrind"):
         oshrun.run(None, "-n", "2", "--valgrind", "true")
         for pe in range(2):
             check(os.path.exists(os.path.join(oshrun.folder, f"valgrind.{pe}.log")),
-                  f"--valgrind: no log of PE {pe}")
+                  f"--valgrind: the file valgrind.{pe}.log of PE {pe} does not exist")
 
 
 def main():
@@ -166,10 +178,11 @@ def main():
             if shutil.which(KINDS[kind]):
                 check_true(oshrun, kind, table)
             else:
-                print(f"{KINDS[kind]} is not installed: left out")
+                print(f"{KINDS[kind]} is not installed: its checks are left out")
         if shutil.which(KINDS["hydra"]):
             check_tools(oshrun)
-    print("\n".join(wrong + [f"{len(table)} rows, {len(wrong)} faults"]))
+    print("\n".join(wrong + [f"{len(table)} rows of the table (at least 25 expected), "
+                             f"{len(wrong)} faults"]))
     sys.exit(1 if wrong or len(table) < 25 else 0)
 
 

@@ -4,8 +4,9 @@
 
 usage: check_oshrun_job.py OSHRUN
 
-Exit status, signals, what is typed, Ctrl-C, Ctrl-Z, a closed standard input; with a launcher that is
-a script, and, where it is installed, with mpiexec.hydra and PEs, none of which may be left behind.
+Checks exit status, signals, typed input, Ctrl-C, Ctrl-Z and a closed standard input, with a
+script as the launcher. If mpiexec.hydra is installed, the script also starts 16 PEs and checks
+that none is left when oshrun ends.
 """
 import os
 import pty
@@ -181,10 +182,12 @@ def check_ends(jobs):
                           (["signal", "15"], -15), (["signal", "9"], -9), (["signal", "6"], -6)):
         job = jobs.start(*words)
         job.communicate(timeout=PATIENCE_S)
-        check(job.returncode == status, f"{words}: status {job.returncode}")
+        check(job.returncode == status,
+              f"launcher {words}: oshrun has status {job.returncode}, expected {status}")
     job = subprocess.run(jobs.words("exit", "0"), env=jobs.env | {"SHMEM_LAUNCHER": "/"},
                          capture_output=True, text=True, check=False)
-    check(job.returncode in (2, 126) and "oshrun: " in job.stderr, f"no program: {job}")
+    check(job.returncode in (2, 126) and "oshrun: " in job.stderr,
+          f"a launcher that cannot be executed: expected status 2 or 126 and a message: {job}")
 
 
 def check_frames(jobs, folder):
@@ -197,92 +200,106 @@ def check_frames(jobs, folder):
         job = subprocess.run(jobs.words("frames"), env=jobs.env | {"PATH": path}, text=True,
                              capture_output=True, check=False, timeout=PATIENCE_S)
         check(job.returncode == 5 and job.stderr.count("\n") == lines and
-              ("binutils" in job.stderr) == (lines == 1), f"frames, {lines} lines: {job}")
+              ("binutils" in job.stderr) == (lines == 1), f"frames: expected status 5 and {lines} "
+                                                          f"lines on stderr: {job}")
 
 
 def check_signals(jobs):
     for name, end in (("USR1", None), ("HUP", None), ("INT", 7), ("TERM", -15)):
         job = jobs.start("wait")
         pid = int(job.stdout.readline().split()[1])
-        check(pid != job.pid, "oshrun is not the launcher's parent")
+        check(pid != job.pid, "oshrun executed the launcher instead of starting it as a child")
         job.send_signal(getattr(signal, "SIG" + name))
         if name != "TERM":
             said = job.stdout.readline()
-            check(said == f"got SIG{name}\n", f"{name}: {said}")
+            check(said == f"got SIG{name}\n",
+                  f"SIG{name}: the launcher did not get the signal; it printed {said!r}")
         if end is None:
-            check(job.poll() is None, f"{name} ended it")
+            check(job.poll() is None, f"SIG{name} ended oshrun, status {job.returncode}")
             job.kill()
-        check(job.wait(PATIENCE_S) == (end or -9), f"{name}: status {job.returncode}")
+        check(job.wait(PATIENCE_S) == (end or -9),
+              f"SIG{name}: oshrun has status {job.returncode}, expected {end or -9}")
         if not soon(lambda: gone(pid)):
-            check(False, f"{name}: the launcher is left")
+            check(False, f"SIG{name}: the launcher lives after oshrun has ended")
             os.kill(pid, signal.SIGKILL)
         job.stdout.close()
     job = jobs.start("wait")
     pid = int(job.stdout.readline().split()[1])
     os.kill(pid, signal.SIGSTOP)
-    check(soon(lambda: state(job.pid) == "T"), "a stopped launcher: oshrun is not stopped")
+    check(soon(lambda: state(job.pid) == "T"), "the launcher is stopped, but oshrun does not stop")
     job.send_signal(signal.SIGCONT)
-    check(soon(lambda: state(pid) == "S"), "the launcher does not go on")
+    check(soon(lambda: state(pid) == "S"), "oshrun got SIGCONT, but the launcher stays stopped")
     job.kill()
-    check(soon(lambda: gone(pid)), "a launcher that went on is left")
+    check(soon(lambda: gone(pid)), "oshrun was killed, but its launcher lives")
     job.stdout.close()
     job.wait()
 
 
 def check_stdin(jobs, folder):
     job = jobs.start("stdin", stdin=None, preexec_fn=lambda: os.close(0))
-    check("stdin closed" in job.communicate(timeout=PATIENCE_S)[0], "a closed standard input is open")
+    check("stdin closed" in job.communicate(timeout=PATIENCE_S)[0],
+          "oshrun has a closed standard input, but the launcher's is open")
     path = os.path.join(folder, "input")
     with open(path, "w+", encoding="utf-8") as f:
         job = jobs.start("stdin", stdin=f)
-        check(f"stdin {os.stat(path).st_ino}\n" in job.communicate()[0], "not the same file")
+        check(f"stdin {os.stat(path).st_ino}\n" in job.communicate()[0],
+              "the launcher's standard input is another file than oshrun's")
     job = jobs.start("read", stdin=subprocess.PIPE)
-    check("read one\nread two\nend\n" in job.communicate("one\ntwo\n", PATIENCE_S)[0], "a pipe")
+    check("read one\nread two\nend\n" in job.communicate("one\ntwo\n", PATIENCE_S)[0],
+          "the launcher does not read all lines of a pipe, and its end")
 
 
 def check_terminal(jobs):
     term = jobs.terminal("read")
-    check(term.says("pid"), "terminal: does not start")
+    check(term.says("pid"), "terminal: the launcher does not start")
     term.type(b"one\n")
-    check(term.says("read one"), "terminal: what is typed does not arrive")
-    check(term.put_in_front(False), "terminal: not behind")
+    check(term.says("read one"), "terminal: typed input does not reach the launcher")
+    check(term.put_in_front(False), "terminal: oshrun cannot be put in the background")
     time.sleep(0.1)
-    check(state(term.job) == "S", "terminal: stopped behind")
-    check(term.put_in_front(True), "terminal: not in front")
+    check(state(term.job) == "S",
+          "terminal: oshrun must sleep in the background, but is stopped or gone")
+    check(term.put_in_front(True), "terminal: oshrun cannot be put in the foreground")
     term.type(b"two\n")
-    check(term.says("read two"), "terminal: not in front again")
+    check(term.says("read two"), "terminal: in the foreground again, typed input does not arrive")
     term.type(b"\x04")
-    check(term.says("end") and term.told() == "ended 0", "terminal: Ctrl-D does not end it")
+    check(term.says("end") and term.told() == "ended 0",
+          "terminal: Ctrl-D does not end the launcher's input and the job")
     term.close()
 
     term = jobs.terminal("wait")
-    check(term.says("pid "), "Ctrl-C: does not start")
+    check(term.says("pid "), "Ctrl-C: the launcher does not start")
     term.type(b"\x03")
-    check(term.says("got SIGINT") and term.told() == "ended 7", "Ctrl-C does not arrive")
-    check("got" not in term.said, "Ctrl-C arrives twice")
+    check(term.says("got SIGINT") and term.told() == "ended 7",
+          "Ctrl-C: the launcher gets no SIGINT, or oshrun does not end with 7")
+    check("got" not in term.said, "Ctrl-C: the launcher gets SIGINT twice")
     term.close()
 
     term = jobs.terminal("tty")
-    check(term.says("pid "), "/dev/tty: does not start")
+    check(term.says("pid "), "/dev/tty: the launcher does not start")
     time.sleep(0.2)
     term.type(b"secret\n")
-    check(term.says("tty secret") and term.told() == "ended 0", "/dev/tty cannot be read")
-    check(soon(lambda: os.tcgetpgrp(term.master) == term.job), "/dev/tty: the terminal is lost")
+    check(term.says("tty secret") and term.told() == "ended 0",
+          "/dev/tty: the launcher cannot read from the terminal")
+    check(soon(lambda: os.tcgetpgrp(term.master) == term.job),
+          "/dev/tty: oshrun does not get the terminal back")
     term.close()
 
 
 def check_stop(jobs):
     term = jobs.terminal("wait")
-    check(term.says("pid ") and (soon(lambda: "\n" in term.said) or term.says("\n")), "Ctrl-Z: start")
+    check(term.says("pid ") and (soon(lambda: "\n" in term.said) or term.says("\n")),
+          "Ctrl-Z: the launcher does not start")
     launcher = int(open(f"/proc/{term.job}/task/{term.job}/children", encoding="utf-8").read())
     term.type(b"\x1a")
     check(term.told() == f"stopped {int(signal.SIGTSTP)}", "Ctrl-Z does not stop oshrun")
-    check(state(launcher) == "T" and state(term.job) == "T", "Ctrl-Z: the launcher goes on")
-    check(term.put_in_front(True), "Ctrl-Z: not in front")
+    check(state(launcher) == "T" and state(term.job) == "T",
+          "Ctrl-Z: oshrun or its launcher is not stopped")
+    check(term.put_in_front(True), "Ctrl-Z: oshrun cannot be put in the foreground")
     os.kill(-term.job, signal.SIGCONT)
-    check(soon(lambda: state(launcher) == "S"), "fg: the launcher does not go on")
+    check(soon(lambda: state(launcher) == "S"), "fg: the launcher does not continue")
     term.type(b"\x03")
-    check(term.says("got SIGINT") and term.told() == "ended 7", "fg: Ctrl-C does not arrive")
+    check(term.says("got SIGINT") and term.told() == "ended 7",
+          "fg: after Ctrl-C the launcher gets no SIGINT, or oshrun does not end with 7")
     term.close()
 
 
@@ -321,12 +338,14 @@ def check_hydra(jobs):
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         job.stdin.write("it\n")
         job.stdin.flush()
-        check(job.stdout.readline() == "read it\n", "hydra: input does not arrive")
-        check(soon(lambda: len(children(mark, job.pid)) == 16), "hydra: not 16 PEs")
+        check(job.stdout.readline() == "read it\n", "hydra: standard input does not reach PE 0")
+        check(soon(lambda: len(children(mark, job.pid)) == 16),
+              "hydra: the job does not have 16 PEs")
         pids = children(mark, job.pid)
         job.send_signal(signo)
         job.wait(PATIENCE_S)
-        check(soon(lambda: all(gone(pid) for pid in pids)), f"hydra: PEs left by {signo}: {pids}")
+        check(soon(lambda: all(gone(pid) for pid in pids)),
+              f"hydra: signal {signo} ended oshrun, but some of its PEs live: {pids}")
         job.stdin.close()
         job.stdout.close()
 
@@ -345,7 +364,7 @@ def main():
         if shutil.which("mpiexec.hydra"):
             check_hydra(jobs)
         else:
-            print("mpiexec.hydra is not installed: left out")
+            print("mpiexec.hydra is not installed: its checks are left out")
     print("\n".join(wrong + [f"{len(wrong)} faults"]))
     sys.exit(1 if wrong else 0)
 

@@ -5,8 +5,9 @@
 usage: check_tidy.py <source root> <build folder> [FILE...]
   FILE...   only these, relative to the root; default: all of base, src, pmi, spaces, transport
 
-Prints what it finds, but for what ALLOWED names; status 1 if there is anything, or if something of
-ALLOWED is found no more; 77 without clang-tidy. Environment: JOBS.
+Prints all findings except those in ALLOWED. Status 1 if there are any, or if clang-tidy no
+longer finds something in ALLOWED; 77 without clang-tidy. The variable JOBS is the number of
+parallel processes.
 """
 import concurrent.futures
 import json
@@ -92,7 +93,8 @@ def main():
     names = sys.argv[3:] or sorted(commands)
     unknown = [name for name in names if name not in commands]
     if unknown or not names:
-        sys.exit(f"not compiled for the library: {' '.join(unknown)}")
+        sys.exit(f"these files are not in compile_commands.json of the library: "
+                 f"{' '.join(unknown)}")
     with tempfile.TemporaryDirectory() as database:
         with open(os.path.join(database, "compile_commands.json"), "w", encoding="utf-8") as out:
             json.dump([commands[name] for name in names], out)
@@ -103,7 +105,8 @@ def main():
     stale = set(ALLOWED) - {(file, check) for file, check, _ in found}
     if sys.argv[3:]:
         stale = set()
-    lines = sorted(said) + [f"found no more, take it out of ALLOWED: {file}, {check}"
+    lines = sorted(said) + [f"clang-tidy no longer finds {check} in {file}: remove this row of "
+                            "ALLOWED"
                             for file, check in sorted(stale)]
     print("\n".join(lines + [f"{len(names)} files, {len(said)} findings"]))
     sys.exit(1 if lines else 0)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check what version nodes must leave as it was: programs linked without them, and replacing.
+"""Check that the version nodes of the library do not break old programs and tools.
 
 usage: check_versions.py <cc> <libsteppe.so> <include directory>
 
-A program is linked with a stub of the library that has no version nodes, and with the library; both
-run, alone, as one PE, and once more with a preloaded library that brings its own shmem_putmem, which
-has no node either. The second program must ask for a node. Needs readelf.
+A program is linked with a stub that has no version nodes, as before their introduction, and with
+the library. Both programs run as one PE, alone and with a preloaded library that defines its own
+shmem_putmem without a node, which must replace the library's. Only the second program may
+require a version node. Needs readelf.
 """
 import os
 import pathlib
@@ -79,12 +80,15 @@ def main():
         old = build(cc, PROGRAM, top / "old", headers, stub)
         new = build(cc, PROGRAM, top / "new", headers, library)
         if wants_node(old) or not wants_node(new):
-            faults.append(f"asks for a node: old {wants_node(old)}, new {wants_node(new)}")
+            faults.append(f"requires a version node: old program {wants_node(old)} (expected "
+                          "False), "
+                          f"new program {wants_node(new)} (expected True)")
         for program in (old, new):
             for preload, want in (("", "got 7, status 0"), (tool, "got 14, status 0")):
                 found = says(program, library, preload)
                 if found != want:
-                    faults.append(f"{program.name}, preloaded '{preload}': {found}, not {want}")
+                    faults.append(f"{program.name}, preloaded '{preload}': printed {found}, "
+                                  f"expected {want}")
     print("\n".join(faults + [f"2 programs, alone and with a tool: {len(faults)} faults"]))
     sys.exit(1 if faults else 0)
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Run examples/apps/wordcount.c and compare its output with that of tr, sort and uniq.
+# Runs examples/apps/wordcount.c as a job and compares its output with that of tr, sort and uniq;
+# diff shows the differences.
 #
 # usage: check_wordcount.sh LAUNCHER -n NP PROGRAM FILE...
 set -eu

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Options of steppe-bench: what they change in the rows, and what is said of wrong ones.
+# Tests options of steppe-bench: the rows that each option changes, and the messages for wrong
+# options. The numbers that the benches measure are not judged.
 #
-# usage: check_options.sh <oshrun> -n N <steppe-bench>      N at least 3
+# usage: check_options.sh <oshrun> -n N <steppe-bench>      N is at least 3
 set -u
 oshrun=$1 np=$3 bench=$4
 out=$(mktemp) || exit 2
@@ -26,8 +27,8 @@ refused()
     text=$1
     shift
     run "$@"
-    [ $? -eq 2 ] || die "$*: not refused"
-    grep -q -e "$text" "$out" || die "$*: the message lacks '$text'"
+    [ $? -eq 2 ] || die "$*: the options must be refused with status 2"
+    grep -q -e "$text" "$out" || die "$*: the message must contain '$text'"
 }
 
 # rows PATTERN NUMBER OPTION...: so many rows match; in the JSON each row is a line.
@@ -35,9 +36,9 @@ rows()
 {
     pattern=$1 number=$2
     shift 2
-    run --format json "$@" || die "$*: failed"
+    run --format json "$@" || die "$*: steppe-bench failed"
     [ "$(grep -c -e "$pattern" "$out")" -eq "$number" ] ||
-        die "$*: not $number rows of '$pattern'"
+        die "$*: expected $number rows that match '$pattern'"
 }
 
 refused 'no bench or group is called' nosuch
@@ -71,13 +72,17 @@ done
 rows '"put-latency"' 1 --sizes 8 put-latency put-latency 'put-lat*'
 rows '"wait-until-any".*"skipped": ' 1 --values 5000 wait-until-any
 refused 'no row is left' --sizes 3:7 reduce
-run --format json --verify flag put-one-all get-all-all atomic-inc || die "not verified"
-[ "$(grep -c '"verified": false' "$out")" -eq 1 ] || die "flag alone has nothing to look at"
+run --format json --verify flag put-one-all get-all-all atomic-inc ||
+    die "--verify with flag, put-one-all, get-all-all, atomic-inc: steppe-bench failed"
+[ "$(grep -c '"verified": false' "$out")" -eq 1 ] ||
+    die "of these benches only flag may have the row \"verified\": false"
 
 # One PE: what needs no second one.
-"$oshrun" -n 1 "$bench" --quick --iterations 2 --format json all >"$out" 2>&1 || die "one PE: failed"
-grep -q 'rows need 2 PEs' "$out" || die "one PE: nothing is said of rows left out"
-grep -q '"bench": "reduce"' "$out" || die "one PE: no reduce"
+"$oshrun" -n 1 "$bench" --quick --iterations 2 --format json all >"$out" 2>&1 ||
+    die "all benches with one PE: steppe-bench failed"
+grep -q 'rows need 2 PEs' "$out" || die "one PE: the output must report the rows that need 2 PEs"
+grep -q '"bench": "reduce"' "$out" || die "one PE: the output lacks the bench reduce"
 
 # The list, and the tools, need no launcher.
-"$bench" --list | grep -q '^rma  *put-latency  *ns ' || die "--list lacks put-latency"
+"$bench" --list | grep -q '^rma  *put-latency  *ns ' ||
+    die "--list must print put-latency with its group and unit"

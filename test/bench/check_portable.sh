@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The portable part of steppe-bench: built by Steppe's own compiler wrapper it measures every bench
-# that it lists, and compare --ab runs it beside other builds.
+# Tests the portable part of steppe-bench. With own, Steppe's compiler wrapper builds it, and the
+# result measures every bench that it lists. With openmpi or mpi, `compare --ab` runs it beside a
+# build with another library. Which side is faster is not judged.
 #
 # usage: check_portable.sh SOURCE_DIR BUILD_DIR own|openmpi|mpi      77: that compiler is missing
 set -eu

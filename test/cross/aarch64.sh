@@ -1,21 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Build for aarch64 with a cross compiler, and run unit tests and programs of two PEs under qemu's
-# user emulation, on the node and through the fabric. It finds what does not compile or link there
-# and what computes wrongly; not what weak memory does, since qemu on x86-64 orders as its host.
+# Builds for aarch64 with a cross compiler, and runs unit tests and programs of PEs under qemu's
+# user emulation: one PE on the node, two through the fabric. The script finds code that does not
+# compile or compute there. It cannot find errors of memory order, because qemu on x86-64 keeps the
+# order of its host.
 #
 # usage: aarch64.sh SOURCE FOLDER
-#   FOLDER: for the build, and what sysroot.sh unpacks; kept for the next run. 77: left out, why.
+#   FOLDER: for the build and for sysroot.sh; kept for the next run. 77: skipped, with the reason
 set -eu
 
-[ $# -eq 2 ] || { sed -n 's/^# \{0,1\}//; 3,8p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n 's/^# \{0,1\}//; 3,9p' "$0" >&2; exit 2; }
 source=$1
 mkdir -p "$2"
 folder=$(cd "$2" && pwd)
 root=$folder/sysroot/root
 
 for tool in aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ qemu-aarch64 apt-get dpkg-deb; do
-    command -v $tool >/dev/null || { echo "skipped: there is no $tool (scripts/setup.sh --full)"; exit 77; }
+    command -v $tool >/dev/null || {
+        echo "skipped: $tool is not installed (scripts/setup.sh --full)"
+        exit 77
+    }
 done
 "$(dirname "$0")/sysroot.sh" arm64 "$folder/sysroot" >"$folder/sysroot.log" 2>&1 || {
     echo "skipped: packages of arm64 cannot be fetched: $(tail -n 1 "$folder/sysroot.log")"
@@ -36,7 +40,7 @@ failed=0
 for name in $units; do
     # shellcheck disable=SC2086
     timeout 120 $emulator "$folder/build/bin/test_$name" </dev/null >"$folder/out" 2>&1 && continue
-    echo "aarch64.sh: FAIL: test_$name"
+    echo "aarch64.sh: FAIL: the unit test test_$name under qemu; its output:"
     cat "$folder/out"
     failed=1
 done
@@ -51,7 +55,7 @@ run()
     # shellcheck disable=SC2086
     if ! SHMEM_NODE=$2 SHMEM_OFI_PROVIDER=tcp timeout -k 5 120 mpiexec.hydra -n "$1" $emulator -R 0x1000000000 \
         "$folder/build/bin/pe_$3" <>"$folder/stdin" >"$folder/out" 2>&1; then
-        echo "aarch64.sh: FAIL: $what"
+        echo "aarch64.sh: FAIL: $what, under qemu; the output:"
         cat "$folder/out"
         failed=1
     fi

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Unpack Debian's packages of another architecture into a folder, for a compiler and qemu: what the
-# library and its tests are built with and run with there. Nothing of this system is changed: apt
-# has lists, a cache and an empty list of installed packages in that folder. Does nothing when the
+# Unpacks Debian packages of another architecture into a folder, for a cross compiler and qemu: what
+# the library and its tests need there. It changes nothing on this system, because apt keeps its
+# lists, its cache and an empty list of installed packages in that folder. It does nothing when the
 # folder is complete.
 #
 # usage: sysroot.sh ARCHITECTURE FOLDER [PACKAGE...]

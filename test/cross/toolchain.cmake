@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Cross-building on Debian, for CMAKE_TOOLCHAIN_FILE: STEPPE_SYSROOT is a folder of sysroot.sh, and
-# programs that the build or CTest starts run under qemu's user emulation.
+# Cross-builds for aarch64 on Debian, as CMAKE_TOOLCHAIN_FILE. STEPPE_SYSROOT is a folder that
+# sysroot.sh has filled. Programs that the build or CTest starts run under qemu's user emulation.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES STEPPE_SYSROOT)

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run a job whose PEs are set apart from each other, or have little room.
+"""Run a job whose PEs are separated from each other by namespaces, or that has little room in
+/dev/shm.
 
 usage: apart.py [[--lives] --say REGEX] HOW LAUNCHER -n N PROGRAM ...
   HOW: pids      a PID namespace for each PE
        files     a /dev/shm for each PE
-       room=SIZE one /dev/shm of that size for all
-  The job must end within 30 seconds and without a signal: with another status than 0 and a line
-  that matches REGEX, or with 0 and the line (--lives), or, without --say, with 0. Skipped where
-  namespaces cannot be made.
+       room=SIZE one /dev/shm of that size for all PEs
+
+The job must end within 30 seconds and not by a signal. With --say, a line of its output matches
+REGEX and its status is not 0, or 0 with --lives. Without --say its status is 0. Skipped (77)
+when namespaces are not allowed.
 """
 import argparse
 import re
@@ -45,12 +47,12 @@ def possible(prefix):
 def judge(status, said, args):
     wrong = []
     if status == 124:
-        wrong.append("too long")
+        wrong.append("the job did not end within 30 s")
     lives = args.lives or not args.say
     if lives != (status == 0):
-        wrong.append(f"status {status}")
+        wrong.append(f"status {status}, expected {'0' if lives else 'a failure'}")
     if args.say and not said:
-        wrong.append("no line says why")
+        wrong.append(f"no line matches {args.say}")
     return wrong
 
 
@@ -64,7 +66,7 @@ def main():
     args = parser.parse_args()
     around, before = prefixes(args.how)
     if not possible(around) or not possible(before):
-        print("no namespaces can be made here (root can)")
+        print("skipped: this user cannot create namespaces here (root can)")
         return SKIP
     command = around + ["timeout", "-k", "5", "30"] + args.command[:3] + before + args.command[3:]
     job = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -72,7 +74,7 @@ def main():
     said = re.search(args.say, job.stdout) if args.say else None
     wrong = judge(job.returncode, said, args)
     if re.search("KILLED BY SIGNAL|EXIT CODE: 1[0-9][0-9]|Segmentation|Bus error", job.stdout):
-        wrong.append("a signal")
+        wrong.append("a PE died of a signal")
     print(f"{args.how}: status {job.returncode}" + (f", {said.group(0)}" if said else ""))
     if wrong:
         print("\n".join(sorted(set(job.stdout.splitlines()))))

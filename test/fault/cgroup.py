@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run a job in a control group with little memory, or few cores.
+"""Run a job in a control group with little memory or few cores.
 
 usage: cgroup.py MIB|cores=N inner|outer [--lives] REGEX COMMAND...
-  The group, or the one around it, has a limit of MIB, or the time of N cores. The job must end within 40 seconds with a line
-  that matches REGEX and a status other than 0; with 0 when it lives. Skipped where no group can be
-  made.
+
+The group of the job (inner), or the group around it (outer), has a limit of MIB mebibytes or the
+time of N cores. The job must end within 40 seconds, not by a signal, with a line that matches
+REGEX and a status other than 0, or 0 with --lives. Skipped (77) when no group can be created.
 """
 import errno
 import os
@@ -83,7 +84,7 @@ def run(groups, lives, regex, command):
     job = subprocess.run(inside + command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True, check=False)
     said = re.search(regex, job.stdout)
-    print(f"status {job.returncode}, {said.group(0) if said else 'nothing said'}")
+    print(f"status {job.returncode}, {said.group(0) if said else 'no line matches ' + regex}")
     if said and (job.returncode == 0) == lives and "KILLED BY SIGNAL" not in job.stdout:
         return 0
     print(job.stdout)
@@ -106,7 +107,7 @@ def main():
             return run(groups, lives, args[0], args[1:])
         finally:
             remove(groups)
-    print(f"no control group with a limit of {controller} can be made here")
+    print(f"skipped: no control group with a limit of {controller} can be created here")
     return SKIP
 
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""PEs count the cores that they have together, wherever they are bound.
+"""Check that PEs count the cores that they have together, however they are bound.
 
 usage: cores.py MPIEXEC PROGRAM
-  Two PEs on one core, on one each, and where they like, by load and store (or through the fabric,
-  where the environment says so). What they find is a line of SHMEM_DEBUG. Skipped on one core.
+
+Starts two PEs bound to the same core, to two cores, and one of them to both cores, on the path
+that the environment selects. SHMEM_DEBUG=1 prints the numbers of PEs and cores that each PE
+finds. Skipped (77) on one core.
 """
 import os
 import re
@@ -31,13 +33,14 @@ def main():
     mpiexec, program = sys.argv[1:]
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
-        print("one core: nothing to tell apart")
+        print("skipped: this process may use one core only, two are needed")
         return SKIP
     one, other = str(cores[0]), str(cores[1])
     bad = 0
     for first, second, want in ((one, one, 1), (one, other, 2), (one, one + "," + other, 2)):
         got = found(mpiexec, program, first, second)
-        print(f"PE 0 on core {first}, PE 1 on {second}: {got}")
+        print(f"PE 0 on core {first}, PE 1 on {second}: (PEs, cores) found {got}, "
+              f"expected {(2, want)}")
         bad += got != {(2, want)}
     return 1 if bad else 0
 

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Be a nuisance on every TCP port that the PEs of a job listen at.
+"""Disturb the TCP ports at which the PEs of a job listen.
 
 usage: garbage.py KIND SECONDS LAUNCHER [ARGUMENT...]
-  Runs the job, waits for its line "running", then does KIND for SECONDS:
   bytes:    connections with random bytes, short and long, closed or left open
-  silence:  connections that say nothing, and some that close at once
-  headers:  what begins like a connection of the provider and then stalls
+  silence:  connections that send nothing, and some that close at once
+  headers:  messages that begin like a connection of the provider and then stall
   hold:     as many connections as the ports take, all held to the end
   PROGRAM PROVIDER (one word): runs PROGRAM PROVIDER SECONDS ADDRESS:PORT...
-Prints the job's output. When the job says "resting", looks for 2.5 s how busy its PEs are: more
-than 15 % of a core is wrong.
-Returns the job's status, or when that is 0: that of PROGRAM, or 1 when something else was wrong.
-With STEPPE_GARBAGE_SAY set, a status other than 0 does not matter when a line matches it.
+
+Runs the job, waits for its line "running", and does KIND for SECONDS. When the job prints
+"resting", its processes may use at most 15 % of a core during 2.5 s. Returns the status of the
+job. If that is 0, it returns the status of PROGRAM, or 1 when the job was too busy. A status
+other than 0 is accepted when a line of output matches STEPPE_GARBAGE_SAY. The random numbers
+have a fixed seed.
 """
 import os
 import random
@@ -154,7 +155,8 @@ def too_busy(launcher):
     before = seconds_used(pids)
     time.sleep(REST_S)
     busy = (seconds_used(pids) - before) / REST_S
-    print(f"the resting job takes {100 * busy:.1f} % of a core", flush=True)
+    print(f"the resting job takes {100 * busy:.1f} % of a core, "
+          f"at most {100 * BUSY_MAX:.0f} % are allowed", flush=True)
     return 1 if busy > BUSY_MAX else 0
 
 

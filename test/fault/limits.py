@@ -3,10 +3,13 @@
 """Run a job under limits that are too low, or nearly so.
 
 usage: limits.py --limit n=8,16,24 [--only|--fine] --say REGEX COMMAND...
-  For each value in turn, the PEs run with `ulimit -<letter> <value>`; COMMAND is LAUNCHER -n N
-  PROGRAM ... Each time the job must end with status 0, or with another one and a line that matches
-  REGEX, where VALUE stands for the value; after at most --within seconds, with none of its
-  processes left, and no new file in /dev/shm. --only: status 0 does not do; --fine: nothing else.
+  COMMAND is LAUNCHER -n N PROGRAM ...
+  --only: status 0 is wrong; --fine: any other status is wrong
+
+For each value, the PEs run with `ulimit -<letter> <value>`. The job must end with status 0, or
+with another status and a line that matches REGEX, in which VALUE stands for the value. It must
+end after at most --within seconds (20), without a PE that died of a signal, without remaining
+processes, and without a new file in /dev/shm whose name contains "steppe".
 """
 import argparse
 import os
@@ -57,20 +60,20 @@ def run(command, letter, value, args):
     wrong = []
     said = re.search(args.say.replace("VALUE", str(value)), job.stdout)
     if job.returncode == 0 and args.only:
-        wrong.append("status 0")
+        wrong.append("status 0, but the limit must make the job fail")
     if job.returncode != 0 and args.fine:
-        wrong.append("not status 0")
+        wrong.append(f"status {job.returncode}, but the job must succeed under this limit")
     elif job.returncode != 0 and not said:
-        wrong.append("no line says why")
+        wrong.append(f"no line matches {args.say}")
     if re.search("KILLED BY SIGNAL|EXIT CODE: 1[0-9][0-9]|Segmentation", job.stdout):
-        wrong.append("a signal")
+        wrong.append("a PE died of a signal")
     if took > args.within:
-        wrong.append("too long")
+        wrong.append(f"the job took more than {args.within:g} s")
     if marked(mark):
-        wrong.append("processes left")
+        wrong.append("processes of the job remain")
     left = {file for file in set(os.listdir("/dev/shm")) - before if "steppe" in file}
     if left:
-        wrong.append("files left: " + " ".join(left))
+        wrong.append("files remain in /dev/shm: " + " ".join(left))
     print(f"ulimit -{letter} {value}: status {job.returncode}, {took:.1f} s"
           + (f", {said.group(0)}" if said else ""))
     if wrong:

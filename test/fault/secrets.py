@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run a job twice and look for its secrets where they must not be.
+"""Run a job twice and search its output for its secrets.
 
 usage: secrets.py RECORDER LAUNCHER [ARGUMENT...]
-  RECORDER is the library of getrandom.c. The two jobs must draw different numbers, and nothing
-  that SHMEM_DEBUG=1 prints may hold a number drawn, the upper half of it, or the range of keys
-  made of it, decimal or hexadecimal.
+
+RECORDER is the library of getrandom.c. The two jobs must draw different numbers. No line that
+SHMEM_DEBUG=1 prints may contain a drawn number, its upper half, or the range of keys made from
+it, in decimal or hexadecimal. Traffic between PEs is not searched.
 """
 import os
 import re
@@ -36,9 +37,10 @@ def run(recorder, command):
         job = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True, check=False)
         if job.returncode != 0:
-            sys.exit(job.stdout + f"status {job.returncode}")
+            sys.exit(job.stdout + f"secrets.py: the job ended with status {job.returncode}, "
+                                  "expected 0")
         if not os.path.exists(path):
-            sys.exit("the job drew no numbers: it has no keys of its own")
+            sys.exit("secrets.py: the job drew no random number, so that it has no secret keys")
         with open(path, encoding="ascii") as file:
             return {int(line, 16) for line in file}, job.stdout
 
@@ -47,14 +49,14 @@ def main():
     recorder, command = sys.argv[1], sys.argv[2:]
     jobs = [run(recorder, command), run(recorder, command)]
     if jobs[0][0] & jobs[1][0]:
-        sys.exit("two jobs drew the same number")
+        sys.exit("secrets.py: two jobs drew the same random number")
     for drawn, output in jobs:
         words = set(re.findall(r"(?:0x)?([0-9a-fA-F]+)", output))
         if "steppe: " not in output or "fabric: " not in output:
-            sys.exit("nothing was logged:\n" + output)
+            sys.exit("secrets.py: SHMEM_DEBUG=1 printed no line about the fabric:\n" + output)
         told = words & set().union(*[forms(number) for number in drawn])
         if told:
-            sys.exit(output + "secrets in the log: " + " ".join(sorted(told)))
+            sys.exit(output + "secrets.py: the output contains secrets: " + " ".join(sorted(told)))
         print(f"{len(drawn)} numbers drawn, {len(output.splitlines())} lines hold none of them")
 
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run a job whose PEs, but for the first, have process numbers of killed ones: libfabric's provider
-shm names the memory of endpoints by process, and takes what was left there for one in use.
+"""Run a job whose PEs, except the first, have the process numbers of killed processes.
 
 usage: stale.py LAUNCHER -n N PROGRAM [ARGUMENT...]
-  The job must end with status 0.
+
+libfabric's shm provider names the memory of an endpoint by its process, and takes old memory
+with this name for memory in use. Each PE except the first therefore creates such files before it
+starts. The job must end with status 0.
 """
 import os
 import struct
@@ -41,7 +43,8 @@ def main():
         if os.path.exists(path):
             os.remove(path)
     if status != 0 or not left:
-        sys.exit(f"status {status}; {len(left)} files were left")
+        sys.exit(f"stale.py: the job ended with status {status}, expected 0; {len(left)} stale "
+                 "files were made")
 
 
 main()

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# shmemx_device.h compiles for devices: with clang, without anything of CUDA, to PTX that ptxas takes
-# where there is one, for the host's half of the same source, and with nvcc where there is one.
+# Checks that compilers for devices accept shmemx_device.h. clang compiles it to PTX without CUDA,
+# and compiles the host's half of the same source; ptxas and nvcc are used if they are installed.
+# Nothing is run on a device.
 #
 # usage: check_device_header.sh
-# Exit status 0, 1 when a compiler does not take it, 77 where no compiler for devices is there.
+# Exit status 0; 1 when a compiler rejects the header; 77 when no compiler for devices is installed.
 set -eu
 
 cd "$(dirname "$0")"
@@ -39,5 +40,5 @@ for nvcc in nvcc /usr/local/cuda/bin/nvcc; do
     took="$took nvcc"
     break
 done
-[ -n "$took" ] || { echo "skipped: there is no compiler for devices" >&2; exit 77; }
-echo "taken by:$took"
+[ -n "$took" ] || { echo "skipped: neither clang with nvptx64 nor nvcc is installed" >&2; exit 77; }
+echo "compiled by:$took"

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Make NAME.ptx, the text that drivers compile, of NAME.cu; needs clang 14, no CUDA. Those of the
-# library itself, spaces/cuda/device_amo.cu and device_reduce.cu, are made strings of C: device_amo_ptx.inc.
+# Makes NAME.ptx, the text that drivers compile, from NAME.cu. This needs clang 14 and no CUDA. The
+# library's own kernels, spaces/cuda/device_amo.cu and device_reduce.cu, become C strings in
+# *_ptx.inc.
 #
 # usage: make_ptx.sh NAME       prints the text: make_ptx.sh kernels >kernels.ptx
-#        make_ptx.sh --check    compares all of them with what is here; by ptxas too, where there is one.
-# Exit status 0, 1 when they differ, 77 where the compiler is another or has no nvptx64.
+#        make_ptx.sh --check    compares all texts with the files here, and runs ptxas if found
+# Exit status 0; 1 when a text differs; 77 when clang 14 with nvptx64 is not installed.
 set -eu
 
 cd "$(dirname "$0")"
@@ -17,8 +18,9 @@ skip()
     exit 77
 }
 
-command -v "$clang" >/dev/null 2>&1 || skip "there is no $clang"
-"$clang" --version | grep -q 'clang version 14\.' || skip "clang 14 made the texts, others differ"
+command -v "$clang" >/dev/null 2>&1 || skip "$clang is not installed"
+"$clang" --version | grep -q 'clang version 14\.' ||
+    skip "the texts were made by clang 14, other versions give other texts"
 "$clang" --print-targets | grep -q nvptx64 || skip "this clang has no nvptx64"
 
 library=../../spaces/cuda
@@ -60,13 +62,13 @@ if [ "${1-}" != --check ]; then
 fi
 for name in device_amo device_reduce; do
     file_of $name | diff -u $library/${name}_ptx.inc - || {
-        echo "${name}_ptx.inc is not what $name.cu gives: make_ptx.sh $name >${name}_ptx.inc"
+        echo "${name}_ptx.inc is older than $name.cu; run: make_ptx.sh $name >${name}_ptx.inc"
         exit 1
     }
 done
 for name in kernels handle; do
     make_ptx $name | diff -u $name.ptx - || {
-        echo "$name.ptx is not what $name.cu gives: make_ptx.sh $name >$name.ptx"
+        echo "$name.ptx is older than $name.cu; run: make_ptx.sh $name >$name.ptx"
         exit 1
     }
 done
@@ -76,7 +78,7 @@ for ptxas in ptxas /usr/local/cuda/bin/ptxas; do
         for name in kernels handle device_amo device_reduce; do
             make_ptx $name | "$ptxas" -arch=$arch -o /dev/null - || exit 1
         done
-        echo "$ptxas takes them for $arch"
+        echo "$ptxas accepts all texts for $arch"
     done
     exit
 done

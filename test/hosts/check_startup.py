@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a start says through the launcher: it must grow with nodes, not with their PEs.
+"""Check that the data which a job exchanges through its launcher grows with nodes, not with PEs.
 
 usage: check_startup.py PROGRAM
 
-Runs the program as jobs of several shapes and counts what each PE publishes and learns, which the
-library tells with SHMEM_DEBUG. Leaders put three keys, of a size that hardly depends on the PEs,
-and get two of every other node; the other PEs put nothing and get one. All fence equally often.
+Runs the program as jobs of several shapes, under PMI-1 and PMI-2, and counts what each PE
+publishes and learns; SHMEM_DEBUG prints this. With several nodes a leader puts three keys, gets
+two from every other node, and all leaders except PE 0 get one more. The other PEs put nothing
+and get one key. All PEs fence twice. The bytes that a leader puts have a limit that hardly
+depends on the number of its PEs.
 """
 import collections
 import re
@@ -29,7 +31,8 @@ def launch(program, shape, pmi):
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         check=False)
     if done.returncode != 0:
-        sys.exit(f"{hosts}: status {done.returncode}\n{done.stdout}")
+        sys.exit(f"check_startup.py: the job on {hosts} ended with status "
+                 f"{done.returncode}\n{done.stdout}")
     counts = collections.defaultdict(collections.Counter)
     for line in done.stdout.splitlines():
         found = LINE.match(line)
@@ -54,10 +57,11 @@ def check(program, shape, pmi):
                 gets = 2 * (nodes - 1) + (pe != 0) if lead else 1
                 fences = 2
             want = {"published": puts, "learned": gets, "fence": fences}
-            wrong += [f"PE {pe}: {name} {got[name]}, not {n}" for name, n in want.items()
+            wrong += [f"PE {pe}: {name} {got[name]} times, expected {n}" for name, n in want.items()
                       if got[name] != n]
             if got["bytes"] > (HEAD + EACH * size if lead else 0):
-                wrong.append(f"PE {pe} publishes {got['bytes']} bytes")
+                wrong.append(f"PE {pe} publishes {got['bytes']} bytes, more than "
+                             f"{HEAD + EACH * size if lead else 0}")
         first += size
     total = {name: sum(c[name] for c in counts.values()) for name in ("published", "learned",
                                                                      "bytes")}

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run a job on several hosts that are all this machine.
+"""Run a job on several hosts that are all played by this machine.
 
-Each host h0, h1, ... has a network, host name, process numbers, mounts, System V IPC and /dev/shm
-of its own; eth0 (10.77.0.1, 10.77.0.2, ...) joins them to a switch. mpiexec.hydra runs at the
-switch and starts a proxy on each host as it would by ssh.
+Each host h0, h1, ... has its own network, host name, process numbers, mounts, System V IPC and
+/dev/shm; eth0 (10.77.0.1, 10.77.0.2, ...) connects the hosts to a switch. mpiexec.hydra runs at
+the switch and starts a proxy on each host as it would by ssh.
 
-Everything lives in unnamed namespaces below one process namespace, which dies with this program
-however it ends: no names to clash with other runs, nothing to clean up.
+All hosts are unnamed namespaces below one process namespace, which ends with this program
+however it ends. There are no names that could collide with other runs, and nothing to clean up.
 
-The exit status is the launcher's, without a check; with checks (--status, --say, ...) it is 0 or
-1. 77: this machine does not allow it, with the reason printed.
+Without a check the exit status is the launcher's; with checks (--status, --say, ...) it is 0 or
+1. It is 77, with the reason, when this machine does not allow such namespaces.
 """
 import argparse
 import collections
@@ -267,7 +267,7 @@ class Hosts:
         elif verb in ("stop", "cont"):
             self.signal(host, signal.SIGSTOP if verb == "stop" else signal.SIGCONT)
         elif verb != "kill":
-            sys.exit(f"hosts.py: no action is called {verb}")
+            sys.exit(f"hosts.py: unknown action {verb}, see --help")
         if verb in ("kill", "crash"):
             self.signal(host, signal.SIGKILL)
 
@@ -377,27 +377,28 @@ class Job:
         if self.hung:
             words.append(f"the job did not end in {args.timeout:g} s")
         elif args.status == "nonzero" and self.status == 0:
-            words.append("the job returned 0")
+            words.append("the launcher returned 0, expected a failure")
         elif args.status not in (None, "nonzero", "any") and self.status != int(args.status):
-            words.append(f"the job returned {self.status}, not {args.status}")
+            words.append(f"the launcher returned {self.status}, expected {args.status}")
         elif args.checked and not args.status and self.status != 0:
-            words.append(f"the job returned {self.status}")
+            words.append(f"the launcher returned {self.status}, expected 0")
         took = self.ended - self.acted
         if args.within and took > args.within:
-            words.append(f"the job took {took:.2f} s, more than {args.within:g}")
+            words.append(f"the job ended after {took:.2f} s, more than {args.within:g} s")
         for text in args.say:
             if not any(re.search(text, line) for line in self.lines):
-                words.append(f"no line matches {text}")
+                words.append(f"no line of output matches {text}")
         for text in args.not_say:
             if any(re.search(text, line) for line in self.lines):
-                words.append(f"a line matches {text}")
-        words += [f"never acted: no line matches {item[0]}" for item in self.pending]
+                words.append(f"a line of output matches {text}, which must not occur")
+        words += [f"the action '{item[1]}' never happened, because no line matches {item[0]}"
+                  for item in self.pending]
         return words + ([] if args.left_ok else self.left())
 
     def left(self):
         """What the job left on its hosts, given a moment to go."""
         for _ in range(30):
-            words = [f"left on h{i}: {', '.join(left)}" for i in range(self.hosts.n)
+            words = [f"the job left on host h{i}: {', '.join(left)}" for i in range(self.hosts.n)
                      if (left := self.hosts.left(i))]
             if not words:
                 break

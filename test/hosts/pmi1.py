@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Launch a job by PMI-1 and never end anybody: what the library does by itself about a PE that
-dies is not hidden by a launcher that kills the others, or is told to.
+"""Launch a job by PMI-1, and never end a PE.
 
-Prints what the processes print, then how each of them ended and how many seconds after the event:
-the first line that matches --mark, or else the first end. The exit status is the largest of theirs,
-with --say 0; it is 1 when one had to be killed after --timeout, or a check fails.
+A launcher that kills the other PEs hides what the library does when a PE dies. This launcher
+ends no PE, not even when a PE asks for an abort.
+
+Prints the output of the processes, then how each of them ended and how many seconds after the
+event. The event is the first line that matches --mark, or the first end of a process. The exit
+status is the largest status of a process, or 0 with --say. It is 1 when a process had to be
+killed after --timeout, when there was no event, or when a check fails.
 """
 import argparse
 import glob
@@ -210,11 +213,15 @@ class Launcher:
                  if process.ended and self.event]
         if ended:
             print(f"pmi1.py: the last ended {max(ended):.2f} s after the event")
-        wrong = [f"{len(hung)} hung"] if len(hung) > self.args.allow else []
-        wrong += [f"{n_late} ended late"] if n_late else []
-        wrong += [] if self.event else ["there was no event"]
-        wrong += [f"no line matches {text}" for text in sorted(self.unsaid)]
-        wrong += [f"a line matches {self.args.not_say}"] if self.missaid else []
+        wrong = [f"{len(hung)} processes hung, at most {self.args.allow} are "
+                 "allowed"] if len(hung) > self.args.allow else []
+        wrong += [f"{n_late} processes ended more than {self.args.within:g} s after the "
+                  "event"] if n_late else []
+        wrong += [] if self.event else [f"the event did not happen: no line matches "
+                                        f"{self.args.mark}"]
+        wrong += [f"no line of output matches {text}" for text in sorted(self.unsaid)]
+        wrong += [f"a line of output matches {self.args.not_say}, which must not "
+                  "occur"] if self.missaid else []
         for text in wrong:
             print("pmi1.py: FAIL: " + text)
         if self.args.say:

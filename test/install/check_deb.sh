@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Build the Debian packages of the source tree, look at them with lintian, and use them in a clean
-# root: installed after Open MPI's packages and before them, hello compiled and run by the commands
-# in /usr/bin, by those that the environment module puts first and by pkg-config, and removed
-# without leftovers. Skipped (77), with the reason, where a tool, root or the mirror is missing.
+# Builds the Debian packages of the source tree, checks them with lintian, and uses them in a clean
+# root. There they are installed after and before Open MPI's packages. A program is compiled and run
+# by the commands in /usr/bin, by those of the environment module, and by pkg-config. Removal must
+# leave no file. Skipped (77), with the reason, when a tool, root rights or the mirror is missing.
 #
 # usage: check_deb.sh <source folder>
 set -u
@@ -24,10 +24,10 @@ fail()
 }
 
 for tool in dpkg-buildpackage dh lintian debootstrap unshare; do
-    command -v $tool >/dev/null || skip "there is no $tool here: scripts/setup.sh --full"
+    command -v $tool >/dev/null || skip "$tool is not installed: scripts/setup.sh --full"
 done
-[ "$(id -u)" = 0 ] || skip "only root can make a clean root"
-unshare -mpf true 2>/dev/null || skip "no namespaces here"
+[ "$(id -u)" = 0 ] || skip "only root can create a clean root"
+unshare -mpf true 2>/dev/null || skip "namespaces are not allowed here"
 top=$(mktemp -d)
 trap 'rm -rf --one-file-system "$top"' EXIT
 root=$top/root
@@ -36,18 +36,18 @@ root=$top/root
 
 mkdir "$top/steppe"
 if ! git -C "$source" ls-files >/dev/null 2>&1; then
-    skip "the packages are built from what git has, and this is no checkout"
+    skip "the packages are built from the files that git knows, and this is no checkout"
 fi
 (cd "$source" && git ls-files -co --exclude-standard -z | tar -c --null -T - -f -) |
-    tar -x -C "$top/steppe" -f - || fail "no copy of the source tree"
+    tar -x -C "$top/steppe" -f - || fail "the source tree cannot be copied"
 (cd "$top/steppe" && dpkg-buildpackage -us -uc -b -j2) >"$top/build.log" 2>&1 </dev/null || {
     tail -30 "$top/build.log" >&2
-    fail "the packages cannot be built"
+    fail "dpkg-buildpackage failed, see the lines above"
 }
 # The maintainer's address is for whoever uploads.
 lintian --allow-root --fail-on error,warning \
     --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog "$top"/*.changes ||
-    fail "lintian complains"
+    fail "lintian reports errors or warnings, see above"
 echo "ok   built, lintian clean"
 
 # ---- a clean root -----------------------------------------------------------------------------
@@ -56,7 +56,7 @@ debootstrap --variant=minbase $suite "$root" "$mirror" >"$top/boot.log" 2>&1 || 
     grep -q 'Failed getting release\|Unable to\|Couldn.t download' "$top/boot.log" &&
         skip "the mirror $mirror cannot be reached"
     tail -5 "$top/boot.log" >&2
-    fail "no clean root"
+    fail "debootstrap failed, see the lines above"
 }
 cp /etc/resolv.conf "$root/etc/" 2>/dev/null
 
@@ -72,7 +72,7 @@ apt()
     inside env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends "$@" \
         >"$top/apt.log" 2>&1 || {
         tail -20 "$top/apt.log" >&2
-        fail "apt-get $*"
+        fail "apt-get $* failed in the clean root, see the lines above"
     }
 }
 
@@ -106,7 +106,8 @@ says()
     shift
     out=$(inside timeout 60 sh -c "cd /trial && rm -f hello && $*" 2>&1)
     for pe in 0 1; do
-        echo "$out" | grep -q "^pe $pe of 2, Steppe" || fail "$what: pe $pe said nothing: $out"
+        echo "$out" | grep -q "^pe $pe of 2, Steppe" ||
+            fail "$what: the output lacks the line of pe $pe: $out"
     done
     echo "ok   $what"
 }
@@ -119,11 +120,12 @@ use()
         'PATH=/usr/lib/steppe/bin:$PATH; oshcc hello.c -o hello && oshrun -n 2 ./hello'
     says "$1: pkg-config" 'cc hello.c -o hello $(pkg-config --cflags --libs steppe) &&
         oshrun.steppe -n 2 ./hello'
-    inside oshinfo version | grep -q 'Steppe' || fail "$1: oshinfo says nothing"
+    inside oshinfo version | grep -q 'Steppe' || fail "$1: oshinfo version does not print Steppe"
     out=$(inside dpkg -S /usr/bin/oshcc 2>&1)
-    [[ $out == openmpi* ]] || fail "$1: /usr/bin/oshcc is of: $out"
+    [[ $out == openmpi* ]] ||
+        fail "$1: /usr/bin/oshcc must belong to Open MPI, but belongs to: $out"
     out=$(inside /usr/bin/oshcc --showme:version 2>&1)
-    [[ $out == *"Open SHMEM"* ]] || fail "$1: /usr/bin/oshcc is: $out"
+    [[ $out == *"Open SHMEM"* ]] || fail "$1: /usr/bin/oshcc must be Open MPI's, but prints: $out"
 }
 
 # inside: packages of ours are these, dbgsym aside
@@ -137,7 +139,7 @@ use "after Open MPI"
 apt purge steppe-bin libsteppe-dev libsteppe1
 apt autoremove
 files | comm -13 "$top/open" - >"$top/left"
-[ ! -s "$top/left" ] || fail "left behind: $(head -5 "$top/left")"
+[ ! -s "$top/left" ] || fail "purging the packages left files: $(head -5 "$top/left")"
 echo "ok   removed without leftovers"
 apt purge openmpi-bin libopenmpi-dev
 apt autoremove

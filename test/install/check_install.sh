@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Install to a fresh prefix, move it, and build and run a program against it: by oshcc, oshc++,
-# pkg-config and CMake. No LD_LIBRARY_PATH: programs must find the library by themselves. CC and CXX:
-# the compilers to do it with.
+# Installs to a new prefix, moves the prefix, and builds and runs a program against it by oshcc,
+# oshc++, pkg-config and CMake. LD_LIBRARY_PATH is not set, because programs must find the library
+# themselves. CC and CXX select the compilers.
 #
 # usage: check_install.sh <cmake> <build folder> <source folder>
 set -eu
@@ -24,9 +24,11 @@ fail()
 # Two PEs of a program under the installed oshrun; each must say who it is.
 run()
 {
-    out=$(timeout -k 5 60 "$prefix/bin/oshrun" -n 2 "$@" </dev/null) || fail "$1: status $?"
+    out=$(timeout -k 5 60 "$prefix/bin/oshrun" -n 2 "$@" </dev/null) ||
+        fail "$1 with 2 PEs ended with status $?, expected 0"
     for pe in 0 1; do
-        echo "$out" | grep -q "^pe $pe of 2," || fail "$1: pe $pe said nothing: $out"
+        echo "$out" | grep -q "^pe $pe of 2," ||
+            fail "$1: the output lacks the line of pe $pe: $out"
     done
 }
 
@@ -45,12 +47,13 @@ for file in bin/oshcc bin/oshc++ bin/oshCC bin/oshcxx bin/oshrun bin/oshinfo inc
 done
 for page in man7/shmem.7 man7/steppe.7 man3/shmem_put.3 man3/shmem_ctx_uint64_put.3 man3/shmem_barrier_all.3 \
     man3/shmem_space_calloc.3 man3/_my_pe.3; do
-    grep -q . "$prefix/share/man/$page" || fail "there is no manual page $page"
+    grep -q . "$prefix/share/man/$page" || fail "the manual page $page is not installed or empty"
 done
 if command -v mandoc >/dev/null; then
     grep -q 'href="shmem_get.3.html"' "$prefix/share/doc/"*/html/shmem_put.3.html ||
         fail "the HTML page of shmem_put has no link to shmem_get"
-    [ -e "$(echo "$prefix/share/doc/"*/html/index.html)" ] || fail "there is no index of the HTML pages"
+    [ -e "$(echo "$prefix/share/doc/"*/html/index.html)" ] ||
+        fail "index.html of the HTML pages is not installed"
 fi
 bash "$source/test/install/check_shell.sh" "$prefix" || exit 1
 pages=$(find "$prefix" -path '*/docs/guide/spaces.md')
@@ -76,8 +79,8 @@ says()
 {
     want=$1
     shift
-    got=$("$prefix/bin/oshcc" "$@") || fail "oshcc $*: status $?"
-    [ "$got" = "$want" ] || fail "oshcc $*: '$got', not '$want'"
+    got=$("$prefix/bin/oshcc" "$@") || fail "oshcc $* ended with status $?, expected 0"
+    [ "$got" = "$want" ] || fail "oshcc $* printed '$got', expected '$want'"
 }
 for dash in - --; do
     says "${CC:-cc}" ${dash}showme:command
@@ -91,11 +94,12 @@ for dash in - --; do
     says "my-cc '-I$prefix/include' '-L$libdir' '-Wl,-rpath,$libdir' -lsteppe" \
         -cc=my-cc ${dash}link-info
     "$prefix/bin/oshCC" ${dash}showme:version | grep -q '^oshCC (Steppe) [0-9]' ||
-        fail "oshCC ${dash}showme:version"
+        fail "oshCC ${dash}showme:version must print the name oshCC and the version"
 done
-"$prefix/bin/oshcxx" -V | grep -q '^oshcxx (Steppe) [0-9]' || fail "oshcxx -V"
-"$prefix/bin/oshcxx" -cxx=false program.cc && fail "oshcxx takes no -cxx=CMD"
-! "$prefix/bin/oshcc" -showme:nothing 2>/dev/null || fail "oshcc takes -showme:nothing"
+"$prefix/bin/oshcxx" -V | grep -q '^oshcxx (Steppe) [0-9]' ||
+    fail "oshcxx -V must print the name oshcxx and the version"
+"$prefix/bin/oshcxx" -cxx=false program.cc && fail "oshcxx ignores the compiler of -cxx=CMD"
+! "$prefix/bin/oshcc" -showme:nothing 2>/dev/null || fail "oshcc must refuse -showme:nothing"
 
 # Options of the build: the library as an archive, and other names of it.
 if [ -e "$libdir/libsteppe.a" ]; then
@@ -104,16 +108,19 @@ if [ -e "$libdir/libsteppe.a" ]; then
     run ./by_archive
 else
     ! "$prefix/bin/oshcc" -static-steppe program.c -o by_archive 2>static.txt ||
-        fail "oshcc -static-steppe without libsteppe.a"
-    grep -q STEPPE_STATIC static.txt || fail "oshcc -static-steppe: $(cat static.txt)"
+        fail "oshcc -static-steppe must fail when libsteppe.a is not installed"
+    grep -q STEPPE_STATIC static.txt ||
+        fail "the message of oshcc -static-steppe must name STEPPE_STATIC: $(cat static.txt)"
 fi
 if [ -e "$libdir/libsma.so" ]; then
     ${CC:-cc} program.c -o by_alias "-I$prefix/include" "-L$libdir" "-Wl,-rpath,$libdir" -lsma
     run ./by_alias
     [ "$(PKG_CONFIG_PATH="$libdir/pkgconfig" pkg-config --libs openshmem)" = \
-        "$(PKG_CONFIG_PATH="$libdir/pkgconfig" pkg-config --libs steppe)" ] || fail "openshmem.pc"
+        "$(PKG_CONFIG_PATH="$libdir/pkgconfig" pkg-config --libs steppe)" ] ||
+        fail "pkg-config gives other libraries for openshmem than for steppe"
 fi
-! "$prefix/bin/oshcc" no_such_file.c 2>/dev/null || fail "oshcc hides the compiler's status"
+! "$prefix/bin/oshcc" no_such_file.c 2>/dev/null ||
+    fail "oshcc exits with 0 although the compiler failed"
 
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
 eval "${CC:-cc} program.c -o by_pkg_config $(pkg-config --cflags --libs steppe)"
@@ -123,7 +130,8 @@ run ./by_pkg_config
 "$cmake" --build user >/dev/null
 run user/by_cmake
 
-"$prefix/bin/oshinfo" --json version | grep -q '"name": "Steppe"' || fail "oshinfo says nothing"
+"$prefix/bin/oshinfo" --json version | grep -q '"name": "Steppe"' ||
+    fail "oshinfo --json version lacks the name Steppe"
 if [ -e "$build/lib/steppe/ofi.so" ]; then
     SHMEM_NODE=off SHMEM_OFI_PROVIDER=tcp run ./by_oshcc
     if [ -e by_archive ]; then

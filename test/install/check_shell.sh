@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What an installation gives to shells: completion of the commands, and the environment module, whose
-# paths exist.
+# Checks what an installation provides for shells: completion of the commands, and the environment
+# module, whose paths must exist. check_install.sh runs this script.
 #
 # usage: check_shell.sh <prefix>
 set -u
@@ -26,14 +26,15 @@ completes()
     COMPREPLY=()
     _steppe "$prefix/bin/$name" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
     printf '%s\n' "${COMPREPLY[@]}" | grep -qx -- "$want" ||
-        fail "\"$line\" does not become $want: ${COMPREPLY[*]:0:8}"
+        fail "the completion of \"$line\" lacks $want: ${COMPREPLY[*]:0:8}"
 }
 
 for name in oshcc oshc++ oshCC oshcxx oshrun oshinfo steppe-bench; do
-    [ -e "$completions/$name" ] || fail "no completion for $name"
+    [ -e "$completions/$name" ] || fail "the completion file $completions/$name is not installed"
 done
-. "$completions/oshrun" || fail "the completion has errors"
-complete -p oshrun oshcc steppe-bench >/dev/null || fail "nothing is completed"
+. "$completions/oshrun" || fail "bash cannot read $completions/oshrun"
+complete -p oshrun oshcc steppe-bench >/dev/null ||
+    fail "the completion file does not register oshrun, oshcc and steppe-bench"
 completes "oshrun --out" --output-filename
 completes "oshcc --inl" --inline
 completes "oshinfo --do" --doctor
@@ -47,7 +48,8 @@ fi
 module=$prefix/share/modules/modulefiles/steppe
 for what in PATH MANPATH PKG_CONFIG_PATH; do
     path=$(sed -n "s/^prepend-path $what \[file join \$prefix \(.*\)\]$/\1/p" "$module" | tr ' ' /)
-    [ -n "$path" ] && [ -d "$prefix/$path" ] || fail "the module's $what is $prefix/$path, no folder"
+    [ -n "$path" ] && [ -d "$prefix/$path" ] ||
+        fail "the environment module sets $what to $prefix/$path, which is no folder"
 done
 if command -v tclsh >/dev/null; then
     got=$(printf '%s\n' 'proc module-whatis args { puts whatis }' \
@@ -57,12 +59,12 @@ if command -v tclsh >/dev/null; then
         "set ModulesCurrentModulefile {$module}" "source {$module}" | tclsh)
     for want in whatis "conflict steppe" "PATH $prefix/bin" "MANPATH behind ()" \
         "CMAKE_PREFIX_PATH $prefix"; do
-        echo "$got" | grep -qxF "$want" || fail "the module does not say $want: $got"
+        echo "$got" | grep -qxF "$want" || fail "the environment module lacks '$want'; it has: $got"
     done
     for what in MANPATH PKG_CONFIG_PATH; do
         path=$(echo "$got" | sed -n "s/^$what \(\/.*\)/\1/p")
         ls "$path"/man1/oshrun.1* "$path/steppe.pc" 2>/dev/null | grep -q . ||
-            fail "the module's $what is $path, without a file of ours"
+            fail "the environment module sets $what to $path, which has no file of Steppe"
     done
 fi
 exit $failed

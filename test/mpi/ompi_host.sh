@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# In place of ssh: run a command as if on another host, which is this machine under another name.
+# Replaces ssh for ompi.sh: runs a command under the name of another host, in a UTS namespace of
+# this machine.
 #
 # usage: ompi_host.sh HOST COMMAND...
 host=$1

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Build both.c with MPICH's compiler wrapper and run it in several orders of init and finalize,
-# under both versions of PMI; quick leaves out orders and numbers of PEs.
+# Builds both.c with MPICH's compiler wrapper and runs it with several orders of initialization and
+# finalization, under PMI-1 and PMI-2. quick runs fewer orders and numbers of PEs. Skipped (77)
+# without MPICH's wrapper.
 #
 # usage: run_mpich.sh quick|full node|tcp|hosts HYDRA SOURCE PROGRAM COMPILER-OPTION... LIBRARY
 set -u
@@ -15,7 +16,7 @@ skip()
     exit 77
 }
 
-command -v mpicc.mpich >/dev/null 2>&1 || skip "no mpicc.mpich here (Debian: libmpich-dev)"
+command -v mpicc.mpich >/dev/null 2>&1 || skip "mpicc.mpich is not installed (Debian: libmpich-dev)"
 mpicc.mpich -std=gnu11 -O1 -Wall -o "$program" "$source" "$@" \
     -Wl,-rpath,"$(dirname "$library")" || exit 1
 
@@ -35,7 +36,7 @@ both()
         "$3" "$4"
     status=$?
     [ $status -eq 0 ] && return
-    echo "FAIL $variant: $1 PEs, PMI-$2, first in $3, first out $4: status $status" >&2
+    echo "FAIL $variant: $1 PEs, PMI-$2, $3 initialized first, $4 finalized first: status $status, not 0" >&2
     failed=2
 }
 

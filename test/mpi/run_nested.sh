@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Jobs in jobs: a process that has the variables of two launchers belongs to the inner one.
+# Tests jobs that are started inside jobs: a process with the variables of two launchers must select
+# the inner one. oshinfo prints the selected client; no data is transferred.
 #
 # usage: run_nested.sh OSHINFO OMPI HYDRA    (OMPI: ompi.sh)
 set -u
@@ -17,7 +18,7 @@ expect()
     [ $? -eq 77 ] && { echo "$out" >&2; exit 77; }
     said=$(grep -Ec "^ *client +$client\$" <<<"$out")
     if [ "$said" -ne "$count" ]; then
-        echo "FAIL $client $count: $*" >&2
+        echo "FAIL: $said processes selected the client $client, expected $count, under $*; output:" >&2
         echo "$out" >&2
         failed=2
     else

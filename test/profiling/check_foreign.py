@@ -5,9 +5,10 @@
 usage: check_foreign.py INCLUDE LIBRARY OSHRUN        the check: all forms, then 2 PEs
        check_foreign.py --pe INCLUDE LIBRARY          one PE
 
-The header, preprocessed with SHMEM_IMPL_PLAIN, is plain C: no directive, no compiler's own word.
-pycparser and cffi read it; cffi opens the library and calls it. Needs a C compiler; exit 77 when
-no Python here has cffi.
+The header, preprocessed with SHMEM_IMPL_PLAIN, must be plain C without directives and words of
+one compiler, and the same from each compiler. pycparser and cffi must read it, and PEs in Python
+call the library through cffi. Needs a C compiler; exits with 77, after the check of the header,
+when no Python here has cffi.
 """
 import os
 import re
@@ -56,7 +57,7 @@ def one_pe(include, library):
         lib.shmem_long_wait_until(box + 1, const["SHMEM_CMP_EQ"], n * (n + 1) // 2)
     lib.shmem_barrier_all()
     ok = box[0] == (me + n - 1) % n + 100
-    print(f"pe {me} of {n}: {'ok' if ok else 'wrong'}", flush=True)
+    print(f"pe {me} of {n}: {'ok' if ok else f'wrong: the word is {box[0]}'}", flush=True)
     lib.shmem_free(box)
     lib.shmem_finalize()
     return 0 if ok else 2
@@ -68,13 +69,14 @@ def check_text(include):
     for compiler, text in texts.items():
         strange = re.findall(r"#.*|\b__\w+|\b_Noreturn\b|\basm\b", text)
         if strange:
-            sys.exit(f"{compiler}: not plain: {strange[:5]}")
+            sys.exit(f"{compiler}: the plain header contains words that are not plain C: "
+                     f"{strange[:5]}")
         if len(re.findall(r"\bshmem_\w+\(", text)) < 1500:
-            sys.exit(f"{compiler}: routines are missing")
+            sys.exit(f"{compiler}: the plain header declares fewer than 1500 routines")
         if not versions(include, compiler):
-            sys.exit(f"{compiler}: #if cannot choose by STEPPE_VERSION")
+            sys.exit(f"{compiler}: #if cannot use STEPPE_VERSION with SHMEM_IMPL_PLAIN")
     if len({"".join(text.split()) for text in texts.values()}) != 1:
-        sys.exit("compilers differ")
+        sys.exit(f"the plain header differs between {', '.join(texts)}")
     return texts["cc"]
 
 
@@ -96,7 +98,7 @@ def main():
     text = check_text(include)
     python = python_with_cffi()
     if python is None:
-        print("the header is plain; no Python with cffi is here")
+        print("skipped: the header is plain C, but no Python with cffi and pycparser is installed")
         sys.exit(77)
     subprocess.run([python, "-c", "import sys, pycparser\n"
                     "ast = pycparser.CParser().parse(sys.stdin.read())\n"
@@ -106,7 +108,8 @@ def main():
                          text=True, check=False)
     print(run.stdout + run.stderr, end="")
     if run.returncode != 0 or run.stdout.count("ok") != 2:
-        sys.exit(f"the job of Python PEs ended with status {run.returncode}")
+        sys.exit(f"the job of Python PEs must end with status 0 and print ok twice; status "
+                 f"{run.returncode}")
 
 
 main()

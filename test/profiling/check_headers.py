@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compile the public headers, and programs that use them, by every compiler and standard at hand.
+"""Compile the public headers, and programs that use them, by each installed compiler and standard.
 
 usage: check_headers.py INCLUDE
 
-Warnings are errors. Each header alone and twice; all constants, handles and types; the generics of
-C11 with const objects, arrays and contexts; what programs of C99 and of C++ call; programs that
-define routines themselves. INCLUDE is searched as -I says it, for warnings in what -isystem names
-are not seen. gcc, g++, clang and clang++ are tried; one that is not installed is left out, and
-named. Without any, exit 77.
+Warnings are errors. Compiled are: each header alone and twice; all constants, handles and types;
+the generics of C11 and the overloads of C++ with const objects, arrays and contexts; calls in
+C99 and C++; programs that define routines themselves. INCLUDE is passed by -I, because -isystem
+would hide warnings. The compilers are gcc, g++, clang and clang++. One that is not installed is
+reported and left out; without any, the exit status is 77. Nothing is linked or run.
 """
 import re
 import shutil
@@ -239,7 +239,7 @@ def main():
     total, wrong, found = 0, [], []
     for compiler, cxx in (("gcc", False), ("clang", False), ("g++", True), ("clang++", True)):
         if shutil.which(compiler) is None:
-            print(f"{compiler} is not installed: left out")
+            print(f"{compiler} is not installed: its compilations are left out")
             continue
         found.append(compiler)
         count, faults = try_all(compiler, sys.argv[1], cxx)

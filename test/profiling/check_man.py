@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check the manual pages: complete, and clean for groff and mandoc.
+"""Check that the manual pages are complete, and that groff and mandoc accept them.
 
-usage: check_man.py SOURCE MAN, the folder of man1, man3 and man7
+usage: check_man.py SOURCE MAN      MAN is the folder of man1, man3 and man7
 
-Every routine of shmem.h and shmemx.h is on exactly one page, and man(1) finds every one of shmem.h
-by its name. Pages that a page refers to exist, and neither formatter warns. No line with alternating
-fonts (.BR and the like) joins two words, because its arguments are printed without a space between
-them. In the formatted text, each backslash belongs to an escape of C, and each line of code in a source
-has a line of its own. A formatter that is not installed is left out; without both, exit 77.
+Every routine of shmem.h and shmemx.h is on exactly one page, and man(1) finds every routine of
+shmem.h by its name. Pages to which a page refers exist, and neither formatter warns. No line
+with alternating fonts (.BR and the like) joins two words, because its arguments are printed
+without a space between them. In the formatted text, each backslash belongs to an escape of C,
+and each line of code in a source is a line of its own. A formatter that is not installed is left
+out; without both, the exit status is 77.
 """
 import glob
 import os
@@ -54,8 +55,9 @@ def rendered(page, text):
     lines = [line.strip() for line in text.splitlines()]
     stray = [line for line in lines if re.search(r"\\(?![n0])", line)]
     lost = [line for line in code_lines(page) if line not in lines]
-    return [f"{page}: a stray backslash: {line}" for line in stray] + [
-        f"{page}: not on a line of its own: {line}" for line in lost]
+    return [f"{page}: the formatted text has a stray backslash: {line}" for line in stray] + [
+        f"{page}: this line of code is not a line of its own in the formatted text: "
+        f"{line}" for line in lost]
 
 
 def formatters(page):
@@ -76,7 +78,8 @@ def tool(name, option):
     path = os.path.join(sys.argv[1], "tools", name)
     result = subprocess.run([sys.executable, "-B", path, option], stdout=subprocess.PIPE, text=True,
                             check=False)
-    return result.stdout.splitlines() + [f"{name} {option} fails"] * (result.returncode != 0)
+    return result.stdout.splitlines() + [f"{name} {option} exits with "
+                                         f"{result.returncode}"] * (result.returncode != 0)
 
 
 def main():
@@ -86,16 +89,17 @@ def main():
     pages = [page for page in found if not os.path.islink(page)]
     known = {tuple(os.path.basename(page).rsplit(".", 1)) for page in found if os.path.exists(page)}
     wrong = tool("gen_man.py", "--check")
-    wrong += [f"man(1) does not find {name}" for name in tool("gen_api.py", "--names")
+    wrong += [f"man(1) does not find the routine {name}: there is no page with this name"
+              for name in tool("gen_api.py", "--names")
               if (name, "3") not in known]
     for page in pages:
         wrong += formatters(page)
         with open(page, encoding="utf-8") as f:
             text = f.read()
         wrong += joined(page, text)
-        wrong += [f"{page}: there is no page {name}({section})"
+        wrong += [f"{page}: refers to {name}({section}), which does not exist"
                   for name, section in sorted(referred(text)) if (name, section) not in known]
-    print("\n".join(wrong + [f"{len(pages)} pages, {len(wrong)} faults"]))
+    print("\n".join(wrong + [f"{len(pages)} pages (at least 60 expected), {len(wrong)} faults"]))
     if wrong or len(pages) < 60:
         sys.exit(1)
     if not shutil.which("groff") and not shutil.which("mandoc"):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check that libraries do not reach public routines by their names, where a tool may stand.
+"""Check that libraries do not call public routines by their names, which a tool may replace.
 
 usage: check_own_calls.py LIBRARY...
 
-No relocation and no undefined symbol of a library names a shmem or pshmem routine: what it calls
-of its own it calls directly. Needs readelf.
+No relocation and no undefined symbol of a library may name a shmem or pshmem routine, because
+the library calls its own routines directly. Needs readelf.
 """
 import re
 import subprocess
@@ -24,8 +24,9 @@ def faults(library):
     found = [(line, "relocation") for line in readelf("--relocs", library)]
     found += [(line, "undefined") for line in readelf("--dyn-syms", library) if " UND " in line]
     if len(found) < 20:
-        sys.exit(f"{library}: readelf says too little")
-    return [f"{library}: {what}: {PUBLIC.search(line).group(0)}" for line, what in found
+        sys.exit(f"{library}: readelf found only {len(found)} relocations and undefined symbols")
+    return [f"{library}: calls {PUBLIC.search(line).group(0)} by its public name ({what})"
+            for line, what in found
             if PUBLIC.search(line)]
 
 

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write, from the headers, a tool that stands before every routine, and what it is tried on.
+"""Generate a tool that replaces every routine, and programs to test it, from the headers.
 
 usage: gen_profiling.py FOLDER
 
-Writes into FOLDER, a routine's number being its place in shmem.h, then shmemx.h, shmemx_fam.h and shmemx_stream.h:
+Writes these files into FOLDER. The number of a routine is its place in shmem.h, then shmemx.h,
+shmemx_fam.h and shmemx_stream.h.
     names.h     CALLS_N and the list of names
-    tool.c      defines each shmem_X: counts, then calls pshmem_X; valid C++ too
-    every.c     calls each shmem_X, one to three times, and counts what it does
-    wrap.c      __wrap_shmem_X, counting what a program calls that is linked with the next
-    wrap.opt    linker options that send a program's calls there
-A routine whose arguments are not known here is an error: extend ARGUMENTS or STATEMENTS.
+    tool.c      defines each shmem_X, which counts and then calls pshmem_X; valid C++ too
+    every.c     one function for each shmem_X that counts and calls it; every_main.c calls them
+    wrap.c      __wrap_shmem_X, which counts the calls of a program that is linked with wrap.opt
+    wrap.opt    linker options that send the calls of a program to wrap.c
+A routine with arguments that this script does not know is an error: extend ARGUMENTS or
+STATEMENTS.
 """
 import os
 import re
@@ -139,7 +141,8 @@ class Routine:
             return STATEMENTS[self.name].replace("@", f"({self.name})")
         missing = [a for a in self.args if a not in ARGUMENTS]
         if missing:
-            sys.exit(f"gen_profiling.py: {self.name}: what is {', '.join(missing)}?")
+            sys.exit(f"gen_profiling.py: {self.name}: add a value for {', '.join(missing)} to "
+                     "ARGUMENTS")
         args = [f"(void *){ARGUMENTS[a]}" if ARGUMENTS[a] in BUFFERS else ARGUMENTS[a]
                 for a in self.args]
         return f"({self.name})({', '.join(args)})"

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Follow the recipes of docs/design/recipes.md on a copy of the sources, build it, and look at it.
+"""Follow the recipes of docs/design/recipes.md on a copy of the sources, build it, and test it.
 
 usage: follow.py SOURCE_DIR
 
-Each recipe below changes the files of the numbered steps of its section, in their order, and no
-others. The copy has to pass the checks of the tree and the tests that the recipes added.
+Each recipe below changes the files in the numbered steps of its section, in their order, and no
+others. The copy must pass the tests of the tree and the tests that the recipes add. Whether the
+text of a step is good advice is not checked. Skipped (77) outside a git repository.
 """
 import json
 import os
@@ -51,7 +52,7 @@ class Copy:
         """Replace the one place where the pattern fits."""
         new, n = re.subn(pattern, text, self.read(name), flags=re.M)
         if n != 1:
-            sys.exit(f"follow.py: {name}: {n} places fit {pattern!r}: 1 expected")
+            sys.exit(f"follow.py: {name}: {n} places match {pattern!r}, expected 1")
         self.write(name, new)
 
     def run(self, *words, **options):
@@ -159,7 +160,7 @@ int main(void)
     int *value;
 
     pe_test_begin();
-    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "no space");
+    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "shmem_space_create failed");
     value = shmem_space_malloc(space, sizeof(*value));
     shmem_int_p(value, pe_me, (pe_me + 1) % pe_n);
     shmem_barrier_all();
@@ -168,7 +169,7 @@ int main(void)
     shmem_team_destroy(team);
     shmem_space_destroy(space);
     value = shmem_space_malloc(SHMEM_SPACE_SAMPLE, sizeof(*value));
-    PE_CHECK(value != NULL, "no space of the environment");
+    PE_CHECK(value != NULL, "shmem_space_malloc returned NULL for the space of the environment");
     shmem_space_free(SHMEM_SPACE_SAMPLE, value);
     return pe_test_end();
 }
@@ -258,7 +259,7 @@ def steps(page, title, name):
     """The files of the numbered steps of a section, which adds what is called name."""
     section = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", page, flags=re.M | re.S)
     if section is None:
-        sys.exit(f"follow.py: no section '{title}' in docs/design/recipes.md")
+        sys.exit(f"follow.py: docs/design/recipes.md has no section '{title}'")
     return [file.replace("NAME", name)
             for file in re.findall(r"^\d+\. `([^`]+)`", section[1], flags=re.M)]
 
@@ -270,8 +271,8 @@ def follow(copy):
         recipe(copy)
         files = steps(page, title, ALGORITHM if recipe == algorithm else NAME)
         if copy.changed != files:
-            sys.exit(f"follow.py: '{title}' changes {copy.changed}, and docs/design/recipes.md has the "
-                     f"steps {files}")
+            sys.exit(f"follow.py: '{title}' changes {copy.changed}, but the steps in "
+                     f"docs/design/recipes.md are {files}")
         sources = [name for name in files if name.endswith((".c", ".h"))]
         if shutil.which("clang-format") is not None:
             copy.run("clang-format", "-i", *sources)
@@ -290,21 +291,21 @@ def look(copy):
                                    "--no-tests=error", *words], cwd=copy.folder, stdin=endless,
                                   check=False)
         if done.returncode != 0:
-            sys.exit("follow.py: a check of the copy fails: see above")
+            sys.exit("follow.py: a test of the changed copy fails, see the output of ctest above")
     told = json.loads(copy.run("build/bin/oshinfo", "--json", "environment", "collectives"))
     names = {row["name"]: row for row in told["environment"]["variables"]}
     if names[f"SHMEM_{NAME.upper()}"]["value"] != "3" or NAME not in told["collectives"]["reduce"]:
-        sys.exit(f"follow.py: oshinfo does not tell of {NAME}: {told}")
+        sys.exit(f"follow.py: oshinfo does not report the variable or the algorithm {NAME}: {told}")
     rows = json.loads(copy.run("build/bin/oshrun", "-n", "2", "build/bin/steppe-bench", NAME,
                                "--seconds", "0.01", "--format", "json"))["results"]
     if [row["bench"] for row in rows] != [NAME]:
-        sys.exit(f"follow.py: steppe-bench {NAME} has no row: {rows}")
+        sys.exit(f"follow.py: steppe-bench {NAME} must print one row of this bench: {rows}")
 
 
 def main():
     source = sys.argv[1]
     if not os.path.isdir(os.path.join(source, ".git")):
-        print("no git repository: cannot copy the sources")
+        print("skipped: the sources are not a git repository, so that they cannot be copied")
         return 77
     with tempfile.TemporaryDirectory(prefix="recipes.") as folder:
         copy = Copy(source, folder)

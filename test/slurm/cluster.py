@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run a command in a cluster of Slurm that is all this machine, set up for it.
+"""Run a command in a Slurm cluster that this machine plays.
 
 usage: cluster.py [--nodes N] [--cores N] command [argument...]
 
-munged, slurmctld and one slurmd on each of the nodes h0, h1, ... run in namespaces of hosts.py: a
-node has a network, host name, process numbers and /dev/shm of its own. The command runs at the
-switch, as on a login node. Key, sockets, spool and logs are in a file system in memory mounted
-over /mnt in these namespaces alone; all of it goes with this program, however that ends.
+munged, slurmctld and one slurmd for each of the nodes h0, h1, ... run in namespaces of hosts.py:
+each node has its own network, host name, process numbers and /dev/shm. The command runs at the
+switch, as on a login node. Keys, sockets, spool and logs are in a temporary file system at /mnt,
+which only these namespaces see. Everything ends with this program, however it ends.
 
-The exit status is the command's. 77: this machine does not allow it, with the reason printed.
+The exit status is the command's. It is 77, with the reason, when this machine does not allow
+this.
 """
 import argparse
 import os

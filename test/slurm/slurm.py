@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs of the library under Slurm's own daemons, in a cluster of cluster.py.
+"""Test jobs of the library under Slurm's own daemons, in a cluster of cluster.py.
 
 usage: slurm.py GROUP BUILD SOURCE [ROW]
   jobs     srun, oshrun and mpiexec.hydra, in salloc, in sbatch and alone; two steps at once; scancel
   shapes   distributions of PEs over one, two and three nodes
-  status   what oshrun tells of a job of srun
-  ends     the table of ends in docs/design/launch.md, row by row; ROW: this one
+  status   what oshrun --status prints about a job of srun
+  ends     the table of ends in docs/design/launch.md, row by row; ROW: this row only
 """
 import os
 import re
@@ -64,7 +64,7 @@ class Group:
         """One command: its status, a line, and nothing left."""
         began = time.monotonic()
         status, out = self.end(self.start(*command, **env), seconds)
-        check(status in want, f"{what}: status {status}, not {want}: {out}")
+        check(status in want, f"{what}: status {status}, expected one of {want}: {out}")
         check(say is None or re.search(say, out), f"{what}: no line matches {say}: {out}")
         self.check_left(what)
         print(f"{what}: {status}, {time.monotonic() - began:.1f} s", flush=True)
@@ -72,7 +72,7 @@ class Group:
 
     def check_left(self, what):
         left = self.cluster.left()
-        check(not left, f"{what}: left: {'; '.join(left)}")
+        check(not left, f"{what}: the job left behind: {'; '.join(left)}")
 
 
 # ---- jobs ----------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def jobs(group):
     out = group.run("oshrun -N 1 -l", [0], "salloc", "-Q", "-N2", "-n4", oshrun, "-n", "2", "-N",
                     "1", "-l", "sh", "-c", f"hostname; exec {rma}")
     check(re.search(r"^0: h0$", out, re.M) and re.search(r"^1: h1$", out, re.M),
-          f"oshrun -N 1 -l: {out}")
+          f"oshrun -N 1 -l: expected PE 0 on h0 and PE 1 on h1: {out}")
     # PE 3 dies, the others would wait: oshrun has srun end them, unless told not to
     group.run("oshrun, a PE killed before init", [137, 143], "salloc", "-Q", "-N2", "-n4", oshrun,
               "-n", "4", ends, "kill-before-init")
@@ -111,7 +111,7 @@ def jobs(group):
     group.run("mpiexec.hydra in salloc, two nodes", [0], "salloc", "-Q", "-N2", "-n4",
               "mpiexec.hydra", "-bootstrap", "slurm", "-iface", "eth0", "-ppn", "2", "-n", "4", rma)
     out = group.run("salloc, a program bare", [3], "salloc", "-Q", "-N2", "-n4", ends, "return")
-    check("pe 0 of 1 runs" in out, f"salloc, a program bare: {out}")
+    check("pe 0 of 1 runs" in out, f"salloc, a program without a launcher must be one PE: {out}")
     batch(group)
     two_steps(group)
     cancel(group)
@@ -129,8 +129,10 @@ def batch(group):
         text = file.read()
     for line, times in (("pe 0 of 1 runs", 1), ("pe 3 of 4 runs", 1), ("pe 2 of 3 runs", 1),
                         ("status 1", 1)):
-        check(text.splitlines().count(line) == times, f"sbatch: not {times} of {line}: {text}")
-    check("use srun --mpi=pmi2" in text, f"sbatch: srun --mpi=none: {text}")
+        check(text.splitlines().count(line) == times,
+              f"sbatch: expected {times} times the line '{line}': {text}")
+    check("use srun --mpi=pmi2" in text,
+          f"sbatch: srun --mpi=none must print 'use srun --mpi=pmi2': {text}")
 
 
 def two_steps(group):
@@ -142,7 +144,7 @@ def two_steps(group):
     both = [group.start(*SRUN, "-N2", "-n4", rma) for _ in range(2)]
     for process in both:
         status, out = group.end(process)
-        check(status == 0, f"two jobs at once: {status}: {out}")
+        check(status == 0, f"two jobs at once: status {status}, expected 0: {out}")
     group.check_left("two jobs at once")
 
 
@@ -152,13 +154,14 @@ def cancel(group):
         process = group.start(*SRUN, "--unbuffered", *options, group.program("slurm_ends"),
                               "compute")
         line = process.stdout.readline()
-        check(line.startswith("pe "), f"scancel: it does not run: {line}")
+        check(line.startswith("pe "), f"scancel: the job does not start: {line}")
         began = time.monotonic()
         ids = [job.split()[0] for job in group.cluster.queued()]
         subprocess.run(["scancel", *ids], check=False)
         status, out = group.end(process, 30)
-        check(status not in (0, None), f"scancel {options}: status {status}: {out}")
-        check(time.monotonic() - began < 20, f"scancel {options}: slow")
+        check(status not in (0, None),
+              f"scancel {options}: status {status}, expected a failure: {out}")
+        check(time.monotonic() - began < 20, f"scancel {options}: the job took 20 s or more to end")
         group.check_left(f"scancel {options}")
         print(f"scancel {options}: {status}, {time.monotonic() - began:.1f} s", flush=True)
 
@@ -188,7 +191,7 @@ def status(group):
              r"(?:    nothing has arrived from PE .*\n)?"
              r"  2 PEs are on other hosts: h1 .*\n")
     check(re.search(table + "(?s:.*)^interrupt$(?s:.*)" + table + "(?s:.*)^ended$", text, re.M),
-          f"oshrun --status under srun: {text}")
+          f"oshrun --status under srun: the output lacks both tables or the end: {text}")
 
 
 # ---- shapes --------------------------------------------------------------------------------------
@@ -223,7 +226,7 @@ def rows(source):
 
 def ends(group):
     found = rows(group.source)
-    check(len(found) > 8, "no table in docs/design/launch.md")
+    check(len(found) > 8, "docs/design/launch.md: the table of ends has too few rows")
     found = [row for row in found if sys.argv[4:] in ([], row[:1])]
     for way, _, _, plain, killing in found:
         for cell, kill in ((plain, "0"), (killing, "1")):
