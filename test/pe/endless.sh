@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# To be sourced by scripts that run jobs: a standard input that is empty and has no end. Hydra's
-# mpiexec tells the first PE of an end, and dies of SIGPIPE (141), the job's lines unprinted, when a
-# short job was over by then.
+# Sourced by scripts that run jobs. Makes standard input a pipe that is empty and never ends.
+# Hydra's mpiexec forwards the end of its input to the first PE. If a short job has ended by then,
+# mpiexec dies of SIGPIPE (141) before it prints the lines of the job.
 endless=$(mktemp -d)
 mkfifo "$endless/fifo"
 exec <>"$endless/fifo"

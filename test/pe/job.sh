@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the scripts share that run a program as a job again and again and look at how it ends: to
-# be sourced with the script's own arguments PROGRAM NP LAUNCHER [ARGUMENT...]. Nothing here runs
-# longer than $limit seconds, and what is left behind is a failure.
+# Sourced by the scripts that run one program as many jobs and check how each job ends, with the
+# script's arguments PROGRAM NP LAUNCHER [ARGUMENT...]. job() fails the test if a job runs longer
+# than $limit seconds, or leaves processes or names in /dev/shm.
 
 if [ $# -lt 3 ] || [ ! -x "$1" ]; then
     echo "usage: $0 PROGRAM NP LAUNCHER [ARGUMENT...]" >&2
@@ -85,13 +85,13 @@ job()
     status=$?
     # A PE that is killed on purpose can give the job the status of a timeout.
     if [ $status -eq 124 ] || { [ $status -eq 137 ] && [ "$name" != kill ]; }; then
-        fail "$name" "the job did not end in $limit seconds"
+        fail "$name" "the job did not end within $limit seconds"
         return 1
     elif ! nobody_left; then
-        fail "$name" "processes were left behind"
+        fail "$name" "processes of $program are still running after the end of the job"
         return 1
     elif ! cmp -s "$dir/shm_before" <(shm_names) && [ -n "$(shm_left)" ]; then
-        fail "$name" "/dev/shm has more than before: $(shm_left)"
+        fail "$name" "the job left names in /dev/shm: $(shm_left)"
         return 1
     fi
     return 0
@@ -104,7 +104,7 @@ says()
     shift
     for text in "$@"; do
         if ! grep -Eq "$text" "$out"; then
-            fail "$name" "no line matches $text (status $status)"
+            fail "$name" "no line of the output matches \"$text\" (status $status)"
             return 1
         fi
     done

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tests of active sets share: a set as this PE sees it, and pSync arrays that must be as
- * they were after each call.
+ * Shared by the tests of active sets: a description of a set as this PE sees it, and checks that a
+ * collective left every element of its pSync array at SHMEM_SYNC_VALUE (OpenSHMEM 1.6, section
+ * 9.10).
  */
 #ifndef STEPPE_TEST_PE_ACTIVE_H
 #define STEPPE_TEST_PE_ACTIVE_H
@@ -49,7 +50,8 @@ static inline void pe_psync_check_at(const char *file, int line, const long *psy
 {
     for (size_t i = 0; i < n; i++)
         if (!pe_check_at(file, line, psync[i] == SHMEM_SYNC_VALUE,
-                         "pSync[%zu] is %lx after %s, not SHMEM_SYNC_VALUE", i, psync[i], after))
+                         "pSync[%zu] is 0x%lx after %s, expected SHMEM_SYNC_VALUE", i, psync[i],
+                         after))
             return;
 }
 

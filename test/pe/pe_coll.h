@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One collective of any kind as a value: what each member brings, the call, what each member must
- * find, with guards around it.
+ * Describes one team collective of any kind as a value of struct coll. The functions fill its
+ * source, make the call, predict the contents of dest on each member, and compare dest with the
+ * prediction. The comparison includes guard elements after the end of dest and the gaps of
+ * alltoalls.
  */
 #ifndef STEPPE_TEST_PE_COLL_H
 #define STEPPE_TEST_PE_COLL_H
@@ -123,7 +125,8 @@ static inline void coll_run(const struct pe_team *t, const struct coll *c)
 {
     int rc = coll_call(t, c);
 
-    PE_CHECK(rc == 0, "%s: %s of %zu returned %d", t->name, coll_name[c->kind], c->n, rc);
+    PE_CHECK(rc == 0, "team %s: %s of %zu elements returned %d, expected 0", t->name,
+             coll_name[c->kind], c->n, rc);
 }
 
 /* A reduction has a term of each member, a scan those before this member, and perhaps its own. */
@@ -170,8 +173,8 @@ static inline void coll_verify(const struct pe_team *t, const struct coll *c, co
     size_t n = coll_predict(t, c, want);
 
     PE_CHECK_EACH(size_t, i, n, c->dest[i] == want[i],
-                  "%s: %s: %s of %zu, root %d: element %zu is %ld, not %ld", t->name, what,
-                  coll_name[c->kind], c->n, c->root, i, c->dest[i], want[i]);
+                  "team %s: %s: %s of %zu elements, root %d: dest element %zu is %ld, expected %ld",
+                  t->name, what, coll_name[c->kind], c->n, c->root, i, c->dest[i], want[i]);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where processes may not look into each other, as in containers: no other one copies to and from
- * this one, so that threads of the owner do it.
+ * Makes this process undumpable and drops CAP_SYS_PTRACE, so that no other process can copy to or
+ * from its memory, as in containers. A thread of the PE that owns the memory must then copy.
  */
 #ifndef STEPPE_TEST_PE_COPIES_H
 #define STEPPE_TEST_PE_COPIES_H
@@ -23,7 +23,8 @@ static inline void pe_refuse_copies(void)
         caps[0].effective &= ~(1u << CAP_SYS_PTRACE);
         (void)syscall(SYS_capset, &header, caps);
     }
-    PE_REQUIRE(prctl(PR_SET_DUMPABLE, 0) == 0, "still dumpable");
+    PE_REQUIRE(prctl(PR_SET_DUMPABLE, 0) == 0,
+               "prctl(PR_SET_DUMPABLE, 0) failed: other processes can still copy from this PE");
     shmem_barrier_all();
 }
 

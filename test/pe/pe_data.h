@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Byte patterns that tell where data came from, their checks, and a small random generator with
- * a printed seed. A pattern is named by a seed: two seeds differ in nearly every byte.
+ * Byte patterns that identify the origin of data, checks of such patterns, and a random generator.
+ * A seed selects a pattern, and two patterns differ in nearly every byte. Also has pe_rounds(),
+ * which reduces the number of repetitions when not all PEs share memory, and the ring neighbours.
  */
 #ifndef STEPPE_TEST_PE_DATA_H
 #define STEPPE_TEST_PE_DATA_H
@@ -31,8 +32,8 @@ static inline bool pe_bytes_at(const char *file, int line, const void *buf, size
 
     for (size_t i = 0; i < nbytes; i++)
         if (bytes[i] != pe_byte(seed, i))
-            return pe_check_at(file, line, false, "%s: byte %zu of %zu is 0x%02x, not 0x%02x", what,
-                               i, nbytes, bytes[i], pe_byte(seed, i));
+            return pe_check_at(file, line, false, "%s: byte %zu of %zu is 0x%02x, expected 0x%02x",
+                               what, i, nbytes, bytes[i], pe_byte(seed, i));
     return true;
 }
 
@@ -43,8 +44,8 @@ static inline bool pe_same_at(const char *file, int line, const void *buf, size_
 
     for (size_t i = 0; i < nbytes; i++)
         if (bytes[i] != (unsigned char)value)
-            return pe_check_at(file, line, false, "%s: byte %zu of %zu is 0x%02x, not 0x%02x", what,
-                               i, nbytes, bytes[i], value);
+            return pe_check_at(file, line, false, "%s: byte %zu of %zu is 0x%02x, expected 0x%02x",
+                               what, i, nbytes, bytes[i], value);
     return true;
 }
 

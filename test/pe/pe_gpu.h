@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tests of GPU spaces share: the driver as an application sees it (private device
- * memory, current contexts), and patterns in memory that the host may not touch, written and
- * read by the library's own puts and gets to this PE. The driver is whatever libcuda.so.1 is:
- * on a machine with a GPU the real one.
+ * Shared by the tests of GPU spaces: the calls of the CUDA driver that an application makes
+ * (private device memory, current contexts), and patterns in memory that the host may not access.
+ * The puts and gets of a PE to itself write and read such memory. The driver is the libcuda.so.1
+ * that the loader finds: the fake driver of the build, or the real driver on a machine with a GPU.
  */
 #ifndef STEPPE_TEST_PE_GPU_H
 #define STEPPE_TEST_PE_GPU_H
@@ -34,7 +34,7 @@ static void *pe_gpu_symbol(void *library, const char *name)
 {
     void *symbol = dlsym(library, name);
 
-    PE_REQUIRE(symbol != NULL, "the driver has no %s", name);
+    PE_REQUIRE(symbol != NULL, "libcuda.so.1 does not have the function %s", name);
     return symbol;
 }
 
@@ -133,8 +133,9 @@ static inline void pe_expect_at(const char *file, int line, const long *values, 
             wrong++;
             first = i;
         }
-    pe_check_at(file, line, wrong == 0, "%s: %zu of %zu wrong, [%zu] is %ld, not %ld", what, wrong,
-                n, first, wrong ? values[first] : 0, base + (long)first);
+    pe_check_at(file, line, wrong == 0,
+                "%s: %zu of %zu elements are wrong, the first is [%zu]: %ld, expected %ld", what,
+                wrong, n, first, wrong ? values[first] : 0, base + (long)first);
 }
 
 /* The same in symmetric memory of this PE, of whatever kind. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GPU memory by handles as a program makes it: cuMemCreate, cuMemMap. The structures are those of
- * the driver's interface.
+ * Allocates GPU memory by handles, as a program does (cuMemCreate, cuMemAddressReserve, cuMemMap,
+ * cuMemSetAccess). The structures are those of the driver's interface.
  */
 #ifndef STEPPE_TEST_PE_HANDLES_H
 #define STEPPE_TEST_PE_HANDLES_H
@@ -62,7 +62,7 @@ static inline unsigned long long pe_handles_alloc(size_t nbytes, bool shareable)
                    pe_handles.map(address, nbytes, 0, handle, 0) == 0 &&
                    pe_handles.access(address, nbytes, &access, 1) == 0 &&
                    pe_handles.release(handle) == 0,
-               "no %zu bytes by handles", nbytes);
+               "the driver did not create and map %zu bytes of device memory by a handle", nbytes);
     return address;
 }
 

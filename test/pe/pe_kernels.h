@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tests that launch kernels share: the driver as a program with kernels uses it, and a
- * module made of PTX. On the fake driver the host twins of kernels run.
+ * Shared by the tests that launch kernels: the calls of the CUDA driver that a program with
+ * kernels makes, one stream, and a module that the driver compiles from a PTX file. On the fake
+ * driver, host functions of the same names run instead of the kernels.
  */
 #ifndef STEPPE_TEST_PE_KERNELS_H
 #define STEPPE_TEST_PE_KERNELS_H
@@ -48,10 +49,13 @@ static inline void pe_kernels_begin(int device)
     PE_KERNEL_CALLS(PE_KERNEL_FIND)
 #undef PE_KERNEL_FIND
     gpu.device = device;
-    PE_REQUIRE(pe_cuda.retain(&gpu.context, device) == 0, "no context");
+    PE_REQUIRE(pe_cuda.retain(&gpu.context, device) == 0,
+               "cuDevicePrimaryCtxRetain failed: no context for the kernels");
     PE_CHECK_EQ(pe_cuda.get_current(&gpu.before), 0);
-    PE_REQUIRE(pe_cuda.set_current(gpu.context) == 0, "the context cannot be made current");
-    PE_REQUIRE(driver.stream_create(&gpu.stream, 1 /* non-blocking */) == 0, "no stream");
+    PE_REQUIRE(pe_cuda.set_current(gpu.context) == 0,
+               "cuCtxSetCurrent failed for the primary context of the device");
+    PE_REQUIRE(driver.stream_create(&gpu.stream, 1 /* non-blocking */) == 0,
+               "cuStreamCreate failed: no stream for the kernels");
 }
 
 /* The driver compiles the text of a file for its device now. */
@@ -61,11 +65,12 @@ static inline void pe_kernels_load(const char *name)
     char *text = calloc(1, 1 << 20);
     int error;
 
-    PE_REQUIRE(file != NULL && text != NULL, "%s cannot be read", name);
-    PE_REQUIRE(fread(text, 1, (1 << 20) - 1, file) > 0, "%s is empty", name);
+    PE_REQUIRE(file != NULL && text != NULL,
+               "the PTX file %s cannot be opened, or no memory for its text", name);
+    PE_REQUIRE(fread(text, 1, (1 << 20) - 1, file) > 0, "the PTX file %s is empty", name);
     fclose(file);
     error = driver.load(&gpu.module, text);
-    PE_REQUIRE(error == 0, "the driver does not take %s: %d", name, error);
+    PE_REQUIRE(error == 0, "cuModuleLoadData of %s returned error %d, expected 0", name, error);
     free(text);
 }
 
@@ -73,7 +78,8 @@ static inline void *pe_kernel(const char *name)
 {
     void *function = NULL;
 
-    PE_REQUIRE(driver.get_function(&function, gpu.module, name) == 0, "no kernel %s", name);
+    PE_REQUIRE(driver.get_function(&function, gpu.module, name) == 0, "the module has no kernel %s",
+               name);
     return function;
 }
 
@@ -89,14 +95,14 @@ static inline void launch(void *kernel, unsigned blocks, unsigned threads, void 
 {
     int error = driver.launch(kernel, blocks, 1, 1, threads, 1, 1, 0, gpu.stream, params, NULL);
 
-    PE_REQUIRE(error == 0, "a kernel cannot be launched: %d", error);
+    PE_REQUIRE(error == 0, "cuLaunchKernel returned error %d, expected 0", error);
 }
 
 static inline void finish(const char *what)
 {
     int error = driver.stream_wait(gpu.stream);
 
-    PE_REQUIRE(error == 0, "%s ended with error %d", what, error);
+    PE_REQUIRE(error == 0, "%s: cuStreamSynchronize returned error %d, expected 0", what, error);
 }
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces of any kind for the tests of the spaces proposal: CPU always, GPU, HBM and FAM where PEs
- * have them. Memory is filled and read through puts and gets of this PE to itself, because the
- * host may not touch a GPU's. "P<n>" and "S<n>" are the rules of
- * docs/reference/conformance-spaces.md.
+ * Creates spaces of each kind of memory for the tests of the spaces proposal. CPU spaces always
+ * exist; GPU, HBM and FAM spaces exist when some PE has such memory. Puts and gets of a PE to
+ * itself fill and read the memory, because the host may not access GPU memory. "P<n>" and "S<n>"
+ * are rules of docs/reference/conformance-spaces.md.
  */
 #ifndef STEPPE_TEST_PE_KINDS_H
 #define STEPPE_TEST_PE_KINDS_H
@@ -50,7 +50,8 @@ static inline bool pe_kind_create(int kind, size_t size, struct pe_space *s)
 static inline void pe_kind_destroy(struct pe_space *s)
 {
     shmem_team_destroy(s->team);
-    PE_CHECK(shmem_space_destroy(s->space) == 0, "a %s space was not destroyed", s->kind->name);
+    PE_CHECK(shmem_space_destroy(s->space) == 0,
+             "shmem_space_destroy of a %s space failed, expected 0", s->kind->name);
 }
 
 /*
@@ -90,7 +91,8 @@ static inline long *pe_kind_malloc(const struct pe_space *s, size_t n)
 {
     long *block = shmem_space_malloc(s->space, n * sizeof(*block));
 
-    PE_REQUIRE(block != NULL, "%zu longs of a %s space", n, s->kind->name);
+    PE_REQUIRE(block != NULL, "shmem_space_malloc of %zu longs in a %s space returned NULL", n,
+               s->kind->name);
     return block;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a process holds that could leak: descriptors, mappings, resident memory, pages of files
- * without a name, things of the driver when it is the fake one.
+ * Counts what a process holds and could leak: descriptors, mappings, resident and mapped memory,
+ * malloc memory, pages of memfds and, with the fake driver, the driver's objects. Compares two
+ * such counts. A space that is not released is found by pe_space_numbers().
  */
 #ifndef STEPPE_TEST_PE_LEAKS_H
 #define STEPPE_TEST_PE_LEAKS_H
@@ -38,7 +39,7 @@ static inline void pe_count_fds(struct pe_holdings *h)
     ino_t seen[64];
     int n_seen = 0;
 
-    PE_REQUIRE(dir != NULL, "/proc/self/fd cannot be read");
+    PE_REQUIRE(dir != NULL, "/proc/self/fd cannot be read, so descriptors cannot be counted");
     while ((entry = readdir(dir)) != NULL) {
         char path[300], target[128] = "";
         struct stat st;
@@ -64,7 +65,7 @@ static inline void pe_count_maps(struct pe_holdings *h)
     FILE *file = fopen("/proc/self/maps", "re");
     int c;
 
-    PE_REQUIRE(file != NULL, "/proc/self/maps cannot be read");
+    PE_REQUIRE(file != NULL, "/proc/self/maps cannot be read, so mappings cannot be counted");
     while ((c = fgetc(file)) != EOF)
         h->maps += c == '\n';
     fclose(file);
@@ -76,7 +77,7 @@ static inline void pe_count_memory(struct pe_holdings *h)
     struct mallinfo2 used;
     char line[256];
 
-    PE_REQUIRE(file != NULL, "/proc/self/status cannot be read");
+    PE_REQUIRE(file != NULL, "/proc/self/status cannot be read, so memory cannot be counted");
     while (fgets(line, sizeof(line), file) != NULL) {
         if (strncmp(line, "VmRSS:", 6) == 0) h->rss_kib = atol(line + 6);
         if (strncmp(line, "VmSize:", 7) == 0) h->virtual_kib = atol(line + 7);
@@ -147,7 +148,7 @@ struct pe_slack {
 static inline void pe_check_more(long after, long before, long slack, const char *of,
                                  const char *what)
 {
-    PE_CHECK(after <= before + slack, "%s: %ld %s, before %ld", what, after, of, before);
+    PE_CHECK(after <= before + slack, "%s: leak: now %ld %s, before %ld", what, after, of, before);
 }
 
 static inline void pe_check_holdings(const struct pe_holdings *before,
@@ -177,7 +178,7 @@ static inline const char *pe_space_numbers(char *text, size_t len)
     size_t used = 0;
 
     text[0] = '\0';
-    PE_REQUIRE(file != NULL, "no temporary file");
+    PE_REQUIRE(file != NULL, "tmpfile() failed: no file for the table of spaces");
     PE_CHECK_EQ(shmemx_space_print(fileno(file)), 0);
     rewind(file);
     while (fgets(line, sizeof(line), file) != NULL)

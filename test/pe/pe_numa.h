@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the kernel says of the NUMA policy of memory and of the node of a page, and a kernel that
- * refuses to set policies.
+ * Asks the kernel for the NUMA policy of memory and for the node of a page. Also installs a
+ * seccomp filter with which mbind fails with EPERM, as in container runtimes.
  */
 #ifndef STEPPE_TEST_PE_NUMA_H
 #define STEPPE_TEST_PE_NUMA_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every way to write data to a PE and every way to raise a flag there, on any context, by name:
- * the rows and columns of the standard's table of what fence and quiet order. Rules R218-R220.
+ * Each way to write data to a PE and each way to raise a flag there, on a given context, selected
+ * by name. These ways are the rows and columns of the table of operations that fence and quiet
+ * order (OpenSHMEM 1.6, section 9.12; rules R218-R220 of docs/reference/conformance.md).
  */
 #ifndef STEPPE_TEST_PE_ORDER_H
 #define STEPPE_TEST_PE_ORDER_H
@@ -271,8 +272,8 @@ static inline void order_raise_atomic(shmem_ctx_t ctx, enum flag_way way, uint64
         old = shmem_ctx_uint64_atomic_compare_swap(ctx, flag, turn - 1, turn, pe);
         break;
     }
-    PE_CHECK(old == turn - 1, "%s of a flag: it was %lu, not %lu", order_flag_name[way], old,
-             turn - 1);
+    PE_CHECK(old == turn - 1, "%s of a flag returned the old value %lu, expected %lu",
+             order_flag_name[way], old, turn - 1);
 }
 
 /*
@@ -329,10 +330,12 @@ static inline void order_check(enum data_way way, const unsigned char *data, siz
     for (int i = 0; order_counts(way) && i < ORDER_WORDS; i++) {
         uint64_t counter = __atomic_load_n(&cells->counters[i], __ATOMIC_RELAXED);
 
-        PE_CHECK(counter == count, "%s: counter %d is %lu, not %lu", what, i, counter, count);
+        PE_CHECK(counter == count, "%s: the flag is here, but counter %d is %lu, expected %lu",
+                 what, i, counter, count);
     }
     if (way == DATA_PUT_SIGNAL || way == DATA_PUT_SIGNAL_NBI)
-        PE_CHECK(cells->signal == turn, "%s: the data's signal is %lu, not %lu", what,
+        PE_CHECK(cells->signal == turn,
+                 "%s: the flag is here, but the signal of the data is %lu, expected %lu", what,
                  cells->signal, turn);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every family of operations on a block of a space that lies in none of the usual places: what
- * arrives is looked at by loads of its owner, so the memory is the host's. Collective over the
- * world.
+ * Runs each family of operations (RMA, atomics, signals, collectives, locks) on a block of
+ * PE_REACH_N longs and on a block of the heap. The owner reads the results with plain loads, so
+ * the block must be host memory. Collective over the world; at most PE_REACH_MAX_PES PEs.
  */
 #ifndef STEPPE_TEST_PE_REACH_H
 #define STEPPE_TEST_PE_REACH_H
@@ -21,8 +21,8 @@ static inline void pe_reach_fill(long *block, long salt)
 
 static inline void pe_reach_expect(const long *block, long salt, long n, const char *what)
 {
-    PE_CHECK_EACH(long, i, n, block[i] == salt * 1000000 + i, "%s: word %ld is %ld, not %ld", what,
-                  i, block[i], salt * 1000000 + i);
+    PE_CHECK_EACH(long, i, n, block[i] == salt * 1000000 + i, "%s: word %ld is %ld, expected %ld",
+                  what, i, block[i], salt * 1000000 + i);
 }
 
 /* Between the block, the heap and private memory. */
@@ -79,7 +79,8 @@ static inline void pe_reach_atomics(long *block, const char *what)
         }
     shmem_long_wait_until(&block[1], SHMEM_CMP_EQ, 465L * pe_n);
     shmem_barrier_all();
-    PE_CHECK(*word == 30 * pe_n, "%s: %d increments of %d", what, *word, 30 * pe_n);
+    PE_CHECK(*word == 30 * pe_n, "%s: the counter is %d after all increments, expected %d", what,
+             *word, 30 * pe_n);
     PE_CHECK_EQ(shmem_long_atomic_fetch(&block[1], pe_right()), 465L * pe_n);
     PE_CHECK_EQ(shmem_long_atomic_swap(&block[2], 5, pe_right()), 0);
     PE_CHECK_EQ(shmem_long_atomic_compare_swap(&block[2], 5, 9 + pe_me, pe_right()), 5);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tests of memory spaces share: create a CPU space or end the test, destroy it with its
- * team. A rule "S<n>" is row S<n> of docs/reference/conformance-spaces.md; "P" is the proposal's own text.
+ * Shared by the tests of memory spaces: creates a CPU space or ends the test, destroys a space
+ * with its team, and checks that all PEs got the same value. "S<n>" is row S<n> of
+ * docs/reference/conformance-spaces.md; "P" is the text of the proposal.
  */
 #ifndef STEPPE_TEST_PE_SPACES_H
 #define STEPPE_TEST_PE_SPACES_H
@@ -24,8 +25,10 @@ static inline shmem_space_t pe_space_create(size_t size, shmem_team_t *team)
     shmem_space_t space = SHMEM_SPACE_INVALID;
     int rc = shmem_space_create(&config, &space, team);
 
-    PE_REQUIRE(rc == 0 && space != SHMEM_SPACE_INVALID, "space_create of %zu bytes gave %d", size,
-               rc);
+    PE_REQUIRE(
+        rc == 0 && space != SHMEM_SPACE_INVALID,
+        "shmem_space_create of a CPU space of %zu bytes returned %d, expected 0 and a valid handle",
+        size, rc);
     return space;
 }
 
@@ -45,7 +48,8 @@ static inline void pe_check_agreed(long answer, const char *what)
     for (int pe = 0; pe < pe_n; pe++) {
         long theirs = shmem_long_g(answers, pe);
 
-        PE_CHECK(theirs == answer, "%s: %ld here, %ld on pe %d", what, answer, theirs, pe);
+        PE_CHECK(theirs == answer, "%s: PEs differ: %ld here, %ld on pe %d", what, answer, theirs,
+                 pe);
     }
     shmem_barrier_all();
 }

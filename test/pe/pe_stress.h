@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the stress tests share: options, rounds that end together on all PEs, and a watchdog that
- * turns a hang into a line saying where.
+ * Shared by the stress tests: options, rounds that end together on all PEs, and an alarm that ends
+ * the job with a line when a stage makes no progress. Each program prints its seed in its last
+ * line.
  *
- * Options: --seconds N repeats rounds that long instead of the short fixed number; --seed N;
- * --stall N is how many seconds a stage may stand still. Each program prints its seed.
+ *   --seconds N  repeats rounds for N seconds instead of a fixed number of rounds
+ *   --seed N     sets the seed of the random generators
+ *   --stall N    is the number of seconds after which a stage counts as hung
  */
 #ifndef STEPPE_TEST_PE_STRESS_H
 #define STEPPE_TEST_PE_STRESS_H
@@ -52,9 +54,9 @@ static inline void stress_options(int argc, char **argv)
 static inline void stress_hung(int sig)
 {
     char line[400];
-    int n =
-        snprintf(line, sizeof(line), "pe %d: FAIL: no progress in %u s: %s (seed %lu, round %lu)\n",
-                 pe_me, stress_stall, stress_where, stress_seed, stress_round);
+    int n = snprintf(line, sizeof(line),
+                     "pe %d: FAIL: no progress for %u s in stage \"%s\" (seed %lu, round %lu)\n",
+                     pe_me, stress_stall, stress_where, stress_seed, stress_round);
 
     (void)sig;
     if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0) _exit(PE_FAIL);

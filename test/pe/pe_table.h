@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests as tables: a row is a rule of the standard, by number and in words, and the function that
- * fails when it is broken. Every PE runs every row; a barrier stands before each.
+ * Runs a test as a table: each row has the number of a rule of docs/reference/conformance.md, its
+ * text, and a function that checks it. Every PE runs every row, with a barrier before each row. A
+ * PE that fails a check prints the text of the row.
  */
 #ifndef STEPPE_TEST_PE_TABLE_H
 #define STEPPE_TEST_PE_TABLE_H
@@ -22,7 +23,8 @@ static inline void pe_rules_run(const struct pe_rule *rules, size_t n)
 
         shmem_barrier_all();
         rules[i].check();
-        if (pe_failures != before) fprintf(stderr, "pe %d: broken: %s\n", pe_me, rules[i].name);
+        if (pe_failures != before)
+            fprintf(stderr, "pe %d: this rule is broken: %s\n", pe_me, rules[i].name);
     }
     shmem_barrier_all();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Teams of many shapes for the tests of collectives: each PE runs the check on each team that it
- * is a member of, all members at the same time.
+ * Teams of many shapes for the tests of collectives. Each PE runs a check on each team that it is
+ * a member of, at the same time as the other members.
  */
 #ifndef STEPPE_TEST_PE_TEAMS_H
 #define STEPPE_TEST_PE_TEAMS_H
@@ -43,7 +43,8 @@ static inline void pe_team_split_run(int start, int stride, int size, const char
     shmem_team_t team = SHMEM_TEAM_INVALID;
     int rc = shmem_team_split_strided(SHMEM_TEAM_WORLD, start, stride, size, NULL, 0, &team);
 
-    PE_REQUIRE(rc == 0, "%s: split(%d, %d, %d) gave %d", name, start, stride, size, rc);
+    PE_REQUIRE(rc == 0, "%s: shmem_team_split_strided(world, %d, %d, %d) returned %d, expected 0",
+               name, start, stride, size, rc);
     pe_team_run(team, name, check);
     shmem_barrier_all(); /* members of other teams wait here */
     shmem_team_destroy(team);
@@ -63,7 +64,7 @@ static inline void pe_for_teams(void (*check)(const struct pe_team *t))
     if (pe_n > 1) pe_team_split_run(1, 1, pe_n - 1, "all but the first", check);
     pe_team_split_run(0, 0, 1, "the first alone", check);
     PE_REQUIRE(shmem_team_split_2d(SHMEM_TEAM_WORLD, 3, NULL, 0, &rows, NULL, 0, &columns) == 0,
-               "split_2d failed");
+               "shmem_team_split_2d of the world into rows of 3 failed, expected 0");
     pe_team_run(rows, "row", check);
     pe_team_run(columns, "column", check);
     shmem_barrier_all();

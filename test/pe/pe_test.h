@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What every PE test shares: counted checks, and an end on which all PEs agree.
+ * Shared by all tests that run as PEs: counted checks, and an exit status on which all PEs agree.
  *
  * A test is: pe_test_begin(); checks...; return pe_test_end();
- * The job's exit status is 0 (pass), 2 (a check failed somewhere) or 77 (skipped), the same on
- * every PE because launchers may OR the statuses of the PEs together.
+ *
+ * The exit status of each PE is 0 (passed), 2 (a check failed on some PE) or 77 (skipped). All PEs
+ * return the same status, because launchers may combine the statuses of the PEs by OR.
  */
 #ifndef STEPPE_TEST_PE_TEST_H
 #define STEPPE_TEST_PE_TEST_H
@@ -52,8 +53,8 @@ pe_check_at(const char *file, int line, bool ok, const char *fmt, ...)
 #define PE_CHECK_EQ(got, want)                                                                     \
     __extension__({                                                                                \
         long long pe_got_ = (long long)(got), pe_want_ = (long long)(want);                        \
-        pe_check_at(__FILE__, __LINE__, pe_got_ == pe_want_, "%s is %lld, not %s = %lld", #got,    \
-                    pe_got_, #want, pe_want_);                                                     \
+        pe_check_at(__FILE__, __LINE__, pe_got_ == pe_want_, "%s is %lld, expected %s (%lld)",     \
+                    #got, pe_got_, #want, pe_want_);                                               \
     })
 
 /* Checks a condition on each i from 0 to n - 1, of this type, and stops at the first failure. */
@@ -73,7 +74,8 @@ static inline void pe_test_attach(void)
     pe_me = shmem_my_pe();
     pe_n = shmem_n_pes();
     pe_tally = shmem_calloc(2, sizeof(*pe_tally));
-    PE_REQUIRE(pe_tally != NULL, "no symmetric memory for the test's own tally");
+    PE_REQUIRE(pe_tally != NULL,
+               "shmem_calloc returned NULL: no symmetric memory for the test's count of failures");
 }
 
 static inline void pe_test_begin(void)
@@ -90,7 +92,7 @@ static inline void *pe_malloc(size_t nbytes)
 {
     void *block = shmem_malloc(nbytes);
 
-    PE_REQUIRE(block != NULL, "no symmetric memory for %zu bytes", nbytes);
+    PE_REQUIRE(block != NULL, "shmem_malloc of %zu bytes returned NULL", nbytes);
     return block;
 }
 
@@ -98,7 +100,7 @@ static inline void *pe_calloc(size_t n, size_t nbytes)
 {
     void *block = shmem_calloc(n, nbytes);
 
-    PE_REQUIRE(block != NULL, "no symmetric memory for %zu times %zu bytes", n, nbytes);
+    PE_REQUIRE(block != NULL, "shmem_calloc of %zu times %zu bytes returned NULL", n, nbytes);
     return block;
 }
 
@@ -117,7 +119,8 @@ static inline shmem_team_t pe_split(shmem_team_t parent, int start, int stride, 
     shmem_team_t team = SHMEM_TEAM_INVALID;
     int rc = shmem_team_split_strided(parent, start, stride, size, NULL, 0, &team);
 
-    PE_REQUIRE(rc == 0, "split_strided(%d, %d, %d) returned %d", start, stride, size, rc);
+    PE_REQUIRE(rc == 0, "shmem_team_split_strided(%d, %d, %d) returned %d, expected 0", start,
+               stride, size, rc);
     return team;
 }
 
@@ -125,7 +128,8 @@ static inline shmem_ctx_t pe_ctx(long options)
 {
     shmem_ctx_t ctx = SHMEM_CTX_INVALID;
 
-    PE_REQUIRE(shmem_ctx_create(options, &ctx) == 0, "ctx_create(%ld) failed", options);
+    PE_REQUIRE(shmem_ctx_create(options, &ctx) == 0,
+               "shmem_ctx_create with options %ld failed, expected 0", options);
     return ctx;
 }
 
@@ -149,7 +153,8 @@ static inline int pe_test_verdict(void)
     if (pe_skipped) shmem_int_atomic_add(&pe_tally[1], 1, 0);
     shmem_barrier_all();
     shmem_int_get(total, pe_tally, 2, 0);
-    if (pe_me == 0 && total[0]) fprintf(stderr, "pe 0: %d of %d PEs failed\n", total[0], pe_n);
+    if (pe_me == 0 && total[0])
+        fprintf(stderr, "pe 0: checks failed on %d of %d PEs\n", total[0], pe_n);
     shmem_barrier_all();
     if (total[0] || pe_failures) return PE_FAIL;
     return total[1] || pe_skipped ? PE_SKIP : PE_PASS;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads of a PE inside the library: its start for them, and a body that several of them run. */
+/*
+ * Shared by tests with several threads of a PE inside the library: initialization with
+ * SHMEM_THREAD_MULTIPLE, and functions that run a body in one or several threads.
+ */
 #ifndef STEPPE_TEST_PE_THREADS_H
 #define STEPPE_TEST_PE_THREADS_H
 
@@ -26,7 +29,7 @@ static inline pthread_t pe_thread(void *(*body)(void *arg), void *arg)
 {
     pthread_t thread;
 
-    PE_REQUIRE(pthread_create(&thread, NULL, body, arg) == 0, "no thread");
+    PE_REQUIRE(pthread_create(&thread, NULL, body, arg) == 0, "pthread_create failed");
     return thread;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The twelve routines that wait for or test several int at once, as one function of their form.
+ * Calls any of the twelve routines that wait for or test several int objects (OpenSHMEM 1.6,
+ * section 9.11), selected by an enum, through one function.
  */
 #ifndef STEPPE_TEST_PE_WAIT_H
 #define STEPPE_TEST_PE_WAIT_H

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs that do one of several things, of which the argument is the name. */
+/*
+ * Shared by programs that do one of several things, which their first argument names.
+ */
 #ifndef STEPPE_TEST_PE_WAYS_H
 #define STEPPE_TEST_PE_WAYS_H
 

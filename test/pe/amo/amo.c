@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics under contention and their results: nothing lost, nothing doubled, neighbours intact,
- * in the heap and in globals. Rules R115, R121-R123, R125, R126.
+ * Checks atomics of all PEs on the same words (OpenSHMEM 1.6, section 9.7): no update is lost or
+ * done twice, and neighbouring words keep their values. Counters are in the heap and in globals.
+ * Rules R115, R121-R123, R125 and R126 of docs/reference/conformance.md. Other rules are in
+ * rules_amo.c, all types in typed_amo.c.
  */
 #include "pe_data.h"
 
@@ -27,14 +29,17 @@ static void check_tickets(long *counter, const char *what)
             long ticket = i % 2 ? shmem_long_atomic_fetch_add(counter, 1, host)
                                 : shmem_long_atomic_fetch_inc(counter, host);
 
-            if (PE_CHECK(ticket >= 0 && ticket < total, "%s: ticket %ld of %ld", what, ticket,
-                         total))
+            if (PE_CHECK(
+                    ticket >= 0 && ticket < total,
+                    "%s: fetch_add or fetch_inc returned %ld, expected 0 or more and less than %ld",
+                    what, ticket, total))
                 shmem_int_atomic_inc(&seen[ticket], host);
         }
         shmem_barrier_all();
         PE_CHECK_EQ(shmem_long_atomic_fetch(counter, host), total);
         for (long t = 0; pe_me == host && t < total; t++)
-            PE_CHECK(seen[t] == 1, "%s: ticket %ld given %d times", what, t, seen[t]);
+            PE_CHECK(seen[t] == 1, "%s: value %ld was returned %d times, expected once", what, t,
+                     seen[t]);
         shmem_barrier_all();
     }
     shmem_free(seen);
@@ -73,13 +78,16 @@ static void check_swap_chain(void)
 
     for (int i = 0; i < each; i++)
         token = shmem_ulong_atomic_swap(cell, token, 0);
-    PE_CHECK(token <= (unsigned long)pe_n, "token %lu came out", token);
+    PE_CHECK(token <= (unsigned long)pe_n,
+             "swap returned %lu, which is larger than the number of PEs and was never stored",
+             token);
     shmem_int_atomic_inc(&holder[token % ((unsigned long)pe_n + 1)], 0);
     shmem_barrier_all();
     if (pe_me == 0) {
         holder[*cell % ((unsigned long)pe_n + 1)]++;
         for (int t = 0; t <= pe_n; t++)
-            PE_CHECK(holder[t] == 1, "token %d exists %d times", t, holder[t]);
+            PE_CHECK(holder[t] == 1, "token %d exists %d times after all swaps, expected once", t,
+                     holder[t]);
     }
     shmem_barrier_all();
     shmem_free(holder);
@@ -95,13 +103,19 @@ static void check_bitwise(void)
 
     for (int i = 0; i < (each + 3) / 4; i++) {
         old = shmem_uint64_atomic_fetch_or(word, bit, 0);
-        PE_CHECK((old & bit) == 0, "or: bit %016lx already in %016lx", bit, old);
+        PE_CHECK((old & bit) == 0,
+                 "fetch_or: this PE's bit %016lx is set in the old value %016lx, expected clear",
+                 bit, old);
         old = shmem_uint64_atomic_fetch_xor(word, bit, 0);
-        PE_CHECK((old & bit) != 0, "xor: bit %016lx not in %016lx", bit, old);
+        PE_CHECK((old & bit) != 0,
+                 "fetch_xor: this PE's bit %016lx is clear in the old value %016lx, expected set",
+                 bit, old);
         shmem_uint64_atomic_xor(word, bit, 0);
         shmem_fence(); /* without, nothing orders it before the next */
         old = shmem_uint64_atomic_fetch_and(word, ~bit, 0);
-        PE_CHECK((old & bit) != 0, "and: bit %016lx not in %016lx", bit, old);
+        PE_CHECK((old & bit) != 0,
+                 "fetch_and: this PE's bit %016lx is clear in the old value %016lx, expected set",
+                 bit, old);
     }
     shmem_uint64_atomic_or(word, bit, 0);
     shmem_uint_atomic_or(narrow, 1u << (pe_me % 32), 0);
@@ -109,8 +123,10 @@ static void check_bitwise(void)
     shmem_uint_atomic_and(narrow, ~0u, 0);
     shmem_barrier_all();
     for (int pe = 0; pe_me == 0 && pe < pe_n; pe++) {
-        PE_CHECK((*word >> (pe * 7 % 64) & 1) == 1, "bit of pe %d is missing", pe);
-        PE_CHECK((narrow[0] >> (pe % 32) & 1) == 1, "narrow bit of pe %d is missing", pe);
+        PE_CHECK((*word >> (pe * 7 % 64) & 1) == 1,
+                 "the bit of pe %d is clear in the 64-bit word after atomic_or, expected set", pe);
+        PE_CHECK((narrow[0] >> (pe % 32) & 1) == 1,
+                 "the bit of pe %d is clear in the 32-bit word after atomic_or, expected set", pe);
     }
     PE_CHECK_EQ(narrow[1], 0);
     shmem_barrier_all();
@@ -127,13 +143,21 @@ static void check_floating(void)
     shmem_float_atomic_set(f, 1.5f + (float)pe_me, pe_right());
     shmem_double_atomic_set(&d[1], -2.25 * (pe_me + 1), pe_right());
     shmem_barrier_all();
-    PE_CHECK(f[0] == 1.5f + (float)pe_left() && f[1] == 0, "float set: %g %g", f[0], f[1]);
-    PE_CHECK(d[1] == -2.25 * (pe_left() + 1), "double set: %g", d[1]);
-    PE_CHECK(shmem_float_atomic_fetch(f, pe_right()) == 1.5f + (float)pe_me, "float fetch");
-    PE_CHECK(shmem_double_atomic_fetch(&d[1], pe_right()) == -2.25 * (pe_me + 1), "double fetch");
+    PE_CHECK(
+        f[0] == 1.5f + (float)pe_left() && f[1] == 0,
+        "float atomic_set by the left PE: the word and its neighbour are %g and %g, expected 1.5 + "
+        "PE and 0",
+        f[0], f[1]);
+    PE_CHECK(d[1] == -2.25 * (pe_left() + 1),
+             "double atomic_set by the left PE: the word is %g, expected -2.25 * (PE + 1)", d[1]);
+    PE_CHECK(shmem_float_atomic_fetch(f, pe_right()) == 1.5f + (float)pe_me,
+             "float atomic_fetch did not return the value that this PE had set");
+    PE_CHECK(shmem_double_atomic_fetch(&d[1], pe_right()) == -2.25 * (pe_me + 1),
+             "double atomic_fetch did not return the value that this PE had set");
     shmem_barrier_all();
     old = shmem_float_atomic_swap(f, 77.f, pe_right());
-    PE_CHECK(old == 1.5f + (float)pe_me, "float swap gave %g", old);
+    PE_CHECK(old == 1.5f + (float)pe_me,
+             "float atomic_swap returned %g, expected the value that this PE had set", old);
     for (int i = 0; i < (each + 3) / 4; i++)
         mine = shmem_double_atomic_swap(&d[0], mine, 0);
     d[1] = mine;
@@ -145,7 +169,9 @@ static void check_floating(void)
             sum += shmem_double_g(&d[1], pe);
             want += pe + 0.5;
         }
-        PE_CHECK(sum == want, "swapped doubles add up to %g, not %g", sum, want);
+        PE_CHECK(sum == want,
+                 "the doubles in the cell and on all PEs add up to %g after the swaps, expected %g",
+                 sum, want);
     }
     shmem_barrier_all();
     shmem_free(f);
@@ -204,14 +230,22 @@ static void check_nbi(void)
         shmem_long_atomic_fetch_add_nbi(&tickets[i], &cell[5], 1, pe_right());
     shmem_quiet();
     for (int i = 0; i < 5; i++)
-        PE_CHECK(old[i] == 10 * i + pe_right(), "nbi fetch %d gave %ld", i, old[i]);
+        PE_CHECK(
+            old[i] == 10 * i + pe_right(),
+            "nonblocking fetch %d: the result after quiet is %ld, expected the old value of the "
+            "target",
+            i, old[i]);
     PE_CHECK_EQ(old_bits, 1);
     for (int i = 0; i < each; i++)
-        PE_CHECK(tickets[i] >= 0 && tickets[i] < each, "nbi ticket %ld", tickets[i]);
+        PE_CHECK(
+            tickets[i] >= 0 && tickets[i] < each,
+            "fetch_add_nbi: the result after quiet is %ld, expected 0 or more and less than the "
+            "number of calls",
+            tickets[i]);
     shmem_barrier_all();
     PE_CHECK(cell[0] == pe_me && cell[1] == 15 + pe_me && cell[2] == 21 + pe_me && cell[3] == -3 &&
                  cell[4] == -4 && cell[5] == each && *bits == 7,
-             "nbi updates");
+             "nonblocking atomics: a target word does not have the value of exactly one update");
     shmem_barrier_all();
     shmem_free(bits);
     shmem_free(cell);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread loses its core in the middle of posting an atomic to PE 1, while another one waits for
- * PE 2, which stands still. What that wait asks of PE 1 meanwhile is answered before the atomic
- * has left: it was not lost, it comes, and the job goes on. The provider shim takes the core away.
+ * Checks that an atomic is not reported as lost when the thread that posts it loses its core. The
+ * provider shim holds the thread of PE 0 that posts an atomic to PE 1. Another thread of PE 0
+ * waits for PE 2, which is stopped, and its messages to PE 1 are acknowledged before the atomic
+ * has left. The atomic must arrive once and the job must pass. Needs three PEs and the provider
+ * shim.
+ *
+ * usage: preempted [seconds for which the thread is held, default 3.5]
  */
 #include "pe_threads.h"
 
@@ -48,7 +52,7 @@ static void wait_beside_it(pid_t stopped)
     adder = pe_thread(add, NULL);
     while (count("stopped") == 0)
         nap(0.001);
-    PE_REQUIRE(kill(stopped, SIGSTOP) == 0, "pe 2 cannot be stopped");
+    PE_REQUIRE(kill(stopped, SIGSTOP) == 0, "kill(SIGSTOP) of PE 2 failed");
     waker = pe_thread(let_go_on, &stopped);
     PE_CHECK_EQ(shmem_long_g(&word, 2), 7);
     pthread_join(waker, NULL);
@@ -62,11 +66,12 @@ int main(int argc, char **argv)
     seconds = argc > 1 ? atof(argv[1]) : 3.5;
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     pe_test_attach();
-    PE_REQUIRE(pe_n == 3, "three PEs");
+    PE_REQUIRE(pe_n == 3, "this test needs exactly three PEs");
     *(void **)&hold = dlsym(RTLD_DEFAULT, "provshim_hold");
     *(void **)&release = dlsym(RTLD_DEFAULT, "provshim_release");
     *(void **)&count = dlsym(RTLD_DEFAULT, "provshim_count");
-    PE_REQUIRE(hold != NULL && release != NULL && count != NULL, "the shim is not loaded");
+    PE_REQUIRE(hold != NULL && release != NULL && count != NULL,
+               "the provider shim is not loaded: no function provshim_hold, _release or _count");
     word = 7;
     pid = getpid();
     shmem_barrier_all();

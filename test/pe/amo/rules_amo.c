@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics, rule by rule: completion and order, what nonblocking fetches promise, arguments in
- * their order, wrap-around, bits of floating values, and what Steppe makes of mixtures that the
- * standard leaves open. Contention: amo.c; every type: typed_amo.c. Rules R107, R115-R126, R269.
+ * Checks atomics rule by rule (OpenSHMEM 1.6, section 9.7; rules R107, R115-R126 and R269 of
+ * docs/reference/conformance.md): completion and order, nonblocking fetches, the order of
+ * arguments, wrap-around, bit patterns of floating-point values, and mixtures of types and domains
+ * that the standard leaves open. Heavy contention is in amo.c, all types are in typed_amo.c.
  */
 #include "pe_table.h"
 
@@ -40,12 +41,15 @@ static void check_self_target(void)
     shmem_quiet();
     shmem_long_get(got, globals, 2, pe_me);
     shmem_long_iget(&got[2], &heap[2], 1, 2, 2, pe_me);
-    PE_CHECK(got[0] == 1 && got[1] == 2 && got[2] == 5 && got[3] == 6, "get and iget from itself");
-    PE_CHECK(heap[0] == 3 && globals[2] == 4 && heap[6] == 7 && heap[8] == 13, "put, p, iput, add");
+    PE_CHECK(got[0] == 1 && got[1] == 2 && got[2] == 5 && got[3] == 6,
+             "get or iget of this PE from itself returned other values than its puts had stored");
+    PE_CHECK(heap[0] == 3 && globals[2] == 4 && heap[6] == 7 && heap[8] == 13,
+             "put_nbi, p, iput or atomic_add of this PE to itself stored a wrong value");
     PE_CHECK(near_cells[0] == 8 && near_cells[1] == 9 && near_cells[4] == 10 &&
                  near_cells[5] == 11 && near_cells[2] == 0,
-             "ibput to itself");
-    PE_CHECK(globals[3] == 12 && signal == 2, "put_signal and signal_add to itself");
+             "ibput of this PE to itself stored a wrong value or changed a gap");
+    PE_CHECK(globals[3] == 12 && signal == 2,
+             "put_signal or signal_add of this PE to itself: wrong data, or the signal is not 2");
     PE_CHECK_EQ(shmem_long_g(&heap[8], pe_me), 13);
     PE_CHECK_EQ(shmem_long_atomic_fetch(&heap[8], pe_me), 13);
 }
@@ -91,7 +95,7 @@ static void check_domain_of_world(void)
                    shmem_team_split_strided(half, 0, 1, pe_n, NULL, 0, &quarter) == 0 &&
                    shmem_team_create_ctx(half, 0, &ctx[0]) == 0 &&
                    shmem_team_create_ctx(quarter, 0, &ctx[1]) == 0,
-               "no teams");
+               "splitting the world twice or creating contexts on the splits failed");
     for (int i = 0; i < TIMES; i++) {
         shmem_long_atomic_inc(&total, 0);
         shmem_ctx_long_atomic_add(ctx[i % 2], &total, 1, 0);
@@ -113,7 +117,8 @@ static void check_domain_of_shared(void)
     int mates = shmem_team_n_pes(SHMEM_TEAM_SHARED);
 
     total = 0;
-    PE_REQUIRE(shmem_team_create_ctx(SHMEM_TEAM_SHARED, 0, &ctx) == 0, "no context");
+    PE_REQUIRE(shmem_team_create_ctx(SHMEM_TEAM_SHARED, 0, &ctx) == 0,
+               "shmem_team_create_ctx on SHMEM_TEAM_SHARED failed");
     shmem_barrier_all();
     for (int i = 0; i < TIMES; i++) {
         for (int mate = 0; mate < mates; mate++)
@@ -141,8 +146,11 @@ static void check_wait_among(void)
 
         shmem_uint64_wait_until(&word, SHMEM_CMP_GT, seen);
         now = shmem_uint64_atomic_fetch(&word, pe_me);
-        if (!PE_CHECK(now > seen && now >> 32 == (now & UINT32_MAX), "%016lx after %016lx", now,
-                      seen))
+        if (!PE_CHECK(
+                now > seen && now >> 32 == (now & UINT32_MAX),
+                "a word that atomics count up is %016lx after %016lx, expected a larger value with "
+                "equal halves",
+                now, seen))
             break;
         PE_CHECK_EQ(shmem_uint64_test(&word, SHMEM_CMP_GE, now), 1);
         seen = now;
@@ -163,8 +171,9 @@ static void check_completion(void)
         PE_CHECK_EQ(shmem_long_g(&globals[1], pe_right()), i + 1);
         shmem_long_atomic_add(&globals[2], 3, pe_right());
         shmem_barrier_all();
-        PE_CHECK(globals[2] == 3 * (i + 1), "add of round %ld after the barrier: %ld", i,
-                 globals[2]);
+        PE_CHECK(globals[2] == 3 * (i + 1),
+                 "round %ld: a word is %ld after the barrier, which did not complete an atomic_add",
+                 i, globals[2]);
         shmem_barrier_all();
     }
 }
@@ -183,10 +192,16 @@ static void check_fence(void)
         shmem_fence();
         shmem_long_atomic_set(&last, i, pe_right());
         shmem_long_wait_until(&last, SHMEM_CMP_GE, i);
-        PE_CHECK_EACH(int, k, SLOTS, heap[k] >= i, "slot %d is %ld behind fence %ld", k, heap[k],
-                      i);
+        PE_CHECK_EACH(
+            int, k, SLOTS, heap[k] >= i,
+            "slot %d is %ld, but the atomic_set after fence %ld has arrived: fence did not order "
+            "the add",
+            k, heap[k], i);
         ack = shmem_long_atomic_fetch_inc(&globals[0], pe_left());
-        PE_CHECK(ack < i, "acknowledged %ld times in round %ld", ack, i);
+        PE_CHECK(ack < i,
+                 "this PE had already acknowledged %ld times in round %ld, expected fewer than the "
+                 "number of the round",
+                 ack, i);
     }
 }
 
@@ -204,7 +219,9 @@ static void check_self_quiet(void)
         shmem_uint64_atomic_or(&bits, (uint64_t)i, pe_me);
         shmem_quiet();
         PE_CHECK_EQ(word, i + 1);
-        PE_CHECK(bits == (UINT64_C(1) << 63 | (uint64_t)i), "bits are %016lx", bits);
+        PE_CHECK(bits == (UINT64_C(1) << 63 | (uint64_t)i),
+                 "atomic_or to itself and quiet: the word is %016lx, which lacks or has extra bits",
+                 bits);
         shmem_int_atomic_set(&word, -i, pe_me);
         shmem_quiet();
         PE_CHECK_EQ(word, -i);
@@ -231,7 +248,11 @@ static void check_nbi_results(shmem_ctx_t ctx)
     for (int i = 0; i < 3 * N; i++) {
         long ticket = into[i % 3][i / 3];
 
-        if (!PE_CHECK(ticket >= 0 && ticket < 3 * N && !seen[ticket], "ticket %ld", ticket)) break;
+        if (!PE_CHECK(ticket >= 0 && ticket < 3 * N && !seen[ticket],
+                      "fetch_inc_nbi: the result after quiet is %ld, which is out of range or was "
+                      "returned before",
+                      ticket))
+            break;
         seen[ticket] = true;
     }
     PE_CHECK_EQ(shmem_long_g(&globals[5], pe_right()), 3 * N);
@@ -262,12 +283,16 @@ static void check_nbi_fence(void)
         shmem_fence();
         shmem_long_p(&flag, i, pe_right());
         shmem_long_wait_until(&flag, SHMEM_CMP_GE, i);
-        PE_CHECK(heap[0] >= i && globals[0] >= i, "round %ld: flag before updates %ld %ld", i,
-                 heap[0], globals[0]);
+        PE_CHECK(
+            heap[0] >= i && globals[0] >= i,
+            "round %ld: the flag came before nonblocking atomics that a fence ordered: words are "
+            "%ld and %ld",
+            i, heap[0], globals[0]);
     }
     shmem_quiet();
     for (long i = 0; i < TIMES; i++)
-        PE_CHECK(old[i][0] == i && old[i][1] == i, "fetched %ld %ld in round %ld", old[i][0],
+        PE_CHECK(old[i][0] == i && old[i][1] == i,
+                 "nonblocking atomics fetched %ld and %ld, expected %ld twice", old[i][0],
                  old[i][1], i);
 }
 
@@ -287,9 +312,14 @@ static void check_pe_quiet(void)
         shmem_ctx_long_atomic_swap_nbi(ctx, &swapped, &heap[2], i, right);
         shmem_ctx_long_atomic_inc(ctx, &heap[3], right);
         shmem_ctx_pe_quiet(ctx, &right, 1);
-        PE_CHECK(old == i - 1 && swapped == i - 1, "fetched %ld %ld in turn %ld", old, swapped, i);
+        PE_CHECK(
+            old == i - 1 && swapped == i - 1,
+            "after pe_quiet, nonblocking atomics have fetched %ld and %ld in turn %ld, expected "
+            "turn - 1",
+            old, swapped, i);
         PE_CHECK(shmem_long_g(&heap[1], right) == 2 * i && shmem_long_g(&heap[3], right) == i,
-                 "updates of turn %ld", i);
+                 "after pe_quiet, the atomic updates of turn %ld are not complete at the target",
+                 i);
     }
     shmem_ctx_destroy(ctx);
 }
@@ -310,9 +340,11 @@ static void check_compare_swap(void)
     shmem_quiet();
     shmem_int64_atomic_compare_swap_nbi(&got[1], &cell, 7, INT64_MIN, pe_right());
     shmem_quiet();
-    PE_CHECK(got[0] == 7 && got[1] == 7, "nbi returned %ld %ld", got[0], got[1]);
+    PE_CHECK(got[0] == 7 && got[1] == 7,
+             "compare_swap_nbi: the old values after quiet are %ld and %ld, expected 7 and 7",
+             got[0], got[1]);
     shmem_barrier_all();
-    PE_CHECK(cell == INT64_MIN, "cell is %ld", cell);
+    PE_CHECK(cell == INT64_MIN, "the cell is %ld after compare_swap_nbi, expected INT64_MIN", cell);
 }
 
 static void check_float_bits_of(uint64_t bits)
@@ -335,8 +367,12 @@ static void check_float_bits_of(uint64_t bits)
     shmem_quiet();
     memcpy(&got_bits, &got, sizeof(got));
     memcpy(&got_low, &old, sizeof(old));
-    PE_CHECK(got_bits == bits, "double %016lx came back as %016lx", bits, got_bits);
-    PE_CHECK(got_low == low, "float %08x came back as %08x", low, got_low);
+    PE_CHECK(got_bits == bits,
+             "double bits %016lx came back as %016lx after atomic_set and atomic_swap", bits,
+             got_bits);
+    PE_CHECK(got_low == low,
+             "float bits %08x came back as %08x after atomic_set and atomic_fetch_nbi", low,
+             got_low);
 }
 
 /* fetch, set and swap move floating values as they are: zeros with sign, infinities, NaNs. */
@@ -366,14 +402,20 @@ static void check_wrap(void)
     shmem_barrier_all();
     shmem_int_atomic_inc(&cells[1], pe_right());
     shmem_long_atomic_add(&wide[1], -1, pe_right());
-    PE_CHECK(shmem_uint_atomic_fetch_inc(&counts[1], pe_right()) == UINT_MAX, "fetch_inc");
+    PE_CHECK(shmem_uint_atomic_fetch_inc(&counts[1], pe_right()) == UINT_MAX,
+             "uint atomic_fetch_inc did not return the old value UINT_MAX");
     shmem_quiet();
     PE_CHECK_EQ(shmem_int_atomic_fetch_add(&cells[1], INT_MIN, pe_right()), INT_MIN);
     PE_CHECK_EQ(shmem_long_atomic_fetch_inc(&wide[1], pe_right()), LONG_MAX);
     shmem_barrier_all();
-    PE_CHECK(cells[0] == 1 && cells[1] == 0 && cells[2] == 1, "int: %d", cells[1]);
-    PE_CHECK(wide[0] == 1 && wide[1] == LONG_MIN && wide[2] == 1, "long: %ld", wide[1]);
-    PE_CHECK(counts[0] == 1 && counts[1] == 0 && counts[2] == 1, "unsigned: %u", counts[1]);
+    PE_CHECK(cells[0] == 1 && cells[1] == 0 && cells[2] == 1,
+             "int wrap-around: the word is %d, expected 0, or a neighbour of it changed", cells[1]);
+    PE_CHECK(wide[0] == 1 && wide[1] == LONG_MIN && wide[2] == 1,
+             "long wrap-around: the word is %ld, expected LONG_MIN, or a neighbour of it changed",
+             wide[1]);
+    PE_CHECK(counts[0] == 1 && counts[1] == 0 && counts[2] == 1,
+             "unsigned int wrap-around: the word is %u, expected 0, or a neighbour of it changed",
+             counts[1]);
 }
 
 static void check_heap_and_globals(void)

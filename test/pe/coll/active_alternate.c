@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Active sets, call after call, with two pSync arrays in turn and nothing else between: each call
- * gives its own data although the buffers are those of the calls before and after it. Every
- * kind alone and all of them mixed, from one root and from roots in turn, over sets of several
- * shapes, members being late at random. R193, R198.
+ * Checks active-set collectives that alternate between two pSync arrays, with no other call between
+ * them (OpenSHMEM 1.6, section 9.10; rules R193 and R198 of docs/reference/conformance.md). Each
+ * call must deliver its own data although its buffers are those of the calls before and after it.
+ * Runs each kind alone and a random mix of all kinds, from one root and from changing roots, over
+ * three sets, while members are late at random.
  */
 #include "pe_active.h"
 
@@ -43,10 +44,11 @@ static bool expect(const struct turn *t, const char *call, const long *dest, int
 {
     for (size_t i = 0; i < n; i++) {
         long got = dest[i * (size_t)stride], want = value(t, rank, at + i);
-        if (!PE_CHECK(got == want,
-                      "round %d, %s over %d, %d, %d: element %zu of %zu from member %d is %lx, not "
-                      "%lx",
-                      t->round, call, PE_SET(t->set), i, n, rank, got, want))
+        if (!PE_CHECK(
+                got == want,
+                "round %d, %s over set %d, %d, %d: element %zu of %zu from member %d is 0x%lx, "
+                "expected 0x%lx",
+                t->round, call, PE_SET(t->set), i, n, rank, got, want))
             return false;
     }
     return true;
@@ -73,8 +75,10 @@ static void turn_broadcast32(const struct turn *t)
         source[i] = (unsigned)(t->round * 100000 + t->set->rank * 1000) + (unsigned)i;
     shmem_broadcast32(t->dest, t->source, n, root, PE_SET(t->set), t->psync);
     for (size_t i = 0; i < n && t->set->rank != root; i++)
-        if (!PE_CHECK(dest[i] == (unsigned)(t->round * 100000 + root * 1000) + (unsigned)i,
-                      "round %d, broadcast32: element %zu of %zu is %u", t->round, i, n, dest[i]))
+        if (!PE_CHECK(
+                dest[i] == (unsigned)(t->round * 100000 + root * 1000) + (unsigned)i,
+                "round %d, broadcast32: element %zu of %zu is %u, which is not the root's value",
+                t->round, i, n, dest[i]))
             break;
 }
 

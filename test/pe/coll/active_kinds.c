@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Active sets with data of every kind of memory, and pSync in every kind that the host can touch.
- * In jobs where only some PEs have a kind, each of them is a set alone. R175, R185, R193.
+ * Checks active-set collectives (OpenSHMEM 1.6, section 9.10; rules R175, R185 and R193 of
+ * docs/reference/conformance.md) with data in each kind of memory, and with pSync arrays in each
+ * kind that the host can access. If only some PEs have a kind, each of them is a set of one PE.
+ * Runs broadcast, max_to_all, min_to_all and fcollect only.
  */
 #include "pe_active.h"
 #include "pe_kinds.h"
@@ -86,7 +88,7 @@ int main(void)
         struct pe_space s;
 
         if (kind != PE_CPU && !pe_kind_exists(kind)) continue;
-        PE_REQUIRE(pe_kind_create(kind, 4 * LARGE * sizeof(long), &s), "a %s space",
+        PE_REQUIRE(pe_kind_create(kind, 4 * LARGE * sizeof(long), &s), "creating a %s space failed",
                    pe_kinds[kind].name);
         if (s.rank >= 0) check_member(&s);
         shmem_barrier_all(); /* sets of other sizes follow with the same arrays */

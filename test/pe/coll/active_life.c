@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pSync arrays that come and go: on the heap and freed, resized, in spaces that are destroyed, a
- * thousand at once, more in sum than there is room for, before and after a finalize, and in two
- * threads at once. R193, R194, R198.
+ * Checks active-set collectives whose pSync arrays are allocated, freed, resized and used again, on
+ * the heap and in spaces, with many arrays alive at once, across finalize and init, and in two
+ * threads (OpenSHMEM 1.6, section 9.10; rules R193, R194 and R198 of
+ * docs/reference/conformance.md). Every check uses sum_to_all, sync or barrier.
  *
- * usage: active_life [arrays]: so many that come and go, in place of those alive at once
+ * usage: active_life [n]
+ *   n: allocate and free n arrays in turn, more than fit at once, and leave out the two last checks
  */
 #include "pe_active.h"
 #include "pe_threads.h"
@@ -61,7 +63,7 @@ static void check_freed(void)
         if (round % 3 == 1) {
             shmem_barrier_all();
             arrays = shmem_realloc(arrays, (round % 2 ? 2 : 5000) * STRIDE * sizeof(*arrays));
-            PE_REQUIRE(arrays != NULL, "no memory");
+            PE_REQUIRE(arrays != NULL, "shmem_realloc of the pSync arrays returned NULL");
             use(&set, arrays, 0, round);
             use(&set, arrays + STRIDE, 0, -round);
         }
@@ -69,7 +71,8 @@ static void check_freed(void)
         memset(arrays, 0x5a, 4 * STRIDE / 2); /* it is only memory now */
         shmem_free(arrays);
     }
-    PE_CHECK(again > 0, "no address came again: this test tested nothing");
+    PE_CHECK(again > 0,
+             "no freed address was allocated again, so reuse of a pSync address was not tested");
 }
 
 /* In memory of a space that is destroyed, and made again by PEs in another number. */
@@ -82,9 +85,10 @@ static void check_space(void)
         shmem_team_t team;
         long *array;
 
-        PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "no space");
+        PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0,
+                   "shmem_space_create of 1 MiB failed");
         array = shmem_space_malloc(space, STRIDE * sizeof(*array));
-        PE_REQUIRE(array != NULL, "no memory in the space");
+        PE_REQUIRE(array != NULL, "shmem_space_malloc of one pSync array returned NULL");
         pe_psync_init(array, STRIDE);
         shmem_barrier_all();
         use(&set, array, 0, round);
@@ -117,7 +121,7 @@ static void check_coming_and_going(int n)
 {
     struct pe_set set = all_but(0);
 
-    PE_REQUIRE(n <= 50 * STRIDE, "at most %d arrays", 50 * STRIDE);
+    PE_REQUIRE(n <= 50 * STRIDE, "the argument is too large: at most %d arrays", 50 * STRIDE);
     for (int done = 0; done < n; done += 50) {
         long *arrays = new_arrays(51);
         for (int i = 0; i < 50; i++)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmem_sync has two forms: of a team, in C11 alone, and of an active set, in every language. This
- * is compiled as C99, C11 and (active_names.cpp) C++. R167.
+ * Checks that both forms of shmem_sync compile and synchronize: of a team, which is generic in C11
+ * only, and of an active set, in every language (rule R167 of docs/reference/conformance.md). The
+ * file is compiled as C99, as C11 and, by active_names.cpp, as C++. Uses no pe_test.h, which is not
+ * C++.
  */
 #include <pshmem.h>
 #include <shmem.h>
@@ -16,7 +18,9 @@ static void check(int ok, const char *what)
 {
     if (ok) return;
     failures++;
-    fprintf(stderr, "pe %d: %s is wrong\n", shmem_my_pe(), what);
+    fprintf(stderr,
+            "pe %d: failed: %s: the neighbour is in another round, or the return value is not 0\n",
+            shmem_my_pe(), what);
 }
 
 /* Everyone is in the same round, or one ahead, after each form of the call. */
@@ -62,7 +66,7 @@ static void teams(void)
     rc |= shmem_team_sync(SHMEM_TEAM_WORLD);
 #endif
     meet(7, "sync of the world team");
-    check(rc == 0, "what sync of a team returns");
+    check(rc == 0, "return values of the sync of a team");
 }
 
 int main(void)

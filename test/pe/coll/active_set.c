@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives over active sets of every shape: results, who is a member, what pSync may be used
- * for and when, and what is completed. R169, R170, R175, R184, R192 to R199.
+ * Checks active-set collectives over sets of every shape (OpenSHMEM 1.6, section 9.10; rules R169,
+ * R170, R175, R184 and R192-R199 of docs/reference/conformance.md): their results, PEs that are not
+ * members, reuse of pSync arrays, sets that overlap, and the operations that shmem_barrier
+ * completes. At most 64 PEs.
  */
 #include "pe_active.h"
 
@@ -48,7 +50,9 @@ static void put_and_barrier(const struct pe_set *set, size_t n, long *psync)
     shmem_barrier(PE_SET(set), psync);
     for (size_t i = 0; i < n; i++)
         wrong += dest[i] != value_of(before, i);
-    PE_CHECK(wrong == 0, "%zu of %zu words were not there after shmem_barrier", wrong, n);
+    PE_CHECK(wrong == 0,
+             "%zu of %zu words of the put by the previous member are missing after shmem_barrier",
+             wrong, n);
     PE_CHECK_EQ(seen[0], before);
 }
 
@@ -58,7 +62,8 @@ static void collect_all(const struct pe_set *set, long *psync)
     for (int k = 0; k < set->size; k++)
         PE_CHECK(dest[2 * k] == value_of(pe_set_pe(set, k), 0) &&
                      dest[2 * k + 1] == value_of(pe_set_pe(set, k), 1),
-                 "fcollect over %d, %d, %d: block %d is wrong", PE_SET(set), k);
+                 "fcollect64 over set %d, %d, %d: block %d is not the data of that member",
+                 PE_SET(set), k);
 }
 
 /* R192, R196: one pSync for all sets and kinds in turn, all PEs meeting between. */
@@ -74,7 +79,7 @@ static void check_shape(int start, int log, int size)
     shmem_barrier_all();
     if (set.rank >= 0) collect_all(&set, sync_a);
     PE_CHECK_PSYNC(sync_a, SHMEM_SYNC_SIZE, "shmem_fcollect64");
-    PE_CHECK(set.rank >= 0 || dest[0] == 0, "who is no member was written to");
+    PE_CHECK(set.rank >= 0 || dest[0] == 0, "dest of a PE that is not in the set was written");
     shmem_barrier_all();
 }
 
@@ -103,8 +108,11 @@ static void rounds_of(const struct pe_set *set, bool barrier, int n_rounds, long
         }
         for (int k = 0; k < set->size; k++) {
             long there = __atomic_load_n(&seen[k], __ATOMIC_RELAXED);
-            if (!PE_CHECK(there == round || there == round + 1, "round %d: member %d is in %ld",
-                          round, k, there))
+            if (!PE_CHECK(
+                    there == round || there == round + 1,
+                    "after sync or barrier of round %d, member %d is in round %ld, expected the "
+                    "same round or the next",
+                    round, k, there))
                 return;
         }
     }
@@ -157,10 +165,13 @@ static void check_broadcast(int start, int log, int size, size_t n)
         if (set.rank < 0) continue;
         shmem_broadcast32(dest, source, n, root, PE_SET(&set), sync_a); /* half as many words */
         if (set.rank == root)
-            PE_CHECK(dest[0] == -7 && dest[n / 2 - 1] == -7, "the root's dest was written");
+            PE_CHECK(dest[0] == -7 && dest[n / 2 - 1] == -7,
+                     "broadcast32 wrote dest on the root, expected no change");
         else
-            PE_CHECK(dest[0] == value_of(from, 0) && dest[n / 2 - 1] == value_of(from, n / 2 - 1),
-                     "broadcast32 of %zu from member %d", n, root);
+            PE_CHECK(
+                dest[0] == value_of(from, 0) && dest[n / 2 - 1] == value_of(from, n / 2 - 1),
+                "broadcast32 of %zu elements from member %d: dest does not have the root's data", n,
+                root);
         PE_CHECK_EQ(dest[n / 2], -7);
         shmem_sync(PE_SET(&set), sync_c);
         shmem_broadcast64(dest, source, n, root, PE_SET(&set), sync_a);
@@ -185,11 +196,13 @@ static void check_reduce(int start, int log, int size, int n, bool in_place)
         for (int k = 0; k < size; k++)
             sum += value_of(pe_set_pe(&set, k), 0);
         shmem_long_sum_to_all(to, source, n, PE_SET(&set), n % 2 ? work : NULL, sync_a);
-        PE_CHECK_EACH(int, i, n, to[i] == sum + (long)i * size, "sum of %d: element %d is %ld", n,
-                      i, to[i]);
+        PE_CHECK_EACH(
+            int, i, n, to[i] == sum + (long)i * size,
+            "sum_to_all of %d elements: element %d is %ld, which is not the sum over the members",
+            n, i, to[i]);
         shmem_long_sum_to_all(NULL, NULL, 0, PE_SET(&set), NULL, sync_b);
     }
-    PE_CHECK(in_place || dest[n] == 0, "behind dest was written");
+    PE_CHECK(in_place || dest[n] == 0, "sum_to_all wrote after the end of dest");
     shmem_barrier_all();
 }
 
@@ -279,8 +292,10 @@ static void check_completes(void)
             wrong_put += theirs[i] != value_of(pe_right() + round, i);
             wrong_got += got[i] != value_of(pe_right() + round, i);
         }
-        PE_CHECK(wrong_put == 0, "%zu words of a put came after shmem_barrier", wrong_put);
-        PE_CHECK(wrong_got == 0, "%zu words of a get came after shmem_barrier", wrong_got);
+        PE_CHECK(wrong_put == 0, "shmem_barrier did not complete put_nbi: %zu words are missing",
+                 wrong_put);
+        PE_CHECK(wrong_got == 0, "shmem_barrier did not complete get_nbi: %zu words are missing",
+                 wrong_got);
     }
     free(got);
     shmem_barrier(PE_SET(&all), sync_c);
@@ -300,7 +315,7 @@ _Static_assert(SHMEM_SYNC_SIZE >= SHMEM_BCAST_SYNC_SIZE &&
 int main(void)
 {
     pe_test_begin();
-    PE_REQUIRE(pe_n <= MAX_PES, "this test has room for %d PEs", MAX_PES);
+    PE_REQUIRE(pe_n <= MAX_PES, "this test runs with at most %d PEs", MAX_PES);
     init_all();
     check_shapes();
     check_back_to_back();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoall and strided alltoall on teams of many shapes: block l of member k lands in block k of
- * member l, gaps are left alone. Rules R171-R173.
+ * Checks alltoall and strided alltoall on teams of many shapes (OpenSHMEM 1.6, sections 9.10.5 and
+ * 9.10.6; rules R171-R173 of docs/reference/conformance.md): block l of member k arrives as block k
+ * of member l, and the gaps between strided elements keep their values.
  */
 #include "pe_teams.h"
 
@@ -34,8 +35,9 @@ static void check_result(const struct pe_team *t, size_t nelems, size_t dst, con
         size_t k = at / dst;
         int want = at % dst == 0 && k < total ? value_of((int)(k / nelems), t->me, k % nelems) : -1;
 
-        if (!PE_CHECK(dest[at] == want, "%s: %s n %zu dst %zu: element %zu is %d, not %d", t->name,
-                      what, nelems, dst, at, dest[at], want))
+        if (!PE_CHECK(dest[at] == want,
+                      "team %s: %s of %zu elements, dst %zu: element %zu is %d, expected %d",
+                      t->name, what, nelems, dst, at, dest[at], want))
             break;
     }
     shmem_team_sync(t->team);
@@ -90,9 +92,14 @@ static void check_bytes(const struct pe_team *t)
             unsigned char want = pe_byte((unsigned)(k * 16 + t->me), i);
             size_t at = (size_t)k * n + i;
 
-            PE_CHECK(to[at] == want, "%s: alltoallmem %d %zu", t->name, k, i);
-            PE_CHECK(to[4096 + at * 2] == want && to[4096 + at * 2 + 1] == 0xee,
-                     "%s: alltoallsmem %d %zu", t->name, k, i);
+            PE_CHECK(to[at] == want,
+                     "team %s: alltoallmem: a byte from member %d is wrong, at %zu of its block",
+                     t->name, k, i);
+            PE_CHECK(
+                to[4096 + at * 2] == want && to[4096 + at * 2 + 1] == 0xee,
+                "team %s: alltoallsmem: a byte from member %d or the gap after it is wrong, at %zu "
+                "of its block",
+                t->name, k, i);
         }
     shmem_team_sync(t->team);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcast on teams of many shapes: every root, all sizes, in place. Rules R152, R155, R174. In
- * place is beyond R42, yet the spaces proposal does it.
+ * Checks broadcast on teams of many shapes, with several roots and sizes, and in place (OpenSHMEM
+ * 1.6, section 9.10.7; rules R152, R155 and R174 of docs/reference/conformance.md). In the
+ * standard, source and dest may not be the same array (R42), but the spaces proposal uses broadcast
+ * in place.
  */
 #include "pe_teams.h"
 
@@ -28,11 +30,16 @@ static void one(const struct pe_team *t, int root, size_t n)
         dest[i] = -1;
     shmem_team_sync(t->team);
     PE_CHECK_EQ(shmem_long_broadcast(t->team, dest, source, n, root), 0);
-    PE_CHECK_EACH(size_t, i, n, dest[i] == value_of(root_world, i),
-                  "%s: root %d n %zu: word %zu is %ld", t->name, root, n, i, dest[i]);
+    PE_CHECK_EACH(
+        size_t, i, n, dest[i] == value_of(root_world, i),
+        "team %s: broadcast from %d of %zu words: word %zu is %ld, which is not the root's value",
+        t->name, root, n, i, dest[i]);
     for (size_t i = n; i < n + GUARD; i++)
-        PE_CHECK(dest[i] == -1, "%s: root %d n %zu: written behind the end", t->name, root, n);
-    PE_CHECK(t->me == root || source[n - 1] == -2, "%s: source changed", t->name);
+        PE_CHECK(dest[i] == -1,
+                 "team %s: broadcast from %d of %zu words wrote after the end of dest", t->name,
+                 root, n);
+    PE_CHECK(t->me == root || source[n - 1] == -2,
+             "team %s: broadcast changed source on a PE that is not the root", t->name);
     shmem_team_sync(t->team);
 }
 
@@ -45,7 +52,8 @@ static void in_place(const struct pe_team *t, int root, size_t n)
         dest[i] = t->me == root ? value_of(root_world, i) : -3;
     shmem_team_sync(t->team);
     PE_CHECK_EQ(shmem_long_broadcast(t->team, dest, dest, n, root), 0);
-    PE_CHECK_EACH(size_t, i, n, dest[i] == value_of(root_world, i), "%s: in place, word %zu is %ld",
+    PE_CHECK_EACH(size_t, i, n, dest[i] == value_of(root_world, i),
+                  "team %s: broadcast in place: word %zu is %ld, which is not the root's value",
                   t->name, i, dest[i]);
     shmem_team_sync(t->team);
 }
@@ -61,7 +69,8 @@ static void bytes(const struct pe_team *t)
         shmem_team_sync(t->team);
         PE_CHECK_EQ(shmem_broadcastmem(t->team, to + 1, from + 3, n, t->n - 1), 0);
         PE_CHECK_BYTES(to + 1, n, (unsigned)n, t->name);
-        PE_CHECK(to[0] == 0x44 && to[n + 1] == 0x44, "%s: outside of %zu bytes", t->name, n);
+        PE_CHECK(to[0] == 0x44 && to[n + 1] == 0x44,
+                 "team %s: broadcastmem wrote outside the %zu bytes of dest", t->name, n);
         shmem_team_sync(t->team);
     }
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcasts of sizes on both sides of where leaders begin to share the data: all roots, back to
- * back, in place; on teams, and over active sets with two pSync arrays in turn, where no dest may
- * be written before its owner has come. What an owner stores in dest before it calls must not be
- * found in what the call leaves there, nor the other way round.
+ * Checks broadcasts of sizes around the limit above which the leaders of nodes share the data:
+ * from all roots, back to back and in place on the world team, and over active sets with two
+ * alternating pSync arrays. In an active-set call, dest must not be written before its owner has
+ * called. Values that an owner stored in dest before its call must not be in the result.
  */
 #include "pe_test.h"
 
@@ -22,9 +22,11 @@ static uint64_t value_of(int root, size_t n, size_t i)
 
 static void check(const uint64_t *data, int root, size_t n, const char *what)
 {
-    PE_CHECK_EACH(size_t, i, n, data[i] == value_of(root, n, i),
-                  "%s: root %d, %zu words: word %zu is %llx", what, root, n, i,
-                  (unsigned long long)data[i]);
+    PE_CHECK_EACH(
+        size_t, i, n, data[i] == value_of(root, n, i),
+        "%s: broadcast from root %d of %zu words: word %zu is 0x%llx, which is not the root's "
+        "value",
+        what, root, n, i, (unsigned long long)data[i]);
 }
 
 static void fill(uint64_t *data, int root, size_t n)
@@ -41,7 +43,8 @@ static void on_team(size_t n, int root)
     shmem_uint64_broadcast(SHMEM_TEAM_WORLD, dest, source, n, root);
     memset(source, 0x22, n * sizeof(*source)); /* the root's may be used anew */
     check(dest, root, n, "team");
-    PE_CHECK(n == MOST || dest[n] == 0x1111111111111111u, "written behind %zu words", n);
+    PE_CHECK(n == MOST || dest[n] == 0x1111111111111111u,
+             "broadcast wrote after the %zu words of dest", n);
     fill(dest, root, n);
     shmem_sync_all();
     shmem_uint64_broadcast(SHMEM_TEAM_WORLD, dest, dest, n, root);
@@ -55,7 +58,7 @@ static void on_set(size_t n, int root, int turn)
     memset(dest, 0x33, n * sizeof(*dest));
     if ((root + 1 + turn) % pe_n == pe_me) usleep(2000);
     PE_CHECK_EACH(size_t, i, n, dest[i] == 0x3333333333333333u,
-                  "dest is written before its owner came");
+                  "dest was written before its owner called the active-set broadcast");
     shmem_broadcast64(dest, source, n, root, 0, 0, pe_n, psync[turn & 1]);
     if (pe_me != root) check(dest, root, n, "active set");
 }

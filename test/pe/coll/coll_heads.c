@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collect, fcollect and the alltoalls of blocks around what fits the leaders' chunks, between nodes
- * with different numbers of members: sizes from a byte to beyond a chunk, members with nothing,
- * elements that lie apart. Calls follow without a sync between, each with data of its own, and what
- * follows takes the other chunk. Rules R155, R160.
+ * Checks fcollect, collect, alltoall, alltoalls and sum_reduce with sizes around the size of the
+ * chunks that the leaders of nodes use (OpenSHMEM 1.6, section 9.10; rules R155 and R160 of
+ * docs/reference/conformance.md): from one byte to more than a chunk, with members that have no
+ * data and with strided elements. The calls follow each other without a synchronization, each with
+ * its own data.
  */
 #include "pe_teams.h"
 
@@ -25,15 +26,16 @@ static unsigned char *next_dest(size_t nbytes)
 {
     unsigned char *dest = dests[++n_calls % N_DESTS];
 
-    PE_REQUIRE(nbytes + MARGIN <= ROOM, "no room for %zu bytes", nbytes);
+    PE_REQUIRE(nbytes + MARGIN <= ROOM, "the test's dest buffer is too small for %zu bytes",
+               nbytes);
     return dest;
 }
 
 static void expect(const struct pe_team *t, const char *what, size_t nbytes, size_t at,
                    unsigned char got, unsigned char want)
 {
-    PE_REQUIRE(got == want, "%s of %zu bytes on %s: byte %zu is %u, not %u", what, nbytes, t->name,
-               at, got, want);
+    PE_REQUIRE(got == want, "%s of %zu bytes on team %s: byte %zu is %u, expected %u", what, nbytes,
+               t->name, at, got, want);
 }
 
 static void check_fcollect(const struct pe_team *t, size_t nbytes)
@@ -102,8 +104,8 @@ static void check_alltoalls(const struct pe_team *t, size_t nelems, ptrdiff_t ds
                         (uint32_t)((size_t)t->me * nelems + i % nelems);
 
         PE_REQUIRE(got == want,
-                   "alltoalls of %zu, %td and %td apart, on %s: element %zu is %x, "
-                   "not %x",
+                   "alltoalls of %zu elements, dst %td, sst %td, on team %s: element %zu is 0x%x, "
+                   "expected 0x%x",
                    nelems, dst, sst, t->name, i, got, want);
     }
 }
@@ -122,7 +124,8 @@ static void check_gaps(const struct pe_team *t)
     shmem_team_sync(t->team);
     PE_CHECK_EQ(shmem_uint32_alltoalls(t->team, dest, (uint32_t *)(void *)source, DST, 1, N), 0);
     for (size_t i = 0; i < n * DST; i++)
-        PE_REQUIRE(i % DST == 0 || dest[i] == 0x5a5a5a5au, "alltoalls wrote between its elements");
+        PE_REQUIRE(i % DST == 0 || dest[i] == 0x5a5a5a5au,
+                   "alltoalls wrote into a gap between the elements of dest");
     shmem_team_sync(t->team);
 }
 
@@ -137,8 +140,9 @@ static void check_sum(const struct pe_team *t)
         from[i] = i + (uint32_t)t->me;
     PE_CHECK_EQ(shmem_uint32_sum_reduce(t->team, dest, from, N), 0);
     for (uint32_t i = 0; i < N; i++)
-        PE_REQUIRE(dest[i] == i * (uint32_t)t->n + terms, "sum on %s: element %u is %u", t->name, i,
-                   dest[i]);
+        PE_REQUIRE(dest[i] == i * (uint32_t)t->n + terms,
+                   "sum_reduce on team %s: element %u is %u, which is not the sum over the members",
+                   t->name, i, dest[i]);
 }
 
 static void check(const struct pe_team *t)

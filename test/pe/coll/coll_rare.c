@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Words of collectives that nobody has sent for longer than their low bits tell, which is what
- * travels with data: after half a million small broadcasts, large collectives of other kinds.
+ * Checks large reductions and broadcasts after half a million small broadcasts. Words that belong
+ * to other kinds of collectives have then not been sent for longer than the low bits, which travel
+ * with the data, can distinguish.
  */
 #include "pe_test.h"
 
@@ -11,7 +12,8 @@ static long source[WORDS], dest[WORDS], one, other;
 
 static void check(const char *what, long factor, long sum)
 {
-    PE_CHECK_EACH(long, i, WORDS, dest[i] == factor * i + sum, "%s: %ld at %ld", what, dest[i], i);
+    PE_CHECK_EACH(long, i, WORDS, dest[i] == factor * i + sum,
+                  "%s after many broadcasts: a wrong value %ld at element %ld", what, dest[i], i);
 }
 
 int main(void)
@@ -20,7 +22,10 @@ int main(void)
     for (long i = 0; i < SMALL; i++) {
         one = i;
         shmem_long_broadcast(SHMEM_TEAM_WORLD, &other, &one, 1, 0);
-        if (!PE_CHECK(other == i, "broadcast %ld: %ld", i, other)) break;
+        if (!PE_CHECK(other == i,
+                      "broadcast %ld delivered %ld, expected the number of the broadcast", i,
+                      other))
+            break;
     }
     shmem_barrier_all();
     for (long i = 0; i < WORDS; i++)

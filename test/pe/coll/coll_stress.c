@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random collectives on random overlapping teams, back to back without any other call between
- * them, checked afterwards. All PEs draw the same sequence from one seed, which is printed on a
- * failure and may be given as the argument. Rules R153, R155, R160.
+ * Runs random team collectives on random overlapping teams, back to back without any other call,
+ * and checks all results afterwards (OpenSHMEM 1.6, section 9.10; rules R153, R155 and R160 of
+ * docs/reference/conformance.md). All PEs draw the same sequence from one seed. A failure prints
+ * the seed.
+ *
+ * usage: coll_stress [seed]
  */
 #include "pe_coll.h"
 
@@ -28,7 +31,7 @@ static void make_teams(void)
     team[3] = pe_split(SHMEM_TEAM_WORLD, 0, 2, (pe_n + 1) / 2);
     team[5] = pe_split(SHMEM_TEAM_WORLD, pe_n / 2, 1, pe_n - pe_n / 2);
     PE_REQUIRE(shmem_team_split_2d(SHMEM_TEAM_WORLD, 2, NULL, 0, &team[4], NULL, 0, &team[6]) == 0,
-               "split_2d failed");
+               "shmem_team_split_2d of the world into rows of 2 failed, expected 0");
     for (int i = 0; i < N_TEAMS; i++)
         teams[i] = (struct pe_team){names[i], team[i], shmem_team_my_pe(team[i]),
                                     shmem_team_n_pes(team[i])};
@@ -89,7 +92,7 @@ int main(int argc, char **argv)
 
     if (argc > 1) seed = strtoull(argv[1], NULL, 0) | 1;
     pe_test_begin();
-    PE_REQUIRE(pe_n <= COLL_MAX_PES, "this test has room for %d PEs", COLL_MAX_PES);
+    PE_REQUIRE(pe_n <= COLL_MAX_PES, "this test runs with at most %d PEs", COLL_MAX_PES);
     source = pe_malloc(ARENA * (size_t)pe_n * sizeof(*source));
     dest = pe_malloc(ARENA * (size_t)pe_n * sizeof(*dest));
     make_teams();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collect and fcollect on teams of many shapes: results in team order on every member, equal and
- * unequal counts, zero counts. Rules R155, R176-R178.
+ * Checks collect and fcollect on teams of many shapes (OpenSHMEM 1.6, section 9.10.8; rules R155
+ * and R176-R178 of docs/reference/conformance.md): every member gets the data of all members in
+ * team order, for equal, unequal and zero counts.
  */
 #include "pe_teams.h"
 
@@ -42,13 +43,15 @@ static void check_result(const struct pe_team *t, const int *got, size_t (*count
         int world = pe_team_world(t, rank);
 
         for (size_t i = 0; i < count(pattern, rank); i++, at++)
-            if (!PE_CHECK(got[at] == value_of(world, i),
-                          "%s: %s %d: element %zu of pe %d is %d, not %d", t->name, what, pattern,
-                          i, world, got[at], value_of(world, i)))
+            if (!PE_CHECK(
+                    got[at] == value_of(world, i),
+                    "team %s: %s, pattern or count %d: element %zu from pe %d is %d, expected %d",
+                    t->name, what, pattern, i, world, got[at], value_of(world, i)))
                 return;
     }
     for (int i = 0; i < GUARD; i++)
-        PE_CHECK(got[at + (size_t)i] == -1, "%s: %s %d: written behind the end", t->name, what,
+        PE_CHECK(got[at + (size_t)i] == -1,
+                 "team %s: %s, pattern or count %d: wrote after the end of dest", t->name, what,
                  pattern);
 }
 
@@ -109,7 +112,8 @@ static void check_bytes(const struct pe_team *t)
         PE_CHECK_BYTES(to + 2048 + 13 * rank, 13, (unsigned)pe_team_world(t, rank), "fcollectmem");
         at += (size_t)rank + 3;
     }
-    PE_CHECK(to[at] == 0x11 && to[2048 + 13 * t->n] == 0x11, "%s: written behind", t->name);
+    PE_CHECK(to[at] == 0x11 && to[2048 + 13 * t->n] == 0x11,
+             "team %s: collectmem or fcollectmem wrote after the end of dest", t->name);
     shmem_team_sync(t->team);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * collect of what no other PE maps, private pages and memory of GPUs, where members that have
- * nothing pass no source, or one of another space: all take the same way. And members that have
- * nothing and pass no dest. Rules R44, R176.
+ * Checks collect when some members contribute no elements (OpenSHMEM 1.6, section 9.10; rules R44
+ * and R176 of docs/reference/conformance.md). The data is in the heap, in private pages and in GPU
+ * memory, which other PEs do not map. The members without elements pass NULL or an address in
+ * another space as source, or NULL as dest, and must still take the same algorithm as the others.
  */
 #include "pe_spaces.h"
 
@@ -38,8 +39,8 @@ static void check(const char *what, unsigned char *source, const void *none, int
     for (int pe = 0; pe < pe_n; pe++)
         for (size_t i = 0; i < size_of(pattern, pe, nbytes); i++, at++)
             PE_REQUIRE(dest[at] == value_of(pe, nbytes, i),
-                       "%s of %zu bytes: byte %zu of PE %d is %u, not %u", what, nbytes, i, pe,
-                       dest[at], value_of(pe, nbytes, i));
+                       "collect from %s, %zu bytes a member: byte %zu of PE %d is %u, expected %u",
+                       what, nbytes, i, pe, dest[at], value_of(pe, nbytes, i));
     shmem_barrier_all();
 }
 
@@ -65,8 +66,11 @@ static void check_nowhere(int pattern, size_t nbytes)
         0);
     for (int pe = 0; pe < pe_n && mine > 0; pe++)
         for (size_t i = 0; i < size_of(pattern, pe, nbytes); i++, at++)
-            PE_REQUIRE(dest[at] == value_of(pe, nbytes, i), "of %zu bytes: byte %zu of PE %d",
-                       nbytes, i, pe);
+            PE_REQUIRE(
+                dest[at] == value_of(pe, nbytes, i),
+                "collect with NULL dest on some PEs, %zu bytes a member: byte %zu of PE %d is "
+                "wrong",
+                nbytes, i, pe);
     shmem_barrier_all();
 }
 
@@ -75,9 +79,9 @@ static void check_private(void)
     void *pages = aligned_alloc(4096, PRIVATE);
     shmem_space_t space;
 
-    PE_REQUIRE(pages != NULL, "no memory");
+    PE_REQUIRE(pages != NULL, "aligned_alloc of the private pages failed");
     PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, pages, PRIVATE, 0, -1, 0, &space) == 0,
-               "a space");
+               "shmemx_buffer_register of private pages failed");
     check_all("private pages", pages);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
     free(pages);
@@ -91,9 +95,10 @@ static void check_gpu(void)
     shmem_team_t team;
     void *memory;
 
-    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "a space on GPUs");
+    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0,
+               "shmem_space_create of a GPU space failed");
     memory = shmem_space_malloc(space, ROOM);
-    PE_REQUIRE(memory != NULL, "no GPU memory");
+    PE_REQUIRE(memory != NULL, "shmem_space_malloc in the GPU space returned NULL");
     check_all("GPU memory", memory);
     shmem_space_free(space, memory);
     shmem_team_destroy(team);
@@ -103,7 +108,7 @@ static void check_gpu(void)
 int main(void)
 {
     pe_test_begin();
-    PE_REQUIRE(pe_n <= MOST, "more than %d PEs", MOST);
+    PE_REQUIRE(pe_n <= MOST, "this test runs with at most %d PEs", MOST);
     dest = pe_malloc((size_t)ROOM * (size_t)pe_n);
     plain = pe_malloc(ROOM);
     for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collects among globals that the PEs of a node do not share, since the library was loaded when the
- * process had a second thread: what is large goes through the fabric, to PEs of the same node too.
+ * Checks fcollect, collect and alltoall of globals that the PEs of a node do not share, because
+ * the process had a second thread when the library was loaded. Large data then goes through the
+ * fabric, also between PEs of one node. The test fails if the globals are shared.
  */
 #include "pe_test.h"
 
@@ -43,8 +44,9 @@ static void check(const char *what, size_t n, size_t first)
     for (int pe = 0; pe < pe_n; pe++)
         for (size_t i = 0; i < n; i++) {
             long got = dest[(size_t)pe * n + i], want = value_of(pe, n, first + i);
-            if (!PE_CHECK(got == want, "%s of %zu: element %zu of PE %d is %ld, not %ld", what, n,
-                          i, pe, got, want))
+            if (!PE_CHECK(got == want,
+                          "%s of %zu elements: element %zu from PE %d is %ld, expected %ld", what,
+                          n, i, pe, got, want))
                 return;
         }
 }
@@ -61,8 +63,11 @@ static void begin(size_t n)
 int main(void)
 {
     pe_test_begin();
-    PE_REQUIRE(pe_n <= MOST, "more than %d PEs", MOST);
-    PE_CHECK(pe_n == 1 || shmem_ptr(dest, (pe_me + 1) % pe_n) == NULL, "the globals are shared");
+    PE_REQUIRE(pe_n <= MOST, "this test runs with at most %d PEs", MOST);
+    PE_CHECK(
+        pe_n == 1 || shmem_ptr(dest, (pe_me + 1) % pe_n) == NULL,
+        "shmem_ptr to a global of the next PE is not NULL: the globals are shared, so nothing is "
+        "tested");
     for (size_t k = 0; k < sizeof(sizes) / sizeof(*sizes); k++) {
         size_t n = sizes[k];
 

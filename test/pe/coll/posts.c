@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many operations collectives post on the fabric, as the provider shim counts them.
+ * Checks how many operations collectives post on the fabric. The provider shim counts them.
  *
  * usage: posts small|medium|large
- *   small    In each round a PE sends one message, which has both the data and the word that tells
- *            of it, and answers those of others. It posts no read, no write and no other word.
- *   medium   Vectors that fit no cell: data and word are one write, and no PE reads.
- *   large    Vectors of any size take few operations. Each of them is waited for, and on a busy
- *            machine such a wait lasts as long as other processes keep the cores of both sides.
+ *   small   A PE sends one message in each round, which has the data and the flag word. It answers
+ *           the messages of others, and posts no read, no write and no other word.
+ *   medium  Vectors that do not fit a cell: data and word are one write, and no PE reads.
+ *   large   Vectors of any size take few operations, because a PE waits for each of them.
  */
 #include "pe_test.h"
 
@@ -29,7 +28,7 @@ static struct cost cost_now(void)
 {
     long (*count)(const char *) = (long (*)(const char *))dlsym(RTLD_DEFAULT, "provshim_count");
 
-    PE_REQUIRE(count != NULL, "the provider shim is not here");
+    PE_REQUIRE(count != NULL, "the provider shim is not loaded: no function provshim_count");
     return (struct cost){count("posts"), count("rma"), count("reads")};
 }
 
@@ -60,8 +59,9 @@ static void fill(long first)
 
 static void expect(const char *what, int call, long first, long step)
 {
-    PE_CHECK_EACH(size_t, i, n, dest[i] == first + step * (long)i, "%s %d: %ld at %zu, not %ld",
-                  what, call, dest[i], i, first + step * (long)i);
+    PE_CHECK_EACH(size_t, i, n, dest[i] == first + step * (long)i,
+                  "%s, call %d: wrong value %ld at element %zu, expected %ld", what, call, dest[i],
+                  i, first + step * (long)i);
 }
 
 static void one_sync(int call)
@@ -114,7 +114,8 @@ static void one_fcollect(int call)
     source[0] = call * 100L + pe_me;
     shmem_long_fcollect(SHMEM_TEAM_WORLD, dest, source, 1);
     for (int pe = 0; pe < pe_n; pe++)
-        PE_CHECK(dest[pe] == call * 100L + pe, "fcollect %d: %ld from %d", call, dest[pe], pe);
+        PE_CHECK(dest[pe] == call * 100L + pe, "fcollect, call %d: wrong value %ld from PE %d",
+                 call, dest[pe], pe);
 }
 
 /* PE p has p + 1 words. */
@@ -124,7 +125,8 @@ static void one_collect(int call)
     shmem_long_collect(SHMEM_TEAM_WORLD, dest, source, (size_t)pe_me + 1);
     for (int pe = 0, at = 0; pe < pe_n; pe++)
         for (int i = 0; i <= pe; i++, at++)
-            PE_CHECK(dest[at] == call * 100L + pe * 10 + i, "collect %d: %ld", call, dest[at]);
+            PE_CHECK(dest[at] == call * 100L + pe * 10 + i,
+                     "collect, call %d: dest has the wrong value %ld", call, dest[at]);
 }
 
 static void one_alltoall(int call)
@@ -132,7 +134,8 @@ static void one_alltoall(int call)
     fill(call * 100L + pe_me * 10);
     shmem_long_alltoall(SHMEM_TEAM_WORLD, dest, source, 1);
     for (int pe = 0; pe < pe_n; pe++)
-        PE_CHECK(dest[pe] == call * 100L + pe * 10 + pe_me, "alltoall %d: %ld", call, dest[pe]);
+        PE_CHECK(dest[pe] == call * 100L + pe * 10 + pe_me,
+                 "alltoall, call %d: dest has the wrong value %ld", call, dest[pe]);
 }
 
 /* ---- what they may cost ------------------------------------------------------------------- */
@@ -142,9 +145,11 @@ static void check_small(const char *what, void (*one)(int call))
 {
     struct cost cost = cost_of(one, SMALL_CALLS, false);
 
-    PE_CHECK(cost.posts <= 5 * n_rounds * SMALL_CALLS, "%s: %ld posts in %d calls", what,
+    PE_CHECK(cost.posts <= 5 * n_rounds * SMALL_CALLS,
+             "%s: this PE posted %ld operations in %d calls, more than 5 in each round", what,
              cost.posts, SMALL_CALLS);
-    PE_CHECK(cost.rma == 0, "%s: %ld reads and writes in %d calls", what, cost.rma, SMALL_CALLS);
+    PE_CHECK(cost.rma == 0, "%s: this PE posted %ld reads and writes in %d calls, expected none",
+             what, cost.rma, SMALL_CALLS);
 }
 
 /*
@@ -164,7 +169,9 @@ static void check_answers(void)
         posts = cost_now().posts - before;
         if (posts < least) least = posts;
     }
-    PE_CHECK(least <= most, "%ld posts in %d syncs, not %ld", least, CALLS, most);
+    PE_CHECK(least <= most,
+             "at least %ld operations were posted in each %d syncs, expected at most %ld", least,
+             CALLS, most);
 }
 
 /* writes: of this PE in a call at most. */
@@ -172,21 +179,28 @@ static void check_medium(const char *what, void (*one)(int call), long writes, b
 {
     struct cost cost = cost_of(one, MEDIUM_CALLS, syncs);
 
-    PE_CHECK(cost.reads == 0, "%s: %ld reads in %d calls", what, cost.reads, MEDIUM_CALLS);
-    PE_CHECK(cost.rma <= writes * MEDIUM_CALLS, "%s: %ld writes in %d calls, more than %ld each",
-             what, cost.rma, MEDIUM_CALLS, writes);
-    PE_CHECK(pe_n == 1 || cost.rma > 0, "%s: no writes in %d calls", what, MEDIUM_CALLS);
+    PE_CHECK(cost.reads == 0, "%s: this PE posted %ld reads in %d calls, expected none", what,
+             cost.reads, MEDIUM_CALLS);
+    PE_CHECK(cost.rma <= writes * MEDIUM_CALLS,
+             "%s: this PE posted %ld writes in %d calls, expected at most %ld in each", what,
+             cost.rma, MEDIUM_CALLS, writes);
+    PE_CHECK(pe_n == 1 || cost.rma > 0,
+             "%s: this PE posted no writes in %d calls, expected data to be written", what,
+             MEDIUM_CALLS);
     /* Beside them there are the syncs for cells that are used again: not a word for each write. */
-    PE_CHECK(syncs || cost.posts - cost.rma < MEDIUM_CALLS, "%s: %ld posts besides %ld writes",
-             what, cost.posts - cost.rma, cost.rma);
+    PE_CHECK(
+        syncs || cost.posts - cost.rma < MEDIUM_CALLS,
+        "%s: this PE posted %ld operations besides %ld writes, expected less than one in each call",
+        what, cost.posts - cost.rma, cost.rma);
 }
 
 static void check_large(const char *what, void (*one)(int call))
 {
     struct cost cost = cost_of(one, 1, false);
 
-    PE_CHECK(cost.posts <= MOST, "%s: %ld operations for %zu bytes, more than %d", what, cost.posts,
-             sizeof(source), MOST);
+    PE_CHECK(cost.posts <= MOST,
+             "%s: this PE posted %ld operations for %zu bytes, expected at most %d", what,
+             cost.posts, sizeof(source), MOST);
 }
 
 int main(int argc, char **argv)
@@ -210,7 +224,7 @@ int main(int argc, char **argv)
         check_medium("broadcast", one_broadcast, n_rounds, true);
         check_medium("reduce", one_reduce, 2 * n_rounds - 1, false); /* a last block may be short */
         check_medium("reduce in place", one_in_place, 2 * n_rounds - 1, false);
-    } else if (PE_CHECK(strcmp(size, "large") == 0, "which size?")) {
+    } else if (PE_CHECK(strcmp(size, "large") == 0, "usage: posts small|medium|large")) {
         n = LARGE;
         check_large("inscan", one_inscan);
         check_large("exscan", one_exscan);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions on teams of many shapes: every operation, all sizes, in place, narrow and complex
- * types, the same floating bits on all members. Rules R156, R180-R186, R191.
+ * Checks reductions on teams of many shapes (OpenSHMEM 1.6, section 9.10.9; rules R156, R180-R186,
+ * R188 and R191 of docs/reference/conformance.md): sum, max, min and prod of longs of all sizes, in
+ * place and not, bitwise operations, narrow, floating-point and complex types, and equal bits of
+ * floating-point sums on all members.
  */
 #include "pe_teams.h"
 
@@ -71,13 +73,21 @@ static void check_one(const struct pe_team *t, int op, size_t n, bool in_place)
     for (size_t i = 0; i<n; i += n> 20000 ? 7 : 1) {
         long want = expected(t, op, i);
 
-        if (!PE_CHECK(dest[i] == want, "%s: op %d n %zu%s: element %zu is %ld, not %ld", t->name,
-                      op, n, in_place ? " in place" : "", i, dest[i], want))
+        if (!PE_CHECK(
+                dest[i] == want,
+                "team %s: reduction %d (0 sum, 1 max, 2 min, 3 prod) of %zu%s: element %zu is %ld, "
+                "expected %ld",
+                t->name, op, n, in_place ? " in place" : "", i, dest[i], want))
             break;
     }
     for (size_t i = n; i < n + GUARD; i++)
-        PE_CHECK(dest[i] == -77, "%s: op %d n %zu: written behind the end", t->name, op, n);
-    PE_CHECK(in_place || source[n - 1] == operand(pe_me, n - 1), "%s: source changed", t->name);
+        PE_CHECK(
+            dest[i] == -77,
+            "team %s: reduction %d (0 sum, 1 max, 2 min, 3 prod) of %zu wrote after the end of "
+            "dest",
+            t->name, op, n);
+    PE_CHECK(in_place || source[n - 1] == operand(pe_me, n - 1),
+             "team %s: a reduction changed its source", t->name);
     shmem_team_sync(t->team);
 }
 
@@ -102,11 +112,14 @@ static void check_bitwise(const struct pe_team *t)
         want_and &= value;
         want_or |= value;
         want_xor ^= value;
-        PE_CHECK((or64 >> (pe_team_world(t, rank) + 40) & 1) == 1, "%s: or of bits", t->name);
+        PE_CHECK((or64 >> (pe_team_world(t, rank) + 40) & 1) == 1,
+                 "team %s: int64 or_reduce lacks the bit of a member", t->name);
     }
-    PE_CHECK(and8[2] == want_and && or8[2] == want_or && xor8[2] == want_xor,
-             "%s: and %02x or %02x xor %02x, not %02x %02x %02x", t->name, and8[2], or8[2], xor8[2],
-             want_and, want_or, want_xor);
+    PE_CHECK(
+        and8[2] == want_and && or8[2] == want_or && xor8[2] == want_xor,
+        "team %s: uint8 and_reduce is %02x, or_reduce %02x, xor_reduce %02x, expected %02x, %02x "
+        "and %02x",
+        t->name, and8[2], or8[2], xor8[2], want_and, want_or, want_xor);
     shmem_team_sync(t->team);
 }
 
@@ -155,8 +168,10 @@ static void check_same_bits(const struct pe_team *t)
     shmem_team_sync(t->team);
     shmem_double_get(theirs, sums, 300, root);
     shmem_float_get(ftheirs, fsums, 33, root);
-    PE_CHECK(memcmp(theirs, sums, sizeof(sums)) == 0, "%s: double sums differ in bits", t->name);
-    PE_CHECK(memcmp(ftheirs, fsums, sizeof(fsums)) == 0, "%s: float sums differ in bits", t->name);
+    PE_CHECK(memcmp(theirs, sums, sizeof(sums)) == 0,
+             "team %s: double sums are not bitwise equal to those of member 0", t->name);
+    PE_CHECK(memcmp(ftheirs, fsums, sizeof(fsums)) == 0,
+             "team %s: float sums are not bitwise equal to those of member 0", t->name);
     for (int i = 0; i < 300; i++) {
         double want = 0, size = 0;
 
@@ -167,8 +182,8 @@ static void check_same_bits(const struct pe_team *t)
             want += term;
             size += fabs(term);
         }
-        PE_CHECK(fabs(sums[i] - want) <= 1e-13 * size, "%s: sum %d is %g, not %g", t->name, i,
-                 sums[i], want);
+        PE_CHECK(fabs(sums[i] - want) <= 1e-13 * size,
+                 "team %s: double sum %d is %g, expected about %g", t->name, i, sums[i], want);
     }
     shmem_team_sync(t->team);
 }
@@ -194,10 +209,13 @@ static void check_floating(const struct pe_team *t)
         want_sum += (1 + pe_team_world(t, rank) % 3) + 2 * I;
         want_prod *= (1 + pe_team_world(t, rank) % 3) + 2 * I;
     }
-    PE_CHECK(sum[1] == want_sum, "%s: complex sum", t->name);
-    PE_CHECK(cabs(prod[1] - want_prod) <= 1e-9 * cabs(want_prod), "%s: complex product", t->name);
-    PE_CHECK(min[0] == -1.5f * (float)(t->n - 1), "%s: float min %g", t->name, min[0]);
-    PE_CHECK(max[0] == 0.25L * (t->n - 1) - 10, "%s: long double max", t->name);
+    PE_CHECK(sum[1] == want_sum, "team %s: complex sum_reduce has a wrong result", t->name);
+    PE_CHECK(cabs(prod[1] - want_prod) <= 1e-9 * cabs(want_prod),
+             "team %s: complex prod_reduce has a wrong result", t->name);
+    PE_CHECK(min[0] == -1.5f * (float)(t->n - 1),
+             "team %s: float min_reduce is %g, expected -1.5 * (members - 1)", t->name, min[0]);
+    PE_CHECK(max[0] == 0.25L * (t->n - 1) - 10,
+             "team %s: long double max_reduce has a wrong result", t->name);
     shmem_team_sync(t->team);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sums of floating numbers that any other order would round differently: all members get the same
- * bits, in place and not, every time. Sizes on both sides of where the algorithm changes.
+ * Checks that double sums whose value depends on the order of the terms have the same bits on all
+ * members, in place and not. The sizes are on both sides of the limits at which the algorithm
+ * changes. Does not check the values of the sums.
  */
 #include "pe_test.h"
 
@@ -29,9 +30,13 @@ static void check(size_t n)
     fill(again, n);
     shmem_double_sum_reduce(SHMEM_TEAM_WORLD, sum, source, n);
     shmem_double_sum_reduce(SHMEM_TEAM_WORLD, again, again, n);
-    PE_CHECK(memcmp(sum, again, n * sizeof(*sum)) == 0, "%zu elements: in place others", n);
+    PE_CHECK(memcmp(sum, again, n * sizeof(*sum)) == 0,
+             "double sum of %zu elements: the result in place differs in bits from the result in "
+             "another array",
+             n);
     shmem_double_broadcast(SHMEM_TEAM_WORLD, first, sum, n, 0);
-    PE_CHECK(memcmp(sum, first, n * sizeof(*sum)) == 0, "%zu elements: others than PE 0's", n);
+    PE_CHECK(memcmp(sum, first, n * sizeof(*sum)) == 0,
+             "double sum of %zu elements: the result differs in bits from that of PE 0", n);
     shmem_sync_all();
 }
 

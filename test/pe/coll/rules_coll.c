@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives, rule by rule: PEs that come late, sources that are rewritten on return, arrays of
- * any kind, counts of zero, teams that overlap, what barrier and sync complete. Shapes and sizes:
- * alltoall.c, broadcast.c, collect.c, reduce.c, sync_barrier.c. Rules R150, R153-R157, R159, R160,
- * R165, R168, R176, R178, R186, R187.
+ * Checks team collectives rule by rule (OpenSHMEM 1.6, section 9.10; rules R150, R153-R157, R159,
+ * R160, R165, R168, R176, R178, R186 and R187 of docs/reference/conformance.md): members that are
+ * late, sources that are rewritten on return, arrays in heap and globals, zero counts, overlapping
+ * teams, and what barrier and sync complete. Shapes and sizes are in alltoall.c, broadcast.c,
+ * collect.c, reduce.c and sync_barrier.c.
  */
 #include "pe_coll.h"
 #include "pe_table.h"
@@ -62,8 +63,11 @@ static void late_in_place(const struct pe_team *t, enum coll_kind kind, size_t n
     if (t->me == late) {
         pe_dawdle(100);
         for (size_t i = 0; kind != COLL_BROADCAST && i < n; i++)
-            if (!PE_CHECK(dest[i] == coll_value(&c, pe_me, i), "%s: written before the call: %zu",
-                          t->name, i))
+            if (!PE_CHECK(
+                    dest[i] == coll_value(&c, pe_me, i),
+                    "team %s: the array of a late member was written before its call, at element "
+                    "%zu",
+                    t->name, i))
                 break;
     }
     coll_run(t, &c);
@@ -129,8 +133,8 @@ static void run_ahead(bool scan)
     for (int i = 0; i < AHEAD; i++) {
         long want = scan ? (pe_me + 1) * (1000L + i) + pe_me * (pe_me + 1) / 2 : 1000 + i;
 
-        if (!PE_CHECK(got[i] == want, "%s %d of %d gave %ld, not %ld", scan ? "scan" : "broadcast",
-                      i, AHEAD, got[i], want))
+        if (!PE_CHECK(got[i] == want, "%s %d of %d, with other PEs ahead, gave %ld, expected %ld",
+                      scan ? "scan" : "broadcast", i, AHEAD, got[i], want))
             break;
     }
     shmem_sync_all();
@@ -247,7 +251,7 @@ static void check_two_teams(void)
 {
     shmem_team_t *pair = calloc((size_t)pe_n + 1, sizeof(*pair));
 
-    PE_REQUIRE(pair != NULL, "calloc failed");
+    PE_REQUIRE(pair != NULL, "calloc of the array of teams failed");
     for (int k = 0; k < pe_n - 1; k++)
         pair[k] = pe_split(SHMEM_TEAM_WORLD, k, 1, 2);
     for (int lap = 0; lap < 4; lap++) {
@@ -280,15 +284,22 @@ static void check_barrier_completes(void)
         shmem_long_atomic_fetch_add_nbi(&old, &counter, 1, pe_right());
         shmem_long_atomic_swap_nbi(&last, &swapped, lap + 1, pe_right());
         shmem_barrier_all();
-        PE_CHECK_BYTES(got, N, (unsigned)(lap * 16 + pe_right()), "get_nbi behind a barrier");
-        PE_CHECK(old == lap && last == lap, "fetched %ld and %ld in lap %d", old, last, lap);
-        PE_CHECK(counter == lap + 1 && swapped == lap + 1, "updates of lap %d", lap);
+        PE_CHECK_BYTES(got, N, (unsigned)(lap * 16 + pe_right()),
+                       "get_nbi when barrier_all has returned");
+        PE_CHECK(
+            old == lap && last == lap,
+            "barrier_all did not complete nonblocking atomics: they fetched %ld and %ld, expected "
+            "%d",
+            old, last, lap);
+        PE_CHECK(counter == lap + 1 && swapped == lap + 1,
+                 "barrier_all did not complete the atomic updates of lap %d at this PE", lap);
         pe_fill(sent, N, (unsigned)(lap + pe_me));
         shmem_sync_all();
         shmem_putmem_nbi(box, sent, N, pe_right());
         shmem_long_atomic_inc(&swapped, pe_right());
         shmem_barrier_all();
-        PE_CHECK_BYTES(box, N, (unsigned)(lap + pe_left()), "put_nbi behind a barrier");
+        PE_CHECK_BYTES(box, N, (unsigned)(lap + pe_left()),
+                       "put_nbi when barrier_all has returned");
         PE_CHECK_EQ(swapped, lap + 2);
         shmem_long_atomic_set(&swapped, lap + 1, pe_me);
     }
@@ -303,7 +314,7 @@ static void check_team_barrier(const struct pe_team *t)
     shmem_ctx_t ctx = SHMEM_CTX_INVALID;
     int next = (t->me + 1) % t->n, last = (t->me + t->n - 1) % t->n;
 
-    PE_REQUIRE(shmem_team_create_ctx(t->team, 0, &ctx) == 0, "no context");
+    PE_REQUIRE(shmem_team_create_ctx(t->team, 0, &ctx) == 0, "shmem_team_create_ctx failed");
     shmem_team_sync(t->team);
     for (long lap = 1; lap <= 6; lap++) {
         for (int i = 0; i < 500; i++)
@@ -312,7 +323,10 @@ static void check_team_barrier(const struct pe_team *t)
         shmem_ctx_quiet(ctx);
         PE_CHECK_EQ(shmem_team_sync(t->team), 0);
         for (int i = 0; i < 500; i += 499)
-            PE_CHECK(dest[i] == lap * 1000 + last, "%s: %ld in lap %ld", t->name, dest[i], lap);
+            PE_CHECK(dest[i] == lap * 1000 + last,
+                     "team %s: after quiet and team_sync a word is %ld in lap %ld: the put of the "
+                     "previous member is missing",
+                     t->name, dest[i], lap);
         shmem_team_sync(t->team);
     }
     shmem_ctx_destroy(ctx);
@@ -333,8 +347,10 @@ static void check_zero_contributions(const struct pe_team *t)
         for (int i = 0; i < 20; i++) {
             long want = giver >= 0 && i < 9 ? 100 * pe_team_world(t, giver) + i : -5;
 
-            if (!PE_CHECK(dest[i] == want, "%s: %d gives, element %d is %ld", t->name, giver, i,
-                          dest[i]))
+            if (!PE_CHECK(
+                    dest[i] == want,
+                    "team %s: collect where only member %d has elements: dest element %d is %ld",
+                    t->name, giver, i, dest[i]))
                 break;
         }
         shmem_team_sync(t->team);
@@ -348,8 +364,8 @@ static void same_everywhere(const struct pe_team *t, const void *result, size_t 
     unsigned char *theirs = pe_private(nbytes);
 
     shmem_getmem(theirs, result, nbytes, pe_team_world(t, 0));
-    PE_CHECK(memcmp(theirs, result, nbytes) == 0, "%s: %s differs from that of member 0", t->name,
-             what);
+    PE_CHECK(memcmp(theirs, result, nbytes) == 0,
+             "team %s: the %s is not bitwise equal to that of member 0", t->name, what);
     free(theirs);
     shmem_team_sync(t->team);
 }
@@ -389,9 +405,12 @@ static void check_nan(const struct pe_team *t)
     shmem_team_sync(t->team);
     PE_CHECK_EQ(shmem_double_max_reduce(t->team, high, from, 4), 0);
     PE_CHECK_EQ(shmem_double_min_reduce(t->team, low, from, 4), 0);
-    PE_CHECK(isnan(high[2]) && isnan(low[2]), "%s: NaNs alone gave %g %g", t->name, high[2],
+    PE_CHECK(isnan(high[2]) && isnan(low[2]),
+             "team %s: max and min of NaNs only are %g and %g, expected NaN", t->name, high[2],
              low[2]);
-    PE_CHECK(high[3] == 0 && low[3] == 0, "%s: zeros gave %g %g", t->name, high[3], low[3]);
+    PE_CHECK(high[3] == 0 && low[3] == 0,
+             "team %s: max and min of zeros of both signs are %g and %g, expected 0", t->name,
+             high[3], low[3]);
     shmem_team_sync(t->team);
     same_everywhere(t, high, sizeof(high), "max with NaN");
     same_everywhere(t, low, sizeof(low), "min with NaN");
@@ -431,7 +450,7 @@ static const struct pe_rule rules[] = {
 int main(void)
 {
     pe_test_begin();
-    PE_REQUIRE(pe_n <= COLL_MAX_PES, "this test has room for %d PEs", COLL_MAX_PES);
+    PE_REQUIRE(pe_n <= COLL_MAX_PES, "this test runs with at most %d PEs", COLL_MAX_PES);
     dest = pe_malloc(ROUNDS * COLL_ROOM(pe_n) * sizeof(*dest));
     source = pe_malloc(COLL_ROOM(pe_n) * sizeof(*source));
     PE_RULES_RUN(rules);

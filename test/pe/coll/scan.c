@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scans on teams of many shapes: sizes around what travels in a message, large ones, in place,
- * narrow, floating and complex types, back to back with other collectives. Rules R150, R153,
- * R155, R156, R159, R189-R191.
+ * Checks inclusive and exclusive sum scans on teams of many shapes (OpenSHMEM 1.6, section 9.10.10;
+ * rules R150, R153, R155, R156, R159 and R189-R191 of docs/reference/conformance.md): sizes around
+ * the limits of one message, large sizes, in place, narrow, floating-point and complex types, and
+ * scans between other collectives without a synchronization.
  */
 #include "pe_teams.h"
 
@@ -54,15 +55,17 @@ static void check_one(const struct pe_team *t, bool exclusive, size_t n, bool in
     for (size_t i = 0; i < n; i += step) {
         long want = expected(t, exclusive, i);
 
-        if (!PE_CHECK(dest[i] == want, "%s: %s of %zu%s: element %zu is %ld, not %ld", t->name,
+        if (!PE_CHECK(dest[i] == want,
+                      "team %s: %s of %zu elements%s: element %zu is %ld, expected %ld", t->name,
                       name, n, how, i, dest[i], want))
             break;
     }
     for (size_t i = n; i < n + GUARD; i++)
-        PE_CHECK(dest[i] == -77, "%s: %s of %zu%s: written behind the end", t->name, name, n, how);
+        PE_CHECK(dest[i] == -77, "team %s: %s of %zu elements%s wrote after the end of dest",
+                 t->name, name, n, how);
     for (size_t i = 0; i < n && !in_place; i++)
-        if (!PE_CHECK(source[i] == operand(pe_me, i), "%s: %s of %zu: source changed", t->name,
-                      name, n))
+        if (!PE_CHECK(source[i] == operand(pe_me, i),
+                      "team %s: %s of %zu elements changed its source", t->name, name, n))
             break;
     shmem_team_sync(t->team);
 }
@@ -127,12 +130,14 @@ static void check_floating(const struct pe_team *t)
         re += rank < t->me ? world + 1 : 0;
         im -= rank < t->me ? 3 * (world + 2) : 0;
     }
-    PE_CHECK(sum[49] == want, "%s: long double sum %Lg, not %Lg", t->name, sum[49], want);
+    PE_CHECK(sum[49] == want, "team %s: long double inscan is %Lg, expected %Lg", t->name, sum[49],
+             want);
     PE_CHECK(creal(before[1]) == re && cimag(before[1]) == im,
-             "%s: complex sum %g + %gi, not %g + %gi", t->name, creal(before[1]), cimag(before[1]),
-             re, im);
+             "team %s: complex exscan is %g + %gi, expected %g + %gi", t->name, creal(before[1]),
+             cimag(before[1]), re, im);
     PE_CHECK_EQ(shmem_double_sum_exscan(t->team, none, zero, 1), 0);
-    PE_CHECK(t->me > 0 || (none[0] == 0 && !signbit(none[0])), "%s: first of an exscan", t->name);
+    PE_CHECK(t->me > 0 || (none[0] == 0 && !signbit(none[0])),
+             "team %s: exscan on the first member is not positive zero", t->name);
     PE_CHECK_EQ(shmem_double_sum_inscan(t->team, none, zero, 1), 0);
     PE_CHECK(signbit(none[0]), "%s: inscan lost the sign of -0.0", t->name);
     shmem_team_sync(t->team);
@@ -173,13 +178,18 @@ static void check_chain(const struct pe_team *t)
             next[rank] = i % 3 == 2 ? sum : sum + link[rank];
             sum += link[rank];
         }
-        PE_CHECK((unsigned long)all[i] == sum, "%s: sum %d in a chain", t->name, i);
-        PE_CHECK(i % 5 != 0 || root[i] == all[i], "%s: broadcast %d in a chain", t->name, i);
+        PE_CHECK((unsigned long)all[i] == sum,
+                 "team %s: sum_reduce %d between scans has a wrong result", t->name, i);
+        PE_CHECK(i % 5 != 0 || root[i] == all[i],
+                 "team %s: broadcast %d between scans differs from the sum that the root had",
+                 t->name, i);
         memcpy(link, next, sizeof(link));
     }
     want[LINKS] = link[t->me];
     for (int i = 0; i <= LINKS; i++)
-        PE_CHECK((unsigned long)chain[i] == want[i], "%s: link %d is %ld", t->name, i, chain[i]);
+        PE_CHECK((unsigned long)chain[i] == want[i],
+                 "team %s: in a chain of scans, result %d is %ld, which is wrong", t->name, i,
+                 chain[i]);
     shmem_team_sync(t->team);
 }
 
@@ -205,7 +215,7 @@ static void check_far(void)
 int main(void)
 {
     pe_test_begin();
-    PE_REQUIRE(pe_n <= 64, "this test has room for 64 PEs");
+    PE_REQUIRE(pe_n <= 64, "this test runs with at most 64 PEs");
     source = pe_malloc((MAX + GUARD) * sizeof(*source));
     dest = pe_malloc((MAX + GUARD) * sizeof(*dest));
     pe_for_teams(check);

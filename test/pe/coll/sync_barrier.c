@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * barrier_all completes and separates, sync separates and orders plain stores, and syncs of
- * overlapping teams follow each other without mixing. Rules R152, R153, R160-R166.
+ * Checks barrier_all, sync_all and team_sync (OpenSHMEM 1.6, sections 9.10.1 to 9.10.4; rules R152,
+ * R153 and R160-R166 of docs/reference/conformance.md): barrier_all completes puts and separates
+ * PEs, sync separates PEs and orders plain stores, and syncs of overlapping teams can follow each
+ * other.
  */
 #include "pe_teams.h"
 
@@ -21,7 +23,9 @@ static void check_bulk(void)
             shmem_long_put_nbi(dest + i, source + i, BULK / 4, pe_left());
         shmem_barrier_all();
         for (int i = BULK - 1; i >= 0; i -= 1000)
-            if (!PE_CHECK(dest[i] == lap, "barrier %ld: word %d is of lap %ld", lap, i, dest[i]))
+            if (!PE_CHECK(dest[i] == lap,
+                          "barrier %ld did not complete a large put: word %d is of lap %ld", lap, i,
+                          dest[i]))
                 break;
         shmem_sync_all();
     }
@@ -45,7 +49,11 @@ static void check_barrier(void)
         }
         shmem_barrier_all();
         for (int pe = 0; pe < pe_n; pe++)
-            PE_CHECK(lap_of[pe] == lap, "barrier %ld: pe %d is at %ld", lap, pe, lap_of[pe]);
+            PE_CHECK(
+                lap_of[pe] == lap,
+                "after barrier %ld, the word of pe %d has lap %ld: a store is missing or came too "
+                "early",
+                lap, pe, lap_of[pe]);
         shmem_sync_all();
     }
 }
@@ -65,8 +73,11 @@ static void check_separates(const struct pe_team *t)
         for (int i = 0; i < t->n; i++) {
             int seen = shmem_int_atomic_fetch(&came[pe_team_world(t, i)], pe_me);
 
-            PE_CHECK(seen == lap || seen == lap + 1, "%s: %d of pe %d after sync %d", t->name, seen,
-                     pe_team_world(t, i), lap);
+            PE_CHECK(
+                seen == lap || seen == lap + 1,
+                "team %s: the count is %d for pe %d after sync %d, expected that number or one "
+                "more",
+                t->name, seen, pe_team_world(t, i), lap);
         }
     }
     shmem_team_sync(t->team);
@@ -86,7 +97,9 @@ static void check_stores(void)
         for (int i = 0; i < n; i++) {
             long *there = shmem_team_ptr(SHMEM_TEAM_SHARED, words, i);
 
-            if (PE_CHECK(there != NULL, "no address of shared member %d", i)) there[pe_me] = lap;
+            if (PE_CHECK(there != NULL, "shmem_team_ptr to member %d of SHMEM_TEAM_SHARED is NULL",
+                         i))
+                there[pe_me] = lap;
         }
         if (lap % 2)
             shmem_sync_all();
@@ -95,7 +108,9 @@ static void check_stores(void)
         for (int i = 0; i < n; i++) {
             int pe = shmem_team_translate_pe(SHMEM_TEAM_SHARED, i, SHMEM_TEAM_WORLD);
 
-            PE_CHECK(words[pe] == lap, "sync %ld: store of pe %d is %ld", lap, pe, words[pe]);
+            PE_CHECK(words[pe] == lap,
+                     "after sync %ld, the plain store of pe %d is missing: the word is %ld", lap,
+                     pe, words[pe]);
         }
         shmem_sync_all();
     }
@@ -122,7 +137,9 @@ static void check_back_to_back(void)
         if (i % 10 == 0) {
             int theirs = shmem_int_g(turn, pe_right());
 
-            PE_CHECK(theirs == i || theirs == i + 1, "neighbour is at round %d in %d", theirs, i);
+            PE_CHECK(theirs == i || theirs == i + 1,
+                     "the right PE is in round %d when this PE has left the syncs of round %d",
+                     theirs, i);
         }
     }
     shmem_team_destroy(evens);

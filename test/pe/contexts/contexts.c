@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contexts: creation in numbers and with all options, operations and completion on them, team
- * contexts with team numbers, invalid ones. Rules R92-R102.
+ * Checks contexts (OpenSHMEM 1.6, section 9.5; rules R92-R102 of docs/reference/conformance.md):
+ * creation of many contexts and with each option, operations on them and their completion by quiet
+ * and destroy, contexts of teams, which take the team's PE numbers, and SHMEM_CTX_INVALID.
  */
 #include "pe_data.h"
 
@@ -21,10 +22,15 @@ static void check_invalid(void)
     shmem_ctx_fence(none);
     shmem_ctx_destroy(none);
     shmem_ctx_pe_quiet(none, &me, 1);
-    PE_CHECK(shmem_ctx_get_team(none, &team) != 0, "get_team of an invalid context is 0");
-    PE_CHECK(team == SHMEM_TEAM_INVALID, "get_team of an invalid context gives a team");
-    PE_CHECK(shmem_team_create_ctx(SHMEM_TEAM_INVALID, 0, &ctx) != 0, "ctx of no team (R94)");
-    PE_CHECK(ctx == SHMEM_CTX_INVALID, "ctx of no team is not invalid");
+    PE_CHECK(shmem_ctx_get_team(none, &team) != 0,
+             "shmem_ctx_get_team of SHMEM_CTX_INVALID returned 0, expected nonzero");
+    PE_CHECK(team == SHMEM_TEAM_INVALID,
+             "shmem_ctx_get_team of SHMEM_CTX_INVALID did not set the team to SHMEM_TEAM_INVALID");
+    PE_CHECK(shmem_team_create_ctx(SHMEM_TEAM_INVALID, 0, &ctx) != 0,
+             "shmem_team_create_ctx on SHMEM_TEAM_INVALID returned 0, expected nonzero (R94)");
+    PE_CHECK(
+        ctx == SHMEM_CTX_INVALID,
+        "shmem_team_create_ctx on SHMEM_TEAM_INVALID did not set the context to SHMEM_CTX_INVALID");
 }
 
 /* R93, R100, R101: operations on a context with these options, completed by its quiet. */
@@ -34,7 +40,8 @@ static void check_options(long options)
     int right = pe_right();
     shmem_ctx_t ctx = pe_ctx(options);
 
-    PE_CHECK(ctx != SHMEM_CTX_INVALID && ctx != SHMEM_CTX_DEFAULT, "the handle is no new one");
+    PE_CHECK(ctx != SHMEM_CTX_INVALID && ctx != SHMEM_CTX_DEFAULT,
+             "shmem_ctx_create returned SHMEM_CTX_INVALID or SHMEM_CTX_DEFAULT as its context");
     for (int i = 0; i < 8; i++)
         source[i] = options * 1000 + pe_me * 10 + i;
     memset(cells, 0, 16 * sizeof(*cells));
@@ -46,11 +53,14 @@ static void check_options(long options)
     shmem_ctx_long_atomic_add(ctx, &cells[8], 3, right);
     shmem_ctx_quiet(ctx);
     shmem_ctx_long_get(ctx, got, cells, 8, right);
-    PE_CHECK(memcmp(got, source, sizeof(source)) == 0, "put and get on options %ld", options);
+    PE_CHECK(memcmp(got, source, sizeof(source)) == 0,
+             "put, put_nbi, p and quiet on a context with options %ld: get returned other data",
+             options);
     memset(got, 0, sizeof(got));
     shmem_ctx_getmem_nbi(ctx, got, cells, sizeof(got), right);
     shmem_ctx_quiet(ctx);
-    PE_CHECK(memcmp(got, source, sizeof(source)) == 0, "get_nbi on options %ld", options);
+    PE_CHECK(memcmp(got, source, sizeof(source)) == 0,
+             "get_nbi and quiet on a context with options %ld: wrong data", options);
     PE_CHECK_EQ(shmem_ctx_long_atomic_fetch_add(ctx, &cells[8], 1, right), 3);
     PE_CHECK_EQ(shmem_ctx_long_g(ctx, &cells[8], right), 4);
     shmem_ctx_destroy(ctx);
@@ -121,9 +131,9 @@ static void check_team_context(void)
     PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n, &config,
                                          SHMEM_TEAM_NUM_CONTEXTS, &team),
                 0);
-    PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctx) == 0, "team context failed");
+    PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctx) == 0, "shmem_team_create_ctx failed");
     PE_CHECK_EQ(shmem_ctx_get_team(ctx, &asked), 0);
-    PE_CHECK(asked == team, "get_team gives another handle");
+    PE_CHECK(asked == team, "shmem_ctx_get_team returned another team than that of the context");
     me = shmem_team_my_pe(team); /* pe_n - 1 - pe_me */
     right = (me + 1) % pe_n;     /* pe_left() in the world */
     memset(cells, 0, 8 * sizeof(*cells));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contexts, rule by rule: creation alone and under shortage, numbers of the team in every call,
- * what one context's fence and quiet are about, options that may be ignored. Many at once:
- * many_ctx.c.
+ * Checks contexts rule by rule (OpenSHMEM 1.6, section 9.5; rules R92-R94 and R96-R101 of
+ * docs/reference/conformance.md): creation by one PE alone and without memory, the team's PE
+ * numbers in every kind of call, what fence, quiet and destroy of one context complete, and all
+ * options. Operations on a thousand contexts are in many_ctx.c.
  */
 #include "pe_table.h"
 
@@ -34,11 +35,12 @@ static const shmem_ctx_t static_contexts[] = {SHMEM_CTX_DEFAULT, SHMEM_CTX_INVAL
 static void check_create_alone(void)
 {
     PE_CHECK(static_contexts[0] == SHMEM_CTX_DEFAULT && static_contexts[1] == SHMEM_CTX_INVALID,
-             "contexts in a static");
+             "SHMEM_CTX_DEFAULT or SHMEM_CTX_INVALID changed its value in a static initializer");
     for (int i = 0; i < 3 * pe_me; i++) {
         shmem_ctx_t ctx = pe_ctx(all_options[i % N_OPTIONS]);
 
-        PE_CHECK(ctx != SHMEM_CTX_INVALID && ctx != SHMEM_CTX_DEFAULT, "no handle of its own");
+        PE_CHECK(ctx != SHMEM_CTX_INVALID && ctx != SHMEM_CTX_DEFAULT,
+                 "shmem_ctx_create returned SHMEM_CTX_INVALID or SHMEM_CTX_DEFAULT as its context");
         shmem_ctx_destroy(ctx);
     }
 }
@@ -59,14 +61,16 @@ static void check_create_fails(void)
     getrlimit(RLIMIT_AS, &before);
     tight = before;
     tight.rlim_cur = 1; /* nothing more from the system */
-    PE_REQUIRE(setrlimit(RLIMIT_AS, &tight) == 0, "RLIMIT_AS cannot be set");
+    PE_REQUIRE(setrlimit(RLIMIT_AS, &tight) == 0, "setrlimit(RLIMIT_AS) failed");
     while (n < MANY && (rc = shmem_ctx_create(0, &failed)) == 0) {
         made[n++] = failed;
         failed = SHMEM_CTX_DEFAULT;
     }
     setrlimit(RLIMIT_AS, &before);
-    PE_CHECK(rc != 0, "%d contexts without memory", n);
-    PE_CHECK(failed == SHMEM_CTX_INVALID, "a creation that failed gave %p", (void *)failed);
+    PE_CHECK(rc != 0, "%d contexts were created without more memory, expected a failure before", n);
+    PE_CHECK(failed == SHMEM_CTX_INVALID,
+             "shmem_ctx_create that failed set the context to %p, expected SHMEM_CTX_INVALID",
+             (void *)failed);
     failed = pe_ctx(0);
     shmem_ctx_long_p(failed, &flags[pe_me], 5, pe_right());
     shmem_ctx_destroy(failed);
@@ -131,22 +135,27 @@ static void check_numbers(void)
 
     reversed = pe_split(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n);
     me = shmem_team_my_pe(reversed);
-    PE_REQUIRE(shmem_team_create_ctx(reversed, 0, &ctx) == 0, "no context of the team");
+    PE_REQUIRE(shmem_team_create_ctx(reversed, 0, &ctx) == 0,
+               "shmem_team_create_ctx on the reversed team failed");
     /* to the next in the team, which is the left one of the world; from the one before */
     use_numbers(ctx, (me + 1) % pe_n, (me + pe_n - 1) % pe_n, me);
     PE_CHECK_EQ(shmem_ctx_get_team(ctx, &asked), 0);
-    PE_CHECK(asked == reversed, "get_team is not the handle that made the context");
+    PE_CHECK(asked == reversed,
+             "shmem_ctx_get_team returned another team than that of the context");
     shmem_ctx_destroy(ctx);
     ctx = pe_ctx(0);
     use_numbers(ctx, pe_right(), pe_left(), pe_me); /* of the world */
     PE_CHECK_EQ(shmem_ctx_get_team(ctx, &asked), 0);
-    PE_CHECK(asked == SHMEM_TEAM_WORLD, "get_team of a context of the world");
+    PE_CHECK(asked == SHMEM_TEAM_WORLD,
+             "shmem_ctx_get_team of a context of the world is not SHMEM_TEAM_WORLD");
     shmem_ctx_destroy(ctx);
     PE_CHECK_EQ(shmem_ctx_get_team(SHMEM_CTX_DEFAULT, &asked), 0);
-    PE_CHECK(asked == SHMEM_TEAM_WORLD, "get_team of the default context");
+    PE_CHECK(asked == SHMEM_TEAM_WORLD,
+             "shmem_ctx_get_team of SHMEM_CTX_DEFAULT is not SHMEM_TEAM_WORLD");
     PE_CHECK_EQ(shmem_team_create_ctx(SHMEM_TEAM_SHARED, 0, &ctx), 0);
     PE_CHECK_EQ(shmem_ctx_get_team(ctx, &asked), 0);
-    PE_CHECK(asked == SHMEM_TEAM_SHARED, "get_team of a context of the shared team");
+    PE_CHECK(asked == SHMEM_TEAM_SHARED,
+             "shmem_ctx_get_team of a context of the shared team is not SHMEM_TEAM_SHARED");
     shmem_ctx_destroy(ctx);
     shmem_team_destroy(reversed);
 }
@@ -156,8 +165,11 @@ static void check_no_team(void)
     for (int i = 0; i < N_OPTIONS; i++) {
         shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
 
-        PE_CHECK(shmem_team_create_ctx(SHMEM_TEAM_INVALID, all_options[i], &ctx) != 0, "no team");
-        PE_CHECK(ctx == SHMEM_CTX_INVALID, "a context of no team");
+        PE_CHECK(shmem_team_create_ctx(SHMEM_TEAM_INVALID, all_options[i], &ctx) != 0,
+                 "shmem_team_create_ctx on SHMEM_TEAM_INVALID returned 0, expected nonzero");
+        PE_CHECK(ctx == SHMEM_CTX_INVALID,
+                 "shmem_team_create_ctx on SHMEM_TEAM_INVALID did not set the context to "
+                 "SHMEM_CTX_INVALID");
     }
 }
 
@@ -190,8 +202,11 @@ static void order_with(long options, bool quiet)
         shmem_long_wait_until(&flags[0], SHMEM_CMP_GE, round);
         PE_CHECK_EQ(words[0], round * 1000 + pe_left());
         PE_CHECK_EQ(words[n - 1], round * 1000 + pe_left());
-        PE_CHECK(words[1] == round || words[1] == round * 1000 + pe_left(), "words[1] %ld in %ld",
-                 words[1], round);
+        PE_CHECK(
+            words[1] == round || words[1] == round * 1000 + pe_left(),
+            "words[1] is %ld in round %ld, which neither the put nor the atomic_set of this round "
+            "stored",
+            words[1], round);
         shmem_ctx_quiet(ctx);
         shmem_barrier_all();
     }
@@ -216,7 +231,8 @@ static void check_each_its_own(void)
     char *dest = pe_malloc(3 * BULK), *source = pe_private(3 * BULK);
     shmem_ctx_t ctx[3] = {SHMEM_CTX_DEFAULT, SHMEM_CTX_INVALID, SHMEM_CTX_INVALID};
 
-    PE_REQUIRE(shmem_ctx_create(0, &ctx[1]) == 0 && shmem_ctx_create(0, &ctx[2]) == 0, "contexts");
+    PE_REQUIRE(shmem_ctx_create(0, &ctx[1]) == 0 && shmem_ctx_create(0, &ctx[2]) == 0,
+               "shmem_ctx_create of two contexts failed");
     for (int first = 0; first < 3; first++) {
         for (int i = 0; i < 3; i++)
             pe_fill(source + i * BULK, BULK, (unsigned)(first * 48 + i * 16 + pe_me));
@@ -285,7 +301,11 @@ static void check_default_orders_stores(void)
         shmem_fence();
         shmem_long_atomic_set(&flags[0], round, pe_right());
         shmem_long_wait_until(&flags[0], SHMEM_CMP_GE, round);
-        PE_CHECK(words[WORDS - 1] >= round, "store of round %ld: %ld", round, words[WORDS - 1]);
+        PE_CHECK(
+            words[WORDS - 1] >= round,
+            "round %ld: the plain store before the fence is missing when the flag is here: the "
+            "word is %ld",
+            round, words[WORDS - 1]);
         shmem_barrier_all();
     }
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions: nothing that a program can see depends on them, whatever is asked for. Every kind of
- * operation in a batch, complete where it has to be, in order where it has to be, and under way
- * though nobody calls the library. Rules R47, R48, R95, R142-R149, R262.
+ * Checks that sessions change nothing that a program can observe (OpenSHMEM 1.6, section 9.9; rules
+ * R47, R48, R95, R142-R149 and R262 of docs/reference/conformance.md): each kind of operation in a
+ * batch, its completion and order, any arguments of start and stop, and progress of batched
+ * operations while the PE makes no call. The progress check is left out with
+ * SHMEM_OFI_PROGRESS_THREAD=off.
  */
 #include "pe_data.h"
 
@@ -89,9 +91,11 @@ static void check_words(long salt)
 
         /* No fence between the first words' two values: either may be the last. */
         if (i < 3 && area->words[i] == salt * 1000 + i) continue;
-        if (!PE_CHECK(area->words[i] == want, "word %d is %ld, not %ld", i, area->words[i], want))
+        if (!PE_CHECK(area->words[i] == want, "long %d of the batch is %ld, expected %ld", i,
+                      area->words[i], want))
             return;
-        if (!PE_CHECK(area->ints[i] == (int)(salt * 1000 + i) + 1, "int %d is %d", i,
+        if (!PE_CHECK(area->ints[i] == (int)(salt * 1000 + i) + 1,
+                      "int %d of the batch is %d, which is not the value that was put", i,
                       area->ints[i]))
             return;
     }
@@ -105,9 +109,12 @@ static void check_bytes(const char *source)
         const char *at = area->bytes + n * SIZES;
         size_t before = n % 8, count = n - n % 8;
 
-        if (!PE_CHECK(memcmp(at + before, source + n, count) == 0, "%zu bytes", count)) return;
-        PE_CHECK_SAME(at, before, 0, "before a put");
-        PE_CHECK_SAME(at + before + count, SIZES - before - count, 0, "behind a put");
+        if (!PE_CHECK(memcmp(at + before, source + n, count) == 0,
+                      "put_nbi of %zu bytes in a batch: dest does not have the data", count))
+            return;
+        PE_CHECK_SAME(at, before, 0, "bytes before dest of a put in a batch");
+        PE_CHECK_SAME(at + before + count, SIZES - before - count, 0,
+                      "bytes after dest of a put in a batch");
     }
 }
 
@@ -121,8 +128,8 @@ static void check_updates(int n_writers)
     PE_CHECK_EQ(area->sum[1], 100L * n_writers);
     PE_CHECK_EQ(area->bits[2], ~all);
     for (int i = 0; i < n_writers; i++) {
-        PE_CHECK(area->bits[0] >> i % 32 & 1, "or of pe %d", i);
-        PE_CHECK(!(area->bits[1] >> i % 32 & 1), "and of pe %d", i);
+        PE_CHECK(area->bits[0] >> i % 32 & 1, "atomic_or of pe %d in a batch is missing", i);
+        PE_CHECK(!(area->bits[1] >> i % 32 & 1), "atomic_and of pe %d in a batch is missing", i);
     }
 }
 
@@ -230,7 +237,8 @@ static void check_team(void)
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, n_even, NULL, 0, &even);
     shmem_barrier_all();
     if (even != SHMEM_TEAM_INVALID) {
-        PE_REQUIRE(shmem_team_create_ctx(even, 0, &ctx) == 0, "team_create_ctx failed");
+        PE_REQUIRE(shmem_team_create_ctx(even, 0, &ctx) == 0,
+                   "shmem_team_create_ctx on the team of even PEs failed");
         shmem_ctx_session_start(ctx, batch, NULL, 0);
         for (int pe = 0; pe < n_even; pe++)
             shmem_ctx_long_atomic_add(ctx, &area->sum[0], pe + 1, pe);
@@ -261,14 +269,17 @@ static void check_order(shmem_ctx_t ctx)
         shmem_ctx_fence(ctx);
         shmem_ctx_long_p(ctx, &area->flag, round, right);
         shmem_long_wait_until(&area->flag, SHMEM_CMP_EQ, round);
-        PE_CHECK_EACH(int, i, 20, area->words[i] == round, "word %d is %ld in round %ld", i,
-                      area->words[i], round);
+        PE_CHECK_EACH(
+            int, i, 20, area->words[i] == round,
+            "word %d is %ld when the flag of round %ld is here: the fence did not order the puts",
+            i, area->words[i], round);
         memset(source, (int)round, sizeof(source));
         shmem_ctx_putmem_signal_nbi(ctx, area->signalled, source, n, &area->signal,
                                     round % 2 ? 1 : (uint64_t)round,
                                     round % 2 ? SHMEM_SIGNAL_ADD : SHMEM_SIGNAL_SET, right);
         shmem_signal_wait_until(&area->signal, SHMEM_CMP_EQ, (uint64_t)round);
-        PE_CHECK_SAME(area->signalled, n, (int)round & 0xff, "data of a signal");
+        PE_CHECK_SAME(area->signalled, n, (int)round & 0xff,
+                      "data of putmem_signal_nbi in a session");
         shmem_barrier_all(); /* not of this context */
     }
     shmem_ctx_quiet(ctx);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions and several threads: on a context that all share, batches of many, one thread that
- * starts and stops, quiets beside threads that never stop issuing; on contexts of their own.
- * Nothing is lost, done twice or waited for without end. Rules R142, R146, R148, R224.
+ * Checks sessions with several threads of a PE (OpenSHMEM 1.6, section 9.9; rules R142, R146, R148
+ * and R224 of docs/reference/conformance.md): threads that share a context with a session, a thread
+ * that starts and stops sessions beside them, quiets beside threads that never stop issuing, and a
+ * context for each thread. No operation may be lost or done twice. A quiet that does not return
+ * shows as a timeout.
  */
 #include "pe_threads.h"
 
@@ -108,7 +110,8 @@ static void check_counter(void *(*body)(void *), int threads, int first, const c
     counter = 0;
     shmem_barrier_all();
     run_threads(body);
-    PE_CHECK(counter == expected(threads, first), "%s: %ld instead of %ld", what, counter,
+    PE_CHECK(counter == expected(threads, first),
+             "%s: the counter is %ld after all additions, expected %ld", what, counter,
              expected(threads, first));
     shmem_barrier_all();
 }

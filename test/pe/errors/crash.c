@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ways to die of a signal; run_crash.sh looks at what is said and how the PE ends. The last PE
- * dies, the others wait in a barrier.
+ * Dies of a signal in the way that the argument names, on the last PE, while the other PEs wait in
+ * a barrier. run_crash.sh checks the output and the status; this program checks nothing.
+ *
+ * usage: crash WAY
  */
 #include <pthread.h>
 #include <shmem.h>

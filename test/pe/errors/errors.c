@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One misuse of the library, named by the argument, made by the last PE while the others wait in
- * a barrier (or by all PEs where the routine is collective). The library must end the job with a
- * clear message: run_errors.sh checks the text, the status and that it happens at once. Reaching
- * the end of main is the failure.
+ * Makes the misuse of the library that the argument names, on the last PE while the other PEs wait
+ * in a barrier, or on all PEs if the routine is collective. The library must end the job with a
+ * message. run_errors.sh checks the text, the status and the time; this program only prints
+ * "survived" if the job goes on.
+ *
+ * usage: errors MISUSE
  */
 #include "pe_threads.h"
 #include "pe_ways.h"
@@ -66,7 +68,8 @@ static void free_in_other_space(void)
     shmem_space_t space;
     shmem_team_t team;
 
-    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "space_create failed");
+    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0,
+               "shmem_space_create of 1 MiB failed");
     shmem_space_free(space, block);
 }
 
@@ -123,7 +126,7 @@ static void misuse_contexts(void)
     if (last("stale_ctx")) shmem_ctx_long_p(ctx, block, 1, peer);
     if (pe_way_is("team_ctx")) { /* a shareable context ends with its team */
         shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, 0, &team);
-        PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctx) == 0, "no context");
+        PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctx) == 0, "shmem_team_create_ctx failed");
         shmem_team_destroy(team);
         shmem_ctx_long_p(ctx, block, 1, peer);
     }
@@ -252,7 +255,7 @@ static void make_misuse(void)
     misuse_locks();
     misuse_active_args();
     misuse_active_arrays();
-    PE_REQUIRE(pe_way_known, "no misuse is called %s", pe_way);
+    PE_REQUIRE(pe_way_known, "the argument %s is not the name of a misuse", pe_way);
     shmem_barrier_all();
 }
 
@@ -266,7 +269,7 @@ int main(int argc, char **argv)
     pe_test_begin();
     peer = pe_n > 1 ? 0 : pe_me;
     block = shmem_calloc(8, sizeof(*block));
-    PE_REQUIRE(block != NULL, "calloc failed");
+    PE_REQUIRE(block != NULL, "shmem_calloc of 8 longs returned NULL");
     unaligned = (long *)((char *)block + 4);
     if (pe_way_is("after_finalize")) {
         shmem_finalize();

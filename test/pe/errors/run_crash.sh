@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Let a PE die of a signal in many ways (crash.c): it says the signal, the address and its frames,
-# and dies of the signal; handlers of the program say and do what they want.
+# Runs crash.c in each way to die of a signal. The PE must print one line with the signal and the
+# address and its frames, and its own status must be that of the signal. Handlers of the program
+# and SHMEM_CRASH=off must suppress this output.
 #
 # usage: run_crash.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
@@ -30,16 +31,16 @@ dies()
     local how=$1 want=$2 text=$3 frame at=0 found
     shift 3
     run "$how"
-    [ "$ended" = 124 ] && fail "$how" "the job did not end"
-    [ "$status" = "$want" ] || fail "$how" "status '$status', not $want"
+    [ "$ended" = 124 ] && fail "$how" "the job did not end within $limit seconds"
+    [ "$status" = "$want" ] || fail "$how" "the status of the PE is '$status', expected $want"
     found=$(grep -Ec "^steppe: pe $last \([^)]*\): .*stack frames \(addr2line" "$out")
-    [ "$found" = 1 ] || fail "$how" "$found lines say why"
+    [ "$found" = 1 ] || fail "$how" "$found lines report the crash of PE $last, expected 1"
     grep -Eq "^steppe: pe $last \([^)]*\): $text; stack frames \(addr2line" "$out" ||
-        fail "$how" "no line with \"$text\""
+        fail "$how" "no line of the output has \"$text\""
     for frame in "$@"; do
         found=$(grep -n "^steppe: pe $last ([^)]*):   #[0-9]* .*" "$out" | tail -n +$((at + 1)) |
             grep -En "$frame" | head -1 | cut -d: -f1)
-        [ -n "$found" ] || { fail "$how" "no frame with \"$frame\""; continue; }
+        [ -n "$found" ] || { fail "$how" "no frame, or no frame in this order, has \"$frame\""; continue; }
         at=$((at + found))
     done
     echo "ok   $how (status $status)"
@@ -51,9 +52,9 @@ quiet()
     local how=$1 want=$2 text=$3
     shift 3
     run "$how" "$@"
-    [ "$status" = "$want" ] || fail "$how" "status '$status', not $want"
-    [ -z "$text" ] || grep -q "$text" "$out" || fail "$how" "no line with \"$text\""
-    ! grep -q 'stack frames (addr2line' "$out" || fail "$how" "the library speaks, too"
+    [ "$status" = "$want" ] || fail "$how" "the status of the PE is '$status', expected $want"
+    [ -z "$text" ] || grep -q "$text" "$out" || fail "$how" "no line of the output has \"$text\""
+    ! grep -q 'stack frames (addr2line' "$out" || fail "$how" "the library printed a report of the crash, expected none"
     echo "ok   $how $* (status $status)"
 }
 

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Run every misuse of errors.c and check how the job ends: nonzero status, quickly, and one line on
-# stderr that names the PE, the routine and what was wrong.
+# Runs errors.c with each misuse. The job must end with a nonzero status within the time limit, and
+# one line on stderr must have the PE, the routine and the error. Misuses that are only reported
+# must leave the status 0.
 #
 # usage: run_errors.sh PROGRAM NP LAUNCHER [ARGUMENT...]
-#        LAUNCHER ARGUMENT... -n NP PROGRAM <misuse> is what is run; the environment is passed on.
+#   runs LAUNCHER ARGUMENT... -n NP PROGRAM <misuse>, with the environment of this script
 set -u
 . "$(dirname "$0")/../job.sh"
 
@@ -18,11 +19,11 @@ expect()
     who="pe $pe "
     [ "$pe" = any ] && who='(pe [0-9]+ )?'
     if [ $status -eq 0 ]; then
-        fail "$misuse" "the job ended with status 0"
+        fail "$misuse" "the job ended with status 0, expected the misuse to end it"
     elif grep -q survived "$out"; then
-        fail "$misuse" "the call came back"
+        fail "$misuse" "the misused call returned, expected the job to end"
     elif ! grep -Eq "^steppe: ${who}\([^)]*\): ${routine}: .*${text}" "$out"; then
-        fail "$misuse" "no line \"steppe: ${who}(host): $routine: ...$text...\" (status $status)"
+        fail "$misuse" "no line matches \"steppe: ${who}(host): $routine: ...$text...\" (status $status)"
     else
         echo "ok   $misuse (status $status)"
     fi
@@ -36,9 +37,9 @@ told()
     job "$misuse" "$@" -- "$misuse" || return
     n=$(grep -Ec "^steppe: pe [0-9]+ \([^)]*\): ${routine}: .*${text}" "$out")
     if [ $status -ne 0 ]; then
-        fail "$misuse" "status $status, and it is no end"
+        fail "$misuse" "the job ended with status $status, expected 0: this misuse is only reported"
     elif [ "$n" -ne "$lines" ]; then
-        fail "$misuse" "$n lines \"$routine: ...$text...\", not $lines"
+        fail "$misuse" "$n lines match \"$routine: ...$text...\", expected $lines"
     else
         echo "ok   $misuse ($n lines)"
     fi

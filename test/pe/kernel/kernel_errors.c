@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What code with a handle can get wrong: one call, which the first argument names, made by the
- * last PE while the others wait, and what the host says of it. "list" prints the name and a regular
- * expression of each. run_kernel_errors.sh checks what is said, the status, and that nobody is
- * left. "killed": the last PE dies while the others' kernels wait for it.
- * "again": handles that nobody destroys, and one of the next life.
+ * Makes one wrong call with a handle for kernels, on the last PE while the other PEs wait. Each
+ * call must end the job with a message of the host. run_kernel_errors.sh checks the message and
+ * the status, and that no process is left.
+ *
+ * usage: kernel_errors list | CALL | refused | stale | again | killed
+ *   list     prints the name and a regular expression of the message of each call
+ *   refused  checks wrong arguments of handle_create and handle_destroy, which return an error
+ *   stale    destroys a copy of a destroyed handle
+ *   again    uses a handle in three lives of the library and never destroys it
+ *   killed   the last PE dies while the other PEs wait in a device routine
  */
 #include "pe_test.h"
 
@@ -68,23 +73,30 @@ static void refused(void)
     shmemx_device_options_t options = SHMEMX_DEVICE_OPTIONS_INITIALIZER;
     shmemx_device_handle_t none = {0}, unused;
 
-    PE_CHECK(shmemx_device_handle_create(SHMEM_TEAM_INVALID, NULL, &none) != 0, "no team");
-    PE_CHECK(shmemx_device_handle_destroy(&none) != 0, "a handle that was never made");
+    PE_CHECK(shmemx_device_handle_create(SHMEM_TEAM_INVALID, NULL, &none) != 0,
+             "handle_create for SHMEM_TEAM_INVALID returned 0, expected an error");
+    PE_CHECK(shmemx_device_handle_destroy(&none) != 0,
+             "handle_destroy of a zero handle returned 0, expected an error");
     options.n_rings = 0;
-    PE_CHECK(shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &none) != 0, "no rings");
+    PE_CHECK(shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &none) != 0,
+             "handle_create with n_rings 0 returned 0, expected an error");
     options.n_rings = 1 + pe_me % 2;
-    PE_CHECK((shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &none) != 0) == (pe_n > 1),
-             "options that differ");
+    PE_CHECK(
+        (shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &none) != 0) == (pe_n > 1),
+        "handle_create with n_rings that differ between PEs: an error is expected with two PEs or "
+        "more, and only then");
     if (pe_n == 1) PE_CHECK_EQ(shmemx_device_handle_destroy(&none), 0);
     options.n_rings = 1;
     options.by_ring = pe_me % 2;
-    PE_CHECK((shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &none) != 0) == (pe_n > 1),
-             "by_ring differs");
+    PE_CHECK(
+        (shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &none) != 0) == (pe_n > 1),
+        "handle_create with by_ring that differs between PEs: an error is expected with two PEs or "
+        "more, and only then");
     if (pe_n == 1) PE_CHECK_EQ(shmemx_device_handle_destroy(&none), 0);
     options.by_ring = 0;
     options.device = 5;
     PE_CHECK(shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &none) != 0,
-             "a device for threads of the host");
+             "handle_create with a device for host threads returned 0, expected an error");
     /* and one that nobody destroys */
     PE_CHECK_EQ(shmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &unused), 0);
 }
@@ -112,7 +124,8 @@ static void again(int life)
     options.by_ring = 1;
     options.n_rings = 1;
     word = shmem_calloc(4, sizeof(*word));
-    PE_REQUIRE(shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &handle) == 0, "handle");
+    PE_REQUIRE(shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &handle) == 0,
+               "shmemx_device_handle_create for the world failed");
     for (int i = 0; i < 50 * life; i++)
         shmemx_dev_long_atomic_add(&handle, word, 1, (pe_me + 1) % pe_n);
     shmemx_dev_quiet(&handle);
@@ -156,7 +169,8 @@ int main(int argc, char **argv)
         return pe_test_end();
     }
     word = shmem_calloc(4, sizeof(*word));
-    PE_REQUIRE(shmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &handle) == 0, "handle");
+    PE_REQUIRE(shmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &handle) == 0,
+               "shmemx_device_handle_create for the world failed");
     if (strcmp(name, "killed") == 0) killed();
     make_call();
     shmem_barrier_all();

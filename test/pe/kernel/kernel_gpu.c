@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Handles for kernels on a GPU: the kernels of test/gpu/handle.cu do with the neighbour, in memory
- * of GPUs and in pinned memory of hosts, what shmemx_device.h has, while the host changes the same
- * words. On the fake driver their host twins run. Where only some PEs have a GPU they work among
- * themselves.
+ * Checks handles for kernels on a GPU: the kernels of test/gpu/handle.cu use the operations of
+ * shmemx_device.h on the next PE, in GPU memory and in pinned host memory, while the host changes
+ * the same words. On the fake driver, host functions run instead of the kernels. If only some PEs
+ * have a GPU, they work among themselves.
  *
  * usage: kernel_gpu HANDLE.PTX [ring | pe | private | dies | mixed | refused]
- * From "pe" on run_kernel_gpu.sh has them; all but "refused" end the job.
+ *   ring: operations by rings of two slots. run_kernel_gpu.sh runs the modes from "pe" on; all of
+ *   them except "refused" must end the job.
  */
 #include "pe_kernels.h"
 #include "pe_leaks.h"
@@ -52,8 +53,10 @@ static void check_results(const struct ops_result *results, int n, uint64_t roun
 
     for (int i = 0; i < n; i++) {
         shmem_getmem(&got, &results[i], sizeof(got), pe_me);
-        PE_CHECK(got.n_failed == 0, "block %d: %lu wrong, first handle_ops.h:%lu: %lu, not %lu", i,
-                 (unsigned long)got.n_failed, (unsigned long)got.line, (unsigned long)got.got,
+        PE_CHECK(got.n_failed == 0,
+                 "block %d: %lu checks failed in the kernel, the first at handle_ops.h:%lu: %lu, "
+                 "expected %lu",
+                 i, (unsigned long)got.n_failed, (unsigned long)got.line, (unsigned long)got.got,
                  (unsigned long)got.want);
         PE_CHECK_EQ(got.n_done, rounds);
     }
@@ -69,7 +72,7 @@ static void check_parts(const struct ops_part *parts, const uint64_t *total)
         PE_CHECK_EQ(got.added, ROUNDS);
         PE_CHECK_EQ(got.bits, 0);
         PE_CHECK_EQ(got.alone, 0);
-        PE_CHECK(got.real == -1.5, "a double is %g", got.real);
+        PE_CHECK(got.real == -1.5, "a double that kernels set is %g, expected -1.5", got.real);
     }
     if (rank == 0)
         PE_CHECK_EQ(shmem_uint64_g(total, pe_me),
@@ -84,8 +87,10 @@ static void check_space(shmem_space_t where, struct ops_result *results)
     int root = shmem_team_translate_pe(team, 0, SHMEM_TEAM_WORLD);
     void *params[] = {&handle, &parts, &total, &results, &rounds};
 
-    PE_REQUIRE(parts != NULL && total != NULL, "no memory");
-    PE_CHECK(shmemx_space_device_ptr(where, parts, pe_me) == (void *)parts, "another address");
+    PE_REQUIRE(parts != NULL && total != NULL,
+               "shmem_space_calloc of the words for kernels returned NULL");
+    PE_CHECK(shmemx_space_device_ptr(where, parts, pe_me) == (void *)parts,
+             "shmemx_space_device_ptr to this PE's own part is not the address of the object");
     launch(all_kernel, BLOCKS, THREADS, params);
     for (int i = 0; i < ROUNDS; i++) {
         shmem_uint64_atomic_inc(total, root);
@@ -150,7 +155,8 @@ static shmem_space_t make_space(shmem_device_type_t kind, shmem_team_t *its_team
 
     attr.parent = team;
     attr.flags = kind == SHMEM_DEVICE_CPU ? SHMEMX_SPACE_PINNED : 0;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &made, its_team) == 0, "a space");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &made, its_team) == 0,
+               "shmemx_space_create_attr of a space for kernels failed");
     return made;
 }
 
@@ -180,7 +186,8 @@ static shmem_space_t growing_space(shmem_team_t *its_team)
     attr.parent = team;
     attr.flags = SHMEMX_SPACE_PINNED;
     attr.max_size = 100 << 20;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &made, its_team) == 0, "a growing space");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &made, its_team) == 0,
+               "shmemx_space_create_attr of a pinned space with max_size failed");
     return made;
 }
 
@@ -188,7 +195,7 @@ static void check_grown(shmem_space_t growing)
 {
     uint64_t *large = shmem_space_malloc(growing, 4 << 20);
 
-    PE_REQUIRE(large != NULL, "it does not grow");
+    PE_REQUIRE(large != NULL, "shmem_space_malloc of 4 MiB in a space that may grow returned NULL");
     check_p(large + (4 << 20) / sizeof(*large) - 1, 1005);
     shmem_space_free(growing, large);
 }
@@ -210,17 +217,22 @@ static void check_handles(void)
     shmemx_device_handle_t none;
 
     wrong.device = 60;
-    PE_CHECK(shmemx_device_handle_create(team, &wrong, &none) != 0, "there is no GPU 60");
+    PE_CHECK(shmemx_device_handle_create(team, &wrong, &none) != 0,
+             "handle_create for GPU 60 returned 0, expected an error");
     wrong.device = -1;
     wrong.kind = rank == 0 ? SHMEM_DEVICE_GPU : SHMEM_DEVICE_CPU;
-    PE_CHECK((shmemx_device_handle_create(team, &wrong, &none) != 0) == (n_ranks > 1),
-             "handles of different kinds");
+    PE_CHECK(
+        (shmemx_device_handle_create(team, &wrong, &none) != 0) == (n_ranks > 1),
+        "handle_create with kinds that differ between PEs: an error is expected with two PEs or "
+        "more, and only then");
     if (n_ranks == 1) PE_CHECK_EQ(shmemx_device_handle_destroy(&none), 0);
     wrong.kind = 7;
-    PE_CHECK(shmemx_device_handle_create(team, &wrong, &none) != 0, "a handle of kind 7");
+    PE_CHECK(shmemx_device_handle_create(team, &wrong, &none) != 0,
+             "handle_create with kind 7 returned 0, expected an error");
     wrong.kind = SHMEM_DEVICE_CPU;
     wrong.struct_size = rank == n_ranks - 1 ? sizeof(size_t) : sizeof(wrong);
-    PE_CHECK(shmemx_device_handle_create(team, &wrong, &none) != 0, "options of a size unknown");
+    PE_CHECK(shmemx_device_handle_create(team, &wrong, &none) != 0,
+             "handle_create with an unknown struct_size on one PE returned 0, expected an error");
 }
 
 /* A kernel without a handle changes what this PE does atomics on. */
@@ -247,7 +259,8 @@ static void run_wrong(const char *name)
         run_mixed(word, &result->n_done);
         return;
     }
-    PE_REQUIRE(shmemx_device_handle_create(team, &options, &handle) == 0, "handle");
+    PE_REQUIRE(shmemx_device_handle_create(team, &options, &handle) == 0,
+               "shmemx_device_handle_create failed");
     if (rank < n_ranks - 1) {
         launch(barrier_kernel, 1, THREADS, params);
         finish("the kernel of barriers");
@@ -275,7 +288,8 @@ static void run_as_member(const char *ptx, const char *mode, uint64_t *heap)
     if (mode != NULL && strcmp(mode, "ring") != 0) run_wrong(mode);
     check_handles();
     check_atomics(space, SHMEMX_ATOMICS_OWNER);
-    PE_REQUIRE(shmemx_device_handle_create(team, &options, &handle) == 0, "handle");
+    PE_REQUIRE(shmemx_device_handle_create(team, &options, &handle) == 0,
+               "shmemx_device_handle_create failed");
     check_atomics(space, SHMEMX_ATOMICS_DEVICE);
     check_atomics(pinned, SHMEMX_ATOMICS_HOST);
     check_space(space, results);
@@ -283,10 +297,12 @@ static void run_as_member(const char *ptx, const char *mode, uint64_t *heap)
     check_barrier(word, results + BLOCKS);
     check_others(heap);
     check_grown(growing);
-    PE_CHECK(shmem_space_destroy(space) != 0, "the space went from under a handle");
+    PE_CHECK(shmem_space_destroy(space) != 0,
+             "shmem_space_destroy returned 0 while a handle uses the space, expected an error");
     PE_CHECK_EQ(shmemx_device_handle_destroy(&handle), 0);
     check_atomics(space, SHMEMX_ATOMICS_OWNER);
-    PE_CHECK(shmemx_device_handle_destroy(&handle) != 0, "destroyed twice");
+    PE_CHECK(shmemx_device_handle_destroy(&handle) != 0,
+             "the second handle_destroy of the same handle returned 0, expected an error");
     pe_kernels_end();
     shmem_team_destroy(growing_team);
     PE_CHECK_EQ(shmem_space_destroy(growing), 0);
@@ -316,9 +332,11 @@ static void check_refused(void)
 
     large.n_rings = 1024;
     pe_space_numbers(before, sizeof(before));
-    PE_CHECK(shmemx_device_handle_create(team, &large, &refused) != 0, "rings that are not pinned");
-    PE_CHECK(strcmp(before, pe_space_numbers(after, sizeof(after))) == 0, "spaces %s, before %s",
-             after, before);
+    PE_CHECK(
+        shmemx_device_handle_create(team, &large, &refused) != 0,
+        "handle_create returned 0 although the driver refuses to pin the rings, expected an error");
+    PE_CHECK(strcmp(before, pe_space_numbers(after, sizeof(after))) == 0,
+             "a failed handle_create left spaces: %s, before: %s", after, before);
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmemx_device.h in C: threads play the blocks of a grid and do with the neighbour what kernels
- * would, by loads and stores and, with the argument "ring", by rings of few places. No call of the
- * library in a thread.
+ * Checks the operations of shmemx_device.h in C. Threads of the host take the place of the blocks
+ * of a grid and do with the next PE what kernels would do. The threads do not call the library.
+ * Runs no code on a GPU.
+ *
+ * usage: kernel_ops [ring]
+ *   ring: operations go through three rings of two slots instead of loads and stores
  */
 #include "pe_threads.h"
 
@@ -52,7 +55,7 @@ static void block_signals(struct part *mine, int block, int round)
         shmemx_dev_putmem_signal_nbi(&handle, mine->landing, mine->data, sizeof(mine->data),
                                      &mine->signal, want, SHMEMX_DEV_SIGNAL_SET, right);
     PE_CHECK(shmemx_dev_signal_wait_until(&handle, &mine->signal, SHMEMX_DEV_CMP_GE, want) >= want,
-             "signal is early");
+             "dev_signal_wait_until returned a value below the one that was waited for");
     check_landing(mine->landing, left, block, round, 0, N);
     shmemx_dev_long_p(&handle, &mine->words[0], round + 1, left);
     shmemx_dev_long_wait_until(&handle, &mine->words[0], SHMEMX_DEV_CMP_EQ, round + 1);
@@ -96,10 +99,12 @@ static void block_atomics_alone(struct part *mine)
     shmemx_dev_long_atomic_set(&handle, &mine->words[1], 0, right);
     shmemx_dev_double_atomic_set(&handle, &mine->real, 0.25, right);
     shmemx_dev_fence(&handle);
-    PE_CHECK(shmemx_dev_double_atomic_swap(&handle, &mine->real, -1.5, right) == 0.25, "double");
+    PE_CHECK(shmemx_dev_double_atomic_swap(&handle, &mine->real, -1.5, right) == 0.25,
+             "dev_double_atomic_swap did not return the value that this block had set");
     shmemx_dev_float_atomic_set(&handle, &mine->single, 2.5f, right);
     shmemx_dev_fence(&handle);
-    PE_CHECK(shmemx_dev_float_atomic_fetch(&handle, &mine->single, right) == 2.5f, "float");
+    PE_CHECK(shmemx_dev_float_atomic_fetch(&handle, &mine->single, right) == 2.5f,
+             "dev_float_atomic_fetch did not return the value that this block had set");
     shmemx_dev_uint_atomic_or(&handle, &mine->bits, 0xf0, right);
     shmemx_dev_fence(&handle);
     PE_CHECK_EQ(shmemx_dev_uint_atomic_fetch_and(&handle, &mine->bits, ~0xf0u, right) & 0xf0, 0xf0);
@@ -133,8 +138,10 @@ static char *bytes; /* symmetric, room for one of each type */
         shmemx_dev_##NAME##_put_nbi(&handle, word + 1, sent, 3, right);                            \
         shmemx_dev_quiet(&handle);                                                                 \
         shmemx_dev_##NAME##_get(&handle, got, word + 1, 3, right);                                 \
-        PE_CHECK(got[0] == sent[0] && got[1] == sent[1] && got[2] == sent[2], #NAME " put, get");  \
-        PE_CHECK(shmemx_dev_##NAME##_g(&handle, word, right) == (TYPE)7, #NAME " p, g");           \
+        PE_CHECK(got[0] == sent[0] && got[1] == sent[1] && got[2] == sent[2],                      \
+                 #NAME " put_nbi, quiet and get: wrong data");                                     \
+        PE_CHECK(shmemx_dev_##NAME##_g(&handle, word, right) == (TYPE)7,                           \
+                 #NAME " p, quiet and g: wrong value");                                            \
     } while (0)
 
 static void check_types(void)
@@ -182,7 +189,7 @@ static void check_comparisons(void)
                                                                      cmp == SHMEMX_DEV_CMP_GE);
     }
     PE_CHECK(shmemx_dev_uint_test(&handle, (unsigned int *)word, SHMEMX_DEV_CMP_GT, 5),
-             "an unsigned word is compared as signed");
+             "dev_uint_test compared an unsigned word as a signed one");
 }
 
 /* A barrier orders what was stored before it. */
@@ -205,14 +212,17 @@ static void check_team(const shmemx_device_options_t *options)
     if (pe_n < 3) return;
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 2, pe_n / 2, NULL, 0, &team);
     if (team != SHMEM_TEAM_INVALID) {
-        PE_REQUIRE(shmemx_device_handle_create(team, options, &odd) == 0, "handle of a team");
+        PE_REQUIRE(shmemx_device_handle_create(team, options, &odd) == 0,
+                   "handle_create for the team of odd PEs failed");
         PE_CHECK_EQ(shmemx_dev_my_pe(&odd), shmem_team_my_pe(team));
         PE_CHECK_EQ(shmemx_dev_n_pes(&odd), pe_n / 2);
         shmemx_dev_uint64_p(&odd, total, (uint64_t)pe_me, shmemx_dev_n_pes(&odd) - 1);
         shmemx_dev_barrier(&odd);
         PE_CHECK_EQ(shmemx_device_handle_destroy(&odd), 0);
         if (shmem_team_my_pe(team) == pe_n / 2 - 1)
-            PE_CHECK(*total % 2 == 1, "the last odd PE has %lu", (unsigned long)*total);
+            PE_CHECK(*total % 2 == 1,
+                     "the word on the last odd PE is %lu, expected the odd number of a PE",
+                     (unsigned long)*total);
         shmem_team_destroy(team);
     }
     shmem_barrier_all();
@@ -227,9 +237,11 @@ static void check_space(const shmemx_device_options_t *options)
     shmem_team_t team;
     long *block;
 
-    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "space");
+    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0,
+               "shmem_space_create of 1 MiB failed");
     block = shmem_space_malloc(space, 64);
-    PE_REQUIRE(shmemx_device_handle_create(team, options, &other) == 0, "handle with a space");
+    PE_REQUIRE(shmemx_device_handle_create(team, options, &other) == 0,
+               "handle_create for the team of a space failed");
     shmemx_dev_long_p(&other, block, 1234 + pe_me, right);
     shmemx_dev_barrier(&other);
     PE_CHECK_EQ(*block, 1234 + left);
@@ -237,9 +249,11 @@ static void check_space(const shmemx_device_options_t *options)
         PE_CHECK_EQ(shmemx_dev_ptr(&other, block, right) != NULL,
                     !options->by_ring && shmem_ptr(block, right) != NULL);
     shmem_team_destroy(team);
-    PE_CHECK(shmem_space_destroy(space) != 0, "the space went from under a handle");
+    PE_CHECK(shmem_space_destroy(space) != 0,
+             "shmem_space_destroy returned 0 while a handle uses the space, expected an error");
     PE_CHECK_EQ(shmemx_device_handle_destroy(&other), 0);
-    PE_CHECK(shmemx_device_handle_destroy(&other) != 0, "destroyed twice");
+    PE_CHECK(shmemx_device_handle_destroy(&other) != 0,
+             "the second handle_destroy of the same handle returned 0, expected an error");
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
 }
 
@@ -263,8 +277,11 @@ static void check_copy_share(void)
             stp_dev_copy_share(to + 16 + at, from + source, nbytes, lane, n);
         for (uint64_t i = 0; i < sizeof(to); i++)
             wrong += to[i] != (i - 16 - at < nbytes ? from[source + i - 16 - at] : 0);
-        if (!PE_CHECK(wrong == 0, "%d bytes are wrong of %lu from %u to %u by %u lanes", wrong,
-                      (unsigned long)nbytes, source, at, n))
+        if (!PE_CHECK(
+                wrong == 0,
+                "stp_dev_copy_share: %d bytes are wrong in a copy of %lu bytes from offset %u to "
+                "offset %u by %u lanes",
+                wrong, (unsigned long)nbytes, source, at, n))
             break;
     }
 }
@@ -285,7 +302,8 @@ int main(int argc, char **argv)
     total = pe_calloc(2, sizeof(*total));
     bytes = pe_calloc(64, 1);
     team_word = total + 1;
-    PE_REQUIRE(shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &handle) == 0, "handle");
+    PE_REQUIRE(shmemx_device_handle_create(SHMEM_TEAM_WORLD, &options, &handle) == 0,
+               "shmemx_device_handle_create for the world failed");
     check_types();
     check_comparisons();
     check_copy_share();
@@ -294,7 +312,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < BLOCKS; i++) {
         PE_CHECK_EQ(parts[i].added, ROUNDS);
         PE_CHECK_EQ(parts[i].bits, 0);
-        PE_CHECK(parts[i].real == -1.5 && parts[i].single == 2.5f, "real words");
+        PE_CHECK(
+            parts[i].real == -1.5 && parts[i].single == 2.5f,
+            "a double or float word that kernels set has a wrong value, expected -1.5 and 2.5");
     }
     if (pe_me == 0) PE_CHECK_EQ(*total, 4u * BLOCKS * ROUNDS * (unsigned)pe_n);
     check_barrier();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Handles of kernels are made and destroyed by two threads, each for a team of its own, while a
- * third makes and destroys spaces: a handle has addresses of spaces that live as long as it does,
- * and none of another handle's words, so that in the end no space is left.
+ * Checks that two threads create and destroy handles for kernels, each for its own team, while a
+ * third thread creates and destroys spaces. A handle keeps the spaces that it uses, does not use
+ * the words of another handle, and at the end no space is left.
  */
 #include "pe_leaks.h"
 #include "pe_threads.h"
@@ -30,7 +30,8 @@ static void *make_handles(void *arg)
     for (uint64_t round = 1; round <= ROUNDS; round++) {
         shmemx_device_handle_t handle;
 
-        PE_REQUIRE(shmemx_device_handle_create(mine->team, NULL, &handle) == 0, "handle");
+        PE_REQUIRE(shmemx_device_handle_create(mine->team, NULL, &handle) == 0,
+                   "shmemx_device_handle_create in a thread failed");
         shmemx_dev_uint64_p(&handle, &words[mine->id], round, pe_right());
         shmemx_dev_barrier(&handle);
         PE_CHECK_EQ(*(volatile uint64_t *)&words[mine->id], round);
@@ -53,10 +54,11 @@ static void make_spaces(shmem_team_t parent)
         shmem_team_t team;
         char *block;
 
-        PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "space");
+        PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0,
+                   "shmemx_space_create_attr beside handles failed");
         shmem_team_destroy(team);
         block = shmem_space_calloc(space, 1, NBYTES / 2);
-        PE_REQUIRE(block != NULL, "block");
+        PE_REQUIRE(block != NULL, "shmem_space_calloc returned NULL");
         memset(block, round, NBYTES / 2);
         shmem_space_free(space, block);
         while (shmem_space_destroy(space) != 0)
@@ -70,12 +72,14 @@ int main(void)
     shmem_team_t team;
     char left[256];
 
-    PE_REQUIRE(pe_threads_begin(), "no threads");
+    PE_REQUIRE(pe_threads_begin(), "the library does not provide SHMEM_THREAD_MULTIPLE");
     for (int i = 0; i < MAKERS; i++) {
         makers[i].id = i;
-        PE_REQUIRE(shmemx_team_duplicate(SHMEM_TEAM_WORLD, &makers[i].team) == 0, "team");
+        PE_REQUIRE(shmemx_team_duplicate(SHMEM_TEAM_WORLD, &makers[i].team) == 0,
+                   "shmemx_team_duplicate of the world failed");
     }
-    PE_REQUIRE(shmemx_team_duplicate(SHMEM_TEAM_WORLD, &team) == 0, "team");
+    PE_REQUIRE(shmemx_team_duplicate(SHMEM_TEAM_WORLD, &team) == 0,
+               "shmemx_team_duplicate of the world failed");
     for (int i = 0; i < MAKERS; i++)
         makers[i].thread = pe_thread(make_handles, &makers[i]);
     make_spaces(team);
@@ -85,6 +89,7 @@ int main(void)
     }
     shmem_team_destroy(team);
     PE_CHECK_EQ(n_ended, MAKERS);
-    PE_CHECK(pe_space_numbers(left, sizeof(left))[0] == '\0', "spaces %sare left", left);
+    PE_CHECK(pe_space_numbers(left, sizeof(left))[0] == '\0',
+             "these spaces are left at the end: %s", left);
     return pe_test_end();
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Locks, 9.13.1: exclusion, order of service, test_lock in between, what a holder wrote is seen by
- * the next one, many locks in heap and globals, threads of a PE, a second life of the library.
+ * Checks locks (OpenSHMEM 1.6, section 9.13): mutual exclusion, order of service, test_lock,
+ * visibility of what a holder wrote to the next holder, many locks in heap and globals, locks of
+ * several threads of a PE, and a lock after finalize and init. The order check needs four PEs and
+ * reads the library's private words in the lock.
  */
 #include "pe_threads.h"
 
@@ -39,8 +41,8 @@ static void check_exclusion(long *lock, const char *what)
     }
     shmem_barrier_all();
     PE_CHECK(shmem_long_g(&shared_sum, 0) - before == (long)ROUNDS * pe_n,
-             "%s: %ld of %ld rounds counted", what, shmem_long_g(&shared_sum, 0) - before,
-             (long)ROUNDS * pe_n);
+             "%s: %ld increments under the lock were counted, expected %ld", what,
+             shmem_long_g(&shared_sum, 0) - before, (long)ROUNDS * pe_n);
     PE_CHECK_EQ(*lock, 0);
     shmem_barrier_all();
 }
@@ -123,7 +125,7 @@ static void check_order(long *lock, int shift)
             while (shmem_test_lock(lock) != 0) {
             }
             PE_CHECK(go == 1 && shmem_long_g(&log_length, 0) == n_waiters,
-                     "test_lock took the lock before %ld waiting PEs",
+                     "test_lock took the lock before %ld PEs that waited in set_lock",
                      n_waiters - shmem_long_g(&log_length, 0));
         }
         append_me();
@@ -145,8 +147,9 @@ static void check_visible(long *lock)
         shmem_set_lock(lock);
         shmem_long_get(got, data, N_DATA, pe);
         for (int k = 1; k < N_DATA; k++)
-            PE_CHECK(got[k] == got[0] + k * (got[0] != 0), "word %d is %ld behind %ld", k, got[k],
-                     got[0]);
+            PE_CHECK(got[k] == got[0] + k * (got[0] != 0),
+                     "data of the last holder is not complete: word %d is %ld, word 0 is %ld", k,
+                     got[k], got[0]);
         for (int k = 0; k < N_DATA; k++)
             mine[k] = pe_me * 1000 + i + 1 + k;
         shmem_long_put_nbi(data, mine, N_DATA, pe);
@@ -251,7 +254,7 @@ int main(void)
 {
     int level, status;
 
-    PE_REQUIRE(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level) == 0, "no start");
+    PE_REQUIRE(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level) == 0, "shmem_init_thread failed");
     pe_test_attach();
     check_all(level == SHMEM_THREAD_MULTIPLE);
     status = pe_test_end();

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Addresses that look like globals and are not symmetric: data of libraries, linked or opened with
- * dlopen, constants, pages that cannot be shared. The first argument names the misuse, which the
- * last PE makes (all PEs, where the routine is collective); run_foreign.sh looks at what is said.
+ * Uses an address that looks like that of a global and is not symmetric: data of a library that is
+ * linked or opened by dlopen, constants, and pages that cannot be shared. Checks that
+ * shmem_addr_accessible is 0 for the address. The use must end the job; run_foreign.sh checks the
+ * message.
+ *
+ * usage: foreign ADDRESS USE
+ *   USE is made by the last PE, or by all PEs if it is "reduce"
  */
 #include "pe_data.h"
 
@@ -40,9 +44,10 @@ static long *library_word(bool opened, int zeroed)
 
     if (!opened) return find(zeroed);
     library = dlopen(FOREIGN_PLUGIN, RTLD_NOW);
-    PE_REQUIRE(library != NULL, "dlopen: %s", dlerror());
+    PE_REQUIRE(library != NULL, "dlopen of the plugin failed: %s", dlerror());
     find = (long *(*)(int))dlsym(library, "foreign_word");
-    PE_REQUIRE(find != NULL && find != foreign_word, "the opened library is the linked one");
+    PE_REQUIRE(find != NULL && find != foreign_word,
+               "dlsym found no foreign_word in the opened library, or that of the linked library");
     return find(zeroed);
 }
 
@@ -82,7 +87,10 @@ int main(int argc, char **argv)
     PE_REQUIRE(argc > 2, "usage: foreign ADDRESS USE");
     block = shmem_calloc(8, sizeof(*block));
     addr = address(argv[1]);
-    PE_CHECK(shmem_addr_accessible(addr, 0) == (strcmp(argv[1], "none") == 0), "accessible");
+    PE_CHECK(
+        shmem_addr_accessible(addr, 0) == (strcmp(argv[1], "none") == 0),
+        "shmem_addr_accessible of the address is wrong: expected 1 for ADDRESS \"none\", 0 for all "
+        "others");
     if (pe_me == pe_n - 1 || strcmp(argv[2], "reduce") == 0) use(argv[2], addr);
     shmem_barrier_all();
     puts("survived");

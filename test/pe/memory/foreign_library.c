@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A library with globals, which are not symmetric: for foreign.c, linked and opened. */
+/*
+ * A library with globals, which are not symmetric. foreign.c links one copy of the library and
+ * opens another copy.
+ */
 
 extern long *foreign_word(int zeroed);
 extern const long *foreign_constant(void);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fork keeps its meaning for globals although they are symmetric: the child sees the values of
- * the moment of the fork, not what peers put into the parent later; what the child writes stays
- * with the child. The child makes no library call, and keeps its descriptors when it forks in turn.
- * Own promise beyond rule R37.
+ * Checks that fork keeps its meaning for globals although they are symmetric: the child has the
+ * values of the moment of the fork, later puts of peers do not reach the child, and stores of the
+ * child do not reach the parent. The child makes no call of the library. Descriptors that the
+ * child opens survive a fork of the child. This is a promise of Steppe beyond rule R37 of
+ * docs/reference/conformance.md.
  */
 #include "pe_data.h"
 
@@ -81,30 +82,31 @@ static void check_fork(void)
     pid_t pid;
 
     set_all(OLD);
-    PE_REQUIRE(pipe(go) == 0 && pipe(done) == 0, "pipe failed");
+    PE_REQUIRE(pipe(go) == 0 && pipe(done) == 0, "pipe() failed");
     pid = fork();
-    PE_REQUIRE(pid >= 0, "fork failed");
+    PE_REQUIRE(pid >= 0, "fork() failed");
     if (pid == 0) _exit(child(go[0], done[1]));
     close(done[1]);      /* a dead child reads as end of file */
     shmem_barrier_all(); /* everybody has forked */
     put_all(NEW);
     shmem_barrier_all();
-    PE_CHECK(all_are(NEW), "the parent does not see its neighbour's put after fork");
-    PE_REQUIRE(write(go[1], "x", 1) == 1, "write failed");
+    PE_CHECK(all_are(NEW), "after fork, the puts of the left PE are not in the parent's globals");
+    PE_REQUIRE(write(go[1], "x", 1) == 1, "writing to the child's pipe failed");
     if (read(done[0], &byte, 1) == 1) { /* else the child's status says why */
-        PE_CHECK(all_are(NEW), "the child's writes reached the parent");
+        PE_CHECK(all_are(NEW), "stores of the child changed the parent's globals");
         shmem_barrier_all();
         put_all(NEW + 1);
         shmem_barrier_all();
-        PE_REQUIRE(write(go[1], "x", 1) == 1, "write failed");
+        PE_REQUIRE(write(go[1], "x", 1) == 1, "writing to the child's pipe failed");
     } else {
         shmem_barrier_all();
         shmem_barrier_all();
     }
     PE_CHECK_EQ(waitpid(pid, &status, 0), pid);
-    PE_CHECK(WIFEXITED(status), "the child ended by signal %d", WTERMSIG(status));
-    PE_CHECK(!WIFEXITED(status) || WEXITSTATUS(status) == 0, "the child failed at step %d",
-             WEXITSTATUS(status));
+    PE_CHECK(WIFEXITED(status), "signal %d ended the child, expected exit status 0",
+             WTERMSIG(status));
+    PE_CHECK(!WIFEXITED(status) || WEXITSTATUS(status) == 0,
+             "the child failed at step %d of child(), expected exit status 0", WEXITSTATUS(status));
     close(go[0]);
     close(go[1]);
     close(done[0]);
@@ -117,9 +119,9 @@ static void check_popen(void)
     char line[32] = "";
     FILE *pipe = popen("echo still here", "r");
 
-    PE_REQUIRE(pipe != NULL, "popen failed");
+    PE_REQUIRE(pipe != NULL, "popen() failed");
     PE_CHECK(fgets(line, sizeof(line), pipe) != NULL && strcmp(line, "still here\n") == 0,
-             "popen gave \"%s\"", line);
+             "popen(\"echo still here\") delivered \"%s\"", line);
     PE_CHECK_EQ(pclose(pipe), 0);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Globals and statics of the executable are symmetric: remote access, atomics, waits, signals
- * and collectives on them; their initial values survive. Built twice, PIE and not.
- * Rules R37-R39, R41, R126, R134, R157.
+ * Checks that globals and statics of the executable are symmetric (OpenSHMEM 1.6, section 3; rules
+ * R37-R39, R41, R126, R134 and R157 of docs/reference/conformance.md): their initial values survive
+ * init, and RMA, atomics, waits, signals and collectives work on them. Built as a
+ * position-independent executable and as one with fixed addresses.
  */
 #include "pe_data.h"
 
@@ -31,15 +32,20 @@ static char page_crossers[3][5000];
 /* What the program was linked with is there when main starts and after init. */
 static void check_initial(const char *when)
 {
-    PE_CHECK(initialised == 0x123456789abcdef, "%s: initialised long is %lx", when, initialised);
+    PE_CHECK(initialised == 0x123456789abcdef,
+             "%s: the initialised long is 0x%lx, expected 0x123456789abcdef", when, initialised);
     PE_CHECK(strcmp(record.tag, "a record") == 0 && record.values[4] == 5 &&
                  strcmp(record.text, "pointing at a constant") == 0,
-             "%s: record", when);
+             "%s: the initialised struct does not have its initial values", when);
     for (int i = 0; i < 7; i++)
-        PE_CHECK(odd_array[i] == i + 1, "%s: odd_array[%d] is %d", when, i, odd_array[i]);
-    PE_CHECK(pointer_to_global == &initialised, "%s: pointer to a global", when);
-    PE_CHECK(zeroed == 0 && counter == 0 && flag == 0, "%s: zeroed data", when);
-    PE_CHECK(big_data[0] == 42 && big_data[1] == 0, "%s: big initialised data", when);
+        PE_CHECK(odd_array[i] == i + 1, "%s: odd_array[%d] is %d, expected its index plus 1", when,
+                 i, odd_array[i]);
+    PE_CHECK(pointer_to_global == &initialised,
+             "%s: the pointer to a global does not have its initial value", when);
+    PE_CHECK(zeroed == 0 && counter == 0 && flag == 0, "%s: a zero-initialised global is not 0",
+             when);
+    PE_CHECK(big_data[0] == 42 && big_data[1] == 0,
+             "%s: the large initialised array does not have its initial values", when);
     PE_CHECK_SAME(big_bss, BIG, 0, when);
 }
 
@@ -59,16 +65,16 @@ static void check_rma(void)
     for (int pe = 0; pe < pe_n; pe++)
         PE_CHECK_EQ(per_pe[pe], 100 * pe_me + pe);
     PE_CHECK(odd_array[0] == 1 && odd_array[1] == 70 && odd_array[3] == 72 && odd_array[4] == 5,
-             "short array after a put into its middle");
+             "put of shorts into the middle of a global array: wrong elements");
     PE_CHECK(record.values[0] == 1 && record.values[1] == -2 && record.values[2] == -3 &&
                  record.values[3] == 4,
-             "record after a put into its middle");
+             "put of longs into the middle of a global struct: wrong elements");
     PE_CHECK_EQ(function_static, pe_left());
     PE_CHECK_EQ(initialised, 55 + pe_left());
     PE_CHECK_EQ(shmem_long_g(&initialised, pe_right()), 55 + pe_me);
     shmem_getmem(&theirs, &record, sizeof(theirs), pe_right());
     PE_CHECK(memcmp(theirs.tag, record.tag, sizeof(record.tag)) == 0 && theirs.values[1] == -2,
-             "record fetched");
+             "getmem of a global struct of the right PE: wrong contents");
     shmem_sync_all();
 }
 
@@ -80,15 +86,18 @@ static void check_big(void)
     shmem_sync_all();
     shmem_putmem(big_bss, heap, BIG, pe_right()); /* R41: heap to global */
     shmem_barrier_all();
-    PE_CHECK_BYTES(big_bss, BIG, (unsigned)pe_left(), "big bss");
+    PE_CHECK_BYTES(big_bss, BIG, (unsigned)pe_left(),
+                   "put from the heap into a large zero-initialised global");
     shmem_getmem(big_data + 1, big_bss, BIG - 1, pe_right());
     PE_CHECK_BYTES(big_data + 1, BIG - 1, (unsigned)pe_me, "get from a global into a global");
     for (int i = 0; i < 3; i++)
         shmem_putmem(page_crossers[i] + 1, heap, 4998, pe_right());
     shmem_barrier_all();
     for (int i = 0; i < 3; i++) {
-        PE_CHECK_BYTES(page_crossers[i] + 1, 4998, (unsigned)pe_left(), "page crosser");
-        PE_CHECK(page_crossers[i][0] == 0 && page_crossers[i][4999] == 0, "its neighbours");
+        PE_CHECK_BYTES(page_crossers[i] + 1, 4998, (unsigned)pe_left(),
+                       "put into a global that crosses pages");
+        PE_CHECK(page_crossers[i][0] == 0 && page_crossers[i][4999] == 0,
+                 "putmem into a global array changed the bytes beside its dest");
     }
     shmem_free(heap);
 }
@@ -108,7 +117,8 @@ static void check_sync(void)
     PE_CHECK_EQ(flag, 1 + pe_left());
     shmem_putmem_signal(heap, record.tag, 9, &signal_word, 77, SHMEM_SIGNAL_SET, pe_right());
     PE_CHECK_EQ(shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, 77), 77);
-    PE_CHECK(strcmp(heap, "a record") == 0, "data of the signal: %s", heap);
+    PE_CHECK(strcmp(heap, "a record") == 0,
+             "putmem_signal from a global: the data are \"%s\", expected \"a record\"", heap);
     shmem_barrier_all();
     for (int i = 0; i < ROUNDS; i++)
         expected += i % pe_n == pe_me ? pe_n : 0;

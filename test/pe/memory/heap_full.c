@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A small heap, filled: NULL on all PEs at the same call, nothing lost, everything usable again
- * after the frees. The size comes from SHMEM_SYMMETRIC_SIZE. Rules R65, R243, R244.
+ * Fills a heap of 8 MiB (SHMEM_SYMMETRIC_SIZE) with blocks of one size. All PEs must get the same
+ * number of blocks, the blocks must not overlap, and after the frees the memory must be available
+ * again (OpenSHMEM 1.6, sections 8 and 9.3; rules R65, R243 and R244 of
+ * docs/reference/conformance.md).
  */
 #include "pe_data.h"
 
@@ -17,7 +19,8 @@ static void check_agreed(int got, const char *what)
     for (int pe = 0; pe < pe_n; pe++) {
         int theirs = shmem_int_g(counts, pe);
 
-        PE_CHECK(theirs == got, "%s: %d blocks here, %d on pe %d", what, got, theirs, pe);
+        PE_CHECK(theirs == got, "%s: PEs differ: %d blocks here, %d on pe %d", what, got, theirs,
+                 pe);
     }
     shmem_barrier_all();
 }
@@ -38,8 +41,11 @@ static void check_fill(size_t size)
     int n = fill_heap(size, block), again = 0;
 
     check_agreed(n, "first fill");
-    PE_CHECK((size_t)n * size <= 2 * (size_t)HEAP, "%d blocks of %zu out of 8 MiB", n, size);
-    PE_CHECK((size_t)n * size >= HEAP / 2, "only %d blocks of %zu out of 8 MiB", n, size);
+    PE_CHECK((size_t)n * size <= 2 * (size_t)HEAP,
+             "%d blocks of %zu bytes were allocated, more than twice the heap of 8 MiB", n, size);
+    PE_CHECK((size_t)n * size >= HEAP / 2,
+             "only %d blocks of %zu bytes were allocated, less than half of the heap of 8 MiB", n,
+             size);
     for (int i = 0; i < n; i++)
         memset(block[i], i, size);
     for (int i = 0; i < n; i++)
@@ -50,13 +56,18 @@ static void check_fill(size_t size)
     }
     for (int i = 0; i < n; i += 2, again++) {
         block[i] = shmem_malloc(size);
-        PE_CHECK(block[i] != NULL, "hole %d of %zu bytes was lost", i, size);
+        PE_CHECK(block[i] != NULL, "the freed block %d of %zu bytes cannot be allocated again", i,
+                 size);
     }
-    PE_CHECK(again == (n + 1) / 2, "%d holes", again);
+    PE_CHECK(again == (n + 1) / 2,
+             "%d freed blocks were allocated again, expected one for each free", again);
     for (int i = 0; i < n; i++)
         shmem_free(block[i]);
     block[0] = shmem_malloc(7 * (size_t)MIB); /* freed neighbours have merged */
-    PE_CHECK(block[0] != NULL, "7 MiB of an empty 8 MiB heap failed after %zu", size);
+    PE_CHECK(
+        block[0] != NULL,
+        "shmem_malloc of 7 MiB in the empty heap of 8 MiB returned NULL after blocks of %zu bytes",
+        size);
     shmem_free(block[0]);
 }
 

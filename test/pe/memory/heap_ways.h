@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every routine that allocates symmetric memory, as one function. */
+/*
+ * Calls any of the routines that allocate symmetric memory, selected by an enum, through one
+ * function.
+ */
 #ifndef STEPPE_TEST_HEAP_WAYS_H
 #define STEPPE_TEST_HEAP_WAYS_H
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The symmetric heap, rule by rule: which calls separate the PEs and which a PE may make alone,
- * what is agreed, what survives. Exhaustion: heap_full.c.
+ * Checks the routines of the symmetric heap rule by rule (OpenSHMEM 1.6, section 9.3; rules R38,
+ * R50-R66 of docs/reference/conformance.md): which calls synchronize the PEs and which a PE may
+ * make alone, alignment, agreement between PEs, zeroing, and what realloc keeps. A full heap is in
+ * heap_full.c.
  */
 #include "heap_ways.h"
 #include "pe_table.h"
@@ -29,17 +31,20 @@ static void left(long call, const char *what)
     for (int pe = 0; pe < pe_n; pe++) {
         long seen = __atomic_load_n(&entered[pe], __ATOMIC_ACQUIRE);
 
-        PE_CHECK(seen >= call, "%s: returned before pe %d called it (%ld of %ld)", what, pe, seen,
-                 call);
+        PE_CHECK(
+            seen >= call,
+            "%s: the call returned before pe %d made it: that PE is in call %ld, expected %ld or "
+            "later",
+            what, pe, seen, call);
     }
 }
 
 static void release(enum way way, void *block)
 {
     if (way == BY_REALLOC)
-        PE_CHECK(shmem_realloc(block, 0) == NULL, "realloc(p, 0) gave memory");
+        PE_CHECK(shmem_realloc(block, 0) == NULL, "realloc(p, 0) returned memory, expected NULL");
     else if (way == BY_SHREALLOC)
-        PE_CHECK(shrealloc(block, 0) == NULL, "shrealloc(p, 0)");
+        PE_CHECK(shrealloc(block, 0) == NULL, "shrealloc(p, 0) returned memory, expected NULL");
     else if (way == BY_SHMALLOC || way == BY_SHMEMALIGN)
         shfree(block);
     else
@@ -58,12 +63,13 @@ static void check_calls_separate(void)
             enter(++call);
             block = allocate(way, NULL, 1000);
             left(call, way_names[way]);
-            PE_REQUIRE(block != NULL, "%s of 1000 bytes failed", way_names[way]);
+            PE_REQUIRE(block != NULL, "%s of 1000 bytes returned NULL", way_names[way]);
             enter(++call);
             release(way, block);
             left(call, "free");
             enter(++call);
-            PE_CHECK(allocate(way, NULL, (size_t)1 << 44) == NULL, "%s of 16 TiB", way_names[way]);
+            PE_CHECK(allocate(way, NULL, (size_t)1 << 44) == NULL,
+                     "%s of 16 TiB returned memory, expected NULL", way_names[way]);
             left(call, "a call that fails");
         }
 }
@@ -83,8 +89,9 @@ static void check_realloc_separates(void)
         enter(++call);
         got = shmem_realloc(block, sizes[i]);
         left(call, "realloc");
-        PE_CHECK((got == NULL) == (sizes[i] > BLOCK), "realloc to %zu gave %p", sizes[i],
-                 (void *)got);
+        PE_CHECK((got == NULL) == (sizes[i] > BLOCK),
+                 "realloc to %zu bytes returned %p: expected NULL only if the size is 16 TiB",
+                 sizes[i], (void *)got);
         if (got != NULL) block = got;
     }
     shmem_free(block);
@@ -95,9 +102,12 @@ static void check_nothing_is_alone(void)
 {
     for (int i = 0; i <= pe_me; i++) {
         for (int way = 0; way < N_WAYS; way++)
-            PE_CHECK(allocate(way, NULL, 0) == NULL, "%s of 0 bytes gave memory", way_names[way]);
-        PE_CHECK(shmem_calloc(0, 0) == NULL && shmem_calloc(0, 7) == NULL, "calloc of 0 elements");
-        PE_CHECK(shmem_malloc_with_hints(0, 0) == NULL, "malloc_with_hints(0, 0)");
+            PE_CHECK(allocate(way, NULL, 0) == NULL, "%s of 0 bytes returned memory, expected NULL",
+                     way_names[way]);
+        PE_CHECK(shmem_calloc(0, 0) == NULL && shmem_calloc(0, 7) == NULL,
+                 "shmem_calloc of 0 elements returned memory, expected NULL");
+        PE_CHECK(shmem_malloc_with_hints(0, 0) == NULL,
+                 "shmem_malloc_with_hints(0, 0) returned memory, expected NULL");
         shmem_free(NULL);
         shfree(NULL);
     }
@@ -110,8 +120,9 @@ static void check_alignment(void)
         for (size_t nbytes = 1; nbytes < 70; nbytes += 17) {
             char *block = allocate(way, NULL, nbytes);
 
-            PE_REQUIRE(block != NULL, "%s failed", way_names[way]);
-            PE_CHECK((uintptr_t)block % _Alignof(max_align_t) == 0, "%s gave %p", way_names[way],
+            PE_REQUIRE(block != NULL, "%s of a few bytes returned NULL", way_names[way]);
+            PE_CHECK((uintptr_t)block % _Alignof(max_align_t) == 0,
+                     "%s returned %p, which is not aligned for max_align_t", way_names[way],
                      (void *)block);
             release(way, block);
         }
@@ -148,7 +159,8 @@ static void check_symmetric_at_random(void)
     shmem_barrier_all();
     for (size_t i = 0; i < N; i++) {
         if (block[i] != NULL)
-            PE_CHECK_BYTES(block[i], size[i], (unsigned)(i * 16) + (unsigned)pe_left(), "a block");
+            PE_CHECK_BYTES(block[i], size[i], (unsigned)(i * 16) + (unsigned)pe_left(),
+                           "a block after random allocations, reallocs and frees");
         shmem_free(block[i]);
         block[i] = NULL;
     }
@@ -177,7 +189,8 @@ static void check_heap_completes(void)
             block = shmem_realloc(block, 128);
         else
             shmem_free(block);
-        PE_CHECK_EACH(int, i, BULK, got[i] == want, "get_nbi behind %s: word %d is %ld, not %ld",
+        PE_CHECK_EACH(int, i, BULK, got[i] == want,
+                      "shmem_%s did not complete a get_nbi: word %d is %ld, expected %ld",
                       names[turn % 3], i, got[i], want);
         shmem_barrier_all();
     }
@@ -196,7 +209,8 @@ static void check_free_completes(void)
         shmem_free(block);
         block = pe_calloc(1, BLOCK);
         shmem_barrier_all();
-        PE_CHECK_SAME(block, BLOCK, 0, "put into a freed block");
+        PE_CHECK_SAME(block, BLOCK, 0,
+                      "a new block in memory that another block was freed from during a put");
         shmem_free(block);
     }
 }
@@ -208,7 +222,7 @@ static void check_other_context(void)
     char *dest = pe_malloc(BLOCK), *other;
     shmem_ctx_t ctx = SHMEM_CTX_INVALID;
 
-    PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "no memory or no context");
+    PE_REQUIRE(shmem_ctx_create(0, &ctx) == 0, "shmem_ctx_create failed");
     pe_fill(source, BLOCK, (unsigned)(pe_me + 5));
     shmem_sync_all();
     shmem_ctx_putmem_nbi(ctx, dest, source, BLOCK, pe_right());
@@ -237,12 +251,14 @@ static void check_realloc_moves(void)
         memset(after, 1 + pe_me, sizeof(after));
         shmem_putmem_nbi(block, before, BLOCK, pe_right());
         moved = shmem_realloc(block, 2 * BLOCK);
-        PE_REQUIRE(moved != NULL, "realloc failed");
-        PE_CHECK(moved != block, "round %d: the block did not move", round);
+        PE_REQUIRE(moved != NULL, "shmem_realloc to twice the size returned NULL");
+        PE_CHECK(moved != block,
+                 "round %d: realloc did not move the block, so the copy was not tested", round);
         shmem_putmem(moved + BLOCK - 64, after, 64, pe_right()); /* last to be copied */
         shmem_barrier_all();
         PE_CHECK_BYTES(moved, BLOCK - 64, (unsigned)(round * 16 + pe_left()), "moved block");
-        PE_CHECK_SAME(moved + BLOCK - 64, 64, 1 + pe_left(), "put behind realloc");
+        PE_CHECK_SAME(moved + BLOCK - 64, 64, 1 + pe_left(),
+                      "a put to the end of a block right after realloc");
         shmem_free(wall);
         shmem_free(moved);
     }
@@ -253,15 +269,19 @@ static void check_realloc_fails(void)
 {
     char *block = shmem_align(4096, 3000);
 
-    PE_REQUIRE(block != NULL, "align failed");
+    PE_REQUIRE(block != NULL, "shmem_align(4096, 3000) returned NULL");
     pe_fill(block, 3000, (unsigned)(9 + pe_me));
     for (int i = 0; i < 10; i++)
-        PE_CHECK(shmem_realloc(block, SIZE_MAX - (size_t)i) == NULL, "realloc to SIZE_MAX");
+        PE_CHECK(shmem_realloc(block, SIZE_MAX - (size_t)i) == NULL,
+                 "shmem_realloc to nearly SIZE_MAX bytes returned memory, expected NULL");
     PE_CHECK_BYTES(block, 3000, (unsigned)(9 + pe_me), "block after failed reallocs");
     shmem_barrier_all();
     shmem_putmem(block, "still there", 12, pe_right());
     shmem_barrier_all();
-    PE_CHECK(strcmp(block, "still there") == 0, "put after failed reallocs: %.11s", block);
+    PE_CHECK(
+        strcmp(block, "still there") == 0,
+        "after failed reallocs, a put into the block delivered \"%.11s\", expected \"still there\"",
+        block);
     shmem_free(block);
 }
 
@@ -276,10 +296,11 @@ static void check_hints(void)
         uint64_t *words = shmem_malloc_with_hints(2 * sizeof(*words), hints[i]);
         void *wall = pe_malloc(64);
 
-        PE_REQUIRE(words != NULL, "malloc_with_hints(%#lx) failed", hints[i]);
+        PE_REQUIRE(words != NULL, "shmem_malloc_with_hints with hints %#lx returned NULL",
+                   hints[i]);
         words[0] = words[1] = 3;
         words = shmem_realloc(words, BLOCK);
-        PE_REQUIRE(words != NULL, "realloc of hinted memory failed");
+        PE_REQUIRE(words != NULL, "shmem_realloc of memory with hints returned NULL");
         shmem_uint64_atomic_add(&words[0], 4, pe_right());
         shmem_putmem_signal(&words[2], &i, sizeof(i), &words[1], 5, SHMEM_SIGNAL_ADD, pe_right());
         PE_CHECK_EQ(shmem_signal_wait_until(&words[1], SHMEM_CMP_EQ, 8), 8);
@@ -301,9 +322,11 @@ static void check_large_alignments(void)
         got = block != NULL;
         shmem_barrier_all();
         for (int pe = 0; pe < pe_n; pe++)
-            PE_CHECK(shmem_int_g(&got, pe) == got, "align(%zu): NULL on some PEs only", align);
-        PE_CHECK((uintptr_t)block % align == 0, "align(%zu) gave %p", align, (void *)block);
-        PE_CHECK(got || align > (size_t)1 << 20, "align(%zu) failed", align);
+            PE_CHECK(shmem_int_g(&got, pe) == got,
+                     "shmem_align(%zu, 1) returned NULL on some PEs and memory on others", align);
+        PE_CHECK((uintptr_t)block % align == 0,
+                 "shmem_align(%zu, 1) returned %p, which is not aligned", align, (void *)block);
+        PE_CHECK(got || align > (size_t)1 << 20, "shmem_align(%zu, 1) returned NULL", align);
         shmem_barrier_all();
         shmem_free(block);
     }
@@ -322,9 +345,11 @@ static void check_other_alignments(void)
         for (size_t align = 1; align < sizeof(void *); align *= 2) {
             char *block = ways[w](align, 100);
 
-            PE_REQUIRE(block != NULL, "align(%zu) failed", align);
-            PE_CHECK((uintptr_t)block % sizeof(void *) == 0, "align(%zu): %p", align,
-                     (void *)block);
+            PE_REQUIRE(block != NULL, "an allocation with alignment %zu returned NULL", align);
+            PE_CHECK(
+                (uintptr_t)block % sizeof(void *) == 0,
+                "an allocation with alignment %zu returned %p, which is not aligned for a pointer",
+                align, (void *)block);
             shmem_char_p(&block[99], (char)align, pe_right());
             shmem_barrier_all();
             PE_CHECK_EQ(block[99], align);
@@ -332,20 +357,24 @@ static void check_other_alignments(void)
         }
         for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
             enter(++call);
-            PE_CHECK(ways[w](bad[i], 100) == NULL, "align(%zu) gave memory", bad[i]);
+            PE_CHECK(ways[w](bad[i], 100) == NULL,
+                     "an allocation with the invalid alignment %zu returned memory, expected NULL",
+                     bad[i]);
             left(call, "a wrong alignment");
         }
     }
-    PE_CHECK(shmem_align(3, 0) == NULL, "align(3, 0) gave memory");
+    PE_CHECK(shmem_align(3, 0) == NULL, "shmem_align(3, 0) returned memory, expected NULL");
 }
 
 /* count times size that does not fit is a failure, not a small block. */
 static void check_calloc_overflow(void)
 {
-    PE_CHECK(shmem_calloc(SIZE_MAX, 2) == NULL, "calloc(SIZE_MAX, 2)");
+    PE_CHECK(shmem_calloc(SIZE_MAX, 2) == NULL,
+             "shmem_calloc(SIZE_MAX, 2) returned memory, expected NULL");
     PE_CHECK(shmem_calloc(((size_t)1 << 32) + 1, ((size_t)1 << 32) + 1) == NULL,
-             "calloc(2^32, 2^32)");
-    PE_CHECK(shmem_calloc(SIZE_MAX / 8 + 2, 8) == NULL, "calloc that wraps to 8");
+             "shmem_calloc(2^32 + 1, 2^32 + 1) returned memory, expected NULL");
+    PE_CHECK(shmem_calloc(SIZE_MAX / 8 + 2, 8) == NULL,
+             "shmem_calloc whose product wraps to 8 bytes returned memory, expected NULL");
 }
 
 /* Bytes that were used come back as zeros, and are zeros before a neighbour can write. */
@@ -359,7 +388,7 @@ static void check_calloc_zeroes(void)
         block = pe_calloc(BLOCK / 8, 8);
         shmem_uchar_p(&block[BLOCK - 1], 0x99, pe_right());
         shmem_barrier_all();
-        PE_CHECK_SAME(block, BLOCK - 1, 0, "calloc");
+        PE_CHECK_SAME(block, BLOCK - 1, 0, "memory from calloc");
         PE_CHECK_EQ(block[BLOCK - 1], 0x99);
         shmem_free(block);
     }
@@ -377,13 +406,14 @@ static void check_realloc_keeps(void)
         size_t least = old < sizes[i] ? old : sizes[i];
 
         block = i % 2 ? shrealloc(block, sizes[i]) : shmem_realloc(block, sizes[i]);
-        PE_REQUIRE(block != NULL, "realloc to %zu failed", sizes[i]);
-        PE_CHECK_BYTES(block, least, 3, "kept by realloc");
-        PE_CHECK((uintptr_t)block % _Alignof(max_align_t) == 0, "realloc gave %p", (void *)block);
+        PE_REQUIRE(block != NULL, "realloc to %zu bytes returned NULL", sizes[i]);
+        PE_CHECK_BYTES(block, least, 3, "contents that realloc must keep");
+        PE_CHECK((uintptr_t)block % _Alignof(max_align_t) == 0,
+                 "realloc returned %p, which is not aligned for max_align_t", (void *)block);
         pe_fill(block, sizes[i], 3);
         old = sizes[i];
     }
-    PE_CHECK(shmem_realloc(block, 0) == NULL, "realloc(p, 0) gave memory");
+    PE_CHECK(shmem_realloc(block, 0) == NULL, "realloc(p, 0) returned memory, expected NULL");
 }
 
 static const struct pe_rule rules[] = {

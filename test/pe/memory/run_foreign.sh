@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Run foreign.c with each kind of address in each kind of routine: the job ends, and the line tells
-# PE, routine, argument, whose data that is and what would be right.
+# Runs foreign.c with each kind of address in each kind of routine. The job must end, and a line
+# must have the PE, the routine, the argument, the owner of the data and the remedy.
 #
 # usage: run_foreign.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
@@ -14,7 +14,7 @@ ends()
     shift 3
     job "$address $use" "$@" -- "$address" "$use" || return
     if [ $status -eq 0 ] || grep -q survived "$out"; then
-        fail "$address $use" "the job ended with status $status, or the call came back"
+        fail "$address $use" "the job ended with status $status or the call returned, expected the call to end the job"
     elif says "$address $use" "$text"; then
         echo "ok   $address $use (status $status)"
     fi

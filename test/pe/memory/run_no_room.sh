@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The first allocation that does not fit a space is one line of one PE (no_room.c), which says what
-# to change; all others are NULL and nothing more.
+# Runs no_room.c. One PE must print one line for the first allocation that does not fit a space,
+# with the remedy. All other allocations return NULL without a line.
 #
 # usage: run_no_room.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
@@ -18,7 +18,7 @@ lines()
     all=$(grep -Ec "$any" "$out")
     matching=$(grep -Ec "^steppe: $2" "$out")
     [ "$all" -eq "$1" ] && [ "$matching" -eq "$1" ] && return
-    fail "$way" "$matching lines \"$2\" of $all, not $1 of $1"
+    fail "$way" "$matching of $all lines about NULL match \"$2\", expected $1 of $1"
 }
 
 # told WAY [VARIABLE=VALUE...]: the job ends well.
@@ -27,7 +27,7 @@ told()
     way=$1
     shift
     job "$way" "$@" -- "$way" || return
-    [ $status -eq 0 ] || fail "$way" "status $status"
+    [ $status -eq 0 ] || fail "$way" "the job ended with status $status, expected 0"
     echo "     $way $* (status $status)"
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The move of globals to shared memory keeps what the executable holds, pages that nobody has
- * touched included, and a forked child sees what peers have written, touched here or not.
+ * Checks that moving globals to shared memory keeps their initial values, also in pages that were
+ * never touched, and that a forked child sees the puts of peers from before the fork. Also forks
+ * in three threads at the same time.
  */
 #include <pthread.h>
 #include <sys/wait.h>
@@ -41,11 +42,12 @@ static void check_child_sees_puts(void)
     shmem_int_p(&table[N / 4], 43, (pe_me + 1) % pe_n);
     shmem_barrier_all();
     child = fork();
-    PE_REQUIRE(child >= 0, "fork failed");
+    PE_REQUIRE(child >= 0, "fork() failed");
     if (child == 0)
         _exit(from_peer[N / 2] == 42 && table[N / 4] == 43 && table[N / 3] == 5 ? 0 : 1);
     waitpid(child, &status, 0);
-    PE_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child saw other values");
+    PE_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+             "the child does not have the globals that peers put before the fork");
     PE_CHECK_EQ(from_peer[N / 2], 42);
 }
 

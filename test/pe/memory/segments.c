@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Executables with several ranges of writable memory, and with pages that are protected otherwise
- * than the rest: all of what can be written is symmetric, protections stay as they were, and a
- * forked child has both. Built with several models of code and layouts (see CMakeLists.txt):
- * SEGMENTS_RANGES is how many ranges of its globals there are at least, the split by
- * early_protect() not counted. Rules R37, R41, R126; the rest is a promise of our own.
+ * Checks executables with several ranges of writable memory and with pages of other protections:
+ * all writable globals are symmetric, protections stay as they were, and a forked child has both
+ * (rules R37, R41 and R126 of docs/reference/conformance.md; the rest is a promise of Steppe).
+ * CMakeLists.txt builds several code models and layouts. SEGMENTS_RANGES is the least number of
+ * ranges of globals, without the split by early_protect().
  */
 #include "pe_data.h"
 
@@ -75,7 +75,7 @@ static void line_of(const void *addr, char line[256])
     FILE *file = fopen("/proc/self/maps", "re");
     unsigned long start, end;
 
-    PE_REQUIRE(file != NULL, "no /proc/self/maps");
+    PE_REQUIRE(file != NULL, "/proc/self/maps cannot be opened");
     while (fgets(line, 256, file) != NULL)
         if (sscanf(line, "%lx-%lx", &start, &end) == 2 && (unsigned long)addr - start < end - start)
             break;
@@ -90,7 +90,8 @@ static bool is_mapped(const void *addr, const char *perms, bool ours)
     line_of(addr, line);
     sscanf(line, "%*s %4s", found);
     if (strstr(perms, found) != NULL && (strstr(line, "steppe-data") != NULL) == ours) return true;
-    fprintf(stderr, "pe %d: expected %s at %p, found %s", pe_me, perms, addr, line);
+    fprintf(stderr, "pe %d: expected a mapping with permissions %s at %p, /proc/self/maps has: %s",
+            pe_me, perms, addr, line);
     return false;
 }
 
@@ -115,16 +116,21 @@ static void check_protections(void)
 
     dl_iterate_phdr(relro_wrong, &wrong);
     PE_CHECK_EQ(wrong, 0);
-    PE_CHECK(names[1][0] == 'o', "a constant changed");
-    PE_CHECK(is_mapped(early, "rw-s rwxs", true), "the page before");
-    PE_CHECK(is_mapped(early + UNIT, "r--p", false), "the page that was protected early");
-    PE_CHECK(early[0] == 1 && early[UNIT] == 2 && early[2 * UNIT] == 3, "values around it");
+    PE_CHECK(names[1][0] == 'o', "a constant behind RELRO does not have its value");
+    PE_CHECK(is_mapped(early, "rw-s rwxs", true),
+             "the page before the read-only page is not mapped from the library's file");
+    PE_CHECK(is_mapped(early + UNIT, "r--p", false),
+             "the page that was made read-only before init is not mapped private and read-only");
+    PE_CHECK(early[0] == 1 && early[UNIT] == 2 && early[2 * UNIT] == 3,
+             "globals around the read-only page do not have their initial values");
     PE_CHECK_EQ(shmem_addr_accessible(early + UNIT - 1, pe_right()), 1);
     PE_CHECK_EQ(shmem_addr_accessible(early + UNIT, pe_right()), 0);
     PE_CHECK_EQ(shmem_addr_accessible(early + 2 * UNIT, pe_right()), 1);
-    PE_CHECK(shmem_ptr(early + UNIT, pe_right()) == NULL, "it has an address elsewhere");
+    PE_CHECK(shmem_ptr(early + UNIT, pe_right()) == NULL,
+             "shmem_ptr of a page that is not symmetric is not NULL");
 #ifdef SEGMENTS_JIT
-    PE_CHECK(is_mapped(jit_code, "rwxs", true), "code");
+    PE_CHECK(is_mapped(jit_code, "rwxs", true),
+             "the page with code is not mapped from the library's file with permissions rwxs");
     PE_CHECK_EQ(((int (*)(void))jit_code)(), 42);
 #endif
 }
@@ -136,23 +142,27 @@ static void check_ranges(void)
     char line[512];
     int n = 0;
 
-    PE_REQUIRE(file != NULL, "no temporary file");
+    PE_REQUIRE(file != NULL, "tmpfile() failed: no file for the table of spaces");
     shmemx_space_print(fileno(file));
     rewind(file);
     while (fgets(line, sizeof(line), file) != NULL)
         n += strstr(line, " globals ") != NULL;
     fclose(file);
-    PE_CHECK(n > SEGMENTS_RANGES, "%d ranges, not more than %d", n, SEGMENTS_RANGES);
+    PE_CHECK(n > SEGMENTS_RANGES,
+             "the table of spaces has %d ranges of globals, expected more than %d", n,
+             SEGMENTS_RANGES);
 }
 
 /* ---- communication --------------------------------------------------------- */
 
 static void check_initial(void)
 {
-    PE_CHECK(small_data[0] == 3 && small_data[7] == 4, "small data");
+    PE_CHECK(small_data[0] == 3 && small_data[7] == 4,
+             "small initialised data do not have their initial values");
     PE_CHECK(large_data[0] == 5 && large_data[LARGE / 2] == 6 && large_data[LARGE - 1] == 7,
-             "large data");
-    PE_CHECK(far_data[0] == 8 && far_data[63] == 9, "far data");
+             "large initialised data do not have their initial values");
+    PE_CHECK(far_data[0] == 8 && far_data[63] == 9,
+             "far initialised data do not have their initial values");
     PE_CHECK_SAME(large_bss, sizeof(large_bss), 0, "large bss");
 }
 
@@ -162,23 +172,28 @@ static void check_object(const struct object *object, int i)
 
     PE_CHECK(shmem_addr_accessible(first, pe_right()) == 1 &&
                  shmem_addr_accessible((char *)last + 7, pe_right()) == 1,
-             "%s is not accessible", object->name);
+             "shmem_addr_accessible of %s is not 1", object->name);
     shmem_long_p(first, 100 * pe_me + i, pe_right());
     value = 1000 * pe_me + i;
     shmem_long_put(last, &value, 1, pe_right());
     shmem_barrier_all();
-    PE_CHECK(*first == 100 * pe_left() + i && *last == 1000 * pe_left() + i, "%s: put %ld %ld",
-             object->name, *first, *last);
-    PE_CHECK(shmem_long_g(last, pe_right()) == 1000 * pe_me + i, "%s: g", object->name);
+    PE_CHECK(*first == 100 * pe_left() + i && *last == 1000 * pe_left() + i,
+             "%s: p or put of the left PE did not arrive: the words are %ld and %ld", object->name,
+             *first, *last);
+    PE_CHECK(shmem_long_g(last, pe_right()) == 1000 * pe_me + i,
+             "%s: g from the right PE returned a wrong value", object->name);
     there = shmem_ptr(last, pe_right());
-    if (there != NULL) PE_CHECK(*there == 1000 * pe_me + i, "%s: load", object->name);
+    if (there != NULL)
+        PE_CHECK(*there == 1000 * pe_me + i, "%s: a load through shmem_ptr has a wrong value",
+                 object->name);
     shmem_barrier_all();
     *first = 0;
     shmem_barrier_all();
     for (int pe = 0; pe < pe_n; pe++)
         shmem_long_atomic_add(first, pe_me + 1, pe);
     shmem_barrier_all();
-    PE_CHECK(*first == (long)pe_n * (pe_n + 1) / 2, "%s: atomic add", object->name);
+    PE_CHECK(*first == (long)pe_n * (pe_n + 1) / 2,
+             "%s: the word does not have the sum of all atomic_add", object->name);
 }
 
 /* From each object to each. */
@@ -193,11 +208,11 @@ static void check_pairs(void)
             shmem_barrier_all();
             shmem_long_put(&dest->words[2], &source->words[1], 1, pe_right());
             shmem_barrier_all();
-            PE_CHECK(dest->words[2] == 10 * from + to + 7 * pe_left(), "put from %s to %s",
-                     source->name, dest->name);
+            PE_CHECK(dest->words[2] == 10 * from + to + 7 * pe_left(),
+                     "put from %s to %s: dest does not have the value", source->name, dest->name);
             shmem_long_get(&dest->words[3], &source->words[1], 1, pe_right());
-            PE_CHECK(dest->words[3] == 10 * from + to + 7 * pe_right(), "get from %s to %s",
-                     source->name, dest->name);
+            PE_CHECK(dest->words[3] == 10 * from + to + 7 * pe_right(),
+                     "get from %s to %s: dest does not have the value", source->name, dest->name);
             shmem_barrier_all();
         }
     }
@@ -246,7 +261,7 @@ static void protect_late(int read_only, int untouchable)
 {
     PE_REQUIRE(mprotect(late + UNIT, UNIT, read_only) == 0 &&
                    mprotect(late + 2 * UNIT, UNIT, untouchable) == 0,
-               "mprotect failed");
+               "mprotect() failed");
 }
 
 static void check_fork(void)
@@ -261,9 +276,9 @@ static void check_fork(void)
     small_data[7] = 71;
     large_data[LARGE - 1] = 72;
     far_data[63] = 73;
-    PE_REQUIRE(pipe(go) == 0, "pipe failed");
+    PE_REQUIRE(pipe(go) == 0, "pipe() failed");
     pid = fork();
-    PE_REQUIRE(pid >= 0, "fork failed");
+    PE_REQUIRE(pid >= 0, "fork() failed");
     if (pid == 0) _exit(child(go[0]));
     shmem_barrier_all();
     shmem_long_p(&small_data[7], 81, pe_right());
@@ -271,11 +286,13 @@ static void check_fork(void)
     shmem_long_p(&far_data[63], 83, pe_right());
     shmem_barrier_all();
     PE_CHECK(small_data[7] == 81 && large_data[LARGE - 1] == 82 && far_data[63] == 83,
-             "the parent lost its neighbour's puts");
-    PE_REQUIRE(write(go[1], "x", 1) == 1, "write failed");
+             "after fork, the puts of the left PE are not in the parent's globals");
+    PE_REQUIRE(write(go[1], "x", 1) == 1, "writing to the child's pipe failed");
     PE_CHECK_EQ(waitpid(pid, &status, 0), pid);
-    PE_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with 0x%x", status);
-    PE_CHECK(is_mapped(late + UNIT, "r--s", true), "the parent's own protection");
+    PE_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+             "the child ended with wait status 0x%x, expected 0", status);
+    PE_CHECK(is_mapped(late + UNIT, "r--s", true),
+             "the parent's page does not have the read-only protection that the program set");
     close(go[0]);
     close(go[1]);
     shmem_barrier_all();

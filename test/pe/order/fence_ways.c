@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fence between two ways to one PE of this node: data that the fabric carries, into globals that
- * are not shared since the process had a thread before the library was loaded; then a flag in the
- * heap, which the CPU stores. Whoever sees the flag sees the data.
+ * Checks that a fence orders operations that take two ways to one PE of the node (OpenSHMEM 1.6,
+ * section 9.12): data that the fabric carries, to globals that are not shared because the process
+ * had a thread before the library was loaded, and a flag in the heap, which the CPU stores. A PE
+ * that sees the flag must see the data. Uses PEs 0 and 1, and skips unless they share the heap and
+ * no globals.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -48,8 +50,11 @@ static void check_round(long *flag, long round)
     shmem_long_wait_until(flag, SHMEM_CMP_GE, round);
     while (i > 0 && data[i] == round)
         i--;
-    PE_CHECK(data[i] == round, "round %ld: the flag is here, word %zu is still %ld", round, i,
-             data[i]);
+    PE_CHECK(
+        data[i] == round,
+        "round %ld: the flag is here, but word %zu is %ld: fence did not order the put before the "
+        "flag",
+        round, i, data[i]);
 }
 
 int main(void)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ordering: data, fence or quiet, flag. Whoever sees the flag sees the data, for each way to
- * write data and each way to raise a flag. Rules R201, R202, R218-R221.
+ * Checks that a PE that sees a flag sees the data that was written before it, with a fence or quiet
+ * between (OpenSHMEM 1.6, section 9.12; rules R201, R202 and R218-R221 of
+ * docs/reference/conformance.md): for six ways to write data and six ways to raise a flag, for
+ * plain stores, and for a third PE after quiet.
  */
 #include "pe_order.h"
 
@@ -87,8 +89,11 @@ static void check_third_party(void)
         shmem_long_p(&flag, round, third);
         shmem_long_wait_until(&flag, SHMEM_CMP_EQ, round);
         shmem_long_get(got, (long *)data, N, (writer + 1) % pe_n);
-        PE_CHECK_EACH(int, i, N, got[i] == round * 100 + writer,
-                      "third party: word %d is %ld, not %ld", i, got[i], round * 100 + writer);
+        PE_CHECK_EACH(
+            int, i, N, got[i] == round * 100 + writer,
+            "a third PE got old data from the target after the writer's quiet: word %d is %ld, "
+            "expected %ld",
+            i, got[i], round * 100 + writer);
         shmem_barrier_all();
     }
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Quiet of some PEs: what went to them is complete and visible, whatever it was, and what went to
- * others is not waited for. The latter on the fabric, where a stopped process completes nothing:
- * the last PE stops, and PE 0 asks for another. Rules R95, R221, R224-R226.
+ * Checks shmem_pe_quiet (OpenSHMEM 1.6, section 9.12; rules R95, R221 and R224-R226 of
+ * docs/reference/conformance.md): all kinds of operations to the given PEs are complete and
+ * visible, and operations to other PEs are not waited for. The second check needs each PE on its
+ * own node and a provider other than shm: the last PE is stopped, and PE 0 completes operations to
+ * another PE.
  */
 #include "pe_data.h"
 
@@ -38,10 +40,11 @@ static void check_all(const long *source, long value, int pe, const long *old)
     uint64_t word;
 
     shmem_long_get(got, area->words, WORDS, pe);
-    PE_CHECK(memcmp(got, source, sizeof(long) * WORDS) == 0, "small put to %d, value %ld", pe,
-             value);
+    PE_CHECK(memcmp(got, source, sizeof(long) * WORDS) == 0,
+             "after pe_quiet, the small put to pe %d, value %ld, is not complete", pe, value);
     shmem_long_get(got, area->big, BIG, pe);
-    PE_CHECK(memcmp(got, source, sizeof(long) * BIG) == 0, "large put to %d, value %ld", pe, value);
+    PE_CHECK(memcmp(got, source, sizeof(long) * BIG) == 0,
+             "after pe_quiet, the large put to pe %d, value %ld, is not complete", pe, value);
     PE_CHECK_EQ(shmem_long_g(&area->cell, pe), value);
     PE_CHECK_EQ(shmem_long_atomic_fetch(&area->counter, pe), value);
     PE_CHECK_EQ(shmem_long_atomic_fetch(&area->old, pe), value);
@@ -76,7 +79,7 @@ static void check_complete(shmem_ctx_t ctx, const char *what)
             shmem_ctx_pe_quiet(ctx, list, 2 * (size_t)pe_n);
             for (int pe = 0; pe < pe_n; pe++)
                 check_all(source, 100 + from, pe, &old[pe]);
-            PE_CHECK(pe_failures == 0, "%s", what);
+            PE_CHECK(pe_failures == 0, "checks failed on the %s", what);
         }
         shmem_barrier_all();
     }
@@ -99,9 +102,11 @@ static void check_gets_and_signals(shmem_ctx_t ctx)
                                   SHMEM_SIGNAL_ADD, right);
     shmem_ctx_long_get_nbi(ctx, got, area->big, WORDS, right);
     shmem_ctx_pe_quiet(ctx, &right, 1);
-    PE_CHECK_EACH(int, i, WORDS, got[i] == right * 1000 + i, "get_nbi: word %d is %ld", i, got[i]);
+    PE_CHECK_EACH(int, i, WORDS, got[i] == right * 1000 + i,
+                  "after pe_quiet, get_nbi is not complete: word %d is %ld", i, got[i]);
     shmem_long_get(got, area->words, WORDS, right);
-    PE_CHECK(memcmp(got, source, sizeof(got)) == 0, "data of a put_signal");
+    PE_CHECK(memcmp(got, source, sizeof(got)) == 0,
+             "after pe_quiet, the data of put_signal_nbi are not complete");
     PE_CHECK_EQ(shmem_uint64_g(&area->signal, right), PUT_SIGNAL);
     shmem_barrier_all();
 }
@@ -132,7 +137,8 @@ static void check_team(void)
     if (even != SHMEM_TEAM_INVALID) {
         int me = shmem_team_my_pe(even), right = (me + 1) % n_even;
 
-        PE_REQUIRE(shmem_team_create_ctx(even, 0, &ctx) == 0, "team_create_ctx failed");
+        PE_REQUIRE(shmem_team_create_ctx(even, 0, &ctx) == 0,
+                   "shmem_team_create_ctx on the team of even PEs failed");
         shmem_ctx_long_p(ctx, &area->cell, 7 + me, right);
         shmem_ctx_pe_quiet(ctx, &right, 1);
         PE_CHECK_EQ(shmem_long_g(&area->cell, 2 * right), 7 + me);
@@ -227,7 +233,7 @@ static void beside_stopped(shmem_ctx_t ctx, pid_t pid, const char *what)
         PE_CHECK_EQ(shmem_long_g(&area->words[WORDS - 1], other[0]), source[WORDS - 1]);
     }
     alarm(0);
-    PE_REQUIRE(!late, "%s: pe_quiet of pe %d waited for pe %d", what, other[0], last);
+    PE_REQUIRE(!late, "%s: pe_quiet of pe %d waited for the stopped pe %d", what, other[0], last);
     kill(pid, SIGCONT);
     shmem_ctx_pe_quiet(ctx, &last, 1);
     PE_CHECK_EQ(shmem_long_g(&area->words[8], last), 77);
@@ -250,7 +256,7 @@ static void check_stopped(shmem_ctx_t ctx, const char *what)
         shmem_ctx_long_put(ctx, &area->cell, &nothing, 1, pe_n - 1);
         shmem_ctx_long_p(ctx, go, 1, pe_n - 1);
         shmem_ctx_quiet(ctx); /* the last PE owes no answer now */
-        PE_REQUIRE(kill((pid_t)pid, SIGSTOP) == 0, "pe %d cannot be stopped", pe_n - 1);
+        PE_REQUIRE(kill((pid_t)pid, SIGSTOP) == 0, "kill(SIGSTOP) of pe %d failed", pe_n - 1);
         beside_stopped(ctx, (pid_t)pid, what);
         for (int pe = 1; pe < pe_n; pe++)
             shmem_long_p(go, 2, pe);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One put, get, put_nbi and put_signal of more than 4 GiB, where memory allows: sizes that do not
- * fit 32 bits anywhere. Words of the block hold their own index. Needs SHMEM_SYMMETRIC_SIZE=4200m.
- * Rules R103-R105, R129.
+ * Checks one put, put_nbi, put_signal, get and get_nbi of more than 4 GiB each, for sizes that do
+ * not fit in 32 bits (OpenSHMEM 1.6, sections 9.6 and 9.8; rules R103-R105 and R129 of
+ * docs/reference/conformance.md). Needs two PEs, SHMEM_SYMMETRIC_SIZE=4200m and 10 GiB of free
+ * memory, else the test is skipped. The options are those of pe_stress.h.
  */
 #include "pe_stress.h"
 
@@ -25,8 +26,8 @@ static size_t available(void)
 
 static void check_block(const uint64_t *at, uint64_t stamp, const char *what)
 {
-    PE_CHECK_EACH(size_t, i, words, at[i] == (i ^ stamp), "%s: word %zu is %lx, not %lx", what, i,
-                  at[i], i ^ stamp);
+    PE_CHECK_EACH(size_t, i, words, at[i] == (i ^ stamp), "%s: word %zu is 0x%lx, expected 0x%lx",
+                  what, i, at[i], i ^ stamp);
 }
 
 static void fill(uint64_t *at, uint64_t stamp)
@@ -88,7 +89,7 @@ int main(int argc, char **argv)
     if (pe_n < 2) pe_test_skip("needs two PEs");
     if (block == NULL || pe_n < 2) return stress_end("flow_huge");
     if (pe_me == 0) own = malloc(words * sizeof(*own));
-    PE_REQUIRE(pe_me != 0 || own != NULL, "malloc of %zu bytes", words * sizeof(*own));
+    PE_REQUIRE(pe_me != 0 || own != NULL, "malloc of %zu bytes failed", words * sizeof(*own));
     write_all(own, pe_n - 1);
     read_all(own, pe_n - 1);
     free(own);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many outstanding nonblocking puts and gets, completed by one quiet or barrier. Rules R49, R105,
- * R165, R218, R221.
+ * Checks many outstanding nonblocking puts and gets that one quiet or barrier completes (OpenSHMEM
+ * 1.6, section 9.6; rules R49, R105, R165, R218 and R221 of docs/reference/conformance.md), small
+ * ones to all PEs and small and large ones together.
  */
 #include "pe_data.h"
 
@@ -37,7 +38,7 @@ static void check_puts(void)
             size_t n = (size_t)(1 + i % CHUNK);
 
             if (!PE_CHECK_BYTES(at, n, seed_of(pe, pe_me, i), "put_nbi") ||
-                !PE_CHECK_SAME(at + n, CHUNK - n, 0xee, "behind a put_nbi"))
+                !PE_CHECK_SAME(at + n, CHUNK - n, 0xee, "bytes after dest of a put_nbi"))
                 return;
         }
 }
@@ -85,11 +86,15 @@ static void check_mixed(void)
         shmem_quiet(); /* R221: done there, so a get sees it */
         shmem_getmem_nbi(big_got, big, BIG, right);
         shmem_quiet();
-        PE_CHECK_BYTES(big_got, BIG, (unsigned)(round * 16 + pe_me), "read back");
+        PE_CHECK_BYTES(big_got, BIG, (unsigned)(round * 16 + pe_me),
+                       "put_nbi, read back by get_nbi");
         shmem_sync_all();
-        PE_CHECK_BYTES(big, BIG, (unsigned)(round * 16 + pe_left()), "big put_nbi");
+        PE_CHECK_BYTES(big, BIG, (unsigned)(round * 16 + pe_left()), "large put_nbi");
         for (int i = 0; i < 64; i++)
-            PE_CHECK(cells[i] == round + i + 0.5 * pe_left(), "cell %d is %g", i, cells[i]);
+            PE_CHECK(
+                cells[i] == round + i + 0.5 * pe_left(),
+                "double %d is %g after put_nbi and quiet, which is not the value of the left PE", i,
+                cells[i]);
         shmem_sync_all();
     }
     free(big_source);

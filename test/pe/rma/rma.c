@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocking put and get: sizes around every boundary, odd addresses, all kinds of local memory,
- * every pair of PEs, and this PE itself. Rules R40, R103-R107, R112.
+ * Checks blocking put, get, p and g (OpenSHMEM 1.6, section 9.6; rules R40, R103-R107 and R112 of
+ * docs/reference/conformance.md): sizes around many boundaries, odd addresses, all kinds of local
+ * memory, and every pair of PEs, a PE with itself included.
  */
 #include "pe_data.h"
 
@@ -24,8 +25,8 @@ static void ring_put(size_t nbytes, size_t to, size_t from, unsigned seed)
     memset(source + from, 0x55, nbytes); /* R103: ours again */
     shmem_barrier_all();
     PE_CHECK_BYTES(dest + GUARD + to, nbytes, seed + (unsigned)pe_left(), "putmem");
-    PE_CHECK_SAME(dest, GUARD + to, 0xee, "before the put");
-    PE_CHECK_SAME(dest + GUARD + to + nbytes, GUARD, 0xee, "behind the put");
+    PE_CHECK_SAME(dest, GUARD + to, 0xee, "guard bytes before dest of a put");
+    PE_CHECK_SAME(dest + GUARD + to + nbytes, GUARD, 0xee, "guard bytes after dest of a put");
 }
 
 static void ring_get(size_t nbytes, size_t to, size_t from, unsigned seed)
@@ -35,8 +36,8 @@ static void ring_get(size_t nbytes, size_t to, size_t from, unsigned seed)
     shmem_sync_all();
     shmem_getmem(dest + GUARD + to, source + from, nbytes, pe_right());
     PE_CHECK_BYTES(dest + GUARD + to, nbytes, seed + (unsigned)pe_right(), "getmem"); /* R104 */
-    PE_CHECK_SAME(dest, GUARD + to, 0xee, "before the get");
-    PE_CHECK_SAME(dest + GUARD + to + nbytes, GUARD, 0xee, "behind the get");
+    PE_CHECK_SAME(dest, GUARD + to, 0xee, "guard bytes before dest of a get");
+    PE_CHECK_SAME(dest + GUARD + to + nbytes, GUARD, 0xee, "guard bytes after dest of a get");
     shmem_sync_all();
 }
 
@@ -73,13 +74,15 @@ static void check_local_memory(void)
     memset(private_heap, 0, MAX / 4);
     memset(stack, 0, SMALL);
     shmem_barrier_all();
-    PE_CHECK(strcmp(dest, constant) == 0 && strcmp(dest + 16, "literal") == 0, "constant source");
-    PE_CHECK_BYTES(dest + 64, SMALL, (unsigned)(50 + pe_left()), "stack source");
-    PE_CHECK_BYTES(dest + 64 + SMALL, MAX / 4, (unsigned)(60 + pe_left()), "malloc source");
+    PE_CHECK(strcmp(dest, constant) == 0 && strcmp(dest + 16, "literal") == 0,
+             "putmem from a constant or a literal: wrong data at dest");
+    PE_CHECK_BYTES(dest + 64, SMALL, (unsigned)(50 + pe_left()), "put from the stack");
+    PE_CHECK_BYTES(dest + 64 + SMALL, MAX / 4, (unsigned)(60 + pe_left()),
+                   "put from malloc memory");
     shmem_getmem(stack, dest + 64, SMALL, pe_right());
     shmem_getmem(private_heap, dest + 64 + SMALL, MAX / 4, pe_right());
-    PE_CHECK_BYTES(stack, SMALL, (unsigned)(50 + pe_me), "stack dest");
-    PE_CHECK_BYTES(private_heap, MAX / 4, (unsigned)(60 + pe_me), "malloc dest");
+    PE_CHECK_BYTES(stack, SMALL, (unsigned)(50 + pe_me), "get into the stack");
+    PE_CHECK_BYTES(private_heap, MAX / 4, (unsigned)(60 + pe_me), "get into malloc memory");
     shmem_sync_all();
     free(private_heap);
 }
@@ -128,13 +131,14 @@ static void check_single(void)
     shmem_quiet();
     PE_CHECK_EQ(shmem_schar_g(&cell->c, right), -pe_me);
     PE_CHECK_EQ(shmem_long_g(&cell->l, right), -5000000000 - pe_me);
-    PE_CHECK(shmem_longdouble_g(&cell->ld, right) == 0.125L + pe_me, "long double g");
+    PE_CHECK(shmem_longdouble_g(&cell->ld, right) == 0.125L + pe_me,
+             "longdouble_g after p and quiet returned a wrong value");
     shmem_barrier_all();
     PE_CHECK(cell->c == -pe_left() && cell->s == -300 - pe_left() &&
                  cell->i == -70000 - pe_left() && cell->l == -5000000000 - pe_left() &&
                  cell->f == 0.5f + (float)pe_left() && cell->d == 0.25 + pe_left() &&
                  cell->ld == 0.125L + pe_left(),
-             "single values");
+             "p of one of the types: the value of the left PE is missing or wrong");
     shmem_sync_all();
 }
 

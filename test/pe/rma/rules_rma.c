@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What remote memory access asks of its arguments and promises about time: alignment, kinds of
- * local memory, when buffers are ours again, and that nothing waits for the next library call.
+ * Checks remote memory access rule by rule (OpenSHMEM 1.6, sections 3, 4 and 9.6; rules R40, R41,
+ * R43, R48, R49, R103-R106 of docs/reference/conformance.md): alignment, kinds of local memory,
+ * when a buffer may be reused, and progress of an operation without another call of its PE. If an
+ * operation does not make progress, the test hangs until its time limit.
  */
 #include "pe_table.h"
 
@@ -122,7 +124,8 @@ static void send_from(const void *from, size_t nbytes, const char *what)
         }
         shmem_quiet();
         shmem_getmem(got, dest, nbytes, pe_right());
-        PE_CHECK(memcmp(got, from, nbytes) == 0, "from %s, way %d", what, way);
+        PE_CHECK(memcmp(got, from, nbytes) == 0,
+                 "put from %s (way %d of 4): a get returned other data", what, way);
         shmem_barrier_all();
     }
     free(got);
@@ -152,7 +155,7 @@ static void check_local_memory(void)
     char stack[PAGE], *private_heap = pe_private(BIG);
     char *map = mmap(NULL, BIG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    PE_REQUIRE(map != MAP_FAILED, "no memory");
+    PE_REQUIRE(map != MAP_FAILED, "mmap failed");
     pe_fill(stack, PAGE, 1);
     pe_fill(private_heap, BIG, 2);
     pe_fill(of_thread, PAGE, 4);
@@ -165,16 +168,16 @@ static void check_local_memory(void)
     send_from(in_bss, BIG, "a static");
     pe_fill(map, BIG, 5);
     send_from(map, BIG, "a mapping");
-    PE_REQUIRE(mprotect(map, BIG, PROT_READ) == 0, "mprotect failed");
+    PE_REQUIRE(mprotect(map, BIG, PROT_READ) == 0, "mprotect() failed");
     send_from(map, BIG, "a mapping that is read only");
-    PE_REQUIRE(mprotect(map, BIG, PROT_READ | PROT_WRITE) == 0, "mprotect failed");
+    PE_REQUIRE(mprotect(map, BIG, PROT_READ | PROT_WRITE) == 0, "mprotect() failed");
     receive_in(stack, PAGE, "into the stack");
     receive_in(private_heap, BIG, "into malloc");
     receive_in(of_thread, PAGE, "into a thread's variable");
     receive_in(map, BIG, "into a mapping");
     munmap(map, BIG);
     map = mmap(NULL, BIG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    PE_REQUIRE(map != MAP_FAILED, "no memory");
+    PE_REQUIRE(map != MAP_FAILED, "mmap failed");
     receive_in(map, BIG, "into a mapping where another was");
     munmap(map, BIG);
     free(private_heap);
@@ -277,7 +280,7 @@ static void check_source_shared(void)
     shmem_putmem_nbi(dest, source, BIG / 2, pe_right());
     for (size_t i = 0; i < BIG; i++)
         sum += (unsigned char)source[i];
-    PE_CHECK(sum == want, "the source changed while it was sent");
+    PE_CHECK(sum == want, "the source changed while puts read from it");
     shmem_barrier_all();
     PE_CHECK_BYTES(dest, BIG, (unsigned)pe_left(), "put of a shared source");
     PE_CHECK_BYTES(in_bss, BIG, (unsigned)pe_left(), "put of a shared source");
@@ -336,7 +339,7 @@ static void check_not_parked(void)
     char *bulk = calloc(1, BIG);
     int last = pe_n - 1;
 
-    PE_REQUIRE(bulk != NULL, "calloc failed");
+    PE_REQUIRE(bulk != NULL, "calloc of the source of large puts failed");
     words[0] = words[8] = 0;
     memset(dest, 0, BIG);
     for (int kind = 0; kind < KINDS; kind++) {
@@ -349,7 +352,8 @@ static void check_not_parked(void)
 
             while (pe_n > 1 && *(volatile long *)&words[8] != value)
                 sched_yield();
-            PE_CHECK(pe_n == 1 || words[8] == value, "%s", what);
+            PE_CHECK(pe_n == 1 || words[8] == value,
+                     "%s: the word of the last PE did not arrive at PE 0", what);
         }
         if (pe_me == last) {
             while (*seen != value)
@@ -378,7 +382,7 @@ int main(void)
     dest = shmem_align(16, BIG + 2 * GUARD);
     source = shmem_align(16, BIG + 2 * GUARD);
     words = pe_calloc(16, sizeof(*words));
-    PE_REQUIRE(dest != NULL && source != NULL, "no symmetric memory");
+    PE_REQUIRE(dest != NULL && source != NULL, "shmem_align returned NULL");
     PE_RULES_RUN(rules);
     return pe_test_end();
 }

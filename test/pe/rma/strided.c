@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Strided and block-strided put and get: every stride pair, gaps left alone, all element sizes.
- * Rules R109-R111.
+ * Checks strided and block-strided put and get (OpenSHMEM 1.6, section 9.6; rules R109-R111 of
+ * docs/reference/conformance.md) for several pairs of strides and all element sizes, and that the
+ * gaps keep their values.
  */
 #include "pe_data.h"
 
@@ -21,9 +22,10 @@ static void check_against(const unsigned char *got, ptrdiff_t dst, ptrdiff_t sst
     pe_fill(sent, BYTES, (unsigned)from);
     for (size_t b = 0; b < nblocks; b++)
         memcpy(want + b * (size_t)dst * size, sent + b * (size_t)sst * size, block * size);
-    PE_CHECK_EACH(size_t, i, BYTES, got[i] == want[i],
-                  "%s dst %td sst %td block %zu n %zu size %zu: byte %zu is 0x%02x, not 0x%02x",
-                  what, dst, sst, block, nblocks, size, i, got[i], want[i]);
+    PE_CHECK_EACH(
+        size_t, i, BYTES, got[i] == want[i],
+        "%s dst %td sst %td block %zu n %zu element size %zu: byte %zu is 0x%02x, expected 0x%02x",
+        what, dst, sst, block, nblocks, size, i, got[i], want[i]);
 }
 
 /* The routines of each size of elements: of 8 bits, 16, 32, 64 and 128. */
@@ -88,14 +90,15 @@ static void check_typed(void)
     shmem_barrier_all();
     for (int i = 0; i < 40; i++)
         PE_CHECK(far_values[i] == (i % 3 == 0 && i < 30 ? 2 * i / 3 + 100.0L * pe_left() : -1),
-                 "longdouble iput at %d", i);
-    PE_CHECK(cells[0] == 1 && cells[2] == 6 && cells[1] == (short)0xeeee, "short iput");
+                 "longdouble_iput: element %d of dest is wrong", i);
+    PE_CHECK(cells[0] == 1 && cells[2] == 6 && cells[1] == (short)0xeeee,
+             "short_iput: an element of dest is wrong or a gap was written");
     shmem_sync_all();
     shmem_longdouble_ibget(near_values, far_values, 4, 3, 2, 5, pe_me); /* from itself */
     for (int b = 0; b < 5; b++)
         PE_CHECK(near_values[4 * b] == far_values[3 * b] &&
                      near_values[4 * b + 1] == far_values[3 * b + 1],
-                 "longdouble ibget block %d", b);
+                 "longdouble_ibget: block %d of dest is wrong", b);
     shmem_sync_all();
 }
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ways for a job to end before finalize, one an argument: the last PE leaves, the others block in
- * a wait, a barrier, a collective, or compute; or all PEs return from main, with threads that are
- * still in routines. run_exit.sh checks status and time. Rule R14.
+ * Ends a job before shmem_finalize in the way that the argument names (OpenSHMEM 1.6, section 9.1;
+ * rule R14 of docs/reference/conformance.md). The last PE leaves while the other PEs wait, are in a
+ * barrier or a collective, or compute; or all PEs return from main beside threads that are in
+ * routines of the library. run_exit.sh checks the status and the time; this program checks nothing.
+ *
+ * usage: exit WAY
  */
 #include "pe_threads.h"
 

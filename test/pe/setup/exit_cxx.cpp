@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of a C++ program by shmem_global_exit, one way an argument: what the standard's exit does
-// for the caller is done. run_exit_cxx.sh looks at what comes of it.
+// Ends a C++ program by shmem_global_exit on the last PE, in the way that the argument names.
+// Handlers, destructors and streams of that PE must be run and flushed as by exit().
+// run_exit_cxx.sh checks the file, the output and the status.
 //
-// usage: exit_cxx way
+// usage: exit_cxx all | finalizes | twice | hangs
 #include <shmem.h>
 
 #include <cstdlib>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fatal error, or another end, and what the program had printed before it: one way an argument.
- * The last PE makes the mistake, the others, who have printed too, wait for it; run_last_words.sh
- * looks at what arrives, and with a launcher that ends nobody ../fault/CMakeLists.txt.
+ * Makes the last PE fail or end in the way that the argument names, after the program has printed
+ * text. The other PEs have printed too and wait. run_last_words.sh checks that the text arrives,
+ * and test/fault/CMakeLists.txt does so with a launcher that ends no PE.
+ *
+ * usage: last_words WAY
  */
 #include "pe_threads.h"
 #include "pe_ways.h"
@@ -32,7 +34,7 @@ static void kept_in_file(void)
 {
     FILE *file = fopen(getenv("WORDS_FILE"), "w");
 
-    PE_REQUIRE(file != NULL, "no file");
+    PE_REQUIRE(file != NULL, "fopen of $WORDS_FILE or tmpfile() failed");
     fprintf(file, "words in a file");
     setvbuf(stderr, NULL, _IOFBF, 4096);
     fprintf(stderr, "words of stderr");
@@ -77,7 +79,7 @@ static void stdout_held(void)
 {
     FILE *file = fopen(getenv("WORDS_FILE"), "w");
 
-    PE_REQUIRE(file != NULL, "no file");
+    PE_REQUIRE(file != NULL, "fopen of $WORDS_FILE or tmpfile() failed");
     fprintf(file, "words in a file");
     hold_in_thread(stdout);
     shmem_long_p(&word, 1, pe_n);
@@ -88,7 +90,7 @@ static void file_held(void)
 {
     FILE *file = tmpfile();
 
-    PE_REQUIRE(file != NULL, "no file");
+    PE_REQUIRE(file != NULL, "fopen of $WORDS_FILE or tmpfile() failed");
     hold_in_thread(file);
     bad_pe();
 }
@@ -101,7 +103,7 @@ static void plug(int fd, bool full)
     static const char filler[4096];
     int ends[2];
 
-    PE_REQUIRE(pipe(ends) == 0, "no pipe");
+    PE_REQUIRE(pipe(ends) == 0, "pipe() failed");
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     while (full && write(ends[1], filler, sizeof(filler)) > 0)
         continue;
@@ -143,7 +145,7 @@ static void in_child(void)
     printf("words of a parent\n");
     child = fork();
     if (child == 0) shmem_long_p(&word, 1, pe_n);
-    PE_REQUIRE(child > 0 && waitpid(child, &status, 0) == child, "no child");
+    PE_REQUIRE(child > 0 && waitpid(child, &status, 0) == child, "fork() or waitpid() failed");
     printf("its child ended with %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
     for (int pe = 0; pe < pe_n; pe++)
         shmem_long_atomic_set(&never, 1, pe);
@@ -166,7 +168,7 @@ static void fail(void)
     if (pe_way_is("in_child")) in_child();
     if (pe_way_is("killed")) raise(SIGKILL);
     if (pe_way_is("global_exit")) shmem_global_exit(3);
-    PE_REQUIRE(pe_way_known, "no way to fail is called %s", pe_way);
+    PE_REQUIRE(pe_way_known, "the argument %s is not the name of a way to fail", pe_way);
     bad_pe();
 }
 
@@ -175,7 +177,7 @@ static void print_before_waiting(void)
 {
     FILE *own = fdopen(dup(STDOUT_FILENO), "w");
 
-    PE_REQUIRE(own != NULL, "no stream");
+    PE_REQUIRE(own != NULL, "fdopen of a copy of stdout failed");
     printf("pe %d said this;", pe_me);
     fprintf(own, "pe %d wrote this;", pe_me);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The binding, rule by rule, where a program that compiles and runs can tell: types of functions,
- * constants, what generics select by, what the library does not have. What must not compile is in
- * check_bindings.sh, names in check_names.py. Rules R111, R140, R141, R166, R188, R213, R251-R257,
- * R263, R265, R267, R271, R272.
+ * Checks the C binding rule by rule where a program that compiles and runs can show it (OpenSHMEM
+ * 1.6, sections 5 and 6; rules R111, R140, R141, R166, R188, R213, R251-R257, R263, R265, R267,
+ * R271 and R272 of docs/reference/conformance.md): types of functions, constants, selection by
+ * generics, conversions, and names that must not exist. Code that must not compile is in
+ * test/check_bindings.sh, names are in test/check_names.py.
  */
 #include <mpp/shmem.h>
 #include <mpp/shmemx.h>
@@ -59,7 +60,7 @@ static void check_signal_forms(void)
     shmem_barrier_all();
     set(&word, UINT64_MAX, pe_right());
     shmem_barrier_all();
-    PE_CHECK(word == UINT64_MAX, "signal_set by its address");
+    PE_CHECK(word == UINT64_MAX, "signal_set through its address: the word is not UINT64_MAX");
 }
 
 /* What returns a code and what does not; parameters as printed, mistakes of the text apart. */
@@ -90,8 +91,9 @@ static void check_distinct(void)
     PE_CHECK((void *)shmem_int32_put != (void *)shmem_int_put &&
                  (void *)shmem_size_p != (void *)shmem_ulong_p &&
                  (void *)shmem_int64_atomic_add != (void *)shmem_long_atomic_add,
-             "two names, one function");
-    PE_CHECK((void *)pshmem_long_put != NULL && (void *)pshmem_ctx_long_put != NULL, "twins");
+             "two routines with different names have one address");
+    PE_CHECK((void *)pshmem_long_put != NULL && (void *)pshmem_ctx_long_put != NULL,
+             "pshmem_long_put or pshmem_ctx_long_put has a null address");
 }
 
 /* The first argument decides about a context, the type behind the pointer about the rest. */
@@ -115,8 +117,10 @@ static void check_selection(void)
     shmem_put(matrix[1], ((long[]){1, 2, 3}), 3, pe_right());
     shmem_p(record->field, 11, pe_right());
     shmem_barrier_all();
-    PE_CHECK(array[0] == 7 && array[1] == 8 && array[2] == 9 && array[3] == 10, "arrays");
-    PE_CHECK(matrix[1][0] == 1 && matrix[1][2] == 3 && matrix[0][0] == 11, "matrix");
+    PE_CHECK(array[0] == 7 && array[1] == 8 && array[2] == 9 && array[3] == 10,
+             "generic put or p with arrays and contexts stored wrong values");
+    PE_CHECK(matrix[1][0] == 1 && matrix[1][2] == 3 && matrix[0][0] == 11,
+             "generic put or p to a matrix or a field of a struct stored wrong values");
     PE_CHECK_EQ(shmem_g((const long *)matrix[1], pe_right()), 1);
     PE_CHECK_EQ(shmem_g(ctx, source == NULL ? source : array, pe_right()), 7);
 }
@@ -139,7 +143,8 @@ static void check_conversion(void)
     shmem_p(&s, wide, pe_right());
     shmem_atomic_set(&u, -1, pe_right());
     shmem_barrier_all();
-    PE_CHECK(c == 0x41 && d == 3.0 && s == 0x7788 && u == UINT64_MAX, "converted values");
+    PE_CHECK(c == 0x41 && d == 3.0 && s == 0x7788 && u == UINT64_MAX,
+             "generic p or atomic_set did not convert a value to the type of the object");
     PE_CHECK_EQ(shmem_test(&u, SHMEM_CMP_GT, 1), 1);
     PE_CHECK_EQ(shmem_atomic_fetch_add(&u, 1.0, pe_me), -1);
 }
@@ -166,7 +171,8 @@ static void check_constants(void)
             psync[0]++;
         }
     PE_CHECK_EQ(psync[0] - SHMEM_SYNC_VALUE, 6);
-    PE_CHECK(team == SHMEM_TEAM_INVALID && ctx == SHMEM_CTX_INVALID && SET != ADD, "handles");
+    PE_CHECK(team == SHMEM_TEAM_INVALID && ctx == SHMEM_CTX_INVALID && SET != ADD,
+             "an invalid handle in a static initializer, or equal signal operators");
     _Static_assert(_SHMEM_CMP_GE == SHMEM_CMP_GE && _SHMEM_SYNC_VALUE == SHMEM_SYNC_VALUE, "");
     _Static_assert(_SHMEM_MAX_NAME_LEN == SHMEM_MAX_NAME_LEN, "");
     _Static_assert(sizeof(SHMEM_VENDOR_STRING) <= SHMEM_MAX_NAME_LEN, "");
@@ -196,8 +202,10 @@ static void check_absent(void)
                                         "shmem_broadcastmem64"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        PE_CHECK(dlsym(RTLD_DEFAULT, names[i]) == NULL, "there is %s", names[i]);
-    PE_CHECK(dlsym(RTLD_DEFAULT, "shmem_barrier_all") != NULL, "dlsym finds nothing at all");
+        PE_CHECK(dlsym(RTLD_DEFAULT, names[i]) == NULL,
+                 "the library has a function %s, expected none", names[i]);
+    PE_CHECK(dlsym(RTLD_DEFAULT, "shmem_barrier_all") != NULL,
+             "dlsym does not find shmem_barrier_all, so absent names are not checked");
 }
 
 /* Steppe's own, good for the preprocessor. */
@@ -214,14 +222,19 @@ static void check_version(void)
 
     _Static_assert(SHMEM_MAJOR_VERSION == 1 && SHMEM_MINOR_VERSION == 6, "not of OpenSHMEM 1.6");
     shmem_info_get_version(&major, &minor);
-    PE_CHECK(major == 1 && minor == 6, "version %d.%d", major, minor);
+    PE_CHECK(major == 1 && minor == 6, "shmem_info_get_version returned %d.%d, expected 1.6", major,
+             minor);
     PE_CHECK(strncmp(SHMEM_VENDOR_STRING, "Steppe ", 7) == 0 &&
                  strcmp(shmemx_version(), &SHMEM_VENDOR_STRING[7]) == 0,
-             "vendor string %s", SHMEM_VENDOR_STRING);
+             "SHMEM_VENDOR_STRING is %s, expected \"Steppe \" and shmemx_version()",
+             SHMEM_VENDOR_STRING);
     snprintf(parts, sizeof(parts), "%d.%d.%d", STEPPE_MAJOR_VERSION, STEPPE_MINOR_VERSION,
              STEPPE_PATCH_VERSION);
-    PE_CHECK(strcmp(shmemx_version(), parts) == 0, "header %s, library %s", parts,
-             shmemx_version());
+    PE_CHECK(
+        strcmp(shmemx_version(), parts) == 0,
+        "the version of the header is %s, shmemx_version() of the library is %s, expected equal "
+        "versions",
+        parts, shmemx_version());
 }
 
 static const struct pe_rule rules[] = {

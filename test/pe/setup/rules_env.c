@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What run_rules_env.sh starts under many environments. By argument:
+ * Run by run_rules_env.sh with many values of the environment variables for the heap.
  *
- * has BYTES      one block of so many bytes can be had, and reached by the neighbour; 0: none asked
- * lacks BYTES    a block of so many bytes cannot
- * comma BYTES    as has, in the locale of the environment, which must write 3,1
- * thread         shmem_init_thread() in place of shmem_init(), which is allowed to refuse
+ * usage: rules_env [MODE [BYTES]]
+ *   has     a block of BYTES can be allocated and the left PE can write it; 0 allocates none
+ *   lacks   allocating a block of BYTES returns NULL
+ *   comma   as has, in the locale of the environment, whose decimal point must be a comma
+ *   thread  as has, with shmem_init_thread() in place of shmem_init(); status 3 if it refuses
  */
 #include <shmem.h>
 
@@ -36,7 +37,8 @@ int main(int argc, char **argv)
 
     if (strcmp(mode, "comma") == 0 &&
         (setlocale(LC_ALL, "") == NULL || strcmp(localeconv()->decimal_point, ",") != 0)) {
-        fprintf(stderr, "the locale does not write 3,1\n");
+        fprintf(stderr,
+                "the locale of the environment does not have a comma as its decimal point\n");
         return 2;
     }
     if (strcmp(mode, "thread") == 0) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ends of jobs, one an argument, in addition to exit.c: global_exit with every status, from any
- * thread, with streams that cannot be flushed, while the others are in every kind of call; the
- * end of a program that began with start_pes; and misuses of teams and of others' addresses.
- * run_rules_exit.sh checks what comes of it.
+ * Ends a job in the way that the first argument names, in addition to exit.c (OpenSHMEM 1.6,
+ * section 9.1; rules R13 and R14 of docs/reference/conformance.md): shmem_global_exit with several
+ * statuses, from several threads and with streams that cannot be flushed, while the other PEs are
+ * in various calls; the end of a program that called start_pes; misuses of teams and addresses.
+ * run_rules_exit.sh checks the status and the output.
  *
- * usage: rules_exit way [shift]
+ * usage: rules_exit WAY [SHIFT]
+ *   SHIFT changes which call each of the other PEs is in
  */
 #include "pe_threads.h"
 #include "pe_ways.h"
@@ -101,9 +103,9 @@ static void read_from_nothing(void)
     int ends[2];
     FILE *file;
 
-    PE_REQUIRE(pipe(ends) == 0, "no pipe");
+    PE_REQUIRE(pipe(ends) == 0, "pipe() failed");
     file = fdopen(ends[0], "r");
-    PE_REQUIRE(file != NULL, "no stream");
+    PE_REQUIRE(file != NULL, "fdopen of a pipe failed");
     (void)pe_thread(read_for_ever, file);
     do {
         sched_yield();
@@ -131,7 +133,7 @@ static void leave_with_files(void)
 {
     FILE *file = fopen(getenv("RULES_FILE"), "w");
 
-    PE_REQUIRE(file != NULL, "no file");
+    PE_REQUIRE(file != NULL, "fopen of $RULES_FILE failed");
     setvbuf(file, NULL, _IOFBF, 1 << 16);
     fprintf(file, "kept until the end\n");
     fprintf(stderr, "an error line\n");
@@ -209,8 +211,11 @@ static void leave_by_way(void)
 static void check_landed(void)
 {
     if (landed == 500 + pe_left()) return;
-    fprintf(stderr, "pe %d: %ld is here, not %d, behind the implicit finalize\n", pe_me, landed,
-            500 + pe_left());
+    fprintf(
+        stderr,
+        "pe %d: after the implicit finalize the word is %ld, expected %d: the last put of the left "
+        "PE is missing\n",
+        pe_me, landed, 500 + pe_left());
     _exit(PE_FAIL);
 }
 
@@ -252,6 +257,6 @@ int main(int argc, char **argv)
           pe_way_is("split_dead_team");
     if (!all && pe_me != pe_n - 1) block_in((pe_me + shift) % N_BLOCKS);
     leave_by_way();
-    PE_REQUIRE(pe_way_known, "no way to leave is called %s", pe_way);
+    PE_REQUIRE(pe_way_known, "the argument %s is not the name of a way to leave", pe_way);
     compute();
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The library's life, rule by rule: counted inits of every level, from any thread; what the last
- * finalize ends; a process that goes on without the library and comes back, fifty times.
+ * Checks init and finalize rule by rule (OpenSHMEM 1.6, sections 9.1 and 9.2; rules R1-R9 and R16
+ * of docs/reference/conformance.md): counted inits at each thread level, queries from any thread,
+ * what the last finalize completes and frees, and a process that works without the library and
+ * initializes it again many times without a leak.
  *
- * usage: rules_init [cycles]
+ * usage: rules_init [number of cycles, default 50]
  */
 #include "pe_table.h"
 
@@ -19,7 +21,7 @@ static const int levels[LEVELS] = {SHMEM_THREAD_SINGLE, SHMEM_THREAD_FUNNELED,
 _Static_assert(SHMEM_THREAD_SINGLE < SHMEM_THREAD_FUNNELED &&
                    SHMEM_THREAD_FUNNELED < SHMEM_THREAD_SERIALIZED &&
                    SHMEM_THREAD_SERIALIZED < SHMEM_THREAD_MULTIPLE,
-               "R27 levels increase");
+               "the values of the thread levels increase (R27)");
 static int n_cycles = 50;
 static long global_word;
 static unsigned char global_bulk[BULK];
@@ -57,8 +59,13 @@ static void expect_up(bool up, const char *when)
 {
     int level;
 
-    PE_CHECK((ask_initialized() != 0) == up, "%s: initialised is %d", when, ask_initialized());
-    PE_CHECK((thread_asks(&level) != 0) == up, "%s: another thread hears the opposite", when);
+    PE_CHECK((ask_initialized() != 0) == up,
+             "%s: shmem_query_initialized returned %d, expected the opposite", when,
+             ask_initialized());
+    PE_CHECK(
+        (thread_asks(&level) != 0) == up,
+        "%s: shmem_query_initialized in another thread returned the opposite of the expected value",
+        when);
 }
 
 /* Inits of any kind and level add up; each asks and is told; every finalize but the last waits. */
@@ -84,15 +91,19 @@ static void check_references(void)
         if (k % 4 != 2) {
             PE_CHECK_EQ(level, provided);
             PE_CHECK(provided >= SHMEM_THREAD_SINGLE && provided <= SHMEM_THREAD_MULTIPLE,
-                     "%d is no level", provided);
-            PE_CHECK(provided >= levels[(k * 3) % LEVELS], "level %d for %d", provided,
-                     levels[(k * 3) % LEVELS]);
+                     "shmem_init_thread provided %d, which is not a thread level", provided);
+            PE_CHECK(
+                provided >= levels[(k * 3) % LEVELS],
+                "shmem_init_thread provided level %d, expected at least the requested level %d",
+                provided, levels[(k * 3) % LEVELS]);
         }
-        PE_CHECK(level >= highest, "level %d was %d before", level, highest);
+        PE_CHECK(level >= highest,
+                 "the thread level is %d after another init, it was %d before and may not decrease",
+                 level, highest);
         highest = level;
         expect_up(true, "between inits");
-        PE_CHECK(thread_asks(&other) != 0 && other == level, "another thread hears level %d of %d",
-                 other, level);
+        PE_CHECK(thread_asks(&other) != 0 && other == level,
+                 "shmem_query_thread in another thread returned %d, expected %d", other, level);
         PE_CHECK_EQ(shmem_my_pe(), pe_me);
     }
     pe_n = shmem_n_pes();
@@ -103,7 +114,8 @@ static void check_references(void)
         if ((k + pe_me) % 3 == 0) sched_yield();
         shmem_finalize();
         for (int pe = 0; pe < pe_n; pe++)
-            PE_CHECK(cell[pe] >= k, "finalize %ld came back before pe %d called it", k, pe);
+            PE_CHECK(cell[pe] >= k,
+                     "finalize %ld, which is not the last, returned before pe %d called it", k, pe);
         expect_up(true, "after a finalize that is not the last");
         PE_CHECK_EQ(shmem_my_pe(), pe_me);
         PE_CHECK_EQ(shmem_n_pes(), pe_n);
@@ -164,13 +176,15 @@ static void check_life_after(void)
     long before = global_word;
     FILE *file = tmpfile();
 
-    PE_REQUIRE(file != NULL, "no file");
+    PE_REQUIRE(file != NULL, "tmpfile() failed");
     expect_up(false, "in the life after");
     pthread_join(pe_thread(live_on, block), NULL);
     PE_CHECK_SAME(block, 100000, 7, "another thread's memory");
     fprintf(file, "after finalize %d\n", pe_me);
     rewind(file);
-    PE_CHECK(fgets(line, sizeof(line), file) != NULL && atoi(line + 15) == pe_me, "file: %s", line);
+    PE_CHECK(fgets(line, sizeof(line), file) != NULL && atoi(line + 15) == pe_me,
+             "after finalize, a temporary file has the line \"%s\", expected the number of this PE",
+             line);
     fclose(file);
     for (int i = 0; i < 10; i++)
         sched_yield();
@@ -242,7 +256,8 @@ int main(int argc, char **argv)
         int before = pe_failures;
 
         rules[i].check();
-        if (pe_failures != before) fprintf(stderr, "pe %d: broken: %s\n", pe_me, rules[i].name);
+        if (pe_failures != before)
+            fprintf(stderr, "pe %d: this rule is broken: %s\n", pe_me, rules[i].name);
     }
     pe_test_begin();
     return pe_test_end();

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Questions about PEs and addresses, rule by rule: exactly 1 or 0, whatever the address; pointers
- * to other PEs' memory, and who shares with whom.
+ * Checks queries about PEs, addresses and the library rule by rule (OpenSHMEM 1.6, sections 3 and
+ * 9.1; rules R16-R23, R25, R26, R37 and R39 of docs/reference/conformance.md): pe_accessible and
+ * addr_accessible for valid and invalid arguments, shmem_ptr and shmem_team_ptr, the shared team,
+ * name and version.
  */
 #include "pe_table.h"
 
@@ -26,16 +28,18 @@ static const char constant[] = "a constant";
 static void expect_private(const void *addr, const char *what)
 {
     for (int pe = 0; pe < pe_n; pe++) {
-        PE_CHECK(shmem_addr_accessible(addr, pe) == 0, "%s at %p is said to be symmetric", what,
-                 addr);
-        PE_CHECK(shmem_ptr(addr, pe) == NULL, "shmem_ptr of %s is not NULL", what);
+        PE_CHECK(shmem_addr_accessible(addr, pe) == 0, "shmem_addr_accessible of %s at %p is not 0",
+                 what, addr);
+        PE_CHECK(shmem_ptr(addr, pe) == NULL,
+                 "shmem_ptr of %s, which is not symmetric, is not NULL", what);
     }
 }
 
 static void expect_symmetric(const void *addr, const char *what)
 {
     for (int pe = 0; pe < pe_n; pe++)
-        PE_CHECK(shmem_addr_accessible(addr, pe) == 1, "%s of pe %d: %d", what, pe,
+        PE_CHECK(shmem_addr_accessible(addr, pe) == 1,
+                 "shmem_addr_accessible of %s on pe %d is %d, expected 1", what, pe,
                  shmem_addr_accessible(addr, pe));
 }
 
@@ -46,7 +50,7 @@ static void check_addresses(void)
     char *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     void *private_heap = pe_private(100);
 
-    PE_REQUIRE(libc != NULL && map != MAP_FAILED, "no memory");
+    PE_REQUIRE(libc != NULL && map != MAP_FAILED, "dlopen of the loaded libc.so.6 or mmap failed");
     expect_symmetric(heap, "the heap's first word");
     expect_symmetric((char *)&heap[WORDS] - 1, "a block's last byte");
     expect_symmetric(&in_bss[299].name[4], "a static's last byte");
@@ -74,12 +78,13 @@ static void check_own_number(void)
 {
     int *seen = pe_calloc((size_t)pe_n, sizeof(*seen));
 
-    PE_CHECK(pe_me >= 0 && pe_me < pe_n, "my_pe is %d of %d", pe_me, pe_n);
+    PE_CHECK(pe_me >= 0 && pe_me < pe_n, "shmem_my_pe is %d, expected 0 or more and less than %d",
+             pe_me, pe_n);
     for (int pe = 0; pe < pe_n; pe++)
         shmem_int_atomic_inc(&seen[pe_me], pe);
     shmem_barrier_all();
     for (int pe = 0; pe < pe_n; pe++)
-        PE_CHECK(seen[pe] == 1, "%d PEs say they are PE %d", seen[pe], pe);
+        PE_CHECK(seen[pe] == 1, "%d PEs have the number %d, expected one", seen[pe], pe);
     shmem_free(seen);
 }
 
@@ -92,11 +97,13 @@ static void check_pe_numbers(void)
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
         PE_CHECK_EQ(shmem_pe_accessible(none[i]), 0);
         PE_CHECK_EQ(shmem_addr_accessible(heap, none[i]), 0);
-        PE_CHECK(shmem_ptr(heap, none[i]) == NULL, "shmem_ptr of pe %d", none[i]);
+        PE_CHECK(shmem_ptr(heap, none[i]) == NULL,
+                 "shmem_ptr for pe %d, which does not exist, is not NULL", none[i]);
     }
     for (int pe = pe_n; pe < pe_n + 70; pe++) {
         PE_CHECK_EQ(shmem_pe_accessible(pe), 0);
-        PE_CHECK(shmem_ptr(heap, pe) == NULL, "shmem_ptr of pe %d", pe);
+        PE_CHECK(shmem_ptr(heap, pe) == NULL,
+                 "shmem_ptr for pe %d, which does not exist, is not NULL", pe);
     }
 }
 
@@ -133,11 +140,17 @@ static void check_loads_and_stores(void)
 
         if (there != NULL) PE_CHECK_EQ(*(volatile const long *)there, 100 + pe);
         if (pair != NULL) PE_CHECK_EQ(*(volatile int *)&pair->number, 100 + pe);
-        if (pair != NULL) PE_CHECK(shmem_ptr(in_bss, pe) == pair - 7, "interior of a static");
+        if (pair != NULL)
+            PE_CHECK(shmem_ptr(in_bss, pe) == pair - 7,
+                     "shmem_ptr of the first element of a static is not that of element 7 minus 7");
         if (there != NULL)
-            PE_CHECK(shmem_ptr(heap + WORDS - 1, pe) == there + WORDS - 1, "interior of the heap");
+            PE_CHECK(
+                shmem_ptr(heap + WORDS - 1, pe) == there + WORDS - 1,
+                "shmem_ptr of the last word of a block is not at the expected distance from the "
+                "first");
     }
-    PE_CHECK(shmem_ptr(heap, pe_me) == heap && shmem_ptr(in_bss, pe_me) == in_bss, "own address");
+    PE_CHECK(shmem_ptr(heap, pe_me) == heap && shmem_ptr(in_bss, pe_me) == in_bss,
+             "shmem_ptr for this PE itself is not the address of the object");
     shmem_barrier_all();
     store_everywhere(heap, 1000);
     store_everywhere(in_bss_words, 2000);
@@ -155,14 +168,18 @@ static void check_team_ptr(void)
 
     if (upper != SHMEM_TEAM_INVALID) {
         for (int i = 0; i < n; i++)
-            PE_CHECK(shmem_team_ptr(upper, heap, i) == shmem_ptr(heap, pe_n - 1 - i), "number %d",
-                     i);
-        PE_CHECK(shmem_team_ptr(upper, heap, n) == NULL, "team_ptr of a number beyond");
-        PE_CHECK(shmem_team_ptr(upper, heap, -1) == NULL, "team_ptr of number -1");
+            PE_CHECK(shmem_team_ptr(upper, heap, i) == shmem_ptr(heap, pe_n - 1 - i),
+                     "shmem_team_ptr for number %d of a team is not shmem_ptr for the same PE", i);
+        PE_CHECK(shmem_team_ptr(upper, heap, n) == NULL,
+                 "shmem_team_ptr for the number after the last of a team is not NULL");
+        PE_CHECK(shmem_team_ptr(upper, heap, -1) == NULL,
+                 "shmem_team_ptr for number -1 is not NULL");
     }
     for (int pe = -1; pe <= pe_n; pe++) {
-        PE_CHECK(shmem_team_ptr(SHMEM_TEAM_INVALID, heap, pe) == NULL, "no team");
-        PE_CHECK(shmem_team_ptr(SHMEM_TEAM_WORLD, heap, pe) == shmem_ptr(heap, pe), "the world");
+        PE_CHECK(shmem_team_ptr(SHMEM_TEAM_INVALID, heap, pe) == NULL,
+                 "shmem_team_ptr on SHMEM_TEAM_INVALID is not NULL");
+        PE_CHECK(shmem_team_ptr(SHMEM_TEAM_WORLD, heap, pe) == shmem_ptr(heap, pe),
+                 "shmem_team_ptr on SHMEM_TEAM_WORLD is not shmem_ptr");
     }
     shmem_barrier_all();
     shmem_team_destroy(upper);
@@ -186,14 +203,19 @@ static void check_shared(void)
         for (int b = 0; b < pe_n; b++) {
             const int *row = all + (size_t)a * 2 * n, *other = all + (size_t)b * 2 * n;
 
-            PE_CHECK(row[b] == other[a], "pe %d reaches pe %d, not the other way", a, b);
+            PE_CHECK(row[b] == other[a],
+                     "shmem_ptr reaches memory from pe %d to pe %d, but not in the other direction",
+                     a, b);
             if (row[pe_n + b] < 0) continue; /* b is not in a's shared team */
-            PE_CHECK(row[b], "pe %d is in pe %d's shared team and out of reach", b, a);
+            PE_CHECK(row[b], "pe %d is in the shared team of pe %d, but shmem_ptr to it is NULL", b,
+                     a);
             PE_CHECK(memcmp(row + n, other + n, n * sizeof(int)) == 0,
-                     "pes %d and %d know different shared teams", a, b);
+                     "pes %d and %d are in one shared team and have different numbers in it", a, b);
         }
-    PE_CHECK(mine[pe_n + pe_me] == shmem_team_my_pe(SHMEM_TEAM_SHARED) && mine[pe_n + pe_me] >= 0,
-             "this PE is not in its own shared team");
+    PE_CHECK(
+        mine[pe_n + pe_me] == shmem_team_my_pe(SHMEM_TEAM_SHARED) && mine[pe_n + pe_me] >= 0,
+        "translating this PE's number to SHMEM_TEAM_SHARED does not give shmem_team_my_pe of that "
+        "team");
     shmem_free(all);
     shmem_free(mine);
 }
@@ -208,13 +230,17 @@ static void check_info(void)
 
     memset(&text, '#', sizeof(text));
     shmem_info_get_name(text.name);
-    PE_CHECK(memchr(text.name, 0, SHMEM_MAX_NAME_LEN) != NULL, "no end");
-    PE_CHECK(strcmp(text.name, SHMEM_VENDOR_STRING) == 0, "name \"%.80s\"", text.name);
-    PE_CHECK_SAME(text.guard, sizeof(text.guard), '#', "behind the name");
+    PE_CHECK(memchr(text.name, 0, SHMEM_MAX_NAME_LEN) != NULL,
+             "shmem_info_get_name wrote no null byte within SHMEM_MAX_NAME_LEN");
+    PE_CHECK(strcmp(text.name, SHMEM_VENDOR_STRING) == 0,
+             "shmem_info_get_name is \"%.80s\", expected SHMEM_VENDOR_STRING", text.name);
+    PE_CHECK_SAME(text.guard, sizeof(text.guard), '#',
+                  "bytes after the buffer of shmem_info_get_name");
     shmem_info_get_version(&major, &minor);
-    PE_CHECK(major == SHMEM_MAJOR_VERSION && minor == SHMEM_MINOR_VERSION, "version %d.%d", major,
+    PE_CHECK(major == SHMEM_MAJOR_VERSION && minor == SHMEM_MINOR_VERSION,
+             "shmem_info_get_version is %d.%d, expected the macros of the header", major, minor);
+    PE_CHECK(major == 1 && minor == 6, "shmem_info_get_version is %d.%d, expected 1.6", major,
              minor);
-    PE_CHECK(major == 1 && minor == 6, "of the specification: %d.%d", major, minor);
 }
 
 static const struct pe_rule rules[] = {

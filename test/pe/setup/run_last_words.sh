@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Run last_words.c in every way: the job ends, says why, and what had been printed arrives.
+# Runs last_words.c in each way. The job must end, print the reason, and text that the program had
+# printed before must arrive. With SLOW=1 all ways are run, else only the fast ones.
 #
-# usage: run_last_words.sh PROGRAM NP LAUNCHER [ARGUMENT...]     (SLOW=1: all ways)
+# usage: run_last_words.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
 . "$(dirname "$0")/../job.sh"
 line="^(.*[^ ])?steppe: pe $last \([^)]*\): shmem_"
@@ -15,7 +16,7 @@ fails()
     rm -f "$dir/file"
     job "$way" WORDS_FILE="$dir/file" -- "$way" || return
     if [ $status -eq 0 ]; then
-        fail "$way" "the job ended with status 0"
+        fail "$way" "the job ended with status 0, expected it to fail"
     elif says "$way" "$@"; then
         echo "ok   $way (status $status)"
     fi
@@ -23,7 +24,7 @@ fails()
 
 file_has()
 {
-    grep -q 'words in a file' "$dir/file" || fail "$1" "the file was not flushed"
+    grep -q 'words in a file' "$dir/file" || fail "$1" "the file of the failing PE lacks its text: it was not flushed"
 }
 
 fails bad_pe "${line}long_p: pe is $np" 'words of a bad PE'
@@ -45,7 +46,7 @@ fi
 # The job goes on: the child was none of its PEs.
 if job in_child -- in_child && says in_child 'its child ended with 1$' "$line"; then
     if [ $status -ne 0 ] || [ "$(grep -c 'words of a parent' "$out")" -ne 1 ]; then
-        fail in_child "status $status; the parent's words arrived not once"
+        fail in_child "status $status, expected 0, or the parent's text did not arrive exactly once"
     else
         echo "ok   in_child"
     fi

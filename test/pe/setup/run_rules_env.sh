@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The four environment variables of the standard and their old names, rule by rule: R241-R249.
-# rules_env.c says what its arguments mean.
+# Checks the four environment variables of the standard and their old names, rule by rule (OpenSHMEM
+# 1.6, section 8; rules R241-R249 of docs/reference/conformance.md). rules_env.c describes its
+# arguments.
 #
 # usage: run_rules_env.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
@@ -20,11 +21,11 @@ good()
     job "$name" "$@" || return
     lines=$(grep -vc '^survived$' "$out")
     if [ $status -ne 0 ]; then
-        fail "$name" "status $status"
+        fail "$name" "the job ended with status $status, expected 0"
     elif [ "$(grep -Ec 'do not fit into the symmetric heap|there is no symmetric heap' "$out")" -ne $full ]; then
-        fail "$name" "not $full lines about what does not fit"
+        fail "$name" "expected $full lines about a block that does not fit"
     elif [ "$lines" -ne $full ]; then
-        fail "$name" "$lines lines, and $full were asked for"
+        fail "$name" "the job printed $lines lines besides \"survived\", expected $full"
     else
         echo "ok   $name"
     fi
@@ -39,11 +40,11 @@ told()
     job "$name" "$@" -- has 0 || return
     lines=$(grep -Ec "$text" "$out")
     if [ $status -ne 0 ]; then
-        fail "$name" "status $status"
+        fail "$name" "the job ended with status $status, expected 0"
     elif [ "$count" = + ] && [ "$lines" -gt 0 ] || [ "$count" = "$lines" ]; then
         echo "ok   $name ($lines lines)"
     else
-        fail "$name" "$lines lines match $text, not $count"
+        fail "$name" "$lines lines match \"$text\", expected $count (+ is one or more)"
     fi
 }
 
@@ -56,10 +57,10 @@ bad()
     for mode in has thread; do
         job "$name" "$size=$value" "$@" -- $mode || return
         if [ $status -eq 0 ] || grep -q survived "$out"; then
-            fail "$name" "init went well with $mode (status $status)"
+            fail "$name" "init with an invalid size succeeded in mode $mode (status $status)"
             return
         fi
-        grep -qF "$size is '$value'" "$out" || { fail "$name" "no line names $size"; return; }
+        grep -qF "$size is '$value'" "$out" || { fail "$name" "no line of the output has \"$size is '$value'\""; return; }
     done
     echo "ok   $name (status $status)"
 }
@@ -145,10 +146,10 @@ differs()
     export ONE=$last ONE_ENV="$size=5m"
     job differs $size=4m -- has 0 || return
     if [ $status -eq 0 ] || grep -q survived "$out"; then
-        fail differs "PEs of two sizes went on"
+        fail differs "PEs with different heap sizes started (status $status)"
     elif ! grep -Eq "PE ($last has another $size than PE 0|0 has another $size than PE $last)" "$out"
     then
-        fail differs "no line says who differs"
+        fail differs "no line of the output names the PE whose $size differs"
     else
         echo "ok   differs (status $status)"
     fi

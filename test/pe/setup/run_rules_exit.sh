@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Run rules_exit.c in every way and check the job's status, what it printed, that it ended soon,
-# and that nothing is left of it.
+# Runs rules_exit.c in each way and checks the status of the job and its output. The job must end
+# within the time limit and leave no process.
 #
 # usage: run_rules_exit.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
@@ -14,7 +14,7 @@ ends()
     shift 3
     job "$way" RULES_FILE="$dir/file" -- "$way" "$@" || return
     if ! [[ $status =~ ^($pattern)$ ]]; then
-        fail "$way" "the job ended with status $status, not $pattern"
+        fail "$way" "the job ended with status $status, expected $pattern"
     elif [ -z "$text" ] || says "$way" "$text"; then
         echo "ok   $way $* (status $status)"
     fi
@@ -37,7 +37,7 @@ ends at_start 27 ''
 # Streams: flushed, or given up where a thread keeps their lock.
 ends with_files 26 'an unfinished line'
 says with_files 'an error line'
-grep -q 'kept until the end' "$dir/file" || fail with_files "the file was not flushed"
+grep -q 'kept until the end' "$dir/file" || fail with_files "the file of the leaving PE lacks its text: it was not flushed"
 ends reading 22 ''
 ends exit_reading 23 ''
 ends stdout_held 24 ''

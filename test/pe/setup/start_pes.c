@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The old start: start_pes may be called again, needs no finalize, and the program's own return
- * value is the job's. Also the oldest query names. Rule R13.
+ * Checks start_pes, _my_pe and _num_pes (OpenSHMEM 1.6, section 9.1.13; rule R13 of
+ * docs/reference/conformance.md): start_pes may be called twice, ignores its argument and needs no
+ * finalize, and the return value of main is the status of the PE.
  */
 #include "pe_data.h"
 

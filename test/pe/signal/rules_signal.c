@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Signals, rule by rule: never before their data, wherever data and signal lie; fired by puts of
- * nothing; completed by quiet; counted among all that update; the value that ended a wait. Sizes
- * and typed forms: signal.c, typed_signal.c. Rules R129-R140, R268.
+ * Checks signals rule by rule (OpenSHMEM 1.6, section 9.8; rules R129-R134, R136-R139 and R268 of
+ * docs/reference/conformance.md): a signal never arrives before its data, in any pair of segments;
+ * puts of no elements; completion by quiet; concurrent additions and sets; and the value that ended
+ * a wait. Sizes and typed forms are in signal.c and typed_signal.c.
  */
 #include "pe_table.h"
 
@@ -42,7 +43,7 @@ static void check_pair(unsigned char *dest, uint64_t *sig, size_t nbytes)
         else
             shmem_putmem_signal_nbi(dest, outbox, nbytes, sig, turn, SHMEM_SIGNAL_SET, pe_right());
         PE_CHECK_EQ(shmem_signal_wait_until(sig, SHMEM_CMP_GE, turn), turn);
-        PE_CHECK_BYTES(dest, nbytes, seed + (unsigned)pe_left(), "data behind its signal");
+        PE_CHECK_BYTES(dest, nbytes, seed + (unsigned)pe_left(), "data when their signal is here");
         shmem_quiet();
         acknowledge(turn);
     }
@@ -94,8 +95,10 @@ static void check_earlier_puts(void)
                             pe_right());
         shmem_signal_wait_until(heap_signals, SHMEM_CMP_EQ, turn);
         PE_CHECK_EQ(shmem_signal_fetch(&heap_signals[1]), turn);
-        PE_CHECK_BYTES(in_global, MAX, (unsigned)(turn + 8 * (unsigned)pe_left()), "earlier put");
-        PE_CHECK_BYTES(in_heap, 120, (unsigned)(turn + 8 * (unsigned)pe_left()), "earlier signal");
+        PE_CHECK_BYTES(in_global, MAX, (unsigned)(turn + 8 * (unsigned)pe_left()),
+                       "data of an earlier put, with a fence before the signal");
+        PE_CHECK_BYTES(in_heap, 120, (unsigned)(turn + 8 * (unsigned)pe_left()),
+                       "data of an earlier put_signal, with a fence before the signal");
         shmem_quiet();
         acknowledge(turn);
     }
@@ -117,7 +120,8 @@ static void check_source_and_quiet(void)
         shmem_quiet();
         PE_CHECK_EQ(shmem_uint64_atomic_fetch(global_signals, pe_right()), turn);
         shmem_getmem(got, in_heap, nbytes, pe_right());
-        PE_CHECK_BYTES(got, nbytes, (unsigned)(turn + 40 * (unsigned)pe_me), "read back");
+        PE_CHECK_BYTES(got, nbytes, (unsigned)(turn + 40 * (unsigned)pe_me),
+                       "data of put_signal, read back after quiet");
         shmem_barrier_all();
     }
     free(source);
@@ -138,7 +142,8 @@ static void check_nbi_quiet(void)
         memset(outbox, 0xdd, MAX);
         PE_CHECK_EQ(shmem_uint64_g(heap_signals, pe_right()), 5 * turn);
         shmem_barrier_all();
-        PE_CHECK_BYTES(in_heap, MAX, (unsigned)(turn + 24 * (unsigned)pe_left()), "nbi");
+        PE_CHECK_BYTES(in_heap, MAX, (unsigned)(turn + 24 * (unsigned)pe_left()),
+                       "data of put_signal_nbi after the context's quiet");
         shmem_barrier_all();
     }
     shmem_ctx_destroy(ctx);
@@ -184,8 +189,11 @@ static void check_same_operator(void)
     while (last != all) {
         uint64_t now = shmem_signal_fetch(heap_signals);
 
-        if (!PE_CHECK(now >= last && now <= all && now >> 32 == (now & UINT32_MAX),
-                      "%016lx after %016lx", now, last))
+        if (!PE_CHECK(
+                now >= last && now <= all && now >> 32 == (now & UINT32_MAX),
+                "a signal to which all PEs add is %016lx after %016lx, expected no smaller value, "
+                "with equal halves",
+                now, last))
             break;
         last = now;
         shmem_signal_wait_until(heap_signals, SHMEM_CMP_GE, last < all ? last + each : all);
@@ -207,7 +215,7 @@ static void check_sets(void)
                                     SHMEM_SIGNAL_SET, (pe_me + k) % pe_n);
             seen = shmem_signal_fetch(global_signals);
             PE_CHECK(seen >> 32 == (seen & UINT32_MAX) && (int)(seen >> 32) < pe_n,
-                     "signal is %016lx", seen);
+                     "a signal that all PEs set is %016lx, which no PE has stored", seen);
         }
 }
 
@@ -243,7 +251,8 @@ static void check_fetch_acquires(void)
         shmem_signal_set(global_signals, turn, pe_right());
         while (shmem_signal_fetch(global_signals) != turn)
             ;
-        PE_CHECK_BYTES(in_heap, 5000, (unsigned)(turn + 48 * (unsigned)pe_left()), "polled");
+        PE_CHECK_BYTES(in_heap, 5000, (unsigned)(turn + 48 * (unsigned)pe_left()),
+                       "data after signal_fetch has returned their signal");
         acknowledge(turn);
     }
 }
@@ -270,7 +279,12 @@ static void check_value_returned(void)
         for (int i = 0; i < wanted; i++) {
             uint64_t got = shmem_signal_wait_until(&blink, SHMEM_CMP_GT, 5);
 
-            if (!PE_CHECK(got == UINT64_MAX, "the wait returned %lu", got)) break;
+            if (!PE_CHECK(
+                    got == UINT64_MAX,
+                    "signal_wait_until returned %lu, expected the value that satisfied the wait, "
+                    "UINT64_MAX",
+                    got))
+                break;
         }
         shmem_signal_set(&enough, 1, writer);
         shmem_quiet();
@@ -296,9 +310,12 @@ static void check_unsigned(void)
         shmem_barrier_all();
         shmem_signal_set(&global_signals[1], holds[i].value, pe_right());
         shmem_barrier_all();
-        PE_CHECK(shmem_signal_wait_until(&global_signals[1], holds[i].cmp, holds[i].operand) ==
-                     holds[i].value,
-                 "comparison %zu", i);
+        PE_CHECK(
+            shmem_signal_wait_until(&global_signals[1], holds[i].cmp, holds[i].operand) ==
+                holds[i].value,
+            "signal_wait_until with comparison %zu of the table returned another value than the "
+            "signal has",
+            i);
     }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Put with signal: the signal never comes before its data, whatever the size; signal_add, _set,
- * _fetch and _wait_until. Rules R129-R132, R136-R139.
+ * Checks put with signal, signal_add, signal_set, signal_fetch and signal_wait_until (OpenSHMEM
+ * 1.6, section 9.8; rules R129-R132 and R136-R140 of docs/reference/conformance.md): for many sizes
+ * the signal never arrives before its data, and additions by all PEs are counted.
  */
 #include "pe_data.h"
 
@@ -69,7 +70,8 @@ static void check_all_add(void)
                                 pe);
         shmem_signal_wait_until(heap_sig, SHMEM_CMP_EQ, (uint64_t)(round * pe_n));
         for (int pe = 0; pe < pe_n; pe++)
-            PE_CHECK_BYTES(inbox + SLOT * pe, SLOT, (unsigned)(round + pe * 40), "all add");
+            PE_CHECK_BYTES(inbox + SLOT * pe, SLOT, (unsigned)(round + pe * 40),
+                           "data of put_signal by all PEs");
         shmem_barrier_all();
     }
     PE_CHECK_EQ(shmem_signal_fetch(heap_sig), rounds * pe_n);
@@ -90,9 +92,10 @@ static void check_signal_ops(void)
     shmem_ctx_signal_set(SHMEM_CTX_DEFAULT, &word, UINT64_MAX - (uint64_t)pe_me, pe_right());
     shmem_quiet();
     shmem_barrier_all();
-    PE_CHECK(shmem_signal_fetch(&word) == UINT64_MAX - (uint64_t)pe_left(), "signal_set");
+    PE_CHECK(shmem_signal_fetch(&word) == UINT64_MAX - (uint64_t)pe_left(),
+             "signal_fetch after signal_set by the left PE returned a wrong value");
     PE_CHECK(shmem_signal_wait_until(&word, SHMEM_CMP_GT, 5) == UINT64_MAX - (uint64_t)pe_left(),
-             "comparison is not unsigned");
+             "signal_wait_until(> 5) did not return the large unsigned value of the signal");
     shmem_barrier_all();
     shmem_ctx_signal_add(SHMEM_CTX_DEFAULT, &word, 100, pe_right()); /* wraps */
     shmem_barrier_all();

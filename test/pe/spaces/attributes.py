@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Attributes of spaces from Python, without a macro: the structure is made from the table of
-docs/design/spaces.md, which has what the ABI has, and a space is created with it.
+"""Check that another language can use the attributes of spaces without the macros of the header.
+The structure is made from the table in docs/design/spaces.md. Its offsets, sizes and defaults must
+be those of the library and of the list of the ABI, and a space is created with it.
 
 usage: attributes.py LIBRARY SPACES.MD ABI
 """
@@ -40,17 +41,17 @@ def check_table(table):
     library.shmemx_space_attr_init(ctypes.byref(attr), ctypes.c_size_t(ctypes.sizeof(attr)))
     for at, name, _, default in table:
         value = getattr(attr, name)
-        check(getattr(Attr, name).offset == at, f"{name} is at {getattr(Attr, name).offset}")
+        check(getattr(Attr, name).offset == at, f"field {name} is at offset {getattr(Attr, name).offset}, the table has {at}")
         if default == "its size":
-            check(value == ctypes.sizeof(attr), f"struct_size is {value}")
+            check(value == ctypes.sizeof(attr), f"struct_size is {value}, expected {ctypes.sizeof(attr)}")
         elif default == "the world":
-            check(value not in (None, 0), "no parent")
+            check(value not in (None, 0), "the default of parent is NULL, expected the world team")
         else:
-            check(str(value) == default, f"{name} is {value}, not {default}")
+            check(str(value) == default, f"the default of {name} is {value}, the table has {default}")
     with open(sys.argv[3], encoding="utf-8") as text:
         abi = re.findall(r"^FIELD\(shmemx_space_attr_t, (\w+), (\d+), (\d+)\)", text.read(), re.M)
     told = [(name, str(at), str(getattr(Attr, name).size)) for at, name, _, _ in table]
-    check(told == abi, f"the table has {told}, the ABI {abi}")
+    check(told == abi, f"the table has the fields {told}, the ABI list has {abi}")
 
 
 def check_space():
@@ -61,17 +62,17 @@ def check_space():
     attr.numa_policy = 2
     check(library.shmemx_space_create_attr(ctypes.byref(config), ctypes.byref(attr),
                                            ctypes.byref(space), ctypes.byref(team)) == 0,
-          "no space")
+          "shmemx_space_create_attr failed")
     word = library.shmem_space_malloc(space, ctypes.c_size_t(8))
-    check(word is not None, "no memory")
+    check(word is not None, "shmem_space_malloc of 8 bytes returned NULL")
     me, n_pes = library.shmem_my_pe(), library.shmem_n_pes()
     library.shmem_long_p(ctypes.c_void_p(word), ctypes.c_long(7 + me), (me + 1) % n_pes)
     library.shmem_barrier_all()
     left = (me + n_pes - 1) % n_pes
-    check(ctypes.c_long.from_address(word).value == 7 + left, "the word did not come")
+    check(ctypes.c_long.from_address(word).value == 7 + left, f"the word from PE {left} did not arrive in the space")
     library.shmem_space_free(space, ctypes.c_void_p(word))
     library.shmem_team_destroy(team)
-    check(library.shmem_space_destroy(space) == 0, "the space stays")
+    check(library.shmem_space_destroy(space) == 0, "shmem_space_destroy failed")
 
 
 TABLE = fields(sys.argv[2])

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded: what a failure of power leaves of <name>.fam. kill -9 loses no page that was stored
- * to; so each range that the process flushes with msync(), and nothing else, goes to a file of the
- * same name in the directory FAMSHADOW, page by page in random order. FAMSHADOW_KILL=n kills the
- * process around its nth flush: before it, in the middle, or behind it. FAMSHADOW_KILL_US=n: after
- * so many microseconds. FAMSHADOW_DROP: flushes of less than a superblock do nothing.
+ * Preloaded library that simulates a power failure for <name>.fam files, because kill -9 loses no
+ * stored page. msync() copies the flushed range, page by page in random order, to a file of the
+ * same name in the directory FAMSHADOW, which then has flushed data only.
+ *
+ *   FAMSHADOW_KILL=n     kills the process before, in the middle of, or after its nth flush
+ *   FAMSHADOW_KILL_US=n  kills the process after n microseconds
+ *   FAMSHADOW_DROP       flushes of less than a superblock do nothing
  */
 #include <errno.h>
 #include <fcntl.h>

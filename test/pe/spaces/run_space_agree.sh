@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Creations that fail on all PEs because of the last one: the checks of space_agree.c hold on every
-# PE, and standard error names the PE and the reason.
+# Runs space_agree.c with space creations that must fail on all PEs because of one PE. The checks
+# of the program must hold on every PE, and standard error must name the PE and the reason.
 #
 # usage: run_space_agree.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
@@ -23,7 +23,7 @@ good()
     done
     [ $# -gt 0 ] && shift
     job "$case" ${variables[@]+"${variables[@]}"} -- "$case" "$@" || return
-    [ $status -eq 0 ] || { fail "$case ${variables[*]-}" "status $status"; return; }
+    [ $status -eq 0 ] || { fail "$case ${variables[*]-}" "the job ended with status $status, expected 0"; return; }
     says "$case" "$text" && echo "ok   $case $* ${variables[*]-}"
 }
 

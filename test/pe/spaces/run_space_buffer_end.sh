@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Mistakes with memory of the program that is a space (space_buffer_end.c): a wrong argument returns
-# nonzero on all members, with a line that names routine and argument; what reaches past the end of
-# the space ends the job.
+# Runs space_buffer_end.c: mistakes with memory of the program that is a space. A wrong argument
+# must return nonzero on all members, with a line that names the routine and the argument. An
+# operation past the end of the space must end the job.
 #
 # usage: run_space_buffer_end.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
@@ -14,7 +14,7 @@ fn=shmemx_buffer_register
 told()
 {
     job "$1" -- "$1" || return
-    [ $status -eq 0 ] || { fail "$1" "status $status"; return; }
+    [ $status -eq 0 ] || { fail "$1" "the job ended with status $status, expected 0"; return; }
     says "$1" "^steppe: pe $2 .*$3" && echo "ok   $1"
 }
 
@@ -23,7 +23,7 @@ ends()
 {
     job "$1" -- $1 || return
     if [ $status -eq 0 ] || grep -q survived "$out"; then
-        fail "$1" "the call came back"
+        fail "$1" "the call returned (status $status), expected it to end the job"
     elif says "$1" "^steppe: pe $2 .*$3"; then
         echo "ok   $1 (status $status)"
     fi

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Environment variables that make spaces: space_env.c passes with the good ones; the wrong ones
-# fail init on all PEs, with a line that names the variable, and the PE where only one has it wrong.
+# Runs space_env.c with environment variables that create spaces. The program must pass with valid
+# values. Invalid values must make init fail on all PEs, with a line that names the variable, and
+# the PE if only one PE has the invalid value.
 #
 # usage: run_space_env.sh PROGRAM NP LAUNCHER [ARGUMENT...]
 set -u
@@ -18,7 +19,7 @@ good()
     local name=$1
     shift
     job "$name" "$@" || return
-    [ $status -eq 0 ] && echo "ok   $name" || fail "$name" "status $status"
+    [ $status -eq 0 ] && echo "ok   $name" || fail "$name" "the job ended with status $status, expected 0"
 }
 
 # bad NAME TEXT [VARIABLE=VALUE...] [-- ARGUMENT]: init ends the job, and somebody says TEXT.
@@ -32,8 +33,8 @@ bad()
     done
     [ $# -gt 1 ] && argument=$2
     job "$name" ${variables[@]+"${variables[@]}"} -- "$argument" || return
-    [ $status -ne 0 ] || { fail "$name" "the job ended with status 0"; return; }
-    ! grep -q survived "$out" || { fail "$name" "the PEs went on"; return; }
+    [ $status -ne 0 ] || { fail "$name" "the job ended with status 0, expected init to fail"; return; }
+    ! grep -q survived "$out" || { fail "$name" "the PEs continued, expected init to end the job"; return; }
     says "$name" "$text" && echo "ok   $name (status $status)"
 }
 
@@ -64,11 +65,11 @@ nothing()
 {
     local name="nothing $*" lines
     job "$name" SHMEM_SYMMETRIC_SIZE=0 "$@" -- nothing || return
-    [ $status -eq 0 ] || { fail "$name" "status $status"; return; }
+    [ $status -eq 0 ] || { fail "$name" "the job ended with status $status, expected 0"; return; }
     says "$name" "^steppe: pe 0 \([^)]*\): shmem_malloc: the result is NULL because \
 SHMEM_SYMMETRIC_SIZE is 0, so there is no symmetric heap for 100 bytes: .* \(printed once" || return
     lines=$(grep -c "^steppe:" "$out")
-    [ "$lines" -eq 1 ] && echo "ok   $name" || fail "$name" "$lines lines"
+    [ "$lines" -eq 1 ] && echo "ok   $name" || fail "$name" "the library printed $lines lines, expected 1"
 }
 nothing
 nothing SHMEM_DEFAULT_SPACE=gpu "${gpu[@]}"

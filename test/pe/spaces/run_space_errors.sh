@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Mistakes with spaces (space_errors.c): each ends the job at once, with a line that names the PE,
-# the routine and what was wrong; or is a return value, with such a line, and the job goes on.
+# Runs space_errors.c with each mistake. The mistake must end the job at once, with a line that
+# names the PE, the routine and the error, or the routine must return an error with such a line.
 #
 # usage: run_space_errors.sh PROGRAM NP LAUNCHER [ARGUMENT...]
-#   PART of the mistakes, in the environment: creation, life, use; default: all
+#   The variable PART selects the mistakes: creation, life, use; all of them by default.
 set -u
 . "$(dirname "$0")/../job.sh"
 
@@ -26,7 +26,7 @@ told()
     [ $# -gt 0 ] && shift
     [ "$kind" = gpu ] && variables=("${gpu[@]}" ${variables[@]+"${variables[@]}"})
     job "$mistake $kind" ${variables[@]+"${variables[@]}"} -- "$mistake" "$kind" "$@" || return
-    [ $status -eq 0 ] || { fail "$mistake $kind" "status $status"; return; }
+    [ $status -eq 0 ] || { fail "$mistake $kind" "the job ended with status $status, expected 0"; return; }
     says "$mistake $kind" "^steppe: pe [0-9]+ .*$text" && echo "ok   $mistake $kind"
 }
 
@@ -40,9 +40,9 @@ ends()
     [ "$pe" = any ] && pe='[0-9]+'
     job "$mistake $kind" ${variables[@]+"${variables[@]}"} -- "$mistake" "$kind" || return
     if [ $status -eq 0 ]; then
-        fail "$mistake $kind" "the job ended with status 0"
+        fail "$mistake $kind" "the job ended with status 0, expected the mistake to end it"
     elif grep -q survived "$out"; then
-        fail "$mistake $kind" "the call came back"
+        fail "$mistake $kind" "the call returned, expected the job to end"
     elif says "$mistake $kind" "^steppe: pe $pe \([^)]*\): ${routine}: .*$text"; then
         echo "ok   $mistake $kind (status $status)"
     fi
@@ -141,9 +141,9 @@ fam_paths()
         SHMEM_FAM_PATH="$dir/small"
     sum=$(md5sum <"$dir/garbage")
     told create fam "$dir/garbage" SHMEM_FAM_PATH="$dir/garbage"
-    [ "$sum" = "$(md5sum <"$dir/garbage")" ] || fail garbage "a file that is no pool was written to"
+    [ "$sum" = "$(md5sum <"$dir/garbage")" ] || fail garbage "the job wrote to a file that is not a pool"
     job shape -- named fam 4194304
-    [ $status -eq 0 ] || fail shape "status $status"
+    [ $status -eq 0 ] || fail shape "the job ended with status $status, expected 0"
     told named fam "'shape' .* has $np parts of 4 MiB, but this job requests $np parts of 8 MiB" \
         EXPECT_REFUSED=1 -- 8388608
     np=$((np + 1))
@@ -279,9 +279,9 @@ lost()
     local name="lost_device $*"
     job "$name" "${gpu[@]}" "$@" -- lost_device gpu || return
     if [ $status -eq 0 ] || grep -q survived "$out"; then
-        fail "$name" "the job went on (status $status)"
+        fail "$name" "the job continued after the device was lost (status $status)"
     elif grep -q "fakecuda:" "$out"; then
-        fail "$name" "the driver was misused"
+        fail "$name" "the fake driver reports a misuse"
     elif says "$name" "^steppe: pe [0-9]+ .*CUDA_ERROR_"; then
         echo "ok   $name (status $status)"
     fi
@@ -300,7 +300,7 @@ losses()
         for kind in "${kinds[@]}"; do
             job "killed $kind" LD_LIBRARY_PATH="$fake" -- killed $kind || continue
             [ $status -ne 0 ] && echo "ok   killed $kind (status $status)" ||
-                fail "killed $kind" "status 0"
+                fail "killed $kind" "the job ended with status 0 although a PE was killed"
         done
     fi
 }

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Jobs on one named space, each killed at random, around a flush or at any moment; the next one
-# opens what was flushed and nothing else. All that was said to be durable is there. Then, to see
-# that loss is seen, once with a persist that does nothing.
+# Runs jobs on one named space, each killed around a random flush or at a random time. Between jobs
+# the file is replaced by what was flushed. The next job must find everything that an earlier job
+# had reported as durable. A last run, in which persist does nothing, must report a loss.
 #
-# usage: run_space_persist.sh <shadow library> <rounds> <oshrun> -n <PEs> <space_persist|space_roots>
+# usage: run_space_persist.sh <shadow library> <rounds> <oshrun> -n <PEs>
+# <space_persist|space_roots>
 set -eu
 
 shadow=$1 rounds=$2 launcher=$3 n=$5 program=$6
@@ -53,18 +54,18 @@ persists() # rounds
             draw 80
             job 100000 FAMSHADOW_KILL=$((drawn + 6))
         fi
-        [ $lost -eq 0 ] || fail "round $round: $out"
-        [ $status -ne 0 ] || fail "round $round was not killed"
+        [ $lost -eq 0 ] || fail "round $round: durable data were lost: $out"
+        [ $status -ne 0 ] || fail "round $round: the job ended before it was killed, so nothing was tested"
         killed=$((killed + 1))
     done
-    job 3 && [ $status -eq 0 ] || fail "after $killed rounds: $out"
+    job 3 && [ $status -eq 0 ] || fail "the job after $killed killed jobs failed: $out"
 }
 
 no_persist() # the control
 {
     job 100000 FAMSHADOW_KILL=61 FAMSHADOW_DROP=1
     job 3
-    [ $lost -eq 1 ] || fail "what a persist that did nothing lost was not missed: $out"
+    [ $lost -eq 1 ] || fail "persist did nothing, and the job reported no loss: $out"
 }
 
 persists

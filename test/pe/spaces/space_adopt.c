@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of the program as a space (shmemx_buffer_register): private pages at addresses that
- * differ, memory with a descriptor (memfd, a file) from any offset on, GPU memory; every family of
- * operations on each; as one block and as a heap; who may not become a space, and what happens to
- * one that is unmapped too early. With the argument "staged": where processes may not copy to and
- * from each other.
+ * Checks memory of the program as a space (shmemx_buffer_register): private pages at different
+ * addresses, memory with a descriptor (memfd, file) at any offset, and GPU memory, as one block
+ * and as a heap. Runs each family of operations on host memory. Also checks memory that must be
+ * refused, a buffer that is unmapped before its space is destroyed, and leaks.
+ *
+ * usage: space_adopt [staged]
+ *   staged: processes may not copy from each other; private pages only
  */
 #include "pe_copies.h"
 #include "pe_kinds.h"
@@ -25,7 +27,7 @@ static char *allocate(size_t nbytes)
 {
     char *all = aligned_alloc(PAGE, (nbytes / PAGE + 4 + (size_t)pe_me) * PAGE);
 
-    PE_REQUIRE(all != NULL, "%zu bytes", nbytes);
+    PE_REQUIRE(all != NULL, "aligned_alloc of %zu bytes failed", nbytes);
     return all + (size_t)pe_me * PAGE + 192;
 }
 
@@ -48,14 +50,19 @@ static void check_facts(shmem_space_t space, void *buffer, size_t nbytes)
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
     PE_CHECK_EQ(info.nbytes, nbytes);
     PE_CHECK_EQ(info.n_blocks, 1);
-    PE_CHECK(info.base == buffer, "base is %p, not %p", info.base, buffer);
-    PE_CHECK(info.caps & SHMEM_SPACE_CAP_ATOMICS, "no atomics");
+    PE_CHECK(info.base == buffer, "the base of the space is %p, expected the buffer at %p",
+             info.base, buffer);
+    PE_CHECK(info.caps & SHMEM_SPACE_CAP_ATOMICS, "the space lacks SHMEM_SPACE_CAP_ATOMICS");
     PE_CHECK_EQ(shmem_get_space((char *)buffer + nbytes - 1, &found), 0);
-    PE_CHECK(found == space, "another space has it");
+    PE_CHECK(found == space,
+             "shmem_get_space of the last byte of the buffer returned another space");
     PE_CHECK_EQ(shmem_space_get_team(space, &team), 0);
-    PE_CHECK(team == SHMEM_TEAM_INVALID, "it has a team of its own");
-    PE_CHECK(shmem_space_malloc(space, 64) == NULL, "a block beside the buffer");
-    PE_CHECK(shmem_ptr(buffer, pe_me) == buffer, "no pointer to the own part");
+    PE_CHECK(team == SHMEM_TEAM_INVALID,
+             "shmem_space_get_team did not return SHMEM_TEAM_INVALID for a registered buffer");
+    PE_CHECK(shmem_space_malloc(space, 64) == NULL,
+             "shmem_space_malloc in a space that is one block returned memory, expected NULL");
+    PE_CHECK(shmem_ptr(buffer, pe_me) == buffer,
+             "shmem_ptr of the buffer for this PE is not the buffer");
 }
 
 /* What leads to the right: by load and store where it is mapped, or by the kernel or its owner. */
@@ -68,10 +75,12 @@ static void check_path(shmem_space_t space, bool mapped)
     if (mapped && same_node)
         PE_CHECK_EQ(path, SHMEMX_PATH_LOAD_STORE);
     else if (same_node)
-        PE_CHECK(path == (staged ? SHMEMX_PATH_STAGED : SHMEMX_PATH_PROCESS), "path %s",
+        PE_CHECK(path == (staged ? SHMEMX_PATH_STAGED : SHMEMX_PATH_PROCESS),
+                 "the path to the right PE is %s, which is not the expected path",
                  shmemx_space_path_name(path));
     else
-        PE_CHECK(path == SHMEMX_PATH_FABRIC || path == SHMEMX_PATH_STAGED, "path %s",
+        PE_CHECK(path == SHMEMX_PATH_FABRIC || path == SHMEMX_PATH_STAGED,
+                 "the path to the right PE is %s, which is not the expected path",
                  shmemx_space_path_name(path));
 }
 
@@ -83,8 +92,8 @@ static void check_private(void)
     for (int i = 0; i < 2; i++) {
         memset(buffer, 17 + i, BYTES);
         PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, BYTES, 0, -1, 0, &space) == 0,
-                   "no space of private pages");
-        PE_CHECK(buffer[BYTES - 1] == 17 + i, "the contents are gone");
+                   "shmemx_buffer_register of private pages failed");
+        PE_CHECK(buffer[BYTES - 1] == 17 + i, "registering the buffer changed its contents");
         check_facts(space, buffer, BYTES);
         check_path(space, false);
         pe_reach_all((long *)buffer, heap, "private");
@@ -101,11 +110,14 @@ static void check_heap(void)
 
     PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, 2 * BYTES, SHMEMX_ADOPT_HEAP, -1, 0,
                                       &space) == 0,
-               "no heap in private pages");
+               "shmemx_buffer_register of private pages as a heap failed");
     first = shmem_space_malloc(space, BYTES / 2);
     second = shmem_space_malloc(space, BYTES);
-    PE_REQUIRE(first == (long *)buffer && second != NULL, "blocks at %p and %p", (void *)first,
-               (void *)second);
+    PE_REQUIRE(
+        first == (long *)buffer && second != NULL,
+        "blocks in the registered heap are at %p and %p, expected the first at its start and a "
+        "second one",
+        (void *)first, (void *)second);
     pe_reach_all(second, heap, "heap");
     shmem_free(first);
     shmem_space_free(space, second);
@@ -120,12 +132,13 @@ static void check_descriptor(int fd, const char *what)
     shmem_space_t space;
     char *map;
 
-    PE_REQUIRE(fd >= 0 && ftruncate(fd, (off_t)(at + whole)) == 0, "no file: %s", what);
+    PE_REQUIRE(fd >= 0 && ftruncate(fd, (off_t)(at + whole)) == 0,
+               "the %s does not exist or cannot be made longer", what);
     map = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
-    PE_REQUIRE(map != MAP_FAILED, "not mapped: %s", what);
+    PE_REQUIRE(map != MAP_FAILED, "mmap of the %s failed", what);
     PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, map + 64, BYTES, 0, fd, at + 64, &space) ==
                    0,
-               "no space of a %s", what);
+               "shmemx_buffer_register of a %s failed", what);
     close(fd);
     check_facts(space, map + 64, BYTES);
     check_path(space, true);
@@ -144,10 +157,10 @@ static void check_gpu(void)
     if (!pe_gpu_load() || !pe_kind_exists(PE_GPU)) return;
     PE_REQUIRE(pe_cuda.get_current(&before) == 0 && pe_cuda.retain(&context, 0) == 0 &&
                    pe_cuda.set_current(context) == 0 && pe_cuda.alloc(&address, BYTES) == 0,
-               "no device memory");
+               "allocating device memory for the test failed");
     buffer = (long *)(uintptr_t)address;
     PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, BYTES, 0, -1, 0, &space) == 0,
-               "no space of device memory");
+               "shmemx_buffer_register of device memory failed");
     for (int i = 0; i < 10; i++)
         values[i] = 100L * pe_me + i;
     shmem_long_put(buffer, values, 10, pe_right());
@@ -166,8 +179,9 @@ static void refused(void *addr, size_t nbytes, int flags, int fd, const char *wh
     shmem_space_t space = SHMEM_SPACE_DEFAULT;
 
     PE_CHECK(shmemx_buffer_register(SHMEM_TEAM_WORLD, addr, nbytes, flags, fd, 0, &space) != 0,
-             "a space of %s", what);
-    PE_CHECK(space == SHMEM_SPACE_INVALID, "%s: the handle is no invalid one", what);
+             "shmemx_buffer_register of %s returned 0, expected an error", what);
+    PE_CHECK(space == SHMEM_SPACE_INVALID,
+             "%s: a failed register did not set the space to SHMEM_SPACE_INVALID", what);
 }
 
 static void check_refused(void)
@@ -195,11 +209,13 @@ static void check_refused(void)
         refused(pe_me == pe_n - 1 ? NULL : map, PAGE, 0, -1, "a null pointer on the last PE");
     }
     PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, map, PAGE, 0, -1, 0, &space) == 0,
-               "refused");
+               "shmemx_buffer_register of one page failed");
     refused(map + 2048, 64, 0, -1, "a piece of a live space");
     munmap(map, PAGE);
-    PE_CHECK(shmem_space_destroy(space) != 0, "nobody missed the buffer");
-    PE_CHECK(shmem_get_space(map, &space) != 0, "its space is still there");
+    PE_CHECK(shmem_space_destroy(space) != 0,
+             "shmem_space_destroy returned 0 although the buffer was unmapped, expected an error");
+    PE_CHECK(shmem_get_space(map, &space) != 0,
+             "shmem_get_space still finds the space after its destroy failed");
     munmap(map + PAGE, PAGE);
     munmap(map + 3 * PAGE, PAGE);
 }
@@ -218,7 +234,7 @@ static void check_leaks(void)
         PE_CHECK_EQ(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, BYTES, 0, -1, 0, &space), 0);
         shmem_long_p((long *)buffer, i, pe_right());
         destroy(space);
-        PE_REQUIRE(ftruncate(fd, PAGE) == 0, "no memfd");
+        PE_REQUIRE(ftruncate(fd, PAGE) == 0, "memfd_create or ftruncate failed");
         map = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         PE_CHECK_EQ(shmemx_buffer_register(SHMEM_TEAM_WORLD, map, PAGE, 0, fd, 0, &space), 0);
         close(fd);
@@ -229,8 +245,10 @@ static void check_leaks(void)
     }
     after = pe_holdings();
     PE_CHECK_EQ(after.fds, before.fds);
-    PE_CHECK(after.maps <= before.maps + 4, "%ld mappings, were %ld", after.maps, before.maps);
-    PE_CHECK(after.heap_kib <= before.heap_kib + 64, "%ld KiB of malloc, were %ld", after.heap_kib,
+    PE_CHECK(after.maps <= before.maps + 4, "leak: the process has %ld mappings, it had %ld",
+             after.maps, before.maps);
+    PE_CHECK(after.heap_kib <= before.heap_kib + 64,
+             "leak: the process has %ld KiB of malloc memory, it had %ld", after.heap_kib,
              before.heap_kib);
     release(buffer);
 }

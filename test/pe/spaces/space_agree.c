@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Creations that must fail on all PEs because of one: the last PE asks for something else, or
- * cannot get what all ask for. The argument names the case. Nothing may be left over, and the
- * next creation works. run_space_agree.sh checks what is printed, and arranges the failures of
- * one PE. Rules P, S1, S12 (see docs/reference/conformance-spaces.md).
+ * Checks space creations that must fail on all PEs because of the last PE, which passes other
+ * arguments or cannot get the memory. The failure must leave nothing behind, and the next creation
+ * must work. run_space_agree.sh checks the messages and arranges the failures of one PE. Proposal
+ * text and rules S1 and S12 of docs/reference/conformance-spaces.md.
+ *
+ * usage: space_agree CASE [once] [held]
  */
 #include "pe_leaks.h"
 
@@ -100,7 +102,7 @@ static void prepare(const char *name)
             cases[i].set(pe_me == pe_n - 1);
             return;
         }
-    PE_REQUIRE(false, "no case is called %s", name);
+    PE_REQUIRE(false, "the argument %s is not the name of a case", name);
 }
 
 /* 0 on no PE: nonzero, and INVALID twice. */
@@ -110,9 +112,11 @@ static void check_refused(void)
     shmem_team_t team = SHMEM_TEAM_WORLD;
     int rc = shmemx_space_create_attr(&config, &attr, &space, &team);
 
-    PE_CHECK(rc != 0, "create gave 0");
-    PE_CHECK(space == SHMEM_SPACE_INVALID, "space is %p", space);
-    PE_CHECK(team == SHMEM_TEAM_INVALID, "team is %p", (void *)team);
+    PE_CHECK(rc != 0, "shmemx_space_create_attr returned 0, expected it to fail on all PEs");
+    PE_CHECK(space == SHMEM_SPACE_INVALID,
+             "a failed create set the space to %p, expected SHMEM_SPACE_INVALID", space);
+    PE_CHECK(team == SHMEM_TEAM_INVALID,
+             "a failed create set the team to %p, expected SHMEM_TEAM_INVALID", (void *)team);
 }
 
 /*
@@ -134,7 +138,8 @@ static void run(bool once)
     after = pe_holdings();
     pe_check_holdings(&before, &after, &slack, "after failures");
     pe_space_numbers(numbers[1], sizeof(numbers[1]));
-    PE_CHECK(strcmp(numbers[0], numbers[1]) == 0, "spaces %s, before %s", numbers[1], numbers[0]);
+    PE_CHECK(strcmp(numbers[0], numbers[1]) == 0, "failed creations left spaces: %s, before: %s",
+             numbers[1], numbers[0]);
 }
 
 /* What was refused once for a reason of its own is to be had now. */
@@ -146,11 +151,13 @@ static void check_works(bool same)
 
     if (same) {
         PE_CHECK_EQ(shmemx_space_create_attr(&config, &attr, &s.space, &s.team), 0);
-        PE_REQUIRE(s.space != SHMEM_SPACE_INVALID, "no space after the failure");
+        PE_REQUIRE(s.space != SHMEM_SPACE_INVALID,
+                   "the same creation after the failure returned SHMEM_SPACE_INVALID");
         s.rank = shmem_team_my_pe(s.team);
         s.n = shmem_team_n_pes(s.team);
     } else {
-        PE_REQUIRE(pe_kind_create(PE_CPU, PE_MIB, &s), "no CPU space after the failure");
+        PE_REQUIRE(pe_kind_create(PE_CPU, PE_MIB, &s),
+                   "creating a CPU space after the failure failed");
     }
     PE_CHECK_EQ(s.n, pe_n);
     pe_kind_use(&s, 3);
@@ -174,7 +181,9 @@ int main(int argc, char **argv)
     struct pe_space other;
 
     pe_test_begin();
-    if (held) PE_REQUIRE(pe_kind_create(PE_GPU, 4096, &other), "a GPU space to begin with");
+    if (held)
+        PE_REQUIRE(pe_kind_create(PE_GPU, 4096, &other),
+                   "creating the GPU space that is held during the failures failed");
     prepare(argc > 1 ? argv[1] : "size");
     run(once);
     check_works(once);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The names, types and values of the spaces proposal, most of it checked by the compiler; and
- * that each routine has its pshmem twin. Rules P (see docs/reference/conformance-spaces.md).
+ * Checks the names, types and values of the spaces proposal, most of them at compile time, and
+ * that each routine and its pshmem_ form work on one CPU space. Rules P of
+ * docs/reference/conformance-spaces.md and S18.
  */
 #include "pe_spaces.h"
 
@@ -48,11 +49,13 @@ static int (*const team_get_spaces[])(shmem_team_t, shmem_space_t *) = {shmem_te
 
 static void check_constants(void)
 {
-    PE_CHECK(invalid == SHMEM_SPACE_INVALID && by_default == SHMEM_SPACE_DEFAULT, "statics");
-    PE_CHECK(invalid != by_default, "the default space is the invalid one");
+    PE_CHECK(
+        invalid == SHMEM_SPACE_INVALID && by_default == SHMEM_SPACE_DEFAULT,
+        "SHMEM_SPACE_INVALID or SHMEM_SPACE_DEFAULT changed its value in a static initializer");
+    PE_CHECK(invalid != by_default, "SHMEM_SPACE_DEFAULT and SHMEM_SPACE_INVALID are equal");
     for (int i = 0; i < 4; i++)
         for (int k = 0; k < i; k++)
-            PE_CHECK(types[i] != types[k], "types %d and %d", i, k);
+            PE_CHECK(types[i] != types[k], "device types %d and %d of the list are equal", i, k);
 }
 
 /* The whole of the proposal's example, by one twin and then by the other. */
@@ -66,20 +69,24 @@ static void check_routines(int twin)
     shmem_space_cap_t caps = 0;
     int *a, *b;
 
-    PE_REQUIRE(creates[twin](&config, &space, &team) == 0 && shmem_team_is_valid(team), "create");
+    PE_REQUIRE(creates[twin](&config, &space, &team) == 0 && shmem_team_is_valid(team),
+               "shmem_space_create of a CPU space failed");
     a = mallocs[twin](space, 16 * sizeof(int));
     b = callocs[twin](space, 16, sizeof(int));
-    PE_REQUIRE(a != NULL && b != NULL && a != b, "malloc and calloc");
+    PE_REQUIRE(a != NULL && b != NULL && a != b,
+               "shmem_space_malloc or _calloc returned NULL, or both returned one block");
     PE_CHECK_EQ(get_teams[twin](space, &asked), 0);
-    PE_CHECK(asked == team, "get_team");
+    PE_CHECK(asked == team, "shmem_space_get_team did not return the team of the space");
     PE_CHECK_EQ(get_types[twin](space, &type), 0);
     PE_CHECK_EQ(type, SHMEM_DEVICE_CPU);
     PE_CHECK_EQ(get_caps[twin](space, &caps), 0);
-    PE_CHECK(caps & SHMEM_SPACE_CAP_RMA, "caps are %#llx", (unsigned long long)caps);
+    PE_CHECK(caps & SHMEM_SPACE_CAP_RMA,
+             "capabilities of a CPU space are %#llx, without SHMEM_SPACE_CAP_RMA",
+             (unsigned long long)caps);
     PE_CHECK_EQ(get_spaces[twin](b, &found), 0);
-    PE_CHECK(found == space, "get_space");
+    PE_CHECK(found == space, "shmem_get_space of a block did not return its space");
     PE_CHECK_EQ(team_get_spaces[twin](team, &found), 0);
-    PE_CHECK(found == space, "team_get_space");
+    PE_CHECK(found == space, "shmem_team_get_space did not return the space of the team");
     shmem_team_sync(team);
     frees[twin](space, a);
     frees[twin](space, b);
@@ -95,8 +102,10 @@ static void check_first_example(void)
     shmem_space_t space = SHMEM_SPACE_INVALID;
     int *data;
 
-    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "create");
-    PE_REQUIRE(shmem_team_split_2d(team, 2, NULL, 0, &row, NULL, 0, &column) == 0, "split_2d");
+    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0,
+               "shmem_space_create of a CPU space failed");
+    PE_REQUIRE(shmem_team_split_2d(team, 2, NULL, 0, &row, NULL, 0, &column) == 0,
+               "shmem_team_split_2d of the space's team failed");
     data = shmem_space_malloc(space, 16 * sizeof(int));
     for (int i = 0; i < 16; i++)
         data[i] = 100 * pe_me + i;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces with attributes: made by a subset of the PEs, two subsets at the same time; on a device
- * that the program names; over memory that the program allocated. And what is refused.
+ * Checks spaces with attributes: created by two subsets of the PEs at the same time, on a named
+ * device, and over device memory of the program; and attributes that must be refused. The checks
+ * on devices need a GPU on all PEs.
  */
 #include "pe_gpu.h"
 
@@ -23,8 +24,10 @@ static void refuse(shmem_device_type_t kind, const shmemx_space_attr_t *attr, co
     shmem_space_t space = SHMEM_SPACE_DEFAULT;
     shmem_team_t team = SHMEM_TEAM_WORLD;
 
-    PE_CHECK(shmemx_space_create_attr(&config, attr, &space, &team) != 0, "%s: made", what);
-    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "%s: handles", what);
+    PE_CHECK(shmemx_space_create_attr(&config, attr, &space, &team) != 0,
+             "%s: shmemx_space_create_attr returned 0, expected an error", what);
+    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID,
+             "%s: a failed create did not set space and team to INVALID", what);
 }
 
 static void use(shmem_space_t space, shmem_team_t team, long base)
@@ -33,7 +36,7 @@ static void use(shmem_space_t space, shmem_team_t team, long base)
     int next = shmem_team_translate_pe(team, (rank + 1) % n, SHMEM_TEAM_WORLD);
     long *a = shmem_space_malloc(space, 2 * N * sizeof(long)), *b = a + N;
 
-    PE_REQUIRE(a != NULL, "no memory in a space of 4 MiB");
+    PE_REQUIRE(a != NULL, "shmem_space_malloc in a space of 4 MiB returned NULL");
     pe_gpu_fill(a, base + 100 * rank, N);
     shmem_team_sync(team);
     shmem_long_put(b, a, N, next);
@@ -69,7 +72,8 @@ static void check_subsets(shmem_device_type_t kind)
         if (space == SHMEM_SPACE_INVALID) break; /* no member of the half has a GPU but others do */
         PE_CHECK_EQ(shmem_team_n_pes(team), shmem_team_n_pes(attr.parent));
         PE_CHECK_EQ(shmem_space_get_caps(space, &caps), 0);
-        PE_CHECK(!(caps & SHMEM_SPACE_CAP_WORLD_ACCESS), "half of the PEs are the world");
+        PE_CHECK(!(caps & SHMEM_SPACE_CAP_WORLD_ACCESS),
+                 "a space of half of the PEs has SHMEM_SPACE_CAP_WORLD_ACCESS");
         use(space, team, 1000000 * (pe_me % 2) + round);
         end(space, team);
     }
@@ -125,7 +129,7 @@ static void check_adopted(void)
     attr.buffer = (void *)(uintptr_t)(device + 4096);
     space = create(SHMEM_DEVICE_GPU, &attr, &team);
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
-    PE_CHECK(info.base == attr.buffer, "the space is elsewhere");
+    PE_CHECK(info.base == attr.buffer, "the base of the space is not attr.buffer");
     use(space, team, 31);
     refuse(SHMEM_DEVICE_GPU, &attr, "a buffer that is a space");
     end(space, team);

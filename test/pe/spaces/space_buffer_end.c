@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mistakes with memory of the program that is a space (shmemx_buffer_register), one a run, by name;
- * run_space_buffer_end.sh checks the words. "OPERATION MEMORY" reaches past the end of a space
- * behind which another one lies; the others are mistakes of registering, and free.
+ * Makes one mistake with memory of the program that is a space (shmemx_buffer_register).
+ * run_space_buffer_end.sh checks the messages.
+ *
+ * usage: space_buffer_end OPERATION descriptor|private
+ *        space_buffer_end MISTAKE
+ *   OPERATION reaches past the end of a space that another space follows in memory, which must
+ *   end the job. MISTAKE is a wrong argument of register, persist or free.
  */
 #include "pe_test.h"
 
@@ -59,7 +63,7 @@ static shmem_space_t space_of(char *addr, size_t nbytes, int fd, size_t offset)
     shmem_space_t space;
 
     PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, addr, nbytes, 0, fd, offset, &space) == 0,
-               "no space of %zu bytes at %p", nbytes, (void *)addr);
+               "shmemx_buffer_register of %zu bytes at %p failed", nbytes, (void *)addr);
     return space;
 }
 
@@ -71,7 +75,7 @@ static void go_past(const char *name, const char *memory)
     char *all = NULL;
 
     if (mapped) {
-        PE_REQUIRE(ftruncate(fd, FIRST + SECOND) == 0, "no memfd");
+        PE_REQUIRE(ftruncate(fd, FIRST + SECOND) == 0, "memfd_create or ftruncate failed");
         all = mmap(NULL, FIRST + SECOND, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     } else {
         all = aligned_alloc(PAGE, (FIRST + SECOND + PAGE - 1) / PAGE * PAGE);
@@ -110,8 +114,9 @@ static void refused(const char *name)
 
     PE_CHECK(shmemx_buffer_register(call.team, call.addr, call.nbytes, call.flags, call.fd,
                                     call.offset, &space) != 0,
-             "a space in spite of the %s", name);
-    PE_CHECK(space == SHMEM_SPACE_INVALID, "%s: the handle is no invalid one", name);
+             "shmemx_buffer_register with a wrong %s returned 0, expected an error", name);
+    PE_CHECK(space == SHMEM_SPACE_INVALID,
+             "%s: a failed register did not set the space to SHMEM_SPACE_INVALID", name);
 }
 
 /* One mistake, of the last PE alone. */
@@ -126,7 +131,8 @@ static void mistake(const char *name)
     if (strcmp(name, "persist") == 0 || strcmp(name, "free") == 0) {
         space = space_of(call.addr, FIRST, -1, 0);
         if (name[0] == 'f') shmem_space_free(space, call.addr);
-        PE_CHECK(shmemx_space_persist(space, call.addr, 100) != 0, "it was made durable");
+        PE_CHECK(shmemx_space_persist(space, call.addr, 100) != 0,
+                 "shmemx_space_persist in a registered buffer returned 0, expected an error");
         PE_CHECK_EQ(shmem_space_destroy(space), 0);
     } else {
         if (here && strcmp(name, "size") == 0) call.nbytes -= 8;
@@ -146,7 +152,8 @@ static void mistake(const char *name)
 int main(int argc, char **argv)
 {
     pe_test_begin();
-    PE_REQUIRE(argc > 1, "no mistake is named");
+    PE_REQUIRE(argc > 1,
+               "usage: space_buffer_end OPERATION descriptor|private, or space_buffer_end MISTAKE");
     heap = shmem_calloc(LONGS, sizeof(*heap));
     if (is_operation(argv[1]))
         go_past(argv[1], argv[2]);

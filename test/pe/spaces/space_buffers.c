@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private device memory as a buffer of operations of the fabric: an allocation is registered once,
- * found again, and known to be another one when it was freed and allocated anew at the same place;
- * no more are registered than there is room for, and none is left after finalize. Needs the shim of
- * test/provider, which counts registrations. "refused": the shim refuses each, and is asked once.
+ * Checks private device memory as a buffer of fabric operations: an allocation is registered once
+ * and found again, memory that was freed and allocated anew at the same address is registered
+ * again, the number of registrations is limited, and none is left after finalize. Needs the
+ * provider shim of test/provider and the fake driver, which count registrations and calls.
+ *
+ * usage: space_buffers [refused]
+ *   refused: the shim refuses each registration, and must be asked only once
  */
 #include "pe_gpu.h"
 
@@ -23,7 +26,8 @@ static long *allocate(void)
 {
     unsigned long long address = 0;
 
-    PE_REQUIRE(pe_cuda.alloc(&address, NBYTES) == 0, "device memory");
+    PE_REQUIRE(pe_cuda.alloc(&address, NBYTES) == 0,
+               "cuMemAlloc of the test's device memory failed");
     return (long *)(uintptr_t)address;
 }
 
@@ -82,22 +86,27 @@ static void check_reuse(bool registers)
 {
     long made = shim("device_made"), refused = shim("device_refused"), queries, passed;
 
-    use(mine, there, 100, false, "the first");
+    use(mine, there, 100, false, "first put and get of private device memory");
     PE_CHECK_EQ(shim("device_made") - made, registers ? 1 : 0);
     PE_CHECK_EQ(shim("device_refused") - refused, registers ? 0 : 1);
     queries = n_queries();
     passed = shim("device_buffers");
     for (int round = 0; round < ROUNDS; round++)
-        use(mine, there, 1000L * round + pe_me, round % 2 != 0, "again");
-    PE_CHECK(n_queries() - queries <= 2 * ROUNDS, "%ld questions in %d operations",
-             n_queries() - queries, 2 * (int)ROUNDS);
+        use(mine, there, 1000L * round + pe_me, round % 2 != 0,
+            "repeated put and get of private device memory");
+    PE_CHECK(
+        n_queries() - queries <= 2 * ROUNDS,
+        "the library queried the driver %ld times in %d operations, expected at most one query in "
+        "each",
+        n_queries() - queries, 2 * (int)ROUNDS);
     shmem_long_put(there, mine + N / 2, 1, pe_right()); /* its middle, and rows of it */
     shmem_long_iput(there, mine, 3, 2, 10, pe_right());
     shmem_quiet();
     PE_CHECK_EQ(shim("device_made") - made, registers ? 1 : 0);
     PE_CHECK_EQ(shim("device_refused") - refused, registers ? 0 : 1);
     PE_CHECK((shim("device_buffers") - passed >= 2 * ROUNDS) == registers,
-             "%ld buffers were passed", shim("device_buffers") - passed);
+             "%ld operations used registered device memory, which does not match the expected mode",
+             shim("device_buffers") - passed);
 }
 
 /* The old registration is of memory that has gone: its bytes would be those of before. */
@@ -109,8 +118,11 @@ static void check_anew(void)
     for (int round = 0; round < 3; round++) {
         release(mine);
         mine = allocate();
-        PE_REQUIRE(mine == before, "the stand-in gives freed addresses again");
-        use(mine, there, 7000L * round + pe_me, round % 2 != 0, "allocated anew");
+        PE_REQUIRE(
+            mine == before,
+            "the fake driver did not return the freed address again, so reuse was not tested");
+        use(mine, there, 7000L * round + pe_me, round % 2 != 0,
+            "put and get of memory that was freed and allocated anew");
         PE_CHECK_EQ(shim("device_made") - made, round + 1);
         PE_CHECK_EQ(shim("device_regions"), regions);
     }
@@ -133,24 +145,28 @@ static void check_many(void)
 
     for (int i = 0; i < MANY; i++)
         many[i] = allocate();
-    PE_CHECK(!is_synchronous(many[0]), "memory of the program is as it was");
+    PE_CHECK(!is_synchronous(many[0]),
+             "device memory that was never used in an operation has SYNC_MEMOPS set");
     for (int i = 0; i < MANY; i++) {
-        use(many[i], there, 10L * i + pe_me, i % 2 != 0, "one of many");
-        if (i == 0) PE_CHECK(is_synchronous(many[0]), "what adapters read");
-        PE_CHECK(shim("device_regions") <= regions + ROOM, "%ld are registered",
-                 shim("device_regions"));
+        use(many[i], there, 10L * i + pe_me, i % 2 != 0, "put and get of one of many allocations");
+        if (i == 0)
+            PE_CHECK(is_synchronous(many[0]),
+                     "device memory that is registered does not have SYNC_MEMOPS set");
+        PE_CHECK(shim("device_regions") <= regions + ROOM,
+                 "%ld device regions are registered, more than the limit", shim("device_regions"));
     }
-    PE_CHECK(!is_synchronous(many[0]), "the first had to go");
+    PE_CHECK(!is_synchronous(many[0]),
+             "the least recently used region still has SYNC_MEMOPS set: it was not deregistered");
     made = shim("device_made");
-    use(many[MANY - 1], there, 1, true, "the last of many");
-    use(many[MANY - ROOM], there, 2, true, "the oldest one left");
+    use(many[MANY - 1], there, 1, true, "put and get of the last of many allocations");
+    use(many[MANY - ROOM], there, 2, true, "put and get of the oldest registered allocation");
     PE_CHECK_EQ(shim("device_made"), made);
-    use(many[0], there, 3, true, "one that had to go");
-    use(many[MANY - ROOM], there, 4, true, "one that was used meanwhile");
+    use(many[0], there, 3, true, "put and get of a deregistered allocation");
+    use(many[MANY - ROOM], there, 4, true, "put and get of an allocation that was used recently");
     PE_CHECK_EQ(shim("device_made"), made + 1);
     for (int i = 0; i < MANY; i++)
         release(many[i]);
-    use(mine, there, 5, false, "behind many");
+    use(mine, there, 5, false, "put and get after many allocations");
 }
 
 /* Each with memory of its own that comes and goes, and with some that all use. */
@@ -163,11 +179,12 @@ static void *run(void *arg)
     for (int round = 0; round < ROUNDS; round++) {
         long *memory = allocate();
 
-        use(memory, block, 100L * round + id, round % 2 != 0, "of a thread");
+        use(memory, block, 100L * round + id, round % 2 != 0,
+            "put and get of a thread's own allocation");
         shmem_long_put_nbi(block, mine, N, pe_right());
         shmem_quiet();
         shmem_long_get(memory, block, N, pe_right());
-        expect(memory, 77, "what all threads use");
+        expect(memory, 77, "data that all threads put");
         release(memory);
     }
     return NULL;
@@ -194,26 +211,30 @@ int main(int argc, char **argv)
     pe_test_attach();
     *(void **)&shim = dlsym(RTLD_DEFAULT, "provshim_count");
     calls = pe_gpu_counted(NBYTES, &memory);
-    PE_REQUIRE(shim != NULL && calls != NULL, "the test doubles");
+    PE_REQUIRE(shim != NULL && calls != NULL, "the provider shim or the fake driver is not loaded");
     driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     *(void **)&attribute = pe_gpu_symbol(driver, "cuPointerGetAttribute");
     PE_CHECK_EQ(pe_cuda.get_current(&context), 0);
     mine = memory;
     there = shmem_malloc((size_t)THREADS * NBYTES);
-    PE_REQUIRE(there != NULL, "a block in the heap");
+    PE_REQUIRE(there != NULL, "shmem_malloc of the remote blocks returned NULL");
     check_reuse(registers);
     if (registers) {
         check_anew();
         check_many();
         check_threads();
-        PE_CHECK(is_synchronous(mine), "what adapters read");
+        PE_CHECK(is_synchronous(mine),
+                 "device memory that is registered does not have SYNC_MEMOPS set");
     }
     shmem_barrier_all();
     shmem_free(there);
     provided = pe_test_end(); /* finalizes */
     if (shim("device_regions") != 0 || is_synchronous(mine)) {
-        fprintf(stderr, "space_buffers: %ld are registered behind finalize\n",
-                shim("device_regions"));
+        fprintf(
+            stderr,
+            "space_buffers: %ld device regions are registered after finalize, or SYNC_MEMOPS is "
+            "still set\n",
+            shim("device_regions"));
         return 1;
     }
     pe_gpu_counted_end(mine);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory spaces: creation, refused configurations, and what can be asked of a space, a pointer,
- * a team. Rules P, S1, S8, S11, S12, S14-S16 (see pe_spaces.h).
+ * Checks memory spaces: creation, configurations that must be refused on all PEs, and queries
+ * about a space, a pointer and a team. Proposal text and rules S1, S8, S11, S12 and S14-S16 of
+ * docs/reference/conformance-spaces.md. Only CPU spaces are used; other kinds may exist or not.
  */
 #include "pe_spaces.h"
 
@@ -15,9 +16,12 @@ static void check_refused(const shmem_space_config_t *config, const char *what)
     shmem_team_t team = SHMEM_TEAM_WORLD;
     int rc = shmem_space_create(config, &space, &team);
 
-    PE_CHECK(rc != 0, "%s: create gave 0", what);
-    PE_CHECK(space == SHMEM_SPACE_INVALID, "%s: space is %p", what, space);
-    PE_CHECK(team == SHMEM_TEAM_INVALID, "%s: team is %p", what, (void *)team);
+    PE_CHECK(rc != 0, "%s: shmem_space_create returned 0, expected an error", what);
+    PE_CHECK(space == SHMEM_SPACE_INVALID,
+             "%s: a failed create set the space to %p, expected SHMEM_SPACE_INVALID", what, space);
+    PE_CHECK(team == SHMEM_TEAM_INVALID,
+             "%s: a failed create set the team to %p, expected SHMEM_TEAM_INVALID", what,
+             (void *)team);
 }
 
 static void check_bad_configs(void)
@@ -55,8 +59,10 @@ static void check_kind(shmem_device_type_t kind, const char *name)
     rc = shmem_space_create(&config, &space, &team);
     pe_check_agreed(rc != 0, name);
     PE_CHECK((space == SHMEM_SPACE_INVALID) == (team == SHMEM_TEAM_INVALID),
-             "%s: only one of space and team is valid", name);
-    if (rc != 0) PE_CHECK(space == SHMEM_SPACE_INVALID, "%s: refused, yet a space", name);
+             "%s: create set only one of space and team to a valid handle", name);
+    if (rc != 0)
+        PE_CHECK(space == SHMEM_SPACE_INVALID, "%s: create returned an error and a valid space",
+                 name);
     if (space != SHMEM_SPACE_INVALID) pe_space_end(space, team);
 }
 
@@ -99,14 +105,15 @@ static void check_team(shmem_space_t space, shmem_team_t team)
     shmem_team_t asked = SHMEM_TEAM_INVALID;
     shmem_space_t of_team = SHMEM_SPACE_INVALID;
 
-    PE_CHECK(shmem_team_is_valid(team) != 0, "the space's team is not valid");
+    PE_CHECK(shmem_team_is_valid(team) != 0, "shmem_team_is_valid of the space's team returned 0");
     PE_CHECK_EQ(shmem_team_n_pes(team), pe_n);
     PE_CHECK_EQ(shmem_team_my_pe(team), pe_me);
     PE_CHECK_EQ(shmem_team_sync(team), 0);
     PE_CHECK_EQ(shmem_space_get_team(space, &asked), 0);
-    PE_CHECK(asked == team, "get_team gives %p, not %p", (void *)asked, (void *)team);
+    PE_CHECK(asked == team, "shmem_space_get_team returned %p, expected %p", (void *)asked,
+             (void *)team);
     PE_CHECK_EQ(shmem_team_get_space(team, &of_team), 0);
-    PE_CHECK(of_team == space, "team_get_space gives %p, not %p", of_team, space);
+    PE_CHECK(of_team == space, "shmem_team_get_space returned %p, expected %p", of_team, space);
 }
 
 /* S8: what is always true of host memory; IDENT_ADDR is checked against the addresses. */
@@ -120,9 +127,13 @@ static void check_caps(shmem_space_t space)
     shmem_device_type_t kind = (shmem_device_type_t)-1;
     char *block = space == SHMEM_SPACE_DEFAULT ? shmem_malloc(64) : shmem_space_malloc(space, 64);
 
-    PE_REQUIRE(block != NULL, "64 bytes failed");
+    PE_REQUIRE(block != NULL, "an allocation of 64 bytes in the space returned NULL");
     PE_CHECK_EQ(shmem_space_get_caps(space, &caps), 0);
-    PE_CHECK((caps & always) == always, "caps of a CPU space are %lx", (unsigned long)caps);
+    PE_CHECK(
+        (caps & always) == always,
+        "capabilities of a CPU space are 0x%lx, expected RMA, COLLECTIVES, ATOMICS, DIRECT_ACCESS "
+        "and WORLD_ACCESS",
+        (unsigned long)caps);
     pe_check_agreed((long)caps, "caps");
     PE_CHECK_EQ(shmem_space_get_device_type(space, &kind), 0);
     PE_CHECK_EQ(kind, SHMEM_DEVICE_CPU);
@@ -132,8 +143,9 @@ static void check_caps(shmem_space_t space)
         uintptr_t theirs = 0;
 
         shmem_getmem(&theirs, base, sizeof(theirs), pe);
-        PE_CHECK(theirs == base[0], "IDENT_ADDR, yet %lx here and %lx on pe %d", base[0], theirs,
-                 pe);
+        PE_CHECK(theirs == base[0],
+                 "the space has IDENT_ADDR, but a block is at 0x%lx here and at 0x%lx on pe %d",
+                 base[0], theirs, pe);
     }
     memset(block, 3, 64); /* DIRECT_ACCESS */
     shmem_barrier_all();
@@ -158,17 +170,22 @@ static void check_get_space(shmem_space_t space, shmem_space_t other)
                  {heap + 99, SHMEM_SPACE_DEFAULT},
                  {&in_data, SHMEM_SPACE_DEFAULT}};
 
-    PE_REQUIRE(block != NULL && heap != NULL && in_other != NULL, "allocation failed");
+    PE_REQUIRE(block != NULL && heap != NULL && in_other != NULL,
+               "an allocation in one of the spaces or the heap returned NULL");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         got = SHMEM_SPACE_INVALID;
         PE_CHECK_EQ(shmem_get_space(cases[i].ptr, &got), 0);
-        PE_CHECK(got == cases[i].space, "get_space %zu gives %p, not %p", i, got, cases[i].space);
+        PE_CHECK(got == cases[i].space,
+                 "shmem_get_space of address %zu of the table returned %p, expected %p", i, got,
+                 cases[i].space);
     }
-    PE_CHECK(shmem_get_space(NULL, &got) != 0, "get_space of NULL");
-    PE_CHECK(shmem_get_space(&on_stack, &got) != 0, "get_space of the stack");
+    PE_CHECK(shmem_get_space(NULL, &got) != 0,
+             "shmem_get_space of NULL returned 0, expected an error");
+    PE_CHECK(shmem_get_space(&on_stack, &got) != 0,
+             "shmem_get_space of an address on the stack returned 0, expected an error");
     for (int pe = 0; pe < pe_n; pe++)
         PE_CHECK_EQ(shmem_addr_accessible(block + 5, pe), 1);
-    PE_CHECK(shmem_ptr(block, pe_me) == block, "shmem_ptr of one's own block");
+    PE_CHECK(shmem_ptr(block, pe_me) == block, "shmem_ptr of a block for this PE is not the block");
     shmem_space_free(space, block);
     shmem_space_free(other, in_other);
     shmem_free(heap);
@@ -182,21 +199,32 @@ static void check_no_space(void)
     shmem_device_type_t kind;
     shmem_space_cap_t caps;
 
-    PE_CHECK(shmem_space_get_team(no_space, &team) != 0, "get_team of no space");
-    PE_CHECK(shmem_space_get_device_type(no_space, &kind) != 0, "get_device_type of no space");
-    PE_CHECK(shmem_space_get_caps(no_space, &caps) != 0, "get_caps of no space");
+    PE_CHECK(shmem_space_get_team(no_space, &team) != 0,
+             "shmem_space_get_team of SHMEM_SPACE_INVALID returned 0, expected an error");
+    PE_CHECK(shmem_space_get_device_type(no_space, &kind) != 0,
+             "shmem_space_get_device_type of SHMEM_SPACE_INVALID returned 0, expected an error");
+    PE_CHECK(shmem_space_get_caps(no_space, &caps) != 0,
+             "shmem_space_get_caps of SHMEM_SPACE_INVALID returned 0, expected an error");
     PE_CHECK_EQ(shmem_space_destroy(no_space), 0);
-    PE_CHECK(shmem_space_malloc(no_space, 8) == NULL, "malloc from no space");
-    PE_CHECK(shmem_space_calloc(no_space, 8, 8) == NULL, "calloc from no space");
+    PE_CHECK(shmem_space_malloc(no_space, 8) == NULL,
+             "shmem_space_malloc in SHMEM_SPACE_INVALID returned memory, expected NULL");
+    PE_CHECK(shmem_space_calloc(no_space, 8, 8) == NULL,
+             "shmem_space_calloc in SHMEM_SPACE_INVALID returned memory, expected NULL");
     shmem_space_free(no_space, &in_data);
-    PE_CHECK(shmem_team_get_space(SHMEM_TEAM_INVALID, &space) != 0, "space of no team");
+    PE_CHECK(shmem_team_get_space(SHMEM_TEAM_INVALID, &space) != 0,
+             "shmem_team_get_space of SHMEM_TEAM_INVALID returned 0, expected an error");
     PE_CHECK_EQ(shmem_team_get_space(SHMEM_TEAM_WORLD, &space), 0);
-    PE_CHECK(space == SHMEM_SPACE_DEFAULT, "the world's space is %p", space);
+    PE_CHECK(space == SHMEM_SPACE_DEFAULT,
+             "shmem_team_get_space of the world is %p, expected SHMEM_SPACE_DEFAULT", space);
     PE_CHECK_EQ(shmem_team_get_space(SHMEM_TEAM_SHARED, &space), 0);
-    PE_CHECK(space == SHMEM_SPACE_DEFAULT, "the shared team's space is %p", space);
+    PE_CHECK(space == SHMEM_SPACE_DEFAULT,
+             "shmem_team_get_space of the shared team is %p, expected SHMEM_SPACE_DEFAULT", space);
     PE_CHECK_EQ(shmem_space_get_team(SHMEM_SPACE_DEFAULT, &team), 0);
-    PE_CHECK(team == SHMEM_TEAM_WORLD, "the default space's team is %p", (void *)team);
-    PE_CHECK(shmem_space_destroy(SHMEM_SPACE_DEFAULT) != 0, "the default space was destroyed");
+    PE_CHECK(team == SHMEM_TEAM_WORLD,
+             "shmem_space_get_team of the default space is %p, expected SHMEM_TEAM_WORLD",
+             (void *)team);
+    PE_CHECK(shmem_space_destroy(SHMEM_SPACE_DEFAULT) != 0,
+             "shmem_space_destroy of the default space returned 0, expected an error");
 }
 
 int main(void)
@@ -211,7 +239,7 @@ int main(void)
     check_differing();
     space = pe_space_create(2 * PE_MIB, &team);
     other = pe_space_create(PE_MIB, &other_team);
-    PE_CHECK(space != other && team != other_team, "two spaces with one handle");
+    PE_CHECK(space != other && team != other_team, "two spaces or their teams have equal handles");
     check_team(space, team);
     check_team(other, other_team);
     check_caps(space);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmemx_device_count() and _describe(): before init, in a job and after it, the same devices; what
- * a device says is what a space of it has; structures of older and newer headers; no context on a
- * GPU. As other threads ask while the library starts.
+ * Checks shmemx_device_count() and shmemx_device_describe() before init, in the job, after
+ * finalize and from a thread while the library starts: the same devices and valid facts each time,
+ * structures of shorter and longer headers, free memory beside a GPU space, and no context on a
+ * GPU.
  */
 #include "pe_gpu.h"
 #include "pe_kinds.h"
@@ -22,17 +23,24 @@ static void check_facts(const shmemx_device_info_t *info, shmem_device_type_t ki
     PE_CHECK_EQ(info->struct_size, sizeof(*info));
     PE_CHECK_EQ(info->device_type, kind);
     PE_CHECK_EQ(info->device, i);
-    PE_CHECK(info->usable == (info->why_not[0] == '\0'), "usable is %d: %s", info->usable,
-             info->why_not);
-    PE_CHECK(info->name[0] != '\0', "device %d has no name", i);
+    PE_CHECK(
+        info->usable == (info->why_not[0] == '\0'),
+        "usable is %d, but why_not is \"%s\": expected a reason only if the device is not usable",
+        info->usable, info->why_not);
+    PE_CHECK(info->name[0] != '\0', "the name of device %d is empty", i);
     if (!info->usable) return;
-    PE_CHECK(info->nbytes > 0 && info->nbytes != SHMEMX_BYTES_UNKNOWN, "%zu bytes", info->nbytes);
+    PE_CHECK(info->nbytes > 0 && info->nbytes != SHMEMX_BYTES_UNKNOWN,
+             "a usable device has %zu bytes, expected a known number above 0", info->nbytes);
     PE_CHECK(info->free == SHMEMX_BYTES_UNKNOWN || info->free <= info->nbytes,
-             "%zu of %zu bytes are free", info->free, info->nbytes);
-    PE_CHECK(info->n_page_sizes >= 1 && info->page_sizes[0] >= 4096, "%d page sizes, from %zu on",
-             info->n_page_sizes, info->page_sizes[0]);
+             "a device has %zu free bytes of %zu, expected no more than all", info->free,
+             info->nbytes);
+    PE_CHECK(
+        info->n_page_sizes >= 1 && info->page_sizes[0] >= 4096,
+        "a device has %d page sizes, the smallest is %zu, expected at least one of 4096 or more",
+        info->n_page_sizes, info->page_sizes[0]);
     for (int page = 1; page < info->n_page_sizes; page++)
-        PE_CHECK(info->page_sizes[page] > info->page_sizes[page - 1], "page size %d is %zu", page,
+        PE_CHECK(info->page_sizes[page] > info->page_sizes[page - 1],
+                 "page size %d is %zu, expected more than the one before", page,
                  info->page_sizes[page]);
 }
 
@@ -55,15 +63,19 @@ static void look(bool first)
             if (!PE_CHECK_EQ(describe(kind, i, &info), 0)) continue;
             check_facts(&info, kinds[kind], i);
             if (first) strcpy(names[kind][i], info.name);
-            PE_CHECK(strcmp(names[kind][i], info.name) == 0, "was %s, is %s", names[kind][i],
-                     info.name);
+            PE_CHECK(strcmp(names[kind][i], info.name) == 0,
+                     "the name of a device was %s before and is %s now", names[kind][i], info.name);
         }
-        PE_CHECK(describe(kind, n, &info) != 0, "device %d of %d", n, n);
-        PE_CHECK(describe(kind, -1, &info) != 0, "device -1");
+        PE_CHECK(describe(kind, n, &info) != 0,
+                 "describe of device %d of %d devices returned 0, expected an error", n, n);
+        PE_CHECK(describe(kind, -1, &info) != 0,
+                 "describe of device -1 returned 0, expected an error");
     }
-    PE_CHECK(shmemx_device_count((shmem_device_type_t)17) < 0, "a kind that there is not");
+    PE_CHECK(shmemx_device_count((shmem_device_type_t)17) < 0,
+             "shmemx_device_count of an unknown kind is not negative");
     info = (shmemx_device_info_t)SHMEMX_DEVICE_INFO_INITIALIZER;
-    PE_CHECK(shmemx_device_describe((shmem_device_type_t)17, 0, &info) != 0, "and its device");
+    PE_CHECK(shmemx_device_describe((shmem_device_type_t)17, 0, &info) != 0,
+             "describe of a device of an unknown kind returned 0, expected an error");
 }
 
 /* What both know is filled in, no byte behind a shorter structure, zeros at the end of a longer. */
@@ -96,7 +108,7 @@ static void check_no_context(const char *when)
 
     for (int i = 0; i < counts[1] && pe_cuda.state != NULL; i++) {
         PE_CHECK_EQ(pe_cuda.state(i, &flags, &active), 0);
-        PE_CHECK(!active, "%s, device %d has a context", when, i);
+        PE_CHECK(!active, "%s: GPU %d has an active context, expected none", when, i);
     }
 }
 
@@ -111,8 +123,10 @@ static void check_free(void)
     if (s.rank >= 0) {
         PE_CHECK_EQ(shmemx_space_query(s.space, &facts), 0);
         PE_CHECK_EQ(describe(1, facts.device, &info), 0);
-        PE_CHECK(info.free != SHMEMX_BYTES_UNKNOWN && info.free + 4 * PE_MIB <= info.nbytes,
-                 "%zu of %zu bytes are free beside a space of 4 MiB", info.free, info.nbytes);
+        PE_CHECK(
+            info.free != SHMEMX_BYTES_UNKNOWN && info.free + 4 * PE_MIB <= info.nbytes,
+            "a GPU has %zu free bytes of %zu beside a space of 4 MiB, expected at least 4 MiB less",
+            info.free, info.nbytes);
     }
     pe_kind_destroy(&s);
 }
@@ -146,7 +160,7 @@ int main(void)
     look(true);
     check_sizes();
     if (driver) check_no_context("before init");
-    PE_REQUIRE(pthread_create(&thread, NULL, ask_often, NULL) == 0, "no thread");
+    PE_REQUIRE(pthread_create(&thread, NULL, ask_often, NULL) == 0, "pthread_create failed");
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     pe_test_attach();
     look(false);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls of the driver that an operation makes, counted by the stand-in, after the first of each: no
- * more pointer queries than one, and no wait of the host for a stream where none is needed. Prints
- * the counts when DRIVER_CALLS is set. Design: docs/design/cuda.md.
+ * Checks how many calls of the GPU driver an operation makes after its first call. The fake driver
+ * counts them: at most one pointer query, and no wait of the host for a stream where none is
+ * needed. Prints the counts if DRIVER_CALLS is set. Only for spaces that this PE's device reaches;
+ * the design is in docs/design/cuda.md.
  */
 #include "pe_gpu.h"
 
@@ -176,10 +177,12 @@ static void check(const struct operation *operation)
     if (getenv("DRIVER_CALLS") != NULL && pe_me == 0)
         printf("| %s | %.1f | %.1f | %.1f |\n", operation->name, (double)n_queries / ROUNDS,
                (double)n_waits / ROUNDS, (double)(n_queries + n_waits + n_rest) / ROUNDS);
-    PE_CHECK(n_queries <= operation->queries * ROUNDS, "%s: %ld pointer queries in %d",
+    PE_CHECK(n_queries <= operation->queries * ROUNDS,
+             "%s: %ld pointer queries of the driver in %d operations, more than the limit",
              operation->name, n_queries, ROUNDS);
-    PE_CHECK(n_waits <= operation->waits * ROUNDS, "%s: %ld waits in %d", operation->name, n_waits,
-             ROUNDS);
+    PE_CHECK(n_waits <= operation->waits * ROUNDS,
+             "%s: the host waited for a stream %ld times in %d operations, more than the limit",
+             operation->name, n_waits, ROUNDS);
     shmem_quiet();
     PE_CHECK_EQ(pe_cuda.finish(), 0);
     shmem_barrier_all();
@@ -191,7 +194,8 @@ static void check_shared(void)
     shmemx_device_handle_t handle;
 
     options.kind = SHMEM_DEVICE_GPU;
-    PE_REQUIRE(shmemx_device_handle_create(team, &options, &handle) == 0, "handle");
+    PE_REQUIRE(shmemx_device_handle_create(team, &options, &handle) == 0,
+               "shmemx_device_handle_create failed");
     for (size_t i = 0; i < sizeof(operations_shared) / sizeof(operations_shared[0]); i++)
         check(&operations_shared[i]);
     PE_CHECK_EQ(shmemx_device_handle_destroy(&handle), 0);
@@ -208,7 +212,8 @@ int main(void)
     if (calls == NULL) return pe_test_end();
     next = (pe_me + 1) % pe_n;
     attr.device = 0;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0,
+               "shmemx_space_create_attr of a GPU space failed");
     if (shmemx_space_path(space, next) != SHMEMX_PATH_DEVICE) {
         pe_test_skip("the counts are those of memory that this PE's device reaches");
         pe_space_end(space, team);
@@ -217,7 +222,8 @@ int main(void)
     }
     config.device_type = SHMEM_DEVICE_CPU;
     attr.flags = SHMEMX_SPACE_PINNED;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &pinned, &pinned_team) == 0, "not pinned");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &pinned, &pinned_team) == 0,
+               "shmemx_space_create_attr of a pinned CPU space failed");
     mine = memory;
     there = shmem_space_malloc(space, N);
     word = shmem_space_calloc(space, 1, sizeof(*word));

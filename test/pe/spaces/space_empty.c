@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs that begin without a symmetric heap: SHMEM_SYMMETRIC_SIZE=0, where malloc never gives
- * anything and the default space is a page of host memory, and 0:200m, where the heap begins with a
- * page and grows (argument: grows). Globals and spaces of the program's own do all that they do
- * elsewhere. run_space_env.sh checks the messages.
+ * Checks jobs that start without a symmetric heap. With SHMEM_SYMMETRIC_SIZE=0 every allocation
+ * returns NULL and the default space is one page of host memory. With 0:200m (argument "grows")
+ * the heap starts with one page and grows. Globals and other spaces must work as usual.
+ * run_space_env.sh checks the messages.
+ *
+ * usage: space_empty [grows]
  */
 #include "pe_kinds.h"
 
@@ -53,16 +55,20 @@ static void check_facts(size_t max)
     PE_CHECK_EQ(shmem_space_get_device_type(SHMEM_SPACE_DEFAULT, &type), 0);
     PE_CHECK_EQ(type, kind);
     PE_CHECK(shmem_space_get_team(SHMEM_SPACE_DEFAULT, &team) == 0 && team == SHMEM_TEAM_WORLD,
-             "its team");
+             "shmem_space_get_team of the default space is not SHMEM_TEAM_WORLD");
     PE_CHECK(shmem_space_get_caps(SHMEM_SPACE_DEFAULT, &caps) == 0 &&
                  (caps & SHMEM_SPACE_CAP_WORLD_ACCESS) != 0,
-             "capabilities %#llx", (unsigned long long)caps);
+             "capabilities of the default space are %#llx, without WORLD_ACCESS",
+             (unsigned long long)caps);
     for (int pe = 0; pe < pe_n; pe++)
         PE_CHECK_EQ(shmemx_space_path(SHMEM_SPACE_DEFAULT, pe) == SHMEMX_PATH_LOAD_STORE,
                     shmem_ptr(info.base, pe) != NULL);
-    PE_CHECK(shmem_space_destroy(SHMEM_SPACE_DEFAULT) != 0, "it was destroyed");
-    PE_CHECK(shmemx_space_persist(SHMEM_SPACE_DEFAULT, words, 8) != 0, "it is durable");
-    PE_CHECK(shmemx_space_device_ptr(SHMEM_SPACE_DEFAULT, words, pe_me) == NULL, "device pointer");
+    PE_CHECK(shmem_space_destroy(SHMEM_SPACE_DEFAULT) != 0,
+             "shmem_space_destroy of the default space returned 0, expected an error");
+    PE_CHECK(shmemx_space_persist(SHMEM_SPACE_DEFAULT, words, 8) != 0,
+             "shmemx_space_persist of a global returned 0, expected an error");
+    PE_CHECK(shmemx_space_device_ptr(SHMEM_SPACE_DEFAULT, words, pe_me) == NULL,
+             "shmemx_space_device_ptr of a global is not NULL");
     if (nowhere != NULL) PE_CHECK_EQ(shmemx_space_print(fileno(nowhere)), 0);
     if (nowhere != NULL) fclose(nowhere);
 }
@@ -79,27 +85,36 @@ static void check_taken(void)
     if (driver != NULL) *(void **)&live = dlsym(driver, "fakecuda_live");
     if (live != NULL) PE_CHECK_EQ(live("ctx"), 0);
     while (path != NULL && maps != NULL && fgets(line, sizeof(line), maps) != NULL)
-        PE_CHECK(strstr(line, path) == NULL, "it has memory: %s", line);
+        PE_CHECK(strstr(line, path) == NULL,
+                 "the process maps a file of SHMEM_FAM_PATH although there is no heap: %s", line);
     if (maps != NULL) fclose(maps);
 }
 
 /* Each of the routines, with its barrier, and NULL on all PEs. */
 static void check_null(size_t nbytes)
 {
-    PE_CHECK(shmem_malloc(nbytes) == NULL, "malloc");
-    PE_CHECK(shmem_calloc(1, nbytes) == NULL, "calloc");
-    PE_CHECK(shmem_align(64, nbytes) == NULL, "align");
-    PE_CHECK(shmem_align((size_t)1 << 40, nbytes) == NULL, "align, far");
-    PE_CHECK(shmem_realloc(NULL, nbytes) == NULL, "realloc");
-    PE_CHECK(shmem_malloc_with_hints(nbytes, SHMEM_MALLOC_ATOMICS_REMOTE) == NULL, "hints");
-    PE_CHECK(shmem_space_malloc(SHMEM_SPACE_DEFAULT, nbytes) == NULL, "space_malloc");
+    PE_CHECK(shmem_malloc(nbytes) == NULL,
+             "shmem_malloc returned memory that the heap does not have, expected NULL");
+    PE_CHECK(shmem_calloc(1, nbytes) == NULL,
+             "shmem_calloc returned memory that the heap does not have, expected NULL");
+    PE_CHECK(shmem_align(64, nbytes) == NULL,
+             "shmem_align returned memory that the heap does not have, expected NULL");
+    PE_CHECK(shmem_align((size_t)1 << 40, nbytes) == NULL,
+             "shmem_align to 2^40 returned memory, expected NULL");
+    PE_CHECK(shmem_realloc(NULL, nbytes) == NULL,
+             "shmem_realloc of NULL returned memory that the heap does not have, expected NULL");
+    PE_CHECK(shmem_malloc_with_hints(nbytes, SHMEM_MALLOC_ATOMICS_REMOTE) == NULL,
+             "shmem_malloc_with_hints returned memory that the heap does not have, expected NULL");
+    PE_CHECK(shmem_space_malloc(SHMEM_SPACE_DEFAULT, nbytes) == NULL,
+             "shmem_space_malloc in the default space returned memory that the heap does not have, "
+             "expected NULL");
 }
 
 static void check_nothing(void)
 {
-    PE_CHECK(shmem_malloc(0) == NULL, "malloc of 0");
-    PE_CHECK(shmem_calloc(0, 8) == NULL, "calloc of 0");
-    PE_CHECK(shmem_align(64, 0) == NULL, "align of 0");
+    PE_CHECK(shmem_malloc(0) == NULL, "shmem_malloc(0) returned memory, expected NULL");
+    PE_CHECK(shmem_calloc(0, 8) == NULL, "shmem_calloc(0, 8) returned memory, expected NULL");
+    PE_CHECK(shmem_align(64, 0) == NULL, "shmem_align(64, 0) returned memory, expected NULL");
     shmem_free(NULL);
 }
 
@@ -135,7 +150,8 @@ static void check_globals(void)
     shmem_space_t space = SHMEM_SPACE_INVALID;
 
     use(words, source, result);
-    PE_CHECK(shmem_get_space(words, &space) == 0 && space == SHMEM_SPACE_DEFAULT, "of globals");
+    PE_CHECK(shmem_get_space(words, &space) == 0 && space == SHMEM_SPACE_DEFAULT,
+             "shmem_get_space of a global is not SHMEM_SPACE_DEFAULT");
     shmem_long_put_signal(words, source, N, &signal_word, 1, SHMEM_SIGNAL_ADD, (pe_me + 1) % pe_n);
     shmem_signal_wait_until(&signal_word, SHMEM_CMP_GE, 1);
     PE_CHECK_EQ(words[1], 1000 * ((pe_me + pe_n - 1) % pe_n) + 1);
@@ -184,17 +200,20 @@ static void check_handle(void)
     bool has = false;
     long *word;
 
-    PE_REQUIRE(shmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &handle) == 0, "no handle");
+    PE_REQUIRE(shmemx_device_handle_create(SHMEM_TEAM_WORLD, NULL, &handle) == 0,
+               "shmemx_device_handle_create for the world failed");
     word = shmem_malloc(3 * N * sizeof(*word));
-    PE_REQUIRE(word != NULL, "it does not grow");
+    PE_REQUIRE(word != NULL, "shmem_malloc from the heap that may grow returned NULL");
     for (uint32_t i = 0; i < handle.n_spaces; i++) {
         const uint64_t *parts = (const uint64_t *)(uintptr_t)handle.spaces[i].parts;
         if (handle.spaces[i].base != base) continue;
         has = true;
         for (int pe = 0; pe < pe_n; pe++)
-            PE_CHECK((parts[pe] != 0) == (shmem_ptr(word, pe) != NULL), "its part of PE %d", pe);
+            PE_CHECK((parts[pe] != 0) == (shmem_ptr(word, pe) != NULL),
+                     "the handle and shmem_ptr disagree about whether the heap of PE %d is mapped",
+                     pe);
     }
-    PE_CHECK(has, "its row");
+    PE_CHECK(has, "the handle for kernels has no row for the default space");
     shmemx_dev_long_p(&handle, word, 31 + pe_me, next);
     shmemx_dev_barrier(&handle);
     PE_CHECK_EQ(shmem_long_g(word, next), 31 + pe_me);
@@ -211,13 +230,17 @@ static void check_growth(size_t max)
     check_handle();
     info = info_of(SHMEM_SPACE_DEFAULT);
     first = info.base;
-    PE_CHECK(info.nbytes > 0 && info.nbytes <= max, "it has %zu bytes", info.nbytes);
+    PE_CHECK(info.nbytes > 0 && info.nbytes <= max,
+             "the heap has %zu bytes after its growth, expected more than 0 and at most the limit",
+             info.nbytes);
     use(first, first + N, first + 2 * N);
     second = shmem_calloc(1, info.nbytes);
-    PE_REQUIRE(second != NULL, "it does not grow again");
-    PE_CHECK(info_of(SHMEM_SPACE_DEFAULT).nbytes > info.nbytes, "without more memory");
+    PE_REQUIRE(second != NULL, "a second growth of the heap failed: shmem_calloc returned NULL");
+    PE_CHECK(info_of(SHMEM_SPACE_DEFAULT).nbytes > info.nbytes,
+             "the heap gave more memory and its size did not increase");
     use(second + info.nbytes / sizeof(long) - N, first, first + N);
-    PE_CHECK(shmem_malloc(max) == NULL, "more than it may have");
+    PE_CHECK(shmem_malloc(max) == NULL,
+             "shmem_malloc of the heap's limit returned memory beside live blocks, expected NULL");
     shmem_free(second);
     use(first, first + N, first + 2 * N);
     shmem_free(first);

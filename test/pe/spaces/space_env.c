@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces that the environment makes: SHMEM_ENABLE_<KIND> with its handles, SHMEM_DEFAULT_SPACE.
- * What must be there is read from the same variables; run_space_env.sh sets them, and tries the
- * wrong ones. Argument: "start" only initialises, "nothing" has no heap. Rules P, S11, S13 (see
- * docs/reference/conformance-spaces.md).
+ * Checks spaces that the environment creates: SHMEM_ENABLE_<KIND> with its constant handles, and
+ * SHMEM_DEFAULT_SPACE. The program derives what must exist from the same variables.
+ * run_space_env.sh sets them and tries invalid values. Proposal text and rules S11 and S13 of
+ * docs/reference/conformance-spaces.md.
+ *
+ * usage: space_env [start | nothing | destroy_team]
+ *   start: only initializes; nothing: allocates without a heap; destroy_team: must end the job
  */
 #include "pe_kinds.h"
 
@@ -47,9 +50,12 @@ static void check_member(int k, int n_members)
     PE_CHECK_EQ(shmem_team_is_valid(s.team), 1);
     PE_CHECK_EQ(s.n, n_members);
     PE_CHECK_EQ(shmem_space_get_team(s.space, &asked), 0);
-    PE_CHECK(asked == s.team, "SHMEM_SPACE_%s: another team", env_kinds[k].name);
+    PE_CHECK(asked == s.team, "shmem_space_get_team of SHMEM_SPACE_%s is not the team of that name",
+             env_kinds[k].name);
     PE_CHECK_EQ(shmem_team_get_space(s.team, &found), 0);
-    PE_CHECK(found == s.space, "SHMEM_TEAM_%s: another space", env_kinds[k].name);
+    PE_CHECK(found == s.space,
+             "shmem_team_get_space of SHMEM_TEAM_%s is not the space of that name",
+             env_kinds[k].name);
     PE_CHECK_EQ(shmemx_space_query(s.space, &info), 0);
     PE_CHECK_EQ(info.device_type, env_kinds[k].type);
     PE_CHECK_EQ(info.n_pes, n_members);
@@ -57,11 +63,14 @@ static void check_member(int k, int n_members)
     pe_kind_use(&s, 21);
     block = shmem_space_malloc(s.space, 1000);
     PE_CHECK_EQ(shmem_get_space(block, &found), 0);
-    PE_CHECK(found == s.space, "get_space in SHMEM_SPACE_%s", env_kinds[k].name);
+    PE_CHECK(found == s.space, "shmem_get_space of a block in SHMEM_SPACE_%s is not that space",
+             env_kinds[k].name);
     shmem_free(block);
     PE_CHECK_EQ(shmem_team_split_strided(s.team, 0, 1, s.n, NULL, 0, &part), 0);
     shmem_team_destroy(part);
-    PE_CHECK(shmem_space_destroy(s.space) != 0, "SHMEM_SPACE_%s: destroyed", env_kinds[k].name);
+    PE_CHECK(shmem_space_destroy(s.space) != 0,
+             "shmem_space_destroy of SHMEM_SPACE_%s returned 0, expected an error",
+             env_kinds[k].name);
     pe_kind_use(&s, 22);
 }
 
@@ -76,14 +85,28 @@ static void check_other(int k)
     shmem_space_cap_t caps;
     shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
 
-    PE_CHECK(shmem_space_malloc(space, 10) == NULL, "malloc, %s", env_kinds[k].name);
-    PE_CHECK(shmem_space_calloc(space, 10, 10) == NULL, "calloc, %s", env_kinds[k].name);
+    PE_CHECK(shmem_space_malloc(space, 10) == NULL,
+             "shmem_space_malloc in the disabled space %s returned memory, expected NULL",
+             env_kinds[k].name);
+    PE_CHECK(shmem_space_calloc(space, 10, 10) == NULL,
+             "shmem_space_calloc in the disabled space %s returned memory, expected NULL",
+             env_kinds[k].name);
     shmem_space_free(space, &in_globals);
-    PE_CHECK(shmemx_space_align(space, 64, 10) == NULL, "align, %s", env_kinds[k].name);
-    PE_CHECK(shmem_space_get_team(space, &got) != 0, "get_team, %s", env_kinds[k].name);
-    PE_CHECK(shmem_space_get_device_type(space, &type) != 0, "type, %s", env_kinds[k].name);
-    PE_CHECK(shmem_space_get_caps(space, &caps) != 0, "caps, %s", env_kinds[k].name);
-    PE_CHECK(shmemx_space_query(space, &info) != 0, "query, %s", env_kinds[k].name);
+    PE_CHECK(shmemx_space_align(space, 64, 10) == NULL,
+             "shmemx_space_align in the disabled space %s returned memory, expected NULL",
+             env_kinds[k].name);
+    PE_CHECK(shmem_space_get_team(space, &got) != 0,
+             "shmem_space_get_team of the disabled space %s returned 0, expected an error",
+             env_kinds[k].name);
+    PE_CHECK(shmem_space_get_device_type(space, &type) != 0,
+             "shmem_space_get_device_type of the disabled space %s returned 0, expected an error",
+             env_kinds[k].name);
+    PE_CHECK(shmem_space_get_caps(space, &caps) != 0,
+             "shmem_space_get_caps of the disabled space %s returned 0, expected an error",
+             env_kinds[k].name);
+    PE_CHECK(shmemx_space_query(space, &info) != 0,
+             "shmemx_space_query of the disabled space %s returned 0, expected an error",
+             env_kinds[k].name);
     PE_CHECK_EQ(shmemx_space_path(space, 0), SHMEMX_PATH_NONE);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
     PE_CHECK_EQ(shmem_team_is_valid(team), 0);
@@ -91,16 +114,25 @@ static void check_other(int k)
     PE_CHECK_EQ(shmem_team_n_pes(team), -1);
     PE_CHECK_EQ(shmem_team_translate_pe(SHMEM_TEAM_WORLD, 0, team), -1);
     PE_CHECK_EQ(shmem_team_translate_pe(team, 0, SHMEM_TEAM_WORLD), -1);
-    PE_CHECK(shmem_team_get_space(team, &found) != 0, "get_space, %s", env_kinds[k].name);
-    PE_CHECK(shmem_team_split_strided(team, 0, 1, 1, NULL, 0, &got) != 0 &&
-                 got == SHMEM_TEAM_INVALID,
-             "split, %s", env_kinds[k].name);
-    PE_CHECK(shmem_team_split_2d(team, 1, NULL, 0, &got, NULL, 0, &column) != 0, "2d split, %s",
+    PE_CHECK(shmem_team_get_space(team, &found) != 0,
+             "shmem_team_get_space of the disabled team %s returned 0, expected an error",
              env_kinds[k].name);
-    PE_CHECK(shmemx_team_duplicate(team, &got) != 0, "duplicate, %s", env_kinds[k].name);
-    PE_CHECK(shmem_team_create_ctx(team, 0, &ctx) != 0 && ctx == SHMEM_CTX_INVALID, "context, %s",
+    PE_CHECK(
+        shmem_team_split_strided(team, 0, 1, 1, NULL, 0, &got) != 0 && got == SHMEM_TEAM_INVALID,
+        "shmem_team_split_strided of the disabled team %s did not fail with SHMEM_TEAM_INVALID",
+        env_kinds[k].name);
+    PE_CHECK(shmem_team_split_2d(team, 1, NULL, 0, &got, NULL, 0, &column) != 0,
+             "shmem_team_split_2d of the disabled team %s returned 0, expected an error",
              env_kinds[k].name);
-    PE_CHECK(shmemx_ctx_create(0, &config, &ctx) != 0, "bound context, %s", env_kinds[k].name);
+    PE_CHECK(shmemx_team_duplicate(team, &got) != 0,
+             "shmemx_team_duplicate of the disabled team %s returned 0, expected an error",
+             env_kinds[k].name);
+    PE_CHECK(shmem_team_create_ctx(team, 0, &ctx) != 0 && ctx == SHMEM_CTX_INVALID,
+             "shmem_team_create_ctx on the disabled team %s did not fail with SHMEM_CTX_INVALID",
+             env_kinds[k].name);
+    PE_CHECK(shmemx_ctx_create(0, &config, &ctx) != 0,
+             "shmemx_ctx_create with the disabled team and space %s returned 0, expected an error",
+             env_kinds[k].name);
     shmem_team_destroy(team);
 }
 
@@ -138,22 +170,29 @@ static void check_default_facts(const char *kind)
     shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     long *block = shmem_malloc(N * sizeof(*block));
 
-    PE_REQUIRE(block != NULL, "shmem_malloc from the default space");
+    PE_REQUIRE(block != NULL, "shmem_malloc from the default space returned NULL");
     PE_CHECK_EQ(shmem_space_get_team(SHMEM_SPACE_DEFAULT, &team), 0);
-    PE_CHECK(team == SHMEM_TEAM_WORLD, "the default space's team is not the world");
+    PE_CHECK(team == SHMEM_TEAM_WORLD,
+             "shmem_space_get_team of the default space is not SHMEM_TEAM_WORLD");
     PE_CHECK_EQ(shmem_space_get_device_type(SHMEM_SPACE_DEFAULT, &type), 0);
     PE_CHECK_EQ(shmemx_space_query(SHMEM_SPACE_DEFAULT, &info), 0);
     PE_CHECK_EQ(info.device_type, type);
-    PE_CHECK(strcasecmp(info.kind, kind) == 0, "the default space is of kind %s", info.kind);
+    PE_CHECK(strcasecmp(info.kind, kind) == 0,
+             "the default space is of kind %s, expected the kind in SHMEM_DEFAULT_SPACE",
+             info.kind);
     if (size != NULL) PE_CHECK_EQ(info.nbytes, atol(size));
     PE_CHECK_EQ(shmem_space_get_caps(SHMEM_SPACE_DEFAULT, &caps), 0);
-    PE_CHECK(caps & SHMEM_SPACE_CAP_WORLD_ACCESS, "the default space is not for all");
+    PE_CHECK(caps & SHMEM_SPACE_CAP_WORLD_ACCESS,
+             "the default space lacks SHMEM_SPACE_CAP_WORLD_ACCESS");
     PE_CHECK_EQ(!!(caps & SHMEM_SPACE_CAP_DIRECT_ACCESS), type != SHMEM_DEVICE_GPU);
     PE_CHECK_EQ(shmem_get_space(block + 5, &found), 0);
-    PE_CHECK(found == SHMEM_SPACE_DEFAULT, "get_space of the heap");
+    PE_CHECK(found == SHMEM_SPACE_DEFAULT,
+             "shmem_get_space of a block of the heap is not SHMEM_SPACE_DEFAULT");
     PE_CHECK_EQ(shmem_get_space(&in_globals, &found), 0);
-    PE_CHECK(found == SHMEM_SPACE_DEFAULT, "get_space of a global");
-    PE_CHECK(shmem_space_destroy(SHMEM_SPACE_DEFAULT) != 0, "the default space was destroyed");
+    PE_CHECK(found == SHMEM_SPACE_DEFAULT,
+             "shmem_get_space of a global is not SHMEM_SPACE_DEFAULT");
+    PE_CHECK(shmem_space_destroy(SHMEM_SPACE_DEFAULT) != 0,
+             "shmem_space_destroy of the default space returned 0, expected an error");
     if (type != SHMEM_DEVICE_GPU) memset(block, 1, N * sizeof(*block));
     shmem_free(block);
 }
@@ -165,13 +204,15 @@ static void check_default_use(void)
     long *block = shmem_calloc(N, sizeof(*block)), *other = shmem_align(4096, N * sizeof(*other));
     uint64_t *sig = shmem_calloc(1, sizeof(*sig));
 
-    PE_REQUIRE(block != NULL && other != NULL && sig != NULL, "the default space is full");
+    PE_REQUIRE(block != NULL && other != NULL && sig != NULL,
+               "an allocation from the default space returned NULL");
     PE_CHECK_EQ((uintptr_t)other % 4096, 0);
     PE_CHECK_EQ(shmem_long_g(block + N - 1, pe_right()), 0);
     pe_kind_ring(&s, block, N, 17);
     shmem_long_put_signal(other, block, N, sig, 3, SHMEM_SIGNAL_SET, pe_right());
     shmem_signal_wait_until(sig, SHMEM_CMP_EQ, 3);
-    PE_GPU_EXPECT(other, 17 + 1000 * ((pe_me + 2 * pe_n - 2) % pe_n), N, "behind a signal");
+    PE_GPU_EXPECT(other, 17 + 1000 * ((pe_me + 2 * pe_n - 2) % pe_n), N,
+                  "data of put_signal in the default space");
     shmem_barrier_all();
     for (int pe = 0; pe < pe_n; pe++)
         shmem_long_atomic_add(block, 100, pe);
@@ -185,8 +226,8 @@ static void check_default_use(void)
     PE_CHECK_EQ(shmem_long_broadcast(SHMEM_TEAM_WORLD, other, block, N, pe_n - 1), 0);
     PE_GPU_EXPECT(other, pe_n - 1, N, "broadcast");
     block = shmem_realloc(block, 4 * N * sizeof(*block));
-    PE_REQUIRE(block != NULL, "realloc");
-    PE_GPU_EXPECT(block, pe_me, N, "realloc");
+    PE_REQUIRE(block != NULL, "shmem_realloc to four times the size returned NULL");
+    PE_GPU_EXPECT(block, pe_me, N, "data of a block that realloc made larger");
     shmem_free(block);
     shmem_free(other);
     shmem_free(sig);
@@ -214,7 +255,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "pe %d: survived start\n", pe_me);
         return pe_test_end();
     }
-    PE_CHECK(in_table[2] == SHMEM_SPACE_DEFAULT, "handles in static tables");
+    PE_CHECK(in_table[2] == SHMEM_SPACE_DEFAULT,
+             "SHMEM_SPACE_DEFAULT changed its value in a static initializer");
     if (argc > 1 && strcmp(argv[1], "destroy_team") == 0) {
         shmem_team_destroy(SHMEM_TEAM_CPU); /* must end the job */
         fprintf(stderr, "pe %d: survived destroy_team\n", pe_me);
@@ -224,7 +266,8 @@ int main(int argc, char **argv)
         check_default_facts(kind != NULL ? kind : "cpu");
         check_default_use();
         if (round == 0) {
-            PE_REQUIRE(pe_test_verdict() == PE_PASS, "the first round failed");
+            PE_REQUIRE(pe_test_verdict() == PE_PASS,
+                       "checks failed before the finalize between the two rounds");
             shmem_finalize();
             pe_test_begin();
         }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One mistake with a space, named by the first argument, on a space of the kind that the second
- * names. Those that end the job are made by the last member while all others wait (or by all
- * members, where the routine is collective); those that return something else than 0 are checked
- * here, on all PEs. run_space_errors.sh checks what is said, the status, and that nobody is left.
- * Rules P, S1, S5, S6, S8, S9, S12 (see docs/reference/conformance-spaces.md).
+ * Makes the mistake with a space that the first argument names, on a space of the given kind.
+ * Mistakes that must end the job are made by the last member while all others wait, or by all
+ * members if the routine is collective. Mistakes that return an error are checked here on all PEs.
+ * run_space_errors.sh checks the messages and the status. Rules P, S1, S5, S6, S8, S9 and S12 of
+ * docs/reference/conformance-spaces.md.
+ *
+ * usage: space_errors MISTAKE [KIND [WORD]]
  */
 #include "space_errors.h"
 
@@ -31,7 +33,8 @@ static const struct mistake *find(const char *name, const struct concern **conce
 
 static void make_space(void)
 {
-    PE_REQUIRE(pe_kind_create(kind, SIZE, &s), "no %s space", pe_kinds[kind].name);
+    PE_REQUIRE(pe_kind_create(kind, SIZE, &s), "creating a %s space of 1 MiB failed",
+               pe_kinds[kind].name);
     if (s.rank < 0) return;
     block = pe_kind_malloc(&s, N);
     peer = pe_member(&s, (s.rank + 1) % s.n);
@@ -49,7 +52,7 @@ int main(int argc, char **argv)
         if (argc > 2 && strcmp(pe_kinds[k].name, argv[2]) == 0) kind = k;
     if (argc > 3) word = argv[3];
     mistake = find(name, &concern);
-    PE_REQUIRE(mistake != NULL, "no mistake is called %s", name);
+    PE_REQUIRE(mistake != NULL, "the argument %s is not the name of a mistake", name);
     if (mistake->how != TOLD_WITHOUT) make_space();
     if (mistake->how != MADE_BY_MEMBERS || s.rank >= 0) mistake->make();
     if (mistake->how == TOLD_WITHOUT || mistake->how == TOLD) {

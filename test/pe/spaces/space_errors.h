@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mistakes with spaces by concern: each space_errors_<concern>.c has a list of them, which
- * space_errors.c makes one of. A list ends with a row without a name.
+ * Shared by space_errors.c and the lists of mistakes in space_errors_<concern>.c. A list ends with
+ * a row without a name. space_errors.c makes one mistake of the lists.
  */
 #ifndef STEPPE_TEST_SPACE_ERRORS_H
 #define STEPPE_TEST_SPACE_ERRORS_H

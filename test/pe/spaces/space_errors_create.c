@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What create refuses, and what growth does: told by what is returned. */
+/*
+ * Mistakes that creating or growing a space must refuse. Each function checks the returned error
+ * and handles; run_space_errors.sh checks the message.
+ */
 #include "space_errors.h"
 
 static void refused(const shmem_space_config_t *config, const shmemx_space_attr_t *attr)
@@ -8,9 +11,11 @@ static void refused(const shmem_space_config_t *config, const shmemx_space_attr_
     shmem_team_t team = SHMEM_TEAM_WORLD;
     int rc = shmemx_space_create_attr(config, attr, &space, &team);
 
-    PE_CHECK(rc != 0, "create gave 0");
-    PE_CHECK(space == SHMEM_SPACE_INVALID, "space is %p", space);
-    PE_CHECK(team == SHMEM_TEAM_INVALID, "team is %p", (void *)team);
+    PE_CHECK(rc != 0, "shmemx_space_create_attr returned 0, expected an error");
+    PE_CHECK(space == SHMEM_SPACE_INVALID,
+             "a failed create set the space to %p, expected SHMEM_SPACE_INVALID", space);
+    PE_CHECK(team == SHMEM_TEAM_INVALID,
+             "a failed create set the team to %p, expected SHMEM_TEAM_INVALID", (void *)team);
 }
 
 static void create_as_it_is(void)
@@ -58,7 +63,8 @@ static size_t hbm_share(void)
     shmemx_device_info_t info = SHMEMX_DEVICE_INFO_INITIALIZER;
     static long least, mine;
 
-    PE_REQUIRE(shmemx_device_describe(SHMEM_DEVICE_HBM, 0, &info) == 0, "no such device");
+    PE_REQUIRE(shmemx_device_describe(SHMEM_DEVICE_HBM, 0, &info) == 0,
+               "shmemx_device_describe of HBM device 0 failed");
     mine = (long)info.free;
     shmem_long_min_reduce(SHMEM_TEAM_WORLD, &least, &mine, 1);
     return (size_t)least / (size_t)pe_n / 2 * 3;
@@ -79,8 +85,10 @@ static void create_hbm_grown(void)
     shmem_team_t team;
 
     attr.max_size = 2 * hbm_share();
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
-    PE_CHECK(shmem_space_malloc(space, hbm_share()) == NULL, "it has grown");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0,
+               "shmemx_space_create_attr of a HBM space that may grow failed");
+    PE_CHECK(shmem_space_malloc(space, hbm_share()) == NULL,
+             "a HBM space grew by more than its share of the free memory, expected NULL");
 }
 
 static void create_zero(void)

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Destroying, freeing, and handles of what is gone. */
+/*
+ * Mistakes with destroying a space, with freeing blocks, and with handles of spaces that do not
+ * exist any more. Functions named fatal_* must end the job; the others check the returned error.
+ */
 #include "space_errors.h"
 
 /* ---- told by destroy ----------------------------------------------------------------------- */
 
 static void destroy_held(void)
 {
-    if (s.rank >= 0) PE_CHECK(shmem_space_destroy(s.space) != 0, "destroyed under its team");
+    if (s.rank >= 0)
+        PE_CHECK(shmem_space_destroy(s.space) != 0,
+                 "shmem_space_destroy returned 0 while the space's team exists, expected an error");
 }
 
 static void destroy_twice(void)
@@ -14,7 +19,8 @@ static void destroy_twice(void)
     if (s.rank < 0) return;
     shmem_space_free(s.space, block);
     pe_kind_destroy(&s);
-    PE_CHECK(shmem_space_destroy(s.space) != 0, "destroyed twice");
+    PE_CHECK(shmem_space_destroy(s.space) != 0,
+             "a second shmem_space_destroy of the same handle returned 0, expected an error");
 }
 
 static void destroy_live(void)
@@ -40,9 +46,11 @@ static void fatal_free_named(void)
     char *named;
 
     attr.name = "free_named";
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0,
+               "creating a named FAM space failed");
     named = shmem_space_malloc(space, 1000);
-    PE_REQUIRE(shmemx_space_root_set(space, "bytes", named + 8, 100) == 0, "no name");
+    PE_REQUIRE(shmemx_space_root_set(space, "bytes", named + 8, 100) == 0,
+               "shmemx_space_root_set failed");
     shmem_free(named);
 }
 
@@ -60,7 +68,8 @@ static void fatal_free_other(void)
     shmem_space_t other = SHMEM_SPACE_INVALID;
 
     attr.parent = s.team;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &other, &team) == 0, "another space");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &other, &team) == 0,
+               "creating a second space failed");
     shmem_space_free(other, block);
 }
 
@@ -114,16 +123,18 @@ static shmem_space_t stale_beside_next(void)
     shmem_space_t stale = s.space;
 
     end_space();
-    PE_REQUIRE(pe_kind_create(kind, SIZE, &s), "the next space");
-    PE_CHECK(stale != s.space, "the next space has the handle of the last one");
+    PE_REQUIRE(pe_kind_create(kind, SIZE, &s), "creating the next space of the same kind failed");
+    PE_CHECK(stale != s.space, "a new space has the handle of the destroyed space");
     return stale;
 }
 
 static void destroy_stale(void)
 {
     if (s.rank < 0) return;
-    PE_CHECK(shmem_space_destroy(stale_beside_next()) != 0, "the next space was destroyed");
-    PE_CHECK(shmem_space_malloc(s.space, 10) != NULL, "the next space is gone");
+    PE_CHECK(shmem_space_destroy(stale_beside_next()) != 0,
+             "shmem_space_destroy of a stale handle returned 0, expected an error");
+    PE_CHECK(shmem_space_malloc(s.space, 10) != NULL,
+             "destroying a stale handle damaged the next space: malloc returned NULL");
     pe_kind_destroy(&s);
 }
 
@@ -154,7 +165,8 @@ static void query_sized(size_t bytes)
 
     info.struct_size = bytes;
     if (s.rank < 0) return;
-    PE_CHECK(shmemx_space_query(s.space, &info) != 0, "a structure of %zu bytes", bytes);
+    PE_CHECK(shmemx_space_query(s.space, &info) != 0,
+             "shmemx_space_query with struct_size %zu returned 0, expected an error", bytes);
     shmem_space_free(s.space, block);
     pe_kind_destroy(&s);
 }
@@ -185,19 +197,30 @@ static void name_nothing(void)
 
     PE_CHECK_EQ(shmemx_space_path(SHMEM_SPACE_DEFAULT, pe_n), SHMEMX_PATH_NONE);
     PE_CHECK_EQ(shmemx_space_path(none, 0), SHMEMX_PATH_NONE);
-    PE_CHECK(shmemx_space_device_ptr(SHMEM_SPACE_DEFAULT, block, -1) == NULL, "a pointer to PE -1");
-    PE_CHECK(shmemx_space_query(none, &info) != 0, "facts about no space");
-    PE_CHECK(shmemx_space_align(none, 64, 8) == NULL, "a block in no space");
-    PE_CHECK(shmemx_space_persist(none, block, 8) != 0, "bytes of no space are durable");
-    PE_CHECK(shmemx_space_root_set(none, "name", block, 8) != 0, "a name in no space");
-    PE_CHECK(shmemx_space_reshape_commit(none) != 0, "no space was reshaped");
-    PE_CHECK(shmemx_ctx_create(0, &config, &ctx) != 0, "a context of no team");
-    PE_CHECK(shmemx_ctx_space_quiet(SHMEM_CTX_INVALID, SHMEM_SPACE_DEFAULT) != 0, "quiet of none");
-    PE_CHECK(shmemx_ctx_space_fence(SHMEM_CTX_DEFAULT, none) != 0, "fence of no space");
-    PE_CHECK(shmemx_team_duplicate(SHMEM_TEAM_INVALID, &team) != 0, "a copy of no team");
+    PE_CHECK(shmemx_space_device_ptr(SHMEM_SPACE_DEFAULT, block, -1) == NULL,
+             "shmemx_space_device_ptr for PE -1 is not NULL");
+    PE_CHECK(shmemx_space_query(none, &info) != 0,
+             "shmemx_space_query of SHMEM_SPACE_INVALID returned 0, expected an error");
+    PE_CHECK(shmemx_space_align(none, 64, 8) == NULL,
+             "shmemx_space_align in SHMEM_SPACE_INVALID returned memory, expected NULL");
+    PE_CHECK(shmemx_space_persist(none, block, 8) != 0,
+             "shmemx_space_persist of SHMEM_SPACE_INVALID returned 0, expected an error");
+    PE_CHECK(shmemx_space_root_set(none, "name", block, 8) != 0,
+             "shmemx_space_root_set in SHMEM_SPACE_INVALID returned 0, expected an error");
+    PE_CHECK(shmemx_space_reshape_commit(none) != 0,
+             "shmemx_space_reshape_commit of SHMEM_SPACE_INVALID returned 0, expected an error");
+    PE_CHECK(shmemx_ctx_create(0, &config, &ctx) != 0,
+             "shmemx_ctx_create for SHMEM_TEAM_INVALID returned 0, expected an error");
+    PE_CHECK(shmemx_ctx_space_quiet(SHMEM_CTX_INVALID, SHMEM_SPACE_DEFAULT) != 0,
+             "shmemx_ctx_space_quiet of SHMEM_CTX_INVALID returned 0, expected an error");
+    PE_CHECK(shmemx_ctx_space_fence(SHMEM_CTX_DEFAULT, none) != 0,
+             "shmemx_ctx_space_fence of SHMEM_SPACE_INVALID returned 0, expected an error");
+    PE_CHECK(shmemx_team_duplicate(SHMEM_TEAM_INVALID, &team) != 0,
+             "shmemx_team_duplicate of SHMEM_TEAM_INVALID returned 0, expected an error");
     PE_CHECK(shmemx_team_duplicate(SHMEM_TEAM_WORLD, pe_me == pe_n - 1 ? NULL : &team) != 0,
-             "a copy that one member has no place for");
-    PE_CHECK(shmemx_device_handle_create(SHMEM_TEAM_INVALID, NULL, NULL) != 0, "a handle");
+             "shmemx_team_duplicate with a null pointer on one PE returned 0, expected an error");
+    PE_CHECK(shmemx_device_handle_create(SHMEM_TEAM_INVALID, NULL, NULL) != 0,
+             "shmemx_device_handle_create for SHMEM_TEAM_INVALID returned 0, expected an error");
 }
 
 static void fatal_no_handle(void)

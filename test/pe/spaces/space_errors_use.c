@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts, gets, atomics and collectives, and PEs and devices that are lost. */
+/*
+ * Mistakes with puts, gets, atomics and collectives on memory of spaces, and losses of a device or
+ * a PE. Each function must end the job; run_space_errors.sh checks the message.
+ */
 #include "space_errors.h"
 
 #include <signal.h>
@@ -48,7 +51,8 @@ static long *kept_words(void)
     long *words;
 
     attr.max_size = (size_t)64 * SIZE;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0,
+               "creating a space that may grow failed");
     words = shmem_space_malloc(space, SIZE);
     for (int i = 0; i < 100; i++) /* all parts are open by now */
         shmem_long_p(words, i, i % pe_n);
@@ -95,9 +99,10 @@ static long *private_memory(void)
     unsigned long long device = 0;
     void *context = NULL;
 
-    PE_REQUIRE(pe_gpu_load(), "no driver");
-    PE_REQUIRE(pe_cuda.retain(&context, 0) == 0 && pe_cuda.set_current(context) == 0, "context");
-    PE_REQUIRE(pe_cuda.alloc(&device, 4096) == 0, "cuMemAlloc");
+    PE_REQUIRE(pe_gpu_load(), "libcuda.so.1 cannot be loaded or has no device");
+    PE_REQUIRE(pe_cuda.retain(&context, 0) == 0 && pe_cuda.set_current(context) == 0,
+               "the primary context of device 0 cannot be retained and made current");
+    PE_REQUIRE(pe_cuda.alloc(&device, 4096) == 0, "cuMemAlloc of 4096 bytes failed");
     return (long *)(uintptr_t)device;
 }
 
@@ -177,7 +182,8 @@ static shmem_ctx_t bound_context(void)
     shmemx_ctx_config_t config = {s.team, s.space};
     shmem_ctx_t ctx = SHMEM_CTX_INVALID;
 
-    PE_REQUIRE(shmemx_ctx_create(0, &config, &ctx) == 0, "bound context");
+    PE_REQUIRE(shmemx_ctx_create(0, &config, &ctx) == 0,
+               "shmemx_ctx_create of a context bound to the space failed");
     return ctx;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces on a GPU: creation, capabilities, and every kind of operation between GPU spaces, host
- * spaces, and private memory of both, with team collectives. Runs where only some PEs have a GPU
- * too: their team does the work. Rules P, S2, S3, S6 to S10, S15 (see pe_spaces.h).
+ * Checks spaces on GPUs: creation, capabilities, paths, and each family of operations between GPU
+ * spaces, host memory and private memory of both, with team collectives. If only some PEs have a
+ * GPU, their team does the work. Proposal text and rules S2, S3, S6-S10, S14-S16 of
+ * docs/reference/conformance-spaces.md. PE_PATH in the environment is the expected path to the
+ * other members.
  */
 #include "pe_gpu.h"
 
@@ -24,22 +26,27 @@ static void check_facts(void)
     PE_CHECK_EQ(shmem_space_get_caps(space, &caps), 0);
     PE_CHECK(caps & SHMEM_SPACE_CAP_RMA && caps & SHMEM_SPACE_CAP_COLLECTIVES &&
                  caps & SHMEM_SPACE_CAP_ATOMICS,
-             "caps are %#llx", (unsigned long long)caps);
+             "capabilities of a GPU space are %#llx, expected RMA, COLLECTIVES and ATOMICS",
+             (unsigned long long)caps);
     PE_CHECK(!(caps & SHMEM_SPACE_CAP_DIRECT_ACCESS),
-             "the host is said to load GPU memory"); /* S15 */
+             "a GPU space has SHMEM_SPACE_CAP_DIRECT_ACCESS"); /* S15 */
     PE_CHECK_EQ(!!(caps & SHMEM_SPACE_CAP_WORLD_ACCESS), n_ranks == pe_n);
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
     PE_CHECK_EQ(info.n_pes, n_ranks);
-    PE_CHECK(strcmp(info.kind, "gpu") == 0, "kind is %s", info.kind);
+    PE_CHECK(strcmp(info.kind, "gpu") == 0, "shmemx_space_query reports the kind %s, expected gpu",
+             info.kind);
     for (int pe = 0; pe < pe_n; pe++) {
         bool member = shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, team) >= 0;
         shmemx_space_path_t path = shmemx_space_path(space, pe);
-        PE_CHECK((path != SHMEMX_PATH_NONE) == member, "path to pe %d is %s", pe,
+        PE_CHECK((path != SHMEMX_PATH_NONE) == member,
+                 "the path to pe %d is %s, expected none only for PEs that are not members", pe,
                  shmemx_space_path_name(path));
-        PE_CHECK(path != SHMEMX_PATH_LOAD_STORE, "path to pe %d is load/store", pe);
+        PE_CHECK(path != SHMEMX_PATH_LOAD_STORE,
+                 "the path to pe %d is load/store, which GPU memory cannot have", pe);
         if (member && pe != pe_me && expected != NULL)
             PE_CHECK(strcmp(shmemx_space_path_name(path), expected) == 0,
-                     "path to pe %d is %s, not %s", pe, shmemx_space_path_name(path), expected);
+                     "the path to pe %d is %s, expected %s", pe, shmemx_space_path_name(path),
+                     expected);
     }
 }
 
@@ -142,7 +149,8 @@ static void check_nbi(long *gpu)
     PE_GPU_EXPECT(gpu, 3 * before, BIG, "put_nbi");
     shmem_ctx_long_get_nbi(ctx, back, gpu, BIG, next);
     shmem_ctx_quiet(ctx);
-    PE_CHECK(memcmp(back, values, BIG * sizeof(*back)) == 0, "get_nbi");
+    PE_CHECK(memcmp(back, values, BIG * sizeof(*back)) == 0,
+             "get_nbi of GPU memory after quiet: wrong data");
     shmem_team_sync(team);
     shmem_ctx_destroy(ctx);
     free(values);
@@ -299,18 +307,18 @@ static void check_memory(void)
     long *a = shmem_space_calloc(space, 1000, sizeof(long)), *b;
     long values[1000];
 
-    PE_REQUIRE(a != NULL, "calloc of 1000 longs");
+    PE_REQUIRE(a != NULL, "shmem_space_calloc of 1000 longs returned NULL");
     shmem_long_get(values, a, 1000, pe_me);
     for (int i = 0; i < 1000; i++)
         PE_CHECK_EQ(values[i], 0);
     pe_gpu_fill(a, 9, 1000);
     b = shmemx_space_realloc(space, a, 100000 * sizeof(long));
-    PE_REQUIRE(b != NULL, "realloc to 100000 longs");
+    PE_REQUIRE(b != NULL, "shmemx_space_realloc to 100000 longs returned NULL");
     PE_GPU_EXPECT(b, 9, 1000, "what realloc kept");
     shmem_free(b); /* S14: finds the space */
     for (size_t align = 1024; align <= 2 * PE_MIB; align *= 2) {
         a = shmemx_space_align(space, align, 100);
-        PE_REQUIRE(a != NULL, "align to %zu", align);
+        PE_REQUIRE(a != NULL, "shmemx_space_align to %zu returned NULL", align);
         PE_CHECK_EQ((uintptr_t)a % align, 0);
         shmem_space_free(space, a);
     }
@@ -321,11 +329,16 @@ static void check_pointers(long *gpu)
     shmem_space_t found = SHMEM_SPACE_INVALID;
 
     PE_CHECK_EQ(shmem_get_space(gpu + 17, &found), 0);
-    PE_CHECK(found == space, "get_space of a GPU address");
-    PE_CHECK(shmem_ptr(gpu, pe_me) == gpu, "shmem_ptr of this PE");
+    PE_CHECK(found == space,
+             "shmem_get_space of an address in the GPU space returned another space");
+    PE_CHECK(shmem_ptr(gpu, pe_me) == gpu,
+             "shmem_ptr of GPU memory for this PE is not its address");
     for (int pe = 0; pe < pe_n; pe++) {
         bool device = shmemx_space_path(space, pe) == SHMEMX_PATH_DEVICE;
-        PE_CHECK((shmem_ptr(gpu, pe) != NULL) == device, "shmem_ptr to pe %d", pe);
+        PE_CHECK(
+            (shmem_ptr(gpu, pe) != NULL) == device,
+            "shmem_ptr of GPU memory for pe %d must be a pointer if and only if the path is device",
+            pe);
     }
     PE_CHECK_EQ(shmem_addr_accessible(gpu, next), 1);
 }
@@ -339,7 +352,8 @@ static void run_as_member(void)
     if (space == SHMEM_SPACE_INVALID) return; /* the heap's calls were for all PEs */
     gpu = shmem_space_malloc(space, n * sizeof(long));
     gpu_signal = shmem_space_calloc(space, 1, sizeof(*gpu_signal));
-    PE_REQUIRE(gpu != NULL && gpu_signal != NULL, "GPU memory of %zu longs", n);
+    PE_REQUIRE(gpu != NULL && gpu_signal != NULL,
+               "shmem_space_malloc of %zu longs or of a signal word returned NULL", n);
     check_facts();
     check_pointers(gpu);
     check_rma_pairs(gpu, heap);
@@ -350,7 +364,7 @@ static void run_as_member(void)
     check_signals(gpu, host_signal, gpu_signal);
     check_waits(gpu);
     many = shmem_space_malloc(space, 2 * (size_t)n_ranks * N * sizeof(long));
-    PE_REQUIRE(many != NULL, "GPU memory for collectives");
+    PE_REQUIRE(many != NULL, "shmem_space_malloc of the memory for collectives returned NULL");
     check_collectives(many, heap, 7);
     check_collectives(many, heap, N);
     shmem_space_free(space, many);
@@ -388,7 +402,9 @@ int main(void)
         PE_CHECK_EQ(space != SHMEM_SPACE_INVALID, gpu);
         if (rank >= 0) next = shmem_team_translate_pe(team, (rank + 1) % n_ranks, SHMEM_TEAM_WORLD);
         run_as_member();
-        if (gpu) PE_CHECK(pe_cuda.get_current(&context) == 0 && context == mine, "another context");
+        if (gpu)
+            PE_CHECK(pe_cuda.get_current(&context) == 0 && context == mine,
+                     "the context that the application had made current is not current any more");
         shmem_team_destroy(team);
         PE_CHECK_EQ(shmem_space_destroy(space), 0); /* S3: also on those that have none */
     }

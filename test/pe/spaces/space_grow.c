@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces that grow: what was in them stays, the new memory and what lies across its border is
- * reached by every family of operations, the end is NULL, and a member that cannot leaves all as it
- * was. With a small SHMEM_WINDOW_SIZE the spaces lie outside the window. "heap": the default one,
- * with SHMEM_SYMMETRIC_SIZE=4m:200m. "hbm": spaces of that kind.
+ * Checks spaces that grow: old contents stay, each family of operations reaches the new memory and
+ * crosses the border between old and new memory, allocation past max_size returns NULL, and a
+ * member that cannot grow leaves all members as they were. With a small SHMEM_WINDOW_SIZE the
+ * spaces lie outside the window.
+ *
+ * usage: space_grow [heap | hbm]
+ *   heap: the default heap, with SHMEM_SYMMETRIC_SIZE=4m:200m; hbm: spaces of that kind
  */
 #include "pe_kinds.h"
 #include "pe_reach.h"
@@ -51,8 +54,9 @@ static unsigned char value_at(size_t i, unsigned salt)
 static void expect(const unsigned char *bytes, size_t n, int pe, const char *what)
 {
     for (size_t i = 0; i < n; i++)
-        if (!PE_CHECK(bytes[i] == value_at(i, (unsigned)pe), "%s of %zu bytes: byte %zu is %d",
-                      what, n, i, bytes[i]))
+        if (!PE_CHECK(bytes[i] == value_at(i, (unsigned)pe),
+                      "%s across the border, %zu bytes: byte %zu is %d, which is wrong", what, n, i,
+                      bytes[i]))
             return;
 }
 
@@ -133,8 +137,10 @@ static void check_end(const struct pe_space *s, size_t max)
 {
     shmemx_space_info_t before = info_of(s->space), after;
 
-    PE_CHECK(shmem_space_malloc(s->space, max) == NULL, "more than there may be");
-    PE_CHECK(shmem_space_malloc(s->space, SIZE_MAX / 2) == NULL, "more than there is of anything");
+    PE_CHECK(shmem_space_malloc(s->space, max) == NULL,
+             "shmem_space_malloc of max_size beside live blocks returned memory, expected NULL");
+    PE_CHECK(shmem_space_malloc(s->space, SIZE_MAX / 2) == NULL,
+             "shmem_space_malloc of SIZE_MAX / 2 returned memory, expected NULL");
     after = info_of(s->space);
     PE_CHECK_EQ(after.nbytes, before.nbytes);
     PE_CHECK_EQ(after.used, before.used);
@@ -145,37 +151,41 @@ static void check_use(size_t page, shmemx_space_numa_t numa, const char *what)
     struct pe_space s;
     char *keep, *first, *last, *cleared, *more;
 
-    PE_REQUIRE(make(MAX, page, numa, &s), "no space that grows");
+    PE_REQUIRE(make(MAX, page, numa, &s), "shmemx_space_create_attr with max_size failed");
     PE_CHECK_EQ(info_of(s.space).nbytes, SIZE);
     PE_CHECK_EQ(info_of(s.space).max_size, MAX);
     keep = shmem_space_malloc(s.space, SIZE - 2 * SLACK);
     for (size_t i = 0; i < SIZE - 2 * SLACK; i++)
         keep[i] = (char)value_at(i, (unsigned)pe_me);
     first = shmem_space_malloc(s.space, 4 * PE_MIB);
-    PE_REQUIRE(first != NULL, "%s: it does not grow", what);
+    PE_REQUIRE(first != NULL, "%s: shmem_space_malloc returned NULL: the space did not grow", what);
     PE_CHECK_EQ(info_of(s.space).nbytes, SIZE + EXTENT);
     expect((unsigned char *)keep, SIZE - 2 * SLACK, pe_me, "what was there");
     check_border(keep + SIZE, what);
     last = shmem_space_malloc(s.space, EXTENT);
-    PE_REQUIRE(last != NULL, "%s: it does not grow twice", what);
+    PE_REQUIRE(last != NULL,
+               "%s: shmem_space_malloc returned NULL: the space did not grow a second time", what);
     PE_CHECK_EQ(info_of(s.space).nbytes, 2 * (SIZE + EXTENT));
     check_border(keep + SIZE + EXTENT, what);
     check_border(keep + SIZE, what);
     memset(last, pe_me, 1000);
     /* the last block grows where it is, and with it the space */
     more = shmemx_space_realloc(s.space, last, 2 * EXTENT);
-    PE_CHECK(more == last, "the last block moved from %p to %p", (void *)last, (void *)more);
+    PE_CHECK(more == last,
+             "realloc moved the last block from %p to %p, expected it to grow in place",
+             (void *)last, (void *)more);
     PE_CHECK_EQ(info_of(s.space).nbytes, 4 * (SIZE + EXTENT));
     PE_CHECK_EQ(more[999], (char)pe_me);
     check_border(keep + 2 * (SIZE + EXTENT), what);
     cleared = shmem_space_calloc(s.space, EXTENT, 1);
-    PE_REQUIRE(cleared != NULL, "%s: no calloc", what);
+    PE_REQUIRE(cleared != NULL, "%s: shmem_space_calloc returned NULL", what);
     for (size_t i = 0; i < EXTENT; i += 4001)
         PE_CHECK_EQ(cleared[i], 0);
     check_end(&s, MAX);
     shmem_space_free(s.space, cleared);
     cleared = shmemx_space_align(s.space, PE_MIB, 2 * PE_MIB);
-    PE_CHECK((uintptr_t)cleared % PE_MIB == 0, "%p is not aligned", (void *)cleared);
+    PE_CHECK((uintptr_t)cleared % PE_MIB == 0,
+             "shmemx_space_align to 1 MiB returned %p, which is not aligned", (void *)cleared);
     shmem_space_free(s.space, cleared);
     shmem_space_free(s.space, more);
     expect((unsigned char *)keep, SIZE - 2 * SLACK, pe_me, "what was there in the end");
@@ -191,17 +201,20 @@ static void check_all(void)
     struct pe_space s;
     char *block;
 
-    PE_REQUIRE(make(MAX + 4097, 0, SHMEMX_NUMA_DEFAULT, &s), "no space that grows");
+    PE_REQUIRE(make(MAX + 4097, 0, SHMEMX_NUMA_DEFAULT, &s),
+               "shmemx_space_create_attr with max_size failed");
     PE_CHECK_EQ(info_of(s.space).max_size, MAX + 2 * 4096);
     block = shmem_space_malloc(s.space, MAX + 2 * 4096);
-    PE_REQUIRE(block != NULL, "all of it is not given");
+    PE_REQUIRE(block != NULL, "shmem_space_malloc of exactly max_size returned NULL");
     PE_CHECK_EQ(info_of(s.space).nbytes, MAX + 2 * 4096);
     shmem_char_p(block + MAX + 2 * 4096 - 1, (char)(1 + pe_me), pe_right());
     shmem_barrier_all();
     PE_CHECK_EQ(block[MAX + 2 * 4096 - 1], (char)(1 + pe_left()));
     pe_kind_destroy(&s);
-    PE_REQUIRE(make(SIZE, 0, SHMEMX_NUMA_DEFAULT, &s), "no space that cannot grow");
-    PE_CHECK(shmem_space_malloc(s.space, 2 * SIZE) == NULL, "it grows");
+    PE_REQUIRE(make(SIZE, 0, SHMEMX_NUMA_DEFAULT, &s),
+               "shmemx_space_create_attr with max_size equal to size failed");
+    PE_CHECK(shmem_space_malloc(s.space, 2 * SIZE) == NULL,
+             "a space whose max_size is its size grew, expected NULL");
     pe_kind_destroy(&s);
 }
 
@@ -218,9 +231,12 @@ static void check_subset(void)
     if (some != SHMEM_TEAM_INVALID) {
         attr.parent = some;
         attr.max_size = MAX;
-        PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
+        PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0,
+                   "shmemx_space_create_attr of a space of some PEs failed");
         for (int i = 0; i < 3; i++)
-            PE_CHECK(shmem_space_malloc(space, 40 * PE_MIB) != NULL, "block %d of 40 MiB", i);
+            PE_CHECK(shmem_space_malloc(space, 40 * PE_MIB) != NULL,
+                     "block %d of 40 MiB in a space of some PEs is NULL: the space did not grow",
+                     i);
         pe_space_end(space, team);
         shmem_team_destroy(some);
     }
@@ -277,7 +293,7 @@ static bool may_touch(const char *addr)
     int ends[2];
     bool may;
 
-    PE_REQUIRE(pipe(ends) == 0, "no pipe");
+    PE_REQUIRE(pipe(ends) == 0, "pipe() failed");
     may = write(ends[1], addr, 1) == 1;
     close(ends[0]);
     close(ends[1]);
@@ -306,11 +322,15 @@ static void check_undone(const char *base)
 {
     const char *theirs = shmem_ptr(base, pe_right());
 
-    PE_CHECK(may_touch(base + SIZE - 1), "the old end of the own part");
-    PE_CHECK(!may_touch(base + SIZE), "more of the own part");
+    PE_CHECK(may_touch(base + SIZE - 1),
+             "after a refused growth, the old end of this PE's part is not accessible");
+    PE_CHECK(!may_touch(base + SIZE),
+             "after a refused growth, memory after this PE's old part is accessible");
     if (theirs == NULL) return;
-    PE_CHECK(may_touch(theirs + SIZE - 1), "the old end of a peer's part");
-    PE_CHECK(!may_touch(theirs + SIZE), "more of a peer's part");
+    PE_CHECK(may_touch(theirs + SIZE - 1),
+             "after a refused growth, the old end of the right PE's part is not accessible");
+    PE_CHECK(!may_touch(theirs + SIZE),
+             "after a refused growth, memory after the right PE's old part is accessible");
     PE_CHECK_EQ(longer_files(), 0);
 }
 
@@ -332,12 +352,14 @@ static void check_refusal(void)
     char *block;
 
     if (!may_set_obstacle()) return;
-    PE_REQUIRE(make(MAX, 0, SHMEMX_NUMA_INTERLEAVE, &s), "no space that grows");
+    PE_REQUIRE(make(MAX, 0, SHMEMX_NUMA_INTERLEAVE, &s),
+               "shmemx_space_create_attr with max_size failed");
     block = shmem_space_malloc(s.space, SIZE / 2);
     before = info_of(s.space);
     for (int i = 0; i < 2; i++) {
         if (pe_me == 0) obstacle_set(&obstacle);
-        PE_CHECK(shmem_space_malloc(s.space, 2 * SIZE) == NULL, "it grows where PE 0 cannot");
+        PE_CHECK(shmem_space_malloc(s.space, 2 * SIZE) == NULL,
+                 "the space grew although PE 0 cannot grow, expected NULL");
         if (pe_me == 0) obstacle_clear(&obstacle);
     }
     check_undone(before.base);
@@ -346,8 +368,9 @@ static void check_refusal(void)
     PE_CHECK_EQ(after.largest, before.largest);
     PE_CHECK_EQ(after.n_blocks, 1);
     PE_CHECK(shmem_space_malloc(s.space, SIZE / 2) == block + SIZE / 2,
-             "the old room is elsewhere");
-    PE_CHECK(shmem_space_malloc(s.space, SIZE) == block + SIZE, "it does not grow then");
+             "after a refused growth, the free part of the old memory was not allocated next");
+    PE_CHECK(shmem_space_malloc(s.space, SIZE) == block + SIZE,
+             "the space did not grow after the obstacle was removed");
     check_border(block + SIZE, "after a refusal");
     pe_kind_destroy(&s);
 }
@@ -363,13 +386,15 @@ static void check_heap(void)
     PE_CHECK_EQ(info.max_size, 200 * PE_MIB);
     block = shmem_malloc(3 * PE_MIB);
     more = shmem_calloc(4, PE_MIB);
-    PE_REQUIRE(block != NULL && more != NULL, "the default heap does not grow");
+    PE_REQUIRE(block != NULL && more != NULL,
+               "allocation from the default heap returned NULL: the heap did not grow");
     PE_CHECK_EQ(info_of(SHMEM_SPACE_DEFAULT).nbytes, 68 * PE_MIB);
     check_border(base + 4 * PE_MIB, "the default heap");
     more = shmem_realloc(more, 100 * PE_MIB);
-    PE_REQUIRE(more != NULL, "no realloc");
+    PE_REQUIRE(more != NULL, "shmem_realloc to 100 MiB returned NULL");
     check_border(base + 68 * PE_MIB, "the default heap, once more");
-    PE_CHECK(shmem_malloc(200 * PE_MIB) == NULL, "more than it may have");
+    PE_CHECK(shmem_malloc(200 * PE_MIB) == NULL,
+             "shmem_malloc of the heap's limit beside live blocks returned memory, expected NULL");
     shmem_free(more);
     shmem_free(block);
 }
@@ -377,7 +402,7 @@ static void check_heap(void)
 int main(int argc, char **argv)
 {
     pe_test_begin();
-    PE_REQUIRE(pe_n <= PE_REACH_MAX_PES, "too many PEs");
+    PE_REQUIRE(pe_n <= PE_REACH_MAX_PES, "this test runs with at most 16 PEs");
     heap = shmem_malloc(PE_REACH_N * sizeof(*heap));
     if (argc > 1 && strcmp(argv[1], "heap") == 0) {
         check_heap();

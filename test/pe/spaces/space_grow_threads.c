@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A space grows while other threads put, get and add in it, in what was there and in what has just
- * come, across its border too; another thread grows a space of its own team. Nobody waits for a
- * growth, and no byte and no count is lost.
+ * Checks that a space grows while other threads put, get and add in its old and new memory and
+ * across the border, and while another thread grows a space of its own team. No byte and no
+ * addition may be lost.
  */
 #include "pe_kinds.h"
 
@@ -41,8 +41,9 @@ static void exchange(char *border, int id, long round)
     shmem_quiet();
     shmem_long_get(back, there, WORDS, pe_right());
     for (long i = 0; i < WORDS; i++)
-        if (!PE_CHECK(back[i] == out[i], "thread %d, round %ld: word %ld is %ld", id, round, i,
-                      back[i]))
+        if (!PE_CHECK(back[i] == out[i],
+                      "thread %d, round %ld: word %ld came back as %ld, which was not put", id,
+                      round, i, back[i]))
             return;
     shmem_long_p(there + WORDS / 2, -round, pe_right());
     shmem_quiet();
@@ -75,7 +76,8 @@ static shmem_space_t make(shmem_team_t parent, shmem_team_t *team)
 
     attr.parent = parent;
     attr.max_size = MAX;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, team) == 0, "no space");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, team) == 0,
+               "shmemx_space_create_attr with max_size failed");
     return space;
 }
 
@@ -89,7 +91,9 @@ static void *run_other(void *arg)
         for (int i = 0; i < GROWTHS; i++) {
             char *block = shmem_space_malloc(space, PIECE);
 
-            PE_REQUIRE(block != NULL, "the other space does not grow");
+            PE_REQUIRE(
+                block != NULL,
+                "shmem_space_malloc in the other thread's space returned NULL: it did not grow");
             shmem_char_p(block + PIECE - 1, (char)i, pe_right());
             shmem_quiet();
             PE_CHECK_EQ(shmem_char_g(block + PIECE - 1, pe_right()), (char)i);
@@ -128,9 +132,11 @@ static void run_round(void)
         PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
         had = info.nbytes;
         block = shmem_space_malloc(space, had);
-        PE_REQUIRE(block != NULL, "it does not grow");
+        PE_REQUIRE(block != NULL, "shmem_space_malloc returned NULL: the space did not grow");
         PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
-        PE_CHECK(info.nbytes > had, "%zu bytes, before %zu", info.nbytes, had);
+        PE_CHECK(info.nbytes > had,
+                 "the space has %zu bytes after a growth, expected more than the %zu before",
+                 info.nbytes, had);
         publish((char *)info.base + had);
     }
     __atomic_store_n(&job.stop, true, __ATOMIC_RELEASE);
@@ -161,7 +167,8 @@ int main(void)
 {
     int provided;
 
-    PE_REQUIRE(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0, "no threads");
+    PE_REQUIRE(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0,
+               "shmem_init_thread failed");
     pe_test_attach();
     run_all();
     return pe_test_end();

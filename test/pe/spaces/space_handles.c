@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GPU memory of the program that was made by handles (cuMemCreate, cuMemMap) as a space: from any
- * byte on, and as a heap. It has no IPC handle, so its owner copies for the others.
+ * Checks GPU memory that the program made by handles (cuMemCreate, cuMemMap) as a space: at any
+ * offset, and as a heap. Such memory has no IPC handle, so the PE that owns it copies for the
+ * others. Also checks leaks.
  */
 #include "pe_handles.h"
 #include "pe_kinds.h"
@@ -18,7 +19,8 @@ static void check_path(shmem_space_t space)
 
     PE_CHECK_EQ(shmemx_space_path(space, pe_me), SHMEMX_PATH_DEVICE);
     if (!same_node || pe_n == 1) return;
-    PE_CHECK(path == SHMEMX_PATH_STAGED, "path %s", shmemx_space_path_name(path));
+    PE_CHECK(path == SHMEMX_PATH_STAGED, "the path to the right PE is %s, expected staged",
+             shmemx_space_path_name(path));
 }
 
 /* Put, get and atomics around the ring. */
@@ -54,7 +56,7 @@ static void check_block(bool shareable)
 
     PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, buffer, N * sizeof(long) + 8, 0, -1, 0,
                                       &space) == 0,
-               "no space");
+               "shmemx_buffer_register of memory by handles failed");
     check_path(space);
     check_use((long *)(void *)(buffer + 8), 1000000);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
@@ -69,7 +71,7 @@ static void check_heap(void)
 
     PE_REQUIRE(shmemx_buffer_register(SHMEM_TEAM_WORLD, (void *)(uintptr_t)address, PE_HANDLES_UNIT,
                                       SHMEMX_ADOPT_HEAP, -1, 0, &space) == 0,
-               "no heap");
+               "shmemx_buffer_register of memory by handles as a heap failed");
     first = shmem_space_malloc(space, N * sizeof(long));
     second = shmem_space_calloc(space, N, sizeof(long));
     check_use(second, 5000000);
@@ -88,7 +90,7 @@ static void check_refused(void)
 
     PE_CHECK(shmemx_buffer_register(SHMEM_TEAM_WORLD, (void *)(uintptr_t)address,
                                     PE_HANDLES_UNIT + 64, 0, -1, 0, &space) != 0,
-             "a space longer than its memory");
+             "shmemx_buffer_register past the end of the allocation returned 0, expected an error");
     pe_handles_free(address, PE_HANDLES_UNIT);
 }
 
@@ -116,7 +118,8 @@ int main(void)
         return pe_test_end();
     }
     same_node = shmem_ptr(heap, pe_right()) != NULL;
-    PE_REQUIRE(pe_cuda.retain(&context, 0) == 0 && pe_cuda.set_current(context) == 0, "no context");
+    PE_REQUIRE(pe_cuda.retain(&context, 0) == 0 && pe_cuda.set_current(context) == 0,
+               "the primary context of device 0 cannot be retained and made current");
     check_block(true);
     check_block(false);
     check_heap();

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces of high-bandwidth memory, on a host whose one NUMA node hwloc was told to be such
- * (test/topology/here.xml): the kernel is asked for the policy of the range and the node of touched
- * pages. What the node has free is what there is for all members of a host; where mbind is refused
- * the space is made without.
- * "some": only PEs of even numbers have such memory; "some pinned", "some refused": it is pinned
- * for GPUs, too, or the driver refuses that.
+ * Checks spaces of high-bandwidth memory. hwloc is told that the host's one NUMA node has such
+ * memory (test/topology/here.xml). Asks the kernel for the policy of the range and the node of
+ * touched pages, checks that the members of a host share the free memory of the node, and that a
+ * space is created without a policy if mbind is refused.
+ *
+ * usage: space_hbm [some [pinned | refused]]
+ *   some: only PEs with even numbers have such memory; pinned: it is also pinned for GPUs;
+ *   refused: the driver refuses to pin it
  */
 #include "pe_kinds.h"
 #include "pe_numa.h"
@@ -35,8 +37,10 @@ static void refuse(size_t nbytes, const shmemx_space_attr_t *attr, const char *w
     shmem_space_t space;
     shmem_team_t team;
 
-    PE_CHECK(make(nbytes, attr, &space, &team) != 0, "%s: made", what);
-    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "%s: handles", what);
+    PE_CHECK(make(nbytes, attr, &space, &team) != 0,
+             "%s: creating a HBM space returned 0, expected an error", what);
+    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID,
+             "%s: a failed create did not set space and team to INVALID", what);
 }
 
 static shmemx_device_info_t device_of(void)
@@ -45,10 +49,11 @@ static shmemx_device_info_t device_of(void)
 
     PE_CHECK_EQ(shmemx_device_count(SHMEM_DEVICE_HBM), 1);
     PE_CHECK_EQ(shmemx_device_describe(SHMEM_DEVICE_HBM, 0, &info), 0);
-    PE_CHECK(info.usable, "the node cannot be used: %s", info.why_not);
+    PE_CHECK(info.usable, "the HBM device is not usable: %s", info.why_not);
     PE_CHECK_EQ(info.numa_node, 0);
-    PE_CHECK(strcmp(info.name, "HBM, NUMA node 0") == 0, "its name is %s", info.name);
-    PE_CHECK(info.n_page_sizes >= 1, "no page sizes");
+    PE_CHECK(strcmp(info.name, "HBM, NUMA node 0") == 0,
+             "the name of the HBM device is %s, expected \"HBM, NUMA node 0\"", info.name);
+    PE_CHECK(info.n_page_sizes >= 1, "the HBM device has no page sizes");
     return info;
 }
 
@@ -78,12 +83,13 @@ static void check(int node, size_t page, size_t max)
     attr.numa_node = node;
     attr.page_size = page;
     attr.max_size = max;
-    PE_REQUIRE(make(PE_MIB, &attr, &space, &team) == 0, "no space");
+    PE_REQUIRE(make(PE_MIB, &attr, &space, &team) == 0, "creating a HBM space failed");
     info = info_of(space);
     PE_CHECK_EQ(info.device_type, SHMEM_DEVICE_HBM);
     PE_CHECK_EQ(info.device, 0);
-    PE_CHECK(strcmp(info.kind, "hbm") == 0, "its kind is %s", info.kind);
-    PE_CHECK(strstr(info.where, "HBM, NUMA node 0") != NULL, "it is %s", info.where);
+    PE_CHECK(strcmp(info.kind, "hbm") == 0, "the kind of the space is %s, expected hbm", info.kind);
+    PE_CHECK(strstr(info.where, "HBM, NUMA node 0") != NULL,
+             "the place of the space is \"%s\", expected \"HBM, NUMA node 0\" in it", info.where);
     PE_CHECK_EQ((int)info.numa_policy,
                 forbidden ? (int)SHMEMX_NUMA_DEFAULT : (int)SHMEMX_NUMA_BIND);
     PE_CHECK_EQ(info.numa_node, forbidden ? -1 : 0);
@@ -91,14 +97,17 @@ static void check(int node, size_t page, size_t max)
     PE_CHECK_EQ(shmem_space_get_caps(space, &caps), 0);
     PE_CHECK((caps & SHMEM_SPACE_CAP_DIRECT_ACCESS) != 0 &&
                  (caps & SHMEM_SPACE_CAP_WORLD_ACCESS) != 0,
-             "capabilities %#llx", (unsigned long long)caps);
-    PE_CHECK(shmem_team_n_pes(team) == pe_n, "members are %d", shmem_team_n_pes(team));
+             "capabilities of the space are %#llx, expected DIRECT_ACCESS and WORLD_ACCESS",
+             (unsigned long long)caps);
+    PE_CHECK(shmem_team_n_pes(team) == pe_n, "the space has %d members, expected all PEs",
+             shmem_team_n_pes(team));
     block = shmem_space_malloc(space, PE_MIB / 2);
-    PE_REQUIRE(block != NULL, "half of it");
+    PE_REQUIRE(block != NULL, "shmem_space_malloc of half of the space returned NULL");
     check_place(block, PE_MIB / 2);
     if (max > 0) {
         more = shmem_space_malloc(space, 2 * PE_MIB);
-        PE_REQUIRE(more != NULL, "it does not grow");
+        PE_REQUIRE(more != NULL,
+                   "shmem_space_malloc of 2 MiB returned NULL: the space did not grow");
         check_place(more, 2 * PE_MIB);
     }
     shmem_team_destroy(team);
@@ -112,7 +121,7 @@ static void check_forgotten(int mode)
     shmem_space_t space;
     shmem_team_t team;
 
-    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "no cpu space");
+    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "creating a CPU space failed");
     PE_CHECK_EQ(pe_numa_policy_of(info_of(space).base), mode);
     shmem_team_destroy(team);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
@@ -142,9 +151,13 @@ static void check_growth(size_t nbytes, const char *what)
     shmem_team_t team;
 
     attr.max_size = 4 * nbytes;
-    PE_REQUIRE(make(PE_MIB, &attr, &space, &team) == 0, "address space alone");
-    PE_CHECK(shmem_space_malloc(space, nbytes) == NULL, "it grows by %s", what);
-    PE_CHECK(shmem_space_malloc(space, 2 * PE_MIB) != NULL, "it does not grow by what there is");
+    PE_REQUIRE(make(PE_MIB, &attr, &space, &team) == 0,
+               "creating a HBM space with a large max_size failed, although only address space is "
+               "reserved");
+    PE_CHECK(shmem_space_malloc(space, nbytes) == NULL, "the space grew by %s, expected NULL",
+             what);
+    PE_CHECK(shmem_space_malloc(space, 2 * PE_MIB) != NULL,
+             "the space did not grow by 2 MiB, which are free");
     shmem_team_destroy(team);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
 }
@@ -157,7 +170,7 @@ static void check_free(void)
     long mine = (long)nbytes;
     static long all;
 
-    PE_CHECK(nbytes != SHMEMX_BYTES_UNKNOWN, "nobody knows what is free");
+    PE_CHECK(nbytes != SHMEMX_BYTES_UNKNOWN, "the free memory of the HBM device is unknown");
     shmem_long_max_reduce(SHMEM_TEAM_WORLD, &all, &mine, 1);
     most = (size_t)all + (size_t)all / 4 + (size_t)64 * PE_MIB;
     refuse(most, &attr, "more than there is");
@@ -199,16 +212,18 @@ static void check_together(void)
 
     if (pe_n == 1 || nbytes > most_of_host()) return;
     refuse(nbytes, &attr, "more than there is for all");
-    PE_REQUIRE(make(nbytes / 3, &attr, &space, &team) == 0, "what there is for all");
+    PE_REQUIRE(make(nbytes / 3, &attr, &space, &team) == 0,
+               "creating a HBM space of a third of the free share failed");
     shmem_team_destroy(team);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
     check_growth(nbytes, "more than there is for all");
     for (int pe = 0; pe < pe_n; pe++) {
         PE_REQUIRE(shmem_team_split_strided(SHMEM_TEAM_WORLD, pe, 1, 1, NULL, 0, &alone) == 0,
-                   "team of PE %d", pe);
+                   "splitting off a team of PE %d failed", pe);
         if (pe != pe_me) continue;
         attr.parent = alone;
-        PE_REQUIRE(make(nbytes, &attr, &space, &team) == 0, "as much, for one member");
+        PE_REQUIRE(make(nbytes, &attr, &space, &team) == 0,
+                   "creating a HBM space with one member on the host failed");
         shmem_team_destroy(team);
         PE_CHECK_EQ(shmem_space_destroy(space), 0);
         shmem_team_destroy(alone);
@@ -227,8 +242,9 @@ static void check_some_pinned(bool member, bool refused)
         refuse(PE_MIB, &attr, "pinned, which the driver refuses");
         return;
     }
-    PE_REQUIRE(make(PE_MIB, &attr, &space, &team) == 0, "pinned");
-    PE_CHECK((space != SHMEM_SPACE_INVALID) == member, "a member of the pinned one");
+    PE_REQUIRE(make(PE_MIB, &attr, &space, &team) == 0, "creating a pinned HBM space failed");
+    PE_CHECK((space != SHMEM_SPACE_INVALID) == member,
+             "a PE is a member of the pinned space if and only if it has HBM, expected so");
     if (!member) return;
     shmem_team_destroy(team);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
@@ -246,10 +262,11 @@ static void check_some(bool pinned, bool refused)
         setenv("HWLOC_SYNTHETIC", "node:2 pu:2", 1);
     }
     if (pinned) check_some_pinned(member, refused);
-    PE_REQUIRE(shmem_space_create(&config, &s.space, &s.team) == 0, "no space");
+    PE_REQUIRE(shmem_space_create(&config, &s.space, &s.team) == 0, "creating a HBM space failed");
     PE_CHECK_EQ(shmemx_device_count(SHMEM_DEVICE_HBM), member ? 1 : 0);
     if (!member) {
-        PE_CHECK(s.space == SHMEM_SPACE_INVALID && s.team == SHMEM_TEAM_INVALID, "handles");
+        PE_CHECK(s.space == SHMEM_SPACE_INVALID && s.team == SHMEM_TEAM_INVALID,
+                 "a PE without HBM did not get INVALID handles");
         return;
     }
     s.rank = shmem_team_my_pe(s.team);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allocation from spaces: sizes, alignment, zeroing, exhaustion, the barriers, and the plain
- * heap routines on pointers of a space. Rules P, S6, S7, S12, S14, S17 (see pe_spaces.h).
+ * Checks allocation from spaces: sizes, alignment, zeroing, a full space, the synchronization in
+ * the calls, and the plain heap routines on pointers into a space. CPU spaces only. Proposal text
+ * and rules S4, S6, S7, S12, S14 and S17 of docs/reference/conformance-spaces.md.
  */
 #include "pe_spaces.h"
 
@@ -11,9 +12,12 @@
 static void check_no_action(shmem_space_t space)
 {
     if (pe_me == pe_n - 1) {
-        PE_CHECK(shmem_space_malloc(space, 0) == NULL, "malloc of 0 bytes");
-        PE_CHECK(shmem_space_calloc(space, 0, 8) == NULL, "calloc of 0 elements");
-        PE_CHECK(shmem_space_calloc(space, 8, 0) == NULL, "calloc of empty elements");
+        PE_CHECK(shmem_space_malloc(space, 0) == NULL,
+                 "shmem_space_malloc of 0 bytes returned memory, expected NULL");
+        PE_CHECK(shmem_space_calloc(space, 0, 8) == NULL,
+                 "shmem_space_calloc of 0 elements returned memory, expected NULL");
+        PE_CHECK(shmem_space_calloc(space, 8, 0) == NULL,
+                 "shmem_space_calloc of elements of 0 bytes returned memory, expected NULL");
         shmem_space_free(space, NULL);
     }
     shmem_barrier_all();
@@ -25,16 +29,22 @@ static void check_most(shmem_space_t space)
     size_t n = 7 * (size_t)PE_MIB;
     char *block = shmem_space_malloc(space, n);
 
-    PE_REQUIRE(block != NULL, "7 MiB out of 8 failed");
-    PE_CHECK((uintptr_t)block % 64 == 0, "block at %p", (void *)block);
+    PE_REQUIRE(block != NULL,
+               "shmem_space_malloc of 7 MiB in a fresh space of 8 MiB returned NULL");
+    PE_CHECK((uintptr_t)block % 64 == 0, "a block is at %p, which is not aligned to 64",
+             (void *)block);
     pe_fill(block, n, (unsigned)pe_me);
     shmem_barrier_all();
     shmem_char_p(&block[n - 1], (char)(80 + pe_me), pe_right());
     shmem_barrier_all();
     PE_CHECK_EQ(block[n - 1], 80 + pe_left());
-    PE_CHECK_BYTES(block, n - 1, (unsigned)pe_me, "7 MiB");
-    PE_CHECK(shmem_space_malloc(space, 2 * PE_MIB) == NULL, "9 MiB out of 8");
-    PE_CHECK_BYTES(block, n - 1, (unsigned)pe_me, "7 MiB after a refusal");
+    PE_CHECK_BYTES(block, n - 1, (unsigned)pe_me, "a block of 7 MiB");
+    PE_CHECK(
+        shmem_space_malloc(space, 2 * PE_MIB) == NULL,
+        "shmem_space_malloc of 2 MiB beside 7 MiB in a space of 8 MiB returned memory, expected "
+        "NULL");
+    PE_CHECK_BYTES(block, n - 1, (unsigned)pe_me,
+                   "a block of 7 MiB after an allocation that failed");
     shmem_space_free(space, block);
 }
 
@@ -46,12 +56,16 @@ static void check_alignments(shmem_space_t space)
     for (size_t align = 1; align <= 4096; align *= 2) {
         char *block = shmemx_space_align(space, align, 100);
 
-        PE_REQUIRE(block != NULL, "align(%zu) failed", align);
-        PE_CHECK((uintptr_t)block % (align < 8 ? 8 : align) == 0, "%zu: %p", align, (void *)block);
+        PE_REQUIRE(block != NULL, "shmemx_space_align to %zu returned NULL", align);
+        PE_CHECK((uintptr_t)block % (align < 8 ? 8 : align) == 0,
+                 "shmemx_space_align to %zu returned %p, which is not aligned", align,
+                 (void *)block);
         shmem_space_free(space, block);
     }
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        PE_CHECK(shmemx_space_align(space, bad[i], 100) == NULL, "align(%zu) gave memory", bad[i]);
+        PE_CHECK(shmemx_space_align(space, bad[i], 100) == NULL,
+                 "shmemx_space_align to the invalid alignment %zu returned memory, expected NULL",
+                 bad[i]);
 }
 
 /* Fill with equal blocks: NULL comes at the same call on all PEs; free makes room again. */
@@ -66,20 +80,26 @@ static void check_exhaustion(shmem_space_t space)
         n++;
     }
     pe_check_agreed(n, "blocks out of 8 MiB");
-    PE_CHECK(n >= 8 * PE_MIB / SIZE * 3 / 4 && n < MAX, "%d blocks of %d out of 8 MiB", n, SIZE);
-    PE_CHECK(shmem_space_calloc(space, SIZE, 1) == NULL, "calloc from a full space");
+    PE_CHECK(n >= 8 * PE_MIB / SIZE * 3 / 4 && n < MAX,
+             "%d blocks of %d bytes fit in 8 MiB, expected about 80", n, SIZE);
+    PE_CHECK(shmem_space_calloc(space, SIZE, 1) == NULL,
+             "shmem_space_calloc in a full space returned memory, expected NULL");
     for (int i = 0; i < n; i++) {
-        PE_CHECK((uintptr_t)block[i] % 64 == 0, "block at %p", (void *)block[i]);
+        PE_CHECK((uintptr_t)block[i] % 64 == 0, "a block is at %p, which is not aligned to 64",
+                 (void *)block[i]);
         PE_CHECK_SAME(block[i], SIZE, i & 0xff, "a block of the full space");
     }
     for (int i = 1; i < n; i += 2)
         shmem_space_free(space, block[i]);
     for (int i = 1; i < n; i += 2)
-        PE_CHECK((block[i] = shmem_space_malloc(space, SIZE)) != NULL, "hole %d is lost", i);
+        PE_CHECK((block[i] = shmem_space_malloc(space, SIZE)) != NULL,
+                 "the freed block %d cannot be allocated again", i);
     for (int i = 0; i < n; i++)
         shmem_space_free(space, block[i]);
     block[0] = shmem_space_malloc(space, 7 * (size_t)PE_MIB);
-    PE_CHECK(block[0] != NULL, "freed blocks did not merge");
+    PE_CHECK(block[0] != NULL,
+             "shmem_space_malloc of 7 MiB in the emptied space returned NULL: freed blocks did not "
+             "merge");
     shmem_space_free(space, block[0]);
 }
 
@@ -93,21 +113,24 @@ static void check_calloc(shmem_space_t space)
     for (int round = 0; round < 10; round++) {
         char *block = shmem_space_malloc(space, SIZE);
 
-        PE_REQUIRE(block != NULL, "malloc failed");
+        PE_REQUIRE(block != NULL, "shmem_space_malloc returned NULL");
         shmem_putmem_nbi(block, source, SIZE, pe_right());
         shmem_space_free(space, block);
         block = shmem_space_calloc(space, SIZE / 8, 8);
-        PE_REQUIRE(block != NULL, "calloc failed");
+        PE_REQUIRE(block != NULL, "shmem_space_calloc returned NULL");
         shmem_char_p(&block[round], 1, pe_right());
         shmem_barrier_all();
         PE_CHECK_EQ(block[round], 1);
         block[round] = 0;
-        PE_CHECK_SAME(block, SIZE, 0, "calloc");
+        PE_CHECK_SAME(block, SIZE, 0, "memory from calloc");
         shmem_space_free(space, block);
     }
-    PE_CHECK(shmem_space_calloc(space, SIZE_MAX / 2, 4) == NULL, "calloc overflow");
-    PE_CHECK(shmem_space_malloc(space, SIZE_MAX) == NULL, "malloc of SIZE_MAX");
-    PE_CHECK(shmem_space_malloc(space, SIZE_MAX - 32) == NULL, "malloc of nearly SIZE_MAX");
+    PE_CHECK(shmem_space_calloc(space, SIZE_MAX / 2, 4) == NULL,
+             "shmem_space_calloc whose product overflows returned memory, expected NULL");
+    PE_CHECK(shmem_space_malloc(space, SIZE_MAX) == NULL,
+             "shmem_space_malloc of SIZE_MAX returned memory, expected NULL");
+    PE_CHECK(shmem_space_malloc(space, SIZE_MAX - 32) == NULL,
+             "shmem_space_malloc of SIZE_MAX - 32 returned memory, expected NULL");
 }
 
 /* S14: shmem_free and shmem_realloc find the space; a block never changes its space. */
@@ -116,20 +139,22 @@ static void check_plain_routines(shmem_space_t space)
     char *block = shmem_space_malloc(space, 1000), *wall = shmem_space_malloc(space, 1000);
     shmem_space_t got = SHMEM_SPACE_INVALID;
 
-    PE_REQUIRE(block != NULL && wall != NULL, "malloc failed");
+    PE_REQUIRE(block != NULL && wall != NULL, "shmem_space_malloc returned NULL");
     pe_fill(block, 1000, (unsigned)pe_me);
     block = shmem_realloc(block, 3 * PE_MIB);
-    PE_REQUIRE(block != NULL, "realloc to 3 MiB failed");
-    PE_CHECK_BYTES(block, 1000, (unsigned)pe_me, "realloc in a space");
+    PE_REQUIRE(block != NULL, "shmem_realloc to 3 MiB returned NULL");
+    PE_CHECK_BYTES(block, 1000, (unsigned)pe_me, "contents that realloc in a space must keep");
     PE_CHECK_EQ(shmem_get_space(block, &got), 0);
     PE_CHECK(got == space, "realloc moved the block into another space");
-    PE_CHECK(shmem_realloc(block, 100 * (size_t)PE_MIB) == NULL, "realloc beyond the space");
-    PE_CHECK_BYTES(block, 1000, (unsigned)pe_me, "after a failed realloc");
+    PE_CHECK(shmem_realloc(block, 100 * (size_t)PE_MIB) == NULL,
+             "shmem_realloc to more than the space returned memory, expected NULL");
+    PE_CHECK_BYTES(block, 1000, (unsigned)pe_me, "a block after a failed realloc");
     shmem_free(wall);
     shmem_free(block);
     block = shmem_space_malloc(space, 7 * (size_t)PE_MIB);
     PE_CHECK(block != NULL, "shmem_free did not give the memory back to the space");
-    PE_CHECK(shmem_realloc(block, 0) == NULL, "realloc to 0");
+    PE_CHECK(shmem_realloc(block, 0) == NULL,
+             "shmem_realloc to 0 bytes returned memory, expected NULL");
 }
 
 /* S12: room is reserved, memory is touched on use; odd sizes are fine, too. */
@@ -143,7 +168,9 @@ static void check_sizes(void)
         size_t n = sizes[i] > 100000 ? sizes[i] / 2 : 1;
         char *block = shmem_space_malloc(space, n);
 
-        if (PE_CHECK(block != NULL, "%zu bytes out of %zu", n, sizes[i])) {
+        if (PE_CHECK(block != NULL,
+                     "shmem_space_malloc of %zu bytes in a space of %zu returned NULL", n,
+                     sizes[i])) {
             shmem_char_p(&block[n - 1], (char)(1 + pe_me), pe_right());
             shmem_barrier_all();
             PE_CHECK_EQ(block[n - 1], 1 + pe_left());
@@ -166,7 +193,7 @@ static void check_apart(shmem_space_t space, shmem_space_t other)
         for (int k = 0; k < 3; k++) {
             static char source[SIZE];
 
-            PE_REQUIRE(block[k][i] != NULL, "block %d of space %d failed", i, k);
+            PE_REQUIRE(block[k][i] != NULL, "block %d of space %d (2 is the heap) is NULL", i, k);
             memset(source, i * 3 + k, SIZE);
             shmem_putmem(block[k][i], source, SIZE, pe_right());
         }
@@ -201,7 +228,8 @@ int main(void)
     pe_space_end(other, other_team);
     shmem_team_destroy(team); /* S4: the space goes on without its team */
     block = shmem_space_malloc(space, 1000);
-    PE_CHECK(block != NULL, "malloc after the team's end");
+    PE_CHECK(block != NULL,
+             "shmem_space_malloc after the space's team was destroyed returned NULL");
     shmem_space_free(space, block);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
     check_sizes();

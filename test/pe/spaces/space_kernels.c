@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels of the program beside operations of the library: a kernel that spins until a put of a
- * neighbour arrives, one that polls the signal of a put and answers, copies, and additions mixed
- * with atomics. Each is a row: what it took goes as a line of JSON to the file in GPU_ROWS, else to
- * standard output; scripts/gpu-check.sh prints them. Where only some PEs have a GPU they work
- * among themselves.
+ * Runs kernels of the program beside operations of the library: a kernel that spins until a put
+ * arrives, a kernel that polls a signal and answers, copies, and additions mixed with atomics.
+ * Checks the results and writes one line of JSON with the time of each row to the file in
+ * GPU_ROWS, else to standard output; scripts/gpu-check.sh prints them. If only some PEs have a
+ * GPU, they work among themselves.
  *
  * usage: space_kernels KERNELS.PTX
  */
@@ -51,7 +51,7 @@ static void row(const char *name, const char *unit, double value)
                  "\"unit\": \"%s\", \"value\": %.6g}\n",
                  name, path, n_ranks, unit, value);
     if (file != NULL) fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    PE_CHECK(fd >= 0 && write(fd, line, (size_t)n) == n, "%s cannot be written", file);
+    PE_CHECK(fd >= 0 && write(fd, line, (size_t)n) == n, "the row cannot be written to %s", file);
     if (file != NULL && fd >= 0) close(fd);
 }
 
@@ -143,7 +143,10 @@ static void check_spin(uint64_t *words)
         finish("the kernel that waits for a put");
         took[i] = now_us() - start;
         n_looks = shmem_uint64_g(looks, pe_me);
-        PE_CHECK(n_looks > 0, "round %d: the put did not reach the kernel", (int)i);
+        PE_CHECK(
+            n_looks > 0,
+            "round %d: the kernel gave up waiting: the put of the previous member did not reach it",
+            (int)i);
         shmem_team_sync(team);
     }
     row("spin", "us", median(took, ROUNDS));
@@ -221,7 +224,8 @@ static void check_add_with_handle(uint64_t *words)
     shmemx_device_handle_t handle;
 
     options.kind = SHMEM_DEVICE_GPU;
-    PE_REQUIRE(shmemx_device_handle_create(team, &options, &handle) == 0, "handle");
+    PE_REQUIRE(shmemx_device_handle_create(team, &options, &handle) == 0,
+               "shmemx_device_handle_create failed");
     check_add(words, (uintptr_t)words, "gpu-handle", true);
     PE_CHECK_EQ(shmemx_device_handle_destroy(&handle), 0);
 }
@@ -232,7 +236,7 @@ static void check_pinned(uint64_t *words)
     char *host = aligned_alloc(BLOCK, PINNED);
     bool pinned;
 
-    PE_REQUIRE(host != NULL, "%d bytes", PINNED);
+    PE_REQUIRE(host != NULL, "aligned_alloc of %d bytes failed", PINNED);
     memset(host, 1, PINNED);
     for (int i = 0; i < 2; i++) {
         double took[ROUNDS];
@@ -291,7 +295,7 @@ static void run_as_member(const char *ptx, uint64_t *heap)
     path = shmemx_space_path_name(shmemx_space_path(space, next));
     pe_kernels_begin(info.device);
     words = shmem_space_malloc(space, PINNED);
-    PE_REQUIRE(words != NULL, "GPU memory of %d bytes", PINNED);
+    PE_REQUIRE(words != NULL, "shmem_space_malloc of %d bytes of GPU memory returned NULL", PINNED);
     load(ptx);
     check_copy(words);
     check_spin(words);
@@ -313,7 +317,7 @@ int main(int argc, char **argv)
     PE_REQUIRE(argc == 2, "usage: space_kernels KERNELS.PTX");
     pe_gpu_load();
     heap = shmem_align(BLOCK, BLOCK);
-    PE_REQUIRE(heap != NULL, "heap");
+    PE_REQUIRE(heap != NULL, "shmem_align of the block for kernels returned NULL");
     if (pe_gpu_space((size_t)16 << 20, &space, &team)) {
         rank = shmem_team_my_pe(team);
         n_ranks = shmem_team_n_pes(team);

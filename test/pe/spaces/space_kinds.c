@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two kinds in one operation: source and dest, or data and signal, of any two of CPU, GPU and FAM
- * spaces, the heap, and globals. Collectives run on the team of all who have both kinds. Rules P,
- * S9, S10, S16 (see docs/reference/conformance-spaces.md).
+ * Checks operations that involve two kinds of memory: source and dest, or data and signal, in any
+ * two of CPU, GPU, HBM and FAM spaces, the heap and globals, with RMA, signals and team
+ * collectives. The team has the PEs with all kinds of the job. Proposal text and rules S9, S10 and
+ * S16 of docs/reference/conformance-spaces.md.
  */
 #include "pe_kinds.h"
 
@@ -30,7 +31,7 @@ static void make_places(void)
         places[k].name = pe_kinds[k].name;
         if (k != PE_CPU && !pe_kind_exists(k)) continue;
         places[k].exists = pe_kind_create(k, 2 * n * sizeof(long), &spaces[k]);
-        PE_REQUIRE(places[k].exists, "a %s space", pe_kinds[k].name);
+        PE_REQUIRE(places[k].exists, "creating a %s space failed", pe_kinds[k].name);
         if (spaces[k].rank >= 0) places[k].block = pe_kind_malloc(&spaces[k], n);
         if (k == PE_GPU) team = spaces[k].team;
     }
@@ -121,9 +122,10 @@ static void check_alltoalls(const struct pair *p)
     shmem_long_get(got, p->dest, 2 * total, pe_me);
     for (size_t i = 0; i < total; i++) {
         long want = 5 + 100000L * (long)(i / n) + 3 * (long)((size_t)rank * n + i % n);
-        PE_CHECK(got[2 * i] == want, "%s: alltoalls %zu is %ld, not %ld", p->what, i, got[2 * i],
-                 want);
-        PE_CHECK(got[2 * i + 1] == -7 + 2 * (long)i + 1, "%s: alltoalls wrote a gap", p->what);
+        PE_CHECK(got[2 * i] == want, "%s: alltoalls: element %zu is %ld, expected %ld", p->what, i,
+                 got[2 * i], want);
+        PE_CHECK(got[2 * i + 1] == -7 + 2 * (long)i + 1,
+                 "%s: alltoalls wrote into a gap between the elements of dest", p->what);
     }
     free(got);
     pe_team_barrier(team);
@@ -138,7 +140,8 @@ static void check_reduce(const struct pair *p, size_t n)
     shmem_long_get(got, p->dest, n, pe_me);
     for (size_t i = 0; i < n; i++) {
         long want = n_ranks * (6 + (long)i) + 100000L * (n_ranks * (n_ranks - 1) / 2);
-        if (!PE_CHECK(got[i] == want, "%s: sum %zu is %ld, not %ld", p->what, i, got[i], want))
+        if (!PE_CHECK(got[i] == want, "%s: sum_reduce: element %zu is %ld, expected %ld", p->what,
+                      i, got[i], want))
             break;
     }
     pe_team_barrier(team);
@@ -167,7 +170,8 @@ static void check_scan(const struct pair *p, size_t n)
         shmem_long_get(got, p->dest, n, pe_me);
         for (size_t i = 0; i < n; i++) {
             long want = n_terms * (9 + (long)i) + 100000L * (n_terms * (n_terms - 1) / 2);
-            if (!PE_CHECK(got[i] == want, "%s: scan %zu is %ld, not %ld", p->what, i, got[i], want))
+            if (!PE_CHECK(got[i] == want, "%s: sum scan: element %zu is %ld, expected %ld", p->what,
+                          i, got[i], want))
                 break;
         }
         pe_team_barrier(team);
@@ -196,7 +200,8 @@ static void check_in_place(const struct pair *p, size_t n)
     shmem_long_get(got, p->source, n, pe_me);
     for (size_t i = 0; i < n; i++) {
         long want = rank == 0 ? 0 : 100 + rank * (long)i;
-        if (!PE_CHECK(got[i] == want, "%s: exscan %zu is %ld, not %ld", p->what, i, got[i], want))
+        if (!PE_CHECK(got[i] == want, "%s: sum_exscan in place: element %zu is %ld, expected %ld",
+                      p->what, i, got[i], want))
             break;
     }
     pe_team_barrier(team);

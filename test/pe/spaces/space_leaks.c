@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Nothing is left of spaces that are gone: cycles of creation, use by all paths, and destruction
- * hold no more afterwards than the first few did, and the last space gets the number and the
- * place of the first. Arguments: kind, or "grow", of host memory that grows, and number of cycles.
- * Rules P, S5, S7 (see docs/reference/conformance-spaces.md).
+ * Checks that destroyed spaces leave nothing: after cycles of creation, use and destruction, the
+ * process holds no more than after the first cycles, and the last space has the number and, for
+ * host memory in the window, the address of the first one. Proposal text and rules S5 and S7 of
+ * docs/reference/conformance-spaces.md.
+ *
+ * usage: space_leaks [KIND | grow [number of cycles, default 100]]
+ *   grow: host memory that grows. PE_SHOW in the environment prints the counts.
  */
 #include "pe_leaks.h"
 
@@ -60,8 +63,9 @@ static bool create_growing(struct pe_space *s)
     block = shmem_space_malloc(s->space, 2 * PE_MIB);
     shmem_space_free(s->space, block);
     block = shmem_space_malloc(s->space, 2 * (size_t)SIZE);
-    PE_CHECK(block != NULL, "it does not grow");
-    PE_CHECK(shmem_space_malloc(s->space, 4 * (size_t)SIZE) == NULL, "it has no end");
+    PE_CHECK(block != NULL, "shmem_space_malloc returned NULL: the space did not grow");
+    PE_CHECK(shmem_space_malloc(s->space, 4 * (size_t)SIZE) == NULL,
+             "shmem_space_malloc past max_size returned memory, expected NULL");
     shmem_space_free(s->space, block);
     return true;
 }
@@ -72,7 +76,7 @@ static bool cycle(int kind, long i, struct identity *id)
     struct pe_space s;
 
     if (!(grows ? create_growing(&s) : pe_kind_create(kind, SIZE, &s)))
-        return PE_CHECK(false, "cycle %ld: no space", i);
+        return PE_CHECK(false, "cycle %ld: creating the space failed", i);
     pe_space_numbers(id->numbers, sizeof(id->numbers));
     if (s.rank >= 0) {
         PE_CHECK_EQ(shmemx_space_query(s.space, &info), 0);
@@ -105,12 +109,16 @@ static void run(int kind, long cycles)
     shmem_barrier_all();
     after = pe_holdings();
     pe_check_holdings(&before, &after, &slack, pe_kinds[kind].name);
-    PE_CHECK(strcmp(first.numbers, last.numbers) == 0, "%s: number %s at first, %s at last",
-             pe_kinds[kind].name, first.numbers, last.numbers);
+    PE_CHECK(
+        strcmp(first.numbers, last.numbers) == 0,
+        "%s: the space had number %s in the first cycle and %s in the last, expected one number",
+        pe_kinds[kind].name, first.numbers, last.numbers);
     /* a driver gives addresses as it likes, and so does the kernel outside the window */
     if (pe_kinds[kind].host && getenv("SHMEM_WINDOW_SIZE") == NULL)
-        PE_CHECK(first.base == last.base, "%s: at %p at first, at %p at last", pe_kinds[kind].name,
-                 first.base, last.base);
+        PE_CHECK(first.base == last.base,
+                 "%s: the space was at %p in the first cycle and at %p in the last, expected one "
+                 "address",
+                 pe_kinds[kind].name, first.base, last.base);
     if (getenv("PE_SHOW") != NULL) /* for people */
         fprintf(stderr,
                 "pe %d: %s: fds %ld %ld, maps %ld %ld, KiB of memfds %ld %ld, of malloc %ld %ld, "
@@ -130,7 +138,7 @@ int main(int argc, char **argv)
     if (grows) kind = PE_CPU;
     for (int k = 0; k < PE_N_KINDS; k++)
         if (strcmp(pe_kinds[k].name, name) == 0) kind = k;
-    PE_REQUIRE(kind >= 0, "no kind is called %s", name);
+    PE_REQUIRE(kind >= 0, "the argument %s is not the name of a kind of memory", name);
     if (pe_kind_exists(kind))
         run(kind, argc > 2 ? atol(argv[2]) : 100);
     else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lives of spaces of every kind: what holds one, how it ends, many at once in random order, and
- * what is alive when the library goes down. Members do the work where only some PEs have a kind;
- * all PEs come to each creation. Rules P, S4, S5, S11, S14 (see
- * docs/reference/conformance-spaces.md).
+ * Checks the lifetime of spaces of each kind: what prevents the destruction of a space, its end
+ * without its team, many spaces alive in random order, and spaces that still exist at finalize. If
+ * only some PEs have a kind, its members do the work; all PEs take part in each creation. Proposal
+ * text and rules S4, S5, S11 and S14 of docs/reference/conformance-spaces.md.
  */
 #include "pe_kinds.h"
 
@@ -19,14 +19,15 @@ static void check_without_team(int kind)
     if (!pe_kind_create(kind, PE_MIB, &s) || s.rank < 0) return;
     block = pe_kind_malloc(&s, 100);
     PE_CHECK_EQ(shmem_space_get_team(s.space, &asked), 0);
-    PE_CHECK(asked == s.team, "get_team before");
+    PE_CHECK(asked == s.team, "shmem_space_get_team did not return the team of the space");
     shmem_team_destroy(s.team);
     PE_CHECK_EQ(shmem_team_is_valid(s.team), 0);
     PE_CHECK_EQ(shmem_space_get_team(s.space, &asked), 0);
-    PE_CHECK(asked == SHMEM_TEAM_INVALID, "get_team after the team's end");
+    PE_CHECK(asked == SHMEM_TEAM_INVALID,
+             "shmem_space_get_team after the team was destroyed is not SHMEM_TEAM_INVALID");
     for (int i = 0; i < 3; i++) {
         long *more = shmem_space_calloc(s.space, 50, sizeof(*more));
-        PE_CHECK(more != NULL, "calloc after the team's end");
+        PE_CHECK(more != NULL, "shmem_space_calloc after the team was destroyed returned NULL");
         shmem_space_free(s.space, more);
     }
     pe_gpu_fill(block, 5, 100);
@@ -40,7 +41,9 @@ static void check_refused(const struct pe_space *s, long *block, const char *why
 {
     static long salt;
 
-    PE_CHECK(shmem_space_destroy(s->space) != 0, "%s: destroyed while it is held", why);
+    PE_CHECK(shmem_space_destroy(s->space) != 0,
+             "%s: shmem_space_destroy returned 0 while this holds the space, expected an error",
+             why);
     salt += 100000;
     pe_gpu_fill(block, salt, 20);
     PE_GPU_EXPECT(block, salt, 20, why);
@@ -48,7 +51,7 @@ static void check_refused(const struct pe_space *s, long *block, const char *why
     shmem_quiet();
     PE_CHECK_EQ(shmem_long_g(block, pe_me), salt + s->rank);
     long *more = shmem_space_malloc(s->space, 1000);
-    PE_CHECK(more != NULL, "%s: malloc after a refusal", why);
+    PE_CHECK(more != NULL, "%s: shmem_space_malloc after a refused destroy returned NULL", why);
     shmem_space_free(s->space, more);
 }
 
@@ -74,7 +77,9 @@ static void check_holders(int kind)
         shmem_space_t found = SHMEM_SPACE_INVALID;
 
         PE_CHECK_EQ(shmem_team_get_space(child, &found), 0);
-        PE_CHECK(found == s.space, "a split's space is %p", found);
+        PE_CHECK(found == s.space,
+                 "shmem_team_get_space of a split of the space's team is %p, expected the space",
+                 found);
         PE_CHECK_EQ(shmem_team_split_strided(child, 0, 1, 1, NULL, 0, &grandchild), 0);
     }
     shmem_team_destroy(s.team);
@@ -88,8 +93,11 @@ static void check_holders(int kind)
         shmem_team_t over = SHMEM_TEAM_WORLD;
         shmemx_ctx_config_t config = {over, s.space};
         int rc = shmemx_ctx_create(0, &config, &ctx);
-        PE_CHECK((rc == 0) == (s.n == pe_n), "context over the world, %d of %d are members", s.n,
-                 pe_n);
+        PE_CHECK(
+            (rc == 0) == (s.n == pe_n),
+            "a context over the world bound to a space with %d of %d PEs: expected success only if "
+            "all are members",
+            s.n, pe_n);
     }
     if (s.n == pe_n) check_refused(&s, block, "a bound context on one PE");
     if (ctx != SHMEM_CTX_INVALID) {
@@ -113,16 +121,21 @@ static void check_context_of_team(int kind)
     if (!pe_kind_create(kind, PE_MIB, &s) || s.rank < 0) return;
     block = pe_kind_malloc(&s, 100);
     config = (shmemx_ctx_config_t){s.team, s.space};
-    PE_REQUIRE(shmemx_ctx_create(SHMEM_CTX_SERIALIZED, &config, &ctx) == 0, "bound context");
+    PE_REQUIRE(shmemx_ctx_create(SHMEM_CTX_SERIALIZED, &config, &ctx) == 0,
+               "shmemx_ctx_create of a context bound to the space failed");
     pe_gpu_fill(block, 0, 100);
     pe_team_barrier(s.team);
     shmem_ctx_long_p(ctx, block + 7, 40 + s.rank, (s.rank + 1) % s.n); /* numbers of the team */
     shmem_ctx_quiet(ctx);
     PE_CHECK_EQ(shmem_ctx_long_g(ctx, block + 7, (s.rank + 1) % s.n), 40 + s.rank);
     pe_team_barrier(s.team);
-    PE_CHECK(shmem_space_destroy(s.space) != 0, "destroyed under a context and a team");
+    PE_CHECK(
+        shmem_space_destroy(s.space) != 0,
+        "shmem_space_destroy returned 0 while a context and a team hold the space, expected an "
+        "error");
     shmem_ctx_destroy(ctx);
-    PE_CHECK(shmem_space_destroy(s.space) != 0, "destroyed under a team");
+    PE_CHECK(shmem_space_destroy(s.space) != 0,
+             "shmem_space_destroy returned 0 while a team holds the space, expected an error");
     shmem_space_free(s.space, block);
     pe_kind_destroy(&s);
 }
@@ -135,11 +148,14 @@ static void check_ends(int kind)
     if (!pe_kind_create(kind, PE_MIB, &s)) return;
     pe_kind_destroy(&s);
     if (s.space != SHMEM_SPACE_INVALID)
-        PE_CHECK(shmem_space_destroy(s.space) != 0, "destroyed twice");
-    PE_REQUIRE(pe_kind_create(kind, PE_MIB, &next), "create after a second destroy");
+        PE_CHECK(shmem_space_destroy(s.space) != 0,
+                 "a second shmem_space_destroy of the same handle returned 0, expected an error");
+    PE_REQUIRE(pe_kind_create(kind, PE_MIB, &next),
+               "creating a space after a refused second destroy failed");
     pe_kind_use(&next, 11);
     pe_kind_destroy(&next);
-    PE_CHECK(shmem_space_destroy(SHMEM_SPACE_DEFAULT) != 0, "the default space was destroyed");
+    PE_CHECK(shmem_space_destroy(SHMEM_SPACE_DEFAULT) != 0,
+             "shmem_space_destroy of the default space returned 0, expected an error");
     PE_CHECK_EQ(shmem_space_destroy(SHMEM_SPACE_INVALID), 0);
 }
 
@@ -152,7 +168,8 @@ static void check_live_blocks(int kind)
     for (int i = 1; i <= 3 && s.rank >= 0; i++)
         (void)pe_kind_malloc(&s, 1000);
     pe_kind_destroy(&s);
-    PE_REQUIRE(pe_kind_create(kind, PE_MIB, &s), "create after live blocks");
+    PE_REQUIRE(pe_kind_create(kind, PE_MIB, &s),
+               "creating a space after one that was destroyed with live blocks failed");
     pe_kind_use(&s, 13);
     pe_kind_destroy(&s);
 }
@@ -165,7 +182,8 @@ static void check_one_of_many(const struct pe_space *s, long *block, long id)
     if (s->rank < 0) return;
     PE_GPU_EXPECT(block, 1000 * id, 16, "one of many");
     PE_CHECK_EQ(shmem_get_space(block, &found), 0);
-    PE_CHECK(found == s->space, "get_space of one of many");
+    PE_CHECK(found == s->space,
+             "shmem_get_space of a block in one of many spaces returned another space");
     pe_kind_ring(s, block, 16, 7 * id);
 }
 
@@ -194,7 +212,7 @@ static void check_many(void)
         } else {
             if (!have[kind]) kind = PE_CPU;
             used[i] = pe_kind_create(kind, pe_random_in(&dice, 1, 3) * PE_MIB / 4, &spaces[i]);
-            PE_REQUIRE(used[i], "space %d, of kind %s", i, pe_kinds[kind].name);
+            PE_REQUIRE(used[i], "creating space %d, of kind %s, failed", i, pe_kinds[kind].name);
             if (spaces[i].rank < 0) continue;
             blocks[i] = pe_kind_malloc(&spaces[i], 16);
             pe_gpu_fill(blocks[i], 1000 * i, 16);
@@ -217,7 +235,7 @@ static void check_cycles(void)
         shmem_space_t space = pe_space_create(PE_MIB, &team);
         long *block = shmem_space_calloc(space, 1000, sizeof(*block));
 
-        PE_REQUIRE(block != NULL, "calloc failed in cycle %d", cycle);
+        PE_REQUIRE(block != NULL, "shmem_space_calloc in cycle %d returned NULL", cycle);
         shmem_long_p(&block[cycle], cycle + pe_me, pe_right());
         shmem_long_atomic_add(&block[999], 1 + cycle, pe_right());
         shmem_barrier_all();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who is a member of a space: exactly the PEs with such memory, in world order, any set of them;
- * teams split from such a set; what the others get, and what happens when they call. The kinds
- * tried are those that the run has: with the fake driver FAKECUDA_RANKS says who has a GPU.
- * Rules P, S2, S3, S4 (see docs/reference/conformance-spaces.md).
+ * Checks who is a member of a space: exactly the PEs with such memory, in world order; teams that
+ * are split from the space's team; and what PEs that are not members get and may call.
+ * FAKECUDA_RANKS of the fake driver selects the PEs with a GPU. Proposal text and rules S2, S3 and
+ * S4 of docs/reference/conformance-spaces.md.
  */
 #include "pe_kinds.h"
 
@@ -48,26 +48,30 @@ static void check_team_is(shmem_team_t team, const int *pes, int n, const char *
     for (int i = 0; i < n; i++)
         if (pes[i] == pe_me) me = i;
     if (me < 0) {
-        PE_CHECK(team == SHMEM_TEAM_INVALID, "%s: a team on a PE that is no member", what);
+        PE_CHECK(team == SHMEM_TEAM_INVALID,
+                 "%s: a PE that is not a member got a team, expected SHMEM_TEAM_INVALID", what);
         return;
     }
-    PE_REQUIRE(shmem_team_is_valid(team), "%s: no team on a member", what);
-    PE_CHECK(shmem_team_n_pes(team) == n, "%s: %d PEs, not %d", what, shmem_team_n_pes(team), n);
-    PE_CHECK(shmem_team_my_pe(team) == me, "%s: I am %d, not %d", what, shmem_team_my_pe(team), me);
+    PE_REQUIRE(shmem_team_is_valid(team), "%s: a member did not get a valid team", what);
+    PE_CHECK(shmem_team_n_pes(team) == n, "%s: the team has %d PEs, expected %d", what,
+             shmem_team_n_pes(team), n);
+    PE_CHECK(shmem_team_my_pe(team) == me, "%s: this PE has number %d in the team, expected %d",
+             what, shmem_team_my_pe(team), me);
     for (int i = 0; i < n; i++) {
         int pe = shmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD);
-        PE_CHECK(pe == pes[i], "%s: %d is pe %d, not %d", what, i, pe, pes[i]);
+        PE_CHECK(pe == pes[i], "%s: number %d of the team is pe %d, expected pe %d", what, i, pe,
+                 pes[i]);
     }
     for (int pe = 0; pe < pe_n; pe++) {
         int rank = -1;
         for (int i = 0; i < n; i++)
             if (pes[i] == pe) rank = i;
         PE_CHECK(shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, team) == rank,
-                 "%s: pe %d is %d, not %d", what, pe,
+                 "%s: pe %d has number %d in the team, expected %d", what, pe,
                  shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, team), rank);
     }
-    PE_CHECK(shmem_team_translate_pe(team, n, SHMEM_TEAM_WORLD) == -1, "%s: PE beyond the end",
-             what);
+    PE_CHECK(shmem_team_translate_pe(team, n, SHMEM_TEAM_WORLD) == -1,
+             "%s: translating a number past the end of the team did not return -1", what);
 }
 
 /* Collectives of a team (whose members come here) on memory of the space that it is from. */
@@ -108,7 +112,9 @@ static void check_split(const struct pe_space *s, long *a, long *b, int start, i
     check_team_is(team, pes, size, what);
     if (team == SHMEM_TEAM_INVALID) return;
     PE_CHECK_EQ(shmem_team_get_space(team, &of), 0);
-    PE_CHECK(of == s->space, "%s: descends from %p", what, of);
+    PE_CHECK(of == s->space,
+             "%s: shmem_team_get_space is %p, expected the space that the team is split from", what,
+             of);
     use_team(team, a, b, what);
     shmem_team_destroy(team);
 }
@@ -123,7 +129,9 @@ static void check_bad_splits(const struct pe_space *s)
         shmem_team_t team = SHMEM_TEAM_WORLD;
         int rc = shmem_team_split_strided(s->team, bad[i][0], bad[i][1], bad[i][2], NULL, 0, &team);
 
-        PE_CHECK(rc != 0 && team == SHMEM_TEAM_INVALID, "split(%d, %d, %d) of %d gave %d",
+        PE_CHECK(rc != 0 && team == SHMEM_TEAM_INVALID,
+                 "split(%d, %d, %d) of a team of %d returned %d, expected an error and "
+                 "SHMEM_TEAM_INVALID",
                  bad[i][0], bad[i][1], bad[i][2], s->n, rc);
     }
 }
@@ -136,7 +144,7 @@ static void check_grid(const struct pe_space *s, long *a, long *b, int width)
     char what[64];
 
     PE_REQUIRE(shmem_team_split_2d(s->team, width, NULL, 0, &row, NULL, 0, &column) == 0,
-               "split_2d into rows of %d", width);
+               "shmem_team_split_2d into rows of %d failed", width);
     if (width > s->n) width = s->n;
     for (int r = 0; r < s->n; r++) {
         if (r / width == s->rank / width) pes[0][n[0]++] = want[r];
@@ -166,7 +174,7 @@ static void check_descendants(const struct pe_space *s, long *a, long *b)
     check_team_is(back, pes, s->n, "reversed");
     PE_CHECK_EQ(shmemx_team_duplicate(back, &twin), 0);
     check_team_is(twin, pes, s->n, "duplicate of reversed");
-    PE_CHECK(twin != back, "a duplicate that is the same team");
+    PE_CHECK(twin != back, "shmemx_team_duplicate returned the handle of its argument");
     use_team(twin, a, b, "duplicate of reversed");
     for (int i = 0; i < n; i++)
         pes[i] = want[s->n - 1 - 2 * i];
@@ -186,13 +194,14 @@ static void run_as_member(const struct pe_space *s)
     shmem_space_cap_t caps = 0;
 
     PE_CHECK_EQ(shmem_space_get_team(s->space, &asked), 0);
-    PE_CHECK(asked == s->team, "get_team gives another team");
+    PE_CHECK(asked == s->team, "shmem_space_get_team did not return the team of the space");
     PE_CHECK_EQ(shmem_space_get_caps(s->space, &caps), 0);
     PE_CHECK_EQ(!!(caps & SHMEM_SPACE_CAP_WORLD_ACCESS), n_want == pe_n);
     for (int pe = 0; pe < pe_n; pe++) {
         bool member = shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, s->team) >= 0;
         PE_CHECK((shmemx_space_path(s->space, pe) != SHMEMX_PATH_NONE) == member,
-                 "path to pe %d, %s", pe, member ? "a member" : "no member");
+                 "the path to pe %d, %s, is wrong: expected none only for PEs that are not members",
+                 pe, member ? "a member" : "no member");
     }
     use_team(s->team, a, b, "the space's team");
     check_split(s, a, b, 0, 2, (s->n + 1) / 2);
@@ -219,18 +228,28 @@ static void run_as_other(const struct pe_space *s)
     shmem_space_t space;
     int word = 0;
 
-    PE_CHECK(s->team == SHMEM_TEAM_INVALID, "no member, yet a team");
-    PE_CHECK(shmem_space_malloc(s->space, 100) == NULL, "malloc by no member");
-    PE_CHECK(shmem_space_calloc(s->space, 10, 10) == NULL, "calloc by no member");
+    PE_CHECK(s->team == SHMEM_TEAM_INVALID, "a PE that is not a member got a team");
+    PE_CHECK(shmem_space_malloc(s->space, 100) == NULL,
+             "shmem_space_malloc by a PE that is not a member returned memory, expected NULL");
+    PE_CHECK(shmem_space_calloc(s->space, 10, 10) == NULL,
+             "shmem_space_calloc by a PE that is not a member returned memory, expected NULL");
     shmem_space_free(s->space, &word);
-    PE_CHECK(shmemx_space_align(s->space, 64, 100) == NULL, "align by no member");
-    PE_CHECK(shmemx_space_realloc(s->space, NULL, 100) == NULL, "realloc by no member");
-    PE_CHECK(shmem_space_get_team(s->space, &team) != 0, "get_team by no member");
-    PE_CHECK(shmem_space_get_device_type(s->space, &type) != 0, "device type by no member");
-    PE_CHECK(shmem_space_get_caps(s->space, &caps) != 0, "caps by no member");
-    PE_CHECK(shmemx_space_query(s->space, &info) != 0, "query by no member");
+    PE_CHECK(shmemx_space_align(s->space, 64, 100) == NULL,
+             "shmemx_space_align by a PE that is not a member returned memory, expected NULL");
+    PE_CHECK(shmemx_space_realloc(s->space, NULL, 100) == NULL,
+             "shmemx_space_realloc by a PE that is not a member returned memory, expected NULL");
+    PE_CHECK(shmem_space_get_team(s->space, &team) != 0,
+             "shmem_space_get_team by a PE that is not a member returned 0, expected an error");
+    PE_CHECK(
+        shmem_space_get_device_type(s->space, &type) != 0,
+        "shmem_space_get_device_type by a PE that is not a member returned 0, expected an error");
+    PE_CHECK(shmem_space_get_caps(s->space, &caps) != 0,
+             "shmem_space_get_caps by a PE that is not a member returned 0, expected an error");
+    PE_CHECK(shmemx_space_query(s->space, &info) != 0,
+             "shmemx_space_query by a PE that is not a member returned 0, expected an error");
     PE_CHECK_EQ(shmemx_space_path(s->space, pe_me), SHMEMX_PATH_NONE);
-    PE_CHECK(shmem_team_get_space(s->team, &space) != 0, "space of no team");
+    PE_CHECK(shmem_team_get_space(s->team, &space) != 0,
+             "shmem_team_get_space of SHMEM_TEAM_INVALID returned 0, expected an error");
     PE_CHECK_EQ(shmem_team_is_valid(s->team), 0);
     PE_CHECK_EQ(shmem_team_my_pe(s->team), -1);
     PE_CHECK_EQ(shmem_team_n_pes(s->team), -1);
@@ -238,13 +257,17 @@ static void run_as_other(const struct pe_space *s)
     PE_CHECK_EQ(shmem_team_translate_pe(SHMEM_TEAM_WORLD, 0, s->team), -1);
     PE_CHECK(shmem_team_split_strided(s->team, 0, 1, 1, NULL, 0, &team) != 0 &&
                  team == SHMEM_TEAM_INVALID,
-             "split by no member");
-    PE_CHECK(shmem_team_split_2d(s->team, 1, NULL, 0, &row, NULL, 0, &column) != 0, "2d split");
-    PE_CHECK(shmemx_team_duplicate(s->team, &team) != 0, "duplicate by no member");
-    PE_CHECK(shmem_team_create_ctx(s->team, 0, &ctx) != 0 && ctx == SHMEM_CTX_INVALID,
-             "context of no team");
+             "shmem_team_split_strided by a PE that is not a member did not fail with "
+             "SHMEM_TEAM_INVALID");
+    PE_CHECK(shmem_team_split_2d(s->team, 1, NULL, 0, &row, NULL, 0, &column) != 0,
+             "shmem_team_split_2d by a PE that is not a member returned 0, expected an error");
+    PE_CHECK(shmemx_team_duplicate(s->team, &team) != 0,
+             "shmemx_team_duplicate by a PE that is not a member returned 0, expected an error");
+    PE_CHECK(
+        shmem_team_create_ctx(s->team, 0, &ctx) != 0 && ctx == SHMEM_CTX_INVALID,
+        "shmem_team_create_ctx by a PE that is not a member did not fail with SHMEM_CTX_INVALID");
     PE_CHECK(shmemx_ctx_create(0, &binding, &ctx) != 0 && ctx == SHMEM_CTX_INVALID,
-             "context of no space");
+             "shmemx_ctx_create by a PE that is not a member did not fail with SHMEM_CTX_INVALID");
 }
 
 /* One kind: created twice, the second time the others call nothing but create. */
@@ -257,9 +280,10 @@ static void check_kind(int kind, bool (*has)(int pe))
     for (int round = 0; round < 2; round++) {
         bool made = pe_kind_create(kind, (size_t)PE_MIB, &s);
 
-        PE_REQUIRE(made == (n_want > 0), "%s: create %s, %d PEs have such memory",
+        PE_REQUIRE(made == (n_want > 0), "%s: shmem_space_create %s, but %d PEs have such memory",
                    pe_kinds[kind].name, made ? "succeeded" : "failed", n_want);
-        PE_CHECK((s.space != SHMEM_SPACE_INVALID) == member, "%s: space is %p, member %d",
+        PE_CHECK((s.space != SHMEM_SPACE_INVALID) == member,
+                 "%s: the space is %p, member is %d: expected a valid space on members only",
                  pe_kinds[kind].name, s.space, member);
         check_team_is(s.team, want, n_want, pe_kinds[kind].name);
         if (member)
@@ -284,7 +308,8 @@ static void check_parent(shmem_team_t parent, const char *what)
     s.n = shmem_team_n_pes(parent);
     s.rank = shmem_team_my_pe(parent);
     PE_CHECK_EQ(shmemx_space_create_attr(&config, &attr, &s.space, &s.team), 0);
-    PE_REQUIRE(s.space != SHMEM_SPACE_INVALID, "%s: no space", what);
+    PE_REQUIRE(s.space != SHMEM_SPACE_INVALID, "%s: create returned 0 and SHMEM_SPACE_INVALID",
+               what);
     for (int i = 0; i < s.n; i++)
         pes[i] = shmem_team_translate_pe(parent, i, SHMEM_TEAM_WORLD);
     check_team_is(s.team, pes, s.n, what);
@@ -305,7 +330,7 @@ static void check_parents(void)
     shmem_team_destroy(odd);
     shmem_team_destroy(back);
     if (!pe_kind_exists(PE_GPU)) return;
-    PE_REQUIRE(pe_kind_create(PE_GPU, PE_MIB, &gpu), "a GPU space");
+    PE_REQUIRE(pe_kind_create(PE_GPU, PE_MIB, &gpu), "creating a GPU space failed");
     check_parent(gpu.team, "CPU space of the PEs with a GPU");
     pe_kind_destroy(&gpu);
     shmem_barrier_all();
@@ -314,7 +339,7 @@ static void check_parents(void)
 int main(void)
 {
     pe_test_begin();
-    PE_REQUIRE(pe_n <= MAX_PES, "%d PEs are too many", pe_n);
+    PE_REQUIRE(pe_n <= MAX_PES, "this test has too few places for %d PEs", pe_n);
     find_gpus();
     check_kind(PE_CPU, everyone);
     check_kind(PE_GPU, with_gpu);

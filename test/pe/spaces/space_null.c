@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A null pointer where a routine of spaces writes its result or reads a structure: the call that
- * the first argument names, ROUTINE:ARGUMENT, is made by all PEs. It ends the job, or, of a
- * shmemx_ routine, returns nonzero; "list" prints all of them. run_space_null.sh checks what is
- * said.
+ * Passes a null pointer where a routine of spaces writes its result or reads a structure. All PEs
+ * make the call that the argument names. The call must end the job or, for a shmemx_ routine,
+ * return nonzero. run_space_null.sh checks the message.
+ *
+ * usage: space_null list | ROUTINE:ARGUMENT
  */
 #include "pe_kinds.h"
 
@@ -199,7 +200,9 @@ int main(int argc, char **argv)
     }
     pe_test_begin();
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-        if (strcmp(calls[i].name, name) == 0) PE_CHECK(calls[i].make() != 0, "%s returned 0", name);
+        if (strcmp(calls[i].name, name) == 0)
+            PE_CHECK(calls[i].make() != 0,
+                     "%s is a null pointer and the routine returned 0, expected an error", name);
     fprintf(stderr, "pe %d: survived %s\n", pe_me, name);
     return pe_test_end();
 }

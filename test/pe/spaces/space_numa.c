@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces whose pages come from chosen NUMA nodes: the kernel is asked for the policy of the range
- * and for the node of touched pages. A node that is not there is refused on all PEs, the range of a
- * destroyed space has no policy any more, and where mbind is refused the space is made without.
+ * Checks spaces whose pages come from chosen NUMA nodes: asks the kernel for the policy of the
+ * range and the node of touched pages. A node that does not exist must be refused on all PEs, the
+ * address range of a destroyed space must have no policy, and a space is created without a policy
+ * if mbind is refused. Skipped if the kernel does not support policies.
  */
 #include "pe_kinds.h"
 #include "pe_numa.h"
@@ -26,20 +27,21 @@ static void check(shmemx_space_numa_t policy, int node, int mode)
     char *block;
     shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
 
-    PE_REQUIRE(make(policy, node, &space, &team) == 0, "a space with a policy");
+    PE_REQUIRE(make(policy, node, &space, &team) == 0,
+               "creating a space with a NUMA policy failed");
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
     PE_CHECK_EQ((int)info.numa_policy, forbidden ? (int)SHMEMX_NUMA_DEFAULT : (int)policy);
     if (policy != SHMEMX_NUMA_BIND)
         PE_CHECK_EQ(info.numa_node, -1);
     else
-        PE_CHECK(info.numa_node == node || (node == -1 && info.numa_node >= 0), "node %d, not %d",
-                 info.numa_node, node);
+        PE_CHECK(info.numa_node == node || (node == -1 && info.numa_node >= 0),
+                 "the space is on NUMA node %d, expected %d", info.numa_node, node);
     block = shmem_space_malloc(space, 65536);
-    PE_REQUIRE(block != NULL, "64 KiB of it");
+    PE_REQUIRE(block != NULL, "shmem_space_malloc of 64 KiB returned NULL");
     PE_CHECK_EQ(pe_numa_policy_of(block), mode);
     memset(block, 1, 65536);
     if (policy == SHMEMX_NUMA_BIND && node >= 0) PE_CHECK_EQ(pe_numa_node_of(block), node);
-    PE_CHECK(pe_numa_node_of(block) >= 0, "a touched page is on no node");
+    PE_CHECK(pe_numa_node_of(block) >= 0, "the kernel reports no NUMA node for a touched page");
     shmem_space_free(space, block);
     shmem_team_destroy(team);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
@@ -50,8 +52,11 @@ static void refuse(shmemx_space_numa_t policy, int node)
     shmem_space_t space;
     shmem_team_t team;
 
-    PE_CHECK(make(policy, node, &space, &team) != 0, "policy %d, node %d: made", (int)policy, node);
-    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "handles");
+    PE_CHECK(make(policy, node, &space, &team) != 0,
+             "creating a space with policy %d and node %d returned 0, expected an error",
+             (int)policy, node);
+    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID,
+             "a failed create did not set space and team to INVALID");
 }
 
 int main(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a name of a FAM space stands for: a new space, one that is there, or an error, as the
- * program wants it; and what a job can learn of a name without opening it.
+ * Checks the modes in which a named FAM space is opened (create, open, either), what
+ * shmemx_space_stat reports without opening the space, a name that is in use, and a file that was
+ * truncated.
  */
 #include "pe_test.h"
 
@@ -36,7 +37,8 @@ static void check_open(shmemx_space_open_t open, int keep, int found)
     shmem_team_t team;
     long *word;
 
-    PE_REQUIRE(try_open(open, keep, &space, &team) == 0, "open %d of %s", (int)open, name);
+    PE_REQUIRE(try_open(open, keep, &space, &team) == 0, "opening in mode %d of the name %s failed",
+               (int)open, name);
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
     PE_CHECK_EQ(info.found, found);
     word = shmem_space_malloc(space, sizeof(*word));
@@ -52,8 +54,10 @@ static void check_refused(shmemx_space_open_t open)
     shmem_space_t space;
     shmem_team_t team;
 
-    PE_CHECK(try_open(open, 1, &space, &team) != 0, "open %d of %s", (int)open, name);
-    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "handles");
+    PE_CHECK(try_open(open, 1, &space, &team) != 0,
+             "opening in mode %d of the name %s returned 0, expected an error", (int)open, name);
+    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID,
+             "a failed open did not set space and team to INVALID");
 }
 
 static void check_stat(int there, int keep, int in_use)
@@ -94,10 +98,12 @@ static void check_in_use(void)
     shmem_space_t space, again;
     shmem_team_t team, team_again;
 
-    PE_REQUIRE(try_open(SHMEMX_SPACE_CREATE, 0, &space, &team) == 0, "%s", name);
+    PE_REQUIRE(try_open(SHMEMX_SPACE_CREATE, 0, &space, &team) == 0,
+               "creating the space named %s failed", name);
     check_stat(1, 0, 1);
     check_refused(SHMEMX_SPACE_CREATE);
-    PE_REQUIRE(try_open(SHMEMX_SPACE_OPEN, 0, &again, &team_again) == 0, "%s again", name);
+    PE_REQUIRE(try_open(SHMEMX_SPACE_OPEN, 0, &again, &team_again) == 0,
+               "opening the space named %s a second time failed", name);
     shmem_team_destroy(team_again);
     PE_CHECK_EQ(shmem_space_destroy(again), 0);
     check_stat(1, 0, 1);
@@ -120,7 +126,8 @@ static void check_truncated(void)
     check_open(SHMEMX_SPACE_EITHER, 1, 0);
     check_open(SHMEMX_SPACE_EITHER, 0, 1);
     shmem_barrier_all();
-    PE_CHECK(access(path, F_OK) != 0, "%s is still there", path);
+    PE_CHECK(access(path, F_OK) != 0,
+             "the file %s still exists after the last opening without KEEP", path);
 }
 
 static void check_attributes(void)
@@ -131,13 +138,16 @@ static void check_attributes(void)
     shmem_team_t team;
 
     attr.open = SHMEMX_SPACE_OPEN;
-    PE_CHECK(shmemx_space_create_attr(&config, &attr, &space, &team) != 0, "open of no name");
+    PE_CHECK(shmemx_space_create_attr(&config, &attr, &space, &team) != 0,
+             "mode OPEN without a name returned 0, expected an error");
     attr.name = name;
     attr.open = (shmemx_space_open_t)3;
-    PE_CHECK(shmemx_space_create_attr(&config, &attr, &space, &team) != 0, "unknown mode");
+    PE_CHECK(shmemx_space_create_attr(&config, &attr, &space, &team) != 0,
+             "an unknown mode returned 0, expected an error");
     attr.open = pe_me == 0 ? SHMEMX_SPACE_CREATE : SHMEMX_SPACE_EITHER;
     if (pe_n > 1)
-        PE_CHECK(shmemx_space_create_attr(&config, &attr, &space, &team) != 0, "they differ");
+        PE_CHECK(shmemx_space_create_attr(&config, &attr, &space, &team) != 0,
+                 "modes that differ between PEs returned 0, expected an error");
     check_stat(0, 0, 0);
 }
 

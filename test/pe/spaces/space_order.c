@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmemx_ctx_space_quiet() and shmemx_ctx_space_fence(): what a context has under way on a space of
- * each kind that is here is complete, or ordered, behind them, whatever the context is bound to.
+ * Checks shmemx_ctx_space_quiet() and shmemx_ctx_space_fence() on a space of each kind that
+ * exists: operations of a context on the space are complete, or ordered, after the call, on an
+ * unbound context.
  */
 #include "pe_kinds.h"
 
@@ -58,21 +59,25 @@ static void check_kind(int kind)
     int to, from;
     long *block;
 
-    PE_REQUIRE(pe_kind_create(kind, 2 * N * sizeof(*block), &s), "no %s space",
+    PE_REQUIRE(pe_kind_create(kind, 2 * N * sizeof(*block), &s), "creating a %s space failed",
                pe_kinds[kind].name);
     if (s.rank < 0) return;
     to = pe_member(&s, (s.rank + 1) % s.n);
     from = pe_member(&s, (s.rank + s.n - 1) % s.n);
     block = pe_kind_malloc(&s, N);
-    PE_REQUIRE(shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx) == 0, "a context");
+    PE_REQUIRE(shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx) == 0, "shmem_ctx_create failed");
     check_quiet(&s, ctx, block, to, from);
     pe_gpu_fill(block, 0, N);
     pe_team_barrier(s.team);
     check_fence(&s, ctx, block, to);
-    PE_CHECK(shmemx_ctx_space_quiet(ctx, SHMEM_SPACE_INVALID) != 0, "quiet of no space");
-    PE_CHECK(shmemx_ctx_space_fence(ctx, SHMEM_SPACE_INVALID) != 0, "fence of no space");
-    PE_CHECK(shmemx_ctx_space_quiet(SHMEM_CTX_INVALID, s.space) != 0, "quiet of no context");
-    PE_CHECK(shmemx_ctx_space_fence(SHMEM_CTX_INVALID, s.space) != 0, "fence of no context");
+    PE_CHECK(shmemx_ctx_space_quiet(ctx, SHMEM_SPACE_INVALID) != 0,
+             "shmemx_ctx_space_quiet of SHMEM_SPACE_INVALID returned 0, expected an error");
+    PE_CHECK(shmemx_ctx_space_fence(ctx, SHMEM_SPACE_INVALID) != 0,
+             "shmemx_ctx_space_fence of SHMEM_SPACE_INVALID returned 0, expected an error");
+    PE_CHECK(shmemx_ctx_space_quiet(SHMEM_CTX_INVALID, s.space) != 0,
+             "shmemx_ctx_space_quiet of SHMEM_CTX_INVALID returned 0, expected an error");
+    PE_CHECK(shmemx_ctx_space_fence(SHMEM_CTX_INVALID, s.space) != 0,
+             "shmemx_ctx_space_fence of SHMEM_CTX_INVALID returned 0, expected an error");
     PE_CHECK_EQ(shmemx_ctx_space_quiet(SHMEM_CTX_DEFAULT, SHMEM_SPACE_DEFAULT), 0);
     shmem_ctx_destroy(ctx);
     shmem_space_free(s.space, block);

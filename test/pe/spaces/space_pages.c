@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces in pages of a chosen size. What the kernel says of the mappings, own and a peer's, is what
- * the library tells. Huge pages are reserved for the test where root may, and the count restored.
- * "grows": of parts that may grow to 100 MiB. "giant": pages of 1 GiB.
+ * Checks spaces with pages of a chosen size: the page size of the mappings of this PE's and a
+ * peer's part in /proc/self/smaps must be the size that the library reports. If root may, the test
+ * reserves huge pages and restores their number.
+ *
+ * usage: space_pages [grows | giant]
+ *   grows: parts that may grow to 100 MiB; giant: pages of 1 GiB
  */
 #include "pe_kinds.h"
 
@@ -48,7 +51,7 @@ static long smaps(const void *addr, const char *field)
     long found = -1;
     char line[512];
 
-    PE_REQUIRE(file != NULL, "no smaps");
+    PE_REQUIRE(file != NULL, "/proc/self/smaps cannot be opened");
     while (found < 0 && fgets(line, sizeof(line), file) != NULL) {
         if (sscanf(line, "%lx-%lx ", &first, &last) == 2)
             here = first <= (uintptr_t)addr && (uintptr_t)addr < last;
@@ -75,8 +78,8 @@ static void expect_page(const void *addr, size_t page, const char *whose)
     size_t kernel = (size_t)smaps(addr, "KernelPageSize:") * 1024;
 
     if (kernel < HUGE && smaps(addr, "ShmemPmdMapped:") > 0) kernel = HUGE;
-    PE_CHECK(kernel == page, "%s pages are of %zu bytes, the library says %zu", whose, kernel,
-             page);
+    PE_CHECK(kernel == page, "%s pages have %zu bytes in smaps, the library reports %zu", whose,
+             kernel, page);
 }
 
 /* got: what all PEs must have; 0: what the library says. */
@@ -89,14 +92,16 @@ static void check(size_t nbytes, size_t page, size_t got)
     shmem_team_t team;
     long *block, *theirs;
 
-    PE_REQUIRE(make(SHMEM_DEVICE_CPU, nbytes, page, &space, &team) == 0, "pages of %zu", page);
+    PE_REQUIRE(make(SHMEM_DEVICE_CPU, nbytes, page, &space, &team) == 0,
+               "creating a space with pages of %zu bytes failed", page);
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
     if (got != 0) PE_CHECK_EQ(info.page_size, got);
-    PE_CHECK(info.nbytes >= nbytes, "%zu bytes of %zu", info.nbytes, nbytes);
+    PE_CHECK(info.nbytes >= nbytes, "the space has %zu bytes, expected at least %zu", info.nbytes,
+             nbytes);
     PE_CHECK_EQ((int)info.numa_policy, (int)SHMEMX_NUMA_FIRST_TOUCH);
     if (got >= HUGE) PE_CHECK_EQ((uintptr_t)info.base % got, 0);
     block = shmem_space_malloc(space, n * sizeof(*block));
-    PE_REQUIRE(block != NULL, "half of it");
+    PE_REQUIRE(block != NULL, "shmem_space_malloc of half of the space returned NULL");
     for (size_t i = 0; i < n; i++)
         block[i] = pe_me * 1000L + (long)(i % 997);
     expect_page(info.base, info.page_size, "own");
@@ -122,8 +127,10 @@ static void refuse(int type, size_t page)
     shmem_space_t space;
     shmem_team_t team;
 
-    PE_CHECK(make(type, HUGE, page, &space, &team) != 0, "pages of %zu: made", page);
-    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "handles");
+    PE_CHECK(make(type, HUGE, page, &space, &team) != 0,
+             "creating a space with pages of %zu bytes returned 0, expected an error", page);
+    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID,
+             "a failed create did not set space and team to INVALID");
 }
 
 /* Of pages that are reserved: as many as the request needs, or none. */
@@ -139,10 +146,12 @@ static void check_growth(size_t page)
 
     attr.page_size = page;
     attr.max_size = kept > 0 && kept > 8 * page ? kept : 8 * page;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0,
+               "creating a space that may grow failed");
     first = shmem_space_malloc(space, page);
     second = shmem_space_malloc(space, page);
-    PE_REQUIRE(first != NULL && second != NULL, "it does not grow by one page");
+    PE_REQUIRE(first != NULL && second != NULL,
+               "shmem_space_malloc of one page returned NULL: the space did not grow");
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
     PE_CHECK_EQ(info.nbytes, 2 * page);
     second[0] = 0;
@@ -153,13 +162,16 @@ static void check_growth(size_t page)
     shmem_barrier_all();
     PE_CHECK_EQ(second[0], (char)(101 + left));
     PE_CHECK_EQ(second[page - 1], (char)(1 + left));
-    PE_CHECK(shmem_space_malloc(space, 2 * page) == NULL, "more pages than there are");
+    PE_CHECK(shmem_space_malloc(space, 2 * page) == NULL,
+             "shmem_space_malloc of more pages than are reserved returned memory, expected NULL");
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
     PE_CHECK_EQ(info.nbytes, 2 * page);
     shmem_char_p(second + page / 2, (char)(11 + pe_me), right);
     shmem_barrier_all();
     PE_CHECK_EQ(second[page / 2], (char)(11 + left));
-    if (page == HUGE) PE_CHECK(shmem_space_malloc(space, page) != NULL, "the last page");
+    if (page == HUGE)
+        PE_CHECK(shmem_space_malloc(space, page) != NULL,
+                 "shmem_space_malloc of the last reserved page returned NULL");
     shmem_team_destroy(team);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Named FAM spaces opened by other numbers of members than they were made by: member i of the team
- * that opens it owns part i, the others can be read, and more members than parts are refused.
+ * Checks named FAM spaces that are opened by fewer members than created them: member i of the
+ * opening team owns part i, all parts can be read, and more members than parts are refused.
  */
 #include "pe_test.h"
 
@@ -36,7 +36,7 @@ static void write_own(shmem_space_t space, int part, long times)
 {
     long *words = shmem_space_malloc(space, WORDS * sizeof(*words));
 
-    PE_REQUIRE(words != NULL, "no room");
+    PE_REQUIRE(words != NULL, "shmem_space_malloc of the whole part returned NULL");
     for (int i = 0; i < WORDS; i++)
         words[i] = 1000000L * times + 1000L * part + i;
     PE_CHECK_EQ(shmemx_space_persist(space, words, WORDS * sizeof(*words)), 0);
@@ -52,15 +52,19 @@ static void read_all(shmem_space_t space, int n_parts, int n_now)
     PE_CHECK_EQ(info.n_parts, n_parts);
     PE_CHECK_EQ(info.n_pes, n_now);
     for (int part = 0; part < n_parts; part++) {
-        PE_REQUIRE(shmemx_space_part(space, part, &base) == 0, "part %d", part);
+        PE_REQUIRE(shmemx_space_part(space, part, &base) == 0,
+                   "shmemx_space_part of part %d failed", part);
         PE_CHECK_EQ(((const long *)base)[0], 1000000L * (part < n_now ? 2 : 1) + 1000L * part);
         PE_CHECK_EQ(((const long *)base)[WORDS - 1],
                     1000000L * (part < n_now ? 2 : 1) + 1000L * part + WORDS - 1);
         PE_CHECK_EQ(shmemx_space_part(space, part, &again), 0);
-        PE_CHECK(again == base, "part %d is mapped twice", part);
+        PE_CHECK(again == base, "a second shmemx_space_part of part %d returned another address",
+                 part);
     }
-    PE_CHECK(shmemx_space_part(space, n_parts, &base) != 0 && base == NULL, "a part too many");
-    PE_CHECK(shmemx_space_part(space, -1, &base) != 0 && base == NULL, "part -1");
+    PE_CHECK(shmemx_space_part(space, n_parts, &base) != 0 && base == NULL,
+             "shmemx_space_part past the last part did not fail with NULL");
+    PE_CHECK(shmemx_space_part(space, -1, &base) != 0 && base == NULL,
+             "shmemx_space_part of part -1 did not fail with NULL");
 }
 
 /* Made by all; opened by every other one. */
@@ -70,12 +74,14 @@ static void check_fewer(void)
     shmem_space_t space;
     int n_few = (pe_n + 1) / 2;
 
-    PE_REQUIRE(try_open(SHMEM_TEAM_WORLD, 1, &space, &team) == 0, "%s", name);
+    PE_REQUIRE(try_open(SHMEM_TEAM_WORLD, 1, &space, &team) == 0,
+               "creating the space named %s failed", name);
     write_own(space, pe_me, 1);
     close_it(space, team);
     PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, n_few, NULL, 0, &few), 0);
     if (few != SHMEM_TEAM_INVALID) {
-        PE_REQUIRE(try_open(few, 1, &space, &few_team) == 0, "%s by fewer", name);
+        PE_REQUIRE(try_open(few, 1, &space, &few_team) == 0,
+                   "opening the space named %s by fewer members failed", name);
         write_own(space, pe_me / 2, 2);
         shmem_team_sync(few_team);
         read_all(space, pe_n, n_few);
@@ -83,7 +89,8 @@ static void check_fewer(void)
         shmem_team_destroy(few);
     }
     shmem_barrier_all();
-    PE_REQUIRE(try_open(SHMEM_TEAM_WORLD, 0, &space, &team) == 0, "%s by all again", name);
+    PE_REQUIRE(try_open(SHMEM_TEAM_WORLD, 0, &space, &team) == 0,
+               "opening the space named %s by all PEs again failed", name);
     close_it(space, team);
 }
 
@@ -96,16 +103,19 @@ static void check_more(void)
     if (pe_n == 1) return;
     PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 1, pe_n - 1, NULL, 0, &most), 0);
     if (most != SHMEM_TEAM_INVALID) {
-        PE_REQUIRE(try_open(most, 1, &space, &team) == 0, "%s by a team", name);
+        PE_REQUIRE(try_open(most, 1, &space, &team) == 0,
+                   "creating the space named %s by all PEs but the first failed", name);
         write_own(space, pe_me - 1, 2);
         shmem_team_sync(team);
         read_all(space, pe_n - 1, pe_n - 1);
         close_it(space, team);
     }
     shmem_barrier_all();
-    PE_CHECK(try_open(SHMEM_TEAM_WORLD, 1, &space, &team) != 0, "more members than parts");
+    PE_CHECK(try_open(SHMEM_TEAM_WORLD, 1, &space, &team) != 0,
+             "opening a space by more members than it has parts returned 0, expected an error");
     if (most != SHMEM_TEAM_INVALID) {
-        PE_REQUIRE(try_open(most, 0, &space, &team) == 0, "%s by the team again", name);
+        PE_REQUIRE(try_open(most, 0, &space, &team) == 0,
+                   "opening the space named %s by the same team again failed", name);
         close_it(space, team);
         shmem_team_destroy(most);
     }
@@ -118,9 +128,12 @@ static void check_nameless(void)
     shmem_team_t team;
     const void *base;
 
-    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "without a name");
-    PE_CHECK(shmemx_space_part(space, 0, &base) != 0, "a part without a name");
-    PE_CHECK(shmemx_space_part(SHMEM_SPACE_INVALID, 0, &base) != 0, "a part of no space");
+    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0,
+               "creating a FAM space without a name failed");
+    PE_CHECK(shmemx_space_part(space, 0, &base) != 0,
+             "shmemx_space_part of a space without a name returned 0, expected an error");
+    PE_CHECK(shmemx_space_part(SHMEM_SPACE_INVALID, 0, &base) != 0,
+             "shmemx_space_part of SHMEM_SPACE_INVALID returned 0, expected an error");
     close_it(space, team);
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmemx_space_persist(): what is refused; and a job that goes on, step by step, from what an
- * earlier one made durable, wherever that was killed. The neighbour writes a cell, its owner makes
- * it durable, then counts it, makes that durable, and says so outside of the space.
+ * Without arguments, checks the arguments of shmemx_space_persist(). With arguments, runs steps on
+ * a named space from the state that an earlier job made durable: the left PE writes a cell, its
+ * owner makes the cell and then a count durable, and records the count in a file.
+ * run_space_persist.sh kills these jobs.
  *
- * space_persist [<directory for what was said> <steps>]; run_space_persist.sh kills it.
+ * usage: space_persist [<directory of the records> <steps>]
  */
 #include "pe_test.h"
 
@@ -33,8 +34,10 @@ static shmem_space_t create(shmem_device_type_t type, const char *name, size_t n
 
     attr.name = name;
     attr.flags = name != NULL ? SHMEMX_SPACE_KEEP : 0;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, team) == 0, "no space");
-    PE_REQUIRE(space != SHMEM_SPACE_INVALID, "not a member");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, team) == 0,
+               "shmemx_space_create_attr failed");
+    PE_REQUIRE(space != SHMEM_SPACE_INVALID,
+               "shmemx_space_create_attr returned SHMEM_SPACE_INVALID on this PE");
     return space;
 }
 
@@ -56,12 +59,18 @@ static void check_arguments(void)
     PE_CHECK_EQ(shmemx_space_persist(space, block, 3 * 4096), 0);
     PE_CHECK_EQ(shmemx_space_persist(space, block + 4095, 2), 0);
     PE_CHECK_EQ(shmemx_space_persist(space, block + 1, 0), 0);
-    PE_CHECK(shmemx_space_persist(space, block + 1, 3 * 4096) != 0, "a byte too many");
-    PE_CHECK(shmemx_space_persist(space, block - 1, 1) != 0, "the byte before");
-    PE_CHECK(shmemx_space_persist(space, block, SIZE_MAX) != 0, "all bytes there are");
-    PE_CHECK(shmemx_space_persist(space, here, 8) != 0, "a global");
-    PE_CHECK(shmemx_space_persist(cpu, on_cpu, 8) != 0, "memory that goes with the job");
-    PE_CHECK(shmemx_space_persist(SHMEM_SPACE_INVALID, block, 8) != 0, "no space");
+    PE_CHECK(shmemx_space_persist(space, block + 1, 3 * 4096) != 0,
+             "persist of one byte past the end of the space returned 0, expected an error");
+    PE_CHECK(shmemx_space_persist(space, block - 1, 1) != 0,
+             "persist of the byte before the space returned 0, expected an error");
+    PE_CHECK(shmemx_space_persist(space, block, SIZE_MAX) != 0,
+             "persist of SIZE_MAX bytes returned 0, expected an error");
+    PE_CHECK(shmemx_space_persist(space, here, 8) != 0,
+             "persist of a global returned 0, expected an error");
+    PE_CHECK(shmemx_space_persist(cpu, on_cpu, 8) != 0,
+             "persist in a CPU space returned 0, expected an error");
+    PE_CHECK(shmemx_space_persist(SHMEM_SPACE_INVALID, block, 8) != 0,
+             "shmemx_space_create_attr failed");
     shmem_space_free(cpu, on_cpu);
     shmem_space_free(space, block);
     destroy(cpu, cpu_team);
@@ -106,10 +115,13 @@ static void run_step(shmem_space_t space, struct part *part, uint64_t step, int 
         here[i] = step;
     shmem_put64(cell, here, WORDS, (pe_me + 1) % pe_n);
     shmem_barrier_all();
-    PE_REQUIRE(shmemx_space_persist(space, cell, sizeof(part->cells[0])) == 0, "cell");
+    PE_REQUIRE(shmemx_space_persist(space, cell, sizeof(part->cells[0])) == 0,
+               "persist of a cell failed");
     part->done = step;
-    PE_REQUIRE(shmemx_space_persist(space, &part->done, sizeof(part->done)) == 0, "done");
-    PE_REQUIRE(pwrite(witness, &step, sizeof(step), 0) == sizeof(step), "witness");
+    PE_REQUIRE(shmemx_space_persist(space, &part->done, sizeof(part->done)) == 0,
+               "persist of the count failed");
+    PE_REQUIRE(pwrite(witness, &step, sizeof(step), 0) == sizeof(step),
+               "writing the record of the durable step failed");
     shmem_barrier_all(); /* the next step may use the cell that this PE relies on */
 }
 
@@ -121,7 +133,7 @@ static void run(const char *directory, uint64_t steps)
     uint64_t said;
     int witness = witness_open(directory, &said);
 
-    PE_REQUIRE(part != NULL, "no room");
+    PE_REQUIRE(part != NULL, "shmem_space_malloc of the part returned NULL");
     check_part(part, said);
     last_done = part->done;
     shmem_uint64_min_reduce(SHMEM_TEAM_WORLD, &first, &last_done, 1);

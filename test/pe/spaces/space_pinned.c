@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host memory that devices reach: spaces with SHMEMX_SPACE_PINNED and the default heap. Streams
- * write words of this PE and of its node's peers by the pointers that shmemx_space_device_ptr()
- * gives; the driver has one registration of each part, and of each piece by which it grows.
- * Argument: works; without: the driver, or a PE, refuses it; later: it refuses the piece of a
- * growth. With "hbm" behind it the spaces are of that kind (test/topology/here.xml).
+ * Checks host memory that devices reach: spaces with SHMEMX_SPACE_PINNED, and the default heap.
+ * Streams write words of this PE and of its node's PEs through shmemx_space_device_ptr(), and the
+ * driver has one registration of each part and of each piece by which it grows.
+ *
+ * usage: space_pinned [works | later] [hbm]
+ *   works: pinning succeeds; later: the driver refuses the piece of a growth; without an argument:
+ *   the driver, or a PE, refuses all. hbm: spaces of that kind (test/topology/here.xml)
  */
 #include "pe_gpu.h"
 
@@ -48,14 +50,18 @@ static void check_words(shmem_space_t space, uint64_t *words)
     for (int pe = 0; pe < pe_n; pe++) {
         void *there = shmemx_space_device_ptr(space, &words[pe_me], pe);
 
-        PE_CHECK((there != NULL) == (shmem_ptr(words, pe) != NULL), "pe %d: pointer %p", pe, there);
+        PE_CHECK(
+            (there != NULL) == (shmem_ptr(words, pe) != NULL),
+            "pe %d: the device pointer is %p, expected a pointer if and only if shmem_ptr gives "
+            "one",
+            pe, there);
         if (there == NULL) continue;
         n_reached++;
         PE_CHECK_EQ(write_word(NULL, (unsigned long long)(uintptr_t)there,
                                (uint64_t)(100 * pe + pe_me + 1), 0),
                     0);
     }
-    PE_CHECK(n_reached > 0, "not even its own memory");
+    PE_CHECK(n_reached > 0, "shmemx_space_device_ptr gave no pointer, not even for this PE");
     PE_CHECK_EQ(pe_cuda.finish(), 0);
     shmem_barrier_all();
     for (int pe = 0; pe < pe_n; pe++)
@@ -71,28 +77,38 @@ static void check_space(void)
     char *base, *far;
     uint64_t *words;
 
-    PE_REQUIRE(create(32 * PE_MIB, host_kind, &space, &team) == 0, "not made");
-    PE_CHECK(registered() > before, "nothing is registered");
+    PE_REQUIRE(create(32 * PE_MIB, host_kind, &space, &team) == 0,
+               "creating a pinned space failed");
+    PE_CHECK(registered() > before, "creating a pinned space added no registration in the driver");
     /* of each part, and of the buffers that the library copies by */
-    PE_CHECK(registered() - before <= pe_n + 1, "%ld registrations", registered() - before);
+    PE_CHECK(
+        registered() - before <= pe_n + 1,
+        "the driver has %ld more registrations, expected at most one for each part and piece and "
+        "one more",
+        registered() - before);
     base = shmem_space_malloc(space, 64);
-    PE_REQUIRE(base != NULL, "no memory");
-    PE_CHECK(shmemx_space_device_ptr(space, base, pe_me) != NULL, "its first block");
-    PE_CHECK(shmemx_space_device_ptr(space, base + 9 * PE_MIB, pe_me) != NULL, "its middle");
-    PE_CHECK(shmemx_space_device_ptr(space, base - 4096, pe_me) == NULL, "below the space");
-    PE_CHECK(shmemx_space_device_ptr(space, base + 32 * PE_MIB, pe_me) == NULL, "behind it");
+    PE_REQUIRE(base != NULL, "shmem_space_malloc of 64 bytes returned NULL");
+    PE_CHECK(shmemx_space_device_ptr(space, base, pe_me) != NULL,
+             "shmemx_space_device_ptr of the first block is NULL");
+    PE_CHECK(shmemx_space_device_ptr(space, base + 9 * PE_MIB, pe_me) != NULL,
+             "shmemx_space_device_ptr of the middle of the space is NULL");
+    PE_CHECK(shmemx_space_device_ptr(space, base - 4096, pe_me) == NULL,
+             "shmemx_space_device_ptr of an address before the space is not NULL");
+    PE_CHECK(shmemx_space_device_ptr(space, base + 32 * PE_MIB, pe_me) == NULL,
+             "shmemx_space_device_ptr of an address after the space is not NULL");
     far = shmem_space_calloc(space, 1, 9 * PE_MIB + 8192);
     words = (uint64_t *)(void *)(far + 9 * PE_MIB);
     check_words(space, words);
     check_words(space, (uint64_t *)(void *)far);
     far = shmemx_space_realloc(space, far, 12 * PE_MIB);
-    PE_REQUIRE(far != NULL, "no memory for a larger block");
+    PE_REQUIRE(far != NULL, "shmemx_space_realloc to 12 MiB returned NULL");
     check_words(space, (uint64_t *)(void *)(far + 12 * PE_MIB - 4096));
     shmem_space_free(space, far);
 
     plain = pe_space_create(PE_MIB, &plain_team);
     base = shmem_space_malloc(plain, 64);
-    PE_CHECK(shmemx_space_device_ptr(plain, base, pe_me) == NULL, "a space that is not pinned");
+    PE_CHECK(shmemx_space_device_ptr(plain, base, pe_me) == NULL,
+             "shmemx_space_device_ptr in a space that is not pinned is not NULL");
     pe_space_end(plain, plain_team);
     pe_space_end(space, team);
     PE_CHECK_EQ(registered(), before);
@@ -110,11 +126,17 @@ static void check_growing(void)
 
     attr.flags = SHMEMX_SPACE_PINNED;
     attr.max_size = 200 * PE_MIB;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "not made");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0,
+               "creating a pinned space failed");
     first = shmem_space_malloc(space, PE_MIB / 2);
     block = shmem_space_calloc(space, 1, 9 * PE_MIB);
-    PE_REQUIRE(first != NULL && block != NULL, "it does not grow");
-    PE_CHECK(registered() - before <= 2 * pe_n + 1, "%ld registrations", registered() - before);
+    PE_REQUIRE(first != NULL && block != NULL,
+               "an allocation in the pinned space returned NULL: the space did not grow");
+    PE_CHECK(
+        registered() - before <= 2 * pe_n + 1,
+        "the driver has %ld more registrations, expected at most one for each part and piece and "
+        "one more",
+        registered() - before);
     check_words(space, (uint64_t *)(void *)(first + PE_MIB)); /* behind its first end */
     check_words(space, (uint64_t *)(void *)(block + 9 * PE_MIB - 4096));
     pe_space_end(space, team);
@@ -164,11 +186,13 @@ static void check_pieces(void)
     if (!pe_gpu_space(8 * PE_MIB, &device, &device_team)) return;
     attr.flags = SHMEMX_SPACE_PINNED;
     attr.max_size = 200 * PE_MIB;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "not made");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0,
+               "creating a pinned space failed");
     first = shmem_space_malloc(space, 1000);
     block = shmem_space_malloc(space, N * sizeof(*block));
     there = shmem_space_malloc(device, N * sizeof(*there));
-    PE_REQUIRE(first != NULL && block != NULL && there != NULL, "no memory");
+    PE_REQUIRE(first != NULL && block != NULL && there != NULL,
+               "shmem_space_malloc of the blocks for copies returned NULL");
     check_copy(there, block, aside, 3000, N, "to the device");
     check_copy(block, there, aside, 70000, N, "from the device");
     shmem_space_free(space, first);
@@ -184,20 +208,24 @@ static void check_refused(void)
     shmem_space_t space;
     shmem_team_t team;
 
-    PE_CHECK(create(PE_MIB, SHMEM_DEVICE_GPU, &space, &team) != 0, "memory of GPUs is pinned");
-    PE_CHECK(create(PE_MIB, SHMEM_DEVICE_FAM, &space, &team) != 0, "FAM is pinned");
-    PE_CHECK(shmemx_space_device_ptr(SHMEM_SPACE_INVALID, &space, pe_me) == NULL, "no space");
+    PE_CHECK(create(PE_MIB, SHMEM_DEVICE_GPU, &space, &team) != 0,
+             "creating a pinned GPU space returned 0, expected an error");
+    PE_CHECK(create(PE_MIB, SHMEM_DEVICE_FAM, &space, &team) != 0,
+             "creating a pinned FAM space returned 0, expected an error");
+    PE_CHECK(shmemx_space_device_ptr(SHMEM_SPACE_INVALID, &space, pe_me) == NULL,
+             "shmemx_space_device_ptr of SHMEM_SPACE_INVALID is not NULL");
 }
 
 static void check_heap(void)
 {
     char *block = shmem_calloc(1, 5 * PE_MIB);
 
-    PE_REQUIRE(block != NULL, "no memory");
+    PE_REQUIRE(block != NULL, "shmem_calloc of 5 MiB returned NULL");
     if (getenv("SHMEM_PIN_HEAP") != NULL)
         check_words(SHMEM_SPACE_DEFAULT, (uint64_t *)(void *)(block + 4 * PE_MIB));
     else
-        PE_CHECK(shmemx_space_device_ptr(SHMEM_SPACE_DEFAULT, block, pe_me) == NULL, "the heap");
+        PE_CHECK(shmemx_space_device_ptr(SHMEM_SPACE_DEFAULT, block, pe_me) == NULL,
+                 "shmemx_space_device_ptr of the heap, which is not pinned, is not NULL");
     shmem_free(block);
 }
 
@@ -214,8 +242,11 @@ static void check_device(void)
         void *there = shmemx_space_device_ptr(space, &words[pe_me], pe);
         shmemx_space_path_t path = shmemx_space_path(space, pe);
 
-        PE_CHECK((there != NULL) == (path == SHMEMX_PATH_DEVICE), "pe %d by %s: %p", pe,
-                 shmemx_space_path_name(path), there);
+        PE_CHECK(
+            (there != NULL) == (path == SHMEMX_PATH_DEVICE),
+            "pe %d, path %s: the device pointer is %p, expected a pointer if and only if the path "
+            "is device",
+            pe, shmemx_space_path_name(path), there);
         if (there != NULL)
             PE_CHECK_EQ(write_word(NULL, (unsigned long long)(uintptr_t)there, 7, 0), 0);
     }
@@ -236,9 +267,12 @@ static void check_unable(void)
     shmem_team_t team;
     char *block = shmem_malloc(4 * PE_MIB);
 
-    PE_CHECK(create(PE_MIB, host_kind, &space, &team) != 0, "made");
-    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "handles");
-    PE_CHECK(shmemx_space_device_ptr(SHMEM_SPACE_DEFAULT, block, pe_me) == NULL, "the heap");
+    PE_CHECK(create(PE_MIB, host_kind, &space, &team) != 0,
+             "creating a pinned space returned 0 although it cannot be pinned, expected an error");
+    PE_CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID,
+             "a failed create did not set space and team to INVALID");
+    PE_CHECK(shmemx_space_device_ptr(SHMEM_SPACE_DEFAULT, block, pe_me) == NULL,
+             "shmemx_space_device_ptr of the heap, which cannot be pinned, is not NULL");
     PE_CHECK_EQ(registered(), 0);
     shmem_free(block);
 }
@@ -254,13 +288,18 @@ static void check_later(void)
 
     attr.flags = SHMEMX_SPACE_PINNED;
     attr.max_size = 200 * PE_MIB;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "not made");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0,
+               "creating a pinned space failed");
     small = shmem_space_malloc(space, PE_MIB);
-    PE_CHECK(shmemx_space_device_ptr(space, small, pe_me) != NULL, "what it began with");
+    PE_CHECK(shmemx_space_device_ptr(space, small, pe_me) != NULL,
+             "shmemx_space_device_ptr of the space's first block is NULL");
     block = shmem_space_malloc(space, 4 * PE_MIB);
-    PE_CHECK(block == NULL, "a block that is not pinned");
-    PE_CHECK(shmemx_space_realloc(space, small, 3 * PE_MIB) == NULL, "a larger one");
-    PE_CHECK(live == NULL || live("registered") == pe_n, "what it began with");
+    PE_CHECK(block == NULL,
+             "an allocation whose growth cannot be pinned returned memory, expected NULL");
+    PE_CHECK(shmemx_space_realloc(space, small, 3 * PE_MIB) == NULL,
+             "a realloc whose growth cannot be pinned returned memory, expected NULL");
+    PE_CHECK(live == NULL || live("registered") == pe_n,
+             "the driver does not have exactly the registrations from before the refused growth");
     pe_check_agreed(block == NULL, "NULL");
     shmem_space_free(space, small);
     pe_space_end(space, team);

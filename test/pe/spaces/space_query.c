@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shmemx_space_query() with structures of older and newer headers: it fills in what both know,
- * leaves what lies behind a shorter one, and makes zero what it does not know of a longer one.
- * Sizes that were never set end the job: space_errors.c. Defaults without the initializers, too.
+ * Checks shmemx_space_query() with structures of shorter and longer headers: known fields are
+ * filled in, bytes after a shorter structure are unchanged, and unknown fields of a longer one are
+ * zero. Also checks the init functions of structures, attributes of a later header, and some wrong
+ * arguments. A struct_size that was never set is in space_errors.c.
  */
 #include "pe_kinds.h"
 
@@ -27,14 +28,16 @@ static void ask(const struct pe_space *s, size_t struct_size, union answer *answ
     PE_CHECK_EQ(answer->info.device_type, SHMEM_DEVICE_CPU);
     PE_CHECK_EQ(answer->info.n_pes, s->n);
     PE_CHECK_EQ(answer->info.nbytes, PE_MIB);
-    PE_CHECK(answer->info.caps & SHMEM_SPACE_CAP_RMA, "caps: %#llx",
+    PE_CHECK(answer->info.caps & SHMEM_SPACE_CAP_RMA,
+             "capabilities of a CPU space are %#llx, without SHMEM_SPACE_CAP_RMA",
              (unsigned long long)answer->info.caps);
 }
 
 static void expect_bytes(const union answer *answer, size_t from, size_t to, int value)
 {
     for (size_t i = from; i < to; i++)
-        if (!PE_CHECK(answer->bytes[i] == value, "size %zu: byte %zu is %#x, not %#x",
+        if (!PE_CHECK(answer->bytes[i] == value,
+                      "structure of %zu bytes: byte %zu is %#x, expected %#x",
                       answer->info.struct_size, i, answer->bytes[i], (unsigned)value))
             return;
 }
@@ -48,7 +51,8 @@ static void check_shorter(const struct pe_space *s)
     ask(s, numbers, &answer);
     expect_bytes(&answer, numbers, sizeof(answer), CANARY);
     ask(s, with_kind, &answer);
-    PE_CHECK(strcmp(answer.info.kind, "cpu") == 0, "kind is %s", answer.info.kind);
+    PE_CHECK(strcmp(answer.info.kind, "cpu") == 0, "the kind of a CPU space is %s, expected cpu",
+             answer.info.kind);
     expect_bytes(&answer, with_kind, sizeof(answer), CANARY);
 }
 
@@ -57,10 +61,12 @@ static void check_same_and_longer(const struct pe_space *s)
     union answer same, longer;
 
     ask(s, whole.struct_size, &same);
-    PE_CHECK(strcmp(same.info.kind, "cpu") == 0, "kind is %s", same.info.kind);
+    PE_CHECK(strcmp(same.info.kind, "cpu") == 0, "the kind of a CPU space is %s, expected cpu",
+             same.info.kind);
     expect_bytes(&same, sizeof(same.info), sizeof(same), CANARY);
     ask(s, sizeof(longer) - 8, &longer);
-    PE_CHECK(strcmp(longer.info.where, same.info.where) == 0, "%s, with a longer structure %s",
+    PE_CHECK(strcmp(longer.info.where, same.info.where) == 0,
+             "the place of the space is \"%s\", with a longer structure it is \"%s\"",
              same.info.where, longer.info.where);
     expect_bytes(&longer, sizeof(longer.info), sizeof(longer) - 8, 0);
     expect_bytes(&longer, sizeof(longer) - 8, sizeof(longer), CANARY);
@@ -73,7 +79,8 @@ static void check_none(void)
 
     memset(&answer, CANARY, sizeof(answer));
     answer.info.struct_size = sizeof(answer.info);
-    PE_CHECK(shmemx_space_query(SHMEM_SPACE_INVALID, &answer.info) != 0, "facts about no space");
+    PE_CHECK(shmemx_space_query(SHMEM_SPACE_INVALID, &answer.info) != 0,
+             "shmemx_space_query of SHMEM_SPACE_INVALID returned 0, expected an error");
     expect_bytes(&answer, sizeof(size_t), sizeof(answer), CANARY);
 }
 
@@ -88,17 +95,20 @@ static void check_defaults(void)
     union answer info;
 
     memset(&attr, CANARY, sizeof(attr));
-    PE_CHECK(shmemx_space_attr_init(&attr.attr, offsetof(shmemx_space_attr_t, name)) != 0,
-             "attributes that no version had");
+    PE_CHECK(
+        shmemx_space_attr_init(&attr.attr, offsetof(shmemx_space_attr_t, name)) != 0,
+        "shmemx_space_attr_init with a size that no version had returned 0, expected an error");
     PE_CHECK_EQ(attr.bytes[0], CANARY);
     PE_CHECK_EQ(shmemx_space_attr_init(&attr.attr, sizeof(attr.attr)), 0);
-    PE_CHECK(attr.attr.parent == SHMEM_TEAM_WORLD, "the parent is another one");
+    PE_CHECK(attr.attr.parent == SHMEM_TEAM_WORLD,
+             "the default of attr.parent is not SHMEM_TEAM_WORLD");
     PE_CHECK_EQ(attr.attr.device, -1);
     for (size_t i = sizeof(attr.attr); i < sizeof(attr); i++)
         PE_CHECK_EQ(attr.bytes[i], CANARY);
     PE_CHECK_EQ(shmemx_space_attr_init(&attr.attr, sizeof(attr)), 0);
     PE_CHECK_EQ(attr.attr.struct_size, sizeof(attr));
-    PE_CHECK(attr.attr.name == NULL && attr.attr.buffer == NULL, "a name or a buffer");
+    PE_CHECK(attr.attr.name == NULL && attr.attr.buffer == NULL,
+             "the default of attr.name or attr.buffer is not NULL");
     PE_CHECK_EQ(attr.attr.flags, attr_whole.flags);
     PE_CHECK_EQ(attr.attr.open, attr_whole.open);
     for (size_t i = sizeof(attr.attr); i < sizeof(attr); i++)
@@ -130,8 +140,10 @@ static void check_device_defaults(void)
     PE_CHECK_EQ(info.struct_size, offsetof(shmemx_device_info_t, nbytes));
     PE_CHECK_EQ(info.device, -1);
     PE_CHECK_EQ(*(unsigned char *)&info.nbytes, CANARY);
-    PE_CHECK(shmemx_device_options_init(&options, 4) != 0, "options of 4 bytes");
-    PE_CHECK(shmemx_device_info_init(&info, 0) != 0, "a structure of no bytes");
+    PE_CHECK(shmemx_device_options_init(&options, 4) != 0,
+             "shmemx_device_options_init of 4 bytes returned 0, expected an error");
+    PE_CHECK(shmemx_device_info_init(&info, 0) != 0,
+             "shmemx_device_info_init of 0 bytes returned 0, expected an error");
 }
 
 /* Made from the defaults that the library has set, also in a structure of a later header. */
@@ -150,7 +162,8 @@ static void check_made(void)
     shmem_team_destroy(team);
     PE_CHECK_EQ(shmem_space_destroy(space), 0);
     later.bytes[sizeof(later) - 1] = 1; /* a field that this library does not know */
-    PE_CHECK(shmemx_space_create_attr(&config, &later.attr, &space, &team) != 0, "it was ignored");
+    PE_CHECK(shmemx_space_create_attr(&config, &later.attr, &space, &team) != 0,
+             "create with an unknown field that is set returned 0, expected an error");
 }
 
 /* Wrong arguments of routines that have no test of their own. */
@@ -158,15 +171,21 @@ static void check_refused(void)
 {
     static long source, dest;
 
-    PE_CHECK(shmemx_space_print(-1) != 0, "a table for descriptor -1");
+    PE_CHECK(shmemx_space_print(-1) != 0,
+             "shmemx_space_print to descriptor -1 returned 0, expected an error");
     PE_CHECK_EQ(shmemx_info_print(-1, "nosuch", 0), EINVAL);
-    PE_CHECK(shmemx_sync_on_stream(SHMEM_TEAM_INVALID, NULL) != 0, "a sync of no team");
-    PE_CHECK(shmemx_barrier_on_stream(SHMEM_TEAM_INVALID, NULL) != 0, "a barrier of no team");
-    PE_CHECK(shmemx_broadcastmem_on_stream(SHMEM_TEAM_WORLD, &dest, &source, 8, pe_n, NULL) != 0,
-             "a broadcast by nobody");
-    PE_CHECK(shmemx_long_sum_reduce_on_stream(SHMEM_TEAM_INVALID, &dest, &source, 1, NULL) != 0,
-             "a sum of no team");
-    PE_CHECK(shmemx_space_align(SHMEM_SPACE_DEFAULT, 3, 8) == NULL, "alignment 3");
+    PE_CHECK(shmemx_sync_on_stream(SHMEM_TEAM_INVALID, NULL) != 0,
+             "shmemx_sync_on_stream of SHMEM_TEAM_INVALID returned 0, expected an error");
+    PE_CHECK(shmemx_barrier_on_stream(SHMEM_TEAM_INVALID, NULL) != 0,
+             "shmemx_barrier_on_stream of SHMEM_TEAM_INVALID returned 0, expected an error");
+    PE_CHECK(
+        shmemx_broadcastmem_on_stream(SHMEM_TEAM_WORLD, &dest, &source, 8, pe_n, NULL) != 0,
+        "shmemx_broadcastmem_on_stream with a root outside the team returned 0, expected an error");
+    PE_CHECK(
+        shmemx_long_sum_reduce_on_stream(SHMEM_TEAM_INVALID, &dest, &source, 1, NULL) != 0,
+        "shmemx_long_sum_reduce_on_stream of SHMEM_TEAM_INVALID returned 0, expected an error");
+    PE_CHECK(shmemx_space_align(SHMEM_SPACE_DEFAULT, 3, 8) == NULL,
+             "shmemx_space_align to 3 returned memory, expected NULL");
 }
 
 int main(void)
@@ -178,7 +197,7 @@ int main(void)
     pe_test_begin();
     check_made();
     PE_CHECK_EQ(whole.struct_size, sizeof(whole));
-    PE_REQUIRE(pe_kind_create(PE_CPU, PE_MIB, &s), "a space of host memory");
+    PE_REQUIRE(pe_kind_create(PE_CPU, PE_MIB, &s), "creating a CPU space failed");
     check_shorter(&s);
     check_same_and_longer(&s);
     check_none();

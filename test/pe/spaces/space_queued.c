@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spaces grow and are destroyed while operations on them are queued: puts that a session collects,
- * signals that wait for their data, writes of several pieces. Each thread uses a team of its own,
- * and a context of the world, which does not keep a space from being destroyed. shmem_space_destroy
- * completes what is under way to its space on all contexts.
+ * Checks that spaces can grow and be destroyed while operations on them are queued: puts in a
+ * session, signals that wait for their data, and writes of several pieces. Each thread uses its
+ * own team and a context of the world. shmem_space_destroy must complete the operations of all
+ * contexts on the space.
  */
 #include "pe_kinds.h"
 
@@ -45,9 +45,12 @@ static void check_puts(const struct worker *w, const unsigned char *block, const
         wrong += memcmp(block + at, w->source, sizes[i]) != 0;
         at += sizes[i];
     }
-    PE_CHECK(wrong == 0, "thread %d: %zu puts are wrong", w->id, wrong);
-    PE_CHECK(signal[0] == times && signal[1] == times, "thread %d: signals %llu and %llu", w->id,
-             (unsigned long long)signal[0], (unsigned long long)signal[1]);
+    PE_CHECK(wrong == 0, "thread %d: the data of %zu puts of the left PE are wrong", w->id, wrong);
+    PE_CHECK(
+        signal[0] == times && signal[1] == times,
+        "thread %d: the signal is %llu and the counter is %llu, expected both to be the number of "
+        "rounds",
+        w->id, (unsigned long long)signal[0], (unsigned long long)signal[1]);
 }
 
 /* All PEs have the same bytes, so that a PE knows what its left neighbour has put. */
@@ -68,13 +71,15 @@ static void run_round(struct worker *w, int round)
 
     attr.parent = w->parent;
     attr.max_size = MAX;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "no space");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0,
+               "shmemx_space_create_attr failed");
     block = shmem_space_malloc(space, SIZE / 2);
     signal = shmem_space_calloc(space, 2, sizeof(*signal));
     fill(w, round);
     queue_puts(w, block, signal);
     more = shmem_space_malloc(space, 2 * SIZE); /* it grows */
-    PE_REQUIRE(block != NULL && signal != NULL && more != NULL, "no memory in the space");
+    PE_REQUIRE(block != NULL && signal != NULL && more != NULL,
+               "an allocation in the space returned NULL, or the space did not grow");
     queue_puts(w, more, signal);
     if (round % 3 == 0) {
         shmem_ctx_quiet(w->ctx);

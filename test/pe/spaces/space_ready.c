@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What operations on GPU memory need is there when spaces and contexts are: beside a kernel that
- * does not end the driver may not be asked for streams, memory or the memory of other processes.
- * The stand-in counts its calls. With SHMEM_GPU_IPC=off no memory of another process is opened.
- * With the argument pinned, there is but host memory that a device reaches, and with again, what
- * could not be made then is made by the operation.
+ * Checks that operations on GPU memory do not create streams, allocate memory or open memory of
+ * other processes: these calls of the driver could wait for a kernel that does not end, so the
+ * creation of spaces and contexts must have made them. The fake driver counts the calls. With
+ * SHMEM_GPU_IPC=off no memory of another process is opened.
+ *
+ * usage: space_ready [pinned | again | ends]
+ *   pinned: only pinned host memory exists; again: an object that could not be made before is made
+ *   by the operation; ends: destroying the spaces releases everything
  */
 #include "pe_gpu.h"
 
@@ -65,9 +68,11 @@ static void use_heap(void)
 {
     long *zeros = shmem_space_calloc(space, N, sizeof(*zeros));
 
-    PE_REQUIRE(zeros != NULL, "no room");
+    PE_REQUIRE(zeros != NULL, "an allocation in the space returned NULL");
     shmem_long_get(host, zeros, N, pe_me);
-    PE_CHECK(host[0] == 0 && host[N - 1] == 0, "%ld and %ld are no zeros", host[0], host[N - 1]);
+    PE_CHECK(host[0] == 0 && host[N - 1] == 0,
+             "shmem_space_calloc returned memory with %ld and %ld, expected zeros", host[0],
+             host[N - 1]);
     shmem_space_free(space, zeros);
 }
 
@@ -109,7 +114,8 @@ static void check_pinned(bool again)
     long before[N_MAKERS], after[N_MAKERS], sum = 0;
 
     attr.flags = SHMEMX_SPACE_PINNED;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "not pinned");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0,
+               "creating a pinned space failed");
     word = shmem_space_calloc(space, 1, sizeof(*word));
     count(before);
     shmemx_signal_op_on_stream(word, 1, SHMEM_SIGNAL_ADD, next, NULL);
@@ -118,7 +124,8 @@ static void check_pinned(bool again)
     count(after);
     for (int i = 0; i < N_MAKERS; i++) {
         sum += after[i] - before[i];
-        PE_CHECK(again || after[i] == before[i], "operations called %s %ld times", makers[i],
+        PE_CHECK(again || after[i] == before[i],
+                 "the first operations on a stream called %s %ld times, expected none", makers[i],
                  after[i] - before[i]);
     }
     PE_CHECK_EQ(sum > 0, again);
@@ -153,15 +160,17 @@ static void check_ends(void)
         shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
 
         attr.device = 1 - i; /* the test itself holds the context of 0 */
-        PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &spaces[i], &teams[i]) == 0, "none");
+        PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &spaces[i], &teams[i]) == 0,
+                   "creating a GPU space on a chosen device failed");
     }
     check_active(1, 1);
     pe_space_end(spaces[0], teams[0]);
     check_active(1, 0);
     pe_space_end(spaces[1], teams[1]);
     for (int i = 0; i < N_THINGS; i++)
-        PE_CHECK(live(things[i]) == before[i], "%s: %ld, %ld before", things[i], live(things[i]),
-                 before[i]);
+        PE_CHECK(live(things[i]) == before[i],
+                 "after the spaces are destroyed, the driver has %s: %ld, before: %ld", things[i],
+                 live(things[i]), before[i]);
 }
 
 static void check(const char *mode)
@@ -175,8 +184,9 @@ static void check(const char *mode)
     use_all();
     count(after);
     for (int i = 0; i < N_MAKERS; i++)
-        PE_CHECK(after[i] == before[i], "SHMEM_GPU_IPC=%s: operations called %s %ld times", mode,
-                 makers[i], after[i] - before[i]);
+        PE_CHECK(after[i] == before[i],
+                 "SHMEM_GPU_IPC=%s: operations on GPU memory called %s %ld times, expected none",
+                 mode, makers[i], after[i] - before[i]);
     opened = node && strcmp(mode, "off") != 0 ? spaces * (pe_n - 1) : 0;
     PE_CHECK_EQ(after[0], opened);
 }
@@ -188,13 +198,16 @@ static void check_space(void)
 
     in_heap = shmem_malloc(N * sizeof(long));
     ctxs[0] = SHMEM_CTX_DEFAULT;
-    PE_REQUIRE(shmem_ctx_create(0, &ctxs[1]) == 0, "no context"); /* before the space */
-    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "no space");
-    PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctxs[2]) == 0, "no context"); /* and after */
+    PE_REQUIRE(shmem_ctx_create(0, &ctxs[1]) == 0,
+               "creating a context failed"); /* before the space */
+    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "creating a GPU space failed");
+    PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctxs[2]) == 0,
+               "creating a context failed"); /* and after */
     block = shmem_space_malloc(space, N * sizeof(long));
     other = shmem_space_malloc(space, N * sizeof(long));
     word = shmem_space_calloc(space, 1, sizeof(*word));
-    PE_REQUIRE(block != NULL && other != NULL && word != NULL, "no room");
+    PE_REQUIRE(block != NULL && other != NULL && word != NULL,
+               "an allocation in the space returned NULL");
     check(mode);
     shmem_ctx_destroy(ctxs[1]);
     shmem_ctx_destroy(ctxs[2]);

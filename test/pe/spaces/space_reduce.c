@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions and scans of GPU memory, all types and operators, and sums on a stream, against those
- * of host memory: the same bits, in place or not, whoever computes. Which PEs' devices do is the
- * first argument: all, none, or others than PE 1; the stand-in counts their launches. PEs of one
- * node, or reached by the fabric.
+ * Checks reductions and scans of GPU memory, of all types and operators, and sums on a stream,
+ * against the same operation on host memory: equal bits, in place and not, misaligned too. The
+ * fake driver counts kernel launches, from which the test sees who computes. Between nodes,
+ * floating-point results are compared only if both reductions use one order of the terms.
+ *
+ * usage: space_reduce [all | none | others]
+ *   the PEs whose devices reduce: all, none, or all except PE 1
  */
 #include "pe_gpu.h"
 
@@ -241,13 +244,14 @@ static void check(const struct routine *routine, size_t n, size_t shift, bool in
     before = launches();
     PE_CHECK_EQ(routine->run(dest, source, n), 0);
     if (calls != NULL)
-        PE_CHECK(launches() - before == expect, "%s of %zu: %ld launches, not %ld", routine->name,
+        PE_CHECK(launches() - before == expect,
+                 "%s of %zu elements: the device launched %ld kernels, expected %ld", routine->name,
                  n, launches() - before, expect);
     shmem_getmem(result, dest, nbytes, pe_me);
     for (size_t i = 0; i < n; i++)
         wrong += !is_equal(routine, result + i * routine->size, host_dest + i * routine->size);
-    PE_CHECK(wrong == 0, "%s of %zu%s: %zu are not what the host has", routine->name, n,
-             in_place ? " in place" : "", wrong);
+    PE_CHECK(wrong == 0, "%s of %zu elements%s: %zu elements differ from the result on host memory",
+             routine->name, n, in_place ? " in place" : "", wrong);
     shmem_barrier_all();
 }
 
@@ -300,7 +304,7 @@ int main(int argc, char **argv)
 
     pe_test_begin();
     if (!pe_gpu_space(4 * PE_MIB, &space, &team)) return pe_test_end();
-    PE_REQUIRE(pe_gpu_load(), "no driver");
+    PE_REQUIRE(pe_gpu_load(), "libcuda.so.1 cannot be loaded or has no device");
     *(void **)&calls = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "fakecuda_calls");
     set_device(space, &context, &device);
     by_device = pe_n > 1 && strcmp(who, "none") != 0 && (strcmp(who, "others") != 0 || pe_me != 1);

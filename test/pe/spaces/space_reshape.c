@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A named space of fewer parts than PEs gets a new generation: the old parts are read until the
- * release and stay when it never comes, named blocks keep their places, and jobs of different
- * numbers of PEs do not meet in it.
+ * Checks a named FAM space with fewer parts than PEs that is opened with SHMEMX_SPACE_RESHAPE: the
+ * old parts can be read until shmemx_space_reshape_commit() and stay if it is never called, named
+ * blocks keep their offsets, and jobs with different numbers of PEs cannot open the space
+ * together. Needs 3 PEs or more.
  */
 #include "pe_test.h"
 
@@ -54,7 +55,8 @@ static long *words_of(const struct opened *o)
     void *words = NULL;
     size_t nbytes = 0;
 
-    PE_REQUIRE(shmemx_space_root_get(o->space, "words", &words, &nbytes) == 0, "no words");
+    PE_REQUIRE(shmemx_space_root_get(o->space, "words", &words, &nbytes) == 0,
+               "shmemx_space_root_get of the block \"words\" failed");
     PE_CHECK_EQ(nbytes, WORDS * sizeof(long));
     return words;
 }
@@ -66,13 +68,16 @@ static void expect_parts(const struct opened *o, int n_parts, long times)
 
     PE_CHECK_EQ(o->info.n_parts, n_parts);
     for (int part = 0; part < n_parts; part++) {
-        PE_REQUIRE(shmemx_space_part(o->space, part, &base) == 0, "part %d", part);
+        PE_REQUIRE(shmemx_space_part(o->space, part, &base) == 0,
+                   "shmemx_space_part of part %d failed", part);
         const long *words = (const void *)((const char *)base + at);
         for (int i = 0; i < WORDS; i += WORDS - 1)
-            PE_CHECK(words[i] == value(part, i, times), "part %d word %d is %ld", part, i,
+            PE_CHECK(words[i] == value(part, i, times),
+                     "part %d: word %d is %ld, which is not the value of that generation", part, i,
                      words[i]);
     }
-    PE_CHECK(shmemx_space_part(o->space, n_parts, &base) != 0, "a part too many");
+    PE_CHECK(shmemx_space_part(o->space, n_parts, &base) != 0,
+             "shmemx_space_part past the last part returned 0, expected an error");
 }
 
 static void fill(const struct opened *o, int part, long times)
@@ -89,10 +94,10 @@ static void make_by_few(void)
     void *gap, *words;
 
     if (few == SHMEM_TEAM_INVALID) return;
-    PE_REQUIRE(try_open(few, 1, 1, &o) == 0, "by few");
+    PE_REQUIRE(try_open(few, 1, 1, &o) == 0, "creating the space by two PEs failed");
     gap = shmem_space_malloc(o.space, 4000);
     words = shmem_space_malloc(o.space, WORDS * sizeof(long));
-    PE_REQUIRE(gap != NULL && words != NULL, "no room");
+    PE_REQUIRE(gap != NULL && words != NULL, "shmem_space_malloc returned NULL");
     PE_CHECK_EQ(shmemx_space_root_set(o.space, "words", words, WORDS * sizeof(long)), 0);
     PE_CHECK_EQ(shmemx_space_reshape_commit(o.space), 0); /* of a space that is as it was made */
     fill(&o, shmem_team_my_pe(few), 1);
@@ -135,7 +140,7 @@ static void expect_length(void)
 
     snprintf(path, sizeof(path), "%s/%s.fam", directory, name);
     if (stat(directory, &st) != 0 || !S_ISDIR(st.st_mode)) return;
-    if (PE_CHECK(stat(path, &st) == 0, "no file %s", path))
+    if (PE_CHECK(stat(path, &st) == 0, "the file %s of the space does not exist", path))
         PE_CHECK_EQ((long)st.st_size, units * (2L << 20));
 }
 
@@ -145,7 +150,8 @@ static void check_unreleased(int keep)
     long *words;
 
     PE_CHECK_EQ(try_open(SHMEM_TEAM_WORLD, keep, 0, &o), 1);
-    PE_REQUIRE(try_open(SHMEM_TEAM_WORLD, keep, 1, &o) == 0, "no new generation");
+    PE_REQUIRE(try_open(SHMEM_TEAM_WORLD, keep, 1, &o) == 0,
+               "opening the space by all PEs with RESHAPE failed");
     PE_CHECK_EQ(o.info.found, 1);
     PE_CHECK_EQ(o.info.n_blocks, 1);
     expect_length();
@@ -171,7 +177,8 @@ static void check_released(void)
 {
     struct opened o;
 
-    PE_REQUIRE(try_open(SHMEM_TEAM_WORLD, 1, 1, &o) == 0, "no new generation");
+    PE_REQUIRE(try_open(SHMEM_TEAM_WORLD, 1, 1, &o) == 0,
+               "opening the space by all PEs with RESHAPE failed");
     PE_CHECK_EQ(words_of(&o)[0], 0); /* nothing of the one before, that was not released */
     expect_parts(&o, FEW, 1);
     fill(&o, pe_me, 2);
@@ -186,17 +193,19 @@ static void check_released(void)
 
     /* Who returns from a destroy finds the name let go of by all: nothing stands between. */
     for (int i = 0; i < AGAIN; i++) {
-        PE_REQUIRE(try_open(SHMEM_TEAM_WORLD, 1, 1, &o) == 0, "by all again");
+        PE_REQUIRE(try_open(SHMEM_TEAM_WORLD, 1, 1, &o) == 0,
+                   "opening the committed space by all PEs again failed");
         expect_parts(&o, pe_n, 2);
         close_it(&o);
         if (few != SHMEM_TEAM_INVALID) {
-            PE_REQUIRE(try_open(few, 1, 1, &o) == 0, "by few again");
+            PE_REQUIRE(try_open(few, 1, 1, &o) == 0,
+                       "opening the committed space by two PEs failed");
             expect_parts(&o, pe_n, 2);
             close_it(&o);
         }
         shmem_barrier_all();
     }
-    PE_REQUIRE(try_open(SHMEM_TEAM_WORLD, 0, 0, &o) == 0, "the last time");
+    PE_REQUIRE(try_open(SHMEM_TEAM_WORLD, 0, 0, &o) == 0, "opening the space without KEEP failed");
     close_it(&o);
 }
 

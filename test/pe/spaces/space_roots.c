@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Named blocks of a FAM space: found by another opening in any order of allocations, never handed
- * out again while they have a name, whole in a job that is killed while it names them.
+ * Checks named blocks of a FAM space: the next opening finds them, the allocator does not hand
+ * them out while they have a name, and invalid names are refused. With arguments, runs steps that
+ * move a name to a new block; run_space_persist.sh kills these jobs, and the named block must
+ * always be complete.
  *
- * space_roots [<directory for what was said> <steps>]; run_space_persist.sh kills the second one.
+ * usage: space_roots [<directory of the records> <steps>]
  */
 #include "pe_test.h"
 
@@ -32,7 +34,8 @@ static struct opened open_it(int keep)
 
     attr.name = name;
     attr.flags = keep ? SHMEMX_SPACE_KEEP : 0;
-    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &o.space, &o.team) == 0, "no space");
+    PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &o.space, &o.team) == 0,
+               "creating or opening the named space failed");
     return o;
 }
 
@@ -53,8 +56,9 @@ static size_t blocks(shmem_space_t space)
 static void expect_bytes(const char *from, size_t nbytes, int value)
 {
     for (size_t i = 0; i < nbytes; i++)
-        if (!PE_CHECK(from[i] == (char)value, "byte %zu of %zu is %d, not %d", i, nbytes, from[i],
-                      value))
+        if (!PE_CHECK(from[i] == (char)value,
+                      "a named block changed: byte %zu of %zu is %d, expected %d", i, nbytes,
+                      from[i], value))
             return;
 }
 
@@ -64,7 +68,7 @@ static void expect(shmem_space_t space, const char *root, const char *at, size_t
     size_t got = 1;
 
     PE_CHECK_EQ(shmemx_space_root_get(space, root, &addr, &got), at != NULL ? 0 : 1);
-    PE_CHECK(addr == at, "%s is at %p, not at %p", root, addr, (const void *)at);
+    PE_CHECK(addr == at, "the block named %s is at %p, expected %p", root, addr, (const void *)at);
     PE_CHECK_EQ(got, nbytes);
 }
 
@@ -77,7 +81,7 @@ static void check_found_again(void)
     shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
     size_t at_a, at_b;
 
-    PE_REQUIRE(hole != NULL && a != NULL && b != NULL, "no room");
+    PE_REQUIRE(hole != NULL && a != NULL && b != NULL, "shmem_space_malloc returned NULL");
     expect(o.space, "a", NULL, 0);
     PE_CHECK_EQ(shmemx_space_root_set(o.space, "a", a, 1000), 0);
     PE_CHECK_EQ(shmemx_space_root_set(o.space, "b", b, 70000), 0);
@@ -139,26 +143,36 @@ static void check_refused(void)
 
     memset(longest, 'x', sizeof(longest));
     longest[64] = '\0';
-    PE_CHECK(shmemx_space_root_set(o.space, longest, a, 8) != 0, "a name of 64 bytes");
+    PE_CHECK(shmemx_space_root_set(o.space, longest, a, 8) != 0,
+             "root_set with a name of 64 bytes returned 0, expected an error");
     longest[63] = '\0';
     PE_CHECK_EQ(shmemx_space_root_set(o.space, longest, a, 8), 0);
     expect(o.space, longest, a, 8);
-    PE_CHECK(shmemx_space_root_set(o.space, "", a, 8) != 0, "no name");
-    PE_CHECK(shmemx_space_root_set(o.space, "a", a, 1001) != 0, "more than the block");
-    PE_CHECK(shmemx_space_root_set(o.space, "a", a + 2000, 8) != 0, "no block");
-    PE_CHECK(shmemx_space_root_set(o.space, "a", heap, 8) != 0, "another space");
-    PE_CHECK(shmemx_space_root_set(SHMEM_SPACE_DEFAULT, "a", heap, 8) != 0, "no named space");
-    PE_CHECK(shmemx_space_root_set(SHMEM_SPACE_INVALID, "a", a, 8) != 0, "no space");
+    PE_CHECK(shmemx_space_root_set(o.space, "", a, 8) != 0,
+             "root_set with an empty name returned 0, expected an error");
+    PE_CHECK(shmemx_space_root_set(o.space, "a", a, 1001) != 0,
+             "root_set of more bytes than the block has returned 0, expected an error");
+    PE_CHECK(shmemx_space_root_set(o.space, "a", a + 2000, 8) != 0,
+             "root_set of an address outside any block returned 0, expected an error");
+    PE_CHECK(shmemx_space_root_set(o.space, "a", heap, 8) != 0,
+             "root_set of a block of the heap returned 0, expected an error");
+    PE_CHECK(shmemx_space_root_set(SHMEM_SPACE_DEFAULT, "a", heap, 8) != 0,
+             "root_set in the default space returned 0, expected an error");
+    PE_CHECK(shmemx_space_root_set(SHMEM_SPACE_INVALID, "a", a, 8) != 0,
+             "root_set in SHMEM_SPACE_INVALID returned 0, expected an error");
     if (pe_n > 1) {
-        PE_CHECK(shmemx_space_root_set(o.space, "a", a + 8 * (pe_me == 1), 8) != 0, "they differ");
-        PE_CHECK(shmemx_space_root_set(o.space, pe_me == 1 ? "a" : "", a, 8) != 0, "one is wrong");
+        PE_CHECK(shmemx_space_root_set(o.space, "a", a + 8 * (pe_me == 1), 8) != 0,
+                 "root_set with addresses that differ between PEs returned 0, expected an error");
+        PE_CHECK(shmemx_space_root_set(o.space, pe_me == 1 ? "a" : "", a, 8) != 0,
+                 "root_set with an invalid name on one PE returned 0, expected an error");
     }
     expect(o.space, "a", NULL, 0);
     for (int i = 1; i < MOST; i++) {
         snprintf(many, sizeof(many), "%d", i);
         PE_CHECK_EQ(shmemx_space_root_set(o.space, many, a + i, 1), 0);
     }
-    PE_CHECK(shmemx_space_root_set(o.space, "a", a, 8) != 0, "one more than there can be");
+    PE_CHECK(shmemx_space_root_set(o.space, "a", a, 8) != 0,
+             "root_set of one name more than the limit returned 0, expected an error");
     PE_CHECK_EQ(shmemx_space_root_set(o.space, "7", a, 8), 0);
     expect(o.space, "84", a + 84, 1);
     shmem_free(heap);
@@ -187,12 +201,15 @@ static void churn(const char *directory, uint64_t steps)
     first = now != NULL ? *now + 1 : 1;
     for (uint64_t i = first; i < first + steps; i++) {
         next = shmem_space_malloc(o.space, 1000 + i % 7 * 64);
-        PE_REQUIRE(next != NULL, "no room");
+        PE_REQUIRE(next != NULL, "shmem_space_malloc returned NULL");
         *next = i;
-        PE_REQUIRE(shmemx_space_persist(o.space, next, sizeof(*next)) == 0, "persist");
+        PE_REQUIRE(shmemx_space_persist(o.space, next, sizeof(*next)) == 0,
+                   "shmemx_space_persist of the new block failed");
         shmem_barrier_all();
-        PE_REQUIRE(shmemx_space_root_set(o.space, "x", next, 1000) == 0, "root");
-        PE_REQUIRE(pwrite(fd, &i, sizeof(i), 0) == sizeof(i), "witness");
+        PE_REQUIRE(shmemx_space_root_set(o.space, "x", next, 1000) == 0,
+                   "shmemx_space_root_set of the new block failed");
+        PE_REQUIRE(pwrite(fd, &i, sizeof(i), 0) == sizeof(i),
+                   "writing the record of the step failed");
         if (now != NULL) shmem_space_free(o.space, now);
         now = next;
     }

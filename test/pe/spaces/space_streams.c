@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations in the order of streams: transfers between memory of every kind and the signals that
- * tell of them, streams that wait for each other, more of them than a device has queues for, and
- * collectives. An argument is one way to end: run_space_streams.sh looks at what is said.
+ * Checks operations in the order of CUDA streams: transfers between memory of each kind with
+ * signals, streams that wait for each other, more waiting streams than the library has queues, and
+ * collectives.
+ *
+ * usage: space_streams [WAY]
+ *   WAY: a way to end the job, of which run_space_streams.sh checks the message and the status
  */
 #include "pe_gpu.h"
 
@@ -57,8 +60,8 @@ static void begin(void)
 
         attr.flags = i == 1 ? SHMEMX_SPACE_PINNED : 0;
         attr.device = i == 0 ? 0 : -1;
-        PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &spaces[i], &teams[i]) == 0, "space %d",
-                   i);
+        PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &spaces[i], &teams[i]) == 0,
+                   "creating space %d (0 on the device, 1 pinned, 2 host) failed", i);
         signals[i] = shmem_space_calloc(spaces[i], 64, sizeof(*signals[i]));
         blocks[i] = shmem_space_calloc(spaces[i], 2 * N, sizeof(*blocks[i]));
     }
@@ -164,7 +167,7 @@ static void check_signal_behind(void)
                                     SHMEM_SIGNAL_SET, next);
             PE_CHECK_EQ(shmem_signal_wait_until(word, SHMEM_CMP_EQ, round), round);
             PE_GPU_EXPECT(blocks[0] + N, 900 * (long)round + before, N,
-                          "behind which a signal was");
+                          "data of putmem_signal_nbi when their signal is here");
             shmem_barrier_all();
         }
 }
@@ -251,7 +254,11 @@ static void check_collectives(void)
             shmem_long_get(got, i == 0 ? a : b, N, pe_me);
             for (long j = 0; j < N; j++)
                 wrong += got[j] != j * pe_n + (long)pe_n * (pe_n - 1) / 2;
-            PE_CHECK(wrong == 0, "kind %d: %ld sums are wrong", k, wrong);
+            PE_CHECK(
+                wrong == 0,
+                "sum_reduce on streams in space %d (0 on the device, 1 pinned, 2 host): %ld sums "
+                "are wrong",
+                k, wrong);
             free(got);
         }
         pe_gpu_fill(a, 100 * pe_me, N);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The barriers in allocation and freeing: nobody comes out of malloc, calloc or free before all
- * members have gone in, what was on its way is there then, and no member of another space is
- * waited for. Rules P, S6 (see docs/reference/conformance-spaces.md).
+ * Checks the barriers in allocation and freeing: no member returns from malloc, calloc, align or
+ * free before all members have called it, pending puts are complete then, and a member does not
+ * wait for PEs of other spaces or for calls that do nothing. Proposal text and rule S6 of
+ * docs/reference/conformance-spaces.md.
  */
 #include "pe_kinds.h"
 
@@ -30,8 +31,9 @@ static void check_out(const struct pe_space *s, long round, const char *call)
         int pe = pe_member(s, r);
         long theirs = __atomic_load_n(&entered[pe], __ATOMIC_ACQUIRE);
 
-        PE_CHECK(theirs >= round, "%s in %s: out in round %ld, when pe %d had been in %ld", call,
-                 s->kind->name, round, pe, theirs);
+        PE_CHECK(theirs >= round,
+                 "%s in a %s space: this PE returned in round %ld, but pe %d was only in round %ld",
+                 call, s->kind->name, round, pe, theirs);
     }
 }
 
@@ -63,7 +65,8 @@ static void check_calls(const struct pe_space *s, long round)
         else
             shmem_space_free(s->space, block);
         check_out(s, round, names[call]);
-        PE_CHECK(call == 3 || block != NULL, "%s of a %s space", names[call], s->kind->name);
+        PE_CHECK(call == 3 || block != NULL, "%s in a %s space returned NULL", names[call],
+                 s->kind->name);
         PE_GPU_EXPECT(target, 100000 * round + 1000 * before, 512, names[call]);
         pe_team_barrier(s->team); /* before target is written again */
     }
@@ -79,7 +82,9 @@ static void check_exhausted(const struct pe_space *s, long round)
         go_in(s, ++round);
         block = i % 2 ? shmem_space_calloc(s->space, 64 * PE_MIB, 1)
                       : shmem_space_malloc(s->space, 64 * PE_MIB);
-        PE_CHECK(block == NULL, "64 MiB out of 1 of kind %s", s->kind->name);
+        PE_CHECK(block == NULL,
+                 "an allocation of 64 MiB in a %s space of 1 MiB returned memory, expected NULL",
+                 s->kind->name);
         check_out(s, round, "a call that fails");
         pe_team_barrier(s->team);
     }
@@ -89,11 +94,16 @@ static void check_exhausted(const struct pe_space *s, long round)
 static void check_alone(const struct pe_space *s)
 {
     for (int i = 0; i < 20 && s->rank == s->n - 1; i++) {
-        PE_CHECK(shmem_space_malloc(s->space, 0) == NULL, "malloc of 0");
-        PE_CHECK(shmem_space_calloc(s->space, 0, 8) == NULL, "calloc of 0 elements");
-        PE_CHECK(shmem_space_calloc(s->space, 8, 0) == NULL, "calloc of 0 bytes");
-        PE_CHECK(shmem_space_malloc(SHMEM_SPACE_INVALID, 8) == NULL, "malloc of no space");
-        PE_CHECK(shmem_space_calloc(SHMEM_SPACE_INVALID, 8, 8) == NULL, "calloc of no space");
+        PE_CHECK(shmem_space_malloc(s->space, 0) == NULL,
+                 "shmem_space_malloc of 0 bytes returned memory, expected NULL");
+        PE_CHECK(shmem_space_calloc(s->space, 0, 8) == NULL,
+                 "shmem_space_calloc of 0 elements returned memory, expected NULL");
+        PE_CHECK(shmem_space_calloc(s->space, 8, 0) == NULL,
+                 "shmem_space_calloc of elements of 0 bytes returned memory, expected NULL");
+        PE_CHECK(shmem_space_malloc(SHMEM_SPACE_INVALID, 8) == NULL,
+                 "shmem_space_malloc in SHMEM_SPACE_INVALID returned memory, expected NULL");
+        PE_CHECK(shmem_space_calloc(SHMEM_SPACE_INVALID, 8, 8) == NULL,
+                 "shmem_space_calloc in SHMEM_SPACE_INVALID returned memory, expected NULL");
         shmem_space_free(s->space, NULL);
         shmem_space_free(SHMEM_SPACE_INVALID, entered);
         PE_CHECK_EQ(shmem_space_destroy(SHMEM_SPACE_INVALID), 0);
@@ -112,10 +122,13 @@ static void check_own_space(void)
     PE_CHECK_EQ(shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, 1, 1, NULL, 0, &alone), 0);
     if (alone != SHMEM_TEAM_INVALID) {
         attr.parent = alone;
-        PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0, "own space");
+        PE_REQUIRE(shmemx_space_create_attr(&config, &attr, &space, &team) == 0,
+                   "creating a space of one PE failed");
         for (int i = 0; i < 20; i++) {
             long *block = shmem_space_calloc(space, 100, sizeof(*block));
-            PE_CHECK(block != NULL && block[99] == 0, "calloc in a space of one");
+            PE_CHECK(
+                block != NULL && block[99] == 0,
+                "shmem_space_calloc in a space of one PE returned NULL or memory that is not zero");
             shmem_space_free(space, block);
         }
         shmem_team_destroy(team);
@@ -130,7 +143,7 @@ int main(void)
     struct pe_space s;
 
     pe_test_begin();
-    PE_REQUIRE(pe_n <= MAX_PES, "%d PEs are too many", pe_n);
+    PE_REQUIRE(pe_n <= MAX_PES, "this test has too few places for %d PEs", pe_n);
     dice = 77 + (uint64_t)pe_me;
     for (int kind = 0; kind < PE_N_KINDS; kind++) {
         if (!pe_kind_exists(kind) || !pe_kind_create(kind, PE_MIB, &s)) continue;

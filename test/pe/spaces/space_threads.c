@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that make, use and destroy spaces at the same time, each with a team of its own: they
- * want the same numbers and the same places, and all get some. What one gives back is another's
- * the next moment, so bytes that change under a thread's hands show. And threads that reduce device
- * memory, each on a team of its own.
+ * Checks threads that create, use and destroy spaces at the same time, each with its own team: no
+ * creation may fail, and a thread that uses memory of another thread's space is detected by
+ * changed bytes. Also runs more concurrent reductions of device memory than the library has
+ * buffers for.
  */
 #include "pe_spaces.h"
 
@@ -21,7 +21,7 @@ static void use(shmem_space_t space, int id, int round)
     unsigned char *mine = shmem_space_malloc(space, nbytes);
     shmem_space_cap_t caps = 0;
 
-    PE_REQUIRE(mine != NULL, "no memory in a space of thread %d", id);
+    PE_REQUIRE(mine != NULL, "shmem_space_malloc in a space of thread %d returned NULL", id);
     PE_CHECK_EQ(shmem_space_get_caps(space, &caps), 0);
     if (caps & SHMEM_SPACE_CAP_DIRECT_ACCESS) {
         pe_fill(mine, nbytes, (unsigned)(round * THREADS + id));
@@ -44,7 +44,7 @@ static void *run(void *arg)
         shmem_team_t team;
         int rc = shmemx_space_create_attr(&config, &attr, &space, &team);
 
-        PE_REQUIRE(rc == 0, "thread %d, round %d: no space", id, round);
+        PE_REQUIRE(rc == 0, "thread %d, round %d: shmemx_space_create_attr failed", id, round);
         use(space, id, round);
         shmem_team_destroy(team);
         PE_CHECK_EQ(shmem_space_destroy(space), 0);
@@ -99,7 +99,7 @@ static void *reduce(void *arg)
             wrong += values[i] != (long)pe_n * (pe_n - 1) / 2 + pe_n * (round + i);
         shmem_team_sync(reducers[id].team);
     }
-    PE_CHECK(wrong == 0, "thread %d: %zu sums are wrong", id, wrong);
+    PE_CHECK(wrong == 0, "thread %d: %zu sums of device memory are wrong", id, wrong);
     free(values);
     return NULL;
 }
@@ -111,12 +111,14 @@ static void check_reductions(shmem_device_type_t kind)
     shmem_space_t space;
     shmem_team_t team;
 
-    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0, "no space for reductions");
+    PE_REQUIRE(shmem_space_create(&config, &space, &team) == 0,
+               "creating the space for reductions failed");
     for (int i = 0; i < REDUCERS; i++) {
         PE_CHECK_EQ(shmemx_team_duplicate(team, &reducers[i].team), 0);
         reducers[i].dest = shmem_space_malloc(space, ELEMENTS * sizeof(long));
         reducers[i].source = shmem_space_malloc(space, ELEMENTS * sizeof(long));
-        PE_REQUIRE(reducers[i].source != NULL, "no memory for reductions");
+        PE_REQUIRE(reducers[i].source != NULL,
+                   "shmem_space_malloc in the space for reductions returned NULL");
     }
     for (int i = 0; i < REDUCERS; i++)
         pthread_create(&threads[i], NULL, reduce, (void *)(intptr_t)i);

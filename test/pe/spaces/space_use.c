@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communication on the memory of spaces: put, get, strided, atomics, signals, waits, contexts and
- * collectives, also between spaces. Rules P, S9, S10, S16 (see pe_spaces.h).
+ * Checks communication on the memory of CPU spaces: put, get, strided, atomics, signals, waits,
+ * contexts and collectives, also between two spaces, the heap and globals. Proposal text and rules
+ * S9, S10 and S16 of docs/reference/conformance-spaces.md.
  */
 #include "pe_spaces.h"
 
@@ -21,10 +22,14 @@ static void check_put_get(long *dest, const long *source, const char *what)
     shmem_long_put(dest, source, N, pe_right());
     shmem_barrier_all();
     for (int i = 0; i < N; i++)
-        if (!PE_CHECK(dest[i] == pe_left() * 10000 + i, "%s: word %d is %ld", what, i, dest[i]))
+        if (!PE_CHECK(dest[i] == pe_left() * 10000 + i,
+                      "%s: word %d is %ld, which is not the value of the left PE", what, i,
+                      dest[i]))
             break;
     shmem_long_get(got, dest, N, pe_right());
-    PE_CHECK(got[N - 1] == pe_me * 10000 + N - 1, "%s: get gave %ld", what, got[N - 1]);
+    PE_CHECK(got[N - 1] == pe_me * 10000 + N - 1,
+             "%s: get from the right PE returned %ld, expected the value that this PE had put",
+             what, got[N - 1]);
     shmem_barrier_all();
 }
 
@@ -95,7 +100,8 @@ static void check_signal(long *data, uint64_t *sig, const char *what)
         shmem_long_put_signal(data, from, N, sig, round, SHMEM_SIGNAL_SET, pe_right());
         shmem_signal_wait_until(sig, SHMEM_CMP_GE, round);
         for (int i = 0; i < N; i++)
-            if (!PE_CHECK(data[i] == (long)round * 7 + pe_left(), "%s: word %d is %ld", what, i,
+            if (!PE_CHECK(data[i] == (long)round * 7 + pe_left(),
+                          "%s: word %d is %ld, which is not the value of the left PE", what, i,
                           data[i]))
                 break;
         shmem_barrier_all();
@@ -107,7 +113,8 @@ static void check_context(void)
     shmem_ctx_t ctx = SHMEM_CTX_INVALID;
 
     block[0] = -1;
-    PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctx) == 0, "context of the space's team");
+    PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctx) == 0,
+               "shmem_team_create_ctx on the space's team failed");
     shmem_barrier_all();
     shmem_ctx_long_p(ctx, block, 33 + pe_me, pe_right());
     shmem_ctx_quiet(ctx);
@@ -129,28 +136,33 @@ static void check_collectives(shmem_team_t on, long *dest, long *source, const c
     shmem_barrier_all();
     PE_CHECK_EQ(shmem_long_sum_reduce(on, dest, source, N), 0);
     for (int i = 0; i < N; i++)
-        if (!PE_CHECK(dest[i] == 3L * pe_n * (pe_n - 1) / 2 + (long)i * pe_n, "%s: sum %d is %ld",
-                      what, i, dest[i]))
+        if (!PE_CHECK(dest[i] == 3L * pe_n * (pe_n - 1) / 2 + (long)i * pe_n,
+                      "%s: sum_reduce: element %d is %ld, which is not the sum over the PEs", what,
+                      i, dest[i]))
             break;
     shmem_barrier_all();
     for (int i = 0; i < N; i++)
         source[i] = pe_me * 3 + i;
     shmem_barrier_all();
     PE_CHECK_EQ(shmem_long_broadcast(on, dest, source, N, root), 0);
-    PE_CHECK(dest[0] == root * 3 && dest[N - 1] == root * 3 + N - 1, "%s: broadcast", what);
+    PE_CHECK(dest[0] == root * 3 && dest[N - 1] == root * 3 + N - 1,
+             "%s: broadcast delivered other data than the root's", what);
     shmem_barrier_all();
     if (same) return;
     source[0] = 90 + pe_me;
     shmem_barrier_all();
     PE_CHECK_EQ(shmem_long_fcollect(on, dest, source, 1), 0);
     for (int pe = 0; pe < pe_n; pe++)
-        PE_CHECK(dest[pe] == 90 + pe, "%s: fcollect %d is %ld", what, pe, dest[pe]);
+        PE_CHECK(dest[pe] == 90 + pe,
+                 "%s: fcollect: the element of PE %d is %ld, expected 90 plus its number", what, pe,
+                 dest[pe]);
     for (int pe = 0; pe < pe_n; pe++)
         source[pe] = pe_me * 100 + pe;
     shmem_barrier_all();
     PE_CHECK_EQ(shmem_long_alltoall(on, dest, source, 1), 0);
     for (int pe = 0; pe < pe_n; pe++)
-        PE_CHECK(dest[pe] == pe * 100 + pe_me, "%s: alltoall %d is %ld", what, pe, dest[pe]);
+        PE_CHECK(dest[pe] == pe * 100 + pe_me,
+                 "%s: alltoall: the element of PE %d is %ld, which is wrong", what, pe, dest[pe]);
     shmem_barrier_all();
 }
 
@@ -162,7 +174,8 @@ int main(void)
     block = shmem_space_calloc(space, N, sizeof(*block));
     second = shmem_space_calloc(other, N, sizeof(*second));
     heap = shmem_calloc(N, sizeof(*heap));
-    PE_REQUIRE(block != NULL && second != NULL && heap != NULL, "allocation failed");
+    PE_REQUIRE(block != NULL && second != NULL && heap != NULL,
+               "an allocation in one of the spaces or the heap returned NULL");
     check_rma();
     check_small_ops();
     check_atomics();

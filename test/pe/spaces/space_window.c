@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host spaces of more than 64 GiB together, with the window as it is chosen where nobody asks for a
- * size. Nothing of them is touched but their ends.
+ * Checks 80 host spaces of 1 GiB, more than 64 GiB together, with the default size of the window.
+ * Only the last word of each space is touched.
  */
 #include "pe_kinds.h"
 
@@ -18,9 +18,9 @@ int main(void)
     for (int i = 0; i < SPACES; i++) {
         long *block;
 
-        PE_REQUIRE(pe_kind_create(PE_CPU, GIB, &spaces[i]), "space %d of 1 GiB", i);
+        PE_REQUIRE(pe_kind_create(PE_CPU, GIB, &spaces[i]), "creating space %d of 1 GiB failed", i);
         block = shmem_space_malloc(spaces[i].space, GIB);
-        PE_REQUIRE(block != NULL, "1 GiB of space %d", i);
+        PE_REQUIRE(block != NULL, "shmem_space_malloc of 1 GiB in space %d returned NULL", i);
         last[i] = block + GIB / sizeof(*block) - 1;
         shmem_long_p(last[i], 1000L * pe_me + i, pe_right());
     }

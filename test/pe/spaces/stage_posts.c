@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a request to the proxy thread of an owner takes through the fabric: a ticket, the request,
- * the answer. No read of how far the owner has come, unless its queue may be full. Counted by the
- * provider shim; GPUs are those of the fake driver.
+ * Checks that a request to the proxy thread of a memory's owner takes few operations on the
+ * fabric: no read of the owner's progress unless its queue may be full. Needs the provider shim,
+ * which counts reads, and the fake driver. The number of posts is printed in a failure but not
+ * checked.
  */
 #include "pe_kinds.h"
 
@@ -14,7 +15,7 @@ static long counted(const char *what)
 {
     long (*count)(const char *) = (long (*)(const char *))dlsym(RTLD_DEFAULT, "provshim_count");
 
-    PE_REQUIRE(count != NULL, "the provider shim is not here");
+    PE_REQUIRE(count != NULL, "the provider shim is not loaded: no function provshim_count");
     return count(what);
 }
 
@@ -32,8 +33,8 @@ static void check(const char *what, long *words, int pe, long most)
     }
     reads = counted("reads") - reads;
     posts = counted("posts") - posts;
-    PE_CHECK(reads <= most, "%s: %ld reads in %d requests (%ld posts)", what, reads, 2 * CALLS,
-             posts);
+    PE_CHECK(reads <= most, "%s: %ld reads in %d requests, more than the limit (%ld posts)", what,
+             reads, 2 * CALLS, posts);
     shmem_barrier_all();
 }
 
@@ -43,7 +44,7 @@ int main(void)
     long *words;
 
     pe_test_begin();
-    PE_REQUIRE(pe_kind_create(PE_GPU, PE_MIB, &s), "no gpu space");
+    PE_REQUIRE(pe_kind_create(PE_GPU, PE_MIB, &s), "creating a GPU space failed");
     words = pe_kind_malloc(&s, (size_t)pe_n + 1);
     pe_gpu_fill(words + pe_n, 0, 1);
     check("one origin", words, pe_right(), 0);

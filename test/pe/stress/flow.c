@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * More work than any queue holds: as many 8-byte nonblocking puts, gets and atomics as --count says
- * (a million in the full runs) before one quiet, by all PEs at once; a storm of all PEs on PE 0, in
- * which each must get on; and a ring and an exchange of all with all at once.
- * Rules R49, R105, R119, R121, R221.
+ * Checks more outstanding work than any queue holds: --count nonblocking puts, gets and atomics of
+ * 8 bytes on each PE before one quiet; all PEs sending to PE 0, in which each PE must make
+ * progress; and a ring of put_signals together with puts from all PEs to all PEs. Rules R49, R105,
+ * R119, R121 and R221 of docs/reference/conformance.md. Other options are those of pe_stress.h.
+ *
+ * usage: flow [--count N] [--seconds N] [--seed N] [--stall N]
  */
 #include "pe_stress.h"
 
@@ -33,8 +35,8 @@ static void fill_source(void)
 
 static void check_words(const uint64_t *got, int from, const char *what)
 {
-    PE_CHECK_EACH(size_t, i, count, got[i] == word_of(from, i), "%s: word %zu is %lx, not %lx",
-                  what, i, got[i], word_of(from, i));
+    PE_CHECK_EACH(size_t, i, count, got[i] == word_of(from, i),
+                  "%s: word %zu is 0x%lx, expected 0x%lx", what, i, got[i], word_of(from, i));
 }
 
 static void flood_puts(void)
@@ -79,7 +81,8 @@ static void flood_atomics(void)
     shmem_barrier_all();
     all = shmem_uint64_g(&over, 0);
     PE_CHECK_EQ(shmem_uint64_g(&total, 0), want);
-    PE_CHECK(all == want * (want - 1) / 2, "tickets add up to %lu, not %lu", all,
+    PE_CHECK(all == want * (want - 1) / 2,
+             "the results of fetch_inc_nbi add up to %lu, expected %lu", all,
              want * (want - 1) / 2);
     shmem_barrier_all();
 }
@@ -176,14 +179,15 @@ static void check_fairness(void)
     for (int pe = 1; pe_me == 0 && pe < pe_n; pe++) {
         uint64_t p = shmem_uint64_g(&progress, pe);
 
-        PE_CHECK(p > 0, "PE %d did nothing in the storm", pe);
+        PE_CHECK(p > 0, "PE %d made no progress while all PEs sent to PE 0", pe);
         if (!stress_all_shared() && !is_far(pe)) continue;
         if (p < least) least = p;
         if (p > most) most = p;
     }
     if (pe_me == 0 && pe_n > 2) {
         fprintf(stderr, "storm: shares from %lu to %lu operations\n", least, most);
-        PE_CHECK(most <= least * UNFAIR, "unfair storm: one PE did %lu, one %lu", least, most);
+        PE_CHECK(most <= least * UNFAIR,
+                 "unfair service by PE 0: one PE did %lu operations, another PE %lu", least, most);
     }
     shmem_barrier_all();
 }
@@ -208,7 +212,7 @@ static void mix(void)
         shmem_barrier_all();
         for (int pe = 0; pe < pe_n; pe++)
             PE_CHECK_BYTES(blocks + pe * BLOCK, BLOCK, (unsigned)(r * 16 + pe),
-                           "block of all to all");
+                           "block of a put from all PEs to all PEs");
         shmem_sync_all();
     }
     free(from);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contexts by the thousand: traffic on all of them at once, completed one by one in any order,
- * by quiet or by destroy; what one quiet completes, and that the rest is not lost; threads that
- * hammer on private contexts of their own; contexts of teams; create and destroy without a leak.
- * Rules R92, R93, R96, R98-R101, R29, R35, R36, R87.
+ * Checks a thousand contexts at the same time (OpenSHMEM 1.6, section 9.5; rules R29, R35, R36,
+ * R87, R92, R93, R96 and R98-R101 of docs/reference/conformance.md): traffic on all of them,
+ * completed one by one by quiet or destroy; contexts of teams; threads with private contexts; and
+ * creating and destroying without a leak. Needs SHMEM_THREAD_MULTIPLE. The options are those of
+ * pe_stress.h.
  */
 #include "pe_leaks.h"
 #include "pe_stress.h"
@@ -39,7 +40,7 @@ static void create_all(shmem_team_t team)
         int rc = team == SHMEM_TEAM_WORLD ? shmem_ctx_create(option, &ctxs[i])
                                           : shmem_team_create_ctx(team, option, &ctxs[i]);
 
-        PE_REQUIRE(rc == 0, "context %d of %d", i, n_ctxs);
+        PE_REQUIRE(rc == 0, "creating context %d of %d failed", i, n_ctxs);
     }
 }
 
@@ -121,7 +122,8 @@ static void check_team(void)
     check_many(team);
     clear();
     for (int i = 0; i < 32; i++)
-        PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctxs[i]) == 0, "team context %d", i);
+        PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctxs[i]) == 0,
+                   "shmem_team_create_ctx failed for context %d", i);
     for (int i = 0; i < 32; i++)
         shmem_ctx_uint64_atomic_add(ctxs[i], &sums[i], 5, 0); /* the world's last PE */
     shmem_team_destroy(team);
@@ -179,7 +181,8 @@ static void cycle(int times)
     }
     for (int i = 0; i < times / 100; i++) {
         team = pe_split(SHMEM_TEAM_WORLD, 0, 1, pe_n);
-        PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctx) == 0, "team cycle %d", i);
+        PE_REQUIRE(shmem_team_create_ctx(team, 0, &ctx) == 0,
+                   "shmem_team_create_ctx failed in cycle %d", i);
         shmem_team_destroy(team);
     }
     shmem_barrier_all();
@@ -206,10 +209,12 @@ int main(int argc, char **argv)
 
     stress_options(argc, argv);
     signal(SIGALRM, stress_hung);
-    PE_REQUIRE(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0, "shmem_init_thread");
+    PE_REQUIRE(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0,
+               "shmem_init_thread failed");
     pe_test_attach();
     clock_gettime(CLOCK_MONOTONIC, &stress_started);
-    PE_REQUIRE(provided == SHMEM_THREAD_MULTIPLE, "thread level %d", provided);
+    PE_REQUIRE(provided == SHMEM_THREAD_MULTIPLE,
+               "the library provides thread level %d, expected SHMEM_THREAD_MULTIPLE", provided);
     inbox = pe_malloc((size_t)MANY * CHUNK);
     sums = pe_calloc(MANY + 1, sizeof(*sums));
     while (stress_more(ROUNDS)) {

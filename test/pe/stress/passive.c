@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Targets outside the library: one PE computes or sleeps and looks at its memory with plain loads
- * until the last result of the others has come, while these put, get, do atomics and signal, check
- * what came of it, and only then let it go. If an operation needed a call of the target, nobody
- * would ever go on: the watchdog says where. What comes first follows shmem_init at once.
- * Rules R47, R48, R105, R119, R129, R221.
+ * Checks that operations need no call of their target (rules R47, R48, R105, R119, R129 and R221 of
+ * docs/reference/conformance.md): one PE computes or sleeps and reads its memory with plain loads,
+ * while the other PEs put, get, do atomics and signal, check the results, and then let the PE go
+ * on. An operation that needs a call of the target shows as a stage without progress. The first
+ * operations follow shmem_init at once. Needs two PEs; the options are those of pe_stress.h.
  */
 #include "pe_stress.h"
 
@@ -137,7 +137,8 @@ static void do_strided(struct line *line)
     shmem_long_iput(line->strided, from, 2, 1, 32, target);
     shmem_quiet();
     shmem_long_iget(got, line->strided, 1, 2, 32, target);
-    PE_CHECK(memcmp(from, got, sizeof(got)) == 0, "strided data of a passive PE");
+    PE_CHECK(memcmp(from, got, sizeof(got)) == 0,
+             "iget from a PE outside the library did not return the data that iput had stored");
 }
 
 /* A new context, and what it left behind when it was destroyed. */
@@ -237,7 +238,7 @@ int main(int argc, char **argv)
     first_contact();
     pe_test_attach();
     clock_gettime(CLOCK_MONOTONIC, &stress_started);
-    PE_REQUIRE(pe_n <= 64, "at most 64 PEs");
+    PE_REQUIRE(pe_n <= 64, "this test runs with at most 64 PEs");
     big_bytes = stress_seconds > 0 ? HUGE_BYTES : BIG_BYTES;
     big = pe_malloc(big_bytes);
     big_own = pe_private(big_bytes);

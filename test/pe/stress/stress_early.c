@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data, fence or quiet, flag: for every way to write data and every way to raise a flag, on
- * contexts of all options, in sizes from one byte to a megabyte at any alignment, with several such
- * pairs under way. Whoever sees the flag sees all the data, whether it waits in the library or
- * loads its own memory, and sources of blocking routines are free on return.
- * Rules R103-R105, R110, R119, R129-R133, R201, R202, R218-R221.
+ * Checks that a PE that sees a flag, or the signal of a put_signal, sees all data that were written
+ * before a fence or quiet (rules R103-R105, R110, R119, R129-R133, R201, R202 and R218-R221 of
+ * docs/reference/conformance.md): all ways to write data and to raise a flag, contexts with all
+ * options, many sizes and alignments, waits inside the library and plain loads. Sources of blocking
+ * routines are overwritten on return. The options are those of pe_stress.h.
  */
 #include "pe_stress.h"
 #include "pe_order.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Updates that may not get lost or happen twice: all PEs add to, swap and flip the same words with
- * every atomic of 32 and 64 bits, by CPU and by fabric at once where the job has both. Totals are
- * exact, tickets unique, tokens neither lost nor doubled, bits as their owners left them.
- * Rules R115, R116, R119-R122, R125, R126, R136, R137.
+ * Checks that no atomic update is lost or done twice (rules R115, R116, R119-R122, R125, R126, R136
+ * and R137 of docs/reference/conformance.md): all PEs add to, swap and flip the same words with
+ * atomics of 32 and 64 bits, by CPU and by fabric at once if the job has both. Totals must be
+ * exact, fetched numbers unique, and swapped tokens must exist once. The options are those of
+ * pe_stress.h.
  */
 #include "pe_stress.h"
 
@@ -140,8 +141,9 @@ static void do_bits(struct cells *at, struct cells *sent, int pe)
         old = shmem_uint64_atomic_fetch_and(&at->bits, ~bit, pe);
     else
         old = shmem_uint64_atomic_fetch_or(&at->bits, bit, pe);
-    PE_CHECK((old & bit) == sent->bits, "seed %lu: bit of PE %d on PE %d lost: %lx", stress_seed,
-             pe_me, pe, old);
+    PE_CHECK((old & bit) == sent->bits,
+             "seed %lu: the bit of PE %d in a word of PE %d is not as its owner left it: 0x%lx",
+             stress_seed, pe_me, pe, old);
     sent->bits ^= bit;
 }
 
@@ -336,8 +338,9 @@ static void check_tokens(const struct cells *got)
         uint64_t token =
             i < pe_n * WORDS ? got[i / WORDS].token[i % WORDS] : all[i - pe_n * WORDS].hand;
 
-        if (PE_CHECK(token >= 1 && token <= (uint64_t)n, "token %lx was never made", token))
-            PE_CHECK(!found[token], "token %lu is there twice", token);
+        if (PE_CHECK(token >= 1 && token <= (uint64_t)n,
+                     "swap delivered token 0x%lx, which was never stored", token))
+            PE_CHECK(!found[token], "token %lu exists twice after the swaps", token);
         else
             continue;
         found[token] = true;
@@ -354,15 +357,15 @@ static void check_all(int locked)
         check_sums(pe, &got[pe]);
     }
     check_tokens(got);
-    PE_CHECK_EACH(uint64_t, i, got[0].ticket, claimed[i], "ticket %lu of %lu was given to nobody",
-                  i, got[0].ticket);
+    PE_CHECK_EACH(uint64_t, i, got[0].ticket, claimed[i],
+                  "ticket %lu of %lu was returned to no PE by fetch_inc_nbi", i, got[0].ticket);
     PE_CHECK_EQ(got[0].held, locked * pe_n);
 }
 
 int main(int argc, char **argv)
 {
     stress_begin(argc, argv);
-    PE_REQUIRE(pe_n <= MAX_PES, "at most %d PEs", MAX_PES);
+    PE_REQUIRE(pe_n <= MAX_PES, "this test runs with at most %d PEs", MAX_PES);
     heap_cells = pe_malloc(sizeof(*heap_cells));
     all = pe_malloc((size_t)pe_n * sizeof(*all));
     claimed = pe_malloc((size_t)OPS * (size_t)pe_n);

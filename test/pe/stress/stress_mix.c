@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A random valid mix of puts, gets, atomics and ordering calls against a model. Each PE owns one
- * area on every PE, the heap and globals alike, and is its only writer, so that it always knows
- * what every byte there should be.
- * Rules R45, R103-R112, R119, R218.
+ * Checks a random mix of puts, gets, atomics, fences and quiets against a model (rules R45,
+ * R103-R112, R119 and R218 of docs/reference/conformance.md). Each PE is the only writer of one
+ * area in the heap and one in the globals of every PE, so it knows the contents of these areas. The
+ * options are those of pe_stress.h.
  */
 #include "pe_stress.h"
 
@@ -96,9 +96,11 @@ static void step_iput(int slot)
 
 static void check_got(const struct place *p, const unsigned char *got, const char *how)
 {
-    PE_CHECK_EACH(size_t, i, p->n, got[i] == p->model[p->at + i],
-                  "seed %lu: %s from pe %d segment %d at %zu+%zu: 0x%02x, not 0x%02x", stress_seed,
-                  how, p->pe, p->segment, p->at, i, got[i], p->model[p->at + i]);
+    PE_CHECK_EACH(
+        size_t, i, p->n, got[i] == p->model[p->at + i],
+        "seed %lu: %s from pe %d, segment %d (0 heap, 1 globals), at %zu+%zu: byte 0x%02x, "
+        "expected 0x%02x",
+        stress_seed, how, p->pe, p->segment, p->at, i, got[i], p->model[p->at + i]);
 }
 
 static void step_get(void)
@@ -156,8 +158,11 @@ static void step_amo(void)
         old = shmem_uint64_atomic_fetch(target, p.pe);
         break;
     }
-    PE_CHECK(memcmp(&old, p.model + p.at, 8) == 0, "seed %lu: atomic on pe %d at %zu gave %lx",
-             stress_seed, p.pe, p.at, old);
+    PE_CHECK(
+        memcmp(&old, p.model + p.at, 8) == 0,
+        "seed %lu: an atomic on pe %d at %zu returned 0x%lx, which is not the old value in the "
+        "model",
+        stress_seed, p.pe, p.at, old);
     memcpy(p.model + p.at, &want, 8);
     pending[p.pe] = 1;
 }
@@ -216,7 +221,7 @@ static void one_round(void)
 int main(int argc, char **argv)
 {
     stress_begin(argc, argv);
-    PE_REQUIRE(pe_n <= MAX_PES, "at most %d PEs", MAX_PES);
+    PE_REQUIRE(pe_n <= MAX_PES, "this test runs with at most %d PEs", MAX_PES);
     area[0] = pe_calloc((size_t)pe_n, AREA);
     area[1] = global_area;
     while (stress_more(1))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Values of 1, 2, 4 and 8 bytes, written by all PEs at once at every natural offset of some cache
- * lines of one PE, by p, atomics and signals. All bytes of a value follow from its first, so that
- * a mixture of two writes shows, to the owner's loads as to the others' atomic reads. Then
- * neighbouring values of different writers: none may undo another. Rules R112, R115, R117, R136.
+ * Checks that values of 1, 2, 4 and 8 bytes are never torn (rules R112, R115, R117 and R136 of
+ * docs/reference/conformance.md): all PEs write at every natural offset of a few cache lines of one
+ * PE, by p, atomics and signals, and loads of the owner and atomic reads of others must see whole
+ * values. Also checks that writers of neighbouring values do not undo each other. The options are
+ * those of pe_stress.h.
  */
 #include "pe_stress.h"
 
@@ -111,8 +112,8 @@ static void write_atomic(void *at, uint64_t value)
         shmem_uint64_atomic_add(at, 0x0001000100010001ull, target);
     else
         old = shmem_uint64_atomic_swap(at, value, target);
-    PE_CHECK(how != BY_SWAP || is_whole(old), "atomic_swap of %zu bytes found %lx there", size,
-             old);
+    PE_CHECK(how != BY_SWAP || is_whole(old),
+             "torn value: atomic_swap of %zu bytes returned 0x%lx, which no PE wrote", size, old);
 }
 
 static void write_value(void *at, unsigned token)
@@ -147,8 +148,11 @@ static void look_from_afar(const void *at)
     if (size < 4 || how == BY_P) return;
     value =
         size == 4 ? shmem_uint32_atomic_fetch(at, target) : shmem_uint64_atomic_fetch(at, target);
-    PE_CHECK(is_whole(value), "seed %lu: atomic_fetch of %zu bytes gave %lx (%s)", stress_seed,
-             size, value, how_name[how]);
+    PE_CHECK(
+        is_whole(value),
+        "seed %lu: torn value: atomic_fetch of %zu bytes returned 0x%lx, which no PE wrote (writes "
+        "by %s)",
+        stress_seed, size, value, how_name[how]);
 }
 
 static void hammer(int writes)
@@ -188,8 +192,11 @@ static void watch(enum look look)
         for (size_t i = first; i < first + n_hot; i++) {
             uint64_t value = look_at(look, area + i * size);
 
-            if (!PE_CHECK(is_whole(value), "seed %lu: torn by %s: %zu bytes at %zu are %lx (%s)",
-                          stress_seed, how_name[how], size, i * size, value, look_name[look]))
+            if (!PE_CHECK(
+                    is_whole(value),
+                    "seed %lu: torn value written by %s: %zu bytes at %zu are 0x%lx, which no PE "
+                    "wrote (read by %s)",
+                    stress_seed, how_name[how], size, i * size, value, look_name[look]))
                 return;
         }
         stress_breathe(&looks);
@@ -224,8 +231,11 @@ static void write_among_others(int rounds)
             uint64_t got = 0, want = value_of(token_of(pe_me, (unsigned)r));
 
             shmem_getmem(&got, area + i * size, size, target);
-            if (!PE_CHECK(got == want, "seed %lu: %zu bytes at %zu by %s undone: %lx, not %lx",
-                          stress_seed, size, i * size, how_name[how], got, want))
+            if (!PE_CHECK(
+                    got == want,
+                    "seed %lu: a neighbour undid a write: %zu bytes at %zu, written by %s, are "
+                    "0x%lx, expected 0x%lx",
+                    stress_seed, size, i * size, how_name[how], got, want))
                 return;
         }
     }
@@ -244,9 +254,11 @@ static void watch_neighbours(void)
             unsigned tag = (unsigned)value & ((1 << TAG_BITS) - 1);
 
             if (owner_of(i) == pe_me) continue;
-            if (!PE_CHECK(is_whole(value) && tag == token_of(owner_of(i), 0),
-                          "seed %lu: %zu bytes at %zu by %s: %lx is none of PE %d's", stress_seed,
-                          size, i * size, how_name[how], value, owner_of(i)))
+            if (!PE_CHECK(
+                    is_whole(value) && tag == token_of(owner_of(i), 0),
+                    "seed %lu: %zu bytes at %zu, written by %s, are 0x%lx, which PE %d, their only "
+                    "writer, never wrote",
+                    stress_seed, size, i * size, how_name[how], value, owner_of(i)))
                 return;
         }
         stress_breathe(&looks);
@@ -285,7 +297,7 @@ int main(int argc, char **argv)
 {
     stress_begin(argc, argv);
     heap_area = shmem_align(LINE, AREA);
-    PE_REQUIRE(heap_area != NULL, "no symmetric memory");
+    PE_REQUIRE(heap_area != NULL, "shmem_align of the area returned NULL");
     while (stress_more(stress_all_shared() ? ROUNDS : FEW_ROUNDS)) {
         bool neighbours = stress_draw(4) == 0;
         enum look look = (enum look)stress_draw(N_LOOK);

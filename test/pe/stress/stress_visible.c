@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What quiet and blocking gets promise beyond the pair of PEs: A writes to B, quiets, tells C, and
- * C reads from B, or tells B, which looks for itself; A stores into its own memory, quiets, tells
- * B, which gets it; what a get has read is what was there before the next message; results of
- * nonblocking gets and atomics are there after quiet.
- * Rules R48, R104, R105, R120, R121, R128, R221.
+ * Checks what quiet and blocking gets promise beyond a pair of PEs (rules R48, R104, R105, R120,
+ * R121, R128 and R221 of docs/reference/conformance.md): data that a third PE reads from the target
+ * after the writer's quiet, plain stores of a PE to its own memory, a source that changes right
+ * after a get, and results of nonblocking gets and atomics. The options are those of pe_stress.h.
  */
 #include "pe_stress.h"
 #include "pe_order.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Teams, rule by rule: every triplet against a model, agreement on failure, configurations, lives.
- * Threads that split at once: thread_teams.c, rules_threads.c.
+ * Checks teams rule by rule (OpenSHMEM 1.6, section 9.4; rules R67-R85 and R87-R90 of
+ * docs/reference/conformance.md): all triplets of split_strided against a model, grids of all
+ * widths, agreement on failures, configurations, translation of numbers, and lifetimes. Threads
+ * that split at the same time are in thread_teams.c and rules_threads.c.
  */
 #include "pe_table.h"
 
@@ -17,14 +19,14 @@ static void check_handles(void)
 
     PE_CHECK(static_world == SHMEM_TEAM_WORLD && static_shared == SHMEM_TEAM_SHARED &&
                  static_teams[0] == SHMEM_TEAM_INVALID && static_teams[1] == static_world,
-             "a handle in a static is not the handle");
+             "a predefined team in a static initializer is not equal to its handle");
     PE_CHECK(SHMEM_TEAM_WORLD != SHMEM_TEAM_SHARED && SHMEM_TEAM_WORLD != SHMEM_TEAM_INVALID &&
                  SHMEM_TEAM_SHARED != SHMEM_TEAM_INVALID,
-             "two predefined handles are the same");
+             "two of SHMEM_TEAM_WORLD, _SHARED and _INVALID are equal");
     PE_CHECK_EQ(shmem_team_my_pe(static_world), pe_me);
     PE_CHECK_EQ(shmem_team_split_strided(static_world, 0, 1, pe_n, NULL, 0, &team), 0);
     PE_CHECK(team != SHMEM_TEAM_WORLD && team != SHMEM_TEAM_SHARED && team != SHMEM_TEAM_INVALID,
-             "a new team has a predefined handle");
+             "a new team has the handle of a predefined team");
     shmem_team_destroy(team);
 }
 
@@ -47,9 +49,15 @@ static void try_triplet(shmem_team_t parent, int start, int stride, int size)
 
     for (int i = 0; ok && i < size; i++)
         if (start + i * stride == me) mine = i;
-    PE_CHECK((rc == 0) == ok, "split(%d, %d, %d) of %d gave %d", start, stride, size, n, rc);
-    PE_CHECK((team != SHMEM_TEAM_INVALID) == (mine >= 0), "split(%d, %d, %d) of %d: handle %p",
-             start, stride, size, n, (void *)team);
+    PE_CHECK((rc == 0) == ok,
+             "split_strided(%d, %d, %d) of a team of %d returned %d, expected 0 only if the model "
+             "accepts it",
+             start, stride, size, n, rc);
+    PE_CHECK(
+        (team != SHMEM_TEAM_INVALID) == (mine >= 0),
+        "split_strided(%d, %d, %d) of a team of %d set the handle %p, expected a team on members "
+        "only",
+        start, stride, size, n, (void *)team);
     PE_CHECK_EQ(shmem_team_my_pe(team), mine);
     PE_CHECK_EQ(shmem_team_n_pes(team), mine < 0 ? -1 : size);
     for (int i = 0; mine >= 0 && i < size; i++)
@@ -84,7 +92,7 @@ static void check_triplets(void)
     if (n_odd == 0) return;
     PE_REQUIRE(
         shmem_team_split_strided(SHMEM_TEAM_WORLD, 2 * n_odd - 1, -2, n_odd, NULL, 0, &odd) == 0,
-        "split failed");
+        "splitting off the reversed odd PEs failed");
     if (odd != SHMEM_TEAM_INVALID) try_triplets(odd);
     shmem_team_destroy(odd);
 }
@@ -113,19 +121,31 @@ static void check_one_fails(void)
         const shmem_team_config_t *config = who == pe_me ? &bad : &good;
         shmem_team_t team = SHMEM_TEAM_WORLD, x = SHMEM_TEAM_WORLD, y = SHMEM_TEAM_WORLD;
 
-        PE_CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, config,
-                                          SHMEM_TEAM_NUM_CONTEXTS, &team) != 0,
-                 "pe %d's configuration is bad, and the split gave 0", who);
-        PE_CHECK(team == SHMEM_TEAM_INVALID, "a split that failed gave a team");
-        PE_CHECK(shmem_team_split_2d(SHMEM_TEAM_WORLD, 2, NULL, 0, &x, config,
-                                     SHMEM_TEAM_NUM_CONTEXTS, &y) != 0,
-                 "pe %d's y configuration is bad, and split_2d gave 0", who);
-        PE_CHECK(x == SHMEM_TEAM_INVALID && y == SHMEM_TEAM_INVALID, "split_2d gave one team");
+        PE_CHECK(
+            shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, config, SHMEM_TEAM_NUM_CONTEXTS,
+                                     &team) != 0,
+            "the configuration of pe %d is invalid, and split_strided returned 0 here, expected an "
+            "error on all PEs",
+            who);
+        PE_CHECK(team == SHMEM_TEAM_INVALID,
+                 "a failed split_strided did not set SHMEM_TEAM_INVALID");
+        PE_CHECK(
+            shmem_team_split_2d(SHMEM_TEAM_WORLD, 2, NULL, 0, &x, config, SHMEM_TEAM_NUM_CONTEXTS,
+                                &y) != 0,
+            "the y configuration of pe %d is invalid, and split_2d returned 0 here, expected an "
+            "error on all PEs",
+            who);
+        PE_CHECK(x == SHMEM_TEAM_INVALID && y == SHMEM_TEAM_INVALID,
+                 "a failed split_2d did not set both teams to SHMEM_TEAM_INVALID");
         x = y = SHMEM_TEAM_WORLD;
-        PE_CHECK(shmem_team_split_2d(SHMEM_TEAM_WORLD, 2, config, SHMEM_TEAM_NUM_CONTEXTS, &x, NULL,
-                                     0, &y) != 0,
-                 "pe %d's x configuration is bad, and split_2d gave 0", who);
-        PE_CHECK(x == SHMEM_TEAM_INVALID && y == SHMEM_TEAM_INVALID, "split_2d gave one team");
+        PE_CHECK(
+            shmem_team_split_2d(SHMEM_TEAM_WORLD, 2, config, SHMEM_TEAM_NUM_CONTEXTS, &x, NULL, 0,
+                                &y) != 0,
+            "the x configuration of pe %d is invalid, and split_2d returned 0 here, expected an "
+            "error on all PEs",
+            who);
+        PE_CHECK(x == SHMEM_TEAM_INVALID && y == SHMEM_TEAM_INVALID,
+                 "a failed split_2d did not set both teams to SHMEM_TEAM_INVALID");
     }
     PE_CHECK_EQ(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum, &source, 1), 0);
     PE_CHECK_EQ(sum, pe_n);
@@ -174,14 +194,16 @@ static void check_unmasked(void)
     PE_CHECK_EQ(shmem_team_get_config(SHMEM_TEAM_WORLD, 0, NULL), 0);
     PE_CHECK_EQ(shmem_team_get_config(SHMEM_TEAM_WORLD, SHMEM_TEAM_NUM_CONTEXTS, &garbage), 0);
     PE_CHECK_EQ(shmem_team_get_config(SHMEM_TEAM_SHARED, SHMEM_TEAM_NUM_CONTEXTS, &garbage), 0);
-    PE_CHECK(shmem_team_get_config(SHMEM_TEAM_INVALID, 0, NULL) != 0, "get_config of no team");
+    PE_CHECK(shmem_team_get_config(SHMEM_TEAM_INVALID, 0, NULL) != 0,
+             "shmem_team_get_config of SHMEM_TEAM_INVALID returned 0, expected an error");
     shmem_team_destroy(team);
     /* NULL where something is masked is undefined: an error for all here */
     team = SHMEM_TEAM_WORLD;
     PE_CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe_n, NULL, SHMEM_TEAM_NUM_CONTEXTS,
                                       &team) != 0,
-             "a masked configuration of NULL");
-    PE_CHECK(team == SHMEM_TEAM_INVALID, "a masked configuration of NULL gave a team");
+             "split_strided with a NULL configuration and a mask returned 0, expected an error");
+    PE_CHECK(team == SHMEM_TEAM_INVALID,
+             "split_strided with a NULL configuration and a mask did not set SHMEM_TEAM_INVALID");
 }
 
 /* num_contexts reads back and reserves nothing that would be missed: more contexts are made. */
@@ -198,7 +220,8 @@ static void check_num_contexts(void)
         PE_CHECK_EQ(shmem_team_get_config(team, SHMEM_TEAM_NUM_CONTEXTS, &got), 0);
         PE_CHECK_EQ(got.num_contexts, asked);
         for (int i = 0; i < 6; i++)
-            PE_CHECK(shmem_team_create_ctx(team, 0, &ctx[i]) == 0, "context %d of %d", i, asked);
+            PE_CHECK(shmem_team_create_ctx(team, 0, &ctx[i]) == 0,
+                     "creating context %d on a team with num_contexts %d failed", i, asked);
         /* a private one at the team's end is undefined: it ends as the shareable ones do */
         PE_CHECK_EQ(shmem_team_create_ctx(team, SHMEM_CTX_PRIVATE, &ctx[0]), 0);
         shmem_team_destroy(team);
@@ -212,11 +235,15 @@ static void check_no_parent(void)
 
     for (int i = 0; i < pe_me; i++) {
         x = y = SHMEM_TEAM_WORLD;
-        PE_CHECK(shmem_team_split_strided(SHMEM_TEAM_INVALID, 0, 1, 1, NULL, 0, &x) != 0, "split");
-        PE_CHECK(x == SHMEM_TEAM_INVALID, "split of no team gave one");
+        PE_CHECK(shmem_team_split_strided(SHMEM_TEAM_INVALID, 0, 1, 1, NULL, 0, &x) != 0,
+                 "split_strided of SHMEM_TEAM_INVALID returned 0, expected an error");
+        PE_CHECK(x == SHMEM_TEAM_INVALID,
+                 "split_strided of SHMEM_TEAM_INVALID did not set SHMEM_TEAM_INVALID");
         x = SHMEM_TEAM_WORLD;
-        PE_CHECK(shmem_team_split_2d(SHMEM_TEAM_INVALID, 1, NULL, 0, &x, NULL, 0, &y) != 0, "2d");
-        PE_CHECK(x == SHMEM_TEAM_INVALID && y == SHMEM_TEAM_INVALID, "2d of no team gave one");
+        PE_CHECK(shmem_team_split_2d(SHMEM_TEAM_INVALID, 1, NULL, 0, &x, NULL, 0, &y) != 0,
+                 "split_2d of SHMEM_TEAM_INVALID returned 0, expected an error");
+        PE_CHECK(x == SHMEM_TEAM_INVALID && y == SHMEM_TEAM_INVALID,
+                 "split_2d of SHMEM_TEAM_INVALID did not set both teams to SHMEM_TEAM_INVALID");
         shmem_team_destroy(SHMEM_TEAM_INVALID);
     }
 }
@@ -258,10 +285,10 @@ static void check_use_at_once(void)
         shmem_team_t parent = SHMEM_TEAM_INVALID, child = SHMEM_TEAM_INVALID;
         int rc = shmem_team_split_strided(SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n, NULL, 0, &parent);
 
-        PE_REQUIRE(rc == 0, "split gave %d", rc);
+        PE_REQUIRE(rc == 0, "split_strided of the world returned %d, expected 0", rc);
         rc =
             shmem_team_split_strided(parent, round % pe_n, 1, pe_n - round % pe_n, NULL, 0, &child);
-        PE_REQUIRE(rc == 0, "split of a split gave %d", rc);
+        PE_REQUIRE(rc == 0, "split_strided of a split returned %d, expected 0", rc);
         if (round % 2) shmem_team_destroy(parent);
         if (child != SHMEM_TEAM_INVALID) {
             source[0] = 1;
@@ -341,11 +368,13 @@ static void check_invalid(void)
     PE_CHECK_EQ(shmem_team_n_pes(none), -1);
     PE_CHECK_EQ(shmem_team_translate_pe(none, 0, SHMEM_TEAM_WORLD), -1);
     PE_CHECK_EQ(shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe_n, SHMEM_TEAM_WORLD), -1);
-    PE_CHECK(shmem_team_get_config(none, SHMEM_TEAM_NUM_CONTEXTS, &config) != 0, "get_config");
+    PE_CHECK(shmem_team_get_config(none, SHMEM_TEAM_NUM_CONTEXTS, &config) != 0,
+             "shmem_team_get_config of SHMEM_TEAM_INVALID returned 0, expected an error");
     PE_CHECK_EQ(config.num_contexts, 77);
     shmem_team_destroy(none);
-    PE_CHECK(shmem_team_is_valid(none) == 0, "is_valid of no team");
-    PE_CHECK(shmem_team_is_valid(SHMEM_TEAM_WORLD) != 0, "is_valid of the world");
+    PE_CHECK(shmem_team_is_valid(none) == 0, "shmem_team_is_valid of SHMEM_TEAM_INVALID is not 0");
+    PE_CHECK(shmem_team_is_valid(SHMEM_TEAM_WORLD) != 0,
+             "shmem_team_is_valid of SHMEM_TEAM_WORLD is 0");
 }
 
 static void check_bad_2d(void)
@@ -354,8 +383,9 @@ static void check_bad_2d(void)
         shmem_team_t x = SHMEM_TEAM_WORLD, y = SHMEM_TEAM_WORLD;
 
         PE_CHECK(shmem_team_split_2d(SHMEM_TEAM_WORLD, xrange, NULL, 0, &x, NULL, 0, &y) != 0,
-                 "split_2d(%d) gave 0", xrange);
-        PE_CHECK(x == SHMEM_TEAM_INVALID && y == SHMEM_TEAM_INVALID, "split_2d(%d)", xrange);
+                 "split_2d with xrange %d returned 0, expected an error", xrange);
+        PE_CHECK(x == SHMEM_TEAM_INVALID && y == SHMEM_TEAM_INVALID,
+                 "split_2d with xrange %d did not set both teams to SHMEM_TEAM_INVALID", xrange);
     }
 }
 
@@ -370,8 +400,9 @@ static void check_many(void)
     for (int i = 0; i < alive; i++) {
         PE_REQUIRE(shmem_team_split_strided(i ? team[i - 1] : SHMEM_TEAM_WORLD, pe_n - 1, -1, pe_n,
                                             NULL, 0, &team[i]) == 0,
-                   "team %d failed", i);
-        PE_CHECK(team[i] != SHMEM_TEAM_WORLD && (!i || team[i] != team[i - 1]), "same handle");
+                   "creating team %d of many failed", i);
+        PE_CHECK(team[i] != SHMEM_TEAM_WORLD && (!i || team[i] != team[i - 1]),
+                 "a new team has the handle of the world or of its parent");
     }
     source[0] = 1;
     for (int i = 0; i < alive; i += 33) {

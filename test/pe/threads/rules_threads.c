@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads, rule by rule: a thread that is blocked blocks nobody else; one quiet is about the
- * operations of all threads; atomics and waits of one PE's threads see each other; collectives of
- * different teams run at the same time. More of it: threads.c, thread_teams.c, stress programs.
+ * Checks threads rule by rule (OpenSHMEM 1.6, section 9.2; rules R28-R32, R34-R36, R85, R86 and R98
+ * of docs/reference/conformance.md): a blocked thread blocks no other thread, one quiet completes
+ * the operations of all threads, atomics and waits of one PE's threads see each other, and
+ * collectives of different teams run at the same time. A thread that blocks others shows as a hang.
+ *
+ * usage: rules_threads [late]
+ *   late: shmem_init comes first, and shmem_init_thread raises the level
  */
 #include "pe_table.h"
 #include "pe_threads.h"
@@ -132,7 +136,8 @@ static void wait_beside(void)
     PE_CHECK_EQ(shmem_long_wait_until_some(&cells[21], 1, &found, NULL, SHMEM_CMP_EQ, 1), 1);
     PE_CHECK_EQ(found, 0);
     shmem_free(NULL);
-    PE_CHECK(shmem_realloc(NULL, 0) == NULL, "realloc(NULL, 0) gave memory");
+    PE_CHECK(shmem_realloc(NULL, 0) == NULL,
+             "shmem_realloc(NULL, 0) returned memory, expected NULL");
 }
 
 /* What a thread does beside the blocked one: something of every kind that needs no partner. */
@@ -159,7 +164,8 @@ static void work_beside(void)
     PE_CHECK_EQ(shmem_my_pe(), pe_me);
     wait_beside();
     shmem_query_initialized(&up);
-    PE_CHECK(up != 0, "not initialised");
+    PE_CHECK(up != 0,
+             "shmem_query_initialized returned 0 beside a blocked thread, expected nonzero");
     shmem_query_thread(&level);
     PE_CHECK_EQ(level, SHMEM_THREAD_MULTIPLE);
     PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0); /* one more reference */
@@ -203,7 +209,9 @@ static void check_blocked(void)
             pthread_join(thread, NULL);
         }
         shmem_finalize();
-        PE_CHECK(shmem_my_pe() == pe_me, "behind %s", blocker_names[in]);
+        PE_CHECK(shmem_my_pe() == pe_me,
+                 "after a thread was blocked in %s, shmem_my_pe returned another number",
+                 blocker_names[in]);
     }
 }
 
@@ -217,7 +225,8 @@ static void *same_pe(void *arg)
     PE_CHECK_EQ(shmem_my_pe(), pe_me);
     PE_CHECK_EQ(shmem_n_pes(), pe_n);
     shmem_long_atomic_add(&cells[i], pe_me + 1, pe_right());
-    PE_CHECK(shmem_ptr(cells, pe_me) == cells, "own address");
+    PE_CHECK(shmem_ptr(cells, pe_me) == cells,
+             "shmem_ptr for this PE itself is not the address of the object");
     return NULL;
 }
 
@@ -286,8 +295,11 @@ static void *store_for_another(void *arg)
                 shmem_fence();
             shmem_long_atomic_set(&cells[3], round, pe_right());
             shmem_long_wait_until(&cells[3], SHMEM_CMP_GE, round);
-            PE_CHECK(cells[2] >= round, "round %ld: the store of another thread: %ld", round,
-                     cells[2]);
+            PE_CHECK(
+                cells[2] >= round,
+                "round %ld: quiet or fence did not order the store of another thread: the word is "
+                "%ld when the flag is here",
+                round, cells[2]);
         }
         pthread_barrier_wait(&together); /* alone, a PE stores what it has just read */
     }
@@ -314,8 +326,11 @@ static void *fence_beside_quiet(void *arg)
         shmem_ctx_fence(shared_ctx);
         shmem_ctx_long_p(shared_ctx, &cells[6], round, pe_right());
         shmem_long_wait_until(&cells[6], SHMEM_CMP_GE, round);
-        PE_CHECK(cells[5] >= round, "round %ld: the put came before the atomic: %ld", round,
-                 cells[5]);
+        PE_CHECK(
+            cells[5] >= round,
+            "round %ld: fence did not order the atomic before the put while another thread quiets: "
+            "the word is %ld",
+            round, cells[5]);
     }
     if (i == 1) __atomic_store_n(&cells[7], 1, __ATOMIC_RELEASE);
     while (__atomic_load_n(&cells[7], __ATOMIC_ACQUIRE) == 0) {
@@ -513,8 +528,10 @@ int main(int argc, char **argv)
     if (late) shmem_init();
     PE_CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0);
     pe_test_attach();
-    PE_REQUIRE(provided == SHMEM_THREAD_MULTIPLE, "level %d provided", provided);
-    PE_REQUIRE((size_t)pe_n * 3000 <= BULK, "too many PEs for the boxes");
+    PE_REQUIRE(provided == SHMEM_THREAD_MULTIPLE,
+               "shmem_init_thread provided level %d, expected SHMEM_THREAD_MULTIPLE", provided);
+    PE_REQUIRE((size_t)pe_n * 3000 <= BULK,
+               "the test's buffers are too small for this number of PEs");
     cells = pe_calloc(CELLS, sizeof(*cells));
     inbox = pe_malloc(THREADS * BULK);
     outbox = pe_malloc(THREADS * BULK);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads make spaces with different teams until there is no room for one more: whoever was refused
- * was refused rightly, so that one thread alone finds no room afterwards either. The job is run in
- * a small window, and refused is who gets a space outside it.
+ * Checks that threads that create spaces with different teams at the same time use all room of the
+ * window: when every thread has been refused, one thread alone must be refused too. A space
+ * outside the window counts as refused. Needs a small SHMEM_WINDOW_SIZE.
  */
 #include "pe_spaces.h"
 #include "pe_threads.h"
@@ -71,8 +71,11 @@ static void race(int round)
         sum += n_spaces[i];
     shmem_barrier_all();
     n_spaces[N_THREADS] = make_all(SHMEM_TEAM_WORLD, N_THREADS);
-    PE_CHECK(n_spaces[N_THREADS] == 0, "round %d: %d spaces, and room for %d more", round, sum,
-             n_spaces[N_THREADS]);
+    PE_CHECK(
+        n_spaces[N_THREADS] == 0,
+        "round %d: the threads created %d spaces, but one thread then created %d more: a thread "
+        "was refused too early",
+        round, sum, n_spaces[N_THREADS]);
     for (int i = 0; i <= N_THREADS; i++)
         destroy_all(i);
     shmem_barrier_all();
@@ -83,11 +86,14 @@ int main(void)
     if (!pe_threads_begin()) return pe_test_end();
     heap = pe_malloc(1);
     for (int i = 0; i < N_THREADS; i++)
-        PE_REQUIRE(shmemx_team_duplicate(SHMEM_TEAM_WORLD, &parents[i]) == 0, "no team");
+        PE_REQUIRE(shmemx_team_duplicate(SHMEM_TEAM_WORLD, &parents[i]) == 0,
+                   "shmemx_team_duplicate of the world failed");
     pthread_barrier_init(&together, NULL, N_THREADS);
     n_spaces[0] = make_all(SHMEM_TEAM_WORLD, 0);
-    PE_REQUIRE(n_spaces[0] > 0 && n_spaces[0] < MOST, "%d spaces: the window is not small",
-               n_spaces[0]);
+    PE_REQUIRE(
+        n_spaces[0] > 0 && n_spaces[0] < MOST,
+        "one thread created %d spaces: the window must have room for some, but fewer than 64",
+        n_spaces[0]);
     destroy_all(0);
     shmem_barrier_all();
     for (int round = 0; round < pe_rounds(ROUNDS); round++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads split different parents until there is no room for one more team: together they get as
- * many as one thread alone does. The job is run in a small window, where that is a few hundred.
+ * Checks that threads that split different parents at the same time get as many teams together as
+ * one thread gets alone. Needs a small SHMEM_WINDOW_SIZE, in which a few hundred teams fit.
  */
 #include "pe_threads.h"
 
@@ -58,7 +58,10 @@ int main(void)
         parents[i] = pe_split(SHMEM_TEAM_WORLD, 0, 1, pe_n);
     pthread_barrier_init(&together, NULL, N_THREADS);
     room = split_all(SHMEM_TEAM_WORLD, teams[0]);
-    PE_REQUIRE(room > 0 && room < MOST, "%d teams: the window is not small", room);
+    PE_REQUIRE(
+        room > 0 && room < MOST,
+        "one thread created %d teams: the window must have room for some, but fewer than 4096",
+        room);
     destroy_all(teams[0], room);
     shmem_barrier_all();
     for (int round = 0; round < pe_rounds(ROUNDS); round++)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads with small stacks call everything: each family of routines on a thread of its own, whose
- * stack ends at a page that nobody may touch. So small are those, too, that the library's own
- * threads would get if they did not ask. docs/design/base.md has the numbers.
+ * Checks that each family of routines works in a thread with the minimum stack that the library
+ * promises (docs/design/base.md), above a page without access. The default stack size of the
+ * process is also set to the minimum, so a thread of the library that does not set its own size
+ * gets such a stack.
  *
- * usage: thread_stack [KiB [report]]: so much stack in place of the minimum; tell what was used
+ * usage: thread_stack [KiB [report]]
+ *   KiB: the stack size in place of the minimum, with normal default stacks
+ *   report: print the size that each family used
  */
 #include <limits.h>
 #include <pthread.h>
@@ -160,7 +163,8 @@ static void call_wait(void)
     shmem_long_wait_until_some(b, 2, some, NULL, SHMEM_CMP_EQ, 5);
     last[0] = last[1] = 5;
     shmem_long_wait_until_all_vector(b, 2, NULL, SHMEM_CMP_EQ, last);
-    PE_CHECK(shmem_long_test(&b[0], SHMEM_CMP_EQ, 5), "test of what was waited for");
+    PE_CHECK(shmem_long_test(&b[0], SHMEM_CMP_EQ, 5),
+             "shmem_long_test after a wait for the same value returned 0");
     shmem_signal_wait_until(&flags[3], SHMEM_CMP_EQ, 5);
     shmem_barrier_all();
 }
@@ -188,7 +192,8 @@ static void call_team(void)
 
     team = pe_split(SHMEM_TEAM_WORLD, 0, 1, pe_n);
     shmem_long_sum_reduce(team, b, a, MANY);
-    PE_REQUIRE(shmem_team_split_2d(team, 2, NULL, 0, &rows, NULL, 0, &columns) == 0, "no teams");
+    PE_REQUIRE(shmem_team_split_2d(team, 2, NULL, 0, &rows, NULL, 0, &columns) == 0,
+               "shmem_team_split_2d failed");
     shmem_team_sync(rows);
     shmem_team_destroy(columns);
     shmem_team_destroy(rows);
@@ -201,7 +206,8 @@ static void call_memory(void)
                        shmem_malloc(1 << 20)};
 
     blocks[0] = shmem_realloc(blocks[0], 100000);
-    PE_CHECK(blocks[0] != NULL && shmem_ptr(blocks[0], pe_me) == blocks[0], "no memory");
+    PE_CHECK(blocks[0] != NULL && shmem_ptr(blocks[0], pe_me) == blocks[0],
+             "shmem_realloc returned NULL or memory that shmem_ptr does not know");
     for (int i = 0; i < 4; i++)
         shmem_free(blocks[i]);
 }
@@ -224,7 +230,8 @@ static void call_space(void)
         struct pe_space s;
 
         if (kind != PE_CPU && !pe_kind_exists(kind)) continue;
-        PE_REQUIRE(pe_kind_create(kind, 1 << 20, &s), "a %s space", pe_kinds[kind].name);
+        PE_REQUIRE(pe_kind_create(kind, 1 << 20, &s), "creating a %s space failed",
+                   pe_kinds[kind].name);
         if (s.rank >= 0) use_space(&s);
         shmem_barrier_all();
         pe_kind_destroy(&s);
@@ -279,14 +286,14 @@ static size_t run_on(size_t family, size_t nbytes)
     pthread_attr_t attr;
     pthread_t thread;
 
-    PE_REQUIRE(map != MAP_FAILED && mprotect(map, page, PROT_NONE) == 0, "no memory for a stack");
+    PE_REQUIRE(map != MAP_FAILED && mprotect(map, page, PROT_NONE) == 0,
+               "mmap or mprotect of a stack failed");
     memset(map + page, PAINT, nbytes);
     pthread_attr_init(&attr);
     PE_REQUIRE(pthread_attr_setstack(&attr, map + page, nbytes) == 0,
-               "a stack of %zu bytes is "
-               "refused",
-               nbytes);
-    PE_REQUIRE(pthread_create(&thread, &attr, family_main, &family) == 0, "no thread");
+               "pthread_attr_setstack refused a stack of %zu bytes", nbytes);
+    PE_REQUIRE(pthread_create(&thread, &attr, family_main, &family) == 0,
+               "pthread_create with the small stack failed");
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attr);
     most = used(map + page, nbytes);

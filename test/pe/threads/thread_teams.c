@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two threads a PE split different parents at the same time and use what they get: R31, R86.
+ * Checks that two threads of a PE can split different parents at the same time and use the new
+ * teams in reductions (OpenSHMEM 1.6, sections 9.2 and 9.4; rules R31 and R86 of
+ * docs/reference/conformance.md).
  */
 #include "pe_threads.h"
 

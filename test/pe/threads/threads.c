@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Several threads of each PE inside the library at once: shared and own contexts, a blocked
- * thread beside working ones, collectives on different teams. Needs SHMEM_THREAD_MULTIPLE and is
- * skipped where the library does not provide it. Rules R28-R36.
+ * Checks several threads of each PE inside the library (OpenSHMEM 1.6, section 9.2; rules R28, R29,
+ * R31, R34 and R36 of docs/reference/conformance.md): a shared context, own contexts, a blocked
+ * thread beside working threads, and collectives on different teams. Skipped without
+ * SHMEM_THREAD_MULTIPLE.
  */
 #include "pe_threads.h"
 
@@ -49,7 +50,10 @@ static void *own_context(void *arg)
         shmem_ctx_long_atomic_add(ctx, &counter, 2, pe_right());
         shmem_ctx_quiet(ctx);
         shmem_ctx_long_get(ctx, got, mine, SLOT, pe_right());
-        PE_CHECK(memcmp(got, source, sizeof(got)) == 0, "thread %ld round %d: get", me, i);
+        PE_CHECK(
+            memcmp(got, source, sizeof(got)) == 0,
+            "thread %ld, round %d: get on its own context did not return the data that it had put",
+            me, i);
     }
     shmem_ctx_destroy(ctx);
     return NULL;

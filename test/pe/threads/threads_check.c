@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SHMEM_CHECK=1, which this program sets, and questions, beside a thread that changes what they
- * look at: the records of the heap and of a space, its users and its team, the table of spaces.
- * What is alive stays alive for every check, and every answer is of one moment.
+ * Checks SHMEM_CHECK=1, which the program sets itself, and queries, while a thread changes the
+ * records that they read: blocks of the heap and of a space, users and team of a space, and the
+ * table of spaces. No check may report a live block as dead, and each query must return a
+ * consistent state.
  */
 #include "pe_spaces.h"
 #include "pe_threads.h"
@@ -52,7 +53,8 @@ static void use(const struct user *user, long *mine, int pe)
     shmem_long_atomic_inc(&mine[VALUES], pe);
     shmem_long_put_signal(mine, values, 1, signal, 1, SHMEM_SIGNAL_ADD, pe);
     shmem_fence(); /* the fetch below may pass the addition otherwise, and does on TCP */
-    PE_CHECK(shmem_long_atomic_fetch(&mine[VALUES], pe) > 0, "nothing was added");
+    PE_CHECK(shmem_long_atomic_fetch(&mine[VALUES], pe) > 0,
+             "atomic_fetch after atomic_inc and fence returned 0 or less");
 }
 
 static void *use_all(void *arg)
@@ -75,10 +77,16 @@ static void check_books(shmem_space_t space)
     shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
 
     PE_CHECK_EQ(shmemx_space_query(space, &info), 0);
-    PE_CHECK(info.used + info.largest == info.nbytes, "%zu in use, %zu free, of %zu", info.used,
-             info.largest, info.nbytes);
-    PE_CHECK(info.n_blocks == (info.used > 0), "%zu blocks have %zu bytes", info.n_blocks,
-             info.used);
+    PE_CHECK(
+        info.used + info.largest == info.nbytes,
+        "inconsistent query of a space: %zu bytes in use, %zu in the largest free block, of %zu: "
+        "expected an exact sum",
+        info.used, info.largest, info.nbytes);
+    PE_CHECK(
+        info.n_blocks == (info.used > 0),
+        "inconsistent query of a space: %zu blocks have %zu bytes in use, expected one block or "
+        "none",
+        info.n_blocks, info.used);
 }
 
 static void *ask_books(void *arg)
@@ -88,8 +96,11 @@ static void *ask_books(void *arg)
     while (goes_on()) {
         check_books(*(shmem_space_t *)arg);
         PE_CHECK_EQ(shmemx_space_query(SHMEM_SPACE_DEFAULT, &info), 0);
-        PE_CHECK(info.used + info.largest <= info.nbytes, "%zu in use, %zu free, of %zu", info.used,
-                 info.largest, info.nbytes);
+        PE_CHECK(
+            info.used + info.largest <= info.nbytes,
+            "inconsistent query of the heap: %zu bytes in use, %zu in the largest free block, of "
+            "%zu",
+            info.used, info.largest, info.nbytes);
     }
     return NULL;
 }
@@ -101,7 +112,8 @@ static void *ask_tables(void *arg)
     while (goes_on()) {
         PE_CHECK_EQ(shmemx_space_print(nowhere), 0);
         PE_CHECK_EQ(shmem_get_space(arg, &found), 0);
-        PE_CHECK(found == SHMEM_SPACE_DEFAULT, "a block of the heap is elsewhere");
+        PE_CHECK(found == SHMEM_SPACE_DEFAULT,
+                 "shmem_get_space of a block of the heap is not SHMEM_SPACE_DEFAULT");
         PE_CHECK_EQ(shmem_addr_accessible(arg, pe_right()), 1);
     }
     return NULL;
@@ -138,7 +150,8 @@ static void ask_team(void)
     shmem_team_t team = SHMEM_TEAM_INVALID;
 
     PE_CHECK_EQ(shmem_space_get_team(guest.space, &team), 0);
-    PE_CHECK(team == guest.team || team == SHMEM_TEAM_INVALID, "a space has a team of others");
+    PE_CHECK(team == guest.team || team == SHMEM_TEAM_INVALID,
+             "shmem_space_get_team returned the team of another space");
 }
 
 static void *visit(void *arg)
@@ -177,7 +190,8 @@ static void churn(shmem_space_t alone, void **heap, void **space)
             shmem_space_free(own, *kept);
             *kept = shmem_space_malloc(own, nbytes);
         }
-        PE_REQUIRE(*kept != NULL, "round %d: no memory for %zu bytes", round, nbytes);
+        PE_REQUIRE(*kept != NULL, "round %d: an allocation of %zu bytes returned NULL", round,
+                   nbytes);
         shmem_space_free(alone, single);
     }
 }
@@ -190,7 +204,7 @@ static void come_and_go(void)
         void *block = shmem_space_malloc(space, 4096);
 
         half = pe_split(team, 0, 1, (pe_n + 1) / 2);
-        PE_CHECK(block != NULL, "no memory in a fresh space");
+        PE_CHECK(block != NULL, "shmem_space_malloc in a new space returned NULL");
         shmem_team_destroy(half);
         shmem_space_free(space, block);
         pe_space_end(space, team);
@@ -202,7 +216,8 @@ static void refuse_to_destroy(void)
 {
     long bound = atomic_load(&guest.bound);
 
-    PE_CHECK(shmem_space_destroy(guest.space) != 0, "a space in use was destroyed");
+    PE_CHECK(shmem_space_destroy(guest.space) != 0,
+             "shmem_space_destroy of a space in use returned 0, expected an error");
     while (atomic_load(&guest.bound) < bound + 2)
         sched_yield();
 }
@@ -244,7 +259,8 @@ static void check_threads(void)
         users[i] = (struct user){i, shmem_calloc(VALUES + 2, sizeof(long)),
                                  shmem_space_calloc(own, VALUES + 2, sizeof(long)),
                                  shmem_calloc(1, sizeof(long))};
-        PE_REQUIRE(users[i].in_heap && users[i].in_space && users[i].lock, "no memory");
+        PE_REQUIRE(users[i].in_heap && users[i].in_space && users[i].lock,
+                   "an allocation for a using thread returned NULL");
     }
     fill(heap, space, BLOCKS / 2, BLOCKS);
     for (int i = 0; i < USERS; i++)
@@ -273,7 +289,7 @@ int main(void)
     setenv("SHMEM_CHECK", "1", 1);
     if (!pe_threads_begin()) return pe_test_end();
     nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    PE_REQUIRE(nowhere >= 0, "no /dev/null");
+    PE_REQUIRE(nowhere >= 0, "/dev/null cannot be opened");
     check_threads();
     return pe_test_end();
 }

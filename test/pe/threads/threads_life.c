@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Four threads of each PE make and destroy at once: contexts of the world and of teams, teams of
- * different parents, each with all collectives; one allocates while the others ask questions and
- * communicate. What is made works, what is destroyed has done its work.
+ * Checks four threads of each PE that create and destroy at the same time: contexts of the world
+ * and of teams, and teams of different parents with all collectives. Then one thread allocates
+ * while the others query and communicate. New objects must work, and destroying a context must
+ * complete its operations.
  */
 #include "pe_threads.h"
 
@@ -34,9 +35,11 @@ static void *contexts(void *arg)
         int rc = round % 2 ? shmem_ctx_create(opts, &ctx)
                            : shmem_team_create_ctx(parents[id], opts, &ctx);
 
-        PE_REQUIRE(rc == 0 && ctx != SHMEM_CTX_INVALID, "round %ld: no context", round);
+        PE_REQUIRE(rc == 0 && ctx != SHMEM_CTX_INVALID, "round %ld: creating a context failed",
+                   round);
         PE_CHECK_EQ(shmem_ctx_get_team(ctx, &team), 0);
-        PE_CHECK(team == (round % 2 ? SHMEM_TEAM_WORLD : parents[id]), "of another team");
+        PE_CHECK(team == (round % 2 ? SHMEM_TEAM_WORLD : parents[id]),
+                 "shmem_ctx_get_team returned another team than that of the context");
         for (int i = 0; i < VALUES; i++)
             values[i] = round * 100 + id * 10 + i;
         shmem_ctx_long_put_nbi(ctx, mine, values, VALUES, right);
@@ -44,8 +47,7 @@ static void *contexts(void *arg)
         shmem_ctx_destroy(ctx);
         shmem_long_get(got, mine, VALUES, right);
         PE_CHECK(memcmp(got, values, sizeof(got)) == 0,
-                 "round %ld, thread %ld: not done when its "
-                 "context was destroyed",
+                 "round %ld, thread %ld: shmem_ctx_destroy did not complete the put on the context",
                  round, id);
         PE_CHECK_EQ(shmem_long_atomic_fetch(&mine[VALUES], right), round + 1);
     }
@@ -130,12 +132,13 @@ static void allocate(void)
         long *one = pe_malloc(n * sizeof(*one));
         long *two = pe_calloc(n, sizeof(*two));
 
-        PE_CHECK_SAME(two, n * sizeof(*two), 0, "calloc");
+        PE_CHECK_SAME(two, n * sizeof(*two), 0, "memory from calloc");
         for (size_t i = 0; i < n; i++)
             one[i] = two[i] = round * 7 + (long)i;
         one = shmem_realloc(one, 2 * n * sizeof(*one));
-        PE_REQUIRE(one != NULL, "round %ld: no memory", round);
-        PE_CHECK(memcmp(one, two, n * sizeof(*two)) == 0, "round %ld: realloc lost bytes", round);
+        PE_REQUIRE(one != NULL, "round %ld: shmem_realloc returned NULL", round);
+        PE_CHECK(memcmp(one, two, n * sizeof(*two)) == 0,
+                 "round %ld: shmem_realloc did not keep the contents", round);
         shmem_free(two);
         shmem_free(one);
     }
@@ -198,7 +201,7 @@ static void check_threads(void)
 int main(void)
 {
     if (!pe_threads_begin()) return pe_test_end();
-    PE_REQUIRE(pe_n <= MAX_PES, "at most %d PEs", MAX_PES);
+    PE_REQUIRE(pe_n <= MAX_PES, "this test runs with at most %d PEs", MAX_PES);
     source = pe_calloc((size_t)THREADS * WORDS, sizeof(*source));
     dest = pe_calloc((size_t)THREADS * WORDS, sizeof(*dest));
     slots = pe_calloc((size_t)THREADS * WORDS, sizeof(*slots));

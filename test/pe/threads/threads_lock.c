@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Locks beside threads: thread t of every PE contends for lock t, in the heap and among the
- * globals, while the other threads hold theirs. What a lock guards is read and written without
- * atomics, so that two holders at once would lose an update. And a lock is the PE's: it stays held
- * when the thread that set it has ended, and another one waits for it then, though the system may
- * give that one the pthread_t of the first.
+ * Checks locks with several threads (OpenSHMEM 1.6, section 9.13): thread t of every PE takes lock
+ * t, in the heap and in globals, while other threads hold other locks; two holders at once would
+ * lose an update. A lock stays held after the thread that set it has ended, and another thread of
+ * the PE then waits for it.
  */
 #include "pe_threads.h"
 
@@ -61,12 +60,13 @@ static void outlive(long *lock)
         sched_yield();
     /* Long enough for it to be in the call, mostly. */
     for (int i = 0; i < 1000; i++) {
-        PE_CHECK(!atomic_load(&waiter_got), "a lock that is held was given away");
+        PE_CHECK(!atomic_load(&waiter_got),
+                 "set_lock returned in a thread although the PE still holds the lock");
         sched_yield();
     }
     shmem_clear_lock(lock);
     pthread_join(thread, NULL);
-    PE_CHECK(atomic_load(&waiter_got), "the waiter did not get the lock");
+    PE_CHECK(atomic_load(&waiter_got), "the waiting thread did not get the lock after clear_lock");
     PE_CHECK_EQ(shmem_test_lock(lock), 0);
     shmem_clear_lock(lock);
 }

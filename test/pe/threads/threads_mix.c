@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Four threads of each PE communicate at once: a random mix against a model on contexts shared and
- * own, private and serialized; one thread's quiet for the others' operations; every family of waits
- * and tests, each thread its own. Threads of a program meet at barriers of pthread: the thread
- * sanitizer, which may be watching, sees no order in what travels through symmetric memory.
+ * Checks four threads of each PE that communicate at the same time: a random mix of operations
+ * against a model on shared and own contexts, one thread's quiet for the operations of others, and
+ * all families of waits and tests. The threads synchronize by pthread barriers, because the thread
+ * sanitizer does not see the order of accesses through symmetric memory.
+ *
+ * usage: threads_mix [seed]
  */
 #include "pe_threads.h"
 
@@ -120,9 +122,10 @@ static void step_get(struct worker *w, int pe)
         shmem_ctx_quiet(w->ctx[which]);
     }
     done_ctx(which);
-    PE_CHECK(memcmp(got, w->model[pe] + at, n) == 0,
-             "seed %lu: thread %d got other bytes than it put to pe %d at %zu, %zu of them", seed,
-             w->id, pe, at, n);
+    PE_CHECK(
+        memcmp(got, w->model[pe] + at, n) == 0,
+        "seed %lu: thread %d: a get returned other data than it had put to pe %d at %zu, %zu bytes",
+        seed, w->id, pe, at, n);
 }
 
 static void step_atomic(struct worker *w, int pe)
@@ -138,12 +141,12 @@ static void step_atomic(struct worker *w, int pe)
         break;
     case 1:
         old = shmem_ctx_long_atomic_fetch_add(ctx, counter, value, pe);
-        PE_CHECK(old >= 0, "fetch_add returned %ld", old);
+        PE_CHECK(old >= 0, "fetch_add returned %ld, expected 0 or more", old);
         break;
     case 2:
         shmem_ctx_long_atomic_fetch_add_nbi(ctx, &old, counter, value, pe);
         shmem_ctx_quiet(ctx);
-        PE_CHECK(old >= 0, "fetch_add_nbi returned %ld", old);
+        PE_CHECK(old >= 0, "fetch_add_nbi fetched %ld, expected 0 or more", old);
         break;
     case 3: /* until nobody comes between */
         do
@@ -207,7 +210,7 @@ static void check_counters(void)
     shmem_barrier_all();
     shmem_long_sum_reduce(SHMEM_TEAM_WORLD, sums + 2, sums, 2);
     PE_CHECK_EQ(sums[2], sums[3]);
-    PE_CHECK(sums[3] > 0, "nobody added anything");
+    PE_CHECK(sums[3] > 0, "the sum of all additions is 0, so nothing was tested");
     shmem_free(sums);
 }
 
@@ -231,12 +234,15 @@ static void *quiet_for_others(void *arg)
         pthread_barrier_wait(&together);
         if (w->id == round % THREADS) shmem_ctx_quiet(ctx);
         pthread_barrier_wait(&together);
-        PE_CHECK(fetched >= want && fetched <= want + THREADS,
-                 "round %ld: %ld fetched, not within %ld..%ld", round, fetched, want,
-                 want + THREADS);
+        PE_CHECK(
+            fetched >= want && fetched <= want + THREADS,
+            "round %ld: after another thread's quiet a nonblocking fetch has %ld, expected %ld to "
+            "%ld",
+            round, fetched, want, want + THREADS);
         shmem_long_get(got, slot, VALUES, pe_right());
-        PE_CHECK(memcmp(got, source, sizeof(got)) == 0, "round %ld, thread %d: put is not done",
-                 round, w->id);
+        PE_CHECK(memcmp(got, source, sizeof(got)) == 0,
+                 "round %ld, thread %d: another thread's quiet did not complete the put", round,
+                 w->id);
         PE_CHECK_EQ(shmem_long_atomic_fetch(&counters[0], pe_right()), want + THREADS);
         pthread_barrier_wait(&together);
     }
@@ -357,7 +363,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1) seed = strtoull(argv[1], NULL, 0);
     if (!pe_threads_begin()) return pe_test_end();
-    PE_REQUIRE(pe_n <= MAX_PES, "at most %d PEs", MAX_PES);
+    PE_REQUIRE(pe_n <= MAX_PES, "this test runs with at most %d PEs", MAX_PES);
     area = pe_calloc((size_t)MAX_PES * THREADS, AREA);
     counters = pe_calloc(VALUES, sizeof(*counters));
     flags = pe_calloc((size_t)THREADS * VALUES, sizeof(*flags));

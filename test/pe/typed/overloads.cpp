@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All overloads of shmem_cxx.h, kept by the compiler: tree.all_overloads looks at what they call.
- * wait_until on long is C's function of that name, so no overload calls the typed one.
+ * Makes the compiler keep all overloads of shmem_cxx.h. The test tree.all_overloads compares the
+ * routines that they call with the list of routines. wait_until on long is the C function of that
+ * name, so no overload calls the typed routine. The program is not run.
  */
 #include <shmem.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts of nothing: every routine that takes pointers and a count, of every type that the
- * generator knows, with NULL pointers and with pointers at which nothing may change. Signals are
- * sent nevertheless, and counted.
+ * Calls each routine that takes pointers and a count, of each type that the generator knows, with
+ * a count of zero: with NULL pointers, and with pointers to memory that must not change (rules R44
+ * and R45 of docs/reference/conformance.md). Signals of such calls must be sent and are counted.
  */
 #include "typed.h"
 

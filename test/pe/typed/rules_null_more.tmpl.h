@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The same for what fewer types have: ONLY says which of them. */
+/*
+ * As rules_null_rma.tmpl.h, for routines that only some types have. NULL_ONLY selects sums and
+ * scans, bitwise reductions, or waits and tests on arrays.
+ */
 
 #if NULL_ONLY == NULL_SUM
 static void T(null_sum)(shmem_team_t team, TYPE *d, TYPE *s)
@@ -21,14 +24,18 @@ static void T(null_wait)(TYPE *ivars, TYPE *values, size_t *indices, const int *
 {
     FN(wait_until_all)(ivars, 0, status, SHMEM_CMP_EQ, 1);
     FN(wait_until_all_vector)(ivars, 0, status, SHMEM_CMP_EQ, values);
-    PE_CHECK(FN(wait_until_any)(ivars, 0, status, SHMEM_CMP_EQ, 1) == SIZE_MAX, "any");
-    PE_CHECK(FN(wait_until_any_vector)(ivars, 0, status, SHMEM_CMP_EQ, values) == SIZE_MAX, "any");
+    PE_CHECK(FN(wait_until_any)(ivars, 0, status, SHMEM_CMP_EQ, 1) == SIZE_MAX,
+             "wait_until_any of no elements did not return SIZE_MAX");
+    PE_CHECK(FN(wait_until_any_vector)(ivars, 0, status, SHMEM_CMP_EQ, values) == SIZE_MAX,
+             "wait_until_any_vector of no elements did not return SIZE_MAX");
     PE_CHECK_EQ(FN(wait_until_some)(ivars, 0, indices, status, SHMEM_CMP_EQ, 1), 0);
     PE_CHECK_EQ(FN(wait_until_some_vector)(ivars, 0, indices, status, SHMEM_CMP_EQ, values), 0);
     PE_CHECK_EQ(FN(test_all)(ivars, 0, status, SHMEM_CMP_EQ, 1), 1);
     PE_CHECK_EQ(FN(test_all_vector)(ivars, 0, status, SHMEM_CMP_EQ, values), 1);
-    PE_CHECK(FN(test_any)(ivars, 0, status, SHMEM_CMP_EQ, 1) == SIZE_MAX, "test_any");
-    PE_CHECK(FN(test_any_vector)(ivars, 0, status, SHMEM_CMP_EQ, values) == SIZE_MAX, "test_any");
+    PE_CHECK(FN(test_any)(ivars, 0, status, SHMEM_CMP_EQ, 1) == SIZE_MAX,
+             "test_any of no elements did not return SIZE_MAX");
+    PE_CHECK(FN(test_any_vector)(ivars, 0, status, SHMEM_CMP_EQ, values) == SIZE_MAX,
+             "test_any_vector of no elements did not return SIZE_MAX");
     PE_CHECK_EQ(FN(test_some)(ivars, 0, indices, status, SHMEM_CMP_EQ, 1), 0);
     PE_CHECK_EQ(FN(test_some_vector)(ivars, 0, indices, status, SHMEM_CMP_EQ, values), 0);
 }

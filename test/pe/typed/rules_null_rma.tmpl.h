@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Routines of one TYPE that take pointers and a count: with NULL, and with pointers to what must
- * not change, and a count of nothing.
+ * Calls the RMA routines, put with signal and the collectives of one TYPE with a count of zero.
+ * rules_null.c checks afterwards that no memory changed.
  */
 
 static void T(null_rma)(shmem_ctx_t ctx, TYPE *d, TYPE *s, int pe)

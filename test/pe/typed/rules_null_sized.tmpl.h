@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside a function: the routines of SIZE bits with a count of nothing, NULL or not. */
+/*
+ * Included in a function: calls the RMA routines for elements of SIZE bits with a count of zero.
+ */
 #define S(op, tail) TYPED_JOIN(shmem_##op, SIZE, tail)
 #define CTX_S(op, tail) TYPED_JOIN(shmem_ctx_##op, SIZE, tail)
 S(put, )(d, s, 0, pe);

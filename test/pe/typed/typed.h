@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tests of the typed routines share: how a routine of one type is named, and symmetric
- * memory in rows with a guard on both sides. A *.tmpl.h file is included once per type by a list
- * in gen/, which the generator of shmem.h writes: so no type can be forgotten.
+ * Shared by the tests of typed routines: names of the routines of one type, and symmetric memory
+ * in rows with guards. Each *.tmpl.h file is included once for each type by a list in src/api/gen.
+ * The generator of shmem.h writes these lists, so no type can be forgotten.
  */
 #ifndef STEPPE_TEST_TYPED_H
 #define STEPPE_TEST_TYPED_H

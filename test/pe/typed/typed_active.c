@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every sized and typed collective over active sets: all PEs, every second one, from the second
- * one on, and the upper half. R169, R170, R175, R182, R184, R193, R195.
+ * Checks each sized and typed collective over active sets (OpenSHMEM 1.6, section 9.10; rules R169,
+ * R170, R175, R182, R184, R193 and R195 of docs/reference/conformance.md): over all PEs, every
+ * second PE from the first and from the second one, all but the first, the upper half, and the last
+ * PE alone. At most 16 PEs.
  */
 #include "pe_active.h"
 #include "typed.h"
@@ -80,7 +82,7 @@ static void run(int start, int log, int size)
 int main(void)
 {
     typed_begin();
-    PE_REQUIRE(pe_n <= 16, "this test has room for 16 PEs");
+    PE_REQUIRE(pe_n <= 16, "this test runs with at most 16 PEs");
     typed_work = pe_malloc(SHMEM_REDUCE_MIN_WRKDATA_SIZE * 2 * sizeof(double));
     pe_psync_init(sync_data, SHMEM_SYNC_SIZE);
     pe_psync_init(sync_between, SHMEM_SYNC_SIZE);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives over an active set that move elements of SIZE bits; K elements a block. */
+/*
+ * Checks the active-set collectives that move elements of SIZE bits, with K elements in a block
+ * and with no elements.
+ */
 
 #define ELEM TYPED_JOIN(uint, SIZE, _t)
 #define S(op) TYPED_JOIN(shmem_##op, SIZE, )
@@ -22,7 +25,8 @@ static void SIZED(guard)(ELEM *dest, ELEM *want, size_t n)
 
 static void SIZED(same)(const ELEM *got, const ELEM *want, size_t n, const char *what)
 {
-    PE_CHECK_EACH(size_t, i, n, got[i] == want[i], "%s%d: element %zu of %zu is wrong", what, SIZE,
+    PE_CHECK_EACH(size_t, i, n, got[i] == want[i],
+                  "%s%d over an active set: element %zu of %zu is wrong", what, SIZE,
                   i, n);
 }
 

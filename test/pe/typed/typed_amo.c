@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every atomic routine of every type, with and without a context, and under the old names.
+ * Checks each atomic routine of each type, with and without a context, and under the names of
+ * older standards (OpenSHMEM 1.6, section 9.7).
  */
 #include "typed.h"
 

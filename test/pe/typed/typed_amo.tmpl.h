@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * compare_swap, inc and add of one TYPE: alone on the right neighbour's cell with values of full
- * width that wrap, then all PEs at once on PE 0.
+ * Checks compare_swap, inc and add of one TYPE: one PE alone on the cell of the right PE, with
+ * values of full width that wrap, then all PEs at once on a cell of PE 0.
  */
 
 /* a + b as the standard's integers have it: wrapped in TYPE. */

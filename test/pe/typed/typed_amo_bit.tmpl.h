@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* and, or, xor of one TYPE: alone on the right neighbour's cell, then together on PE 0. */
+/*
+ * Checks and, or and xor of one TYPE: one PE alone on the cell of the right PE, then all PEs at
+ * once on cells of PE 0.
+ */
 
 static void T(bit_alone)(shmem_ctx_t ctx, TYPE *cell, int pe)
 {

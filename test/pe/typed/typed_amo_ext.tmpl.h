@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fetch, set and swap of one TYPE on the right neighbour's cell, which only this PE changes. */
+/*
+ * Checks fetch, set and swap of one TYPE on the cell of the right PE, which only this PE changes.
+ */
 
 /* The cell's neighbours must stay as they were. */
 static void T(guards)(const TYPE *cell, const char *what)
 {
-    PE_CHECK(cell[-1] == (TYPE)1 && cell[1] == (TYPE)1, "%s %s wrote beside its element",
+    PE_CHECK(cell[-1] == (TYPE)1 && cell[1] == (TYPE)1,
+             "%s: %s changed an element beside its target",
              TYPED_TEXT(NAME), what);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* compare_swap, inc and add of one TYPE by their old names, on the right neighbour's cell. */
+/*
+ * Checks compare_swap, inc and add of one TYPE under their old names (cswap, finc, fadd), on the
+ * cell of the right PE.
+ */
 
 static void T(amo_old)(shmem_ctx_t ctx)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fetch, set and swap of one TYPE by their old names, on the right neighbour's cell. */
+/*
+ * Checks fetch, set and swap of one TYPE under their old names, on the cell of the right PE.
+ */
 
 static void T(amo_old_ext)(shmem_ctx_t ctx)
 {

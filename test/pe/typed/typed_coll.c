@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every typed collective, the byte ones, every reduction and every scan: over the world, and over
- * a team that numbers its PEs backwards.
+ * Checks each typed collective, the untyped ones on bytes, each reduction and each scan (OpenSHMEM
+ * 1.6, section 9.10), over the world and over a team with the PEs in reverse order.
  */
 #include "typed.h"
 
@@ -73,9 +73,10 @@ static void mem_coll(shmem_team_t team)
     PE_CHECK_EQ(shmem_alltoallmem(team, dest, source, 13), 0);
     for (int k = 0; k < n; k++) {
         pe_fill(theirs, room, (unsigned)k);
-        PE_CHECK(memcmp(dest + 13 * k, theirs + 13 * rank, 13) == 0, "alltoallmem from %d", k);
+        PE_CHECK(memcmp(dest + 13 * k, theirs + 13 * rank, 13) == 0,
+                 "alltoallmem: the block from member %d is wrong", k);
     }
-    PE_CHECK_SAME(dest + 13 * n, 1, 0, "behind alltoallmem");
+    PE_CHECK_SAME(dest + 13 * n, 1, 0, "the byte after dest of alltoallmem");
     shmem_team_sync(team);
     memset(dest, 0, room);
     shmem_team_sync(team);
@@ -91,7 +92,7 @@ static void mem_coll(shmem_team_t team)
     shmem_team_sync(team);
     PE_CHECK_EQ(shmem_broadcastmem(team, dest, source, 99, n - 1), 0);
     PE_CHECK_BYTES(dest, 99, (unsigned)(n - 1), "broadcastmem");
-    PE_CHECK_SAME(dest + 99, 1, 0, "behind broadcastmem");
+    PE_CHECK_SAME(dest + 99, 1, 0, "the byte after dest of broadcastmem");
     shmem_team_sync(team);
     PE_CHECK_EQ(shmem_fcollectmem(team, dest, source, 17), 0);
     for (int k = 0; k < n; k++)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives that move elements of one TYPE, over a team in which this PE has number rank. */
+/*
+ * Checks alltoall, alltoalls, broadcast, collect and fcollect of one TYPE over a team.
+ */
 
 enum { T(coll_n) = 3 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The headers and the library from C++: C names, types, handles in static initialisers, complex
- * numbers, overloads, symmetric globals of the program, and what a class would do with a context.
+ * Checks the headers and the library from C++: C names, types, handles in static initializers,
+ * complex numbers, overloads, and symmetric globals of the program. Overloads of each type are in
+ * typed_cxx_link.tmpl.h and typed_cxx_amo.tmpl.h.
  */
 #include <mpp/shmem.h>
 #include <mpp/shmemx.h>
@@ -31,7 +32,7 @@ void check(bool ok, const char *what)
 {
     if (ok) return;
     failures++;
-    std::fprintf(stderr, "pe %d: C++: %s is wrong\n", shmem_my_pe(), what);
+    std::fprintf(stderr, "pe %d: C++: failed: %s\n", shmem_my_pe(), what);
 }
 
 void typed(void *arena, shmem_ctx_t ctx, int right, int n_pes)
@@ -72,16 +73,19 @@ void shorts(void *arena)
             const bool want = holds(cmp, a, b[0]);
 
             s[0] = s[1] = a;
-            check(shmemx_short_test_all(s, 2, NULL, cmp, b[0]) == want, "short_test_all");
-            check(shmemx_short_test_some_vector(s, 2, at, marks, cmp, b) == want, "short_test_some");
+            check(shmemx_short_test_all(s, 2, NULL, cmp, b[0]) == want,
+                  "shmemx_short_test_all returned a wrong truth value");
+            check(shmemx_short_test_some_vector(s, 2, at, marks, cmp, b) == want,
+                  "shmemx_short_test_some_vector returned a wrong number");
             check((shmemx_ushort_test_any_vector(u, 2, marks, cmp, ub) == 0) ==
                       holds(cmp, u[0], ub[0]),
-                  "ushort_test_any_vector");
+                  "shmemx_ushort_test_any_vector returned a wrong index");
             if (!want) continue;
             shmemx_short_wait_until_all_vector(s, 2, NULL, cmp, b);
-            check(shmemx_short_wait_until_any(s, 2, marks, cmp, b[0]) == 0, "short_wait_until_any");
+            check(shmemx_short_wait_until_any(s, 2, marks, cmp, b[0]) == 0,
+                  "shmemx_short_wait_until_any did not return 0");
             check(pshmemx_short_wait_until_some(s, 2, at, NULL, cmp, b[0]) == 2 && at[1] == 1,
-                  "pshmemx_short_wait_until_some");
+                  "pshmemx_short_wait_until_some did not return both elements");
         }
     shmem_barrier_all();
 }
@@ -93,25 +97,33 @@ void complex_sum(void *arena, int n_pes)
     shmem_impl_complexd *raw = reinterpret_cast<shmem_impl_complexd *>(value);
 
     shmem_barrier_all();
-    check(shmem_complexd_sum_reduce(SHMEM_TEAM_WORLD, raw, raw, 1) == 0, "complex sum returns");
-    check(*value == number(1.5 * n_pes, -2.0 * n_pes), "complex sum");
+    check(shmem_complexd_sum_reduce(SHMEM_TEAM_WORLD, raw, raw, 1) == 0,
+          "shmem_complexd_sum_reduce did not return 0");
+    check(*value == number(1.5 * n_pes, -2.0 * n_pes),
+          "shmem_complexd_sum_reduce has a wrong result");
     shmem_barrier_all();
 }
 
 void untyped(shmem_ctx_t ctx, uint64_t *sig, int right, int n_pes)
 {
     shmem_ctx_signal_add(ctx, sig, 3, right);
-    check(shmem_signal_wait_until(sig, SHMEM_CMP_EQ, 3) == 3, "signal");
-    check(shmem_sync(SHMEM_TEAM_WORLD) == 0, "overload of sync");
+    check(shmem_signal_wait_until(sig, SHMEM_CMP_EQ, 3) == 3,
+          "signal_wait_until after ctx_signal_add did not return 3");
+    check(shmem_sync(SHMEM_TEAM_WORLD) == 0, "shmem_sync(team) did not return 0");
     shmem_signal_add(ctx, sig, 4, right);
     shmem_signal_add(sig, 5, right);
-    check(shmem_signal_wait_until(sig, SHMEM_CMP_EQ, 12) == 12, "overload of signal_add");
+    check(shmem_signal_wait_until(sig, SHMEM_CMP_EQ, 12) == 12,
+          "signal_wait_until after both overloads of signal_add did not return 12");
     shmem_long_atomic_inc(&counter, 0);
     pshmem_barrier_all();
-    check(shmem_long_atomic_fetch(&counter, 0) == n_pes, "atomic on a global");
-    check(shmem_team_n_pes(no_team) == -1 && no_space == SHMEM_SPACE_INVALID, "handles");
-    check(std::strncmp(SHMEM_VENDOR_STRING, "Steppe ", 7) == 0, "vendor string");
-    check(std::strcmp(shmemx_version(), &SHMEM_VENDOR_STRING[7]) == 0, "version");
+    check(shmem_long_atomic_fetch(&counter, 0) == n_pes,
+          "atomic_inc by all PEs on a global of PE 0: the word is not the number of PEs");
+    check(shmem_team_n_pes(no_team) == -1 && no_space == SHMEM_SPACE_INVALID,
+          "SHMEM_TEAM_INVALID or SHMEM_SPACE_INVALID from a static initializer is wrong");
+    check(std::strncmp(SHMEM_VENDOR_STRING, "Steppe ", 7) == 0,
+          "SHMEM_VENDOR_STRING does not start with \"Steppe \"");
+    check(std::strcmp(shmemx_version(), &SHMEM_VENDOR_STRING[7]) == 0,
+          "shmemx_version() is not the version in SHMEM_VENDOR_STRING");
     shmem_ctx_quiet(ctx);
     shmem_barrier_all();
 }

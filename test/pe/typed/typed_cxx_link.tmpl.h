@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside a C++ function: the routines of one TYPE link under their C names and have these types. */
+/*
+ * Included in a C++ function: checks that routines of one TYPE link under their C names and have
+ * the right types, and that the overloads of RMA and max_reduce select this type.
+ */
 {
     void (*put)(TYPE *, const TYPE *, size_t, int) = TYPED_CXX(shmem_, _put);
     void (*p)(shmem_ctx_t, TYPE *, TYPE, int) = TYPED_CXX(shmem_ctx_, _p);
@@ -13,10 +16,10 @@
     p(ctx, cell + 1, b, right);
     shmem_ctx_quiet(ctx);
     shmem_barrier_all();
-    check(cell[0] == a && cell[1] == b, "put, p");
-    check(g(cell, right) == a, "g");
-    check(fcollect(SHMEM_TEAM_WORLD, cell + 2, cell, 1) == 0, "fcollect returns");
-    check(cell[2] == a && cell[1 + n_pes] == a, "fcollect");
+    check(cell[0] == a && cell[1] == b, "put or ctx_p of the left PE did not store its value");
+    check(g(cell, right) == a, "pshmem g did not return the value of the right PE");
+    check(fcollect(SHMEM_TEAM_WORLD, cell + 2, cell, 1) == 0, "fcollect did not return 0");
+    check(cell[2] == a && cell[1 + n_pes] == a, "fcollect has a wrong result");
     shmem_barrier_all();
 
     /* The overloads: of this type, with and without a context. */
@@ -28,9 +31,12 @@
     shmem_put_nbi(ctx, cell + 3, NULL, 0, right);
     shmem_ctx_quiet(ctx);
     shmem_barrier_all();
-    check(cell[0] == b && cell[1] == a && cell[2] == b, "overloads of put and p");
-    check(shmem_g(cell, right) == b && shmem_g(ctx, cell + 1, right) == a, "overloads of g");
-    check(shmem_max_reduce(SHMEM_TEAM_WORLD, cell + 3, cell, 2) == 0, "max_reduce returns");
-    check(cell[3] == b && cell[4] == a, "overload of max_reduce");
+    check(cell[0] == b && cell[1] == a && cell[2] == b,
+          "an overload of shmem_put or shmem_p did not store its value");
+    check(shmem_g(cell, right) == b && shmem_g(ctx, cell + 1, right) == a,
+          "an overload of shmem_g returned a wrong value");
+    check(shmem_max_reduce(SHMEM_TEAM_WORLD, cell + 3, cell, 2) == 0,
+          "the overload of shmem_max_reduce did not return 0");
+    check(cell[3] == b && cell[4] == a, "the overload of shmem_max_reduce has a wrong result");
     shmem_barrier_all();
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every C11 generic on every type, with and without a context, on const pointers and arrays: it
- * must choose the routine of the type, which results of full width and type checks show.
+ * Checks each C11 generic on each type, with and without a context, on const pointers and arrays
+ * (OpenSHMEM 1.6, section 5). The generic must select the routine of the type; values of full
+ * width and compile-time checks of types show a wrong one.
  */
 #include "typed.h"
 

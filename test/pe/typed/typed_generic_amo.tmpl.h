@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The C11 generics of compare_swap, inc, add and of waits on arrays, on one TYPE. */
+/*
+ * Checks the C11 generics of compare_swap, inc and add on one TYPE.
+ */
 
 static void T(amo)(const shmem_ctx_t ctx)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The C11 generics of and, or, xor on one TYPE. */
+/*
+ * Checks the C11 generics of atomic and, or and xor on one TYPE.
+ */
 
 static void T(bit)(const shmem_ctx_t ctx)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The C11 generics of the bitwise reductions on one TYPE. */
+/*
+ * Checks the C11 generics of the bitwise reductions on one TYPE.
+ */
 
 static void T(bits)(const shmem_ctx_t ctx)
 {

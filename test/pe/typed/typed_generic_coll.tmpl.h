@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The C11 generics of the collectives on one TYPE: the team comes first, dest selects. */
+/*
+ * Checks the C11 generics of collectives and of max and min reductions on one TYPE. The team is
+ * the first argument, and the type of dest selects the routine.
+ */
 
 static void T(coll)(const shmem_ctx_t ctx)
 {

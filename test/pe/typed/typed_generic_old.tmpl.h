@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The C11 generics of the old compare_swap, inc and add on one TYPE. */
+/*
+ * Checks the C11 generics of the old compare_swap, inc and add on one TYPE.
+ */
 
 static void T(old)(const shmem_ctx_t ctx)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The C11 generics of remote memory access on one TYPE; arrays and const select as pointers do. */
+/*
+ * Checks the C11 generics of remote memory access and put with signal on one TYPE. Arrays and
+ * pointers to const must select the same routine as plain pointers.
+ */
 
 static void T(rma)(const shmem_ctx_t ctx)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The C11 generics of sum and prod, reductions and scans, on one TYPE. */
+/*
+ * Checks the C11 generics of sum and prod reductions and of sum scans on one TYPE.
+ */
 
 static void T(sum)(const shmem_ctx_t ctx)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The C11 generics of wait_until and test on one TYPE; a constant converts to it. */
+/*
+ * Checks the C11 generics of wait_until and test on one TYPE, with values that convert to the
+ * type.
+ */
 
 static void T(wait)(const shmem_ctx_t ctx)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* and, or, xor of one TYPE over a group: a team, or an active set. */
+/*
+ * Checks and, or and xor reductions of one TYPE over a group, which is a team or an active set.
+ */
 
 static void T(reduce_bit)(GROUP group)
 {

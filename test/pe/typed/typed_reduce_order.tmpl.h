@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* max and min of one TYPE over a group, of random bits: signed and unsigned types differ. */
+/*
+ * Checks max and min reductions of one TYPE over a group. Random bits show a wrong sign of the
+ * type.
+ */
 
 static void T(reduce_order)(GROUP group)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sum and prod of one TYPE over a group. Integers: corners and random bits, which wrap the same in
- * any order. The others: whole numbers, exact in any order, of which sums of 100 PEs need the whole
- * width of TYPE; complex ones have another number in each part.
+ * Checks sum and prod reductions of one TYPE over a group. Integers are corner values and random
+ * bits, which wrap alike in any order. Other types are whole numbers, which are exact in any
+ * order; sums of 100 PEs need the full width of TYPE. Complex numbers differ in their two parts.
  */
 
 static void T(prod_fill)(TYPE *a, int pe)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every put, get, p, g, strided, blocked, nonblocking and signalling routine: each type, each
- * size, bytes, with and without a context. Guards show a wrong width, values a wrong type.
+ * Checks each put, get, p, g, strided, block-strided, nonblocking and signalling routine, of each
+ * type, each size and of bytes, with and without a context (OpenSHMEM 1.6, sections 9.6 and 9.8).
+ * Guards show a wrong width, values show a wrong type.
  */
 #include "typed.h"
 
@@ -45,12 +46,12 @@ static void mem_rma(shmem_ctx_t ctx)
     shmem_ctx_quiet(ctx);
     shmem_barrier_all();
     PE_CHECK_BYTES(got, 84, typed_seed(right, 50), "getmem");
-    PE_CHECK_SAME(got + 84, 16, 0, "behind getmem");
+    PE_CHECK_SAME(got + 84, 16, 0, "bytes after dest of getmem");
     for (int i = 0; i < 4; i++) {
         PE_CHECK_BYTES(dest + i * 100, 99, typed_seed(pe_left(), 0), "putmem");
-        PE_CHECK_SAME(dest + i * 100 + 99, 1, 0, "behind putmem");
+        PE_CHECK_SAME(dest + i * 100 + 99, 1, 0, "bytes after dest of putmem");
         PE_CHECK_BYTES(dest + 400 + i * 50, 49, typed_seed(pe_left(), 0), "putmem_signal");
-        PE_CHECK_SAME(dest + 400 + i * 50 + 49, 1, 0, "behind putmem_signal");
+        PE_CHECK_SAME(dest + 400 + i * 50 + 49, 1, 0, "bytes after dest of putmem_signal");
         PE_CHECK_EQ(typed_signals[i], i + 1);
     }
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Remote memory access of one TYPE, in a ring: to the right neighbour's rows, from its source. */
+/*
+ * Checks the RMA routines and put with signal of one TYPE in a ring: puts to the rows of the right
+ * PE, gets from its source rows.
+ */
 
 enum {
     T(put), T(ctx_put), T(p), T(ctx_p), T(iput), T(ctx_iput), T(ibput), T(ctx_ibput), T(put_nbi),

@@ -1,3 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside a function: the test that RUN names, of this TYPE. */
+/*
+ * Included in a function: runs the test that RUN names for this TYPE.
+ */
 TYPED_JOIN(typed_, NAME, RUN)(ctx);

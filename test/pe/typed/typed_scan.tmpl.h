@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Scans of one TYPE over a team, on what typed_reduce_sum.tmpl.h sums. */
+/*
+ * Checks inclusive and exclusive sum scans of one TYPE over a team, on the values of
+ * typed_reduce_sum.tmpl.h.
+ */
 
 static void T(scan)(shmem_team_t team)
 {

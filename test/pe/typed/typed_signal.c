@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Signals: every typed put with signal announces data that is there, and the routines on signal
- * words alone, in a ring.
+ * Checks signals (OpenSHMEM 1.6, section 9.8): the data of each typed put with signal are there
+ * when the signal is seen, and the routines on signal words alone, in a ring.
  */
 #include "typed.h"
 
@@ -31,17 +31,21 @@ static void words(shmem_ctx_t ctx)
     int pe = pe_right();
 
     shmem_signal_set(&sig[0], UINT64_MAX, pe);
-    PE_CHECK(shmem_signal_wait_until(&sig[0], SHMEM_CMP_GT, 1) == UINT64_MAX, "set");
+    PE_CHECK(shmem_signal_wait_until(&sig[0], SHMEM_CMP_GT, 1) == UINT64_MAX,
+             "signal_set of UINT64_MAX: the wait did not return it");
     shmem_ctx_signal_set(ctx, &sig[1], UINT64_C(1) << 63, pe);
-    PE_CHECK(shmem_signal_wait_until(&sig[1], SHMEM_CMP_NE, 0) == UINT64_C(1) << 63, "ctx set");
+    PE_CHECK(shmem_signal_wait_until(&sig[1], SHMEM_CMP_NE, 0) == UINT64_C(1) << 63,
+             "ctx_signal_set of 2^63: the wait did not return it");
     shmem_barrier_all();
     shmem_signal_add(&sig[0], 3, pe);
-    PE_CHECK(shmem_signal_wait_until(&sig[0], SHMEM_CMP_LT, UINT64_MAX) == 2, "add wraps");
+    PE_CHECK(shmem_signal_wait_until(&sig[0], SHMEM_CMP_LT, UINT64_MAX) == 2,
+             "signal_add of 3 to UINT64_MAX: the wait did not return 2");
     shmem_ctx_signal_add(ctx, &sig[1], 5, pe);
     PE_CHECK(shmem_signal_wait_until(&sig[1], SHMEM_CMP_NE, UINT64_C(1) << 63) ==
                  (UINT64_C(1) << 63) + 5,
-             "ctx add");
-    PE_CHECK(shmem_signal_fetch(&sig[1]) == (UINT64_C(1) << 63) + 5, "fetch");
+             "ctx_signal_add of 5 to 2^63: the wait did not return the sum");
+    PE_CHECK(shmem_signal_fetch(&sig[1]) == (UINT64_C(1) << 63) + 5,
+             "signal_fetch did not return 2^63 + 5");
     shmem_ctx_quiet(ctx);
     shmem_barrier_all();
     /* all to PE 0 */

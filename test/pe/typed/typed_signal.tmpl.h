@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each put with signal of one TYPE: who has seen the signal reads the data at once. */
+/*
+ * Checks each put with signal of one TYPE: a PE that has seen the signal reads the data at once.
+ */
 
 static void T(signal)(shmem_ctx_t ctx)
 {
@@ -17,8 +19,9 @@ static void T(signal)(shmem_ctx_t ctx)
     CTX_FN(put_signal_nbi)(ctx, dest[3], local[3], TYPED_LEN, &sig[3], step, SHMEM_SIGNAL_SET, pe);
     for (int row = 3; row >= 0; row--) {
         PE_CHECK(shmem_signal_wait_until(&sig[row], SHMEM_CMP_EQ, step) == step,
-                 "%s: signal %d is not what was waited for", TYPED_TEXT(NAME), row);
-        T(same)(dest[row], want[row], TYPED_LEN, "data behind its signal", row);
+                 "%s: signal_wait_until on signal %d did not return the value that was waited "
+                 "for", TYPED_TEXT(NAME), row);
+        T(same)(dest[row], want[row], TYPED_LEN, "data of put_signal when the signal is here", row);
     }
     /* no data: the signal alone */
     FN(put_signal)(NULL, NULL, 0, &sig[4], step, SHMEM_SIGNAL_SET, pe);

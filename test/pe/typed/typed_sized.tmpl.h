@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Remote memory access of elements of SIZE bits, in a ring, as typed_rma.tmpl.h does for types. */
+/*
+ * Checks RMA routines for elements of SIZE bits in a ring, as typed_rma.tmpl.h does for types.
+ */
 
 #define S(op, tail) TYPED_JOIN(shmem_##op, SIZE, tail)
 #define CTX_S(op, tail) TYPED_JOIN(shmem_ctx_##op, SIZE, tail)
@@ -72,7 +74,7 @@ static void SIZED(same)(const void *got, const void *want, const char *what)
     for (int row = 0; row < 12; row++)
         PE_CHECK(memcmp((const char *)got + row * SIZED(row), (const char *)want + row * SIZED(row),
                         SIZED(row)) == 0,
-                 "%s of %d bits, row %d is wrong", what, SIZE, row);
+                 "%s of elements of %d bits: row %d of the result is wrong", what, SIZE, row);
 }
 
 static void SIZED(rma)(shmem_ctx_t ctx)

@@ -1,3 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside a function: the test of this SIZE. */
+/*
+ * Included in a function: runs the test of this SIZE.
+ */
 TYPED_JOIN(sized, SIZE, _rma)(ctx);

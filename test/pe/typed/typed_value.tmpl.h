@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Values of TYPE by which a wrong width, sign or datatype shows: the corners of its range, and
- * random bits (for numbers that are no integers a fraction of a big random number of either sign).
+ * Values of TYPE that show a wrong width, sign or datatype: the corners of its range, and random
+ * bits (for floating-point types a third of a large random number of either sign).
  */
 
 enum { T(n_corners) = 6 };
@@ -50,7 +50,7 @@ static inline void T(fill)(TYPE *a, size_t n, unsigned seed)
 static inline bool T(same)(const TYPE *got, const TYPE *want, size_t n, const char *what, int row)
 {
     for (size_t i = 0; i < n; i++)
-        if (!PE_CHECK(got[i] == want[i], "%s %s, row %d: element %zu of %zu is wrong",
+        if (!PE_CHECK(got[i] == want[i], "%s: %s, row or case %d: element %zu of %zu is wrong",
                       TYPED_TEXT(NAME), what, row, i, n))
             return false;
     return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every wait and test routine of every type, single, on arrays, and under the old names.
+ * Checks each wait and test routine of each type: on one object, on arrays, and under the old
+ * names (OpenSHMEM 1.6, section 9.11).
  */
 #include "typed.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait_until and test of one TYPE: the truth of C, then an update by the left neighbour. */
+/*
+ * Checks wait_until and test of one TYPE: each comparison against C, then an update by the left
+ * PE.
+ */
 
 static int T(compare)(TYPE a, int cmp, TYPE b)
 {
@@ -30,7 +33,9 @@ static void T(truth)(TYPE *ivar)
             TYPE a = v[i / 6], b = v[i % 6];
             int want = T(compare)(a, cmp, b);
             *(volatile TYPE *)ivar = a;
-            PE_CHECK(FN(test)(ivar, cmp, b) == want, "%s test: corner %d, cmp %d, corner %d",
+            PE_CHECK(FN(test)(ivar, cmp, b) == want,
+                     "%s: test of corner value %d, comparison %d, with corner value %d differs "
+                     "from C",
                      TYPED_TEXT(NAME), i / 6, cmp, i % 6);
             if (want) FN(wait_until)(ivar, cmp, b);
         }

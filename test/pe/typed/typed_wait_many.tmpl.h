@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waits and tests on arrays of one TYPE: the truth of C, what they say of arrays at rest, of empty
- * ones, and of those that the left neighbour changes element by element.
+ * Checks waits and tests on arrays of one TYPE: each comparison against C, results on arrays that
+ * do not change, on empty arrays, and on arrays that the left PE changes element by element.
  */
 
 /* Each comparison of each two values, by every form, with and without marks. */
@@ -22,7 +22,8 @@ static void T(many_truth)(TYPE *ivars, const TYPE v[6])
                          MANY(test_any_vector)(ivars, 1, NULL, cmp, bs) == any &&
                          MANY(test_some)(ivars, 2, &at, first, cmp, b) == want &&
                          MANY(test_some_vector)(ivars, 1, &at, NULL, cmp, bs) == want,
-                     "%s tests: corner %d, cmp %d, corner %d", TYPED_TEXT(NAME), i / 6, cmp, i % 6);
+                     "%s: a test on an array with corner value %d, comparison %d, corner value %d "
+                     "differs from C", TYPED_TEXT(NAME), i / 6, cmp, i % 6);
             if (!want) continue;
             MANY(wait_until_all)(ivars, 2, NULL, cmp, b);
             MANY(wait_until_all_vector)(ivars, 2, first, cmp, bs);
@@ -53,9 +54,11 @@ static void T(many_rest)(TYPE *ivars, TYPE big, TYPE small)
     MANY(wait_until_all_vector)(ivars, 7, NULL, SHMEM_CMP_EQ, mixed);
 
     PE_CHECK_EQ(MANY(test_some)(ivars, 7, indices, status, SHMEM_CMP_GE, big), 3);
-    PE_CHECK(memcmp(indices, want, sizeof(want)) == 0, "%s test_some", TYPED_TEXT(NAME));
+    PE_CHECK(memcmp(indices, want, sizeof(want)) == 0,
+             "%s: test_some returned wrong indices", TYPED_TEXT(NAME));
     PE_CHECK_EQ(MANY(test_some_vector)(ivars, 7, indices, only, SHMEM_CMP_EQ, bigs), 3);
-    PE_CHECK(memcmp(indices, want, sizeof(want)) == 0, "%s test_some_vector", TYPED_TEXT(NAME));
+    PE_CHECK(memcmp(indices, want, sizeof(want)) == 0,
+             "%s: test_some_vector returned wrong indices", TYPED_TEXT(NAME));
     PE_CHECK_EQ(MANY(wait_until_some)(ivars, 7, indices, status, SHMEM_CMP_GE, big), 3);
     PE_CHECK_EQ(MANY(wait_until_some_vector)(ivars, 7, indices, NULL, SHMEM_CMP_EQ, mixed), 7);
     PE_CHECK_EQ(MANY(test_some)(ivars, 7, indices, NULL, SHMEM_CMP_GT, big), 0);
@@ -68,11 +71,13 @@ static void T(many_rest)(TYPE *ivars, TYPE big, TYPE small)
         seen[MANY(test_any_vector)(ivars, 7, status, SHMEM_CMP_EQ, bigs)]++;
     }
     PE_CHECK(seen[1] && seen[3] && seen[6] && !seen[0] && !seen[2] && !seen[4] && !seen[5],
-             "%s any: found %zu %zu %zu %zu %zu %zu %zu times", TYPED_TEXT(NAME), seen[0], seen[1],
+             "%s: the any forms returned the seven indices %zu %zu %zu %zu %zu %zu %zu times: "
+             "expected 1, 3 and 6 only, each of them", TYPED_TEXT(NAME), seen[0], seen[1],
              seen[2], seen[3], seen[4], seen[5], seen[6]);
-    PE_CHECK(MANY(test_any)(ivars, 7, NULL, SHMEM_CMP_LT, small) == SIZE_MAX, "test_any of none");
+    PE_CHECK(MANY(test_any)(ivars, 7, NULL, SHMEM_CMP_LT, small) == SIZE_MAX,
+             "test_any when no element satisfies did not return SIZE_MAX");
     PE_CHECK(MANY(test_any_vector)(ivars, 7, only, SHMEM_CMP_NE, bigs) == SIZE_MAX,
-             "test_any_vector of none");
+             "test_any_vector when no element satisfies did not return SIZE_MAX");
 }
 
 /* Nothing to wait for: at once, also without an array. */
@@ -96,7 +101,7 @@ static void T(many_empty)(TYPE *ivars)
                      MANY(wait_until_any_vector)(array[i], n, marks, SHMEM_CMP_EQ, v) == SIZE_MAX &&
                      MANY(test_any)(array[i], n, marks, SHMEM_CMP_EQ, 1) == SIZE_MAX &&
                      MANY(test_any_vector)(array[i], n, marks, SHMEM_CMP_EQ, v) == SIZE_MAX,
-                 "%s any of an empty set", TYPED_TEXT(NAME));
+                 "%s: an any form on an empty set did not return SIZE_MAX", TYPED_TEXT(NAME));
         PE_CHECK_EQ(MANY(wait_until_some)(array[i], n, indices, marks, SHMEM_CMP_EQ, 1), 0);
         PE_CHECK_EQ(MANY(wait_until_some_vector)(array[i], n, indices, marks, SHMEM_CMP_EQ, v), 0);
         PE_CHECK_EQ(MANY(test_some)(array[i], n, indices, marks, SHMEM_CMP_EQ, 1), 0);
@@ -124,7 +129,8 @@ static void T(many_collect)(TYPE *ivars, TYPE old, const TYPE *olds, int round)
             n = indices[0] != SIZE_MAX;
         }
         for (size_t i = 0; i < n; i++) {
-            PE_REQUIRE(indices[i] < 7 && !status[indices[i]], "%s round %d: found %zu",
+            PE_REQUIRE(indices[i] < 7 && !status[indices[i]],
+                       "%s, round %d: index %zu is out of range or was returned before",
                        TYPED_TEXT(NAME), round, indices[i]);
             status[indices[i]] = 1;
         }

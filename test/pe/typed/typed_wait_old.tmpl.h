@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The old wait of one TYPE: until the element changes. */
+/*
+ * Checks the old wait of one TYPE, which returns when the object differs from a value.
+ */
 
 static void T(wait_old)(shmem_ctx_t ctx)
 {

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Check what oshrun tells of a job: --status, Ctrl-C, and lines of the source of PEs that died.
+"""Check what oshrun reports about a job: --status, Ctrl-C, and source lines of PEs that crashed.
 
 usage: check_status.py <oshrun> -n <number of PEs> <pe_status>
 
-By the process of oshrun, of the launcher, which is then started without oshrun, and of a PE; of PEs
-that compute, sleep, wait, are stopped, or do not come to init. 4 PEs or more.
+--status gets the process of oshrun, of a launcher that was started without oshrun, and of a PE. The
+PEs compute, sleep, wait, are stopped, or do not come to init. Ctrl-C is also checked when nobody
+reads the table. Needs 4 PEs or more.
 """
 import os
 import re
@@ -64,7 +65,7 @@ def becomes(pid, patterns):
     while not is_as(lines, patterns) and time.monotonic() < end:
         time.sleep(0.1)
         lines = status(pid)
-    check(is_as(lines, patterns), f"process {pid}: {lines} in place of {patterns}")
+    check(is_as(lines, patterns), f"--status of process {pid} printed {lines}, expected {patterns}")
     return lines
 
 
@@ -85,7 +86,7 @@ def check_waits():
     job = start([oshrun])
     first = int(becomes(job.pid, WAITING)[0].split()[2].strip(":"))
     lines = status(first)
-    check(is_as(lines, WAITING), f"by the process of a PE: {lines}")
+    check(is_as(lines, WAITING), f"--status of a PE's process printed {lines}, expected {WAITING}")
     last = None
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         try:
@@ -96,7 +97,7 @@ def check_waits():
         if f"PMI_RANK={n - 1}" in words and \
                 any(re.fullmatch(rf"OSHRUN_JOB=.*\.{job.pid}", word) for word in words):
             last = pid
-    check(last is not None, "no process of the last PE")
+    check(last is not None, "no process in /proc has the PMI_RANK of the last PE")
     os.kill(last, signal.SIGSTOP)
     becomes(job.pid, STOPPED)
     os.kill(last, signal.SIGCONT)
@@ -111,8 +112,8 @@ def check_interrupt(job):
     while len(lines) < len(WAITING):
         lines.append(job.stderr.readline().rstrip("\n"))
     took = time.monotonic() - begin
-    check(is_as(lines, WAITING), f"Ctrl-C: {lines}")
-    check(took < 5, f"Ctrl-C: the table took {took} s")
+    check(is_as(lines, WAITING), f"Ctrl-C: oshrun printed {lines}, expected {WAITING}")
+    check(took < 5, f"Ctrl-C: the table took {took} s, expected less than 5 s")
     job.stderr.read()
     job.wait(PATIENCE_S)  # Hydra's status is 0 once in 24 times: its proxies get the signal, too
     job.stdin.close()
@@ -161,12 +162,12 @@ def end_of_blocked(interrupts):
 def check_blocked():
     """After a while the table is given up, and at a second Ctrl-C at once."""
     took = end_of_blocked(1)
-    check(took >= TELL_S, f"Ctrl-C, nobody reads: the launcher got it after {took} s at most")
+    check(took >= TELL_S, f"Ctrl-C, nobody reads: the job ended after {took} s, expected at least {TELL_S} s")
     for _ in range(3):  # the machine may be slow
         took = end_of_blocked(2)
         if took < TELL_S:
             return
-    check(False, f"a second Ctrl-C: the job ended after {took} s")
+    check(False, f"two Ctrl-C: the job ended after {took} s, expected less than {TELL_S} s")
 
 
 def check_others():
@@ -179,11 +180,11 @@ def check_others():
         end(job)
     alone = subprocess.run([oshrun, "--status", str(os.getpid())], env=env, text=True,
                            capture_output=True, check=False)
-    check(alone.returncode == 1 and "no PE" in alone.stderr, f"no job: {alone}")
+    check(alone.returncode == 1 and "no PE" in alone.stderr, f"--status of a process without PEs: expected 1 and 'no PE': {alone}")
     for word in ("x", "0", "999999999"):
         alone = subprocess.run([oshrun, "--status", word], env=env, text=True, capture_output=True,
                                check=False)
-        check(alone.returncode == 2 and alone.stderr.startswith("oshrun: "), f"{word}: {alone}")
+        check(alone.returncode == 2 and alone.stderr.startswith("oshrun: "), f"--status {word}: expected status 2 and a line of oshrun: {alone}")
 
 
 def check_stranger():
@@ -195,7 +196,7 @@ def check_stranger():
         return  # it may not even be started
     alone = subprocess.run([*setpriv, oshrun, "--status", str(os.getpid())], env=env, text=True,
                            capture_output=True, check=False)
-    check(alone.returncode == 2 and "another user" in alone.stderr, f"a stranger: {alone}")
+    check(alone.returncode == 2 and "another user" in alone.stderr, f"--status of a stranger: expected 'another user': {alone}")
 
 
 def check_crash():
@@ -204,10 +205,12 @@ def check_crash():
                          capture_output=True, check=False, timeout=60)
     lines = run.stderr.splitlines()
     ours = [line for line in lines if line.startswith("oshrun: ")]
-    check(any("#0 " in line for line in lines if line.startswith("steppe: pe ")), f"crash: {run}")
+    check(any("#0 " in line for line in lines if line.startswith("steppe: pe ")),
+          f"crash: the library printed no frame #0: {run}")
     check(lines[-len(ours):] == ours and len(ours) > 1 and
           re.fullmatch("oshrun: stack frames of PE [12](, 2)? with their source lines:", ours[0]) and
-          re.fullmatch(r"oshrun:   #0 main(, | at .*/status\.c:\d+).*", ours[1]), f"crash: {run}")
+          re.fullmatch(r"oshrun:   #0 main(, | at .*/status\.c:\d+).*", ours[1]),
+          f"crash: the source lines of oshrun are missing or not last: {run}")
 
 
 check_waits()

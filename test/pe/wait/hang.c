@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PEs that wait too long for some others, which come in the end. run_hang.py reads what was told.
+ * Makes PEs wait longer than the report limit for other PEs, which come in the end. run_hang.py
+ * checks the reports of the library; this program checks nothing except the results of its own
+ * calls.
+ *
  * usage: pe_hang CASE...
  */
 #include <limits.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waits and tests, rule by rule: what may update a word, what is visible when they return, that
- * others are served meanwhile, masks, empty sets, positions. Every type and each comparison:
- * typed_wait.c. Rules R201-R203, R205-R207, R209-R213, R215-R217, R235.
+ * Checks waits and tests rule by rule (OpenSHMEM 1.6, section 9.11; rules R201-R203, R205-R207,
+ * R209-R213, R215-R217 and R235 of docs/reference/conformance.md): which updates end a wait, what
+ * is visible when it returns, progress of other PEs' operations during a wait, masks, empty sets,
+ * and positions. Each type and comparison is in typed_wait.c.
  */
 #include "pe_table.h"
 #include "pe_wait.h"
@@ -95,8 +96,9 @@ static void announce(int turn, int first)
 
 static void block_is_here(int i, int turn, const char *form)
 {
-    PE_CHECK_EACH(int, k, BLOCK, blocks[i][k] == turn, "%s: word %d before its data: %ld, not %d",
-                  form, i, blocks[i][k], turn);
+    PE_CHECK_EACH(int, k, BLOCK, blocks[i][k] == turn,
+                  "%s: word %d was found before its data: the data are %ld, expected %d", form, i,
+                  blocks[i][k], turn);
 }
 
 /* By this form wait for all words, and look at the data behind each the moment it is found. */
@@ -110,11 +112,15 @@ static void gather(enum wait_form form, int turn)
         size_t indices[N];
         size_t n = wait_call(form, words, N, indices, status, SHMEM_CMP_EQ, turn, wanted);
 
-        if (!PE_CHECK(n <= (size_t)(N - found), "%s found %zu", wait_name[form], n)) return;
+        if (!PE_CHECK(n <= (size_t)(N - found), "%s returned %zu elements, more than are left",
+                      wait_name[form], n))
+            return;
         for (size_t k = 0; k < n; k++) {
             int i = (int)indices[k];
 
-            if (!PE_CHECK(i >= 0 && i < N && status[i] == 0, "%s gave %d", wait_name[form], i))
+            if (!PE_CHECK(i >= 0 && i < N && status[i] == 0,
+                          "%s returned index %d, which is out of range or masked", wait_name[form],
+                          i))
                 return;
             block_is_here(i, turn, wait_name[form]);
             status[i] = 1;
@@ -155,10 +161,10 @@ static void check_whole(void)
         else
             shmem_int64_atomic_set(&wide, value, pe_right());
         for (int k = 0; k < 2; k++) {
-            PE_CHECK(shmem_int64_test(&wide, SHMEM_CMP_EQ, mixed[k]) == 0, "torn: %016lx",
-                     mixed[k]);
+            PE_CHECK(shmem_int64_test(&wide, SHMEM_CMP_EQ, mixed[k]) == 0,
+                     "a test is true for %016lx, a mixture of two values", mixed[k]);
             PE_CHECK(shmem_int64_test_any(&wide, 1, NULL, SHMEM_CMP_EQ, mixed[k]) == SIZE_MAX,
-                     "torn: %016lx", mixed[k]);
+                     "a test is true for %016lx, a mixture of two values", mixed[k]);
         }
     }
     shmem_barrier_all();
@@ -270,18 +276,20 @@ static void check_status(void)
     for (enum wait_form form = 0; form < WAIT_N_FORMS; form++) {
         size_t n = wait_call(form, words, N, indices, marks, SHMEM_CMP_EQ, 7, wanted);
 
-        PE_CHECK(n > 0, "%s found none", wait_name[form]);
+        PE_CHECK(n > 0, "%s found no element, expected the unmasked ones that satisfy",
+                 wait_name[form]);
         for (size_t k = 0; k < n; k++)
-            PE_CHECK(indices[k] < N && marks[indices[k]] == 0, "%s gave %zu", wait_name[form],
+            PE_CHECK(indices[k] < N && marks[indices[k]] == 0,
+                     "%s returned index %zu, which is out of range or masked", wait_name[form],
                      indices[k]);
         if (wait_is_any(form)) continue;
-        PE_CHECK(n == 3, "%s found %zu of 3", wait_name[form], n);
+        PE_CHECK(n == 3, "%s found %zu elements, expected 3", wait_name[form], n);
     }
     for (int i = 0; i < N; i++)
         words[i] = marks[i] == 0 ? 6 : 7; /* the other way round: only those left out hold */
     for (enum wait_form form = WAIT_TESTS; form < WAIT_N_FORMS; form++)
         PE_CHECK(wait_call(form, words, N, indices, marks, SHMEM_CMP_EQ, 7, wanted) == 0,
-                 "%s looked at what is left out", wait_name[form]);
+                 "%s found an element that the mask excludes", wait_name[form]);
     shmem_barrier_all();
 }
 
@@ -307,8 +315,9 @@ static void check_empty(void)
             size_t got = wait_raw(form, sets[s].ivars, sets[s].n, sets[s].indices, sets[s].status,
                                   SHMEM_CMP_GT, 5, sets[s].values);
 
-            PE_CHECK(got == wait_empty(form), "%s of empty set %zu gave %zd", wait_name[form], s,
-                     (ssize_t)got);
+            PE_CHECK(got == wait_empty(form),
+                     "%s of empty set %zu returned %zd, which is not the result for no elements",
+                     wait_name[form], s, (ssize_t)got);
         }
     shmem_barrier_all();
 }
@@ -333,7 +342,8 @@ static void check_some(void)
             for (size_t k = 0; k < n && k < N; k++)
                 got |= 1u << indices[k];
             PE_CHECK(n == (size_t)__builtin_popcount(set) && got == set,
-                     "%s: %zu positions %x, not %x", wait_name[form], n, got, set);
+                     "%s returned %zu positions, as bits 0x%x, expected 0x%x", wait_name[form], n,
+                     got, set);
         }
     }
     shmem_barrier_all();
@@ -349,7 +359,8 @@ static void check_some_blocks(void)
         pe_dawdle(20 * pe_me);
         shmem_int_atomic_set(&words[N - 1], turn, pe_right());
         n = shmem_int_wait_until_some(words, N, indices, NULL, SHMEM_CMP_GE, turn);
-        PE_CHECK(n == 1 && indices[0] == N - 1, "some gave %zu", n);
+        PE_CHECK(n == 1 && indices[0] == N - 1,
+                 "wait_until_some returned %zu elements, expected only the last word", n);
         shmem_barrier_all();
     }
 }
@@ -363,11 +374,14 @@ static void check_tests_of_none(void)
         words[i] = i;
         values[i] = i + 1;
     }
-    PE_CHECK(shmem_int_test_any(words, N, NULL, SHMEM_CMP_LT, 0) == SIZE_MAX, "any of none");
-    PE_CHECK(shmem_int_test_any_vector(words, N, NULL, SHMEM_CMP_EQ, values) == SIZE_MAX, "vector");
-    PE_CHECK(shmem_int_test_some(words, N, (size_t[N]){0}, NULL, SHMEM_CMP_GE, N) == 0, "some");
+    PE_CHECK(shmem_int_test_any(words, N, NULL, SHMEM_CMP_LT, 0) == SIZE_MAX,
+             "test_any when no element satisfies did not return SIZE_MAX");
+    PE_CHECK(shmem_int_test_any_vector(words, N, NULL, SHMEM_CMP_EQ, values) == SIZE_MAX,
+             "test_any_vector when no element satisfies did not return SIZE_MAX");
+    PE_CHECK(shmem_int_test_some(words, N, (size_t[N]){0}, NULL, SHMEM_CMP_GE, N) == 0,
+             "test_some when no element satisfies did not return 0");
     PE_CHECK(shmem_int_test_some_vector(words, N, (size_t[N]){0}, NULL, SHMEM_CMP_GE, values) == 0,
-             "some vector");
+             "test_some_vector when no element satisfies did not return 0");
     PE_CHECK_EQ(shmem_int_test_all(words, N, NULL, SHMEM_CMP_GE, 1), 0);
     PE_CHECK_EQ(shmem_int_test_all(words, N, NULL, SHMEM_CMP_GE, 0), 1);
     values[3] = 3;
@@ -414,13 +428,15 @@ static void check_positions(void)
 
         if (!wait_is_vector(form)) continue;
         n = wait_call(form, words, 6, indices, marks, SHMEM_CMP_EQ, 0, values);
-        PE_CHECK(n == 3 || (wait_is_any(form) && n == 1), "%s found %zu", wait_name[form], n);
+        PE_CHECK(n == 3 || (wait_is_any(form) && n == 1),
+                 "%s returned %zu elements, more than are left", wait_name[form], n);
         for (size_t k = 0; k < n; k++)
-            PE_CHECK(indices[k] < 6 && !marks[indices[k]], "%s gave %zu", wait_name[form],
+            PE_CHECK(indices[k] < 6 && !marks[indices[k]],
+                     "%s returned index %zu, which is out of range or masked", wait_name[form],
                      indices[k]);
         if (form < WAIT_TESTS) continue;
         PE_CHECK(wait_call(form, words, 6, indices, marks, SHMEM_CMP_EQ, 0, shifted) == 0,
-                 "%s took operands one after the other", wait_name[form]);
+                 "%s used the operands in sequence instead of by element", wait_name[form]);
     }
 }
 
@@ -445,8 +461,11 @@ static void check_old(void)
     shmem_long_wait(&l, -5);
     shmem_longlong_wait(&ll, -5);
     shmem_wait(&untyped, -5);
-    PE_CHECK(s == SHRT_MIN && i == INT_MAX && l == LONG_MIN && ll == 0 && untyped == -4,
-             "%d %d %ld %lld %ld", s, i, l, ll, untyped);
+    PE_CHECK(
+        s == SHRT_MIN && i == INT_MAX && l == LONG_MIN && ll == 0 && untyped == -4,
+        "after the old waits the words are %d %d %ld %lld %ld: one of them did not change as the "
+        "left PE put it",
+        s, i, l, ll, untyped);
     shmem_barrier_all();
 }
 
@@ -484,7 +503,7 @@ static void check_returns(void)
         for (words[0] = -1; words[0] <= 1; words[0]++) {
             int got = shmem_int_test(words, cmp, 0);
 
-            PE_CHECK(got == 0 || got == 1, "test returned %d", got);
+            PE_CHECK(got == 0 || got == 1, "shmem_int_test returned %d, expected 0 or 1", got);
             PE_CHECK_EQ(shmem_int_test_all(words, 1, NULL, cmp, 0), got);
             n_true += got;
         }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run pe_hang and look at what is reported of its waits.
+"""Run pe_hang and check what the library reports about long waits.
 
 usage: run_hang.py <oshrun> -n <number of PEs> <pe_hang> CASE...
 
-Each case in which PEs wait too long has its lines once, in the order of the cases, and nothing else
-is printed; with SHMEM_HANG_REPORT=0 nothing at all (case "off" first). The job always ends well.
-With SHMEM_NODE=off each PE is a node, and each node that has to report prints its own lines.
+Each case in which PEs wait too long must print its lines once, in the order of the cases, and nothing
+else. With SHMEM_HANG_REPORT=0 (case "off" first) nothing may be printed. The job must end with
+status 0. With SHMEM_NODE=off each PE is a node, and each node that reports prints its own lines.
 """
 import os
 import re
@@ -111,5 +111,5 @@ bad = run.returncode != 0 or run.stdout or expected.keys() != said.keys() or not
     len(said[pe]) == len(lines) and all(map(re.fullmatch, lines, said[pe]))
     for pe, lines in expected.items())
 if bad:
-    print(f"status {run.returncode}; expected:", expected, "said:", run.stderr, sep="\n")
+    print(f"status {run.returncode} (0 is expected); expected lines:", expected, "printed:", run.stderr, sep="\n")
 sys.exit(1 if bad else 0)

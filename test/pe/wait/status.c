@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PEs that do different things until the job is ended, for check_status.py. PE 0 waits in a
- * barrier, and so do all others but the last three: one computes, one sleeps, one waits for a lock
- * of PE 0.
- * usage: pe_status                  (4 PEs or more)
- *        pe_status init             the last one does not come to shmem_init
- *        pe_status crash PE...      these die of an address that nobody has
+ * Does a different thing on each PE until the job is ended, for check_status.py. PE 0 and all
+ * other PEs except the last three wait in a barrier; of these three one computes, one sleeps, and
+ * one waits for a lock that PE 0 holds. This program checks nothing. 4 PEs or more.
+ *
+ * usage: pe_status              as above
+ *        pe_status init         the last PE does not come to shmem_init
+ *        pe_status crash PE...  these PEs store to an invalid address
  */
 #include <shmem.h>
 #include <stdio.h>

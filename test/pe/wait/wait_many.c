@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting for and testing all, any or some of several words, masks, one operand a word (vector
- * forms). Empty sets: rules_wait.c. Rules R205, R208-R214.
+ * Checks waits and tests for all, any and some of several words, with masks and with one operand
+ * for each word (OpenSHMEM 1.6, section 9.11; rules R205 and R208-R214 of
+ * docs/reference/conformance.md), also that repeated calls of an any form return every index that
+ * satisfies. Empty sets are in rules_wait.c.
  */
 #include "pe_threads.h"
 #include "pe_wait.h"
@@ -29,9 +31,12 @@ static void check_permutation(const size_t *indices)
     int times[N] = {0};
 
     for (int i = 0; i < N; i++)
-        if (PE_CHECK(indices[i] < N, "index %zu", indices[i])) times[indices[i]]++;
+        if (PE_CHECK(indices[i] < N, "test_some_vector returned index %zu, which is out of range",
+                     indices[i]))
+            times[indices[i]]++;
     for (int i = 0; i < N; i++)
-        PE_CHECK(times[i] == 1, "index %d given %d times", i, times[i]);
+        PE_CHECK(times[i] == 1, "test_some_vector returned index %d %d times, expected once", i,
+                 times[i]);
 }
 
 /* Test forms when nothing, one, and all of the words satisfy. */
@@ -45,7 +50,8 @@ static void check_tests(void)
         wanted[i] = i + 1;
     }
     PE_CHECK_EQ(shmem_int_test_all(words, N, NULL, SHMEM_CMP_EQ, 1), 0);
-    PE_CHECK(shmem_int_test_any(words, N, NULL, SHMEM_CMP_EQ, 1) == SIZE_MAX, "test_any: none");
+    PE_CHECK(shmem_int_test_any(words, N, NULL, SHMEM_CMP_EQ, 1) == SIZE_MAX,
+             "test_any when no element satisfies did not return SIZE_MAX");
     PE_CHECK_EQ(shmem_int_test_some(words, N, indices, NULL, SHMEM_CMP_EQ, 1), 0);
     words[17] = 18;
     PE_CHECK_EQ(shmem_int_test_any(words, N, NULL, SHMEM_CMP_EQ, 18), 17); /* R208 */
@@ -54,7 +60,8 @@ static void check_tests(void)
     PE_CHECK_EQ(indices[0], 17);
     PE_CHECK_EQ(shmem_int_test_all(words, N, NULL, SHMEM_CMP_EQ, 18), 0);
     status[17] = 1;
-    PE_CHECK(shmem_int_test_any(words, N, status, SHMEM_CMP_EQ, 18) == SIZE_MAX, "masked one");
+    PE_CHECK(shmem_int_test_any(words, N, status, SHMEM_CMP_EQ, 18) == SIZE_MAX,
+             "test_any when only a masked element satisfies did not return SIZE_MAX");
     PE_CHECK_EQ(shmem_int_test_some(words, N, indices, status, SHMEM_CMP_EQ, 18), 0);
     PE_CHECK_EQ(shmem_int_test_all(words, N, status, SHMEM_CMP_EQ, 0), 1);
     for (int i = 0; i < N; i++)
@@ -115,9 +122,12 @@ static void check_taken(enum wait_form form)
         set_right(i * 7 % N, wanted[i * 7 % N]);
     while (taken < N) {
         n = wait_call(form, words, N, indices, status, SHMEM_CMP_EQ, 9, wanted);
-        if (!PE_CHECK(n >= 1 && n <= N, "%s found %zu", wait_name[form], n)) break;
+        if (!PE_CHECK(n >= 1 && n <= N, "%s returned %zu elements, expected 1 to 40",
+                      wait_name[form], n))
+            break;
         for (size_t k = 0; k < n; k++) {
-            PE_REQUIRE(indices[k] < N && status[indices[k]] == 0, "%s gave index %zu",
+            PE_REQUIRE(indices[k] < N && status[indices[k]] == 0,
+                       "%s returned index %zu, which is out of range or was returned before",
                        wait_name[form], indices[k]);
             PE_CHECK_EQ(words[indices[k]], wanted[indices[k]]);
             status[indices[k]] = 1;
@@ -145,14 +155,24 @@ static void check_fair(bool test)
         size_t k = test ? shmem_long_test_any(more_words, N, NULL, SHMEM_CMP_EQ, 1)
                         : shmem_long_wait_until_any(more_words, N, NULL, SHMEM_CMP_EQ, 1);
 
-        if (!PE_CHECK(i < N && k < N, "any gave %zu and %zu", i, k)) return;
+        if (!PE_CHECK(i < N && k < N,
+                      "an any form returned the indices %zu and %zu, one of which is out of range",
+                      i, k))
+            return;
         times[i]++;
         other[k]++;
     }
     for (int i = 0; i < N; i++) {
-        PE_CHECK((times[i] > 0) == (i % 3 == 0), "any gave index %d %d times", i, times[i]);
-        PE_CHECK((other[i] > 0) == (i % 2 == 0), "any gave the other's index %d %d times", i,
-                 other[i]);
+        PE_CHECK(
+            (times[i] > 0) == (i % 3 == 0),
+            "an any form returned index %d of the first array %d times: expected each satisfied "
+            "index and no other",
+            i, times[i]);
+        PE_CHECK(
+            (other[i] > 0) == (i % 2 == 0),
+            "an any form returned index %d of the second array %d times: expected each satisfied "
+            "index and no other",
+            i, other[i]);
     }
 }
 
@@ -193,7 +213,10 @@ static void take_turns(struct caller *callers, int n_callers, int times)
         for (int k = 0; k < n_callers; k++) {
             size_t i = callers[k].call(&callers[k]);
 
-            if (!PE_CHECK(i < N, "any gave index %zu", i)) return;
+            if (!PE_CHECK(
+                    i < N,
+                    "an any form returned index %zu, which does not satisfy or is out of range", i))
+                return;
             callers[k].found[i]++;
         }
 }
@@ -205,8 +228,10 @@ static void check_found(const struct caller *callers, int n_callers, const char 
             const struct caller *c = &callers[k];
             bool holds = c->words[i] == 1 && (c->status == NULL || c->status[i] == 0);
 
-            PE_CHECK((c->found[i] > 0) == holds, "%s: caller %d got index %d %d times", what, k, i,
-                     c->found[i]);
+            PE_CHECK(
+                (c->found[i] > 0) == holds,
+                "%s: caller %d got index %d %d times: expected each satisfied index and no other",
+                what, k, i, c->found[i]);
         }
 }
 
@@ -276,11 +301,17 @@ static void check_many_arrays(void)
         for (int a = 0; a < ARRAYS; a++) {
             size_t i = shmem_long_test_any(arrays[a], WORDS, NULL, SHMEM_CMP_EQ, 1);
 
-            if (PE_CHECK(i == 0 || i == 2, "any gave index %zu", i)) found[a][i]++;
+            if (PE_CHECK(
+                    i == 0 || i == 2,
+                    "an any form returned index %zu, which does not satisfy or is out of range", i))
+                found[a][i]++;
         }
     for (int a = 0; a < ARRAYS; a++)
-        PE_CHECK(found[a][0] > 0 && found[a][2] > 0, "array %d: %d and %d times", a, found[a][0],
-                 found[a][2]);
+        PE_CHECK(
+            found[a][0] > 0 && found[a][2] > 0,
+            "array %d of many: the two satisfied indices were returned %d and %d times, expected "
+            "both",
+            a, found[a][0], found[a][2]);
 }
 
 static void *turns_in_thread(void *arg)
@@ -311,7 +342,8 @@ int main(void)
 {
     int provided;
 
-    PE_REQUIRE(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0, "init_thread failed");
+    PE_REQUIRE(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0,
+               "shmem_init_thread failed");
     pe_test_attach();
     check_tests();
     check_all();
