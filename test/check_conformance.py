@@ -125,7 +125,7 @@ def main():
             if not TEST.search(proof) and not any(reason in proof for reason in REASONS):
                 errors.append(f"{kind}{number} has neither a test nor a reason")
     if count["R"] != RULES:
-        errors.append(f"docs/conformance.md ends with R{count['R']}, expected R{RULES}")
+        errors.append(f"docs/reference/conformance.md ends with R{count['R']}, expected R{RULES}")
     if min(count.values()) == 0:
         errors.append(f"a kind of rules has no rows: {count}")
     check_tests(root, tests, cmake, errors)

@@ -59,7 +59,7 @@ FOREIGN = {
     "rdma/": ["transport/ofi", "bench", "test", "test/provider", "test/unit"],
     "cuda": ["spaces"],
     "hwloc": ["spaces", "src/info"],
-    "mpi": ["test", "bench/portable"],
+    "mpi": ["test", "bench/portable", "examples"],
     "check.h": ["test/unit", "test/provider"],
 }
 SEARCH = ["include", "src", "src/api", "bench", "test/pe", "."]
