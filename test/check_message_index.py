@@ -36,6 +36,7 @@ def main():
     files = [path for folder in FOLDERS for path in (root / folder).rglob("*")
              if path.is_file() and path.suffix in (".c", ".h", ".in", ".sh")]
     sources = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    sources = re.sub(r"/\*.*?\*/", "", sources, flags=re.S)
     sources = re.sub(r'"\s*\n\s*"', "", sources)  # a string that goes on in the next line
     pages = [page for folder in ("guide", "admin") for page in sorted((root / "docs" / folder).glob("*.md"))]
     index = [(page, text) for page in pages for text in messages(page)]
