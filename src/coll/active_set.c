@@ -60,7 +60,7 @@ static size_t active_bucket(const struct active_key *key)
     return stp_active_set_mix((uintptr_t)key->psync + active_hash_set(key)) % ACTIVE_BUCKETS;
 }
 
-static bool active_same(const struct active_key *a, const struct active_key *b)
+static bool active_keys_equal(const struct active_key *a, const struct active_key *b)
 {
     return a->psync == b->psync && a->start == b->start && a->size == b->size &&
            a->log_stride == b->log_stride;
@@ -132,7 +132,7 @@ static struct stp_team *active_find(const struct active_key *key)
 
     pthread_mutex_lock(&active.lock);
     set = active.buckets[active_bucket(key)];
-    while (set != NULL && !active_same(&set->key, key))
+    while (set != NULL && !active_keys_equal(&set->key, key))
         set = set->next;
     pthread_mutex_unlock(&active.lock);
     return set != NULL ? &set->team : NULL;
@@ -159,15 +159,15 @@ static struct stp_team *active_make(const struct active_key *key, const char *fn
 struct stp_team *stp_active_set(int PE_start, int logPE_stride, int PE_size, long *pSync,
                                 const char *fn)
 {
-    static __thread struct active_recent all[ACTIVE_RECENT]
+    static __thread struct active_recent recent_sets[ACTIVE_RECENT]
         __attribute__((tls_model("initial-exec")));
     struct active_key key = {pSync, PE_start, logPE_stride, PE_size};
     struct active_recent *recent =
-        &all[((uintptr_t)pSync >> 6 ^ (unsigned)PE_size) % ACTIVE_RECENT];
+        &recent_sets[((uintptr_t)pSync >> 6 ^ (unsigned)PE_size) % ACTIVE_RECENT];
     /* Pairs with the release store in active_forget_bucket(). */
     uint64_t generation = __atomic_load_n(&active.generation, __ATOMIC_ACQUIRE);
 
-    if (STP_UNLIKELY(recent->generation != generation || !active_same(&recent->key, &key))) {
+    if (STP_UNLIKELY(recent->generation != generation || !active_keys_equal(&recent->key, &key))) {
         struct stp_team *team = active_find(&key);
         if (team == NULL) team = active_make(&key, fn);
         *recent = (struct active_recent){key, generation, team};
@@ -186,15 +186,15 @@ void stp_active_sets_quiet(void)
  * Removes sets and their teams from a bucket. A set is removed if its pSync begins in the nbytes
  * bytes at base.
  */
-static void active_forget_bucket(struct active **at, uintptr_t base, size_t nbytes)
+static void active_forget_bucket(struct active **link, uintptr_t base, size_t nbytes)
 {
-    while (*at != NULL) {
-        struct active *set = *at;
+    while (*link != NULL) {
+        struct active *set = *link;
         if ((uintptr_t)set->key.psync - base >= nbytes) {
-            at = &set->next;
+            link = &set->next;
             continue;
         }
-        *at = set->next;
+        *link = set->next;
         __atomic_store_n(&active.n_sets, active.n_sets - 1, __ATOMIC_RELAXED);
         /* Pairs with the acquire load in stp_active_set(). */
         __atomic_store_n(&active.generation, active.generation + 1, __ATOMIC_RELEASE);

@@ -17,7 +17,7 @@
  *
  * A word has five fields:
  * - bits 56 to 63: the tag WORD_TAG
- * - bits 54 and 55: the kind of the word (enum word_what)
+ * - bits 54 and 55: the kind of the word (enum word_kind)
  * - bits 44 to 53: the low bits of the number of the exchange
  * - bits 20 to 43: the low bits of a hash of the set
  * - bits 0 to 19: a slot number, or WORD_NO_SLOT
@@ -28,7 +28,7 @@
 
 #define AGREE_PASSES 4
 
-enum word_what { WORD_PROPOSE, WORD_GO, WORD_YES, WORD_NO };
+enum word_kind { WORD_PROPOSE, WORD_GO, WORD_YES, WORD_NO };
 
 /* State of the agreement in the first call with a set. */
 struct agreement {
@@ -46,17 +46,17 @@ struct agreement {
     int passes; /* number of times that the first member has searched all slots */
 };
 
-static uint64_t word_make(const struct agreement *a, enum word_what what, size_t slot)
+static uint64_t word_make(const struct agreement *a, enum word_kind kind, size_t slot)
 {
     uint64_t low = slot < WORD_NO_SLOT ? slot : WORD_NO_SLOT;
 
-    return (uint64_t)WORD_TAG << 56 | (uint64_t)what << 54 | (uint64_t)(a->exchange & 1023) << 44 |
+    return (uint64_t)WORD_TAG << 56 | (uint64_t)kind << 54 | (uint64_t)(a->exchange & 1023) << 44 |
            a->hash << 20 | low;
 }
 
-static enum word_what word_what(uint64_t word)
+static enum word_kind word_kind(uint64_t word)
 {
-    return (enum word_what)(word >> 54 & 3);
+    return (enum word_kind)(word >> 54 & 3);
 }
 
 /* Returns the slot number in a word, or SIZE_MAX if the word contains no slot number. */
@@ -89,13 +89,13 @@ _Noreturn static void word_fatal_other_set(const struct agreement *a, int i)
  */
 static bool word_check(const struct agreement *a, int i, uint64_t word)
 {
-    unsigned ahead = ((unsigned)(word >> 44) - a->exchange) & 1023;
+    unsigned distance = ((unsigned)(word >> 44) - a->exchange) & 1023;
 
     if (word == (uint64_t)SHMEM_SYNC_VALUE && a->exchange == 1) return false;
     if (word >> 56 != WORD_TAG) word_fatal_element(a, i, word);
     if ((word >> 20 & WORD_HASH) != a->hash) word_fatal_other_set(a, i);
-    if (ahead == 0) return true;
-    if (ahead != 1023 || a->exchange == 1) word_fatal_element(a, i, word);
+    if (distance == 0) return true;
+    if (distance != 1023 || a->exchange == 1) word_fatal_element(a, i, word);
     return false; /* word of the previous exchange */
 }
 
@@ -119,10 +119,10 @@ static void word_post(const struct agreement *a, int i, uint64_t word, int rank)
 {
     uint64_t *element = (uint64_t *)&a->psync[i];
     int pe = stp_team_pe(a->team, rank);
-    uint64_t *there = stp_ptr(element, pe);
+    uint64_t *peer_ptr = stp_ptr(element, pe);
 
-    if (there != NULL) /* Pairs with the acquire load in word_wait(). */
-        __atomic_store_n(there, word, __ATOMIC_RELEASE);
+    if (peer_ptr != NULL) /* Pairs with the acquire load in word_wait(). */
+        __atomic_store_n(peer_ptr, word, __ATOMIC_RELEASE);
     else
         stp_store_slow(&stp_ctx_coll, element, &word, sizeof(word), pe, a->fn);
 }
@@ -137,10 +137,10 @@ static int agree_child(const struct agreement *a, int i)
     return child < a->team->n_pes ? (int)child : -1;
 }
 
-static void agree_tell_children(const struct agreement *a, enum word_what what, size_t slot)
+static void agree_send_children(const struct agreement *a, enum word_kind kind, size_t slot)
 {
     for (int i = 0; i < 2; i++)
-        if (agree_child(a, i) >= 0) word_post(a, 0, word_make(a, what, slot), agree_child(a, i));
+        if (agree_child(a, i) >= 0) word_post(a, 0, word_make(a, kind, slot), agree_child(a, i));
 }
 
 /*
@@ -171,18 +171,18 @@ static void agree_give_back(struct agreement *a)
  */
 static bool agree_gather(const struct agreement *a, size_t *next)
 {
-    bool all = a->taken;
+    bool all_taken = a->taken;
 
     *next = a->taken ? a->slot + 1 : stp_coll_find_slot(a->slot + 1);
     for (int i = 0; i < 2; i++) {
         uint64_t word;
         if (agree_child(a, i) < 0) continue;
         word = word_wait(a, 1 + i);
-        if (word_what(word) == WORD_YES) continue;
-        all = false;
+        if (word_kind(word) == WORD_YES) continue;
+        all_taken = false;
         if (word_slot(word) > *next) *next = word_slot(word);
     }
-    return all;
+    return all_taken;
 }
 
 /*
@@ -203,38 +203,38 @@ static void agree_follow(struct agreement *a)
     for (a->exchange = 1;; a->exchange++) {
         uint64_t word = word_wait(a, 0);
         size_t next;
-        bool all;
+        bool all_taken;
 
-        agree_tell_children(a, word_what(word), word_slot(word));
-        if (word_what(word) == WORD_GO) return;
+        agree_send_children(a, word_kind(word), word_slot(word));
+        if (word_kind(word) == WORD_GO) return;
         agree_give_back(a);
         agree_take(a, word_slot(word));
-        all = agree_gather(a, &next);
+        all_taken = agree_gather(a, &next);
         /*
          * Make the zeroed area visible before any other member learns that this PE has taken the
          * slot. Pairs with the acquire load in word_wait().
          */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        word_post(a, 1 + (rank - 1) % 2, word_make(a, all ? WORD_YES : WORD_NO, next),
+        word_post(a, 1 + (rank - 1) % 2, word_make(a, all_taken ? WORD_YES : WORD_NO, next),
                   (rank - 1) / 2);
     }
 }
 
 /*
- * Takes the lowest slot that is free on this PE and not below the argument from. Runs only on the
+ * Takes the lowest slot that is free on this PE and not below the argument start. Runs only on the
  * first member. After the last slot the search continues at slot 0, because other sets may have
  * released slots. While this PE holds the slot, no other thread of this PE can propose it for
  * another set.
  */
-static void agree_take_lowest(struct agreement *a, size_t from)
+static void agree_take_lowest(struct agreement *a, size_t start)
 {
     do {
-        size_t slot = stp_coll_find_slot(from);
-        if (slot == SIZE_MAX && (from == 0 || ++a->passes > AGREE_PASSES))
+        size_t slot = stp_coll_find_slot(start);
+        if (slot == SIZE_MAX && (start == 0 || ++a->passes > AGREE_PASSES))
             stp_fatal(a->fn, "the internal memory for active sets and teams is full: use fewer "
                              "pSync arrays or teams, or raise SHMEM_WINDOW_SIZE");
         if (slot == SIZE_MAX)
-            from = 0;
+            start = 0;
         else
             agree_take(a, slot);
     } while (!a->taken);
@@ -246,10 +246,10 @@ static void agree_take_lowest(struct agreement *a, size_t from)
  * members of other sets may search at the same time. Their steps usually differ, so they try
  * different slots.
  */
-static size_t agree_look_further(const struct agreement *a, size_t next)
+static size_t agree_next_start(const struct agreement *a, size_t next)
 {
-    uint64_t chance = stp_active_set_mix((uint64_t)(unsigned)stp_rt.pe << 32 | a->exchange);
-    size_t step = chance % (a->exchange < 6 ? 2u << a->exchange : 128);
+    uint64_t hash = stp_active_set_mix((uint64_t)(unsigned)stp_rt.pe << 32 | a->exchange);
+    size_t step = hash % (a->exchange < 6 ? 2u << a->exchange : 128);
 
     return next < WORD_NO_SLOT && stp_coll_find_slot(next + step) != SIZE_MAX ? next + step : next;
 }
@@ -260,13 +260,13 @@ static void agree_lead(struct agreement *a)
 
     for (a->exchange = 1;; a->exchange++) {
         agree_take_lowest(a, next);
-        agree_tell_children(a, WORD_PROPOSE, a->slot);
+        agree_send_children(a, WORD_PROPOSE, a->slot);
         if (agree_gather(a, &next)) break;
         agree_give_back(a);
-        next = agree_look_further(a, next);
+        next = agree_next_start(a, next);
     }
     a->exchange++;
-    agree_tell_children(a, WORD_GO, a->slot);
+    agree_send_children(a, WORD_GO, a->slot);
 }
 
 void stp_active_set_agree_slot(struct stp_team *team, long *psync, uint64_t hash, const char *fn)

@@ -13,37 +13,37 @@ void stp_coll_agree(struct stp_team *team, int64_t *values, size_t n_values)
     stp_coll_reduce_unchecked(team, STP_MAX, STP_I64, values, values, n_values, "agreement");
 }
 
-void stp_coll_gather(struct stp_team *team, void *all, const void *mine, size_t nbytes)
+void stp_coll_gather(struct stp_team *team, void *dest, const void *source, size_t nbytes)
 {
-    stp_coll_gather_part(team, all, mine, nbytes, 0, nbytes);
+    stp_coll_gather_part(team, dest, source, nbytes, 0, nbytes);
 }
 
-void stp_coll_gather_node(struct stp_team *team, void *all, const void *mine, size_t nbytes)
+void stp_coll_gather_node(struct stp_team *team, void *dest, const void *source, size_t nbytes)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
     uint64_t sequence;
     struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
 
-    memcpy(cell->in, mine, nbytes);
+    memcpy(cell->in, source, nbytes);
     stp_coll_node_sync(team);
     for (int i = 0; i < plan->n_local; i++) {
-        const struct stp_coll_cell *there = stp_ptr(cell, plan->local_pes[i]);
-        memcpy((char *)all + (size_t)i * nbytes, there->in, nbytes);
+        const struct stp_coll_cell *peer_cell = stp_ptr(cell, plan->local_pes[i]);
+        memcpy((char *)dest + (size_t)i * nbytes, peer_cell->in, nbytes);
     }
 }
 
-size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, void *arg),
+size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t start, void *arg),
                             void *arg)
 {
-    size_t from = 0;
+    size_t start = 0;
 
     /*
      * If all members offer the same lowest free index, this index is free on every PE. Otherwise
      * all members search again from the highest offer.
      */
     for (;;) {
-        size_t mine = find(from, arg);
-        int64_t offer = mine > INT64_MAX ? INT64_MAX : (int64_t)mine;
+        size_t index = find(start, arg);
+        int64_t offer = index > INT64_MAX ? INT64_MAX : (int64_t)index;
         /*
          * The agreement replaces each value by its maximum over all members. The first value then
          * is the highest offer. The second value was negated, so its negative is the lowest offer.
@@ -53,25 +53,25 @@ size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, v
         stp_coll_agree(team, range, 2);
         if (range[0] == INT64_MAX) return SIZE_MAX;
         if (range[0] == -range[1]) return (size_t)range[0];
-        from = (size_t)range[0];
+        start = (size_t)range[0];
     }
 }
 
 #define SEARCH_PASSES 10000
 
 void stp_coll_index_search_begin(struct stp_coll_index_search *search, struct stp_team *team,
-                                 bool (*moved)(unsigned *seen))
+                                 bool (*freed_since)(unsigned *seen))
 {
-    *search = (struct stp_coll_index_search){.team = team, .moved = moved};
-    (void)moved(&search->seen);
+    *search = (struct stp_coll_index_search){.team = team, .freed_since = freed_since};
+    (void)freed_since(&search->seen);
 }
 
 bool stp_coll_index_agree_retry(struct stp_coll_index_search *search, bool began_further_up)
 {
-    int64_t again = search->moved(&search->seen) || began_further_up;
+    int64_t retry = search->freed_since(&search->seen) || began_further_up;
 
-    stp_coll_agree(search->team, &again, 1);
-    if (!again || ++search->passes == SEARCH_PASSES) return false;
+    stp_coll_agree(search->team, &retry, 1);
+    if (!retry || ++search->passes == SEARCH_PASSES) return false;
     stp_yield_or_sleep(0);
     return true;
 }
@@ -112,20 +112,21 @@ static int check_first(struct stp_team *team, bool is_true)
 static void check_same_space(struct stp_team *team, const void *addr, size_t nbytes, const char *fn,
                              const char *argument)
 {
-    int64_t mine = -1, space;
-    int first, other;
+    int64_t my_space = -1, space;
+    int first_rank, other_rank;
 
-    if (nbytes > 0) mine = stp_symmetric(addr, 0, stp_rt.pe, NULL, fn, argument)->number;
-    first = check_first(team, mine >= 0);
-    if (first == team->n_pes) return;
-    space = team->rank == first ? mine : INT64_MIN;
+    if (nbytes > 0) my_space = stp_symmetric(addr, 0, stp_rt.pe, NULL, fn, argument)->number;
+    first_rank = check_first(team, my_space >= 0);
+    if (first_rank == team->n_pes) return;
+    space = team->rank == first_rank ? my_space : INT64_MIN;
     stp_coll_agree(team, &space, 1);
-    other = check_first(team, mine >= 0 && mine != space);
-    if (other == team->n_pes) return;
+    other_rank = check_first(team, my_space >= 0 && my_space != space);
+    if (other_rank == team->n_pes) return;
     stp_fatal(fn,
               "%s is in space %lld on PE %d, but not on PE %d (on this PE it is %p): all members "
               "must pass addresses in the same space",
-              argument, (long long)space, stp_team_pe(team, first), stp_team_pe(team, other), addr);
+              argument, (long long)space, stp_team_pe(team, first_rank),
+              stp_team_pe(team, other_rank), addr);
 }
 
 void stp_coll_check_buffers_across_pes_slow(struct stp_team *team, const void *dest,

@@ -67,10 +67,11 @@ static bool line_fits(const struct stp_coll_line *line, const struct stp_team *t
 {
     uint32_t nodes = (uint32_t)team->plan.n_groups, members = (uint32_t)team->n_pes;
 
-    return line->what == call->what && line->nodes[0] <= nodes && nodes <= line->nodes[1] &&
-           line->members[0] <= members && members <= line->members[1] &&
+    return line->operation == call->operation && line->nodes[0] <= nodes &&
+           nodes <= line->nodes[1] && line->members[0] <= members && members <= line->members[1] &&
            line->bytes[0] <= call->bytes && call->bytes <= line->bytes[1] &&
-           (algorithms[line->how]->can == NULL || algorithms[line->how]->can(team, call));
+           (algorithms[line->algorithm]->supports == NULL ||
+            algorithms[line->algorithm]->supports(team, call));
 }
 
 /* Returns the algorithm of the table's first line that fits the call, or NULL if no line fits. */
@@ -79,31 +80,31 @@ static const struct stp_coll_algorithm *table_find(const struct stp_coll_table *
                                                    const struct stp_coll_call *call)
 {
     for (uint32_t i = 0; i < table->n; i++)
-        if (line_fits(&table->lines[i], team, call)) return algorithms[table->lines[i].how];
+        if (line_fits(&table->lines[i], team, call)) return algorithms[table->lines[i].algorithm];
     return NULL;
 }
 
 const struct stp_coll_algorithm *stp_coll_choose(const struct stp_team *team,
                                                  const struct stp_coll_call *call)
 {
-    const struct stp_coll_algorithm *how = table_find(&table_user, team, call);
+    const struct stp_coll_algorithm *algorithm = table_find(&table_user, team, call);
 
-    return how != NULL ? how : table_find(&table_built_in, team, call);
+    return algorithm != NULL ? algorithm : table_find(&table_built_in, team, call);
 }
 
 /* ---- text ------------------------------------------------------------------------ */
 
 struct table_place {
     const char *provider; /* name of the job's provider, or NULL */
-    char *why;            /* buffer for the error message and the expected form */
+    char *message;        /* buffer for the error message and the expected form */
     size_t size;
 };
 
 /* Returns the number of the operation with this name, or -1 if no operation has this name. */
 static int table_operation(const char *name)
 {
-    for (int what = 0; what < STP_COLL_N_OPERATIONS; what++)
-        if (strcmp(table_operations[what], name) == 0) return what;
+    for (int operation = 0; operation < STP_COLL_N_OPERATIONS; operation++)
+        if (strcmp(table_operations[operation], name) == 0) return operation;
     return -1;
 }
 
@@ -111,11 +112,12 @@ static int table_operation(const char *name)
  * Finds the algorithm that has this name and performs this operation. Returns the row number of the
  * algorithm, or -1 if no such algorithm exists.
  */
-static int table_algorithm(int what, const char *name)
+static int table_algorithm(int operation, const char *name)
 {
-    for (size_t how = 0; how < STP_COUNT(algorithms); how++)
-        if ((int)algorithms[how]->what == what && strcmp(algorithms[how]->name, name) == 0)
-            return (int)how;
+    for (size_t algorithm = 0; algorithm < STP_COUNT(algorithms); algorithm++)
+        if ((int)algorithms[algorithm]->operation == operation &&
+            strcmp(algorithms[algorithm]->name, name) == 0)
+            return (int)algorithm;
     return -1;
 }
 
@@ -160,28 +162,28 @@ static bool table_range(char *text, bool is_size, uint64_t range[2])
     return range[0] <= range[1];
 }
 
-const char *stp_coll_operation_name(int what)
+const char *stp_coll_operation_name(int operation)
 {
-    return what < STP_COLL_N_OPERATIONS ? table_operations[what] : NULL;
+    return operation < STP_COLL_N_OPERATIONS ? table_operations[operation] : NULL;
 }
 
-const char *stp_coll_algorithm_names(int what, char *names, size_t size)
+const char *stp_coll_algorithm_names(int operation, char *names, size_t size)
 {
     size_t used = 0;
 
     names[0] = '\0';
-    for (size_t how = 0; how < STP_COUNT(algorithms); how++)
-        if ((int)algorithms[how]->what == what && used < size)
+    for (size_t algorithm = 0; algorithm < STP_COUNT(algorithms); algorithm++)
+        if ((int)algorithms[algorithm]->operation == operation && used < size)
             used += (size_t)snprintf(names + used, size - used, "%s%s", used > 0 ? ", " : "",
-                                     algorithms[how]->name);
+                                     algorithms[algorithm]->name);
     return names;
 }
 
-static int table_bad_range(const struct table_place *place, const char *what, const char *text,
-                           const char *such)
+static int table_bad_range(const struct table_place *place, const char *column, const char *text,
+                           const char *example)
 {
-    snprintf(place->why, place->size, "%s are '%.40s': expected *, a number, or a range such as %s",
-             what, text, such);
+    snprintf(place->message, place->size,
+             "%s are '%.40s': expected *, a number, or a range such as %s", column, text, example);
     return -EINVAL;
 }
 
@@ -200,8 +202,8 @@ static int table_parse_ranges(char **columns, struct stp_coll_line *line,
     line->members[1] = (uint32_t)range[1];
     if (!table_range(columns[4], true, line->bytes))
         return table_bad_range(place, "bytes", columns[4], "8-64k or 1m-");
-    if (line->what == STP_COLL_COLLECT && strcmp(columns[4], "*") != 0) {
-        snprintf(place->why, place->size,
+    if (line->operation == STP_COLL_COLLECT && strcmp(columns[4], "*") != 0) {
+        snprintf(place->message, place->size,
                  "bytes of collect are '%.40s': expected *, because its members may pass "
                  "different sizes",
                  columns[4]);
@@ -214,22 +216,23 @@ static int table_parse_columns(char **columns, struct stp_coll_line *line,
                                const struct table_place *place)
 {
     char names[96];
-    int what = table_operation(columns[0]), how = table_algorithm(what, columns[5]);
+    int operation = table_operation(columns[0]), algorithm = table_algorithm(operation, columns[5]);
 
-    if (what < 0) {
-        snprintf(place->why, place->size,
+    if (operation < 0) {
+        snprintf(place->message, place->size,
                  "'%.40s' is not an operation: expected broadcast, reduce, collect, fcollect or "
                  "alltoall",
                  columns[0]);
         return -EINVAL;
     }
-    if (how < 0) {
-        snprintf(place->why, place->size, "'%.40s' is not an algorithm of %s: expected one of: %s",
-                 columns[5], columns[0], stp_coll_algorithm_names(what, names, sizeof(names)));
+    if (algorithm < 0) {
+        snprintf(place->message, place->size,
+                 "'%.40s' is not an algorithm of %s: expected one of: %s", columns[5], columns[0],
+                 stp_coll_algorithm_names(operation, names, sizeof(names)));
         return -EINVAL;
     }
-    line->what = (uint8_t)what;
-    line->how = (uint8_t)how;
+    line->operation = (uint8_t)operation;
+    line->algorithm = (uint8_t)algorithm;
     return table_parse_ranges(columns, line, place);
 }
 
@@ -260,7 +263,7 @@ static int table_parse_line(char *text, struct stp_coll_line *line, const struct
         columns[n++] = word;
     if (n == 0) return 0;
     if (n != TABLE_COLUMNS) {
-        snprintf(place->why, place->size,
+        snprintf(place->message, place->size,
                  "%s%d columns: expected the columns operation, provider, nodes, members, bytes, "
                  "algorithm",
                  n > TABLE_COLUMNS ? "more than " : "", n > TABLE_COLUMNS ? TABLE_COLUMNS : n);
@@ -272,10 +275,10 @@ static int table_parse_line(char *text, struct stp_coll_line *line, const struct
     return table_is_provider(columns[1], place->provider);
 }
 
-int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *provider, char *why,
-                         size_t size)
+int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *provider,
+                         char *message, size_t size)
 {
-    struct table_place place = {provider, why, size};
+    struct table_place place = {provider, message, size};
     int number = 0;
 
     table->n = 0;
@@ -287,7 +290,7 @@ int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *p
         if (end != NULL) *end++ = '\0';
         rc = table_parse_line(line, &parsed, &place);
         if (rc > 0 && table->n == STP_COLL_TABLE_LINES) {
-            snprintf(why, size, "more than %d lines apply to the provider of the job",
+            snprintf(message, size, "more than %d lines apply to the provider of the job",
                      STP_COLL_TABLE_LINES);
             rc = -EINVAL;
         }
@@ -344,29 +347,30 @@ const void *stp_coll_table_read(size_t *nbytes)
 {
     struct stp_coll_table *table = &table_user;
     const char *path = stp_env.coll_table;
-    char why[256], *text;
+    char message[256], *text;
     int line;
 
     memset(table, 0, sizeof(*table));
     *nbytes = 0;
     if (path == NULL || stp_rt.pe != 0) return table;
     text = table_load(path);
-    line = stp_coll_table_parse(table, text, stp_rt.has_fabric ? stp_rt.fabric.provider : NULL, why,
-                                sizeof(why));
+    line = stp_coll_table_parse(table, text, stp_rt.has_fabric ? stp_rt.fabric.provider : NULL,
+                                message, sizeof(message));
     free(text);
-    if (line != 0) stp_fatal("shmem_init", "SHMEM_COLL_TABLE: %s, line %d: %s", path, line, why);
+    if (line != 0)
+        stp_fatal("shmem_init", "SHMEM_COLL_TABLE: %s, line %d: %s", path, line, message);
     *nbytes = offsetof(struct stp_coll_table, lines) + table->n * sizeof(table->lines[0]);
     return table;
 }
 
 void stp_coll_table_install(const void *bcast, size_t nbytes)
 {
-    char text[sizeof(table_text)], why[256];
+    char text[sizeof(table_text)], message[256];
 
     memcpy(text, table_text, sizeof(text));
-    if (stp_coll_table_parse(&table_built_in, text, NULL, why, sizeof(why)) != 0)
+    if (stp_coll_table_parse(&table_built_in, text, NULL, message, sizeof(message)) != 0)
         stp_fatal("shmem_init",
-                  "the built-in table of collectives is wrong (a fault of Steppe): %s", why);
+                  "the built-in table of collectives is wrong (a fault of Steppe): %s", message);
     memset(&table_user, 0, sizeof(table_user));
     if (nbytes == 0) return;
     memcpy(&table_user, bcast, nbytes < sizeof(table_user) ? nbytes : sizeof(table_user));

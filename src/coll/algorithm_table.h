@@ -23,13 +23,13 @@ enum stp_coll_operation {
  * equal on all members.
  */
 struct stp_coll_call {
-    enum stp_coll_operation what;
+    enum stp_coll_operation operation;
     /*
      * Bytes of the whole vector for a broadcast or a reduction. Bytes of one member's block for the
      * other operations.
      */
     size_t bytes;
-    size_t all; /* bytes of the result on one member */
+    size_t result_bytes; /* bytes of the result on one member */
     /*
      * Whether the blocks have different sizes. If so, the field bytes is the mean size of a block.
      */
@@ -47,12 +47,12 @@ struct stp_coll_alltoall;
  */
 struct stp_coll_algorithm {
     const char *name; /* name of the algorithm in the table */
-    enum stp_coll_operation what;
+    enum stp_coll_operation operation;
     /*
      * Returns whether the algorithm can do the call. The result is the same on all members. If this
      * pointer is NULL, the algorithm can do every call.
      */
-    bool (*can)(const struct stp_team *team, const struct stp_coll_call *call);
+    bool (*supports)(const struct stp_team *team, const struct stp_coll_call *call);
     /*
      * The functions below run the algorithm. An algorithm sets only the functions of its own
      * operation. When a function returns, dest is complete on the calling PE.
@@ -72,7 +72,7 @@ struct stp_coll_algorithm {
     void (*reduce_leaders)(const struct stp_coll_reduction *r, void *dest, size_t nreduce);
     /*
      * Only leaders call reduce_cell(). The vector has at most stp_coll_recdbl_cell_bytes() bytes.
-     * The pointer is NULL if can() refuses vectors of up to COLL_SMALL bytes.
+     * The pointer is NULL if supports() refuses vectors of up to COLL_SMALL bytes.
      */
     void (*reduce_cell)(const struct stp_coll_reduction *r, void *acc, size_t nreduce);
     void (*gather)(const struct stp_coll_gather *g); /* runs collect and fcollect */
@@ -105,7 +105,7 @@ STP_COLL_ALGORITHMS(STP_COLL_DECLARE)
 /* One line of the table. Each array of two numbers is a range that includes both ends. */
 struct stp_coll_line {
     /* The operation, and the row number of its algorithm in STP_COLL_ALGORITHMS. */
-    uint8_t what, how;
+    uint8_t operation, algorithm;
     uint16_t unused;
     uint32_t nodes[2], members[2];
     uint64_t bytes[2];
@@ -128,10 +128,10 @@ _Static_assert(sizeof(struct stp_coll_table) <= STP_BOOT_BCAST_MAX,
  * Parses a text and stores in the table the lines that apply to the provider. The argument provider
  * is a name such as "tcp;ofi_rxm", or NULL if the job has no provider. Modifies the text. Returns 0
  * on success. If a line is wrong, returns the number of this line, and writes an error message to
- * the buffer why.
+ * the buffer message, which has size bytes.
  */
-int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *provider, char *why,
-                         size_t size);
+int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *provider,
+                         char *message, size_t size);
 
 /*
  * Returns the algorithm of the first line that fits the call. A line fits only if its algorithm can

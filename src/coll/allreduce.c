@@ -82,7 +82,7 @@ static void reduce_small(const struct stp_coll_reduction *r, void *dest, const v
     }
     if (plan->local == 0) {
         reduce_local_cells(r, acc, nreduce, true);
-        r->how->reduce_cell(r, acc, nreduce);
+        r->algorithm->reduce_cell(r, acc, nreduce);
         memcpy(dest, acc, nbytes);
         if (plan->n_local == 1) return;
         memcpy(r->cell->out, acc, nbytes);
@@ -103,10 +103,10 @@ static void reduce_pieces(struct stp_coll_reduction *r, char *dest, const char *
 {
     size_t room = stp_coll_recdbl_cell_bytes(r->team) / r->size;
 
-    for (size_t at = 0, n; at < nreduce; at += n) {
-        n = nreduce - at < room ? nreduce - at : room;
+    for (size_t index = 0, n; index < nreduce; index += n) {
+        n = nreduce - index < room ? nreduce - index : room;
         r->cell = stp_coll_take_cell(r->team, &r->sequence);
-        reduce_small(r, dest + at * r->size, source + at * r->size, n);
+        reduce_small(r, dest + index * r->size, source + index * r->size, n);
     }
 }
 
@@ -144,11 +144,11 @@ static void reduce_block(const struct stp_coll_reduction *r, char *dest, const c
     char *second = n_dests > 1 ? stp_ptr(dest, plan->local_pes[1]) : first;
 
     for (int i = 1; i < last; i++) {
-        const void *theirs = stp_ptr(source, plan->local_pes[i]);
+        const void *peer_source = stp_ptr(source, plan->local_pes[i]);
         if (i == 1)
-            stp_op_combine(r->op, r->dtype, acc, acc, sum, theirs, n);
+            stp_op_combine(r->op, r->dtype, acc, acc, sum, peer_source, n);
         else
-            stp_op_reduce(r->op, r->dtype, acc, theirs, n);
+            stp_op_reduce(r->op, r->dtype, acc, peer_source, n);
         sum = acc;
     }
     stp_op_combine(r->op, r->dtype, first, second, sum, stp_ptr(source, plan->local_pes[last]), n);
@@ -157,38 +157,39 @@ static void reduce_block(const struct stp_coll_reduction *r, char *dest, const c
 }
 
 /*
- * Reduces the elements from index at to index end - 1, block by block. For each block, first reads
- * the sources of all local members. Then writes the result to n_dests members, which is one member
- * or all local members. The arrays source and dest may be the same. This is safe, because no other
- * member reads the block, and because all sources of a block are read before the block is written.
+ * Reduces the elements with the indices from index to end - 1, block by block. For each block,
+ * first reads the sources of all local members. Then writes the result to n_dests members, which is
+ * one member or all local members. The arrays source and dest may be the same. This is safe,
+ * because no other member reads the block, and because all sources of a block are read before the
+ * block is written.
  */
 static void reduce_range(const struct stp_coll_reduction *r, char *dest, const char *source,
-                         size_t at, size_t end, int n_dests)
+                         size_t index, size_t end, int n_dests)
 {
     int n_local = r->team->plan.n_local;
     unsigned char *acc = n_local > 2 ? reduce_scratch(r) : NULL;
     size_t room = n_local > 2 ? REDUCE_BLOCK / r->size : end;
 
-    for (size_t n; at < end; at += n) {
-        n = end - at < room ? end - at : room;
-        reduce_block(r, dest + at * r->size, source + at * r->size, n, n_dests, acc);
+    for (size_t n; index < end; index += n) {
+        n = end - index < room ? end - index : room;
+        reduce_block(r, dest + index * r->size, source + index * r->size, n, n_dests, acc);
     }
 }
 
 /*
- * Reduces this member's share. If the argument everyone is true, writes the result to all local
+ * Reduces this member's share. If the argument to_all is true, writes the result to all local
  * members. Otherwise writes the result only to the first local member.
  */
 static void reduce_share(const struct stp_coll_reduction *r, char *dest, const char *source,
-                         size_t nreduce, bool everyone)
+                         size_t nreduce, bool to_all)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
     size_t line = STP_CACHE_LINE / r->size > 0 ? STP_CACHE_LINE / r->size : 1;
     size_t share = (nreduce / (size_t)plan->n_local + line) / line * line;
-    size_t at = share * (size_t)plan->local;
-    size_t end = at + share < nreduce ? at + share : nreduce;
+    size_t index = share * (size_t)plan->local;
+    size_t end = index + share < nreduce ? index + share : nreduce;
 
-    if (at < end) reduce_range(r, dest, source, at, end, everyone ? plan->n_local : 1);
+    if (index < end) reduce_range(r, dest, source, index, end, to_all ? plan->n_local : 1);
 }
 
 /*
@@ -211,18 +212,18 @@ static void reduce_large_crowded(const struct stp_coll_reduction *r, void *dest,
 }
 
 /*
- * Reads the vector of a child in parts, and reduces each part into dest. The argument theirs is a
+ * Reads the vector of a child in parts, and reduces each part into dest. The argument received is a
  * buffer for one part, and the argument room is the size of this buffer in bytes.
  */
 static void reduce_fetched(const struct stp_coll_reduction *r, int child_pe, char *dest,
-                           size_t nreduce, char *theirs, size_t room)
+                           size_t nreduce, char *received, size_t room)
 {
     room /= r->size;
-    for (size_t at = 0, n; at < nreduce; at += n) {
-        char *mine = dest + at * r->size;
-        n = nreduce - at < room ? nreduce - at : room;
-        stp_get(&stp_ctx_coll, theirs, mine, n * r->size, child_pe, r->fn);
-        stp_op_reduce(r->op, r->dtype, mine, theirs, n);
+    for (size_t index = 0, n; index < nreduce; index += n) {
+        char *local = dest + index * r->size;
+        n = nreduce - index < room ? nreduce - index : room;
+        stp_get(&stp_ctx_coll, received, local, n * r->size, child_pe, r->fn);
+        stp_op_reduce(r->op, r->dtype, local, received, n);
     }
 }
 
@@ -234,13 +235,13 @@ static void reduce_child(const struct stp_coll_reduction *r, int child_pe, char 
                          size_t nreduce)
 {
     size_t nbytes = nreduce * r->size, room = nbytes < REDUCE_AHEAD ? nbytes : REDUCE_AHEAD;
-    char *many = room > REDUCE_BLOCK ? malloc(room) : NULL;
+    char *large_buffer = room > REDUCE_BLOCK ? malloc(room) : NULL;
 
-    if (many != NULL)
-        reduce_fetched(r, child_pe, dest, nreduce, many, room);
+    if (large_buffer != NULL)
+        reduce_fetched(r, child_pe, dest, nreduce, large_buffer, room);
     else
         reduce_fetched(r, child_pe, dest, nreduce, (char *)reduce_scratch(r), REDUCE_BLOCK);
-    free(many);
+    free(large_buffer);
 }
 
 /*
@@ -267,7 +268,7 @@ static void reduce_up(const struct stp_coll_reduction *r, char *dest, size_t nre
  * Moves the final result down the tree. Each leader except the root waits for the result. Then each
  * leader sends the result to its children.
  */
-static void reduce_down(const struct stp_coll_reduction *r, void *mine, size_t nbytes)
+static void reduce_down(const struct stp_coll_reduction *r, void *result, size_t nbytes)
 {
     const struct stp_team_hierarchy *plan = &r->team->plan;
     uint64_t *flag = &r->cell->flags[COLL_RESULT];
@@ -278,8 +279,8 @@ static void reduce_down(const struct stp_coll_reduction *r, void *mine, size_t n
         mask <<= 1;
     for (mask >>= 1; mask > 0; mask >>= 1)
         if (plan->group + mask < plan->n_groups)
-            stp_put_notify(&stp_ctx_coll, mine, mine, nbytes, flag, r->sequence, SHMEM_SIGNAL_SET,
-                           plan->leaders[plan->group + mask], r->fn);
+            stp_put_notify(&stp_ctx_coll, result, result, nbytes, flag, r->sequence,
+                           SHMEM_SIGNAL_SET, plan->leaders[plan->group + mask], r->fn);
     stp_coll_quiet();
 }
 
@@ -291,7 +292,7 @@ static void tree_leaders(const struct stp_coll_reduction *r, void *dest, size_t 
 }
 
 const struct stp_coll_algorithm stp_coll_reduce_tree = {.name = "tree",
-                                                        .what = STP_COLL_REDUCE,
+                                                        .operation = STP_COLL_REDUCE,
                                                         .reduce_leaders = tree_leaders,
                                                         .reduce_cell =
                                                             stp_coll_leader_tree_reduce_small};
@@ -323,7 +324,7 @@ static void reduce_by_leaders(const struct stp_coll_reduction *r, void *dest, co
         memcpy(dest, source, nbytes);
     /* After this sync the leader's dest holds the result of its node. */
     stp_coll_node_sync(r->team);
-    if (plan->local == 0) r->how->reduce_leaders(r, dest, nreduce);
+    if (plan->local == 0) r->algorithm->reduce_leaders(r, dest, nreduce);
     /* After this sync the leader's dest holds the final result. */
     stp_coll_node_sync(r->team);
     if (plan->local != 0) memcpy(dest, stp_ptr(dest, plan->local_pes[0]), nbytes);
@@ -334,9 +335,9 @@ static void reduce_by_leaders(const struct stp_coll_reduction *r, void *dest, co
 static void reduce_large(const struct stp_coll_reduction *r, void *dest, const void *source,
                          size_t nreduce)
 {
-    if (r->how != NULL) {
-        if (r->how->reduce != NULL)
-            r->how->reduce(r, dest, source, nreduce);
+    if (r->algorithm != NULL) {
+        if (r->algorithm->reduce != NULL)
+            r->algorithm->reduce(r, dest, source, nreduce);
         else
             reduce_by_leaders(r, dest, source, nreduce);
         return;
@@ -355,15 +356,15 @@ void stp_coll_reduce_unchecked(struct stp_team *team, enum stp_op op, enum stp_d
 {
     struct stp_coll_reduction r = {.team = team, .op = op, .dtype = dtype, .fn = fn};
 
-    struct stp_coll_call call = {.what = STP_COLL_REDUCE};
+    struct stp_coll_call call = {.operation = STP_COLL_REDUCE};
 
     r.size = stp_dtype_size(dtype);
-    call.bytes = call.all = nreduce * r.size;
+    call.bytes = call.result_bytes = nreduce * r.size;
     if (team->n_pes == 1) {
         stp_copy_any(dest, source, call.bytes, fn);
         return;
     }
-    if (team->plan.n_groups > 1) r.how = stp_coll_choose(team, &call);
+    if (team->plan.n_groups > 1) r.algorithm = stp_coll_choose(team, &call);
     if (call.bytes <= COLL_SMALL) {
         reduce_pieces(&r, dest, source, nreduce);
         return;

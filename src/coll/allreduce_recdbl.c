@@ -54,19 +54,19 @@ static void doubling_send(const struct doubling *d, int round, int group)
 }
 
 /*
- * Waits for the data of a round and combines the data with acc. If the argument above is true, the
+ * Waits for the data of a round and combines the data with acc. If is_right_operand is true, the
  * data comes from higher groups and is the right operand. Otherwise the data is the left operand.
  */
-static void doubling_take(struct doubling *d, int round, bool above)
+static void doubling_take(struct doubling *d, int round, bool is_right_operand)
 {
-    void *theirs = doubling_piece(d, round);
+    void *received = doubling_piece(d, round);
 
     stp_coll_wait_far(doubling_flag(d, round), d->r->sequence);
-    if (above)
-        stp_op_combine(d->r->op, d->r->dtype, theirs, theirs, d->acc, theirs, d->nreduce);
+    if (is_right_operand)
+        stp_op_combine(d->r->op, d->r->dtype, received, received, d->acc, received, d->nreduce);
     else
-        stp_op_reduce(d->r->op, d->r->dtype, theirs, d->acc, d->nreduce);
-    d->acc = theirs;
+        stp_op_reduce(d->r->op, d->r->dtype, received, d->acc, d->nreduce);
+    d->acc = received;
 }
 
 /*
@@ -78,19 +78,19 @@ static void doubling_take(struct doubling *d, int round, bool above)
  */
 static void doubling_run(struct doubling *d)
 {
-    int n = d->r->team->plan.n_groups, me = d->r->team->plan.group;
+    int n = d->r->team->plan.n_groups, my_group = d->r->team->plan.group;
 
     for (int mask = 1, round = 0; mask < n; mask <<= 1, round++) {
-        int first = me & ~(2 * mask - 1), middle = first + mask;
+        int first = my_group & ~(2 * mask - 1), middle = first + mask;
         int n_above = n - middle < mask ? n - middle : mask;
 
         if (n_above <= 0) continue;
-        if (me < middle) {
-            if (me - first < n_above) doubling_send(d, round, me + mask);
+        if (my_group < middle) {
+            if (my_group - first < n_above) doubling_send(d, round, my_group + mask);
             doubling_take(d, round, true);
         } else {
-            for (int to = me - mask; to < middle; to += n_above)
-                doubling_send(d, round, to);
+            for (int to_group = my_group - mask; to_group < middle; to_group += n_above)
+                doubling_send(d, round, to_group);
             doubling_take(d, round, false);
         }
     }
@@ -102,19 +102,19 @@ static void doubling_run(struct doubling *d)
  */
 static void doubling_tree(struct doubling *d)
 {
-    int n = d->r->team->plan.n_groups, me = d->r->team->plan.group, mask = 1, round = 0;
+    int n = d->r->team->plan.n_groups, my_group = d->r->team->plan.group, mask = 1, round = 0;
 
-    for (; mask < n && !(me & mask); mask <<= 1, round++)
-        if (me + mask < n) doubling_take(d, round, true);
-    if (me != 0) {
-        doubling_send(d, round, me - mask);
+    for (; mask < n && !(my_group & mask); mask <<= 1, round++)
+        if (my_group + mask < n) doubling_take(d, round, true);
+    if (my_group != 0) {
+        doubling_send(d, round, my_group - mask);
         stp_coll_wait_far(&d->r->cell->flags[COLL_RESULT], d->r->sequence);
         d->acc = d->r->cell->out;
     }
     for (mask >>= 1; mask > 0; mask >>= 1)
-        if (me + mask < n)
+        if (my_group + mask < n)
             stp_coll_send(d->r->cell->out, d->acc, d->nbytes, &d->r->cell->flags[COLL_RESULT],
-                          d->r->sequence, d->r->team->plan.leaders[me + mask]);
+                          d->r->sequence, d->r->team->plan.leaders[my_group + mask]);
 }
 
 /* Returns the maximum number of messages that any leader sends in one round of doubling_run(). */
@@ -145,7 +145,7 @@ static size_t doubling_padded(size_t nbytes)
  * vector of up to COLL_SMALL bytes fits the cells. For a larger vector, a chunk must have room for
  * several copies: one for each round, and one for the result of the node.
  */
-static bool doubling_can(const struct stp_team *team, const struct stp_coll_call *call)
+static bool doubling_supports(const struct stp_team *team, const struct stp_coll_call *call)
 {
     size_t n_places = (size_t)doubling_rounds(team->plan.n_groups) + 1;
 
@@ -215,7 +215,7 @@ static void doubling_reduce(const struct stp_coll_reduction *r, void *dest, cons
 }
 
 const struct stp_coll_algorithm stp_coll_reduce_recdbl = {.name = "doubling",
-                                                          .what = STP_COLL_REDUCE,
-                                                          .can = doubling_can,
+                                                          .operation = STP_COLL_REDUCE,
+                                                          .supports = doubling_supports,
                                                           .reduce = doubling_reduce,
                                                           .reduce_cell = doubling_reduce_cell};

@@ -14,15 +14,15 @@
  * Maximum number of nodes. A limit is needed because each leader exchanges data with all other
  * leaders.
  */
-#define SHARES_MOST 64
+#define SHARES_MAX_NODES 64
 /* Minimum bytes of a share, unless one share holds the whole vector. */
-#define SHARES_LEAST ((size_t)64 << 10)
+#define SHARES_MIN_BYTES ((size_t)64 << 10)
 /* Maximum bytes of the buffer in which an owner collects the data of all nodes. */
 #define SHARES_BUFFER ((size_t)4 << 20)
 
-static bool shares_can(const struct stp_team *team, const struct stp_coll_call *call)
+static bool shares_supports(const struct stp_team *team, const struct stp_coll_call *call)
 {
-    return team->plan.n_groups <= SHARES_MOST && call->bytes > COLL_SMALL;
+    return team->plan.n_groups <= SHARES_MAX_NODES && call->bytes > COLL_SMALL;
 }
 
 struct shares {
@@ -46,7 +46,7 @@ static size_t shares_round(size_t nbytes)
  */
 static void shares_cut(struct shares *s)
 {
-    size_t n = (size_t)s->plan->n_groups, n_owners = s->nbytes / SHARES_LEAST;
+    size_t n = (size_t)s->plan->n_groups, n_owners = s->nbytes / SHARES_MIN_BYTES;
     size_t room = SHARES_BUFFER / n / STP_CACHE_LINE * STP_CACHE_LINE;
 
     if (n_owners > n) n_owners = n;
@@ -109,7 +109,7 @@ static void shares_block(const struct shares *s, char *dest, size_t nbytes, char
     stp_coll_quiet();
     shares_combine(s, slots, nbytes);
     for (int i = 1; i < n; i++)
-        stp_coll_put_and_count(s->r->cell, COLL_CAME, dest, slots, nbytes,
+        stp_coll_put_and_count(s->r->cell, COLL_RECEIVED, dest, slots, nbytes,
                                plan->leaders[(plan->group + i) % n], s->r->fn);
     memcpy(dest, slots, nbytes);
 }
@@ -117,7 +117,7 @@ static void shares_block(const struct shares *s, char *dest, size_t nbytes, char
 /*
  * Reduces this leader's share. Returns a buffer that the caller must free after stp_coll_quiet().
  */
-static char *shares_own(const struct shares *s)
+static char *shares_reduce_own(const struct shares *s)
 {
     size_t n = (size_t)s->plan->n_groups, owner = (size_t)s->plan->group;
     size_t end = shares_end(s, owner);
@@ -125,11 +125,11 @@ static char *shares_own(const struct shares *s)
     char *slots = malloc(n * s->block);
 
     if (slots == NULL) stp_fatal(s->r->fn, "no memory for a buffer of %zu bytes", n * s->block);
-    stp_coll_wait_count(s->r->cell, COLL_HERE, n - 1);
-    for (size_t at = s->share * owner, k; at < end; at += k) {
-        k = end - at < s->block ? end - at : s->block;
+    stp_coll_wait_count(s->r->cell, COLL_ARRIVED, n - 1);
+    for (size_t offset = s->share * owner, nbytes; offset < end; offset += nbytes) {
+        nbytes = end - offset < s->block ? end - offset : s->block;
         stp_coll_quiet(); /* wait until the previous block has been sent from slots */
-        shares_block(s, s->dest + at, k, slots);
+        shares_block(s, s->dest + offset, nbytes, slots);
     }
     return slots;
 }
@@ -149,18 +149,21 @@ static void shares_leaders(const struct stp_coll_reduction *r, void *dest, size_
     for (size_t i = 1; i < n; i++) {
         size_t owner = ((size_t)plan->group + i) % n;
         if (owner < s.n_owners)
-            stp_coll_put_and_count(r->cell, COLL_HERE, NULL, NULL, 0, plan->leaders[owner], r->fn);
+            stp_coll_put_and_count(r->cell, COLL_ARRIVED, NULL, NULL, 0, plan->leaders[owner],
+                                   r->fn);
     }
-    if ((size_t)plan->group < s.n_owners) slots = shares_own(&s);
+    if ((size_t)plan->group < s.n_owners) slots = shares_reduce_own(&s);
     /*
      * Wait until the blocks of all owners have arrived. An owner writes a block only after it has
      * read the block from all leaders. Therefore no owner reads the dest of this PE after this
      * wait.
      */
-    stp_coll_wait_count(r->cell, COLL_CAME, shares_blocks(&s));
+    stp_coll_wait_count(r->cell, COLL_RECEIVED, shares_blocks(&s));
     stp_coll_quiet();
     free(slots);
 }
 
-const struct stp_coll_algorithm stp_coll_reduce_rsag = {
-    .name = "shares", .what = STP_COLL_REDUCE, .can = shares_can, .reduce_leaders = shares_leaders};
+const struct stp_coll_algorithm stp_coll_reduce_rsag = {.name = "shares",
+                                                        .operation = STP_COLL_REDUCE,
+                                                        .supports = shares_supports,
+                                                        .reduce_leaders = shares_leaders};

@@ -11,16 +11,16 @@
  * Maximum number of nodes. A limit is needed because each leader exchanges data with all other
  * leaders.
  */
-#define SCATTER_MOST 64
+#define SCATTER_MAX_NODES 64
 #define SCATTER_PIECE ((size_t)128 << 10) /* minimum bytes of a piece */
 #define SCATTER_PIECES 8                  /* maximum number of pieces of a share */
 
 _Static_assert(SCATTER_PIECES <= COLL_ROUNDS, "one flag word for each piece");
 
-static bool scatter_can(const struct stp_team *team, const struct stp_coll_call *call)
+static bool scatter_supports(const struct stp_team *team, const struct stp_coll_call *call)
 {
     (void)call;
-    return team->plan.n_groups <= SCATTER_MOST;
+    return team->plan.n_groups <= SCATTER_MAX_NODES;
 }
 
 /*
@@ -44,31 +44,31 @@ static size_t scatter_piece(const struct stp_coll_bcast *s)
 
 /*
  * Returns the number of bytes in one piece of a share, or 0 if the share has no such piece. The
- * share belongs to the leader at the argument place, counted from the root. Sets *at to the offset
- * of the piece in the data.
+ * share belongs to the leader at the argument place, counted from the root. Sets *offset to the
+ * offset of the piece in the data.
  */
-static size_t scatter_find(const struct stp_coll_bcast *s, int place, size_t piece, size_t *at)
+static size_t scatter_find(const struct stp_coll_bcast *s, int place, size_t piece, size_t *offset)
 {
     size_t share = scatter_share(s), nbytes = scatter_piece(s);
     size_t begin = share * (size_t)(place - 1), end = begin + share;
 
     if (end > s->nbytes) end = s->nbytes;
-    *at = begin + piece * nbytes;
-    if (*at >= end) return 0;
-    return end - *at < nbytes ? end - *at : nbytes;
+    *offset = begin + piece * nbytes;
+    if (*offset >= end) return 0;
+    return end - *offset < nbytes ? end - *offset : nbytes;
 }
 
 /* Sends all shares from the root. The data at source may change only after stp_coll_quiet(). */
 static void scatter_send(const struct stp_coll_bcast *s)
 {
     int n = s->team->plan.n_groups;
-    size_t at, nbytes;
+    size_t offset, nbytes;
 
-    if (s->team->active_set) stp_coll_wait_count(s->cell, COLL_HERE, (size_t)n - 1);
+    if (s->team->active_set) stp_coll_wait_count(s->cell, COLL_ARRIVED, (size_t)n - 1);
     for (size_t piece = 0; piece < SCATTER_PIECES; piece++)
         for (int place = 1; place < n; place++)
-            if ((nbytes = scatter_find(s, place, piece, &at)) > 0)
-                stp_put_notify(&stp_ctx_coll, s->dest + at, s->source + at, nbytes,
+            if ((nbytes = scatter_find(s, place, piece, &offset)) > 0)
+                stp_put_notify(&stp_ctx_coll, s->dest + offset, s->source + offset, nbytes,
                                &s->cell->flags[COLL_CHILD + piece], s->sequence, SHMEM_SIGNAL_SET,
                                stp_coll_bcast_leader(s, place), s->fn);
 }
@@ -76,8 +76,8 @@ static void scatter_send(const struct stp_coll_bcast *s)
 /* Receives all data on a leader other than the root, and forwards the share of this leader. */
 static void scatter_receive(const struct stp_coll_bcast *s)
 {
-    int n = s->team->plan.n_groups, me = stp_coll_bcast_group_from_root(s);
-    size_t at, nbytes, n_others = 0;
+    int n = s->team->plan.n_groups, my_place = stp_coll_bcast_group_from_root(s);
+    size_t offset, nbytes, n_others = 0;
 
     /*
      * Report to the root that this leader has entered the call. The root sends nothing before all
@@ -85,21 +85,21 @@ static void scatter_receive(const struct stp_coll_bcast *s)
      * entered the call.
      */
     if (s->team->active_set)
-        stp_coll_put_and_count(s->cell, COLL_HERE, NULL, NULL, 0, s->root_pe, s->fn);
+        stp_coll_put_and_count(s->cell, COLL_ARRIVED, NULL, NULL, 0, s->root_pe, s->fn);
     for (size_t piece = 0; piece < SCATTER_PIECES; piece++) {
-        if ((nbytes = scatter_find(s, me, piece, &at)) > 0)
+        if ((nbytes = scatter_find(s, my_place, piece, &offset)) > 0)
             stp_coll_wait_far(&s->cell->flags[COLL_CHILD + piece], s->sequence);
         for (int i = 1; i < n - 1; i++) {
-            int place = (me - 1 + i) % (n - 1) + 1;
-            size_t there;
+            int place = (my_place - 1 + i) % (n - 1) + 1;
+            size_t unused;
 
             if (nbytes > 0)
-                stp_coll_put_and_count(s->cell, COLL_CAME, s->dest + at, s->dest + at, nbytes,
-                                       stp_coll_bcast_leader(s, place), s->fn);
-            n_others += scatter_find(s, place, piece, &there) > 0;
+                stp_coll_put_and_count(s->cell, COLL_RECEIVED, s->dest + offset, s->dest + offset,
+                                       nbytes, stp_coll_bcast_leader(s, place), s->fn);
+            n_others += scatter_find(s, place, piece, &unused) > 0;
         }
     }
-    stp_coll_wait_count(s->cell, COLL_CAME, n_others);
+    stp_coll_wait_count(s->cell, COLL_RECEIVED, n_others);
 }
 
 static void scatter_bcast(const struct stp_coll_bcast *s)
@@ -111,5 +111,7 @@ static void scatter_bcast(const struct stp_coll_bcast *s)
     if (root) scatter_send(s);
 }
 
-const struct stp_coll_algorithm stp_coll_bcast_sag = {
-    .name = "scatter", .what = STP_COLL_BROADCAST, .can = scatter_can, .broadcast = scatter_bcast};
+const struct stp_coll_algorithm stp_coll_bcast_sag = {.name = "scatter",
+                                                      .operation = STP_COLL_BROADCAST,
+                                                      .supports = scatter_supports,
+                                                      .broadcast = scatter_bcast};

@@ -10,11 +10,11 @@
 
 #include <string.h>
 
-int stp_coll_bcast_leader(const struct stp_coll_bcast *b, int vg)
+int stp_coll_bcast_leader(const struct stp_coll_bcast *b, int place)
 {
     const struct stp_team_hierarchy *plan = &b->team->plan;
 
-    return vg == 0 ? b->root_pe : plan->leaders[(vg + b->root_group) % plan->n_groups];
+    return place == 0 ? b->root_pe : plan->leaders[(place + b->root_group) % plan->n_groups];
 }
 
 int stp_coll_bcast_group_from_root(const struct stp_coll_bcast *b)
@@ -30,9 +30,9 @@ int stp_coll_bcast_group_from_root(const struct stp_coll_bcast *b)
  */
 static int bcast_first_below(const struct stp_coll_bcast *b)
 {
-    int vg = stp_coll_bcast_group_from_root(b), mask = 1;
+    int place = stp_coll_bcast_group_from_root(b), mask = 1;
 
-    while (mask < b->team->plan.n_groups && !(vg & mask))
+    while (mask < b->team->plan.n_groups && !(place & mask))
         mask <<= 1;
     return mask >> 1;
 }
@@ -43,22 +43,22 @@ static int bcast_first_below(const struct stp_coll_bcast *b)
  */
 static void bcast_down(const struct stp_coll_bcast *b, void *data)
 {
-    int vg = stp_coll_bcast_group_from_root(b);
+    int place = stp_coll_bcast_group_from_root(b);
 
     for (int mask = bcast_first_below(b); mask > 0; mask >>= 1)
-        if (vg + mask < b->team->plan.n_groups)
+        if (place + mask < b->team->plan.n_groups)
             stp_coll_send(data, data, b->nbytes, &b->cell->flags[COLL_RESULT], b->sequence,
-                          stp_coll_bcast_leader(b, vg + mask));
+                          stp_coll_bcast_leader(b, place + mask));
 }
 
 static void bcast_small(const struct stp_coll_bcast *b)
 {
     struct stp_coll_cell *cell = b->cell;
-    struct stp_coll_cell *from = cell;
+    struct stp_coll_cell *leader_cell = cell;
 
     if (stp_rt.pe != b->leader) {
-        from = stp_ptr(cell, b->leader);
-        stp_coll_wait_node(b->team, &from->flags[COLL_READY], b->sequence);
+        leader_cell = stp_ptr(cell, b->leader);
+        stp_coll_wait_node(b->team, &leader_cell->flags[COLL_READY], b->sequence);
     } else {
         if (stp_rt.pe == b->root_pe)
             memcpy(cell->out, b->source, b->nbytes);
@@ -67,7 +67,8 @@ static void bcast_small(const struct stp_coll_bcast *b)
         stp_coll_post_node(b->team, &cell->flags[COLL_READY], b->sequence);
         bcast_down(b, cell->out);
     }
-    if (stp_rt.pe != b->root_pe || !b->team->active_set) memcpy(b->dest, from->out, b->nbytes);
+    if (stp_rt.pe != b->root_pe || !b->team->active_set)
+        memcpy(b->dest, leader_cell->out, b->nbytes);
 }
 
 /*
@@ -83,13 +84,13 @@ static void bcast_wait_readers(const struct stp_coll_bcast *b)
 
 static void bcast_read_from_leader(const struct stp_coll_bcast *b)
 {
-    struct stp_coll_cell *there = stp_ptr(b->cell, b->leader);
+    struct stp_coll_cell *leader_cell = stp_ptr(b->cell, b->leader);
     const void *data = b->leader == b->root_pe ? b->source : b->dest;
 
-    stp_coll_wait_node(b->team, &there->flags[COLL_READY], b->sequence);
+    stp_coll_wait_node(b->team, &leader_cell->flags[COLL_READY], b->sequence);
     memcpy(b->dest, stp_ptr(data, b->leader), b->nbytes);
     /* Pairs with the acquire load by which the leader waits in bcast_wait_readers(). */
-    __atomic_fetch_add(&there->flags[COLL_ACK], 1, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&leader_cell->flags[COLL_ACK], 1, __ATOMIC_RELEASE);
     stp_coll_wake(b->team);
 }
 
@@ -97,7 +98,7 @@ static void bcast_read_from_leader(const struct stp_coll_bcast *b)
  * Returns the word in which a child reports its arrival. The child is mask groups further than its
  * parent in the tree.
  */
-static uint64_t *bcast_here(const struct stp_coll_bcast *b, int mask)
+static uint64_t *bcast_arrival_word(const struct stp_coll_bcast *b, int mask)
 {
     return &b->cell->flags[COLL_CHILD + __builtin_ctz((unsigned)mask)];
 }
@@ -106,37 +107,38 @@ static uint64_t *bcast_here(const struct stp_coll_bcast *b, int mask)
  * Reports to the parent in the tree that this leader has entered the call. The parent may then
  * write this leader's dest. Not called on the root.
  */
-static void bcast_say_here(const struct stp_coll_bcast *b)
+static void bcast_report_arrival(const struct stp_coll_bcast *b)
 {
-    int vg = stp_coll_bcast_group_from_root(b), mask = vg & -vg;
+    int place = stp_coll_bcast_group_from_root(b), mask = place & -place;
 
-    stp_coll_post(bcast_here(b, mask), b->sequence, stp_coll_bcast_leader(b, vg - mask));
+    stp_coll_post(bcast_arrival_word(b, mask), b->sequence, stp_coll_bcast_leader(b, place - mask));
 }
 
 static void bcast_tree(const struct stp_coll_bcast *b)
 {
-    int vg = stp_coll_bcast_group_from_root(b);
+    int place = stp_coll_bcast_group_from_root(b);
 
-    if (vg != 0) {
-        if (b->team->active_set) bcast_say_here(b);
+    if (place != 0) {
+        if (b->team->active_set) bcast_report_arrival(b);
         stp_coll_wait_far(&b->cell->flags[COLL_RESULT], b->sequence);
     }
     stp_coll_post_node(b->team, &b->cell->flags[COLL_READY], b->sequence);
     for (int mask = bcast_first_below(b); mask > 0; mask >>= 1) {
-        if (vg + mask >= b->team->plan.n_groups) continue;
-        if (b->team->active_set) stp_coll_wait_far(bcast_here(b, mask), b->sequence);
-        stp_put_notify(&stp_ctx_coll, b->dest, vg == 0 ? b->source : b->dest, b->nbytes,
+        if (place + mask >= b->team->plan.n_groups) continue;
+        if (b->team->active_set) stp_coll_wait_far(bcast_arrival_word(b, mask), b->sequence);
+        stp_put_notify(&stp_ctx_coll, b->dest, place == 0 ? b->source : b->dest, b->nbytes,
                        &b->cell->flags[COLL_RESULT], b->sequence, SHMEM_SIGNAL_SET,
-                       stp_coll_bcast_leader(b, vg + mask), b->fn);
+                       stp_coll_bcast_leader(b, place + mask), b->fn);
     }
 }
 
 const struct stp_coll_algorithm stp_coll_bcast_tree = {
-    .name = "tree", .what = STP_COLL_BROADCAST, .broadcast = bcast_tree};
+    .name = "tree", .operation = STP_COLL_BROADCAST, .broadcast = bcast_tree};
 
 static void bcast_large(const struct stp_coll_bcast *b)
 {
-    struct stp_coll_call call = {.what = STP_COLL_BROADCAST, .bytes = b->nbytes, .all = b->nbytes};
+    struct stp_coll_call call = {
+        .operation = STP_COLL_BROADCAST, .bytes = b->nbytes, .result_bytes = b->nbytes};
 
     if (stp_rt.pe != b->leader) {
         bcast_read_from_leader(b);

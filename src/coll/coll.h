@@ -41,9 +41,9 @@ void stp_coll_table_install(const void *bcast, size_t nbytes);
  * Returns the name of an operation for the tool oshinfo. Returns NULL if there is no such
  * operation.
  */
-const char *stp_coll_operation_name(int what);
+const char *stp_coll_operation_name(int operation);
 /* Writes the names of an operation's algorithms to the buffer names, and returns this buffer. */
-const char *stp_coll_algorithm_names(int what, char *names, size_t size);
+const char *stp_coll_algorithm_names(int operation, char *names, size_t size);
 
 /*
  * Computes how many team areas fit into the internal space. Returns the size of this space in
@@ -58,10 +58,10 @@ size_t stp_coll_lay_out_internal(size_t window_capacity);
 int stp_coll_attach(struct stp_team *team, size_t slot);
 void stp_coll_detach(struct stp_team *team);
 /*
- * Returns the lowest slot that is free on this PE and not below the argument from. Returns SIZE_MAX
- * if there is none.
+ * Returns the lowest slot that is free on this PE and not below the argument start. Returns
+ * SIZE_MAX if there is none.
  */
-size_t stp_coll_find_slot(size_t from);
+size_t stp_coll_find_slot(size_t start);
 /* Takes a slot. Returns false if another thread has already taken the slot. */
 bool stp_coll_take_slot(size_t slot);
 /*
@@ -84,23 +84,23 @@ bool stp_coll_slots_freed_since(unsigned *seen);
 void stp_coll_agree(struct stp_team *team, int64_t *values, size_t n_values);
 
 /*
- * Gathers nbytes bytes from each member into the buffer all, in rank order. At most 384 bytes per
+ * Gathers nbytes bytes from each member into the buffer dest, in rank order. At most 384 bytes per
  * member are allowed. Needs no symmetric memory of the user.
  */
-void stp_coll_gather(struct stp_team *team, void *all, const void *mine, size_t nbytes);
+void stp_coll_gather(struct stp_team *team, void *dest, const void *source, size_t nbytes);
 
 /*
- * Gathers nbytes bytes from each member on this node into the buffer all. The order is that of
+ * Gathers nbytes bytes from each member on this node into the buffer dest. The order is that of
  * plan.local_pes.
  */
-void stp_coll_gather_node(struct stp_team *team, void *all, const void *mine, size_t nbytes);
+void stp_coll_gather_node(struct stp_team *team, void *dest, const void *source, size_t nbytes);
 
 /*
  * Lets the members agree on the lowest index that is free on all of them. Returns this index, or
  * SIZE_MAX if a member has no more free index. The function find() returns the lowest index that is
  * free on its PE and not below its first argument. It returns SIZE_MAX if there is none.
  */
-size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t from, void *arg),
+size_t stp_coll_agree_index(struct stp_team *team, size_t (*find)(size_t start, void *arg),
                             void *arg);
 
 /*
@@ -115,13 +115,13 @@ struct stp_coll_index_search {
      * Returns whether an index was released after *seen was set, or may be released soon. Updates
      * *seen.
      */
-    bool (*moved)(unsigned *seen);
+    bool (*freed_since)(unsigned *seen);
     unsigned seen;
     int passes;
 };
 
 void stp_coll_index_search_begin(struct stp_coll_index_search *search, struct stp_team *team,
-                                 bool (*moved)(unsigned *seen));
+                                 bool (*freed_since)(unsigned *seen));
 
 /*
  * Decides whether to search again from the lowest index, after no index was found. The result is

@@ -32,13 +32,13 @@ enum {
     /* Set when the result is complete, so that the other members of the node may read it. */
     COLL_DONE,
     /* Number of blocks that PEs on other nodes have put to the owner of this cell. */
-    COLL_CAME,
-    /* Value that COLL_CAME must reach before the owner of this cell continues. */
-    COLL_CAME_DUE,
+    COLL_RECEIVED,
+    /* Value that COLL_RECEIVED must reach before the owner of this cell continues. */
+    COLL_RECEIVED_DUE,
     /* Number of leaders that have reported their arrival to the owner of this cell. */
-    COLL_HERE,
-    /* Value that COLL_HERE must reach before the owner of this cell continues. */
-    COLL_HERE_DUE,
+    COLL_ARRIVED,
+    /* Value that COLL_ARRIVED must reach before the owner of this cell continues. */
+    COLL_ARRIVED_DUE,
     COLL_CHILD,
     COLL_N_FLAGS = COLL_CHILD + COLL_ROUNDS
 };
@@ -78,21 +78,23 @@ struct stp_coll_doorbell {
 } STP_ALIGNED_LINE;
 
 struct stp_team_sync_area {
-    struct stp_coll_barrier all;   /* barrier for the syncs of the team */
-    struct stp_coll_barrier node;  /* barrier for syncs of the local members only */
-    struct stp_coll_barrier close; /* barrier for the end of the job, used by the world team only */
-    struct stp_coll_word left;     /* word that releases this member from the team's last sync */
+    struct stp_coll_barrier team_sync; /* barrier for the syncs of the team */
+    struct stp_coll_barrier node;      /* barrier for syncs of the local members only */
+    /* Barrier for the end of the job. Used by the world team only. */
+    struct stp_coll_barrier job_end;
+    /* Word that releases this member from the team's last sync. */
+    struct stp_coll_word last_release;
     struct stp_coll_doorbell doorbell;
     struct stp_coll_word flat[COLL_FLAT_ROUNDS];
     /*
      * Words of the syncs between nodes. The first index is the parity of the sync's number, and the
      * second index is the round.
      */
-    uint64_t across[2][COLL_ROUNDS + 4];
+    uint64_t internode[2][COLL_ROUNDS + 4];
     /* Words of the sync between nodes at the end of the job. */
-    uint64_t close_across[COLL_ROUNDS + 4];
+    uint64_t job_end_internode[COLL_ROUNDS + 4];
     /* Words of the syncs that run on device streams. */
-    uint64_t on_streams[COLL_ROUNDS + 4];
+    uint64_t streams[COLL_ROUNDS + 4];
     struct stp_coll_cell cells[COLL_RING];
 };
 
@@ -174,7 +176,7 @@ struct stp_coll_reduction {
     enum stp_dtype dtype;
     size_t size; /* bytes of an element */
     /* Algorithm between nodes, or NULL if the team is on one node. */
-    const struct stp_coll_algorithm *how;
+    const struct stp_coll_algorithm *algorithm;
     const char *fn;
 };
 
@@ -205,17 +207,17 @@ size_t stp_coll_recdbl_cell_bytes(const struct stp_team *team);
 bool stp_coll_gather_fits(const struct stp_team *team, size_t nbytes);
 
 /*
- * Gathers a part of a block from every member. The buffer mine holds this member's block of nbytes
- * bytes, at most COLL_SMALL. The part begins at the offset skip in the block, and has take bytes.
- * The parts are written to the buffer all, in rank order. The buffers mine and all may be the same.
- * No member returns before all members have entered the call.
+ * Gathers a part of a block from every member. The buffer source holds this member's block of
+ * nbytes bytes, at most COLL_SMALL. The part begins at part_offset in the block, and has part_bytes
+ * bytes. The parts are written to the buffer dest, in rank order. The buffers source and dest may
+ * be the same. No member returns before all members have entered the call.
  */
-void stp_coll_gather_part(struct stp_team *team, void *all, const void *mine, size_t nbytes,
-                          size_t skip, size_t take);
+void stp_coll_gather_part(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                          size_t part_offset, size_t part_bytes);
 
 /*
- * Arguments of a gather, which copies the block of every member to all members. If the field at is
- * NULL, each block has nbytes bytes.
+ * Arguments of a gather, which copies the block of every member to all members. If the field
+ * offsets is NULL, each block has nbytes bytes.
  */
 struct stp_coll_gather {
     struct stp_team *team;
@@ -226,7 +228,7 @@ struct stp_coll_gather {
     /*
      * Offsets of the blocks in dest (n_pes + 1 entries), or NULL if all blocks have the same size.
      */
-    const size_t *at;
+    const size_t *offsets;
     const char *fn;
     bool device; /* whether any member's source or dest is device memory */
 };
@@ -250,7 +252,7 @@ struct stp_coll_alltoall {
  * Returns whether the chunks of the leaders have room for an alltoall with blocks of nbytes bytes
  * (leader_exchange.c). The result is the same on all members.
  */
-bool stp_coll_leader_alltoall_can(const struct stp_team *team, size_t nbytes);
+bool stp_coll_leader_alltoall_supports(const struct stp_team *team, size_t nbytes);
 /* Performs an alltoall on host memory through the chunks of the leaders. */
 void stp_coll_leader_alltoall(const struct stp_coll_alltoall *a);
 
@@ -284,13 +286,13 @@ struct stp_coll_bcast {
  * has place 0.
  */
 int stp_coll_bcast_group_from_root(const struct stp_coll_bcast *b);
-/* Returns the world number of the leader at the place vg. The leader at place 0 is the root. */
-int stp_coll_bcast_leader(const struct stp_coll_bcast *b, int vg);
+/* Returns the world number of the leader at this place. The leader at place 0 is the root. */
+int stp_coll_bcast_leader(const struct stp_coll_bcast *b, int place);
 
 /*
  * Puts nbytes bytes, which may be 0, to the address dest on PE pe. Then adds 1 to a count in the
- * cell on PE pe. This count is COLL_CAME or COLL_HERE. The caller may change source only after
- * stp_coll_quiet().
+ * cell on PE pe. This count is COLL_RECEIVED or COLL_ARRIVED. The caller may change source only
+ * after stp_coll_quiet().
  */
 void stp_coll_put_and_count(struct stp_coll_cell *cell, int which_count, void *dest,
                             const void *source, size_t nbytes, int pe, const char *fn);
@@ -329,9 +331,9 @@ void stp_coll_show_wait(const uint64_t *word) STP_COLD;
 const struct stp_team *stp_coll_team_at(size_t slot);
 /*
  * Converts an offset in the internal space. Sets *slot to the slot whose area contains this offset,
- * and *at to the offset in this area. Returns false if no area contains the offset.
+ * and *area_offset to the offset in this area. Returns false if no area contains the offset.
  */
-bool stp_coll_slot_at(size_t offset, size_t *slot, size_t *at);
+bool stp_coll_slot_at(size_t offset, size_t *slot, size_t *area_offset);
 
 /*
  * Waits until a word that a PE of this node writes reaches the value. A long wait sleeps until the
@@ -359,10 +361,10 @@ static inline void stp_coll_wake(struct stp_team *team)
 }
 
 /* Sets a word in the memory of this node. Other members of the team wait for this word. */
-static inline void stp_coll_post_node(struct stp_team *team, uint64_t *there, uint64_t value)
+static inline void stp_coll_post_node(struct stp_team *team, uint64_t *word, uint64_t value)
 {
     /* Pairs with the acquire load in coll_reached() or stp_coll_wait(). */
-    __atomic_store_n(there, value, __ATOMIC_RELEASE);
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
     stp_coll_wake(team);
 }
 

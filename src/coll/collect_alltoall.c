@@ -80,25 +80,25 @@ static void collect_puts(const struct collect *c)
  */
 static bool collect_store(const struct collect *c, const char *block, int pe)
 {
-    char *there = c->nbytes > 0 ? stp_ptr(c->dest, pe) : NULL;
+    char *peer_ptr = c->nbytes > 0 ? stp_ptr(c->dest, pe) : NULL;
 
     if (c->nbytes == 0) return true;
-    if (there == NULL)
+    if (peer_ptr == NULL)
         stp_put_nbi(&stp_ctx_coll, c->dest, block, c->nbytes, pe, c->fn);
     else
-        stp_copy_any(there, block, c->nbytes, c->fn);
-    return there != NULL;
+        stp_copy_any(peer_ptr, block, c->nbytes, c->fn);
+    return peer_ptr != NULL;
 }
 
 /*
  * Sends blocks to members on other nodes, and stores blocks on this node. Each block that is sent
  * adds 1 to a count at the receiver. The receiver thus knows without a sync when it has all blocks.
- * If kept is true, source stays unchanged until all members have read it.
+ * If source_is_stable is true, source stays unchanged until all members have read it.
  */
-static void collect_counted(const struct collect *c, bool kept)
+static void collect_counted(const struct collect *c, bool source_is_stable)
 {
     struct stp_team *team = c->team;
-    bool quiet = !kept;
+    bool quiet = !source_is_stable;
     uint64_t sequence;
     struct stp_coll_cell *cell = stp_coll_take_cell(team, &sequence);
 
@@ -106,11 +106,11 @@ static void collect_counted(const struct collect *c, bool kept)
         int rank = (team->rank + i) % team->n_pes, pe = stp_team_pe(team, rank);
         const char *block = c->source + (size_t)rank * c->step;
         if (stp_local_of(pe) < 0)
-            stp_coll_put_and_count(cell, COLL_CAME, c->dest, block, c->nbytes, pe, c->fn);
+            stp_coll_put_and_count(cell, COLL_RECEIVED, c->dest, block, c->nbytes, pe, c->fn);
         else if (!collect_store(c, block, pe))
             quiet = true;
     }
-    stp_coll_wait_count(cell, COLL_CAME, (size_t)(team->n_pes - team->plan.n_local));
+    stp_coll_wait_count(cell, COLL_RECEIVED, (size_t)(team->n_pes - team->plan.n_local));
     if (quiet) stp_coll_quiet();
     /* After this sync all blocks from this node have arrived. */
     stp_coll_node_sync(team);
@@ -135,7 +135,7 @@ static const char *collect_keep(struct stp_team *team, const char *source, size_
 static void collect_direct(struct collect *c, bool equal, bool device)
 {
     struct stp_team *team = c->team;
-    size_t all = c->step > 0 ? c->step * (size_t)team->n_pes : c->nbytes;
+    size_t all_bytes = c->step > 0 ? c->step * (size_t)team->n_pes : c->nbytes;
     const char *copy = NULL;
 
     collect_begin(team);
@@ -143,7 +143,7 @@ static void collect_direct(struct collect *c, bool equal, bool device)
         collect_puts(c);
         return;
     }
-    if (equal) copy = collect_keep(team, c->source, all);
+    if (equal) copy = collect_keep(team, c->source, all_bytes);
     if (copy != NULL) c->source = copy;
     collect_counted(c, copy != NULL);
 }
@@ -151,31 +151,33 @@ static void collect_direct(struct collect *c, bool equal, bool device)
 /* Writes this member's block to its place in the dest of every member. */
 static void gather_direct(const struct stp_coll_gather *g)
 {
-    size_t rank = (size_t)g->team->rank, at = g->at != NULL ? g->at[rank] : g->nbytes * rank;
-    struct collect c = {g->team, (char *)g->dest + at, g->source, 0, g->nbytes, g->fn};
+    size_t rank = (size_t)g->team->rank,
+           offset = g->offsets != NULL ? g->offsets[rank] : g->nbytes * rank;
+    struct collect c = {g->team, (char *)g->dest + offset, g->source, 0, g->nbytes, g->fn};
 
-    collect_direct(&c, g->at == NULL, g->device);
+    collect_direct(&c, g->offsets == NULL, g->device);
 }
 
 const struct stp_coll_algorithm stp_coll_fcollect_direct = {
-    .name = "direct", .what = STP_COLL_FCOLLECT, .gather = gather_direct};
+    .name = "direct", .operation = STP_COLL_FCOLLECT, .gather = gather_direct};
 
 int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                       const char *fn)
 {
-    size_t all = stp_bytes(nbytes, (size_t)team->n_pes, fn);
-    struct stp_coll_call call = {.what = STP_COLL_FCOLLECT, .bytes = nbytes, .all = all};
+    size_t all_bytes = stp_bytes(nbytes, (size_t)team->n_pes, fn);
+    struct stp_coll_call call = {
+        .operation = STP_COLL_FCOLLECT, .bytes = nbytes, .result_bytes = all_bytes};
     struct stp_coll_gather g = {team, dest, source, nbytes, NULL, fn, false};
-    const struct stp_coll_algorithm *how;
+    const struct stp_coll_algorithm *algorithm;
 
     if (nbytes == 0) return 0;
-    stp_coll_check(team, dest, source, all, nbytes, fn);
+    stp_coll_check(team, dest, source, all_bytes, nbytes, fn);
     g.device = stp_on_device(dest, source);
-    how = collect_choose(team, &call, g.device, &stp_coll_fcollect_direct);
-    if (how == &stp_coll_fcollect_direct && collect_by_cells(team, dest, source, nbytes))
+    algorithm = collect_choose(team, &call, g.device, &stp_coll_fcollect_direct);
+    if (algorithm == &stp_coll_fcollect_direct && collect_by_cells(team, dest, source, nbytes))
         stp_coll_gather(team, dest, source, nbytes);
     else
-        how->gather(&g);
+        algorithm->gather(&g);
     return 0;
 }
 
@@ -208,8 +210,9 @@ _Static_assert(sizeof(struct collect_block) == COLL_SMALL, "a block fills a cell
  */
 static size_t collect_block_bytes(const struct stp_team *team)
 {
-    size_t most = team->plan.n_groups > 1 ? COLLECT_FAR : sizeof(struct collect_block);
-    size_t room = COLL_NET / (size_t)team->n_pes / 8 * 8, nbytes = room < most ? room : most;
+    size_t max_bytes = team->plan.n_groups > 1 ? COLLECT_FAR : sizeof(struct collect_block);
+    size_t room = COLL_NET / (size_t)team->n_pes / 8 * 8,
+           nbytes = room < max_bytes ? room : max_bytes;
 
     return nbytes > COLLECT_HEAD ? nbytes : COLLECT_HEAD;
 }
@@ -224,7 +227,7 @@ struct collect_blocks {
      * Offsets of the members' data in dest (n_pes + 1 entries). Allocated together with the field
      * first.
      */
-    size_t *at;
+    size_t *offsets;
 };
 
 static const struct collect_block *collect_block(const struct collect_blocks *blocks, int rank)
@@ -233,29 +236,30 @@ static const struct collect_block *collect_block(const struct collect_blocks *bl
 }
 
 /*
- * Gathers the blocks of all members, and computes the offsets in dest. The caller frees blocks->at.
+ * Gathers the blocks of all members, and computes the offsets in dest. The caller frees
+ * blocks->offsets.
  */
-static void collect_tell(const struct stp_coll_gather *g, struct collect_blocks *blocks)
+static void collect_exchange_blocks(const struct stp_coll_gather *g, struct collect_blocks *blocks)
 {
     size_t n = (size_t)g->team->n_pes;
-    struct collect_block mine = {.nbytes = g->nbytes};
+    struct collect_block my_block = {.nbytes = g->nbytes};
 
-    blocks->at = malloc((n + 1) * sizeof(*blocks->at) + n * blocks->size);
-    if (blocks->at == NULL)
+    blocks->offsets = malloc((n + 1) * sizeof(*blocks->offsets) + n * blocks->size);
+    if (blocks->offsets == NULL)
         stp_fatal(g->fn, "no memory for the block sizes of %d PEs", g->team->n_pes);
-    blocks->first = (char *)(blocks->at + n + 1);
-    mine.device = g->nbytes > 0 && stp_on_device(g->dest, g->source);
-    mine.whole = g->nbytes <= blocks->size - COLLECT_HEAD &&
-                 (g->nbytes == 0 || !stp_on_device(g->source, g->source));
-    if (mine.whole && g->nbytes > 0) memcpy(mine.data, g->source, g->nbytes);
-    stp_coll_gather(g->team, blocks->first, &mine, blocks->size);
-    blocks->at[0] = 0;
+    blocks->first = (char *)(blocks->offsets + n + 1);
+    my_block.device = g->nbytes > 0 && stp_on_device(g->dest, g->source);
+    my_block.whole = g->nbytes <= blocks->size - COLLECT_HEAD &&
+                     (g->nbytes == 0 || !stp_on_device(g->source, g->source));
+    if (my_block.whole && g->nbytes > 0) memcpy(my_block.data, g->source, g->nbytes);
+    stp_coll_gather(g->team, blocks->first, &my_block, blocks->size);
+    blocks->offsets[0] = 0;
     blocks->whole = true;
     blocks->device = false;
     for (int rank = 0; rank < g->team->n_pes; rank++) {
         const struct collect_block *block = collect_block(blocks, rank);
 
-        blocks->at[rank + 1] = blocks->at[rank] + block->nbytes;
+        blocks->offsets[rank + 1] = blocks->offsets[rank] + block->nbytes;
         blocks->whole = blocks->whole && block->whole;
         blocks->device = blocks->device || block->device;
     }
@@ -264,14 +268,15 @@ static void collect_tell(const struct stp_coll_gather *g, struct collect_blocks 
 /*
  * Copies the data from the blocks to dest. A member that has no bytes may pass NULL as dest (R44).
  */
-static void collect_take(const struct stp_coll_gather *g, const struct collect_blocks *blocks)
+static void collect_copy_out(const struct stp_coll_gather *g, const struct collect_blocks *blocks)
 {
     if (STP_UNLIKELY(g->dest == NULL) && g->nbytes == 0) return;
     for (int rank = 0; rank < g->team->n_pes; rank++) {
         const struct collect_block *block = collect_block(blocks, rank);
 
         if (block->nbytes > 0)
-            stp_copy_any((char *)g->dest + blocks->at[rank], block->data, block->nbytes, g->fn);
+            stp_copy_any((char *)g->dest + blocks->offsets[rank], block->data, block->nbytes,
+                         g->fn);
     }
 }
 
@@ -286,25 +291,25 @@ static void collect_take(const struct stp_coll_gather *g, const struct collect_b
  */
 static void collect_blocks(struct stp_coll_gather g, size_t block, bool direct)
 {
-    struct stp_coll_call call = {.what = STP_COLL_FCOLLECT, .unequal = true};
+    struct stp_coll_call call = {.operation = STP_COLL_FCOLLECT, .unequal = true};
     struct collect_blocks blocks = {.size = block};
 
-    collect_tell(&g, &blocks);
-    call.all = blocks.at[g.team->n_pes];
-    call.bytes = call.all / (size_t)g.team->n_pes;
-    stp_coll_check(g.team, g.dest, g.source, g.nbytes > 0 ? call.all : 0, g.nbytes, g.fn);
-    g.at = blocks.at;
+    collect_exchange_blocks(&g, &blocks);
+    call.result_bytes = blocks.offsets[g.team->n_pes];
+    call.bytes = call.result_bytes / (size_t)g.team->n_pes;
+    stp_coll_check(g.team, g.dest, g.source, g.nbytes > 0 ? call.result_bytes : 0, g.nbytes, g.fn);
+    g.offsets = blocks.offsets;
     g.device = blocks.device;
     if (blocks.whole)
-        collect_take(&g, &blocks);
+        collect_copy_out(&g, &blocks);
     else if (direct)
         gather_direct(&g);
     else
         collect_choose(g.team, &call, g.device, &stp_coll_fcollect_direct)->gather(&g);
-    free(blocks.at);
+    free(blocks.offsets);
 }
 
-static bool collect_gathers_can(const struct stp_team *team, const struct stp_coll_call *call)
+static bool collect_gathers_supports(const struct stp_team *team, const struct stp_coll_call *call)
 {
     size_t nbytes = collect_block_bytes(team);
 
@@ -323,17 +328,17 @@ static void collect_directly(const struct stp_coll_gather *g)
 }
 
 const struct stp_coll_algorithm stp_coll_collect_bruck = {.name = "gather",
-                                                          .what = STP_COLL_COLLECT,
-                                                          .can = collect_gathers_can,
+                                                          .operation = STP_COLL_COLLECT,
+                                                          .supports = collect_gathers_supports,
                                                           .gather = collect_gathers};
 
 const struct stp_coll_algorithm stp_coll_collect_direct = {
-    .name = "direct", .what = STP_COLL_COLLECT, .gather = collect_directly};
+    .name = "direct", .operation = STP_COLL_COLLECT, .gather = collect_directly};
 
 int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                      const char *fn)
 {
-    struct stp_coll_call call = {.what = STP_COLL_COLLECT, .unequal = true};
+    struct stp_coll_call call = {.operation = STP_COLL_COLLECT, .unequal = true};
     struct stp_coll_gather g = {team, dest, source, nbytes, NULL, fn, false};
 
     collect_choose(team, &call, false, &stp_coll_collect_bruck)->gather(&g);
@@ -346,31 +351,32 @@ int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size
 static void alltoall_direct(const struct stp_coll_alltoall *a)
 {
     size_t nbytes = a->nelems * a->size;
-    char *mine = (char *)a->dest + nbytes * (size_t)a->team->rank;
-    struct collect c = {a->team, mine, a->source, nbytes, nbytes, a->fn};
+    char *my_dest = (char *)a->dest + nbytes * (size_t)a->team->rank;
+    struct collect c = {a->team, my_dest, a->source, nbytes, nbytes, a->fn};
 
     collect_direct(&c, true, a->device);
 }
 
 const struct stp_coll_algorithm stp_coll_alltoall_direct = {
-    .name = "direct", .what = STP_COLL_ALLTOALL, .alltoall = alltoall_direct};
+    .name = "direct", .operation = STP_COLL_ALLTOALL, .alltoall = alltoall_direct};
 
 int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, size_t nbytes,
                       const char *fn)
 {
-    size_t all = stp_bytes(nbytes, (size_t)team->n_pes, fn);
-    struct stp_coll_call call = {.what = STP_COLL_ALLTOALL, .bytes = nbytes, .all = all};
+    size_t all_bytes = stp_bytes(nbytes, (size_t)team->n_pes, fn);
+    struct stp_coll_call call = {
+        .operation = STP_COLL_ALLTOALL, .bytes = nbytes, .result_bytes = all_bytes};
     struct stp_coll_alltoall a = {team, dest, source, 1, 1, 1, nbytes, fn, false};
-    const struct stp_coll_algorithm *how;
+    const struct stp_coll_algorithm *algorithm;
 
     if (nbytes == 0) return 0;
-    stp_coll_check(team, dest, source, all, all, fn);
+    stp_coll_check(team, dest, source, all_bytes, all_bytes, fn);
     a.device = stp_on_device(dest, source);
-    how = collect_choose(team, &call, a.device, &stp_coll_alltoall_direct);
-    if (how == &stp_coll_alltoall_direct && collect_by_cells(team, dest, source, all))
-        stp_coll_gather_part(team, dest, source, all, nbytes * (size_t)team->rank, nbytes);
+    algorithm = collect_choose(team, &call, a.device, &stp_coll_alltoall_direct);
+    if (algorithm == &stp_coll_alltoall_direct && collect_by_cells(team, dest, source, all_bytes))
+        stp_coll_gather_part(team, dest, source, all_bytes, nbytes * (size_t)team->rank, nbytes);
     else
-        how->alltoall(&a);
+        algorithm->alltoall(&a);
     return 0;
 }
 
@@ -381,15 +387,15 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
 static size_t collect_span(const struct stp_team *team, size_t nelems, ptrdiff_t stride,
                            size_t size, const char *fn)
 {
-    size_t all = stp_bytes(stp_bytes(nelems, (size_t)stride, fn), (size_t)team->n_pes, fn);
+    size_t all_elems = stp_bytes(stp_bytes(nelems, (size_t)stride, fn), (size_t)team->n_pes, fn);
 
-    return stp_bytes(all - (size_t)stride + 1, size, fn);
+    return stp_bytes(all_elems - (size_t)stride + 1, size, fn);
 }
 
 int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, ptrdiff_t dst,
                        ptrdiff_t sst, size_t size, size_t nelems, const char *fn)
 {
-    size_t mine = (size_t)team->rank * nelems * (size_t)dst * size;
+    size_t my_offset = (size_t)team->rank * nelems * (size_t)dst * size;
 
     if (dst < 1 || sst < 1)
         stp_fatal(fn, "dst is %td and sst is %td: both strides must be at least 1", dst, sst);
@@ -400,7 +406,7 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
      * Use the chunks of the leaders if possible. All elements of a block then travel in one
      * message. Without the chunks, each element would need a message of its own.
      */
-    if (stp_coll_leader_alltoall_can(team, nelems * size) && !stp_on_device(dest, source)) {
+    if (stp_coll_leader_alltoall_supports(team, nelems * size) && !stp_on_device(dest, source)) {
         stp_coll_leader_alltoall(
             &(struct stp_coll_alltoall){team, dest, source, dst, sst, size, nelems, fn, false});
         return 0;
@@ -409,7 +415,7 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
     for (int i = 1; i <= team->n_pes; i++) {
         int rank = (team->rank + i) % team->n_pes;
         const char *block = (const char *)source + (size_t)rank * nelems * (size_t)sst * size;
-        stp_iput(&stp_ctx_coll, (char *)dest + mine, block, dst, sst, 1, nelems, size,
+        stp_iput(&stp_ctx_coll, (char *)dest + my_offset, block, dst, sst, 1, nelems, size,
                  stp_team_pe(team, rank), fn);
     }
     collect_finish(team);

@@ -22,10 +22,10 @@ int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *sou
     /* After this sync the root's source is ready, and every dest may be written. */
     stp_coll_sync(team);
     for (int step = 1; step < n; step <<= 1) {
-        int from = rank - step;
+        int from_rank = rank - step;
         if (rank >= step && rank < 2 * step)
-            stp_get(&stp_ctx_coll, dest, from == 0 ? source : dest, nbytes,
-                    stp_team_pe(team, (from + root) % n), fn);
+            stp_get(&stp_ctx_coll, dest, from_rank == 0 ? source : dest, nbytes,
+                    stp_team_pe(team, (from_rank + root) % n), fn);
         stp_coll_sync(team);
     }
     if (rank == 0 && !team->active_set) stp_copy_any(dest, source, nbytes, fn);
@@ -35,21 +35,22 @@ int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *sou
 /* ---- shares ----------------------------------------------------------------------------- */
 
 /*
- * Reduces n elements of every member in rank order. The argument at is the index of the first of
+ * Reduces n elements of every member in rank order. The argument index is the index of the first of
  * these elements. Writes the results to every member.
  */
-static void share_block(const struct stp_coll_slice *s, size_t at, size_t n, char *acc,
-                        char *theirs)
+static void share_block(const struct stp_coll_slice *s, size_t index, size_t n, char *acc,
+                        char *received)
 {
     size_t nbytes = n * s->size;
 
     for (int rank = 0; rank < s->team->n_pes; rank++) {
-        char *into = rank == 0 ? acc : theirs;
-        stp_get(s->ctx, into, s->source + at * s->size, nbytes, stp_team_pe(s->team, rank), s->fn);
-        if (rank > 0) stp_op_reduce(s->op, s->dtype, acc, theirs, n);
+        char *buffer = rank == 0 ? acc : received;
+        stp_get(s->ctx, buffer, s->source + index * s->size, nbytes, stp_team_pe(s->team, rank),
+                s->fn);
+        if (rank > 0) stp_op_reduce(s->op, s->dtype, acc, received, n);
     }
     for (int rank = 0; rank < s->team->n_pes; rank++)
-        stp_put(s->ctx, s->dest + at * s->size, acc, nbytes, stp_team_pe(s->team, rank), s->fn);
+        stp_put(s->ctx, s->dest + index * s->size, acc, nbytes, stp_team_pe(s->team, rank), s->fn);
 }
 
 void stp_coll_slice_on_host(const struct stp_coll_slice *s)
@@ -61,9 +62,9 @@ void stp_coll_slice_on_host(const struct stp_coll_slice *s)
     /* Do not use a bounce buffer, because the transfers below may need the bounce buffers. */
     buffer = malloc(STP_BOUNCE_BYTES);
     if (buffer == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", STP_BOUNCE_BYTES);
-    for (size_t at = 0, n; at < s->nelems; at += n) {
-        n = s->nelems - at < room ? s->nelems - at : room;
-        share_block(s, at, n, buffer, buffer + STP_BOUNCE_BYTES / 2);
+    for (size_t index = 0, n; index < s->nelems; index += n) {
+        n = s->nelems - index < room ? s->nelems - index : room;
+        share_block(s, index, n, buffer, buffer + STP_BOUNCE_BYTES / 2);
     }
     free(buffer);
 }
@@ -119,17 +120,17 @@ struct stp_coll_slice stp_coll_slice_of(struct stp_ctx *ctx, struct stp_team *te
 {
     size_t size = stp_dtype_size(dtype);
     size_t share = (nreduce + (size_t)team->n_pes - 1) / (size_t)team->n_pes;
-    size_t at = share * (size_t)team->rank;
+    size_t index = share * (size_t)team->rank;
 
-    if (at > nreduce) at = nreduce;
+    if (index > nreduce) index = nreduce;
     return (struct stp_coll_slice){.ctx = ctx,
                                    .team = team,
                                    .op = op,
                                    .dtype = dtype,
                                    .size = size,
-                                   .dest = (char *)dest + at * size,
-                                   .source = (const char *)source + at * size,
-                                   .nelems = nreduce - at < share ? nreduce - at : share,
+                                   .dest = (char *)dest + index * size,
+                                   .source = (const char *)source + index * size,
+                                   .nelems = nreduce - index < share ? nreduce - index : share,
                                    .fn = fn};
 }
 

@@ -21,7 +21,7 @@ struct heads {
     char *chunk;                  /* chunk of this node's leader */
     uint64_t sequence;
     /* Chunk of this PE. A leader sends from this chunk to the chunks of other leaders. */
-    char *own;
+    char *my_chunk;
     const char *fn;
 };
 
@@ -32,20 +32,21 @@ static struct heads heads_begin(struct stp_team *team, const char *fn)
 
     h.cell = stp_coll_take_cell(team, &h.sequence);
     h.leader = stp_ptr(h.cell, leader);
-    h.own = stp_coll_alternate_chunk(team);
-    h.chunk = stp_ptr(h.own, leader);
+    h.my_chunk = stp_coll_alternate_chunk(team);
+    h.chunk = stp_ptr(h.my_chunk, leader);
     return h;
 }
 
 /*
- * Sends nbytes bytes from this PE's chunk to the chunk of another leader. The argument at is the
- * offset in this PE's chunk, and the argument to is the offset in the other chunk. Then adds 1 to
+ * Sends nbytes bytes from this PE's chunk to the chunk of another leader. The argument offset is
+ * the offset in this PE's chunk, and peer_offset is the offset in the other chunk. Then adds 1 to
  * the other leader's count of messages.
  */
-static void heads_send(const struct heads *h, int group, size_t to, size_t at, size_t nbytes)
+static void heads_send(const struct heads *h, int group, size_t peer_offset, size_t offset,
+                       size_t nbytes)
 {
-    stp_coll_put_and_count(h->cell, COLL_CAME, h->own + to, h->own + at, nbytes,
-                           h->team->plan.leaders[group], h->fn);
+    stp_coll_put_and_count(h->cell, COLL_RECEIVED, h->my_chunk + peer_offset, h->my_chunk + offset,
+                           nbytes, h->team->plan.leaders[group], h->fn);
 }
 
 /*
@@ -61,9 +62,9 @@ static bool heads_arrive(const struct heads *h)
         return false;
     }
     for (int i = 1; i < plan->n_local; i++) {
-        const struct stp_coll_cell *theirs = stp_ptr(h->cell, plan->local_pes[i]);
+        const struct stp_coll_cell *peer_cell = stp_ptr(h->cell, plan->local_pes[i]);
 
-        stp_coll_wait_node(h->team, &theirs->flags[COLL_READY], h->sequence);
+        stp_coll_wait_node(h->team, &peer_cell->flags[COLL_READY], h->sequence);
     }
     return true;
 }
@@ -77,7 +78,7 @@ static void heads_wait(const struct heads *h)
         stp_coll_wait_node(h->team, &h->leader->flags[COLL_DONE], h->sequence);
         return;
     }
-    stp_coll_wait_count(h->cell, COLL_CAME, (size_t)plan->n_groups - 1);
+    stp_coll_wait_count(h->cell, COLL_RECEIVED, (size_t)plan->n_groups - 1);
     if (plan->n_local > 1) stp_coll_post_node(h->team, &h->cell->flags[COLL_DONE], h->sequence);
 }
 
@@ -85,19 +86,19 @@ static void heads_wait(const struct heads *h)
 
 static size_t gather_size(const struct stp_coll_gather *g, int rank)
 {
-    return g->at != NULL ? g->at[rank + 1] - g->at[rank] : g->nbytes;
+    return g->offsets != NULL ? g->offsets[rank + 1] - g->offsets[rank] : g->nbytes;
 }
 
 /*
  * Returns the total number of bytes in some blocks. In the array plan.order, the ranks of these
- * blocks begin at index from, and end at index end - 1.
+ * blocks have the indices from first to end - 1.
  */
-static size_t gather_bytes(const struct stp_coll_gather *g, int from, int end)
+static size_t gather_bytes(const struct stp_coll_gather *g, int first, int end)
 {
     size_t sum = 0;
 
-    if (g->at == NULL) return (size_t)(end - from) * g->nbytes;
-    for (int place = from; place < end; place++)
+    if (g->offsets == NULL) return (size_t)(end - first) * g->nbytes;
+    for (int place = first; place < end; place++)
         sum += gather_size(g, g->team->plan.order[place]);
     return sum;
 }
@@ -111,13 +112,14 @@ static void gather_take(const struct heads *h, const struct stp_coll_gather *g)
         size_t nbytes = gather_size(g, rank);
 
         if (nbytes > 0)
-            memcpy((char *)g->dest + (g->at != NULL ? g->at[rank] : (size_t)rank * nbytes), block,
-                   nbytes);
+            memcpy((char *)g->dest +
+                       (g->offsets != NULL ? g->offsets[rank] : (size_t)rank * nbytes),
+                   block, nbytes);
         block += nbytes;
     }
 }
 
-static bool heads_can(const struct stp_team *team)
+static bool heads_supported(const struct stp_team *team)
 {
     return team->plan.order != NULL && team->plan.n_groups > 1 && stp_coll_has_chunk(team);
 }
@@ -126,31 +128,34 @@ static bool heads_can(const struct stp_team *team)
  * Returns whether the leaders should gather through their chunks. If every member is a leader, the
  * chunks would only add copies.
  */
-static bool heads_gather_can(const struct stp_team *team, const struct stp_coll_call *call)
+static bool heads_gather_supports(const struct stp_team *team, const struct stp_coll_call *call)
 {
-    return team->plan.most_local > 1 && call->all <= COLL_CHUNK && heads_can(team);
+    return team->plan.max_local > 1 && call->result_bytes <= COLL_CHUNK && heads_supported(team);
 }
 
 static void heads_gather(const struct stp_coll_gather *g)
 {
     const struct stp_team_hierarchy *plan = &g->team->plan;
     struct heads h = heads_begin(g->team, g->fn);
-    int first = plan->first[plan->group], me = first + plan->local;
-    size_t at = gather_bytes(g, 0, first), mine = gather_size(g, g->team->rank);
+    int first = plan->first[plan->group], my_index = first + plan->local;
+    size_t offset = gather_bytes(g, 0, first), my_bytes = gather_size(g, g->team->rank);
 
-    if (mine > 0) memcpy(h.chunk + at + gather_bytes(g, first, me), g->source, mine);
+    if (my_bytes > 0)
+        memcpy(h.chunk + offset + gather_bytes(g, first, my_index), g->source, my_bytes);
     if (heads_arrive(&h)) {
         size_t nbytes = gather_bytes(g, first, plan->first[plan->group + 1]);
 
         for (int i = 1; i < plan->n_groups; i++)
-            heads_send(&h, (plan->group + i) % plan->n_groups, at, at, nbytes);
+            heads_send(&h, (plan->group + i) % plan->n_groups, offset, offset, nbytes);
     }
     heads_wait(&h);
-    if (g->dest != NULL || mine > 0) gather_take(&h, g);
+    if (g->dest != NULL || my_bytes > 0) gather_take(&h, g);
 }
 
-const struct stp_coll_algorithm stp_coll_fcollect_leader = {
-    .name = "heads", .what = STP_COLL_FCOLLECT, .can = heads_gather_can, .gather = heads_gather};
+const struct stp_coll_algorithm stp_coll_fcollect_leader = {.name = "heads",
+                                                            .operation = STP_COLL_FCOLLECT,
+                                                            .supports = heads_gather_supports,
+                                                            .gather = heads_gather};
 
 /* ---- alltoall --------------------------------------------------------------------------- */
 
@@ -169,34 +174,37 @@ static int group_members(const struct stp_team_hierarchy *plan, int group)
  * Returns the offset of the data that one group sends to another. The data is in the first half of
  * the sender's chunk.
  */
-static size_t alltoall_out(const struct stp_team_hierarchy *plan, size_t nbytes, int from, int to)
+static size_t alltoall_out(const struct stp_team_hierarchy *plan, size_t nbytes, int from_group,
+                           int to_group)
 {
-    return nbytes * (size_t)group_members(plan, from) * (size_t)plan->first[to];
+    return nbytes * (size_t)group_members(plan, from_group) * (size_t)plan->first[to_group];
 }
 
 /*
  * Returns the offset of the data that one group sends to another. The data arrives in the second
  * half of the receiver's chunk.
  */
-static size_t alltoall_in(const struct stp_team_hierarchy *plan, size_t nbytes, int from, int to)
+static size_t alltoall_in(const struct stp_team_hierarchy *plan, size_t nbytes, int from_group,
+                          int to_group)
 {
-    return COLL_CHUNK / 2 + nbytes * (size_t)group_members(plan, to) * (size_t)plan->first[from];
+    return COLL_CHUNK / 2 +
+           nbytes * (size_t)group_members(plan, to_group) * (size_t)plan->first[from_group];
 }
 
-bool stp_coll_leader_alltoall_can(const struct stp_team *team, size_t nbytes)
+bool stp_coll_leader_alltoall_supports(const struct stp_team *team, size_t nbytes)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
 
-    return heads_can(team) && nbytes <= COLL_CHUNK / 2 &&
-           nbytes * (size_t)team->n_pes * (size_t)plan->most_local <= COLL_CHUNK / 2;
+    return heads_supported(team) && nbytes <= COLL_CHUNK / 2 &&
+           nbytes * (size_t)team->n_pes * (size_t)plan->max_local <= COLL_CHUNK / 2;
 }
 
 /*
  * Copies nelems elements of size bytes. Neighbouring elements are dst elements apart in dest, and
  * sst elements apart in source.
  */
-static void copy_apart(char *dest, ptrdiff_t dst, const char *source, ptrdiff_t sst, size_t size,
-                       size_t nelems)
+static void copy_strided(char *dest, ptrdiff_t dst, const char *source, ptrdiff_t sst, size_t size,
+                         size_t nelems)
 {
     if (dst == 1 && sst == 1) {
         memcpy(dest, source, nelems * size);
@@ -215,9 +223,9 @@ static void alltoall_put(const struct heads *h, const struct stp_coll_alltoall *
                       nbytes * (size_t)plan->local * (size_t)group_members(plan, group);
 
         for (int place = plan->first[group]; place < plan->first[group + 1]; place++) {
-            size_t at = (size_t)plan->order[place] * nbytes * (size_t)a->sst;
+            size_t offset = (size_t)plan->order[place] * nbytes * (size_t)a->sst;
 
-            copy_apart(block, 1, (const char *)a->source + at, a->sst, a->size, a->nelems);
+            copy_strided(block, 1, (const char *)a->source + offset, a->sst, a->size, a->nelems);
             block += nbytes;
         }
     }
@@ -234,9 +242,9 @@ static void alltoall_take(const struct heads *h, const struct stp_coll_alltoall 
         block += group == plan->group ? alltoall_out(plan, nbytes, group, group)
                                       : alltoall_in(plan, nbytes, group, plan->group);
         for (int place = plan->first[group]; place < plan->first[group + 1]; place++) {
-            size_t at = (size_t)plan->order[place] * nbytes * (size_t)a->dst;
+            size_t offset = (size_t)plan->order[place] * nbytes * (size_t)a->dst;
 
-            copy_apart((char *)a->dest + at, a->dst, block, 1, a->size, a->nelems);
+            copy_strided((char *)a->dest + offset, a->dst, block, 1, a->size, a->nelems);
             block += row;
         }
     }
@@ -251,22 +259,22 @@ void stp_coll_leader_alltoall(const struct stp_coll_alltoall *a)
     alltoall_put(&h, a, nbytes);
     if (heads_arrive(&h))
         for (int i = 1; i < plan->n_groups; i++) {
-            int to = (plan->group + i) % plan->n_groups;
+            int to_group = (plan->group + i) % plan->n_groups;
 
-            heads_send(&h, to, alltoall_in(plan, nbytes, plan->group, to),
-                       alltoall_out(plan, nbytes, plan->group, to),
-                       nbytes * (size_t)plan->n_local * (size_t)group_members(plan, to));
+            heads_send(&h, to_group, alltoall_in(plan, nbytes, plan->group, to_group),
+                       alltoall_out(plan, nbytes, plan->group, to_group),
+                       nbytes * (size_t)plan->n_local * (size_t)group_members(plan, to_group));
         }
     heads_wait(&h);
     alltoall_take(&h, a, nbytes);
 }
 
-static bool heads_alltoall_can(const struct stp_team *team, const struct stp_coll_call *call)
+static bool heads_alltoall_supports(const struct stp_team *team, const struct stp_coll_call *call)
 {
-    return team->plan.most_local > 1 && stp_coll_leader_alltoall_can(team, call->bytes);
+    return team->plan.max_local > 1 && stp_coll_leader_alltoall_supports(team, call->bytes);
 }
 
 const struct stp_coll_algorithm stp_coll_alltoall_leader = {.name = "heads",
-                                                            .what = STP_COLL_ALLTOALL,
-                                                            .can = heads_alltoall_can,
+                                                            .operation = STP_COLL_ALLTOALL,
+                                                            .supports = heads_alltoall_supports,
                                                             .alltoall = stp_coll_leader_alltoall};

@@ -17,9 +17,10 @@
  * Bytes of the buffer if the team is on one node. The buffer holds blocks of several members, and
  * fits the cache.
  */
-#define SCAN_NEAR ((size_t)256 << 10)
-#define SCAN_FAR ((size_t)4 << 20) /* bytes of the buffer if the team is on several nodes */
-#define SCAN_BLOCK ((size_t)16384) /* minimum bytes that are read from a member at a time */
+#define SCAN_NODE_BYTES ((size_t)256 << 10)
+#define SCAN_INTERNODE_BYTES                                                                       \
+    ((size_t)4 << 20)                  /* bytes of the buffer if the team is on several nodes */
+#define SCAN_BLOCK_MIN ((size_t)16384) /* minimum bytes that are read from a member at a time */
 
 struct scan {
     struct stp_team *team;
@@ -29,9 +30,9 @@ struct scan {
     const char *fn;
 };
 
-static void scan_add(const struct scan *s, void *sum, const void *more, size_t nbytes)
+static void scan_add(const struct scan *s, void *sum, const void *addend, size_t nbytes)
 {
-    stp_op_reduce(STP_SUM, s->dtype, sum, more, nbytes / s->size);
+    stp_op_reduce(STP_SUM, s->dtype, sum, addend, nbytes / s->size);
 }
 
 /* ---- small data ------------------------------------------------------------- */
@@ -50,12 +51,12 @@ static void scan_cells(const struct scan *s, void *dest, const void *source, siz
     memcpy(cell->in, source, nbytes);
     stp_coll_post_node(s->team, &cell->flags[COLL_READY], sequence);
     for (int i = 0; i < n_terms; i++) {
-        struct stp_coll_cell *theirs = stp_ptr(cell, s->team->plan.local_pes[i]);
-        stp_coll_wait_node(s->team, &theirs->flags[COLL_READY], sequence);
+        struct stp_coll_cell *peer_cell = stp_ptr(cell, s->team->plan.local_pes[i]);
+        stp_coll_wait_node(s->team, &peer_cell->flags[COLL_READY], sequence);
         if (i == 0)
-            memcpy(sum, theirs->in, nbytes);
+            memcpy(sum, peer_cell->in, nbytes);
         else
-            scan_add(s, sum, theirs->in, nbytes);
+            scan_add(s, sum, peer_cell->in, nbytes);
     }
     memcpy(dest, sum, nbytes);
 }
@@ -77,25 +78,26 @@ static int scan_rounds(int n_pes)
 static void scan_doubling(const struct scan *s, void *dest, const void *source, size_t nbytes)
 {
     int rank = s->team->rank, n = s->team->n_pes;
-    _Alignas(16) unsigned char upto[COLL_SMALL], before[COLL_SMALL] = {0};
+    _Alignas(16) unsigned char inclusive_sum[COLL_SMALL], exclusive_sum[COLL_SMALL] = {0};
     uint64_t sequence;
     struct stp_coll_cell *cell = stp_coll_take_cell(s->team, &sequence);
 
-    memcpy(upto, source, nbytes);
+    memcpy(inclusive_sum, source, nbytes);
     for (int step = 1, round = 0; step < n; step <<= 1, round++) {
         unsigned char *piece = cell->in + (size_t)round * nbytes;
         uint64_t *flag = &cell->flags[COLL_CHILD + round];
         if (rank + step < n)
-            stp_coll_send(piece, upto, nbytes, flag, sequence, stp_team_pe(s->team, rank + step));
+            stp_coll_send(piece, inclusive_sum, nbytes, flag, sequence,
+                          stp_team_pe(s->team, rank + step));
         if (rank < step) continue;
         stp_coll_wait_far(flag, sequence);
-        scan_add(s, upto, piece, nbytes);
+        scan_add(s, inclusive_sum, piece, nbytes);
         if (round == 0)
-            memcpy(before, piece, nbytes);
+            memcpy(exclusive_sum, piece, nbytes);
         else
-            scan_add(s, before, piece, nbytes);
+            scan_add(s, exclusive_sum, piece, nbytes);
     }
-    memcpy(dest, s->exclusive ? before : upto, nbytes);
+    memcpy(dest, s->exclusive ? exclusive_sum : inclusive_sum, nbytes);
 }
 
 /* ---- large data ------------------------------------------------------------- */
@@ -137,9 +139,9 @@ static void scan_block(const struct scan *s, char *dest, const char *source, siz
  */
 static size_t scan_plan(const struct stp_team *team, size_t share, int *n_slots)
 {
-    size_t buffer = team->plan.n_groups == 1 ? SCAN_NEAR : SCAN_FAR;
+    size_t buffer = team->plan.n_groups == 1 ? SCAN_NODE_BYTES : SCAN_INTERNODE_BYTES;
     size_t n = (size_t)team->n_pes + 1;
-    size_t block = buffer / n > SCAN_BLOCK ? buffer / n : SCAN_BLOCK;
+    size_t block = buffer / n > SCAN_BLOCK_MIN ? buffer / n : SCAN_BLOCK_MIN;
 
     if (buffer / block < n) n = buffer / block;
     *n_slots = (int)n;
@@ -157,9 +159,10 @@ static void scan_on_host(const struct scan *s, char *dest, const char *source, s
     /* Do not use a bounce buffer, because the transfers below may need the bounce buffers. */
     slots = malloc(nbytes);
     if (slots == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", nbytes);
-    for (size_t at = 0, k; at < nelems; at += k) {
-        k = nelems - at < room ? nelems - at : room;
-        scan_block(s, dest + at * s->size, source + at * s->size, k * s->size, slots, n_slots);
+    for (size_t index = 0, n; index < nelems; index += n) {
+        n = nelems - index < room ? nelems - index : room;
+        scan_block(s, dest + index * s->size, source + index * s->size, n * s->size, slots,
+                   n_slots);
     }
     free(slots);
 }
@@ -186,15 +189,15 @@ static void scan_shares(const struct scan *s, char *dest, const char *source, si
     size_t n = (size_t)s->team->n_pes;
     size_t line = STP_CACHE_LINE / s->size;
     size_t share = (nelems / n + line) / line * line;
-    size_t at = share * (size_t)s->team->rank;
-    size_t mine = at >= nelems ? 0 : nelems - at < share ? nelems - at : share;
+    size_t index = share * (size_t)s->team->rank;
+    size_t my_nelems = index >= nelems ? 0 : nelems - index < share ? nelems - index : share;
 
-    if (mine > 0) {
-        dest += at * s->size;
-        source += at * s->size;
+    if (my_nelems > 0) {
+        dest += index * s->size;
+        source += index * s->size;
     }
     stp_coll_sync(s->team); /* after this sync every source is ready */
-    if (!scan_on_device(s, dest, source, mine)) scan_on_host(s, dest, source, mine);
+    if (!scan_on_device(s, dest, source, my_nelems)) scan_on_host(s, dest, source, my_nelems);
     stp_coll_sync(s->team); /* after this sync every share is written */
 }
 

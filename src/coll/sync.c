@@ -16,8 +16,8 @@ static void sync_flat(struct stp_team *team, uint64_t epoch)
     const struct stp_team_hierarchy *plan = &team->plan;
 
     for (int step = 1, round = 0; step < plan->n_local; step <<= 1, round++) {
-        int to = plan->local_pes[(plan->local + step) % plan->n_local];
-        stp_coll_post(&team->area->flat[round].value, epoch, to);
+        int to_pe = plan->local_pes[(plan->local + step) % plan->n_local];
+        stp_coll_post(&team->area->flat[round].value, epoch, to_pe);
         stp_coll_wait(&team->area->flat[round].value, epoch);
     }
 }
@@ -29,18 +29,18 @@ static void sync_flat(struct stp_team *team, uint64_t epoch)
  */
 static bool sync_arrive(struct stp_coll_barrier *barrier, uint64_t epoch, int n_local)
 {
-    uint64_t all = epoch * (uint64_t)n_local;
+    uint64_t n_expected = epoch * (uint64_t)n_local;
 
     /*
      * Each arrival releases the writes of its PE. The last arrival acquires the writes of all PEs.
      */
-    return __atomic_add_fetch(&barrier->arrived.value, 1, __ATOMIC_ACQ_REL) == all;
+    return __atomic_add_fetch(&barrier->arrived.value, 1, __ATOMIC_ACQ_REL) == n_expected;
 }
 
-static void sync_across(struct stp_team *team, uint64_t epoch)
+static void sync_internode(struct stp_team *team, uint64_t epoch)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
-    uint64_t *words = team->area->across[epoch & 1];
+    uint64_t *words = team->area->internode[epoch & 1];
 
     /*
      * Use two sets of words alternately. A word of the previous sync may still be in transfer. It
@@ -49,8 +49,8 @@ static void sync_across(struct stp_team *team, uint64_t epoch)
      * members have since taken part in the previous sync.
      */
     for (int step = 1, round = 0; step < plan->n_groups; step <<= 1, round++) {
-        int to = plan->leaders[(plan->group + step) % plan->n_groups];
-        stp_coll_post(&words[round], epoch, to);
+        int to_pe = plan->leaders[(plan->group + step) % plan->n_groups];
+        stp_coll_post(&words[round], epoch, to_pe);
         stp_coll_wait_far(&words[round], epoch);
     }
 }
@@ -64,7 +64,7 @@ static void sync_release_each(struct stp_team *team, uint64_t epoch)
     const struct stp_team_hierarchy *plan = &team->plan;
 
     for (int i = 0; i < plan->n_local; i++)
-        stp_coll_post(&team->area->left.value, epoch, plan->local_pes[i]);
+        stp_coll_post(&team->area->last_release.value, epoch, plan->local_pes[i]);
 }
 
 /*
@@ -72,33 +72,33 @@ static void sync_release_each(struct stp_team *team, uint64_t epoch)
  * other members, so no member waits until a particular PE is scheduled. With several nodes, the
  * first local member acts for its node, because the words from other nodes arrive in its memory.
  */
-static void sync_counted(struct stp_team *team, uint64_t epoch, bool leave)
+static void sync_counted(struct stp_team *team, uint64_t epoch, bool is_last_sync)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
-    struct stp_coll_barrier *barrier = stp_ptr(&team->area->all, plan->local_pes[0]);
+    struct stp_coll_barrier *barrier = stp_ptr(&team->area->team_sync, plan->local_pes[0]);
     bool last = sync_arrive(barrier, epoch, plan->n_local);
 
     if (last && plan->n_groups > 1) stp_coll_wake(team); /* the first member may be asleep */
     if (plan->n_groups > 1 && plan->local == 0) {
         stp_coll_wait_node(team, &barrier->arrived.value, epoch * (uint64_t)plan->n_local);
-        sync_across(team, epoch);
+        sync_internode(team, epoch);
     }
     if (plan->n_groups > 1 ? plan->local == 0 : last) {
-        if (leave)
+        if (is_last_sync)
             sync_release_each(team, epoch);
         else
             stp_coll_post_node(team, &barrier->released.value, epoch);
-    } else if (leave) {
+    } else if (is_last_sync) {
         /*
          * This member must not sleep, because the PE that owns the doorbell may already have left.
          */
-        stp_coll_wait(&team->area->left.value, epoch);
+        stp_coll_wait(&team->area->last_release.value, epoch);
     } else {
         stp_coll_wait_node(team, &barrier->released.value, epoch);
     }
 }
 
-static void sync_team(struct stp_team *team, bool leave)
+static void sync_team(struct stp_team *team, bool is_last_sync)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
     uint64_t epoch = team->sync_epoch + 1;
@@ -112,9 +112,9 @@ static void sync_team(struct stp_team *team, bool leave)
     if (plan->n_groups == 1 && plan->flat)
         sync_flat(team, epoch);
     else if (plan->n_local == 1)
-        sync_across(team, epoch);
+        sync_internode(team, epoch);
     else
-        sync_counted(team, epoch, leave);
+        sync_counted(team, epoch, is_last_sync);
 }
 
 int stp_coll_sync(struct stp_team *team)
@@ -130,39 +130,39 @@ void stp_team_last_sync(struct stp_team *team)
 }
 
 /*
- * Syncs with the leaders of the other nodes once, in the same rounds as sync_across(). Sends the
+ * Syncs with the leaders of the other nodes once, in the same rounds as sync_internode(). Sends the
  * argument word to some of them, and receives words from some of them. If a received word is
  * smaller than *least, sets *least to the smallest received word, and returns the world number of
  * its sender. Otherwise returns -1.
  */
-static int close_across(struct stp_team *team, uint64_t word, uint64_t *least)
+static int sync_job_end_internode(struct stp_team *team, uint64_t word, uint64_t *least)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
-    int whose = -1;
+    int sender = -1;
 
     for (int step = 1, round = 0; step < plan->n_groups; step <<= 1, round++) {
-        int to = plan->leaders[(plan->group + step) % plan->n_groups];
-        int from = plan->leaders[(plan->group + plan->n_groups - step) % plan->n_groups];
-        uint64_t *came = &team->area->close_across[round];
+        int to_pe = plan->leaders[(plan->group + step) % plan->n_groups];
+        int from_pe = plan->leaders[(plan->group + plan->n_groups - step) % plan->n_groups];
+        uint64_t *flag = &team->area->job_end_internode[round];
 
-        stp_coll_post(came, word, to);
-        stp_coll_wait_far(came, 1);
+        stp_coll_post(flag, word, to_pe);
+        stp_coll_wait_far(flag, 1);
         /*
          * Pairs with the release stores in stp_coll_post() and
          * stp_ofi_cqdata_apply_to_word_locked().
          */
-        if (__atomic_load_n(came, __ATOMIC_ACQUIRE) >= *least) continue;
-        *least = __atomic_load_n(came, __ATOMIC_ACQUIRE);
-        whose = from;
+        if (__atomic_load_n(flag, __ATOMIC_ACQUIRE) >= *least) continue;
+        *least = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+        sender = from_pe;
     }
-    return whose;
+    return sender;
 }
 
 int stp_coll_job_end_find_least(struct stp_team *team, uint64_t word, uint64_t *least)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
-    struct stp_coll_barrier *barrier = stp_ptr(&team->area->close, plan->local_pes[0]);
-    int whose;
+    struct stp_coll_barrier *barrier = stp_ptr(&team->area->job_end, plan->local_pes[0]);
+    int sender;
 
     *least = UINT64_MAX;
     /*
@@ -176,9 +176,9 @@ int stp_coll_job_end_find_least(struct stp_team *team, uint64_t word, uint64_t *
         return -1;
     }
     stp_coll_wait_node(team, &barrier->arrived.value, (uint64_t)plan->n_local);
-    whose = close_across(team, word, least);
+    sender = sync_job_end_internode(team, word, least);
     stp_coll_post_node(team, &barrier->released.value, 1);
-    return whose;
+    return sender;
 }
 
 void stp_coll_node_sync(struct stp_team *team)

@@ -6,7 +6,7 @@
 #include "coll_internal.h"
 
 #define COLL_YIELDS 32 /* number of polls with a yield before a wait sleeps */
-#define COLL_LOOKS 4   /* number of polls before a wait sleeps, if each poll is a system call */
+#define COLL_POLLS 4   /* number of polls before a wait sleeps, if each poll is a system call */
 
 static bool coll_reached(const uint64_t *word, uint64_t value)
 {
@@ -46,18 +46,19 @@ void stp_coll_wait_slow(const uint64_t *word, uint64_t value)
 void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64_t value)
 {
     struct stp_coll_doorbell *doorbell = team->doorbell;
-    bool far = team->plan.n_groups > 1 && stp_rt.has_fabric && stp_rt.fabric.needs_syscalls;
-    int patience = far ? COLL_LOOKS : stp_wait_spin + COLL_YIELDS;
+    bool polls_by_syscall =
+        team->plan.n_groups > 1 && stp_rt.has_fabric && stp_rt.fabric.needs_syscalls;
+    int n_polls = polls_by_syscall ? COLL_POLLS : stp_wait_spin + COLL_YIELDS;
     struct stp_wait wait = {0};
 
     if (coll_reached(word, value)) return;
-    for (int i = 0; i < patience; i++) {
+    for (int i = 0; i < n_polls; i++) {
         if (coll_reached(word, value)) break;
         if (STP_UNLIKELY(stp_wait_idle_once(&wait))) stp_coll_show_wait(word);
-        if (far) stp_yield_and_watch_peers(wait.turns);
+        if (polls_by_syscall) stp_yield_and_watch_peers(wait.turns);
     }
     while (!coll_reached(word, value)) {
-        uint32_t seen;
+        uint32_t rings;
         if (!coll_may_sleep()) {
             if (STP_UNLIKELY(stp_wait_idle_once(&wait))) stp_coll_show_wait(word);
             continue;
@@ -68,9 +69,9 @@ void stp_coll_wait_node_slow(struct stp_team *team, const uint64_t *word, uint64
          * that wrote the word sees that this PE may sleep.
          */
         __atomic_fetch_add(&doorbell->sleepers, 1, __ATOMIC_SEQ_CST);
-        seen = __atomic_load_n(&doorbell->rings, __ATOMIC_SEQ_CST);
+        rings = __atomic_load_n(&doorbell->rings, __ATOMIC_SEQ_CST);
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        if (!coll_reached(word, value)) stp_wait_sleep(&doorbell->rings, seen);
+        if (!coll_reached(word, value)) stp_wait_sleep(&doorbell->rings, rings);
         __atomic_fetch_sub(&doorbell->sleepers, 1, __ATOMIC_RELAXED);
     }
     stp_wait_end(&wait);
@@ -96,14 +97,14 @@ void stp_coll_wake_slow(struct stp_team *team)
 
 void stp_coll_post(uint64_t *word, uint64_t value, int pe)
 {
-    uint64_t *there = stp_ptr(word, pe);
+    uint64_t *peer_ptr = stp_ptr(word, pe);
 
-    if (STP_LIKELY(there != NULL))
+    if (STP_LIKELY(peer_ptr != NULL))
         /*
          * Pairs with the acquire loads in stp_coll_wait(), coll_reached() and
          * stp_coll_wait_far().
          */
-        __atomic_store_n(there, value, __ATOMIC_RELEASE);
+        __atomic_store_n(peer_ptr, value, __ATOMIC_RELEASE);
     else
         stp_coll_post_far(word, value, pe);
 }

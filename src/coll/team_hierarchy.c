@@ -24,7 +24,7 @@ int stp_coll_group_of(const struct stp_team *team, int rank)
 static void plan_fill(struct stp_team *team, int *group_of_node)
 {
     struct stp_team_hierarchy *plan = &team->plan;
-    int mine = stp_node_of(stp_rt.pe);
+    int my_node = stp_node_of(stp_rt.pe);
 
     for (int rank = 0; rank < team->n_pes; rank++) {
         int pe = stp_team_pe(team, rank);
@@ -33,12 +33,12 @@ static void plan_fill(struct stp_team *team, int *group_of_node)
             group_of_node[node] = plan->n_groups;
             plan->leaders[plan->n_groups++] = pe;
         }
-        if (node != mine) continue;
+        if (node != my_node) continue;
         if (pe == stp_rt.pe) plan->local = plan->n_local;
         plan->local_ranks[plan->n_local] = rank;
         plan->local_pes[plan->n_local++] = pe;
     }
-    plan->group = group_of_node[mine];
+    plan->group = group_of_node[my_node];
 }
 
 /*
@@ -49,7 +49,7 @@ static void plan_fill(struct stp_team *team, int *group_of_node)
 static void plan_sort(struct stp_team *team, const int *group_of_node)
 {
     struct stp_team_hierarchy *plan = &team->plan;
-    int before = 0;
+    int n_before = 0;
 
     memset(plan->first, 0, ((size_t)plan->n_groups + 1) * sizeof(*plan->first));
     for (int rank = 0; rank < team->n_pes; rank++)
@@ -57,9 +57,9 @@ static void plan_sort(struct stp_team *team, const int *group_of_node)
     for (int group = 0; group < plan->n_groups; group++) {
         int n = plan->first[group + 1];
 
-        if (n > plan->most_local) plan->most_local = n;
-        plan->first[group + 1] = before;
-        before += n;
+        if (n > plan->max_local) plan->max_local = n;
+        plan->first[group + 1] = n_before;
+        n_before += n;
     }
     for (int rank = 0; rank < team->n_pes; rank++) {
         int group = group_of_node[stp_node_of(stp_team_pe(team, rank))];

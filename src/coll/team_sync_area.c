@@ -26,14 +26,14 @@ static struct {
     size_t offset;                 /* offset of the first area in the internal space */
     /* All slots below this number are in use. */
     size_t hint;
-    unsigned n_doubtful; /* number of slots that are taken but may be given back soon */
-    unsigned n_released; /* number of times that a slot was released */
+    unsigned n_undecided; /* number of slots that are taken but may be given back soon */
+    unsigned n_released;  /* number of times that a slot was released */
 } slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 size_t stp_coll_lay_out_internal(size_t window_capacity)
 {
-    size_t most = (size_t)4 << 30;
-    size_t nbytes = window_capacity / 16 < most ? window_capacity / 16 : most;
+    size_t max_bytes = (size_t)4 << 30;
+    size_t nbytes = window_capacity / 16 < max_bytes ? window_capacity / 16 : max_bytes;
 
     slots.n_chunks = nbytes / CHUNKS_PART / (2 * COLL_CHUNK);
     if (slots.n_chunks > N_CHUNKS) slots.n_chunks = N_CHUNKS;
@@ -68,12 +68,12 @@ static bool slot_used(size_t slot)
     return slots.used[slot / 64] >> (slot % 64) & 1;
 }
 
-size_t stp_coll_find_slot(size_t from)
+size_t stp_coll_find_slot(size_t start)
 {
     size_t slot;
 
     pthread_mutex_lock(&slots.lock);
-    slot = from > slots.hint ? from : slots.hint;
+    slot = start > slots.hint ? start : slots.hint;
     while (slot < slots.n_slots && slot_used(slot))
         slot++;
     pthread_mutex_unlock(&slots.lock);
@@ -89,7 +89,7 @@ bool stp_coll_take_slot(size_t slot)
     slots.used[slot / 64] |= (uint64_t)1 << (slot % 64);
     while (slots.hint < slots.n_slots && slot_used(slots.hint))
         slots.hint++;
-    slots.n_doubtful += taken;
+    slots.n_undecided += taken;
     pthread_mutex_unlock(&slots.lock);
     return taken;
 }
@@ -97,7 +97,7 @@ bool stp_coll_take_slot(size_t slot)
 void stp_coll_slot_decided(void)
 {
     pthread_mutex_lock(&slots.lock);
-    slots.n_doubtful--;
+    slots.n_undecided--;
     pthread_mutex_unlock(&slots.lock);
 }
 
@@ -112,13 +112,13 @@ void stp_coll_release_slot(size_t slot)
 
 bool stp_coll_slots_freed_since(unsigned *seen)
 {
-    bool moved;
+    bool freed;
 
     pthread_mutex_lock(&slots.lock);
-    moved = slots.n_doubtful > 0 || slots.n_released != *seen;
+    freed = slots.n_undecided > 0 || slots.n_released != *seen;
     *seen = slots.n_released;
     pthread_mutex_unlock(&slots.lock);
-    return moved;
+    return freed;
 }
 
 int stp_coll_attach(struct stp_team *team, size_t slot)
@@ -151,24 +151,24 @@ const struct stp_team *stp_coll_team_at(size_t slot)
     return slot < slots.n_slots ? __atomic_load_n(&slots.teams[slot], __ATOMIC_ACQUIRE) : NULL;
 }
 
-bool stp_coll_slot_at(size_t offset, size_t *slot, size_t *at)
+bool stp_coll_slot_at(size_t offset, size_t *slot, size_t *area_offset)
 {
     *slot = (offset - slots.offset) / AREA_STRIDE;
-    *at = (offset - slots.offset) % AREA_STRIDE;
+    *area_offset = (offset - slots.offset) % AREA_STRIDE;
     return offset >= slots.offset && *slot < slots.n_slots;
 }
 
 void stp_coll_detach(struct stp_team *team)
 {
-    const struct stp_team *here = team;
+    const struct stp_team *expected = team;
 
     /*
      * Clear the entry, unless another team has taken the slot meanwhile. Pairs with the release
      * store in stp_coll_attach() that set the entry.
      */
     if (team->slot < slots.n_slots)
-        __atomic_compare_exchange_n(&slots.teams[team->slot], &here, NULL, false, __ATOMIC_SEQ_CST,
-                                    __ATOMIC_SEQ_CST);
+        __atomic_compare_exchange_n(&slots.teams[team->slot], &expected, NULL, false,
+                                    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     stp_coll_hierarchy_free(team);
     free(team->scratch);
     team->scratch = NULL;

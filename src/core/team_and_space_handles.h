@@ -14,11 +14,11 @@
 
 /* This PE's view of a team. The members on one node form a group. */
 struct stp_team_hierarchy {
-    int n_groups;   /* number of nodes with members */
-    int group;      /* number of this PE's group; rank 0 is in group 0 */
-    int n_local;    /* number of members on this node */
-    int local;      /* index of this PE among the local members, in rank order */
-    int most_local; /* maximum number of members on one node; 0 if order is NULL */
+    int n_groups;  /* number of nodes with members */
+    int group;     /* number of this PE's group; rank 0 is in group 0 */
+    int n_local;   /* number of members on this node */
+    int local;     /* index of this PE among the local members, in rank order */
+    int max_local; /* maximum number of members on one node; 0 if order is NULL */
     /*
      * Whether the node has a core for each local member, and sync_flat() has enough rounds for
      * them. Only then may the local members spin on flags.

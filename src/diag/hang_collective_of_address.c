@@ -20,8 +20,9 @@ static void what_text(const struct stp_team *team, size_t at, char *text, size_t
     unsigned long long count = team->sync_epoch;
     const char *what = "sync";
 
-    if (at - offsetof(struct stp_team_sync_area, close) < sizeof(team->area->close) ||
-        at - offsetof(struct stp_team_sync_area, close_across) < sizeof(team->area->close_across)) {
+    if (at - offsetof(struct stp_team_sync_area, job_end) < sizeof(team->area->job_end) ||
+        at - offsetof(struct stp_team_sync_area, job_end_internode) <
+            sizeof(team->area->job_end_internode)) {
         snprintf(text, len, "the last sync");
         return;
     }
@@ -80,14 +81,14 @@ static const struct stp_team *team_of(const uint64_t *word, size_t *at)
 static int word_from(const struct stp_team *team, size_t at, size_t *round)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
-    size_t across = at - offsetof(struct stp_team_sync_area, across);
-    size_t closing = at - offsetof(struct stp_team_sync_area, close_across);
+    size_t across = at - offsetof(struct stp_team_sync_area, internode);
+    size_t closing = at - offsetof(struct stp_team_sync_area, job_end_internode);
     int back;
 
     *round = COLL_ROUNDS;
-    if (across < sizeof(team->area->across))
-        *round = across % sizeof(team->area->across[0]) / sizeof(uint64_t);
-    else if (closing < sizeof(team->area->close_across))
+    if (across < sizeof(team->area->internode))
+        *round = across % sizeof(team->area->internode[0]) / sizeof(uint64_t);
+    else if (closing < sizeof(team->area->job_end_internode))
         *round = closing / sizeof(uint64_t);
     if (*round >= COLL_ROUNDS) return -1;
     back = (1 << *round) % plan->n_groups;

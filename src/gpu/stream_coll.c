@@ -34,7 +34,7 @@ static bool coll_sync_step(struct stream_work *work)
     uint64_t epoch = team->stream_epoch + 1;
 
     for (int n = coll_rounds(team); work->round < n; work->round++) {
-        uint64_t *word = &team->area->on_streams[work->round];
+        uint64_t *word = &team->area->streams[work->round];
 
         if (!work->sent) {
             int64_t rank = (team->rank + ((int64_t)1 << work->round)) % team->n_pes;

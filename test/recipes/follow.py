@@ -77,7 +77,7 @@ static void sample_leaders(const struct stp_coll_reduction *r, void *dest, size_
 
 const struct stp_coll_algorithm stp_coll_reduce_sample = {
     .name = "sample",
-    .what = STP_COLL_REDUCE,
+    .operation = STP_COLL_REDUCE,
     .reduce_leaders = sample_leaders,
     .reduce_cell = stp_coll_leader_tree_reduce_small,
 };

@@ -39,8 +39,9 @@ static const char *choose(enum stp_coll_operation what, int nodes, int members, 
     static int order[1];
     struct stp_team team = {.n_pes = members,
                             .slot = slot,
-                            .plan = {.n_groups = nodes, .most_local = 2, .order = order}};
-    struct stp_coll_call call = {.what = what, .bytes = nbytes, .all = nbytes * (size_t)members};
+                            .plan = {.n_groups = nodes, .max_local = 2, .order = order}};
+    struct stp_coll_call call = {
+        .operation = what, .bytes = nbytes, .result_bytes = nbytes * (size_t)members};
 
     (void)stp_coll_lay_out_internal((size_t)1 << 30);
     stp_coll_table_install(&table, sizeof(table));
