@@ -10,11 +10,11 @@
 
 #include "transport/cpu_amo.h"
 
-void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const void *operand,
+void stp_amo_apply(void *addr, size_t nbytes, enum stp_fabric_amo op, const void *operand,
                    const void *compare, void *result)
 {
     /* Pairs with the release in fence and quiet. transport/cpu_amo.tmpl.h explains the pairing. */
-    stp_amo_cpu(there, nbytes, op, operand, compare, result, __ATOMIC_ACQUIRE);
+    stp_amo_cpu(addr, nbytes, op, operand, compare, result, __ATOMIC_ACQUIRE);
 }
 
 void stp_amo_to(struct stp_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,

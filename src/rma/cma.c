@@ -23,23 +23,23 @@ struct process_copy {
 };
 
 /*
- * Prepares the next system call. Sets here[] to the pieces of local memory and there[] to the
- * pieces of remote memory that the call copies. Returns the number of pieces.
+ * Prepares the next system call. Sets local_iov[] to the pieces of local memory and remote_iov[] to
+ * the pieces of remote memory that the call copies. Returns the number of pieces.
  */
 static unsigned long process_pieces(const struct process_copy *copy,
-                                    struct iovec here[PROCESS_ROWS],
-                                    struct iovec there[PROCESS_ROWS])
+                                    struct iovec local_iov[PROCESS_ROWS],
+                                    struct iovec remote_iov[PROCESS_ROWS])
 {
-    size_t left = PROCESS_BYTES, column = copy->column;
+    size_t remaining = PROCESS_BYTES, column = copy->column;
     unsigned long n = 0;
 
-    for (size_t row = copy->row; row < copy->n && n < PROCESS_ROWS && left > 0; row++) {
-        size_t nbytes = copy->width - column < left ? copy->width - column : left;
+    for (size_t row = copy->row; row < copy->n && n < PROCESS_ROWS && remaining > 0; row++) {
+        size_t nbytes = copy->width - column < remaining ? copy->width - column : remaining;
 
-        here[n] = (struct iovec){copy->local + row * copy->local_pitch + column, nbytes};
-        there[n] =
+        local_iov[n] = (struct iovec){copy->local + row * copy->local_pitch + column, nbytes};
+        remote_iov[n] =
             (struct iovec){(void *)(copy->remote + row * copy->remote_pitch + column), nbytes};
-        left -= nbytes;
+        remaining -= nbytes;
         column = 0;
         n++;
     }
@@ -48,10 +48,10 @@ static unsigned long process_pieces(const struct process_copy *copy,
 
 static void process_advance(struct process_copy *copy, size_t nbytes)
 {
-    size_t at = copy->column + nbytes;
+    size_t offset = copy->column + nbytes;
 
-    copy->row += at / copy->width;
-    copy->column = at % copy->width;
+    copy->row += offset / copy->width;
+    copy->column = offset % copy->width;
 }
 
 static _Noreturn void process_fatal(const struct stp_target *target, int error)
@@ -73,15 +73,15 @@ void stp_cma_copy(const struct stp_target *target, const void *buffer,
                                 .remote_pitch = put ? rows->dest_pitch : rows->source_pitch,
                                 .width = rows->width,
                                 .n = rows->n};
-    struct iovec here[PROCESS_ROWS], there[PROCESS_ROWS];
+    struct iovec local_iov[PROCESS_ROWS], remote_iov[PROCESS_ROWS];
     pid_t pid;
 
     (void)stp_private_peer(target->space, stp_local_of(target->pe), &pid, &copy.remote);
     copy.remote += target->offset;
     while (copy.row < copy.n) {
-        unsigned long n = process_pieces(&copy, here, there);
-        ssize_t done = put ? process_vm_writev(pid, here, n, there, n, 0)
-                           : process_vm_readv(pid, here, n, there, n, 0);
+        unsigned long n = process_pieces(&copy, local_iov, remote_iov);
+        ssize_t done = put ? process_vm_writev(pid, local_iov, n, remote_iov, n, 0)
+                           : process_vm_readv(pid, local_iov, n, remote_iov, n, 0);
 
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) process_fatal(target, done < 0 ? errno : EFAULT);

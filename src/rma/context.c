@@ -17,7 +17,7 @@ struct stp_ctx stp_ctx_proxy;
 struct stp_ctx stp_ctx_stream;
 
 /* Returns whether the options promise that threads never use the context at the same time. */
-static bool ctx_alone(long options)
+static bool ctx_is_serialized(long options)
 {
     return (options & (SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED)) != 0;
 }
@@ -31,11 +31,12 @@ static int ctx_open(struct stp_ctx *ctx, struct stp_team *team, long options)
     ctx->fabric = NULL;
     ctx->space = NULL;
     ctx->copies = false;
-    ctx->near = false;
+    ctx->fabric_used_on_node = false;
     ctx->in_session = false;
     memset(ctx->queues, 0, sizeof(ctx->queues));
     ctx->live = true;
-    if (stp_rt.has_fabric && stp_rt.fabric.ctx_create(ctx_alone(options), &ctx->fabric) != 0)
+    if (stp_rt.has_fabric &&
+        stp_rt.fabric.ctx_create(ctx_is_serialized(options), &ctx->fabric) != 0)
         return 1;
     stp_copy_open(ctx, "shmem_ctx_create");
     return 0;

@@ -43,23 +43,23 @@ static inline bool stp_on_device(const void *dest, const void *source)
 
 /*
  * Copies rows on the context's copy queue. One side of the copy is memory of the given kind, and
- * the other side is any memory that this kind can access. The parameter end is the state that the
- * copy must have reached on return. Fatal if the device fails.
+ * the other side is any memory that this kind can access. The parameter completion is the state
+ * that the copy must have reached on return. Fatal if the device fails.
  */
 void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
-                   const struct stp_strided_copy *rows, enum stp_copy_completion end,
+                   const struct stp_strided_copy *rows, enum stp_copy_completion completion,
                    const char *fn);
 /* As stp_copy_rows(), but copies one row of nbytes bytes. */
 void stp_copy(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
-              size_t nbytes, enum stp_copy_completion end, const char *fn);
+              size_t nbytes, enum stp_copy_completion completion, const char *fn);
 
 /*
  * Copies as stp_copy(), and then stores the value signal to *word. The device must be able to
  * access this word. A flush of the copy queue completes both the copy and the store.
  */
 void stp_copy_signal(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
-                     const void *source, size_t nbytes, enum stp_copy_completion end, void *word,
-                     uint64_t signal, const char *fn);
+                     const void *source, size_t nbytes, enum stp_copy_completion completion,
+                     void *word, uint64_t signal, const char *fn);
 
 /*
  * Performs a reduction on a device of the kind. The reduction is complete on return. Returns false,
@@ -108,20 +108,21 @@ void stp_bounce_give(char *buffer);
 void stp_bounce_fini(void);
 
 /*
- * One fragment of a strided transfer. It has n rows of width bytes. The first row begins dest_at
- * bytes after the start of the destination and source_at bytes after the start of the source.
+ * One fragment of a strided transfer. It has n rows of width bytes. The first row begins
+ * dest_offset bytes after the start of the destination and source_offset bytes after the start of
+ * the source.
  */
 struct stp_fragment {
-    size_t dest_at, source_at, width, n;
+    size_t dest_offset, source_offset, width, n;
 };
 /*
- * A strided transfer that is cut into fragments of at most room bytes. The field row is the index
- * of the row in which the next fragment begins. The field column is the offset of the first byte of
- * this fragment in the row.
+ * A strided transfer that is cut into fragments of at most max_bytes bytes. The field row is the
+ * index of the row in which the next fragment begins. The field column is the offset of the first
+ * byte of this fragment in the row.
  */
 struct stp_fragments {
     struct stp_strided_copy rows;
-    size_t room, row, column;
+    size_t max_bytes, row, column;
 };
 /* Sets *fragment to the next fragment. Returns false after the last fragment. */
 bool stp_fragment_next(struct stp_fragments *fragments, struct stp_fragment *fragment);

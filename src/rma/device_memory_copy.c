@@ -82,7 +82,7 @@ void stp_copy_close(struct stp_ctx *ctx)
 /* ---- copies --------------------------------------------------------------------------- */
 
 void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
-                   const struct stp_strided_copy *rows, enum stp_copy_completion end,
+                   const struct stp_strided_copy *rows, enum stp_copy_completion completion,
                    const char *fn)
 {
     struct stp_queue *queue;
@@ -94,29 +94,29 @@ void stp_copy_rows(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
     }
     queue = copy_queue(ctx, kind, fn);
     if (rows->n == 1)
-        rc = kind->device->copy(queue, dest, source, rows->width, end);
+        rc = kind->device->copy(queue, dest, source, rows->width, completion);
     else
-        rc = kind->device->copy_rows(queue, dest, source, rows, end);
+        rc = kind->device->copy_rows(queue, dest, source, rows, completion);
     if (rc != 0)
         stp_fatal(fn, "cannot copy %zu rows of %zu bytes from %p to %p (%s memory)", rows->n,
                   rows->width, source, dest, kind->name);
 }
 
 void stp_copy(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest, const void *source,
-              size_t nbytes, enum stp_copy_completion end, const char *fn)
+              size_t nbytes, enum stp_copy_completion completion, const char *fn)
 {
-    struct stp_strided_copy one = {.width = nbytes, .n = 1};
+    struct stp_strided_copy rows = {.width = nbytes, .n = 1};
 
-    stp_copy_rows(ctx, kind, dest, source, &one, end, fn);
+    stp_copy_rows(ctx, kind, dest, source, &rows, completion, fn);
 }
 
 void stp_copy_signal(struct stp_ctx *ctx, const struct stp_kind *kind, void *dest,
-                     const void *source, size_t nbytes, enum stp_copy_completion end, void *word,
-                     uint64_t signal, const char *fn)
+                     const void *source, size_t nbytes, enum stp_copy_completion completion,
+                     void *word, uint64_t signal, const char *fn)
 {
     struct stp_queue *queue = copy_queue(ctx, kind, fn);
 
-    stp_copy(ctx, kind, dest, source, nbytes, end, fn);
+    stp_copy(ctx, kind, dest, source, nbytes, completion, fn);
     if (kind->device->set_word(queue, dest, word, signal) != 0)
         stp_fatal(fn, "cannot set the signal at %p after a copy (%s memory)", word, kind->name);
 }
@@ -162,30 +162,30 @@ void stp_copy_any(void *dest, const void *source, size_t nbytes, const char *fn)
 /* ---- fragments ---------------------------------------------------------------------------- */
 
 /*
- * If a row is larger than p->room, cuts the row into several fragments. Otherwise puts as many rows
- * as fit into one fragment.
+ * If a row is larger than max_bytes, cuts the row into several fragments. Otherwise puts as many
+ * rows as fit into one fragment.
  */
-bool stp_fragment_next(struct stp_fragments *p, struct stp_fragment *fragment)
+bool stp_fragment_next(struct stp_fragments *fragments, struct stp_fragment *fragment)
 {
-    const struct stp_strided_copy *rows = &p->rows;
-    size_t left = rows->width - p->column;
+    const struct stp_strided_copy *rows = &fragments->rows;
+    size_t remaining = rows->width - fragments->column;
 
-    if (p->row >= rows->n) return false;
-    fragment->dest_at = p->row * rows->dest_pitch + p->column;
-    fragment->source_at = p->row * rows->source_pitch + p->column;
-    if (rows->width > p->room) {
+    if (fragments->row >= rows->n) return false;
+    fragment->dest_offset = fragments->row * rows->dest_pitch + fragments->column;
+    fragment->source_offset = fragments->row * rows->source_pitch + fragments->column;
+    if (rows->width > fragments->max_bytes) {
         fragment->n = 1;
-        fragment->width = left < p->room ? left : p->room;
-        p->column += fragment->width;
-        if (p->column < rows->width) return true;
-        p->column = 0;
-        p->row++;
+        fragment->width = remaining < fragments->max_bytes ? remaining : fragments->max_bytes;
+        fragments->column += fragment->width;
+        if (fragments->column < rows->width) return true;
+        fragments->column = 0;
+        fragments->row++;
         return true;
     }
     fragment->width = rows->width;
-    fragment->n = p->room / rows->width;
-    if (fragment->n > rows->n - p->row) fragment->n = rows->n - p->row;
-    p->row += fragment->n;
+    fragment->n = fragments->max_bytes / rows->width;
+    if (fragment->n > rows->n - fragments->row) fragment->n = rows->n - fragments->row;
+    fragments->row += fragment->n;
     return true;
 }
 

@@ -77,28 +77,28 @@ void stp_check_end(const void *addr, size_t nbytes, const char *fn, const char *
 
 _Noreturn static void locate_fatal_address(const void *addr, const char *fn, const char *argument)
 {
-    const struct stp_space *heap = stp_space_at(STP_SPACE_HEAP), *kept;
+    const struct stp_space *heap = stp_space_at(STP_SPACE_HEAP), *space;
     size_t offset;
-    char globals[256], whose[1792]; /* a message of 2048 bytes has room for both texts */
+    char globals[256], description[1792]; /* a message of 2048 bytes has room for both texts */
 
     if (heap == NULL) stp_fatal(fn, "called before shmem_init or after shmem_finalize");
-    kept = stp_space_lookup_growth_room(addr, &offset);
-    if (kept != NULL)
+    space = stp_space_lookup_growth_room(addr, &offset);
+    if (space != NULL)
         stp_fatal(
             fn,
             "%s %p is not symmetric: it is at offset %zu of space %u, which has %zu bytes now "
             "and may grow to %zu",
-            argument, addr, offset, kept->number, stp_space_nbytes(kept), kept->max_bytes);
-    if (stp_space_lookup_destroyed(addr, whose, sizeof(whose)))
-        stp_fatal(fn, "%s %p is not symmetric: it was in %s", argument, addr, whose);
-    if (stp_describe_loaded_object_addr(addr, whose, sizeof(whose)))
-        stp_fatal(fn, "%s %p is not symmetric: %s", argument, addr, whose);
-    snprintf(whose, sizeof(whose), "%p..%p", (void *)heap->base,
+            argument, addr, offset, space->number, stp_space_nbytes(space), space->max_bytes);
+    if (stp_space_lookup_destroyed(addr, description, sizeof(description)))
+        stp_fatal(fn, "%s %p is not symmetric: it was in %s", argument, addr, description);
+    if (stp_describe_loaded_object_addr(addr, description, sizeof(description)))
+        stp_fatal(fn, "%s %p is not symmetric: %s", argument, addr, description);
+    snprintf(description, sizeof(description), "%p..%p", (void *)heap->base,
              (void *)(heap->base + stp_space_nbytes(heap)));
     stp_fatal(fn,
               "%s %p is not symmetric: it is neither in the symmetric heap (%s), nor in a space, "
               "nor a global or static of the executable (%s)",
-              argument, addr, whose, stp_data_segment_format(globals, sizeof(globals)));
+              argument, addr, description, stp_data_segment_format(globals, sizeof(globals)));
 }
 
 /* Ends the job unless the bytes are in one live allocation. Called with SHMEM_CHECK=1 only. */
@@ -119,20 +119,20 @@ static void locate_check(const struct stp_space *space, size_t offset, const voi
 struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t *offset,
                                 const char *fn, const char *argument)
 {
-    size_t at, has;
-    struct stp_space *space = stp_space_lookup(addr, &at);
+    size_t space_offset, space_bytes;
+    struct stp_space *space = stp_space_lookup(addr, &space_offset);
 
     if (space == NULL) locate_fatal_address(addr, fn, argument);
-    has = stp_space_nbytes(space);
-    if (nbytes > has - at)
+    space_bytes = stp_space_nbytes(space);
+    if (nbytes > space_bytes - space_offset)
         stp_fatal(fn, "%s %p with %zu bytes reaches %zu bytes past the end of its space (%p..%p)",
-                  argument, addr, nbytes, nbytes - (has - at), (void *)space->base,
-                  (void *)(space->base + has));
+                  argument, addr, nbytes, nbytes - (space_bytes - space_offset),
+                  (void *)space->base, (void *)(space->base + space_bytes));
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0)
         stp_fatal(fn, "%s %p is in space %u, in which PE %d has no part", argument, addr,
                   space->number, pe);
-    if (STP_UNLIKELY(stp_rt.check)) locate_check(space, at, addr, nbytes, fn, argument);
-    if (offset != NULL) *offset = space->at + at;
+    if (STP_UNLIKELY(stp_rt.check)) locate_check(space, space_offset, addr, nbytes, fn, argument);
+    if (offset != NULL) *offset = space->at + space_offset;
     return space;
 }
 
@@ -168,7 +168,7 @@ enum stp_access_path stp_access_path_to(struct stp_space *space, int pe, enum st
  * Returns whether space equals bound, which is the space to which a context is bound. Globals and
  * statics count as part of the symmetric heap.
  */
-static bool locate_is_of(struct stp_space *space, const struct stp_space *bound)
+static bool locate_is_bound_space(struct stp_space *space, const struct stp_space *bound)
 {
     if (space->number == STP_SPACE_DATA) return bound->number == STP_SPACE_HEAP;
     return space == bound;
@@ -181,16 +181,16 @@ static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t
     size_t offset;
     struct stp_space *space = ctx->space != NULL ? stp_space_lookup(addr, &offset) : NULL;
 
-    if (ctx->space != NULL && (space == NULL || !locate_is_of(space, ctx->space)))
+    if (ctx->space != NULL && (space == NULL || !locate_is_bound_space(space, ctx->space)))
         stp_fatal(fn, "%s %p is not in space %u, to which the context is bound", argument, addr,
                   ctx->space->number);
     (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
 }
 
 /* Returns whether the space contains these bytes, and PE pe has a part of the space. */
-static bool locate_has(const struct stp_space *space, size_t at, size_t nbytes, int pe)
+static bool locate_is_in_part(const struct stp_space *space, size_t offset, size_t nbytes, int pe)
 {
-    return space != NULL && nbytes <= stp_space_nbytes(space) - at &&
+    return space != NULL && nbytes <= stp_space_nbytes(space) - offset &&
            (space->team == NULL || stp_team_rank_of(space->team, pe) >= 0);
 }
 
@@ -198,16 +198,16 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
                              enum stp_use use, const char *fn, const char *argument)
 {
     struct stp_target target = {.fn = fn, .pe = pe, .path = STP_PATH_HOST};
-    size_t at;
+    size_t offset;
 
     if (STP_UNLIKELY(stp_rt.check)) locate_check_all(ctx, addr, nbytes, pe, fn, argument);
     if (stp_local_of(pe) >= 0 && (use != STP_USE_ATOMIC || stp_win.cpu_atomics))
         target.there = locate_host(addr, nbytes, pe, fn, argument);
     if (target.there != NULL) return target;
-    target.space = stp_space_lookup(addr, &at);
-    if (!locate_has(target.space, at, nbytes, pe))
+    target.space = stp_space_lookup(addr, &offset);
+    if (!locate_is_in_part(target.space, offset, nbytes, pe))
         target.space = stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
-    target.offset = target.space->at + at;
+    target.offset = target.space->at + offset;
     target.number = target.space->number;
     target.path = stp_access_path_to(target.space, pe, use);
     /*

@@ -13,7 +13,7 @@
 /*
  * Contents of the long that the program passes as a lock. The long is 0 on all PEs while no PE uses
  * the lock. The fields contain PE numbers plus 1, because 0 means that there is no PE. The field
- * tail is used only on the home PE of the lock. The field mine is used on every PE.
+ * tail is used only on the home PE of the lock. The field next_and_grant is used on every PE.
  */
 struct lock_word {
     uint32_t tail; /* 1 + number of the last PE in the queue, or 0 if the lock is free */
@@ -21,7 +21,7 @@ struct lock_word {
      * Sum of up to two values, which other PEs add. The next PE in the queue adds its number plus
      * 1. The PE that hands over the lock to this PE adds LOCK_GRANTED.
      */
-    uint32_t mine;
+    uint32_t next_and_grant;
 };
 
 #define LOCK_GRANTED UINT32_C(0x80000000)
@@ -32,15 +32,17 @@ _Static_assert(sizeof(struct lock_word) == sizeof(long), "the state of a lock fi
 
 /*
  * Record of a lock that this PE holds or waits for. Each thread takes a ticket, which is a number,
- * and waits until the field turn equals its ticket. holds.lock guards all fields, except as noted.
+ * and waits until the field now_serving equals its ticket. holds.lock guards all fields, except as
+ * noted.
  */
 struct lock_hold {
     struct lock_hold *next;
     const long *lock;
-    unsigned tickets; /* number of tickets that threads have taken */
-    unsigned turn;    /* ticket whose thread may use the lock now; also read without holds.lock */
-    bool held;        /* whether this PE holds the lock; also written without holds.lock */
-    uint64_t owner;   /* thread_number() of the thread with the ticket turn */
+    unsigned next_ticket; /* number of tickets that threads have taken */
+    /* Ticket whose thread may use the lock now. Also read without holds.lock. */
+    unsigned now_serving;
+    bool held;      /* whether this PE holds the lock; also written without holds.lock */
+    uint64_t owner; /* thread_number() of the thread with the ticket now_serving */
 };
 
 #define LOCK_BUCKETS 64
@@ -58,12 +60,12 @@ static struct {
  */
 static uint64_t thread_number(void)
 {
-    static _Thread_local uint64_t mine;
+    static _Thread_local uint64_t number;
     static uint64_t last;
 
     /* This addition pairs with no other atomic, because it only makes each number unique. */
-    if (STP_UNLIKELY(mine == 0)) mine = __atomic_fetch_add(&last, 1, __ATOMIC_SEQ_CST) + 1;
-    return mine;
+    if (STP_UNLIKELY(number == 0)) number = __atomic_fetch_add(&last, 1, __ATOMIC_SEQ_CST) + 1;
+    return number;
 }
 
 /* Locks holds.lock at SHMEM_THREAD_MULTIPLE only. At other levels the program serializes calls. */
@@ -99,7 +101,7 @@ static struct lock_hold *hold_add(struct lock_hold **link, const long *lock, con
 
     if (hold == NULL) stp_fatal(fn, "no memory for the state of lock %p", (void *)lock);
     holds.spare = NULL;
-    *hold = (struct lock_hold){.lock = lock, .tickets = 1, .owner = thread_number()};
+    *hold = (struct lock_hold){.lock = lock, .next_ticket = 1, .owner = thread_number()};
     *link = hold;
     return hold;
 }
@@ -113,22 +115,22 @@ static void hold_delete(struct lock_hold **link)
     holds.spare = hold;
 }
 
-static STP_COLD void lock_show(const char *fn, const void *lock, int before)
+static STP_COLD void lock_show(const char *fn, const void *lock, int pe)
 {
     stp_wait_publish_subject(
-        &(struct stp_wait_subject){.kind = STP_WAIT_LOCK, .fn = fn, .addr = lock, .pe = before});
+        &(struct stp_wait_subject){.kind = STP_WAIT_LOCK, .fn = fn, .addr = lock, .pe = pe});
 }
 
 /*
- * Waits until hold->turn equals this thread's ticket. Called if another thread of this PE took a
- * ticket for the lock earlier.
+ * Waits until hold->now_serving equals this thread's ticket. Called if another thread of this PE
+ * took a ticket for the lock earlier.
  */
 static void hold_wait(struct lock_hold *hold, unsigned ticket, const char *fn)
 {
     struct stp_wait wait = {0};
 
     /* Pairs with the release store in hold_leave(). */
-    while (__atomic_load_n(&hold->turn, __ATOMIC_ACQUIRE) != ticket)
+    while (__atomic_load_n(&hold->now_serving, __ATOMIC_ACQUIRE) != ticket)
         if (STP_UNLIKELY(stp_wait_idle_once(&wait))) lock_show(fn, hold->lock, stp_rt.pe);
     stp_wait_end(&wait);
     holds_lock();
@@ -137,14 +139,14 @@ static void hold_wait(struct lock_hold *hold, unsigned ticket, const char *fn)
 }
 
 /*
- * Takes a ticket for the lock and waits until hold->turn equals the ticket. Returns the hold. Fatal
- * if this thread holds the lock already.
+ * Takes a ticket for the lock and waits until hold->now_serving equals the ticket. Returns the
+ * hold. Fatal if this thread holds the lock already.
  */
 static struct lock_hold *hold_enter(const long *lock, const char *fn)
 {
     struct lock_hold **link, *hold;
     unsigned ticket = 0;
-    bool again = false;
+    bool reentrant = false;
 
     holds_lock();
     link = hold_find(lock);
@@ -156,11 +158,12 @@ static struct lock_hold *hold_enter(const long *lock, const char *fn)
          * This load pairs with no other atomic. If owner is the number of this thread, this thread
          * itself has set held to true. holds.lock guards owner and the change of held to false.
          */
-        again = __atomic_load_n(&hold->held, __ATOMIC_SEQ_CST) && hold->owner == thread_number();
-        ticket = hold->tickets++;
+        reentrant =
+            __atomic_load_n(&hold->held, __ATOMIC_SEQ_CST) && hold->owner == thread_number();
+        ticket = hold->next_ticket++;
     }
     holds_unlock();
-    if (again)
+    if (reentrant)
         stp_fatal(fn,
                   "this thread already holds lock %p, and locks are not reentrant: call "
                   "shmem_clear_lock first",
@@ -181,7 +184,7 @@ static struct lock_hold *hold_try(const long *lock, const char *fn)
     return hold;
 }
 
-static void hold_own(struct lock_hold *hold)
+static void hold_mark_held(struct lock_hold *hold)
 {
     __atomic_store_n(&hold->held, true, __ATOMIC_RELAXED);
 }
@@ -206,14 +209,14 @@ static struct lock_hold *hold_claim(const long *lock)
 /* Lets the next waiting thread of this PE continue, or deletes the hold if no thread waits. */
 static void hold_leave(struct lock_hold *hold)
 {
-    unsigned next = hold->turn + 1;
+    unsigned next = hold->now_serving + 1;
 
     holds_lock();
-    if (hold->tickets == next)
+    if (hold->next_ticket == next)
         hold_delete(hold_find(hold->lock));
     else
         /* Pairs with the acquire load in hold_wait(). */
-        __atomic_store_n(&hold->turn, next, __ATOMIC_RELEASE);
+        __atomic_store_n(&hold->now_serving, next, __ATOMIC_RELEASE);
     holds_unlock();
 }
 
@@ -248,54 +251,56 @@ static int lock_home(const long *lock, const char *fn)
 }
 
 /*
- * Performs an atomic on *word of PE pe, which is the field tail or mine of a lock. Sets *result to
- * the old value of the field, unless result is NULL.
+ * Performs an atomic on *word of PE pe, which is the field tail or next_and_grant of a lock. Sets
+ * *result to the old value of the field, unless result is NULL.
  */
 static void lock_amo(enum stp_fabric_amo op, uint32_t *word, uint32_t operand, uint32_t compare,
                      uint32_t *result, int pe, const char *fn)
 {
-    void *there = stp_ptr_inline(word, pe, STP_USE_ATOMIC);
+    void *peer_ptr = stp_ptr_inline(word, pe, STP_USE_ATOMIC);
 
     /*
      * Order this PE's earlier writes before the atomic. After the atomic, another PE can find this
-     * PE in the queue and write to this PE's field mine. Pairs with the acquire of the other PE's
-     * atomic, or with the acquire in lock_mine() of the other PE.
+     * PE in the queue and write to this PE's field next_and_grant. Pairs with the acquire of the
+     * other PE's atomic, or with the acquire in lock_load_next_and_grant() of the other PE.
      */
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    if (STP_LIKELY(there != NULL))
-        stp_amo_apply(there, sizeof(*word), op, &operand, &compare, result);
+    if (STP_LIKELY(peer_ptr != NULL))
+        stp_amo_apply(peer_ptr, sizeof(*word), op, &operand, &compare, result);
     else
         stp_amo_slow(&stp_ctx_coll, op, STP_U32, word, &operand, &compare, result, false, pe, fn);
 }
 
-/* Returns this PE's word of the lock (the field `mine`), loaded with acquire order. */
-static uint32_t lock_mine(const struct lock_word *word)
+/* Loads this PE's field next_and_grant of the lock with acquire order. */
+static uint32_t lock_load_next_and_grant(const struct lock_word *word)
 {
-    uint32_t mine;
+    uint32_t value;
 
     /* Pairs with the fence in lock_amo() of the PE that wrote the word. */
-    if (STP_LIKELY(!stp_win.devices)) return __atomic_load_n(&word->mine, __ATOMIC_ACQUIRE);
-    stp_load_slow(&mine, &word->mine, sizeof(mine));
-    return mine;
+    if (STP_LIKELY(!stp_win.devices))
+        return __atomic_load_n(&word->next_and_grant, __ATOMIC_ACQUIRE);
+    stp_load_slow(&value, &word->next_and_grant, sizeof(value));
+    return value;
 }
 
 /*
- * Waits until at least one bit of mask is set in this PE's field mine. Returns the value of mine.
- * The parameter before is the number of the PE that will set the bit. Reports of long waits show
- * this number. The parameter is -1 if the next PE in the queue will set the bit, because the number
- * of the next PE is not known yet.
+ * Waits until at least one bit of mask is set in this PE's field next_and_grant. Returns the value
+ * of the field. The parameter awaited_pe is the number of the PE that will set the bit. Reports of
+ * long waits show this number. The parameter is -1 if the next PE in the queue will set the bit,
+ * because the number of the next PE is not known yet.
  */
-static uint32_t lock_wait(const struct lock_word *word, uint32_t mask, int before, const char *fn)
+static uint32_t lock_wait(const struct lock_word *word, uint32_t mask, int awaited_pe,
+                          const char *fn)
 {
     struct stp_wait wait = {0};
-    uint32_t mine = lock_mine(word);
+    uint32_t value = lock_load_next_and_grant(word);
 
-    while ((mine & mask) == 0) {
-        if (STP_UNLIKELY(stp_wait_idle_once(&wait))) lock_show(fn, word, before);
-        mine = lock_mine(word);
+    while ((value & mask) == 0) {
+        if (STP_UNLIKELY(stp_wait_idle_once(&wait))) lock_show(fn, word, awaited_pe);
+        value = lock_load_next_and_grant(word);
     }
     stp_wait_end(&wait);
-    return mine;
+    return value;
 }
 
 /* ---- the queue ----------------------------------------------------------------- */
@@ -315,30 +320,33 @@ static void lock_check_tail(const struct lock_word *word, uint32_t tail, const c
 
 static void lock_queue(struct lock_word *word, int home, const char *fn)
 {
-    uint32_t me = (uint32_t)stp_rt.pe + 1, before;
+    uint32_t my_id = (uint32_t)stp_rt.pe + 1, prev_id;
 
-    lock_amo(STP_AMO_SWAP, &word->tail, me, 0, &before, home, fn);
-    if (before == 0) return;
-    lock_check_tail(word, before, fn);
-    lock_amo(STP_AMO_ADD, &word->mine, me, 0, NULL, (int)before - 1, fn);
-    (void)lock_wait(word, LOCK_GRANTED, (int)before - 1, fn);
+    lock_amo(STP_AMO_SWAP, &word->tail, my_id, 0, &prev_id, home, fn);
+    if (prev_id == 0) return;
+    lock_check_tail(word, prev_id, fn);
+    lock_amo(STP_AMO_ADD, &word->next_and_grant, my_id, 0, NULL, (int)prev_id - 1, fn);
+    (void)lock_wait(word, LOCK_GRANTED, (int)prev_id - 1, fn);
 }
 
 /*
  * Passes the lock to the next PE in the queue. If no PE is next, sets tail to 0. Also sets this
- * PE's field mine to 0 when no other PE can still write to this field. If tail was set to 0, no PE
- * is next, so no PE writes to the field. If the next PE has added its number, no other write
- * follows, because no PE adds LOCK_GRANTED while this PE holds the lock.
+ * PE's field next_and_grant to 0 when no other PE can still write to this field. If tail was set to
+ * 0, no PE is next, so no PE writes to the field. If the next PE has added its number, no other
+ * write follows, because no PE adds LOCK_GRANTED while this PE holds the lock.
  */
 static void lock_pass(struct lock_word *word, int home, const char *fn)
 {
-    uint32_t me = (uint32_t)stp_rt.pe + 1, behind = lock_mine(word) & ~LOCK_GRANTED, was = me;
-    bool used = lock_mine(word) != 0;
+    uint32_t my_id = (uint32_t)stp_rt.pe + 1,
+             next_id = lock_load_next_and_grant(word) & ~LOCK_GRANTED, old = my_id;
+    bool used = lock_load_next_and_grant(word) != 0;
 
-    if (behind == 0) lock_amo(STP_AMO_CSWAP, &word->tail, 0, me, &was, home, fn);
-    if (was != me) behind = lock_wait(word, ~LOCK_GRANTED, -1, fn) & ~LOCK_GRANTED;
-    if (used || behind != 0) lock_amo(STP_AMO_SWAP, &word->mine, 0, 0, &was, stp_rt.pe, fn);
-    if (behind != 0) lock_amo(STP_AMO_ADD, &word->mine, LOCK_GRANTED, 0, NULL, (int)behind - 1, fn);
+    if (next_id == 0) lock_amo(STP_AMO_CSWAP, &word->tail, 0, my_id, &old, home, fn);
+    if (old != my_id) next_id = lock_wait(word, ~LOCK_GRANTED, -1, fn) & ~LOCK_GRANTED;
+    if (used || next_id != 0)
+        lock_amo(STP_AMO_SWAP, &word->next_and_grant, 0, 0, &old, stp_rt.pe, fn);
+    if (next_id != 0)
+        lock_amo(STP_AMO_ADD, &word->next_and_grant, LOCK_GRANTED, 0, NULL, (int)next_id - 1, fn);
 }
 
 void pshmem_set_lock(long *lock)
@@ -347,7 +355,7 @@ void pshmem_set_lock(long *lock)
     struct lock_hold *hold = hold_enter(lock, __func__);
 
     lock_queue((struct lock_word *)lock, home, __func__);
-    hold_own(hold);
+    hold_mark_held(hold);
     stp_remote_flush();
 }
 STP_PROFILED(shmem_set_lock);
@@ -357,13 +365,13 @@ int pshmem_test_lock(long *lock)
     struct lock_word *word = (struct lock_word *)lock;
     int home = lock_home(lock, __func__);
     struct lock_hold *hold = hold_try(lock, __func__);
-    uint32_t was = 0;
+    uint32_t old = 0;
 
     if (hold != NULL)
-        lock_amo(STP_AMO_CSWAP, &word->tail, (uint32_t)stp_rt.pe + 1, 0, &was, home, __func__);
-    lock_check_tail(word, was, __func__);
-    if (hold != NULL && was == 0) {
-        hold_own(hold);
+        lock_amo(STP_AMO_CSWAP, &word->tail, (uint32_t)stp_rt.pe + 1, 0, &old, home, __func__);
+    lock_check_tail(word, old, __func__);
+    if (hold != NULL && old == 0) {
+        hold_mark_held(hold);
         stp_remote_flush();
         return 0;
     }

@@ -35,7 +35,7 @@ void stp_fence(struct stp_ctx *ctx)
      * PE of this node can arrive after later stores of this CPU.
      */
     if (STP_UNLIKELY(__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED) ||
-                     __atomic_load_n(&ctx->near, __ATOMIC_RELAXED)))
+                     __atomic_load_n(&ctx->fabric_used_on_node, __ATOMIC_RELAXED)))
         stp_rt.fabric.quiet(ctx->fabric);
     else
         stp_rt.fabric.fence(ctx->fabric);
@@ -87,15 +87,16 @@ STP_PROFILED(shmem_ctx_quiet);
 
 /*
  * Returns whether the fabric may have outstanding operations of ctx on the space. The fabric has no
- * such operations if all members of the space are on this node and ctx->near is false. In this case
- * the CPU, device copies and proxy threads perform all operations on the space. A quiet of the
- * space then need not wait for the context's operations to other nodes.
+ * such operations if all members of the space are on this node and ctx->fabric_used_on_node is
+ * false. In this case the CPU, device copies and proxy threads perform all operations on the space.
+ * A quiet of the space then need not wait for the context's operations to other nodes.
  */
 static bool order_on_fabric(const struct stp_ctx *ctx, const struct stp_space *space)
 {
     const struct stp_team *team = space->team;
 
-    return __atomic_load_n(&ctx->near, __ATOMIC_RELAXED) || team->plan.n_local < team->n_pes;
+    return __atomic_load_n(&ctx->fabric_used_on_node, __ATOMIC_RELAXED) ||
+           team->plan.n_local < team->n_pes;
 }
 
 static bool order_rejects(shmem_ctx_t handle, shmem_space_t space, const char *fn)
@@ -142,8 +143,8 @@ STP_PROFILED(shmemx_ctx_space_fence);
 static void order_fabric_pes(struct stp_ctx *ctx, const int *target_pes, size_t npes,
                              const char *fn)
 {
-    int few[ORDER_FEW_PES];
-    int *pes = npes <= ORDER_FEW_PES ? few : malloc(stp_bytes(npes, sizeof(*pes), fn));
+    int stack_pes[ORDER_FEW_PES];
+    int *pes = npes <= ORDER_FEW_PES ? stack_pes : malloc(stp_bytes(npes, sizeof(*pes), fn));
 
     /* If malloc failed, complete the operations to all PEs, which include the named PEs. */
     if (pes == NULL) {
@@ -153,7 +154,7 @@ static void order_fabric_pes(struct stp_ctx *ctx, const int *target_pes, size_t 
     for (size_t i = 0; i < npes; i++)
         pes[i] = stp_ctx_pe(ctx, target_pes[i], fn);
     stp_rt.fabric.quiet_pes(ctx->fabric, pes, npes);
-    if (pes != few) free(pes);
+    if (pes != stack_pes) free(pes);
 }
 
 static void order_pe_quiet(struct stp_ctx *ctx, const int *target_pes, size_t npes, const char *fn)

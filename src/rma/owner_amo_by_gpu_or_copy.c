@@ -41,12 +41,12 @@ void stp_stage_amo_by_gpu_disable(void)
 
 bool stp_stage_amo_by_gpu_enabled(const struct stp_space *space)
 {
-    bool shared;
+    bool enabled;
 
     pthread_mutex_lock(&words.lock);
-    shared = stp_gpu_amo_enabled(space);
+    enabled = stp_gpu_amo_enabled(space);
     pthread_mutex_unlock(&words.lock);
-    return shared;
+    return enabled;
 }
 
 /* Returns the value of an operand of 4 or 8 bytes, or 0 if operand is NULL. */
@@ -98,10 +98,10 @@ static bool words_by_device(struct stp_space *space, size_t offset, size_t nbyte
 static void words_check(struct stp_ctx *ctx, const struct stp_space *space, const char *word,
                         size_t nbytes, uint64_t before, const char *fn)
 {
-    uint64_t again = 0;
+    uint64_t current = 0;
 
-    stp_copy(ctx, space->kind, &again, word, nbytes, STP_COPY_REMOTE, fn);
-    if (again != before)
+    stp_copy(ctx, space->kind, &current, word, nbytes, STP_COPY_REMOTE, fn);
+    if (current != before)
         stp_fatal(fn,
                   "the word at %p in space %u (%s) changed during an atomic on it: a kernel, a "
                   "stream or a put wrote it at the same time; kernels may do this only while a "
@@ -123,9 +123,9 @@ static void words_by_copies(struct stp_ctx *ctx, const struct stp_space *space, 
     stp_copy(ctx, space->kind, word, &value, nbytes, STP_COPY_REMOTE, fn);
 }
 
-void stp_stage_amo_here(struct stp_ctx *ctx, struct stp_space *space, size_t offset,
-                        enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
-                        const void *compare, void *result, const char *fn)
+void stp_stage_amo_local(struct stp_ctx *ctx, struct stp_space *space, size_t offset,
+                         enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
+                         const void *compare, void *result, const char *fn)
 {
     size_t nbytes = stp_dtype_size(dtype);
     char *word = space->base + offset;

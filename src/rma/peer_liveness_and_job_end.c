@@ -21,13 +21,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_NS 500000000ull /* minimum time between two checks */
-#define LOOKS_A_ROUND 2      /* number of checks that together cover all PEs of the node */
+#define CHECK_NS 500000000ull /* minimum time between two checks */
+#define CHECKS_PER_ROUND 2    /* number of checks that together cover all PEs of the node */
 /*
  * Time after which a PE that waits at the end of the job sends its first notice to other nodes. The
  * time between two notices doubles with each notice.
  */
-#define TELL_NS 1000000000ull
+#define FIRST_NOTICE_NS 1000000000ull
 /*
  * Seconds that this process waits after the end of the job, so that the launcher can end this
  * process.
@@ -37,22 +37,22 @@
 /* A closing PE, which is a PE that has reached the end of the job. */
 struct closer {
     int pe; /* number of the PE, or -1 for no PE */
-    enum stp_pe_exit how;
+    enum stp_pe_exit exit_kind;
 };
 
 static struct {
     bool on;
     pid_t parent;
     pthread_mutex_t lock; /* guards the following fields */
-    uint64_t looked_ns;
+    uint64_t checked_ns;
     int next; /* local index of the next PE to check */
     /* CLOSING notice that this PE has received. Its field pe is -1 if there is none. */
     struct stp_notice received;
     /* CLOSING notice that this PE sends. Its field pe is -1 if there is none. */
-    struct stp_notice mine;
+    struct stp_notice sent;
     /* Time of this PE's next notice, and current interval between its notices. */
-    uint64_t tell_ns, tell_every_ns;
-} watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .received.pe = -1, .mine.pe = -1};
+    uint64_t next_notice_ns, notice_interval_ns;
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .received.pe = -1, .sent.pe = -1};
 
 /* ---- processes of the node ------------------------------------------------------- */
 
@@ -107,7 +107,7 @@ static bool program_ended(const struct stp_pe_info *pe_info)
 
 static int peers_per_round(int n_local)
 {
-    return (n_local + LOOKS_A_ROUND - 1) / LOOKS_A_ROUND;
+    return (n_local + CHECKS_PER_ROUND - 1) / CHECKS_PER_ROUND;
 }
 
 /* Checks the next few PEs of the node. Returns the number of a PE that has ended, or -1. */
@@ -172,7 +172,7 @@ static uint64_t world_cells(void)
  * Returns whether this PE has started more world collectives than a closing PE. The parameters
  * syncs and cells are the counts of the closing PE.
  */
-static bool is_behind(uint64_t syncs, uint64_t cells)
+static bool has_more_collectives(uint64_t syncs, uint64_t cells)
 {
     return world_syncs() > syncs || world_cells() > cells;
 }
@@ -184,21 +184,22 @@ static bool is_behind(uint64_t syncs, uint64_t cells)
  */
 static struct closer find_closer_locked(void)
 {
-    struct closer none = {.pe = -1};
+    struct closer no_closer = {.pe = -1};
 
-    if (__atomic_load_n(&stp_rt.stopping, __ATOMIC_RELAXED)) return none;
+    if (__atomic_load_n(&stp_rt.stopping, __ATOMIC_RELAXED)) return no_closer;
     for (int local = 0; local < stp_boot_n_local(); local++) {
         int pe = stp_local_pe(local);
         const struct stp_closing *closing = &stp_boot_local_pe_info(pe)->closing;
         /* Pairs with the release store that the other PE makes in stp_boot_set_closing(). */
-        int how = __atomic_load_n(&closing->how, __ATOMIC_ACQUIRE);
+        int exit_kind = __atomic_load_n(&closing->how, __ATOMIC_ACQUIRE);
 
-        if (how != STP_PE_EXIT_NONE && pe != stp_rt.pe && is_behind(closing->syncs, closing->cells))
-            return (struct closer){.pe = pe, .how = (enum stp_pe_exit)how};
+        if (exit_kind != STP_PE_EXIT_NONE && pe != stp_rt.pe &&
+            has_more_collectives(closing->syncs, closing->cells))
+            return (struct closer){.pe = pe, .exit_kind = (enum stp_pe_exit)exit_kind};
     }
-    if (watch.received.pe >= 0 && is_behind(watch.received.syncs, watch.received.cells))
-        return (struct closer){.pe = watch.received.pe, .how = watch.received.how};
-    return none;
+    if (watch.received.pe >= 0 && has_more_collectives(watch.received.syncs, watch.received.cells))
+        return (struct closer){.pe = watch.received.pe, .exit_kind = watch.received.how};
+    return no_closer;
 }
 
 _Noreturn static void fatal_closer(struct closer closer)
@@ -207,8 +208,8 @@ _Noreturn static void fatal_closer(struct closer closer)
               "pe %d %s before it joined a collective over all PEs that this PE has called: all "
               "PEs must call the same collectives",
               closer.pe,
-              closer.how == STP_PE_EXIT_EXIT ? "left the program without shmem_finalize"
-                                             : "called shmem_finalize");
+              closer.exit_kind == STP_PE_EXIT_EXIT ? "left the program without shmem_finalize"
+                                                   : "called shmem_finalize");
 }
 
 /*
@@ -216,13 +217,13 @@ _Noreturn static void fatal_closer(struct closer closer)
  * notice has come. The first notice is delayed, because these PEs normally reach the end of the job
  * soon.
  */
-static void tell_closing_locked(uint64_t now)
+static void send_closing_locked(uint64_t now)
 {
-    if (watch.mine.pe < 0 || !stp_rt.has_fabric || now < watch.tell_ns) return;
-    watch.tell_every_ns *= 2;
-    watch.tell_ns = now + watch.tell_every_ns;
-    watch.mine.round++;
-    stp_rt.fabric.tell(&watch.mine);
+    if (watch.sent.pe < 0 || !stp_rt.has_fabric || now < watch.next_notice_ns) return;
+    watch.notice_interval_ns *= 2;
+    watch.next_notice_ns = now + watch.notice_interval_ns;
+    watch.sent.round++;
+    stp_rt.fabric.tell(&watch.sent);
 }
 
 /*
@@ -234,16 +235,16 @@ static void tell_closing_locked(uint64_t now)
 static void receive_closing(const struct stp_notice *notice)
 {
     struct stp_notice *received = &watch.received;
-    bool news;
+    bool is_new;
 
     if (notice->pe == stp_rt.pe) return;
     pthread_mutex_lock(&watch.lock);
-    news = received->pe < 0 || notice->syncs < received->syncs ||
-           (notice->syncs == received->syncs && notice->cells < received->cells) ||
-           (notice->pe == received->pe && notice->round > received->round);
-    if (news) *received = *notice;
+    is_new = received->pe < 0 || notice->syncs < received->syncs ||
+             (notice->syncs == received->syncs && notice->cells < received->cells) ||
+             (notice->pe == received->pe && notice->round > received->round);
+    if (is_new) *received = *notice;
     pthread_mutex_unlock(&watch.lock);
-    if (news) stp_rt.fabric.tell(notice);
+    if (is_new) stp_rt.fabric.tell(notice);
 }
 
 static struct closer find_closer(void)
@@ -260,41 +261,44 @@ static struct closer find_closer(void)
  * Packs a number of syncs and the kind of exit into one word. The word is never 0, because the kind
  * of exit is not STP_PE_EXIT_NONE.
  */
-static uint64_t closing_word(uint64_t syncs, enum stp_pe_exit how)
+static uint64_t closing_word(uint64_t syncs, enum stp_pe_exit exit_kind)
 {
-    return syncs << 2 | (uint64_t)how;
+    return syncs << 2 | (uint64_t)exit_kind;
 }
 
-static void begin_closing(enum stp_pe_exit how, uint64_t syncs, uint64_t cells)
+static void begin_closing(enum stp_pe_exit exit_kind, uint64_t syncs, uint64_t cells)
 {
-    stp_boot_set_closing(how, syncs, cells);
+    stp_boot_set_closing(exit_kind, syncs, cells);
     pthread_mutex_lock(&watch.lock);
-    watch.mine = (struct stp_notice){
-        .kind = STP_NOTICE_CLOSING, .pe = stp_rt.pe, .how = how, .syncs = syncs, .cells = cells};
-    watch.tell_every_ns = TELL_NS;
-    watch.tell_ns = stp_now_ns() + TELL_NS;
+    watch.sent = (struct stp_notice){.kind = STP_NOTICE_CLOSING,
+                                     .pe = stp_rt.pe,
+                                     .how = exit_kind,
+                                     .syncs = syncs,
+                                     .cells = cells};
+    watch.notice_interval_ns = FIRST_NOTICE_NS;
+    watch.next_notice_ns = stp_now_ns() + FIRST_NOTICE_NS;
     pthread_mutex_unlock(&watch.lock);
 }
 
-void stp_peer_meet_at_job_end(enum stp_pe_exit how, stp_watch_meet_fn *meet)
+void stp_peer_meet_at_job_end(enum stp_pe_exit exit_kind, stp_watch_meet_fn *meet)
 {
     uint64_t syncs = world_syncs(), word;
     struct closer closer = find_closer();
-    int other;
+    int other_pe;
 
     if (closer.pe >= 0) fatal_closer(closer);
-    begin_closing(how, syncs, world_cells());
-    other = meet(stp_team_world, closing_word(syncs, how), &word);
+    begin_closing(exit_kind, syncs, world_cells());
+    other_pe = meet(stp_team_world, closing_word(syncs, exit_kind), &word);
     /*
-     * By now all PEs of this node have published their counts. If other is not -1, PE other is on
-     * another node, and word contains the number of syncs that PE other has started.
+     * By now all PEs of this node have published their counts. If other_pe is not -1, PE other_pe
+     * is on another node, and word contains the number of syncs that PE other_pe has started.
      */
     closer = find_closer();
-    if (other >= 0 && word >> 2 < world_syncs())
-        closer = (struct closer){.pe = other, .how = (enum stp_pe_exit)(word & 3)};
+    if (other_pe >= 0 && word >> 2 < world_syncs())
+        closer = (struct closer){.pe = other_pe, .exit_kind = (enum stp_pe_exit)(word & 3)};
     if (closer.pe >= 0) fatal_closer(closer);
     pthread_mutex_lock(&watch.lock);
-    watch.mine.pe = -1;
+    watch.sent.pe = -1;
     pthread_mutex_unlock(&watch.lock);
 }
 
@@ -358,7 +362,7 @@ void stp_peer_check(void)
     struct closer closer = {.pe = -1};
     uint64_t now;
     int pe = -1, status;
-    bool due, lost = false;
+    bool due, launcher_lost = false;
 
     if (!__atomic_load_n(&watch.on, __ATOMIC_RELAXED)) return;
     if (pthread_mutex_trylock(&watch.lock) != 0) return;
@@ -367,18 +371,19 @@ void stp_peer_check(void)
      * Pairs with the store in stp_peer_checks_disable(). After the store, that function waits for
      * watch.lock and so for the end of this check.
      */
-    due = now - watch.looked_ns >= LOOK_NS && __atomic_load_n(&watch.on, __ATOMIC_SEQ_CST);
+    due = now - watch.checked_ns >= CHECK_NS && __atomic_load_n(&watch.on, __ATOMIC_SEQ_CST);
     if (due) {
-        watch.looked_ns = now;
-        lost = launcher_ended();
+        watch.checked_ns = now;
+        launcher_lost = launcher_ended();
         pe = find_ended_locked();
         closer = find_closer_locked();
-        tell_closing_locked(now);
+        send_closing_locked(now);
     }
     pthread_mutex_unlock(&watch.lock);
     if (!due) return;
     if (stp_boot_ended(&status)) end_with(status);
-    if (lost) stp_fatal(NULL, "the launcher is gone: its process %d has ended", (int)watch.parent);
+    if (launcher_lost)
+        stp_fatal(NULL, "the launcher is gone: its process %d has ended", (int)watch.parent);
     if (closer.pe >= 0) fatal_closer(closer);
     if (pe >= 0) fatal_ended(pe);
 }
@@ -387,8 +392,8 @@ void stp_peer_checks_enable(void)
 {
     watch.parent = getppid();
     watch.next = stp_local_of(stp_rt.pe) + 1;
-    watch.looked_ns = stp_now_ns();
-    watch.received.pe = watch.mine.pe = -1;
+    watch.checked_ns = stp_now_ns();
+    watch.received.pe = watch.sent.pe = -1;
     /* Pairs with the loads in stp_peer_check(). */
     __atomic_store_n(&watch.on, true, __ATOMIC_SEQ_CST);
 }

@@ -45,7 +45,7 @@ typedef int stp_watch_meet_fn(struct stp_team *team, uint64_t word, uint64_t *le
  * message if the PEs have not started the same number of world collectives. Without this check, a
  * PE inside the additional collective would wait forever.
  */
-void stp_peer_meet_at_job_end(enum stp_pe_exit how, stp_watch_meet_fn *meet);
+void stp_peer_meet_at_job_end(enum stp_pe_exit exit_kind, stp_watch_meet_fn *meet);
 
 /* Notifies all PEs that the job ends with this exit status. Signal handlers may call this. */
 void stp_peer_tell_job_end(int status);

@@ -20,29 +20,29 @@ static size_t rma_extent(const struct stp_strided_copy *rows, size_t pitch)
 /*
  * Returns whether the fabric can access the local buffer. The fabric can access host memory, and
  * device memory that is registered. Returns false for several rows in private device memory,
- * because packing the rows is faster than one operation per row. Sets *held to the number of a
- * registration that this call acquired, or to -1. The caller passes *held to
+ * because packing the rows is faster than one operation per row. Sets *mr to the number of a
+ * registration that this call acquired, or to -1. The caller passes *mr to
  * stp_device_mr_end_current() after it has issued all operations.
  */
 static bool rma_fabric_reaches(const struct stp_kind *kind, const void *buffer,
-                               const struct stp_strided_copy *rows, int *held)
+                               const struct stp_strided_copy *rows, int *mr)
 {
     const struct stp_space *space;
     size_t offset;
 
-    *held = -1;
+    *mr = -1;
     if (STP_LIKELY(kind == NULL)) return true;
     space = stp_space_lookup(buffer, &offset);
     if (space != NULL && space->registered) return true;
-    if (rows->n == 1) *held = stp_device_mr_acquire_for_thread(kind, buffer, rows->width);
-    return *held >= 0;
+    if (rows->n == 1) *mr = stp_device_mr_acquire_for_thread(kind, buffer, rows->width);
+    return *mr >= 0;
 }
 
 /* ---- host memory --------------------------------------------------------------- */
 
 static void rma_copy_host(char *dest, const char *source, const struct stp_strided_copy *rows)
 {
-    size_t to = rows->dest_pitch, from = rows->source_pitch;
+    size_t dest_pitch = rows->dest_pitch, source_pitch = rows->source_pitch;
 
     if (rows->n == 1) {
         memcpy(dest, source, rows->width);
@@ -51,27 +51,27 @@ static void rma_copy_host(char *dest, const char *source, const struct stp_strid
     switch (rows->width) { /* the compiler turns memcpy() of a constant size into moves */
     case 4:
         for (size_t i = 0; i < rows->n; i++)
-            memcpy(dest + i * to, source + i * from, 4);
+            memcpy(dest + i * dest_pitch, source + i * source_pitch, 4);
         break;
     case 8:
         for (size_t i = 0; i < rows->n; i++)
-            memcpy(dest + i * to, source + i * from, 8);
+            memcpy(dest + i * dest_pitch, source + i * source_pitch, 8);
         break;
     default:
         for (size_t i = 0; i < rows->n; i++)
-            memcpy(dest + i * to, source + i * from, rows->width);
+            memcpy(dest + i * dest_pitch, source + i * source_pitch, rows->width);
     }
 }
 
 /* ---- the fabric ------------------------------------------------------------------ */
 
 /* Returns the target that is nbytes bytes after the given target. */
-static struct stp_target rma_behind(const struct stp_target *target, size_t nbytes)
+static struct stp_target rma_advance_target(const struct stp_target *target, size_t nbytes)
 {
-    struct stp_target behind = *target;
+    struct stp_target result = *target;
 
-    behind.offset += nbytes;
-    return behind;
+    result.offset += nbytes;
+    return result;
 }
 
 /* Puts the rows of a fragment. The rows are packed in buffer, which is host memory. */
@@ -83,7 +83,7 @@ static void fabric_put_fragment(struct stp_ctx *ctx, const struct stp_target *ta
     size_t width = fragment->width * fragment->n / rows;
 
     for (size_t i = 0; i < rows; i++) {
-        struct stp_target row = rma_behind(target, fragment->dest_at + i * dest_pitch);
+        struct stp_target row = rma_advance_target(target, fragment->dest_offset + i * dest_pitch);
         stp_rt.fabric.put(ctx->fabric, &row, buffer + i * width, width, false);
     }
 }
@@ -96,7 +96,7 @@ static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                const struct stp_target *target, const char *source,
                                const struct stp_strided_copy *rows)
 {
-    struct stp_fragments fragments = {.rows = *rows, .room = STP_BOUNCE_BYTES};
+    struct stp_fragments fragments = {.rows = *rows, .max_bytes = STP_BOUNCE_BYTES};
     char *buffers[2] = {stp_bounce_wait_take(), stp_bounce_try()};
     struct stp_fragment fragment, sent = {.n = 0};
     unsigned k = 0;
@@ -108,7 +108,7 @@ static void fabric_put_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
 
         if (buffers[1] == NULL && sent.n > 0)
             fabric_put_fragment(ctx, target, &sent, rows->dest_pitch, buffer);
-        stp_copy_rows(ctx, kind, buffer, source + fragment.source_at, &pack, STP_COPY_NONE,
+        stp_copy_rows(ctx, kind, buffer, source + fragment.source_offset, &pack, STP_COPY_NONE,
                       target->fn);
         if (buffers[1] != NULL && sent.n > 0)
             fabric_put_fragment(ctx, target, &sent, rows->dest_pitch, buffers[~k & 1]);
@@ -130,7 +130,7 @@ static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
                                const struct stp_target *target, char *dest,
                                const struct stp_strided_copy *rows)
 {
-    struct stp_fragments fragments = {.rows = *rows, .room = STP_BOUNCE_BYTES};
+    struct stp_fragments fragments = {.rows = *rows, .max_bytes = STP_BOUNCE_BYTES};
     char *buffers[2] = {stp_bounce_wait_take(), stp_bounce_try()};
     struct stp_fragment fragment;
 
@@ -141,12 +141,13 @@ static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
 
         if (buffers[1] == NULL) stp_copy_flush(ctx);
         for (size_t i = 0; i < fragment.n; i++) {
-            struct stp_target row = rma_behind(target, fragment.source_at + i * rows->source_pitch);
+            struct stp_target row =
+                rma_advance_target(target, fragment.source_offset + i * rows->source_pitch);
             stp_rt.fabric.get(ctx->fabric, &row, buffer + i * fragment.width, fragment.width, true);
         }
         stp_rt.fabric.quiet(ctx->fabric);
         stp_copy_flush(ctx);
-        stp_copy_rows(ctx, kind, dest + fragment.dest_at, buffer, &unpack, STP_COPY_NONE,
+        stp_copy_rows(ctx, kind, dest + fragment.dest_offset, buffer, &unpack, STP_COPY_NONE,
                       target->fn);
     }
     stp_copy_flush(ctx);
@@ -154,46 +155,46 @@ static void fabric_get_bounced(struct stp_ctx *ctx, const struct stp_kind *kind,
     if (buffers[1] != NULL) stp_bounce_give(buffers[1]);
 }
 
-static void rma_put_fabric(struct stp_ctx *ctx, const struct stp_kind *from,
+static void rma_put_fabric(struct stp_ctx *ctx, const struct stp_kind *source_kind,
                            const struct stp_target *dest, const char *source,
-                           const struct stp_strided_copy *rows, enum stp_copy_completion end)
+                           const struct stp_strided_copy *rows, enum stp_copy_completion completion)
 {
-    int held;
+    int mr;
 
-    if (!rma_fabric_reaches(from, source, rows, &held)) {
-        fabric_put_bounced(ctx, from, dest, source, rows);
+    if (!rma_fabric_reaches(source_kind, source, rows, &mr)) {
+        fabric_put_bounced(ctx, source_kind, dest, source, rows);
         return;
     }
     for (size_t i = 0; i < rows->n; i++) {
-        struct stp_target row = rma_behind(dest, i * rows->dest_pitch);
+        struct stp_target row = rma_advance_target(dest, i * rows->dest_pitch);
         stp_rt.fabric.put(ctx->fabric, &row, source + i * rows->source_pitch, rows->width,
-                          end == STP_COPY_NONE);
+                          completion == STP_COPY_NONE);
     }
-    stp_device_mr_end_current(held);
+    stp_device_mr_end_current(mr);
 }
 
-static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
+static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *dest_kind,
                            const struct stp_target *source, char *dest,
-                           const struct stp_strided_copy *rows, enum stp_copy_completion end)
+                           const struct stp_strided_copy *rows, enum stp_copy_completion completion)
 {
     const struct stp_fabric *fabric = &stp_rt.fabric;
-    int held;
+    int mr;
 
-    if (!rma_fabric_reaches(to, dest, rows, &held)) {
-        fabric_get_bounced(ctx, to, source, dest, rows);
+    if (!rma_fabric_reaches(dest_kind, dest, rows, &mr)) {
+        fabric_get_bounced(ctx, dest_kind, source, dest, rows);
         return;
     }
-    if (rows->n == 1 && end == STP_COPY_REMOTE) {
+    if (rows->n == 1 && completion == STP_COPY_REMOTE) {
         fabric->get(ctx->fabric, source, dest, rows->width, false);
-        stp_device_mr_end_current(held);
+        stp_device_mr_end_current(mr);
         return;
     }
     for (size_t i = 0; i < rows->n; i++) {
-        struct stp_target row = rma_behind(source, i * rows->source_pitch);
+        struct stp_target row = rma_advance_target(source, i * rows->source_pitch);
         fabric->get(ctx->fabric, &row, dest + i * rows->dest_pitch, rows->width, true);
     }
-    stp_device_mr_end_current(held);
-    if (end == STP_COPY_REMOTE) fabric->quiet(ctx->fabric); /* wait for the data */
+    stp_device_mr_end_current(mr);
+    if (completion == STP_COPY_REMOTE) fabric->quiet(ctx->fabric); /* wait for the data */
 }
 
 /*
@@ -201,11 +202,11 @@ static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *to,
  * Otherwise returns NULL. If the job uses devices, the inlined path cannot know that buffer is host
  * memory. Therefore this file must handle even copies between host memory.
  */
-static void *rma_plain(const void *addr, const void *buffer, int pe)
+static void *rma_host_ptr(const void *addr, const void *buffer, int pe)
 {
-    void *there = stp_ptr_inline(addr, pe, STP_USE_ACCESS);
+    void *peer_ptr = stp_ptr_inline(addr, pe, STP_USE_ACCESS);
 
-    return there != NULL && stp_device_of(buffer) == NULL ? there : NULL;
+    return peer_ptr != NULL && stp_device_of(buffer) == NULL ? peer_ptr : NULL;
 }
 
 /*
@@ -224,32 +225,32 @@ static bool rma_is_element(const struct stp_strided_copy *rows, const struct stp
 /* ---- every way --------------------------------------------------------------------- */
 
 static void rma_put(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
-                    const struct stp_strided_copy *rows, enum stp_copy_completion end)
+                    const struct stp_strided_copy *rows, enum stp_copy_completion completion)
 {
-    const struct stp_kind *from = stp_device_of(source);
+    const struct stp_kind *source_kind = stp_device_of(source);
 
     switch (dest->path) {
     case STP_PATH_HOST:
-        if (from == NULL)
+        if (source_kind == NULL)
             rma_copy_host(dest->there, source, rows);
         else
-            stp_copy_rows(ctx, from, dest->there, source, rows, end, dest->fn);
+            stp_copy_rows(ctx, source_kind, dest->there, source, rows, completion, dest->fn);
         break;
     case STP_PATH_DEVICE:
-        stp_copy_rows(ctx, dest->space->kind, dest->there, source, rows, end, dest->fn);
+        stp_copy_rows(ctx, dest->space->kind, dest->there, source, rows, completion, dest->fn);
         break;
     case STP_PATH_FABRIC:
         stp_ctx_by_fabric(ctx, dest->pe);
-        if (STP_LIKELY(from == NULL && rows->n == 1))
-            stp_rt.fabric.put(ctx->fabric, dest, source, rows->width, end == STP_COPY_NONE);
+        if (STP_LIKELY(source_kind == NULL && rows->n == 1))
+            stp_rt.fabric.put(ctx->fabric, dest, source, rows->width, completion == STP_COPY_NONE);
         else
-            rma_put_fabric(ctx, from, dest, source, rows, end);
+            rma_put_fabric(ctx, source_kind, dest, source, rows, completion);
         break;
     case STP_PATH_STAGED:
         stp_stage_put(ctx, dest, source, rows);
         break;
     case STP_PATH_CMA:
-        if (from != NULL || rma_is_element(rows, dest))
+        if (source_kind != NULL || rma_is_element(rows, dest))
             stp_stage_put(ctx, dest, source, rows);
         else
             stp_cma_copy(dest, source, rows, true);
@@ -258,28 +259,28 @@ static void rma_put(struct stp_ctx *ctx, const struct stp_target *dest, const vo
 }
 
 static void rma_get(struct stp_ctx *ctx, void *dest, const struct stp_target *source,
-                    const struct stp_strided_copy *rows, enum stp_copy_completion end)
+                    const struct stp_strided_copy *rows, enum stp_copy_completion completion)
 {
-    const struct stp_kind *to = stp_device_of(dest);
+    const struct stp_kind *dest_kind = stp_device_of(dest);
 
     switch (source->path) {
     case STP_PATH_HOST:
-        if (to == NULL)
+        if (dest_kind == NULL)
             rma_copy_host(dest, source->there, rows);
         else
-            stp_copy_rows(ctx, to, dest, source->there, rows, end, source->fn);
+            stp_copy_rows(ctx, dest_kind, dest, source->there, rows, completion, source->fn);
         break;
     case STP_PATH_DEVICE:
-        stp_copy_rows(ctx, source->space->kind, dest, source->there, rows, end, source->fn);
+        stp_copy_rows(ctx, source->space->kind, dest, source->there, rows, completion, source->fn);
         break;
     case STP_PATH_FABRIC:
-        rma_get_fabric(ctx, to, source, dest, rows, end);
+        rma_get_fabric(ctx, dest_kind, source, dest, rows, completion);
         break;
     case STP_PATH_STAGED:
         stp_stage_get(ctx, source, dest, rows);
         break;
     case STP_PATH_CMA:
-        if (to != NULL || rma_is_element(rows, source))
+        if (dest_kind != NULL || rma_is_element(rows, source))
             stp_stage_get(ctx, source, dest, rows);
         else
             stp_cma_copy(source, dest, rows, false);
@@ -295,88 +296,88 @@ static struct stp_strided_copy rma_one_row(size_t nbytes)
 void stp_put_to(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
                 size_t nbytes)
 {
-    struct stp_strided_copy one = rma_one_row(nbytes);
+    struct stp_strided_copy rows = rma_one_row(nbytes);
 
-    rma_put(ctx, dest, source, &one, STP_COPY_LOCAL);
+    rma_put(ctx, dest, source, &rows, STP_COPY_LOCAL);
 }
 
 void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn)
 {
-    struct stp_strided_copy one = rma_one_row(nbytes);
+    struct stp_strided_copy rows = rma_one_row(nbytes);
     struct stp_target target;
-    void *there = NULL;
+    void *peer_ptr = NULL;
 
     if (nbytes == 0) return;
     stp_kind_begin();
-    if (stp_win.devices) there = rma_plain(dest, source, pe);
-    if (there != NULL) {
-        memcpy(there, source, nbytes);
+    if (stp_win.devices) peer_ptr = rma_host_ptr(dest, source, pe);
+    if (peer_ptr != NULL) {
+        memcpy(peer_ptr, source, nbytes);
         return;
     }
     target = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
-    rma_put(ctx, &target, source, &one, STP_COPY_LOCAL);
+    rma_put(ctx, &target, source, &rows, STP_COPY_LOCAL);
 }
 
 void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn)
 {
-    struct stp_strided_copy one = rma_one_row(nbytes);
+    struct stp_strided_copy rows = rma_one_row(nbytes);
     struct stp_target target;
-    void *there = NULL;
+    void *peer_ptr = NULL;
 
     if (nbytes == 0) return;
     stp_kind_begin();
-    if (stp_win.devices) there = rma_plain(dest, source, pe);
-    if (there != NULL) {
-        memcpy(there, source, nbytes);
+    if (stp_win.devices) peer_ptr = rma_host_ptr(dest, source, pe);
+    if (peer_ptr != NULL) {
+        memcpy(peer_ptr, source, nbytes);
         return;
     }
     target = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
-    rma_put(ctx, &target, source, &one, STP_COPY_NONE);
+    rma_put(ctx, &target, source, &rows, STP_COPY_NONE);
 }
 
 void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn)
 {
-    struct stp_strided_copy one = rma_one_row(nbytes);
+    struct stp_strided_copy rows = rma_one_row(nbytes);
     struct stp_target target;
-    void *there = NULL;
+    void *peer_ptr = NULL;
 
     if (nbytes == 0) return;
     stp_kind_begin();
-    if (stp_win.devices) there = rma_plain(source, dest, pe);
-    if (there != NULL) {
-        memcpy(dest, there, nbytes);
+    if (stp_win.devices) peer_ptr = rma_host_ptr(source, dest, pe);
+    if (peer_ptr != NULL) {
+        memcpy(dest, peer_ptr, nbytes);
         return;
     }
     target = stp_locate(ctx, source, nbytes, pe, STP_USE_COPY, fn, "source");
-    rma_get(ctx, dest, &target, &one, STP_COPY_REMOTE);
+    rma_get(ctx, dest, &target, &rows, STP_COPY_REMOTE);
 }
 
 void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn)
 {
-    struct stp_strided_copy one = rma_one_row(nbytes);
+    struct stp_strided_copy rows = rma_one_row(nbytes);
     struct stp_target target;
-    void *there = NULL;
+    void *peer_ptr = NULL;
 
     if (nbytes == 0) return;
     stp_kind_begin();
-    if (stp_win.devices) there = rma_plain(source, dest, pe);
-    if (there != NULL) {
-        memcpy(dest, there, nbytes);
+    if (stp_win.devices) peer_ptr = rma_host_ptr(source, dest, pe);
+    if (peer_ptr != NULL) {
+        memcpy(dest, peer_ptr, nbytes);
         return;
     }
     target = stp_locate(ctx, source, nbytes, pe, STP_USE_COPY, fn, "source");
-    rma_get(ctx, dest, &target, &one, STP_COPY_NONE);
+    rma_get(ctx, dest, &target, &rows, STP_COPY_NONE);
 }
 
 void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t nbytes, int pe,
                     const char *fn)
 {
     struct stp_target target = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
-    struct stp_strided_copy one = rma_one_row(nbytes);
+    struct stp_strided_copy rows = rma_one_row(nbytes);
 
     switch (target.path) {
     case STP_PATH_HOST:
@@ -396,7 +397,7 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
     case STP_PATH_CMA:
         /* The owner stores the element, because a copy by the kernel may not be atomic. */
     case STP_PATH_STAGED:
-        stp_stage_put(ctx, &target, value, &one);
+        stp_stage_put(ctx, &target, value, &rows);
         break;
     }
 }
@@ -412,15 +413,18 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
 static struct stp_strided_copy rma_rows(ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t nblocks,
                                         size_t size, const char *fn)
 {
-    size_t to = (size_t)dst, from = (size_t)sst, nbytes = stp_bytes(bsize, size, fn);
+    size_t dest_stride = (size_t)dst, source_stride = (size_t)sst,
+           nbytes = stp_bytes(bsize, size, fn);
 
-    if (dst < 0 || sst < 0 || to < bsize || from < bsize)
+    if (dst < 0 || sst < 0 || dest_stride < bsize || source_stride < bsize)
         stp_fatal(fn, "dst is %td and sst is %td: both strides must be at least %zu", dst, sst,
                   bsize);
     if (nblocks == 1) return rma_one_row(nbytes);
-    (void)stp_bytes(stp_bytes(nblocks, to > from ? to : from, fn), size, fn);
-    if (to == bsize && from == bsize) return rma_one_row(nblocks * nbytes);
-    return (struct stp_strided_copy){nbytes, nblocks, to * size, from * size};
+    (void)stp_bytes(
+        stp_bytes(nblocks, dest_stride > source_stride ? dest_stride : source_stride, fn), size,
+        fn);
+    if (dest_stride == bsize && source_stride == bsize) return rma_one_row(nblocks * nbytes);
+    return (struct stp_strided_copy){nbytes, nblocks, dest_stride * size, source_stride * size};
 }
 
 void stp_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,

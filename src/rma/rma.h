@@ -30,9 +30,9 @@ void *stp_ptr_slow(const void *addr, int pe);
  */
 static inline void *stp_ptr(const void *addr, int pe)
 {
-    void *there = stp_ptr_inline(addr, pe, STP_USE_ACCESS);
+    void *peer_ptr = stp_ptr_inline(addr, pe, STP_USE_ACCESS);
 
-    return STP_LIKELY(there != NULL) ? there : stp_ptr_slow(addr, pe);
+    return STP_LIKELY(peer_ptr != NULL) ? peer_ptr : stp_ptr_slow(addr, pe);
 }
 
 /*
@@ -88,7 +88,7 @@ struct stp_ctx {
     struct stp_team *team;
     struct stp_fabric_ctx *fabric; /* fabric context; NULL if the job has no fabric */
     bool copies;                   /* whether a copy queue was used, so that quiet must flush */
-    bool near; /* whether the fabric carried an operation to a PE of this node */
+    bool fabric_used_on_node; /* whether the fabric carried an operation to a PE of this node */
     struct stp_queue *queues[STP_KINDS_MAX]; /* queue for each memory kind; NULL until created */
     struct stp_space *space;                 /* space to which the context is bound, or NULL */
     struct stp_ctx *next;                    /* links in the team's list; guarded by stp_rt.lock */
@@ -144,7 +144,8 @@ static inline struct stp_ctx *stp_ctx_of(shmem_ctx_t ctx)
  */
 static inline void stp_ctx_by_fabric(struct stp_ctx *ctx, int pe)
 {
-    if (STP_UNLIKELY(stp_local_of(pe) >= 0)) __atomic_store_n(&ctx->near, true, __ATOMIC_RELAXED);
+    if (STP_UNLIKELY(stp_local_of(pe) >= 0))
+        __atomic_store_n(&ctx->fabric_used_on_node, true, __ATOMIC_RELAXED);
 }
 
 /* As stp_ctx_of(), but fatal if the context was destroyed. ctx must not be SHMEM_CTX_INVALID. */
@@ -201,10 +202,10 @@ static inline __attribute__((always_inline)) void stp_move(void *dest, const voi
 static inline void stp_put(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                            int pe, const char *fn)
 {
-    void *there = stp_ptr_inline(dest, pe, STP_USE_COPY);
+    void *peer_ptr = stp_ptr_inline(dest, pe, STP_USE_COPY);
 
-    if (STP_LIKELY(there != NULL))
-        __builtin_memcpy(there, source, nbytes);
+    if (STP_LIKELY(peer_ptr != NULL))
+        __builtin_memcpy(peer_ptr, source, nbytes);
     else
         stp_put_slow(ctx, dest, source, nbytes, pe, fn);
 }
@@ -212,10 +213,10 @@ static inline void stp_put(struct stp_ctx *ctx, void *dest, const void *source, 
 static inline void stp_put_nbi(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                                int pe, const char *fn)
 {
-    void *there = stp_ptr_inline(dest, pe, STP_USE_COPY);
+    void *peer_ptr = stp_ptr_inline(dest, pe, STP_USE_COPY);
 
-    if (STP_LIKELY(there != NULL))
-        __builtin_memcpy(there, source, nbytes);
+    if (STP_LIKELY(peer_ptr != NULL))
+        __builtin_memcpy(peer_ptr, source, nbytes);
     else
         stp_put_nbi_slow(ctx, dest, source, nbytes, pe, fn);
 }
@@ -223,10 +224,10 @@ static inline void stp_put_nbi(struct stp_ctx *ctx, void *dest, const void *sour
 static inline void stp_get(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                            int pe, const char *fn)
 {
-    const void *there = stp_ptr_inline(source, pe, STP_USE_COPY);
+    const void *peer_ptr = stp_ptr_inline(source, pe, STP_USE_COPY);
 
-    if (STP_LIKELY(there != NULL))
-        __builtin_memcpy(dest, there, nbytes);
+    if (STP_LIKELY(peer_ptr != NULL))
+        __builtin_memcpy(dest, peer_ptr, nbytes);
     else
         stp_get_slow(ctx, dest, source, nbytes, pe, fn);
 }
@@ -234,10 +235,10 @@ static inline void stp_get(struct stp_ctx *ctx, void *dest, const void *source, 
 static inline void stp_get_nbi(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                                int pe, const char *fn)
 {
-    const void *there = stp_ptr_inline(source, pe, STP_USE_COPY);
+    const void *peer_ptr = stp_ptr_inline(source, pe, STP_USE_COPY);
 
-    if (STP_LIKELY(there != NULL))
-        __builtin_memcpy(dest, there, nbytes);
+    if (STP_LIKELY(peer_ptr != NULL))
+        __builtin_memcpy(dest, peer_ptr, nbytes);
     else
         stp_get_nbi_slow(ctx, dest, source, nbytes, pe, fn);
 }
@@ -280,7 +281,7 @@ void stp_amo_to(struct stp_ctx *ctx, const struct stp_target *dest, enum stp_fab
  * Performs an atomic on a mapped word of 4 or 8 bytes by this CPU. The other parameters are those
  * of stp_amo_slow().
  */
-void stp_amo_apply(void *there, size_t nbytes, enum stp_fabric_amo op, const void *operand,
+void stp_amo_apply(void *addr, size_t nbytes, enum stp_fabric_amo op, const void *operand,
                    const void *compare, void *result);
 
 /* ---- signals (signal.c) ------------------------------------------------- */

@@ -21,13 +21,13 @@ static enum stp_fabric_amo signal_op(int sig_op, const char *fn)
  * Updates a mapped signal with release order, so that a PE that sees the signal also sees all
  * earlier stores of this PE.
  */
-static void signal_store(uint64_t *there, uint64_t signal, enum stp_fabric_amo op)
+static void signal_store(uint64_t *word, uint64_t signal, enum stp_fabric_amo op)
 {
     /* Pairs with the acquire load in signal_load() of the PE that waits for the signal. */
     if (op == STP_AMO_SET)
-        __atomic_store_n(there, signal, __ATOMIC_RELEASE);
+        __atomic_store_n(word, signal, __ATOMIC_RELEASE);
     else
-        __atomic_fetch_add(there, signal, __ATOMIC_RELEASE);
+        __atomic_fetch_add(word, signal, __ATOMIC_RELEASE);
 }
 
 /* Updates a signal of the PE whose number in the context's team is pe. */
@@ -35,10 +35,10 @@ static void signal_send(struct stp_ctx *ctx, uint64_t *sig_addr, uint64_t signal
                         enum stp_fabric_amo op, int pe, const char *fn)
 {
     int world_pe = stp_ctx_pe(ctx, pe, fn);
-    uint64_t *there = stp_ptr_inline(sig_addr, world_pe, STP_USE_ATOMIC);
+    uint64_t *peer_ptr = stp_ptr_inline(sig_addr, world_pe, STP_USE_ATOMIC);
 
-    if (STP_LIKELY(there != NULL))
-        signal_store(there, signal, op);
+    if (STP_LIKELY(peer_ptr != NULL))
+        signal_store(peer_ptr, signal, op);
     else
         stp_amo_slow(ctx, op, STP_U64, sig_addr, &signal, NULL, NULL, false, world_pe, fn);
 }
@@ -67,8 +67,8 @@ static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source,
                             int pe, const char *fn)
 {
     struct stp_target data = {.path = STP_PATH_HOST}, word;
-    enum stp_copy_completion end = nbi ? STP_COPY_NONE : STP_COPY_LOCAL;
-    void *mapped;
+    enum stp_copy_completion completion = nbi ? STP_COPY_NONE : STP_COPY_LOCAL;
+    void *device_ptr;
     bool device;
 
     stp_kind_begin();
@@ -88,8 +88,9 @@ static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source,
         return;
     }
     if (data.path == STP_PATH_DEVICE && word.path == STP_PATH_HOST && op == STP_AMO_SET &&
-        (mapped = signal_of_device(sig_addr, pe)) != NULL) {
-        stp_copy_signal(ctx, data.space->kind, data.there, source, nbytes, end, mapped, signal, fn);
+        (device_ptr = signal_of_device(sig_addr, pe)) != NULL) {
+        stp_copy_signal(ctx, data.space->kind, data.there, source, nbytes, completion, device_ptr,
+                        signal, fn);
         return;
     }
     if (nbytes > 0) stp_put_to(ctx, &data, source, nbytes);
@@ -106,12 +107,12 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
                     const char *fn)
 {
     enum stp_fabric_amo op = signal_op(sig_op, fn);
-    void *there = nbytes > 0 ? stp_ptr_inline(dest, pe, STP_USE_COPY) : dest;
-    uint64_t *sig_there = stp_ptr_inline(sig_addr, pe, STP_USE_ATOMIC);
+    void *peer_ptr = nbytes > 0 ? stp_ptr_inline(dest, pe, STP_USE_COPY) : dest;
+    uint64_t *peer_sig_addr = stp_ptr_inline(sig_addr, pe, STP_USE_ATOMIC);
 
-    if (STP_LIKELY(sig_there != NULL && (there != NULL || nbytes == 0))) {
-        if (nbytes > 0) __builtin_memcpy(there, source, nbytes);
-        signal_store(sig_there, signal, op);
+    if (STP_LIKELY(peer_sig_addr != NULL && (peer_ptr != NULL || nbytes == 0))) {
+        if (nbytes > 0) __builtin_memcpy(peer_ptr, source, nbytes);
+        signal_store(peer_sig_addr, signal, op);
         return;
     }
     signal_put_slow(ctx, dest, source, nbytes, sig_addr, signal, op, nbi, pe, fn);
@@ -120,14 +121,14 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
 void stp_put_notify(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes,
                     uint64_t *word, uint64_t value, int sig_op, int pe, const char *fn)
 {
-    struct stp_target data, there;
+    struct stp_target data, word_target;
 
     stp_kind_begin();
     if (nbytes > 0 && stp_local_of(pe) < 0 && stp_device_of(source) == NULL) {
         data = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
-        there = stp_locate(ctx, word, sizeof(*word), pe, STP_USE_ATOMIC, fn, "word");
-        if (there.path == STP_PATH_FABRIC && data.space->host) {
-            stp_rt.fabric.put_notify(ctx->fabric, &data, source, nbytes, &there, value,
+        word_target = stp_locate(ctx, word, sizeof(*word), pe, STP_USE_ATOMIC, fn, "word");
+        if (word_target.path == STP_PATH_FABRIC && data.space->host) {
+            stp_rt.fabric.put_notify(ctx->fabric, &data, source, nbytes, &word_target, value,
                                      signal_op(sig_op, fn));
             return;
         }
@@ -192,7 +193,7 @@ uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 }
 STP_PROFILED(shmem_signal_fetch);
 
-static STP_COLD void signal_show(const uint64_t *sig_addr, unsigned wanted, uint64_t cmp_value,
+static STP_COLD void signal_show(const uint64_t *sig_addr, unsigned outcomes, uint64_t cmp_value,
                                  const char *fn)
 {
     stp_wait_publish_subject(&(struct stp_wait_subject){.kind = STP_WAIT_VARS,
@@ -201,21 +202,21 @@ static STP_COLD void signal_show(const uint64_t *sig_addr, unsigned wanted, uint
                                                         .pe = -1,
                                                         .nelems = 1,
                                                         .size = sizeof(*sig_addr),
-                                                        .wanted = wanted,
+                                                        .wanted = outcomes,
                                                         .value = cmp_value});
 }
 
 uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)
 {
-    unsigned wanted = stp_cmp_outcomes(cmp, __func__);
+    unsigned outcomes = stp_cmp_outcomes(cmp, __func__);
     struct stp_wait wait = {0};
     uint64_t value;
 
     signal_check(sig_addr, __func__);
     value = signal_load(sig_addr);
-    while (!(wanted >> (1 - (value < cmp_value) + (value > cmp_value)) & 1)) {
+    while (!(outcomes >> (1 - (value < cmp_value) + (value > cmp_value)) & 1)) {
         if (STP_UNLIKELY(stp_wait_idle_once(&wait)))
-            signal_show(sig_addr, wanted, cmp_value, __func__);
+            signal_show(sig_addr, outcomes, cmp_value, __func__);
         value = signal_load(sig_addr);
     }
     stp_wait_end(&wait);

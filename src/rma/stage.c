@@ -17,14 +17,14 @@
 
 static struct {
     size_t chunk;
-    /* Guards the fields "used" and "turns", and the allocation of the table "served". */
+    /* Guards the fields "used" and "sequences", and the allocation of the table "served". */
     pthread_mutex_t lock;
     unsigned used; /* bit i is 1 while reply slot i is in use */
     /*
-     * Number of times that each reply slot was taken. Each request stores this number as its turn,
-     * so that the origin can distinguish its reply from earlier replies.
+     * Number of times that each reply slot was taken. Each request stores this number as its
+     * sequence number, so that the origin can distinguish its reply from earlier replies.
      */
-    uint64_t turns[STAGE_REPLIES];
+    uint64_t sequences[STAGE_REPLIES];
     /*
      * Number of requests that each PE of another node has served. An entry can be out of date, and
      * its number is then too low.
@@ -41,7 +41,7 @@ size_t stp_stage_internal_bytes(size_t window_capacity)
     while (chunk > 4096 && chunk * (STAGE_SLOTS + STAGE_REPLIES) > window_capacity / 16)
         chunk /= 2;
     stage.chunk = chunk;
-    memset(stage.turns, 0, sizeof(stage.turns));
+    memset(stage.sequences, 0, sizeof(stage.sequences));
     return 4096 * ((sizeof(struct stage_mailbox) + 4095) / 4096) +
            chunk * (STAGE_SLOTS + STAGE_REPLIES);
 }
@@ -68,28 +68,31 @@ char *stp_stage_reply_memory(unsigned reply)
     return stp_stage_slot_memory(STAGE_SLOTS + reply);
 }
 
-void stp_stage_ring(struct stage_mailbox *there)
+void stp_stage_ring(struct stage_mailbox *box)
 {
     /*
      * Pairs with the fence in proxy_sleep(). Either the proxy thread then sees the new value of
      * ready, or this thread sees that sleeping is 1 and wakes the proxy thread.
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&there->sleeping, __ATOMIC_RELAXED) == 0) return;
+    if (__atomic_load_n(&box->sleeping, __ATOMIC_RELAXED) == 0) return;
     /*
      * Pairs with the load of rings in proxy_sleep(). The proxy thread does not fall asleep if rings
      * has changed since that load.
      */
-    __atomic_fetch_add(&there->rings, 1, __ATOMIC_SEQ_CST);
-    stp_wake(&there->rings, 1);
+    __atomic_fetch_add(&box->rings, 1, __ATOMIC_SEQ_CST);
+    stp_wake(&box->rings, 1);
 }
 
 /* ---- replies ---------------------------------------------------------------------------- */
 
-/* One outstanding request. It is complete when the word done of its reply slot is at least turn. */
+/*
+ * One outstanding request. The request is complete when the word "completed" of its reply slot is
+ * at least as large as the field sequence.
+ */
 struct flight {
     unsigned reply;
-    uint64_t turn, ticket;
+    uint64_t sequence, ticket;
     char *buffer; /* bounce buffer if the fabric carries the request, else NULL */
     struct stp_fragment fragment;
 };
@@ -101,7 +104,7 @@ struct flight {
  */
 static bool flight_try(struct flight *flight, bool mapped)
 {
-    bool got = false;
+    bool taken = false;
 
     flight->buffer = NULL;
     if (!mapped && (flight->buffer = stp_bounce_try()) == NULL) return false;
@@ -109,12 +112,12 @@ static bool flight_try(struct flight *flight, bool mapped)
     if (stage.used != (1u << STAGE_REPLIES) - 1) {
         flight->reply = (unsigned)__builtin_ctz(~stage.used);
         stage.used |= 1u << flight->reply;
-        flight->turn = ++stage.turns[flight->reply];
-        got = true;
+        flight->sequence = ++stage.sequences[flight->reply];
+        taken = true;
     }
     pthread_mutex_unlock(&stage.lock);
-    if (!got && flight->buffer != NULL) stp_bounce_give(flight->buffer);
-    return got;
+    if (!taken && flight->buffer != NULL) stp_bounce_give(flight->buffer);
+    return taken;
 }
 
 /*
@@ -156,11 +159,11 @@ static void stage_note_served(int pe, uint64_t n)
 
 static void flight_wait(const struct flight *flight, int pe)
 {
-    const uint64_t *done = &stp_stage_mailbox()->replies[flight->reply].done;
+    const uint64_t *completed = &stp_stage_mailbox()->replies[flight->reply].completed;
     struct stp_wait wait = {0};
 
-    /* Pairs with the release stores in proxy_answer() and proxy_amo() of another PE. */
-    while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < flight->turn)
+    /* Pairs with the release stores in proxy_reply() and proxy_amo() of another PE. */
+    while (__atomic_load_n(completed, __ATOMIC_ACQUIRE) < flight->sequence)
         stp_wait_idle_once(&wait);
     if (flight->buffer != NULL) stage_note_served(pe, flight->ticket);
 }
@@ -183,11 +186,11 @@ static void flight_end(const struct flight *flight)
 static uint64_t stage_served(uint64_t ticket, int pe)
 {
     struct stage_mailbox *box = stp_stage_mailbox();
-    const uint64_t *there = stp_ptr(&box->served, pe);
+    const uint64_t *peer_served = stp_ptr(&box->served, pe);
     uint64_t served;
 
     /* Pairs with the release store of served in proxy_main() of another PE. */
-    if (there != NULL) return __atomic_load_n(there, __ATOMIC_ACQUIRE);
+    if (peer_served != NULL) return __atomic_load_n(peer_served, __ATOMIC_ACQUIRE);
     /* Pairs with the release store in stage_note_served(). */
     served = __atomic_load_n(stage_served_of(pe), __ATOMIC_ACQUIRE);
     if (ticket - served < STAGE_SLOTS) return served;
@@ -201,11 +204,11 @@ static uint64_t stage_take_ticket(int pe)
 {
     struct stage_mailbox *box = stp_stage_mailbox();
     uint64_t one = 1, ticket;
-    uint64_t *there = stp_ptr_inline(&box->tickets, pe, STP_USE_ATOMIC);
+    uint64_t *peer_tickets = stp_ptr_inline(&box->tickets, pe, STP_USE_ATOMIC);
     struct stp_wait wait = {0};
 
-    if (there != NULL)
-        ticket = __atomic_fetch_add(there, 1, __ATOMIC_RELAXED);
+    if (peer_tickets != NULL)
+        ticket = __atomic_fetch_add(peer_tickets, 1, __ATOMIC_RELAXED);
     else
         stp_amo_slow(&stp_ctx_stage, STP_AMO_ADD, STP_U64, &box->tickets, &one, NULL, &ticket,
                      false, pe, STAGE_FN);
@@ -219,7 +222,7 @@ static uint64_t stage_take_ticket(int pe)
  * mapped, this memory is the request slot in the mailbox. Otherwise it is the bounce buffer from
  * which the fabric will send the request.
  */
-static char *stage_room(const struct flight *flight, uint64_t ticket, int pe)
+static char *stage_request_memory(const struct flight *flight, uint64_t ticket, int pe)
 {
     return flight->buffer != NULL
                ? flight->buffer
@@ -232,10 +235,10 @@ static void stage_send(const struct flight *flight, uint64_t ticket, size_t nbyt
     unsigned slot = (unsigned)(ticket % STAGE_SLOTS);
 
     if (flight->buffer == NULL) {
-        struct stage_mailbox *there = stp_ptr(box, pe);
+        struct stage_mailbox *peer_box = stp_ptr(box, pe);
         /* Pairs with the acquire load in proxy_has_work(). */
-        __atomic_store_n(&there->slots[slot].ready, ticket + 1, __ATOMIC_RELEASE);
-        stp_stage_ring(there);
+        __atomic_store_n(&peer_box->slots[slot].ready, ticket + 1, __ATOMIC_RELEASE);
+        stp_stage_ring(peer_box);
         return;
     }
     /* The put can be nonblocking, because the buffer does not change before the reply arrives. */
@@ -269,7 +272,7 @@ static void transfer_post(const struct transfer *t, struct flight *flight)
     const struct stp_fragment *fragment = &flight->fragment;
     bool put = t->op == STAGE_PUT;
     uint64_t ticket = flight->ticket = stage_take_ticket(t->target->pe);
-    char *room = stage_room(flight, ticket, t->target->pe);
+    char *memory = stage_request_memory(flight, ticket, t->target->pe);
     struct stp_strided_copy pack = {fragment->width, fragment->n, fragment->width,
                                     t->rows->source_pitch};
     struct stage_request request = {
@@ -277,15 +280,15 @@ static void transfer_post(const struct transfer *t, struct flight *flight)
         .number = t->target->number,
         .pe = stp_rt.pe,
         .reply = flight->reply,
-        .turn = flight->turn,
-        .offset = t->target->offset + (put ? fragment->dest_at : fragment->source_at),
+        .sequence = flight->sequence,
+        .offset = t->target->offset + (put ? fragment->dest_offset : fragment->source_offset),
         .width = fragment->width,
         .n = fragment->n,
         .pitch = put ? t->rows->dest_pitch : t->rows->source_pitch,
     };
 
-    memcpy(room, &request, sizeof(request));
-    if (put) transfer_copy(t, room + STAGE_HEAD, t->local + fragment->source_at, &pack);
+    memcpy(memory, &request, sizeof(request));
+    if (put) transfer_copy(t, memory + STAGE_HEAD, t->local + fragment->source_offset, &pack);
     stage_send(flight, ticket, STAGE_HEAD + (put ? fragment->width * fragment->n : 0),
                t->target->pe);
 }
@@ -298,7 +301,7 @@ static void transfer_finish(const struct transfer *t, const struct flight *fligh
 
     flight_wait(flight, t->target->pe);
     if (t->op == STAGE_GET)
-        transfer_copy(t, t->local + fragment->dest_at, stp_stage_reply_memory(flight->reply),
+        transfer_copy(t, t->local + fragment->dest_offset, stp_stage_reply_memory(flight->reply),
                       &unpack);
     flight_end(flight);
 }
@@ -306,24 +309,24 @@ static void transfer_finish(const struct transfer *t, const struct flight *fligh
 static void transfer_run(const struct transfer *t)
 {
     bool mapped = stp_ptr(stp_stage_mailbox(), t->target->pe) != NULL;
-    struct stp_fragments fragments = {.rows = *t->rows, .room = stage.chunk - STAGE_HEAD};
+    struct stp_fragments fragments = {.rows = *t->rows, .max_bytes = stage.chunk - STAGE_HEAD};
     struct flight flights[STAGE_WINDOW];
-    unsigned first = 0, flying = 0;
+    unsigned first = 0, n_outstanding = 0;
     struct stp_wait wait = {0};
     struct stp_fragment fragment;
-    bool more = stp_fragment_next(&fragments, &fragment);
+    bool has_fragment = stp_fragment_next(&fragments, &fragment);
 
-    while (more || flying > 0) {
-        struct flight *next = &flights[(first + flying) % STAGE_WINDOW];
-        if (more && flying < STAGE_WINDOW && flight_try(next, mapped)) {
+    while (has_fragment || n_outstanding > 0) {
+        struct flight *next = &flights[(first + n_outstanding) % STAGE_WINDOW];
+        if (has_fragment && n_outstanding < STAGE_WINDOW && flight_try(next, mapped)) {
             next->fragment = fragment;
             transfer_post(t, next);
-            flying++;
-            more = stp_fragment_next(&fragments, &fragment);
-        } else if (flying > 0) {
+            n_outstanding++;
+            has_fragment = stp_fragment_next(&fragments, &fragment);
+        } else if (n_outstanding > 0) {
             transfer_finish(t, &flights[first]);
             first = (first + 1) % STAGE_WINDOW;
-            flying--;
+            n_outstanding--;
         } else {
             stp_wait_idle_once(&wait); /* other threads use all reply slots or buffers */
         }
@@ -366,8 +369,8 @@ void stp_stage_amo_by_owner(const struct stp_target *dest, enum stp_fabric_amo o
     int pe = dest->pe;
 
     if (pe == stp_rt.pe) {
-        stp_stage_amo_here(&stp_ctx_stage, dest->space, dest->offset, op, dtype, operand, compare,
-                           result, dest->fn);
+        stp_stage_amo_local(&stp_ctx_stage, dest->space, dest->offset, op, dtype, operand, compare,
+                            result, dest->fn);
         return;
     }
     if (operand != NULL) memcpy(&request.operand, operand, nbytes);
@@ -375,9 +378,9 @@ void stp_stage_amo_by_owner(const struct stp_target *dest, enum stp_fabric_amo o
     while (!flight_try(&flight, stp_ptr(stp_stage_mailbox(), pe) != NULL))
         stp_wait_idle_once(&wait);
     request.reply = flight.reply;
-    request.turn = flight.turn;
+    request.sequence = flight.sequence;
     ticket = flight.ticket = stage_take_ticket(pe);
-    memcpy(stage_room(&flight, ticket, pe), &request, sizeof(request));
+    memcpy(stage_request_memory(&flight, ticket, pe), &request, sizeof(request));
     stage_send(&flight, ticket, STAGE_HEAD, pe);
     flight_wait(&flight, pe);
     if (result != NULL) memcpy(result, &stp_stage_mailbox()->replies[flight.reply].value, nbytes);

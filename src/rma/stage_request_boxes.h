@@ -22,8 +22,8 @@ struct stage_request {
     uint32_t number; /* number of the space */
     int32_t pe;      /* world number of the origin */
     uint32_t reply;  /* number of the reply slot in the origin's mailbox */
-    /* Value that the owner stores in done of the reply slot when the request is complete. */
-    uint64_t turn;
+    /* Value that the owner stores in completed of the reply slot when the request is complete. */
+    uint64_t sequence;
     uint64_t offset; /* offset of the first row in the owner's part of the space */
     uint64_t width, n, pitch;
     uint32_t amo, dtype;
@@ -38,8 +38,8 @@ struct stage_slot {
 
 /* Control words of a reply slot. Only the owner that serves the request writes these words. */
 struct stage_reply {
-    uint64_t value; /* old value of the word, if the request is an atomic */
-    uint64_t done;  /* turn of the last completed request that used the slot */
+    uint64_t value;     /* old value of the word, if the request is an atomic */
+    uint64_t completed; /* sequence number of the last completed request that used the slot */
 } STP_ALIGNED_LINE;
 
 struct stage_mailbox {
@@ -74,15 +74,15 @@ char *stp_stage_reply_memory(unsigned reply);
  * Wakes the proxy thread that serves a mapped mailbox, if the thread sleeps. Called after a change
  * that the proxy thread must see.
  */
-void stp_stage_ring(struct stage_mailbox *there);
+void stp_stage_ring(struct stage_mailbox *box);
 
 /*
  * Performs an atomic on a word of this PE's part of a space (owner_amo_by_gpu_or_copy.c). This
  * process performs one atomic on device memory at a time. If kernels may change words of the space,
  * the device performs the atomic. Otherwise this process performs the atomic by copies.
  */
-void stp_stage_amo_here(struct stp_ctx *ctx, struct stp_space *space, size_t offset,
-                        enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
-                        const void *compare, void *result, const char *fn);
+void stp_stage_amo_local(struct stp_ctx *ctx, struct stp_space *space, size_t offset,
+                         enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
+                         const void *compare, void *result, const char *fn);
 
 #endif /* STP_STAGE_REQUEST_BOXES_H */

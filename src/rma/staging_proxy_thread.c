@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 #define PROXY_FN "proxy thread"
-#define PROXY_LOOKS 50 /* number of polls, each with a yield, before the thread sleeps */
+#define PROXY_POLLS 50 /* number of polls, each with a yield, before the thread sleeps */
 
 static struct {
     pthread_mutex_t lock; /* guards the start of the thread */
     pthread_t thread;
     bool running;
     bool stop;
-    bool left; /* whether the thread has left its main loop */
+    bool exited; /* whether the thread has left its main loop */
 } proxy = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- serving -------------------------------------------------------------------------- */
@@ -40,16 +40,17 @@ static struct stp_space *proxy_space(const struct stage_request *request)
  * Reports to the origin that the request is complete. If the origin is on another node, first puts
  * nbytes bytes of data into the origin's reply slot.
  */
-static void proxy_answer(const struct stage_request *request, const char *data, size_t nbytes)
+static void proxy_reply(const struct stage_request *request, const char *data, size_t nbytes)
 {
     struct stage_reply *reply = &stp_stage_mailbox()->replies[request->reply];
-    struct stage_reply *there = stp_ptr(reply, request->pe);
+    struct stage_reply *peer_reply = stp_ptr(reply, request->pe);
 
-    if (there != NULL) /* Pairs with the acquire load in flight_wait(). */
-        __atomic_store_n(&there->done, request->turn, __ATOMIC_RELEASE);
+    if (peer_reply != NULL) /* Pairs with the acquire load in flight_wait(). */
+        __atomic_store_n(&peer_reply->completed, request->sequence, __ATOMIC_RELEASE);
     else
         stp_put_signal(&stp_ctx_proxy, stp_stage_reply_memory(request->reply), data, nbytes,
-                       &reply->done, request->turn, SHMEM_SIGNAL_SET, false, request->pe, PROXY_FN);
+                       &reply->completed, request->sequence, SHMEM_SIGNAL_SET, false, request->pe,
+                       PROXY_FN);
 }
 
 static void proxy_put(const struct stage_request *request, const char *data)
@@ -59,44 +60,44 @@ static void proxy_put(const struct stage_request *request, const char *data)
 
     stp_copy_rows(&stp_ctx_proxy, space->kind, space->base + request->offset, data, &rows,
                   STP_COPY_REMOTE, PROXY_FN);
-    proxy_answer(request, NULL, 0);
+    proxy_reply(request, NULL, 0);
 }
 
 /*
  * Serves a get. If the origin is on this node, copies the rows directly into its reply slot.
- * Otherwise copies the rows into the slot of the request. proxy_answer() then puts them into the
+ * Otherwise copies the rows into the slot of the request. proxy_reply() then puts them into the
  * origin's reply slot.
  */
 static void proxy_get(const struct stage_request *request, char *data)
 {
     struct stp_space *space = proxy_space(request);
     struct stp_strided_copy rows = {request->width, request->n, request->width, request->pitch};
-    char *landing = stp_ptr(stp_stage_reply_memory(request->reply), request->pe);
+    char *peer_slot = stp_ptr(stp_stage_reply_memory(request->reply), request->pe);
 
-    stp_copy_rows(&stp_ctx_proxy, space->kind, landing != NULL ? landing : data,
+    stp_copy_rows(&stp_ctx_proxy, space->kind, peer_slot != NULL ? peer_slot : data,
                   space->base + request->offset, &rows, STP_COPY_REMOTE, PROXY_FN);
-    proxy_answer(request, data, request->width * request->n);
+    proxy_reply(request, data, request->width * request->n);
 }
 
 static void proxy_amo(const struct stage_request *request)
 {
     struct stage_reply *reply = &stp_stage_mailbox()->replies[request->reply];
-    struct stage_reply *there = stp_ptr(reply, request->pe);
+    struct stage_reply *peer_reply = stp_ptr(reply, request->pe);
     enum stp_fabric_amo op = (enum stp_fabric_amo)request->amo;
     uint64_t value = 0;
 
-    stp_stage_amo_here(&stp_ctx_proxy, proxy_space(request), request->offset, op,
-                       (enum stp_dtype)request->dtype,
-                       op == STP_AMO_FETCH ? NULL : &request->operand,
-                       op == STP_AMO_CSWAP ? &request->compare : NULL, &value, PROXY_FN);
-    if (there != NULL) {
-        there->value = value;
+    stp_stage_amo_local(&stp_ctx_proxy, proxy_space(request), request->offset, op,
+                        (enum stp_dtype)request->dtype,
+                        op == STP_AMO_FETCH ? NULL : &request->operand,
+                        op == STP_AMO_CSWAP ? &request->compare : NULL, &value, PROXY_FN);
+    if (peer_reply != NULL) {
+        peer_reply->value = value;
         /* Pairs with the acquire load in flight_wait(). */
-        __atomic_store_n(&there->done, request->turn, __ATOMIC_RELEASE);
+        __atomic_store_n(&peer_reply->completed, request->sequence, __ATOMIC_RELEASE);
         return;
     }
-    stp_put_signal(&stp_ctx_proxy, &reply->value, &value, sizeof(value), &reply->done,
-                   request->turn, SHMEM_SIGNAL_SET, false, request->pe, PROXY_FN);
+    stp_put_signal(&stp_ctx_proxy, &reply->value, &value, sizeof(value), &reply->completed,
+                   request->sequence, SHMEM_SIGNAL_SET, false, request->pe, PROXY_FN);
 }
 
 static void proxy_serve(unsigned slot)
@@ -137,7 +138,7 @@ static void proxy_sleep(struct stage_mailbox *box)
      * Pairs with the addition in stp_stage_ring(). stp_sleep_on() does not sleep if rings has
      * changed since this load.
      */
-    uint32_t seen = __atomic_load_n(&box->rings, __ATOMIC_SEQ_CST);
+    uint32_t rings = __atomic_load_n(&box->rings, __ATOMIC_SEQ_CST);
 
     /* Pairs with the fence in stp_stage_ring(). */
     __atomic_store_n(&box->sleeping, 1, __ATOMIC_SEQ_CST);
@@ -147,7 +148,7 @@ static void proxy_sleep(struct stage_mailbox *box)
      * Both functions call stp_stage_ring() after the store.
      */
     if (!proxy_has_work(box) && !__atomic_load_n(&proxy.stop, __ATOMIC_SEQ_CST))
-        (void)stp_sleep_on(&box->rings, seen);
+        (void)stp_sleep_on(&box->rings, rings);
     __atomic_store_n(&box->sleeping, 0, __ATOMIC_SEQ_CST);
     stp_process_exit_if_program_over();
 }
@@ -165,14 +166,14 @@ static void *proxy_main(void *arg)
             /* Pairs with the acquire load in stage_served(). The slot is free from now on. */
             __atomic_store_n(&box->served, next + 1, __ATOMIC_RELEASE);
             idle = 0;
-        } else if (idle++ < PROXY_LOOKS) {
+        } else if (idle++ < PROXY_POLLS) {
             stp_yield_and_watch_peers(0);
         } else {
             proxy_sleep(box);
         }
     }
     /* Pairs with the loads in stp_stage_server_try_stop_on_abort(). */
-    __atomic_store_n(&proxy.left, true, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&proxy.exited, true, __ATOMIC_SEQ_CST);
     return NULL;
 }
 
@@ -187,12 +188,12 @@ void stp_stage_server_wake_if_asked(void)
 }
 
 /* Pins the memory of all slots, so that device copies are fast. If on is false, unpins it. */
-static void proxy_pin(bool on)
+static void proxy_pin(bool pin)
 {
     size_t nbytes = stp_stage_slot_bytes() * (STAGE_SLOTS + STAGE_REPLIES);
     char *memory = stp_stage_slot_memory(0);
 
-    if (on)
+    if (pin)
         stp_kinds_pin(memory, nbytes);
     else
         stp_kinds_unpin(memory, nbytes);
@@ -206,7 +207,7 @@ void stp_stage_server_start(void)
     if (!__atomic_load_n(&proxy.running, __ATOMIC_SEQ_CST)) {
         /* The two stores pair with no load, because the thread is started only after them. */
         __atomic_store_n(&proxy.stop, false, __ATOMIC_SEQ_CST);
-        __atomic_store_n(&proxy.left, false, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&proxy.exited, false, __ATOMIC_SEQ_CST);
         rc = stp_thread_start(&proxy.thread, "steppe-proxy", proxy_main);
         if (rc == 0) {
             proxy_pin(true);
@@ -244,8 +245,8 @@ bool stp_stage_server_try_stop_on_abort(void)
     __atomic_store_n(&proxy.stop, true, __ATOMIC_SEQ_CST);
     stp_stage_ring(stp_stage_mailbox());
     /* This load and the load below pair with the store in proxy_main(). */
-    for (int ms = 0; ms < PROXY_HALT_MS && !__atomic_load_n(&proxy.left, __ATOMIC_SEQ_CST); ms++)
+    for (int ms = 0; ms < PROXY_HALT_MS && !__atomic_load_n(&proxy.exited, __ATOMIC_SEQ_CST); ms++)
         usleep(1000);
     /* If the proxy thread is still in its loop, it waits for a peer that may have ended. */
-    return __atomic_load_n(&proxy.left, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&proxy.exited, __ATOMIC_SEQ_CST);
 }
