@@ -36,8 +36,8 @@ _Noreturn void stp_fatal_overflow(const char *fn, size_t nelems, size_t size)
               nelems, size);
 }
 
-int stp_reject(const char *fn, const char *argument, const char *what)
+int stp_reject(const char *fn, const char *argument, const char *description)
 {
-    stp_error("%s: %s is %s", stp_public_name(fn), argument, what);
+    stp_error("%s: %s is %s", stp_public_name(fn), argument, description);
     return 1;
 }

@@ -15,11 +15,11 @@ _Noreturn void stp_fatal_null(const char *fn, const char *argument) STP_COLD;
 _Noreturn void stp_fatal_overflow(const char *fn, size_t nelems, size_t size) STP_COLD;
 
 /*
- * Logs that an argument of a shmemx_ routine is wrong. The text has the form "ARGUMENT is WHAT".
- * The routine calls this function before it changes anything. Always returns 1, which the routine
- * then returns to its caller.
+ * Logs that an argument of a shmemx_ routine is wrong. The text has the form "ARGUMENT is
+ * DESCRIPTION". The routine calls this function before it changes anything. Always returns 1, which
+ * the routine then returns to its caller.
  */
-int stp_reject(const char *fn, const char *argument, const char *what) STP_COLD;
+int stp_reject(const char *fn, const char *argument, const char *description) STP_COLD;
 
 /* Ends the job if the pointer is NULL. The routine reads or writes through this pointer. */
 static inline void stp_check_given(const void *pointer, const char *fn, const char *argument)

@@ -100,9 +100,9 @@ bool stp_team_is_live(const struct stp_team *team)
     if (team == stp_team_world || team == stp_team_shared) return true;
     pthread_mutex_lock(&stp_rt.lock);
     for (struct pool_chunk *chunk = pool.chunks; chunk != NULL && !live; chunk = chunk->next) {
-        size_t at = (size_t)((const char *)team - (const char *)chunk->teams);
-        live =
-            at < sizeof(chunk->teams) && at % sizeof(*team) == 0 && team->magic == STP_TEAM_MAGIC;
+        size_t offset = (size_t)((const char *)team - (const char *)chunk->teams);
+        live = offset < sizeof(chunk->teams) && offset % sizeof(*team) == 0 &&
+               team->magic == STP_TEAM_MAGIC;
     }
     pthread_mutex_unlock(&stp_rt.lock);
     return live;

@@ -16,28 +16,28 @@ bool stp_struct_known(size_t nbytes, size_t min_bytes, size_t max_bytes, const c
     return false;
 }
 
-bool stp_struct_read(void *full, size_t full_bytes, const void *given, size_t min_bytes,
+bool stp_struct_read(void *dest, size_t dest_bytes, const void *source, size_t min_bytes,
                      const char *argument, const char *initializer, const char *fn)
 {
-    const unsigned char *bytes = given;
+    const unsigned char *bytes = source;
     size_t nbytes;
 
-    memcpy(&nbytes, given, sizeof(nbytes));
+    memcpy(&nbytes, source, sizeof(nbytes));
     if (!stp_struct_known(nbytes, min_bytes, STP_STRUCT_MAX, argument, initializer, fn))
         return false;
-    for (size_t i = full_bytes; i < nbytes; i++) {
+    for (size_t i = dest_bytes; i < nbytes; i++) {
         if (bytes[i] == 0) continue;
         stp_error("%s: %s->struct_size is %zu and byte %zu is not 0, but this library knows only "
                   "the first %zu bytes: the program sets a field of a newer version",
-                  stp_public_name(fn), argument, nbytes, i, full_bytes);
+                  stp_public_name(fn), argument, nbytes, i, dest_bytes);
         return false;
     }
-    memcpy(full, given, nbytes < full_bytes ? nbytes : full_bytes);
+    memcpy(dest, source, nbytes < dest_bytes ? nbytes : dest_bytes);
     return true;
 }
 
-void stp_struct_copy_versioned(void *to, size_t nbytes, const void *full, size_t full_bytes)
+void stp_struct_copy_versioned(void *dest, size_t nbytes, const void *source, size_t source_bytes)
 {
-    memcpy(to, full, nbytes < full_bytes ? nbytes : full_bytes);
-    if (nbytes > full_bytes) memset((char *)to + full_bytes, 0, nbytes - full_bytes);
+    memcpy(dest, source, nbytes < source_bytes ? nbytes : source_bytes);
+    if (nbytes > source_bytes) memset((char *)dest + source_bytes, 0, nbytes - source_bytes);
 }

@@ -29,18 +29,19 @@ bool stp_struct_known(size_t nbytes, size_t min_bytes, size_t max_bytes, const c
                       const char *initializer, const char *fn);
 
 /*
- * Copies the program's structure (given) to the library's structure (full), which has full_bytes
- * bytes. Before the call, full contains the defaults. Logs an error and returns false in two cases.
- * In the first case, the size of given is below min_bytes or above STP_STRUCT_MAX. In the second
- * case, given is longer than full, and one of the extra bytes is not zero.
+ * Copies the program's structure (source) to the library's structure (dest), which has dest_bytes
+ * bytes. Before the call, dest contains the defaults. Logs an error and returns false in two cases.
+ * In the first case, the size of source is below min_bytes or above STP_STRUCT_MAX. In the second
+ * case, source is longer than dest, and one of the extra bytes is not zero.
  */
-bool stp_struct_read(void *full, size_t full_bytes, const void *given, size_t min_bytes,
+bool stp_struct_read(void *dest, size_t dest_bytes, const void *source, size_t min_bytes,
                      const char *argument, const char *initializer, const char *fn);
 
 /*
- * Copies a structure of full_bytes bytes to the program's structure, which has nbytes bytes. Copies
- * only the fields that both structures have. Sets the rest of the program's structure to zero.
+ * Copies a structure of source_bytes bytes to the program's structure, which has nbytes bytes.
+ * Copies only the fields that both structures have. Sets the rest of the program's structure to
+ * zero.
  */
-void stp_struct_copy_versioned(void *to, size_t nbytes, const void *full, size_t full_bytes);
+void stp_struct_copy_versioned(void *dest, size_t nbytes, const void *source, size_t source_bytes);
 
 #endif /* STP_VERSIONED_STRUCT_H */
