@@ -107,13 +107,13 @@ int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
     if (xrange > 0) {
         int n = parent->n_pes, width = xrange < n ? xrange : n;
         int x = parent->rank % width, y = parent->rank / width;
-        int in_row = n - y * width < width ? n - y * width : width;
-        int in_column = (n - x + width - 1) / width;
+        int row_size = n - y * width < width ? n - y * width : width;
+        int column_size = (n - x + width - 1) / width;
 
         rc = split_check_config(xaxis_config, xaxis_mask) ||
              split_check_config(yaxis_config, yaxis_mask) ||
-             split_members(parent, y * width, 1, in_row, &row) ||
-             split_members(parent, x, width, in_column, &column);
+             split_members(parent, y * width, 1, row_size, &row) ||
+             split_members(parent, x, width, column_size, &column);
     }
     rc = stp_team_create(parent, &row, rc, parent->space, &x_team);
     if (rc != 0) {
@@ -137,9 +137,9 @@ STP_PROFILED(shmem_team_split_2d);
 
 int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team)
 {
-    int64_t wrong = new_team == NULL;
+    int64_t is_null = new_team == NULL;
 
-    if (wrong != 0)
+    if (is_null != 0)
         (void)stp_reject(__func__, "new_team", "a null pointer");
     else
         *new_team = SHMEM_TEAM_INVALID;
@@ -148,8 +148,8 @@ int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team)
      * The members agree on whether new_team is NULL on any member. Otherwise a member could wait
      * for another member that has already returned.
      */
-    stp_coll_agree(stp_team_check(team, __func__), &wrong, 1);
-    if (wrong != 0) return 1;
+    stp_coll_agree(stp_team_check(team, __func__), &is_null, 1);
+    if (is_null != 0) return 1;
     return pshmem_team_split_strided(team, 0, 1, stp_team_check(team, __func__)->n_pes, NULL, 0,
                                      new_team);
 }

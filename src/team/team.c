@@ -24,14 +24,14 @@ static void team_set_members(struct stp_team *team, const struct stp_team_member
 }
 
 /*
- * Returns the lowest free slot that is not below the argument from and not below *arg. The caller
+ * Returns the lowest free slot that is not below the argument start and not below *arg. The caller
  * sets *arg above the slots that other threads took first.
  */
-static size_t team_find_slot(size_t from, void *arg)
+static size_t team_find_slot(size_t start, void *arg)
 {
     size_t floor = *(const size_t *)arg;
 
-    return stp_coll_find_slot(from > floor ? from : floor);
+    return stp_coll_find_slot(start > floor ? start : floor);
 }
 
 enum placed { PLACED, LOST_SLOT, NO_MEMORY };
@@ -92,15 +92,15 @@ int stp_team_create(struct stp_team *parent, const struct stp_team_members *memb
                     struct stp_space *space, struct stp_team **out)
 {
     struct stp_team *team = rc == 0 && members->rank >= 0 ? stp_team_struct_alloc() : NULL;
-    int64_t bad = rc != 0 || (members->rank >= 0 && team == NULL);
+    int64_t has_error = rc != 0 || (members->rank >= 0 && team == NULL);
 
     *out = NULL;
     if (team != NULL) {
         team_set_members(team, members);
         team->space = space;
     }
-    stp_coll_agree(parent, &bad, 1);
-    if (bad || team_find_area(parent, team) != 0) {
+    stp_coll_agree(parent, &has_error, 1);
+    if (has_error || team_find_area(parent, team) != 0) {
         if (team != NULL) {
             team->table = NULL; /* the caller owns the table again */
             stp_team_struct_free(team);
@@ -210,13 +210,13 @@ STP_PROFILED(shmem_team_n_pes);
 
 int pshmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest_team)
 {
-    const struct stp_team *from, *to;
+    const struct stp_team *src, *dest;
 
     if (stp_team_is_invalid(src_team) || stp_team_is_invalid(dest_team)) return -1;
-    from = stp_team_check(src_team, __func__);
-    to = stp_team_check(dest_team, __func__);
-    if (src_pe < 0 || src_pe >= from->n_pes) return -1;
-    return stp_team_rank_of(to, stp_team_pe(from, src_pe));
+    src = stp_team_check(src_team, __func__);
+    dest = stp_team_check(dest_team, __func__);
+    if (src_pe < 0 || src_pe >= src->n_pes) return -1;
+    return stp_team_rank_of(dest, stp_team_pe(src, src_pe));
 }
 STP_PROFILED(shmem_team_translate_pe);
 
