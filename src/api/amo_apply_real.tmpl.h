@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Defines the CPU atomics of float and double, which support only fetch, set and swap. */
 
-STP_API_INLINE TYPE STP_LOCAL(amo_apply)(TYPE *there, enum stp_fabric_amo op, TYPE operand,
+STP_API_INLINE TYPE STP_LOCAL(amo_apply)(TYPE *addr, enum stp_fabric_amo op, TYPE operand,
                                          TYPE compare, int order)
 {
     TYPE old = 0;
@@ -13,8 +13,8 @@ STP_API_INLINE TYPE STP_LOCAL(amo_apply)(TYPE *there, enum stp_fabric_amo op, TY
      * before it stored the fetched value. Pairs with the fence in shmem_fence() or shmem_quiet(),
      * which the other PE called before it stored the value.
      */
-    if (op == STP_AMO_FETCH) __atomic_load(there, &old, __ATOMIC_ACQUIRE);
-    if (op == STP_AMO_SET) __atomic_store(there, &operand, __ATOMIC_RELAXED);
-    if (op == STP_AMO_SWAP) __atomic_exchange(there, &operand, &old, __ATOMIC_ACQUIRE);
+    if (op == STP_AMO_FETCH) __atomic_load(addr, &old, __ATOMIC_ACQUIRE);
+    if (op == STP_AMO_SET) __atomic_store(addr, &operand, __ATOMIC_RELAXED);
+    if (op == STP_AMO_SWAP) __atomic_exchange(addr, &operand, &old, __ATOMIC_ACQUIRE);
     return old;
 }

@@ -37,15 +37,15 @@ STP_API_INLINE TYPE STP_LOCAL(amo_fetch)(struct stp_ctx *ctx, enum stp_fabric_am
                                          TYPE operand, TYPE compare, int pe, const char *fn)
 {
     int world_pe = stp_api_pe_look(ctx, pe, fn);
-    TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
+    TYPE *peer_ptr = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
 
-    if (STP_LIKELY(there != NULL))
+    if (STP_LIKELY(peer_ptr != NULL))
         /*
          * Use acquire order, because the caller may next read the data that the fetched value
          * announces. The file transport/cpu_amo.tmpl.h names the release with which this acquire
          * pairs.
          */
-        return STP_LOCAL(amo_apply)(there, op, operand, compare, __ATOMIC_ACQUIRE);
+        return STP_LOCAL(amo_apply)(peer_ptr, op, operand, compare, __ATOMIC_ACQUIRE);
     return STP_LOCAL(amo_fetch_slow)(ctx, op, dest, operand, compare,
                                      stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
@@ -54,10 +54,10 @@ STP_API_INLINE void STP_LOCAL(amo_post)(struct stp_ctx *ctx, enum stp_fabric_amo
                                         TYPE operand, int pe, const char *fn)
 {
     int world_pe = stp_api_pe_look(ctx, pe, fn);
-    TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
+    TYPE *peer_ptr = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
 
-    if (STP_LIKELY(there != NULL))
-        STP_LOCAL(amo_apply)(there, op, operand, 0, __ATOMIC_RELAXED);
+    if (STP_LIKELY(peer_ptr != NULL))
+        STP_LOCAL(amo_apply)(peer_ptr, op, operand, 0, __ATOMIC_RELAXED);
     else
         STP_LOCAL(amo_post_slow)
         (ctx, op, NULL, dest, operand, 0, stp_api_pe_miss(ctx, world_pe, fn), fn);
@@ -68,10 +68,10 @@ STP_API_INLINE void STP_LOCAL(amo_nbi)(struct stp_ctx *ctx, enum stp_fabric_amo 
                                        const char *fn)
 {
     int world_pe = stp_api_pe_look(ctx, pe, fn);
-    TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
+    TYPE *peer_ptr = stp_ptr_inline(dest, world_pe, STP_USE_ATOMIC);
 
-    if (STP_LIKELY(there != NULL))
-        *fetch = STP_LOCAL(amo_apply)(there, op, operand, compare, __ATOMIC_ACQUIRE);
+    if (STP_LIKELY(peer_ptr != NULL))
+        *fetch = STP_LOCAL(amo_apply)(peer_ptr, op, operand, compare, __ATOMIC_ACQUIRE);
     else
         STP_LOCAL(amo_post_slow)
         (ctx, op, fetch, dest, operand, compare, stp_api_pe_miss(ctx, world_pe, fn), fn);

@@ -41,16 +41,16 @@
     STP_API_PROFILED(STP_API_JOIN(shmem_ctx_, NAME, _##op))
 
 /*
- * The next four macros name and publish a routine whose name contains the operation OP. Their two
- * arguments are the parts of the name before OP and after OP.
+ * The next four macros name and publish a routine whose name contains the operation OP. The
+ * arguments prefix and suffix are the parts of the name before OP and after OP.
  */
-#define STP_OP_FN(before, after) STP_API_JOIN(STP_FN(before), OP, after)
-#define STP_OP_CTX_FN(before, after) STP_API_JOIN(STP_CTX_FN(before), OP, after)
-#define STP_OP_PUBLISH_ONE(before, after)                                                          \
-    STP_API_PROFILED(STP_API_JOIN(STP_API_JOIN(STP_API_PREFIX, NAME, _##before), OP, after))
-#define STP_OP_PUBLISH(before, after)                                                              \
-    STP_OP_PUBLISH_ONE(before, after);                                                             \
-    STP_API_PROFILED(STP_API_JOIN(STP_API_JOIN(shmem_ctx_, NAME, _##before), OP, after))
+#define STP_OP_FN(prefix, suffix) STP_API_JOIN(STP_FN(prefix), OP, suffix)
+#define STP_OP_CTX_FN(prefix, suffix) STP_API_JOIN(STP_CTX_FN(prefix), OP, suffix)
+#define STP_OP_PUBLISH_ONE(prefix, suffix)                                                         \
+    STP_API_PROFILED(STP_API_JOIN(STP_API_JOIN(STP_API_PREFIX, NAME, _##prefix), OP, suffix))
+#define STP_OP_PUBLISH(prefix, suffix)                                                             \
+    STP_OP_PUBLISH_ONE(prefix, suffix);                                                            \
+    STP_API_PROFILED(STP_API_JOIN(STP_API_JOIN(shmem_ctx_, NAME, _##prefix), OP, suffix))
 
 /*
  * The next four macros name and publish a routine whose name contains a size instead of a type. The
@@ -108,10 +108,10 @@ STP_API_INLINE void stp_api_put(struct stp_ctx *ctx, void *dest, const void *sou
 {
     size_t nbytes = stp_bytes(nelems, size, fn);
     int world_pe = stp_api_pe_look(ctx, pe, fn);
-    void *there = stp_ptr_inline(dest, world_pe, STP_USE_COPY);
+    void *peer_ptr = stp_ptr_inline(dest, world_pe, STP_USE_COPY);
 
-    if (STP_LIKELY(there != NULL))
-        stp_move(there, source, nbytes);
+    if (STP_LIKELY(peer_ptr != NULL))
+        stp_move(peer_ptr, source, nbytes);
     else
         stp_put_slow(ctx, dest, source, nbytes, stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
@@ -121,10 +121,10 @@ STP_API_INLINE void stp_api_put_nbi(struct stp_ctx *ctx, void *dest, const void 
 {
     size_t nbytes = stp_bytes(nelems, size, fn);
     int world_pe = stp_api_pe_look(ctx, pe, fn);
-    void *there = stp_ptr_inline(dest, world_pe, STP_USE_COPY);
+    void *peer_ptr = stp_ptr_inline(dest, world_pe, STP_USE_COPY);
 
-    if (STP_LIKELY(there != NULL))
-        stp_move(there, source, nbytes);
+    if (STP_LIKELY(peer_ptr != NULL))
+        stp_move(peer_ptr, source, nbytes);
     else
         stp_put_nbi_slow(ctx, dest, source, nbytes, stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
@@ -134,10 +134,10 @@ STP_API_INLINE void stp_api_get(struct stp_ctx *ctx, void *dest, const void *sou
 {
     size_t nbytes = stp_bytes(nelems, size, fn);
     int world_pe = stp_api_pe_look(ctx, pe, fn);
-    const void *there = stp_ptr_inline(source, world_pe, STP_USE_COPY);
+    const void *peer_ptr = stp_ptr_inline(source, world_pe, STP_USE_COPY);
 
-    if (STP_LIKELY(there != NULL))
-        stp_move(dest, there, nbytes);
+    if (STP_LIKELY(peer_ptr != NULL))
+        stp_move(dest, peer_ptr, nbytes);
     else
         stp_get_slow(ctx, dest, source, nbytes, stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
@@ -147,10 +147,10 @@ STP_API_INLINE void stp_api_get_nbi(struct stp_ctx *ctx, void *dest, const void 
 {
     size_t nbytes = stp_bytes(nelems, size, fn);
     int world_pe = stp_api_pe_look(ctx, pe, fn);
-    const void *there = stp_ptr_inline(source, world_pe, STP_USE_COPY);
+    const void *peer_ptr = stp_ptr_inline(source, world_pe, STP_USE_COPY);
 
-    if (STP_LIKELY(there != NULL))
-        stp_move(dest, there, nbytes);
+    if (STP_LIKELY(peer_ptr != NULL))
+        stp_move(dest, peer_ptr, nbytes);
     else
         stp_get_nbi_slow(ctx, dest, source, nbytes, stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
@@ -198,10 +198,10 @@ static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t si
  * argument i is the index of one element, or SIZE_MAX if the routine waits for any of the nelems
  * elements. The routine compares the elements with value.
  */
-#define STP_WAIT_SHOW_VARS(fn, vars, nelems, i, wanted, value)                                     \
+#define STP_WAIT_SHOW_VARS(fn, vars, nelems, i, outcomes, value)                                   \
     stp_wait_publish_subject(&(struct stp_wait_subject){STP_WAIT_VARS, fn, vars, -1, nelems, i,    \
                                                         sizeof(value), (__typeof__(value))-1 < 1,  \
-                                                        wanted, (uint64_t)(value)})
+                                                        outcomes, (uint64_t)(value)})
 
 /* ---- searches ------------------------------------------------------------------- */
 
@@ -223,8 +223,8 @@ struct stp_wait_any_search {
     const int *status;
     const char *fn;
     size_t nelems;
-    size_t next; /* index of the element to check next */
-    size_t left; /* number of elements that the round has not checked yet */
+    size_t next;        /* index of the element to check next */
+    size_t n_remaining; /* number of elements that the round has not checked yet */
 };
 
 /*

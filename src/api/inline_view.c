@@ -9,9 +9,9 @@
 
 #include "shmemx_inline.h"
 
-#define SAME(field, at)                                                                            \
-    _Static_assert(offsetof(struct stp_window, field) == (at) &&                                   \
-                       offsetof(struct shmemx_view_v1, field) == (at) &&                           \
+#define SAME(field, offset)                                                                        \
+    _Static_assert(offsetof(struct stp_window, field) == (offset) &&                               \
+                       offsetof(struct shmemx_view_v1, field) == (offset) &&                       \
                        sizeof(((struct stp_window *)0)->field) ==                                  \
                            sizeof(((struct shmemx_view_v1 *)0)->field),                            \
                    "compiled programs use this layout: a change needs a new version of the view")

@@ -25,10 +25,10 @@ STP_API_INLINE void STP_LOCAL(p)(struct stp_ctx *ctx, TYPE *dest, TYPE value, in
                                  const char *fn)
 {
     int world_pe = stp_api_pe_look(ctx, pe, fn);
-    TYPE *there = stp_ptr_inline(dest, world_pe, STP_USE_ACCESS);
+    TYPE *peer_ptr = stp_ptr_inline(dest, world_pe, STP_USE_ACCESS);
 
-    if (STP_LIKELY(there != NULL))
-        *(volatile TYPE *)there = value;
+    if (STP_LIKELY(peer_ptr != NULL))
+        *(volatile TYPE *)peer_ptr = value;
     else
         STP_LOCAL(p_slow)(ctx, dest, value, stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
@@ -47,9 +47,9 @@ STP_PUBLISH(p);
 STP_API_INLINE TYPE STP_LOCAL(g)(struct stp_ctx *ctx, const TYPE *source, int pe, const char *fn)
 {
     int world_pe = stp_api_pe_look(ctx, pe, fn);
-    const TYPE *there = stp_ptr_inline(source, world_pe, STP_USE_ACCESS);
+    const TYPE *peer_ptr = stp_ptr_inline(source, world_pe, STP_USE_ACCESS);
 
-    if (STP_LIKELY(there != NULL)) return *(const volatile TYPE *)there;
+    if (STP_LIKELY(peer_ptr != NULL)) return *(const volatile TYPE *)peer_ptr;
     return STP_LOCAL(g_slow)(ctx, source, stp_api_pe_miss(ctx, world_pe, fn), fn);
 }
 

@@ -26,7 +26,7 @@ void stp_wait_any_round_at_random(struct stp_wait_any_search *round)
 {
     api_search.random += UINT64_C(0x9e3779b97f4a7c15);
     round->next = (size_t)(((unsigned __int128)api_mix(api_search.random) * round->nelems) >> 64);
-    round->left = round->nelems;
+    round->n_remaining = round->nelems;
 }
 
 struct stp_wait_any_search *stp_wait_any_search(const void *ivars, size_t nelems, const int *status,

@@ -7,16 +7,13 @@
  * Elements whose status is not 0 are skipped.
  */
 
-static bool STP_LOCAL(many_holds)(const TYPE *ivars, size_t i, unsigned wanted, const TYPE *values,
-                                  size_t step)
+static bool STP_LOCAL(many_satisfied)(const TYPE *ivars, size_t i, unsigned outcomes,
+                                      const TYPE *values, size_t step)
 {
-    return STP_LOCAL(holds)(&ivars[i], wanted, values[i * step]);
+    return STP_LOCAL(satisfied)(&ivars[i], outcomes, values[i * step]);
 }
 
-/*
- * Checks the array if SHMEM_CHECK is 1. Returns the mask of wanted outcomes from
- * stp_cmp_outcomes().
- */
+/* Checks the array if SHMEM_CHECK is 1. Returns the mask of outcomes from stp_cmp_outcomes(). */
 static unsigned STP_LOCAL(many_outcomes)(const TYPE *ivars, size_t nelems, int cmp, const char *fn)
 {
     stp_api_check_vars(ivars, nelems, sizeof(*ivars), fn, "ivars");
@@ -26,14 +23,14 @@ static unsigned STP_LOCAL(many_outcomes)(const TYPE *ivars, size_t nelems, int c
 static void STP_LOCAL(wait_all)(const TYPE *ivars, size_t nelems, const int *status, int cmp,
                                 const TYPE *values, size_t step, const char *fn)
 {
-    unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
+    unsigned outcomes = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
     struct stp_wait wait = {0};
 
     for (size_t i = 0; i < nelems; i++) {
         if (status != NULL && status[i] != 0) continue;
-        while (!STP_LOCAL(many_holds)(ivars, i, wanted, values, step))
+        while (!STP_LOCAL(many_satisfied)(ivars, i, outcomes, values, step))
             if (STP_UNLIKELY(stp_wait_idle_once(&wait)))
-                STP_WAIT_SHOW_VARS(fn, ivars, nelems, i, wanted, values[i * step]);
+                STP_WAIT_SHOW_VARS(fn, ivars, nelems, i, outcomes, values[i * step]);
     }
     stp_wait_end(&wait);
 }
@@ -41,11 +38,11 @@ static void STP_LOCAL(wait_all)(const TYPE *ivars, size_t nelems, const int *sta
 static int STP_LOCAL(test_all)(const TYPE *ivars, size_t nelems, const int *status, int cmp,
                                const TYPE *values, size_t step, const char *fn)
 {
-    unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
+    unsigned outcomes = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
 
     for (size_t i = 0; i < nelems; i++) {
         if (status != NULL && status[i] != 0) continue;
-        if (STP_LOCAL(many_holds)(ivars, i, wanted, values, step)) continue;
+        if (STP_LOCAL(many_satisfied)(ivars, i, outcomes, values, step)) continue;
         stp_wait_after_failed_test();
         return 0;
     }
@@ -55,24 +52,24 @@ static int STP_LOCAL(test_all)(const TYPE *ivars, size_t nelems, const int *stat
 /*
  * Finds an element that satisfies the comparison. Returns its index, or SIZE_MAX if no element
  * satisfies the comparison. First checks the elements that the current round has not checked yet.
- * Then starts a new round and checks all elements. Sets *open to whether at least one of the
+ * Then starts a new round and checks all elements. Sets *any_waiting to whether at least one of the
  * checked elements has the status 0.
  */
-static size_t STP_LOCAL(find)(struct stp_wait_any_search *round, unsigned wanted,
-                              const TYPE *values, size_t step, bool *open)
+static size_t STP_LOCAL(find)(struct stp_wait_any_search *round, unsigned outcomes,
+                              const TYPE *values, size_t step, bool *any_waiting)
 {
     const TYPE *ivars = round->ivars;
 
-    *open = false;
+    *any_waiting = false;
     for (int n_rounds = 0; n_rounds < 2; n_rounds++) {
         if (n_rounds == 1) stp_wait_any_round_at_random(round);
-        while (round->left > 0) {
+        while (round->n_remaining > 0) {
             size_t i = round->next;
             round->next = i + 1 < round->nelems ? i + 1 : 0;
-            round->left--;
+            round->n_remaining--;
             if (round->status != NULL && round->status[i] != 0) continue;
-            *open = true;
-            if (STP_LOCAL(many_holds)(ivars, i, wanted, values, step)) return i;
+            *any_waiting = true;
+            if (STP_LOCAL(many_satisfied)(ivars, i, outcomes, values, step)) return i;
         }
     }
     return SIZE_MAX;
@@ -81,29 +78,29 @@ static size_t STP_LOCAL(find)(struct stp_wait_any_search *round, unsigned wanted
 static size_t STP_LOCAL(wait_any)(const TYPE *ivars, size_t nelems, const int *status, int cmp,
                                   const TYPE *values, size_t step, const char *fn)
 {
-    unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
+    unsigned outcomes = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
     struct stp_wait_any_search *round = stp_wait_any_search(ivars, nelems, status, fn);
     struct stp_wait wait = {0};
-    bool open;
+    bool any_waiting;
 
     for (;;) {
-        size_t found = STP_LOCAL(find)(round, wanted, values, step, &open);
-        if (found != SIZE_MAX || !open) {
+        size_t found = STP_LOCAL(find)(round, outcomes, values, step, &any_waiting);
+        if (found != SIZE_MAX || !any_waiting) {
             stp_wait_end(&wait);
             return found;
         }
         if (STP_UNLIKELY(stp_wait_idle_once(&wait)))
-            STP_WAIT_SHOW_VARS(fn, ivars, nelems, SIZE_MAX, wanted, values[0]);
+            STP_WAIT_SHOW_VARS(fn, ivars, nelems, SIZE_MAX, outcomes, values[0]);
     }
 }
 
 static size_t STP_LOCAL(test_any)(const TYPE *ivars, size_t nelems, const int *status, int cmp,
                                   const TYPE *values, size_t step, const char *fn)
 {
-    unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
+    unsigned outcomes = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
     struct stp_wait_any_search *round = stp_wait_any_search(ivars, nelems, status, fn);
-    bool open;
-    size_t found = STP_LOCAL(find)(round, wanted, values, step, &open);
+    bool any_waiting;
+    size_t found = STP_LOCAL(find)(round, outcomes, values, step, &any_waiting);
 
     if (found == SIZE_MAX) stp_wait_after_failed_test();
     return found;
@@ -111,19 +108,19 @@ static size_t STP_LOCAL(test_any)(const TYPE *ivars, size_t nelems, const int *s
 
 /*
  * Writes the indices of all elements that satisfy the comparison to the array indices. Returns the
- * number of these elements. Sets *open to whether at least one element has the status 0.
+ * number of these elements. Sets *any_waiting to whether at least one element has the status 0.
  */
 static size_t STP_LOCAL(collect)(const TYPE *ivars, size_t nelems, size_t *indices,
-                                 const int *status, unsigned wanted, const TYPE *values,
-                                 size_t step, bool *open)
+                                 const int *status, unsigned outcomes, const TYPE *values,
+                                 size_t step, bool *any_waiting)
 {
     size_t n_found = 0;
 
-    *open = false;
+    *any_waiting = false;
     for (size_t i = 0; i < nelems; i++) {
         if (status != NULL && status[i] != 0) continue;
-        *open = true;
-        if (STP_LOCAL(many_holds)(ivars, i, wanted, values, step)) indices[n_found++] = i;
+        *any_waiting = true;
+        if (STP_LOCAL(many_satisfied)(ivars, i, outcomes, values, step)) indices[n_found++] = i;
     }
     return n_found;
 }
@@ -132,19 +129,20 @@ static size_t STP_LOCAL(wait_some)(const TYPE *ivars, size_t nelems, size_t *ind
                                    const int *status, int cmp, const TYPE *values, size_t step,
                                    const char *fn)
 {
-    unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
+    unsigned outcomes = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
     struct stp_wait wait = {0};
-    bool open;
+    bool any_waiting;
 
     for (;;) {
         size_t n_found =
-            STP_LOCAL(collect)(ivars, nelems, indices, status, wanted, values, step, &open);
-        if (n_found > 0 || !open) {
+            STP_LOCAL(collect)(ivars, nelems, indices, status, outcomes, values, step,
+                               &any_waiting);
+        if (n_found > 0 || !any_waiting) {
             stp_wait_end(&wait);
             return n_found;
         }
         if (STP_UNLIKELY(stp_wait_idle_once(&wait)))
-            STP_WAIT_SHOW_VARS(fn, ivars, nelems, SIZE_MAX, wanted, values[0]);
+            STP_WAIT_SHOW_VARS(fn, ivars, nelems, SIZE_MAX, outcomes, values[0]);
     }
 }
 
@@ -152,10 +150,10 @@ static size_t STP_LOCAL(test_some)(const TYPE *ivars, size_t nelems, size_t *ind
                                    const int *status, int cmp, const TYPE *values, size_t step,
                                    const char *fn)
 {
-    unsigned wanted = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
-    bool open;
+    unsigned outcomes = STP_LOCAL(many_outcomes)(ivars, nelems, cmp, fn);
+    bool any_waiting;
     size_t n_found =
-        STP_LOCAL(collect)(ivars, nelems, indices, status, wanted, values, step, &open);
+        STP_LOCAL(collect)(ivars, nelems, indices, status, outcomes, values, step, &any_waiting);
 
     if (n_found == 0) stp_wait_after_failed_test();
     return n_found;
