@@ -27,9 +27,9 @@ static bool devices_begin(void)
     return true;
 }
 
-static void devices_end(bool looks)
+static void devices_end(bool started)
 {
-    if (!looks) return;
+    if (!started) return;
     stp_kinds_stop();
     stp_init_finalize_unlock();
 }
@@ -37,13 +37,13 @@ static void devices_end(bool looks)
 int pshmemx_device_count(shmem_device_type_t type)
 {
     const struct stp_kind *kind = stp_kind_find((int)type);
-    bool looks;
+    bool started;
     int n;
 
     if (kind == NULL) return -1;
-    looks = devices_begin();
+    started = devices_begin();
     n = kind->devices(-1, NULL);
-    devices_end(looks);
+    devices_end(started);
     return n;
 }
 STP_PROFILED(shmemx_device_count);
@@ -52,8 +52,8 @@ int pshmemx_device_describe(shmem_device_type_t type, int i, shmemx_device_info_
 {
     const struct stp_kind *kind = stp_kind_find((int)type);
     size_t nbytes;
-    bool looks;
-    shmemx_device_info_t full;
+    bool started;
+    shmemx_device_info_t library_info;
     int rc;
 
     if (info == NULL) return stp_reject(__func__, "info", "a null pointer");
@@ -61,12 +61,12 @@ int pshmemx_device_describe(shmem_device_type_t type, int i, shmemx_device_info_
     if (!stp_struct_known(nbytes, sizeof(nbytes), STP_STRUCT_MAX, "info", "DEVICE_INFO", __func__))
         return 1;
     if (kind == NULL) return 1;
-    looks = devices_begin();
-    rc = stp_device_query(kind, i, &full);
-    devices_end(looks);
+    started = devices_begin();
+    rc = stp_device_query(kind, i, &library_info);
+    devices_end(started);
     if (rc != 0) return rc;
-    full.struct_size = nbytes;
-    stp_struct_copy_versioned(info, nbytes, &full, sizeof(full));
+    library_info.struct_size = nbytes;
+    stp_struct_copy_versioned(info, nbytes, &library_info, sizeof(library_info));
     return 0;
 }
 STP_PROFILED(shmemx_device_describe);

@@ -119,11 +119,11 @@ static _Noreturn void runtime_end_beside_threads(void)
  */
 static struct {
     bool begun;
-    bool beside_threads; /* whether the PE finalized in exit() while other threads ran */
-    pthread_t by;
+    bool with_threads; /* whether the PE finalized in exit() while other threads ran */
+    pthread_t thread;
 } runtime_leave;
 
-static bool runtime_leaves(void)
+static bool runtime_is_leaving(void)
 {
     /* Pairs with the exchange in shmem_global_exit(). */
     return __atomic_load_n(&runtime_leave.begun, __ATOMIC_SEQ_CST);
@@ -132,9 +132,9 @@ static bool runtime_leaves(void)
 static void runtime_end_leave(void)
 {
     /* Pairs with the store in runtime_stop_beside_threads(). */
-    if (__atomic_load_n(&runtime_leave.beside_threads, __ATOMIC_SEQ_CST) && getpid() == runtime_pid)
+    if (__atomic_load_n(&runtime_leave.with_threads, __ATOMIC_SEQ_CST) && getpid() == runtime_pid)
         runtime_end_beside_threads();
-    if (runtime_leaves() && getpid() == runtime_pid) runtime_flush_and_end();
+    if (runtime_is_leaving() && getpid() == runtime_pid) runtime_flush_and_end();
 }
 
 #define KIND_DECLARE(NAME, name) extern const struct stp_kind stp_kind_##name;
@@ -166,11 +166,11 @@ void pshmem_global_exit(int status)
      */
     if (__atomic_exchange_n(&runtime_leave.begun, true, __ATOMIC_SEQ_CST)) {
         /* The first thread gets here again if an exit handler calls this routine. */
-        if (pthread_equal(runtime_leave.by, pthread_self())) runtime_end_leave();
+        if (pthread_equal(runtime_leave.thread, pthread_self())) runtime_end_leave();
         for (;;)
             pause(); /* the first thread ends the process */
     }
-    runtime_leave.by = pthread_self();
+    runtime_leave.thread = pthread_self();
     runtime_ending.status = status;
     runtime_ending.message = "shmem_global_exit";
     stp_pmi_will_abort();
@@ -194,7 +194,7 @@ STP_PROFILED(shmem_global_exit);
 static void runtime_at_exit(int status, void *arg)
 {
     (void)arg;
-    if (stp_references() == 0 || getpid() != runtime_pid || runtime_leaves()) return;
+    if (stp_references() == 0 || getpid() != runtime_pid || runtime_is_leaving()) return;
     if (status == 0) {
         runtime_exit_finalize();
         return;
@@ -344,10 +344,10 @@ static void runtime_start(void)
 }
 
 /* Completes this PE's operations, and waits for the other PEs at the end of the job. */
-static void runtime_part(enum stp_pe_exit how)
+static void runtime_meet_at_job_end(enum stp_pe_exit exit_kind)
 {
     stp_quiet(&stp_ctx_default);
-    stp_peer_meet_at_job_end(how, stp_coll_job_end_find_least);
+    stp_peer_meet_at_job_end(exit_kind, stp_coll_job_end_find_least);
     __atomic_store_n(&stp_rt.stopping, true, __ATOMIC_RELAXED);
 }
 
@@ -355,7 +355,7 @@ static void runtime_part(enum stp_pe_exit how)
  * Performs the last syncs of the job and completes their messages. No other operation of the job is
  * in progress by now.
  */
-static void runtime_last_words(void)
+static void runtime_last_syncs(void)
 {
     if (stp_rt.has_fabric) stp_rt.fabric.finish();
     if (stp_rt.n_nodes > 1) stp_team_last_sync(stp_team_world);
@@ -367,9 +367,9 @@ static void runtime_last_words(void)
     stp_peer_checks_disable();
 }
 
-static void runtime_stop(enum stp_pe_exit how)
+static void runtime_stop(enum stp_pe_exit exit_kind)
 {
-    runtime_part(how);
+    runtime_meet_at_job_end(exit_kind);
     stp_crash_remove();
     stp_device_handles_stop_and_free();
     stp_stream_stop();
@@ -380,7 +380,7 @@ static void runtime_stop(enum stp_pe_exit how)
     stp_stage_server_stop();
     stp_ctx_close_internal_copy_queues();
     stp_space_detach_all();
-    runtime_last_words();
+    runtime_last_syncs();
     stp_locks_forget();
     stp_active_set_forget(NULL, SIZE_MAX); /* forgets all active sets */
     stp_team_fini();
@@ -406,12 +406,12 @@ static void runtime_stop(enum stp_pe_exit how)
  */
 static void runtime_stop_beside_threads(void)
 {
-    runtime_part(STP_PE_EXIT_EXIT);
+    runtime_meet_at_job_end(STP_PE_EXIT_EXIT);
     stp_coll_sync(stp_team_world);
-    runtime_last_words();
+    runtime_last_syncs();
     stp_boot_node_barrier(); /* other PEs enter this barrier in stp_boot_close_node_area() */
     /* Pairs with the load in runtime_end_leave(). */
-    __atomic_store_n(&runtime_leave.beside_threads, true, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&runtime_leave.with_threads, true, __ATOMIC_SEQ_CST);
 }
 
 static void runtime_exit_finalize(void)
@@ -464,7 +464,7 @@ void pshmem_finalize(void)
     /*
      * Do nothing in an exit handler after shmem_global_exit(), because other PEs do not finalize.
      */
-    if (runtime_leaves()) return;
+    if (runtime_is_leaving()) return;
     pthread_mutex_lock(&runtime_lifecycle);
     last = stp_references() == 1;
     if (last) runtime_stop(STP_PE_EXIT_FINALIZE);

@@ -52,8 +52,8 @@ static void info_collectives(struct stp_report *report)
     const char *operation;
     char names[96];
 
-    for (int what = 0; (operation = stp_coll_operation_name(what)) != NULL; what++)
-        stp_report_text(report, operation, stp_coll_algorithm_names(what, names, sizeof(names)));
+    for (int i = 0; (operation = stp_coll_operation_name(i)) != NULL; i++)
+        stp_report_text(report, operation, stp_coll_algorithm_names(i, names, sizeof(names)));
 }
 
 /* ---- environment --------------------------------------------------------- */
@@ -83,16 +83,16 @@ static void info_environment(struct stp_report *report)
  * Results of the doctor, which checks the job. The doctor runs before the sections are printed,
  * because it selects the PEs that print.
  */
-static struct stp_doctor *info_patient;
+static struct stp_doctor *info_diagnosis;
 
 static void info_doctor(struct stp_report *report)
 {
-    stp_doctor_print(report, info_patient, false);
+    stp_doctor_print(report, info_diagnosis, false);
 }
 
 static void info_doctor_verbose(struct stp_report *report)
 {
-    stp_doctor_print(report, info_patient, true);
+    stp_doctor_print(report, info_diagnosis, true);
 }
 
 /* ---- sections by name ---------------------------------------------------- */
@@ -115,7 +115,7 @@ static const struct {
 };
 
 /* Returns whether a section is slow or collective. Such a section is printed only on request. */
-static bool info_costly(const char *name)
+static bool info_is_costly(const char *name)
 {
     return strcmp(name, "spaces") == 0 || strncmp(name, "doctor", 6) == 0;
 }
@@ -124,26 +124,26 @@ static bool info_costly(const char *name)
  * Returns whether list contains the name of the section. If list is NULL, returns true for each
  * section that is not costly.
  */
-static bool info_wants(const char *list, const char *name)
+static bool info_is_requested(const char *list, const char *name)
 {
-    return list != NULL ? stp_words_have(list, name) : !info_costly(name);
+    return list != NULL ? stp_words_have(list, name) : !info_is_costly(name);
 }
 
 /* Returns whether all names in the comma-separated list are known. Logs an unknown name. */
 static bool info_names_known(const char *list)
 {
-    for (const char *at = list, *end; at != NULL; at = *end == ',' ? end + 1 : NULL) {
+    for (const char *start = list, *end; start != NULL; start = *end == ',' ? end + 1 : NULL) {
         bool known = false;
 
-        at += strspn(at, " ");
-        end = at + strcspn(at, ",");
+        start += strspn(start, " ");
+        end = start + strcspn(start, ",");
         for (size_t i = 0; i < STP_COUNT(info_sections) && !known; i++)
-            known = strlen(info_sections[i].name) == (size_t)(end - at) &&
-                    strncmp(info_sections[i].name, at, (size_t)(end - at)) == 0;
+            known = strlen(info_sections[i].name) == (size_t)(end - start) &&
+                    strncmp(info_sections[i].name, start, (size_t)(end - start)) == 0;
         if (known) continue;
         stp_error("shmemx_info_print: section has \"%.*s\", which is not a section (oshinfo "
                   "--help lists all sections)",
-                  (int)(end - at), at);
+                  (int)(end - start), start);
         return false;
     }
     return true;
@@ -157,7 +157,7 @@ static int info_print(int fd, const char *section, bool json)
 
     if (rc != 0) return rc;
     for (size_t i = 0; i < STP_COUNT(info_sections); i++) {
-        if (!info_wants(section, info_sections[i].name)) continue;
+        if (!info_is_requested(section, info_sections[i].name)) continue;
         if (info_sections[i].print == stp_info_spaces && stp_references() > 0 && stp_rt.pe != 0) {
             stp_info_spaces(&report); /* this section is collective, but only PE 0 prints it */
             continue;
@@ -175,19 +175,19 @@ static int info_print(int fd, const char *section, bool json)
  */
 static int info_print_doctor(int fd, const char *section, bool json)
 {
-    bool prints = stp_doctor_examine(&info_patient);
+    bool prints = stp_doctor_examine(&info_diagnosis);
     int rc = prints ? info_print(fd, section, json) : 0;
-    bool sick = stp_doctor_close_has_problem(info_patient);
+    bool has_problem = stp_doctor_close_has_problem(info_diagnosis);
 
-    info_patient = NULL;
-    return rc == 0 && sick && prints ? -ENODEV : rc;
+    info_diagnosis = NULL;
+    return rc == 0 && has_problem && prints ? -ENODEV : rc;
 }
 
 int pshmemx_info_print(int fd, const char *section, int json)
 {
     if (stp_references() == 0) stp_env_load();
     if (!info_names_known(section)) return EINVAL;
-    if (info_wants(section, "doctor") || info_wants(section, "doctor-verbose"))
+    if (info_is_requested(section, "doctor") || info_is_requested(section, "doctor-verbose"))
         return -info_print_doctor(fd, section, json != 0);
     return -info_print(fd, section, json != 0);
 }

@@ -9,19 +9,19 @@
 #include "pshmem.h"
 
 /*
- * Copies the defaults (full) to the program's structure (mine), which has nbytes bytes. Returns 0,
- * or 1 after logging.
+ * Copies the defaults to the program's structure (dest), which has nbytes bytes. Returns 0, or 1
+ * after logging.
  */
-static int struct_init(void *mine, const void *full, size_t full_bytes, size_t min_bytes,
+static int struct_init(void *dest, const void *defaults, size_t defaults_bytes, size_t min_bytes,
                        size_t nbytes, const char *argument, const char *fn)
 {
-    if (mine == NULL) return stp_reject(fn, argument, "a null pointer");
+    if (dest == NULL) return stp_reject(fn, argument, "a null pointer");
     if (nbytes < min_bytes || nbytes > STP_STRUCT_MAX) {
         stp_error("%s: struct_size is %zu: pass sizeof the structure, which is %zu in this version",
-                  stp_public_name(fn), nbytes, full_bytes);
+                  stp_public_name(fn), nbytes, defaults_bytes);
         return 1;
     }
-    stp_struct_copy_versioned(mine, nbytes, full, full_bytes);
+    stp_struct_copy_versioned(dest, nbytes, defaults, defaults_bytes);
     return 0;
 }
 
