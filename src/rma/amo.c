@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Performs the atomics that the inlined path does not handle. This CPU performs atomics on globals
- * of local PEs, and on the memory of local PEs whose PE numbers are not contiguous. The owner PE
- * performs atomics on its device memory and on its private memory. The fabric performs all other
- * atomics. Only the fabric needs the datatype. A CPU needs only the size of the word, because
- * additions wrap around and swaps only copy bits.
+ * Performs the atomics that the inlined path (stp_ptr_inline()) does not handle. The CPU of this PE
+ * performs atomics on host memory of PEs on this node. Examples are globals, and the memory of PEs
+ * whose PE numbers are not contiguous. The owner PE performs atomics on its device memory and on
+ * its private memory. The fabric performs all other atomics. Only the fabric needs the datatype. A
+ * CPU needs only the size of the word, because additions wrap around and swaps only copy bits.
  */
 #include "rma.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Owns the bounce buffers, which are buffers in host memory. Data of device memory passes through a
- * bounce buffer if the fabric cannot access the device memory. Staging uses the buffers for its
- * requests. The first use of a buffer allocates and pins all buffers. Design: docs/design/kinds.md.
+ * bounce buffer if the fabric cannot access the device memory. Requests to the proxy threads of PEs
+ * on other nodes (stage.c) are also sent from bounce buffers. The first use of a buffer allocates
+ * and pins all buffers. Design: docs/design/kinds.md.
  */
 #include "rma.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies data between this process and private memory of another process on the node. The kernel
- * performs the copies by process_vm_readv() and process_vm_writev(). The copies are complete on
- * return. Design: docs/design/memory.md.
+ * Copies data between this process and private memory of another process on the node. Private
+ * memory is memory of the program that shmemx_buffer_register() has made into a space. The
+ * operating system's kernel performs the copies (process_vm_readv() and process_vm_writev()). The
+ * copies are complete on return. Design: docs/design/memory.md.
  */
 #include "rma.h"
 

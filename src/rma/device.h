@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Declares the functions that access memory which the CPU must not touch. They choose the access
- * path, copy by the operations of a memory kind, and provide bounce buffers. With staging, the
- * proxy thread of the owner PE performs the operation. Design: docs/design/kinds.md.
+ * Declares the functions for device memory, which a CPU must not access, and for private memory,
+ * which other PEs cannot map. They choose the access path, copy by the operations of a memory kind,
+ * and provide bounce buffers. With staging, the proxy thread of the owner PE performs the
+ * operation. Design: docs/design/kinds.md.
  */
 #ifndef STP_DEVICE_H
 #define STP_DEVICE_H
@@ -14,7 +15,7 @@
 
 struct stp_ctx;
 
-/* ---- ways (locate.c) ---------------------------------------------------------- */
+/* ---- access paths (locate.c) -------------------------------------------------- */
 
 /* Returns the path by which this PE accesses PE pe's part of a space. */
 enum stp_access_path stp_access_path_to(struct stp_space *space, int pe, enum stp_use use);
@@ -69,8 +70,8 @@ bool stp_copy_reduce(struct stp_ctx *ctx, const struct stp_kind *kind,
                      const struct stp_reduction *reduction, const char *fn);
 
 /*
- * Sets nbytes bytes at offset in this PE's part of a space to 0. The bytes are 0 on return. Fatal
- * if the device fails.
+ * Sets nbytes bytes at offset in this PE's part of a space to 0. The operation is complete on
+ * return. Fatal if the device fails.
  */
 void stp_copy_zero(struct stp_space *space, size_t offset, size_t nbytes, const char *fn);
 
@@ -140,7 +141,7 @@ int stp_device_mr_acquire_for_thread(const struct stp_kind *kind, const void *pt
 void stp_device_mr_end_current(int number);
 void stp_device_mr_fini(void);
 
-/* ---- private pages (cma.c) --------------------------------------------- */
+/* ---- private memory (cma.c) -------------------------------------------- */
 
 /*
  * Copies between buffer and private memory of another PE of the node (path STP_PATH_CMA). If put is

@@ -50,9 +50,9 @@ static struct stp_queue *copy_queue(struct stp_ctx *ctx, const struct stp_kind *
 
 /*
  * Creates the copy queues of the context before the first copy. The creation of a queue asks the
- * driver for a stream and for pinned memory. The library must not ask for these at the first copy,
- * because a kernel that does not end may be running then. The creation of a space of device memory
- * prepares the queues for further devices.
+ * driver for a stream and for pinned memory. These calls of the driver may wait for running GPU
+ * kernels. At the first copy, a GPU kernel may be running that waits for this very copy. If a space
+ * is created later on another device, its creation adds a stream for this device to the queues.
  */
 void stp_copy_open(struct stp_ctx *ctx, const char *fn)
 {

@@ -10,7 +10,7 @@
 struct buffer {
     const struct stp_kind *kind; /* kind of the memory, or NULL for a free entry */
     struct stp_allocation allocation;
-    bool refused;       /* whether registration failed; it is then not tried again */
+    bool refused;       /* whether the registration failed; it is not tried again */
     unsigned n_holders; /* number of threads that issue an operation with this entry now */
     uint64_t last_use;  /* value of buffers.n_uses at the last use of this entry */
 };
@@ -38,10 +38,10 @@ static bool buffer_close_locked(unsigned number)
 }
 
 /*
- * Searches for the entry of an allocation. Sets *number to the number of the entry, or to -1 if
- * there is none. An entry of another allocation that overlaps the requested one is out of date. The
- * program has freed the memory of such an entry, so this function closes its registration. Returns
- * false if an operation still uses such an entry.
+ * Searches for the entry of the requested allocation. Sets *number to the number of the entry, or
+ * to -1 if there is no entry. If an entry of another allocation overlaps the requested allocation,
+ * the program has freed the memory of that entry. This function then closes the registration of
+ * that entry. Returns false if an operation still uses that registration.
  */
 static bool buffer_find_locked(const struct stp_allocation *requested, int *number)
 {

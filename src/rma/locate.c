@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Locates symmetric objects that the inlined path cannot locate. Such objects are in the data
- * segment, in device memory, on local PEs whose PE numbers are not contiguous, or on other nodes.
- * The functions return the address of an object on a PE, or the access path to the object. This
- * file also reports why an address is not valid. Design: docs/design/memory.md.
+ * Locates symmetric objects that the inlined path (stp_ptr_inline()) cannot locate. Such objects
+ * are in the data segment, in device memory, on PEs of this node whose PE numbers are not
+ * contiguous, or on other nodes. The functions return the address of an object on a PE, or the
+ * access path to the object. This file also reports why an address is not valid. Design:
+ * docs/design/memory.md.
  */
 #include "rma.h"
 
@@ -20,9 +21,10 @@ static void *locate_segment(const void *addr, size_t offset, int pe, int local)
 }
 
 /*
- * Returns the address at which this PE accesses an object in a space outside the window. Returns
- * NULL if there is no such address. Ends the job if the object reaches past the end of the space,
- * because the memory there may belong to something else.
+ * Returns the address at which this PE accesses an object in a space outside the window. The window
+ * is the address range of the shared host memory. Returns NULL if there is no such address. Ends
+ * the job if the object reaches past the end of the space, because the bytes after the space may
+ * belong to another object.
  */
 static void *locate_outside(const void *addr, size_t nbytes, int pe, int local, const char *fn,
                             const char *argument)
@@ -187,7 +189,10 @@ static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t
     (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
 }
 
-/* Returns whether the space contains these bytes, and PE pe has a part of the space. */
+/*
+ * Returns whether nbytes bytes at the offset are in the space, and PE pe has a part of the space.
+ * Returns false if space is NULL.
+ */
 static bool locate_is_in_part(const struct stp_space *space, size_t offset, size_t nbytes, int pe)
 {
     return space != NULL && nbytes <= stp_space_nbytes(space) - offset &&
@@ -211,8 +216,8 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
     target.number = target.space->number;
     target.path = stp_access_path_to(target.space, pe, use);
     /*
-     * Here the path is STP_PATH_HOST only if the object is a global that PE pe does not share with
-     * the PEs of its node. The fabric must access such a global.
+     * At this point the path is STP_PATH_HOST only if the object is a global that PE pe does not
+     * share with the PEs of its node. The fabric must access such a global.
      */
     if (target.path == STP_PATH_HOST) target.path = STP_PATH_FABRIC;
     if (target.path == STP_PATH_FABRIC && !stp_rt.has_fabric)

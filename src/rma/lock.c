@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements locks as queues of Mellor-Crummey and Scott (MCS). The members of a queue are PEs. The
- * next PE in a queue writes its number to the lock word of the PE before it. Each PE that waits
- * polls its own memory. PEs get the lock in the order of arrival. At most one thread of each PE is
- * in the queue. If other threads of this PE want the lock, they wait in this process until this
- * thread has released the lock. Design: docs/design/teams.md.
+ * Implements locks as queues of Mellor-Crummey and Scott (MCS). The members of a queue are PEs. A
+ * PE that joins the queue writes its number to the lock word of the PE before it. Each PE that
+ * waits polls its own memory. PEs get the lock in the order of arrival. At most one thread of each
+ * PE is in the queue. Other threads of the same PE wait inside their process until that thread has
+ * released the lock. Design: docs/design/teams.md.
  */
 #include "rma.h"
 
@@ -155,8 +155,9 @@ static struct lock_hold *hold_enter(const long *lock, const char *fn)
         hold = hold_add(link, lock, fn);
     } else {
         /*
-         * This load pairs with no other atomic. If owner is the number of this thread, this thread
-         * itself has set held to true. holds.lock guards owner and the change of held to false.
+         * This load pairs with no other atomic. If owner is the number of this thread, only this
+         * thread can have set held to true. holds.lock guards owner and the change of held to
+         * false.
          */
         reentrant =
             __atomic_load_n(&hold->held, __ATOMIC_SEQ_CST) && hold->owner == thread_number();
@@ -232,10 +233,10 @@ void stp_locks_forget(void)
 /* ---- words of PEs ------------------------------------------------------------ */
 
 /*
- * Returns the home PE of the lock. The field tail is used on this PE only. The home PE is a member
- * of the space that contains the lock. A hash of the lock's offset selects the home PE. Without the
- * hash, locks whose offsets are multiples of a power of two could all have the same home PE. Fatal
- * if lock is not an aligned symmetric long.
+ * Returns the home PE of the lock, which is the only PE whose field tail is used. The home PE is a
+ * member of the space that contains the lock. A hash of the lock's offset selects the home PE.
+ * Without the hash, locks whose offsets are multiples of a power of two could all have the same
+ * home PE. Fatal if lock is not an aligned symmetric long.
  */
 static int lock_home(const long *lock, const char *fn)
 {

@@ -20,7 +20,7 @@ static struct {
     pthread_mutex_t lock;
 } words = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- reduction by the device -------------------------------------------------------------- */
+/* ---- atomics by the device ---------------------------------------------------------------- */
 
 int stp_stage_amo_by_gpu_enable(int device)
 {
@@ -61,8 +61,8 @@ static uint64_t words_value(const void *operand, size_t nbytes)
 
 /*
  * Lets the device perform the atomic. Returns false, without any change, if atomics by GPUs are not
- * enabled for the space. In this case kernels must not change words of the space, so the caller can
- * perform the atomic by copies.
+ * enabled for the space. In this case GPU kernels must not change words of the space, so the caller
+ * can perform the atomic by copies.
  */
 static bool words_by_device(struct stp_space *space, size_t offset, size_t nbytes,
                             enum stp_fabric_amo op, const void *operand, const void *compare,

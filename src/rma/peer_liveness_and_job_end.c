@@ -46,9 +46,9 @@ static struct {
     pthread_mutex_t lock; /* guards the following fields */
     uint64_t checked_ns;
     int next; /* local index of the next PE to check */
-    /* CLOSING notice that this PE has received. Its field pe is -1 if there is none. */
+    /* CLOSING notice that this PE has received. Its field pe is -1 if there is no notice. */
     struct stp_notice received;
-    /* CLOSING notice that this PE sends. Its field pe is -1 if there is none. */
+    /* CLOSING notice that this PE sends. Its field pe is -1 if there is no notice. */
     struct stp_notice sent;
     /* Time of this PE's next notice, and current interval between its notices. */
     uint64_t next_notice_ns, notice_interval_ns;
@@ -89,8 +89,9 @@ static bool process_ended(pid_t pid)
 
 /*
  * Returns whether the process of the PE no longer runs the PE's program. While the program runs,
- * its process has the witness file open. The PID alone is not sufficient, because the process may
- * have executed another program, or the PID may now belong to another process.
+ * its process has a memfd open, which is called the witness file. The PID alone is not sufficient,
+ * because the process may have executed another program, or the PID may now belong to another
+ * process.
  */
 static bool program_ended(const struct stp_pe_info *pe_info)
 {
@@ -228,9 +229,9 @@ static void send_closing_locked(uint64_t now)
 
 /*
  * Handles a CLOSING notice. Stores a new notice and passes it on to other PEs. A notice is new if
- * its counts are smaller than the stored counts, or if it is a later notice of the same PE. The
- * smallest counts are sufficient. If this PE has started more collectives than any closing PE, its
- * counts are also above the smallest counts.
+ * its counts are smaller than the stored counts, or if it is a later notice of the same PE. It is
+ * sufficient to store the smallest counts. If this PE has started more collectives than one of the
+ * closing PEs, the counts of this PE are also above the smallest counts.
  */
 static void receive_closing(const struct stp_notice *notice)
 {

@@ -24,7 +24,7 @@ void stp_peer_checks_enable(void);
 
 /*
  * Checks the launcher and some PEs of the node, unless the last check was made a moment ago. Waits
- * call this function, because it is the look() hook of struct stp_wait_hooks.
+ * call this function as the look() hook of struct stp_wait_hooks.
  */
 void stp_peer_check(void);
 /*
@@ -47,7 +47,9 @@ typedef int stp_watch_meet_fn(struct stp_team *team, uint64_t word, uint64_t *le
  */
 void stp_peer_meet_at_job_end(enum stp_pe_exit exit_kind, stp_watch_meet_fn *meet);
 
-/* Notifies all PEs that the job ends with this exit status. Signal handlers may call this. */
+/*
+ * Notifies all PEs that the job ends with this exit status. Signal handlers may call this function.
+ */
 void stp_peer_tell_job_end(int status);
 /*
  * Handles a notice from another PE, and passes the notice on to other PEs. The fabric module calls

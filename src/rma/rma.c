@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Performs puts and gets that the inlined path does not handle. The CPU copies host memory that is
- * mapped in this process. Examples are globals of a PE, and the memory of local PEs whose PE
- * numbers are not contiguous. The operations of a memory kind copy its device memory. For other
- * memory, this file uses the fabric or the proxy thread of the owner PE. With SHMEM_CHECK=1 every
- * operation takes this path and is checked.
+ * Performs puts and gets that the inlined path (stp_ptr_inline()) does not handle. The CPU copies
+ * host memory that is mapped in this process. Examples are globals of a PE, and the memory of local
+ * PEs whose PE numbers are not contiguous. The operations of a memory kind copy its device memory.
+ * For other memory, this file uses the fabric or a thread of the owner PE, the proxy thread. With
+ * SHMEM_CHECK=1 every operation takes this path and is checked.
  *
  * A transfer consists of rows. A put or get has one row. A strided routine has one row per block.
  */
@@ -211,7 +211,7 @@ static void *rma_host_ptr(const void *addr, const void *buffer, int pe)
 
 /*
  * Returns whether the transfer is a single aligned element of at most 8 bytes. The owner must copy
- * such an element, because a copy by the kernel may not be atomic.
+ * such an element, because a copy by the operating system's kernel may not be atomic.
  */
 static bool rma_is_element(const struct stp_strided_copy *rows, const struct stp_target *target)
 {
@@ -222,7 +222,7 @@ static bool rma_is_element(const struct stp_strided_copy *rows, const struct stp
            (uintptr_t)addr % width == 0;
 }
 
-/* ---- every way --------------------------------------------------------------------- */
+/* ---- all access paths -------------------------------------------------------------- */
 
 static void rma_put(struct stp_ctx *ctx, const struct stp_target *dest, const void *source,
                     const struct stp_strided_copy *rows, enum stp_copy_completion completion)
@@ -395,7 +395,7 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
             stp_rt.fabric.put(ctx->fabric, &target, value, nbytes, false);
         break;
     case STP_PATH_CMA:
-        /* The owner stores the element, because a copy by the kernel may not be atomic. */
+        /* The owner stores the element, because a copy by stp_cma_copy() may not be atomic. */
     case STP_PATH_STAGED:
         stp_stage_put(ctx, &target, value, &rows);
         break;

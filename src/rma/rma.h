@@ -54,9 +54,9 @@ void stp_check_end(const void *addr, size_t nbytes, const char *fn, const char *
 /*
  * Locates nbytes bytes at the symmetric address addr on PE pe for an operation of ctx. Returns the
  * target, which includes the access path. Ends the job in the same cases as stp_symmetric(), and
- * also if no path to the target exists. However, if the CPU can access the target in the window,
- * the end of the space is checked only with SHMEM_CHECK=1. SHMEM_CHECK=1 also checks that addr is
- * in the space to which ctx is bound.
+ * also if no path to the target exists. One check is weaker. If the CPU can access the target in
+ * the window, only SHMEM_CHECK=1 checks the end of the space. SHMEM_CHECK=1 also checks that addr
+ * is in the space to which ctx is bound.
  */
 struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
                              enum stp_use use, const char *fn, const char *argument);

@@ -16,7 +16,7 @@
 #define STAGE_FN "staged transfer"
 
 static struct {
-    size_t chunk;
+    size_t chunk; /* bytes of each request slot and of each reply slot */
     /* Guards the fields "used" and "sequences", and the allocation of the table "served". */
     pthread_mutex_t lock;
     unsigned used; /* bit i is 1 while reply slot i is in use */
@@ -32,7 +32,7 @@ static struct {
     uint64_t *served;
 } stage = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- the box ------------------------------------------------------------------------ */
+/* ---- the mailbox -------------------------------------------------------------------- */
 
 size_t stp_stage_internal_bytes(size_t window_capacity)
 {
@@ -179,8 +179,9 @@ static void flight_end(const struct flight *flight)
 /* ---- posting --------------------------------------------------------------------------- */
 
 /*
- * Returns the number of requests that PE pe has served. The number can be out of date (too low)
- * only if it shows that the slot of this ticket is free. Otherwise the number was just read from PE
+ * Returns the number of requests that PE pe has served. If the mailbox of PE pe is mapped, reads
+ * the number there. Otherwise, if the entry in stage.served already shows that the slot of this
+ * ticket is free, returns the entry, which may be too low. If not, gets the current number from PE
  * pe.
  */
 static uint64_t stage_served(uint64_t ticket, int pe)

@@ -78,8 +78,8 @@ void stp_stage_ring(struct stage_mailbox *box);
 
 /*
  * Performs an atomic on a word of this PE's part of a space (owner_amo_by_gpu_or_copy.c). This
- * process performs one atomic on device memory at a time. If kernels may change words of the space,
- * the device performs the atomic. Otherwise this process performs the atomic by copies.
+ * process performs one atomic on device memory at a time. If GPU kernels may change words of the
+ * space, the device performs the atomic. Otherwise this process performs the atomic by copies.
  */
 void stp_stage_amo_local(struct stp_ctx *ctx, struct stp_space *space, size_t offset,
                          enum stp_fabric_amo op, enum stp_dtype dtype, const void *operand,
