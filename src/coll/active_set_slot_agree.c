@@ -242,9 +242,9 @@ static void agree_take_lowest(struct agreement *a, size_t start)
 
 /*
  * Returns the slot at which the first member starts its next search. This slot is the argument next
- * plus a step. The step is a hash of the PE's number and the number of the exchange. The first
- * members of other sets may search at the same time. Their steps usually differ, so they try
- * different slots.
+ * plus a step, or next itself if no slot is free from there on. The step is derived from a hash of
+ * the PE's number and the number of the exchange. The first members of other sets may search at the
+ * same time. Their steps usually differ, so they try different slots.
  */
 static size_t agree_next_start(const struct agreement *a, size_t next)
 {

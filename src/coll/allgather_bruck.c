@@ -3,8 +3,8 @@
  * Gathers small blocks of all members on all members. The leaders of the nodes exchange the blocks
  * by Bruck's algorithm. In round k each leader sends all blocks that it holds so far to the leader
  * that is 2^k nodes further. In the last round it sends only the blocks that the other leader still
- * needs. A leader's cell first holds the blocks of its own node, then the blocks of the node
- * before, and so on. The blocks that a leader sends are therefore contiguous and need only one
+ * needs. A leader's cell first holds the blocks of its own node, then the blocks of the preceding
+ * node, and so on. The blocks that a leader sends are therefore contiguous and need only one
  * message. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
@@ -13,7 +13,7 @@
 
 /*
  * Returns the number of members in n consecutive groups. The argument group is the last of these
- * groups.
+ * groups. The last group of the team precedes group 0.
  */
 static size_t gather_members(const struct stp_team_hierarchy *plan, int group, int n)
 {

@@ -78,8 +78,8 @@ static size_t shares_blocks(const struct shares *s)
 }
 
 /*
- * Reduces all blocks in the buffer slots. The result replaces the first block. The buffer has one
- * block for each group, in group order. A block has nbytes bytes.
+ * Reduces all blocks in the buffer at slots. The result replaces the first block. The buffer has
+ * one block for each group, in group order. A block has nbytes bytes.
  */
 static void shares_combine(const struct shares *s, char *slots, size_t nbytes)
 {
@@ -93,7 +93,7 @@ static void shares_combine(const struct shares *s, char *slots, size_t nbytes)
 
 /*
  * Reduces the nbytes bytes at the address dest of all leaders. Meanwhile no other PE reads or
- * writes these bytes. The caller may reuse the buffer slots only after stp_coll_quiet().
+ * writes these bytes. The caller may reuse the buffer at slots only after stp_coll_quiet().
  */
 static void shares_block(const struct shares *s, char *dest, size_t nbytes, char *slots)
 {

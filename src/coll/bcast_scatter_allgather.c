@@ -44,8 +44,8 @@ static size_t scatter_piece(const struct stp_coll_bcast *s)
 
 /*
  * Returns the number of bytes in one piece of a share, or 0 if the share has no such piece. The
- * share belongs to the leader at the argument place, counted from the root. Sets *offset to the
- * offset of the piece in the data.
+ * share belongs to the leader whose group is place groups after the group of the root. Sets *offset
+ * to the offset of the piece in the data.
  */
 static size_t scatter_find(const struct stp_coll_bcast *s, int place, size_t piece, size_t *offset)
 {

@@ -46,14 +46,15 @@ const char *stp_coll_operation_name(int operation);
 const char *stp_coll_algorithm_names(int operation, char *names, size_t size);
 
 /*
- * Computes how many team areas fit into the internal space. Returns the size of this space in
- * bytes.
+ * Computes how many team areas fit into the internal space, which is symmetric memory for the
+ * library's own use. The area of a team holds its sync words and cells. Returns the size of the
+ * internal space in bytes.
  */
 size_t stp_coll_lay_out_internal(size_t window_capacity);
 
 /*
- * Fills the team's plan, and gives the team the area of this slot, filled with zeros. Returns 0 or
- * -ENOMEM.
+ * Fills the team's plan, which lists the members by node. Gives the team the area of this slot,
+ * filled with zeros. Returns 0 or -ENOMEM.
  */
 int stp_coll_attach(struct stp_team *team, size_t slot);
 void stp_coll_detach(struct stp_team *team);
@@ -160,12 +161,12 @@ int stp_coll_scan(struct stp_team *team, enum stp_dtype dtype, void *dest, const
 /* ---- active sets (active_set.c) ------------------------------------------- */
 
 /*
- * Returns the internal team for an active set and its pSync. The set consists of the PEs PE_start +
- * i * 2^logPE_stride, for all i from 0 to PE_size - 1. The first call with these arguments is
- * collective over the set. This call uses pSync, and restores its values before it returns. Later
- * calls only look up the team. Fatal if an argument is wrong or if this PE is not a member. Any
- * thread may call this function, but two threads must not use the same pSync at the same time. Spec
- * 1.6, 9.10.
+ * Returns the internal team for an active set and its pSync. The set has PE_size members. The first
+ * member is PE PE_start, and the distance between two members is 2^logPE_stride. The first call
+ * with these arguments is collective over the set. This call uses pSync, and restores its values
+ * before it returns. Later calls only look up the team. Fatal if an argument is wrong or if this PE
+ * is not a member. Any thread may call this function, but two threads must not use the same pSync
+ * at the same time. Spec 1.6, 9.10.
  */
 struct stp_team *stp_active_set(int PE_start, int logPE_stride, int PE_size, long *pSync,
                                 const char *fn);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Declares the parts that the collectives share. These are a team's area in the internal space, the
- * cells in this area, and the functions that post words and wait for words. Design:
- * docs/design/collectives.md.
+ * cells in this area, and the functions that post words and wait for words. The leader of a node is
+ * the first member of the team on that node. Design: docs/design/collectives.md.
  *
  * A cell is a team's mailbox for the flags and the small data of one collective. A team has a ring
  * of COLL_RING cells, and each collective takes the next cell of this ring. The team syncs before
@@ -27,7 +27,9 @@
 enum {
     /* Set when the result has arrived from another node. */
     COLL_RESULT,
+    /* Set when the data of the owner of this cell is ready for other members of the node. */
     COLL_READY,
+    /* Number of members of the node that have read the data of a large broadcast. */
     COLL_ACK,
     /* Set when the result is complete, so that the other members of the node may read it. */
     COLL_DONE,
@@ -221,7 +223,7 @@ void stp_coll_gather_part(struct stp_team *team, void *dest, const void *source,
  */
 struct stp_coll_gather {
     struct stp_team *team;
-    /* Address of the result, or NULL if this member has no data and wants no result. */
+    /* Address of the result, or NULL if this member has no data and needs no result. */
     void *dest;
     const void *source;
     size_t nbytes;
@@ -369,8 +371,8 @@ static inline void stp_coll_post_node(struct stp_team *team, uint64_t *word, uin
 }
 
 /*
- * Ends the job unless dest and source are symmetric and large enough on every member. Also ends the
- * job unless all members pass addresses of one space. Called only if SHMEM_CHECK is 1.
+ * Ends the job if dest or source is not symmetric or too short on a member. Also ends the job if
+ * members pass addresses in different spaces. Called only if SHMEM_CHECK is 1.
  */
 void stp_coll_check_buffers_across_pes_slow(struct stp_team *team, const void *dest,
                                             const void *source, size_t dest_bytes,

@@ -189,7 +189,7 @@ int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, siz
  */
 struct collect_block {
     uint64_t nbytes;
-    uint32_t whole;
+    uint32_t whole; /* whether data contains all nbytes bytes */
     /*
      * Whether dest or source of this member is device memory. Each member learns from the blocks
      * whether any member uses device memory.
@@ -265,9 +265,7 @@ static void collect_exchange_blocks(const struct stp_coll_gather *g, struct coll
     }
 }
 
-/*
- * Copies the data from the blocks to dest. A member that has no bytes may pass NULL as dest (R44).
- */
+/* Copies the data from the blocks to dest. A member that has no bytes may pass NULL as dest. */
 static void collect_copy_out(const struct stp_coll_gather *g, const struct collect_blocks *blocks)
 {
     if (STP_UNLIKELY(g->dest == NULL) && g->nbytes == 0) return;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements scans. An inscan gives each member the sum over all ranks up to its own rank. An
- * exscan leaves out the own rank, and gives zeros to rank 0. On one node, a member reads small
- * vectors from the cells of the ranks before it. Between nodes, the ranks exchange small vectors in
- * rounds. The distance between sender and receiver doubles in every round. This works for any
- * placement of ranks on nodes. Large vectors are cut into shares, and each member scans its share
- * for all members. A device scans the share if it can access the share on all members. Design:
- * docs/design/collectives.md.
+ * exscan leaves out the member's own rank, and gives zeros to rank 0. On one node, a member reads
+ * small vectors from the cells of the ranks before it. Between nodes, the ranks exchange small
+ * vectors in rounds. The distance between sender and receiver doubles in every round. This works
+ * for any placement of ranks on nodes. Large vectors are cut into shares, and each member scans its
+ * share for all members. A device scans the share if it can access the share on all members.
+ * Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
@@ -103,8 +103,8 @@ static void scan_doubling(const struct scan *s, void *dest, const void *source, 
 /* ---- large data ------------------------------------------------------------- */
 
 /*
- * Scans nbytes bytes at the addresses dest and source of all members. The buffer slots has room for
- * n_slots blocks. The first block holds the sum over all members that were scanned before. The
+ * Scans nbytes bytes at the addresses dest and source of all members. The buffer at slots has room
+ * for n_slots blocks. The first block holds the sum over all members that were scanned before. The
  * other blocks hold the data of the next members, at most n_slots - 1. All sources of these members
  * are read before any dest of these members is written. Therefore source and dest may be the same.
  */
