@@ -12,8 +12,9 @@
 #include <stdlib.h>
 
 /*
- * Fills the structure members for a new team. The new team consists of the parent's ranks start + i
- * * stride, for all i from 0 to size - 1. Returns 0, or 1 if there is no memory.
+ * Fills the structure members for a new team of the given size. Its first member is the parent's
+ * rank start, and the distance between two members is stride ranks of the parent. Returns 0, or 1
+ * if there is no memory.
  */
 static int split_members(const struct stp_team *parent, int start, int stride, int size,
                          struct stp_team_members *members)

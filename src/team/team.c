@@ -194,7 +194,7 @@ void stp_team_fini(void)
     stp_team_shared = stp_team_world = NULL;
 }
 
-/* ---- questions -------------------------------------------------------------- */
+/* ---- queries ---------------------------------------------------------------- */
 
 int pshmem_team_my_pe(shmem_team_t team)
 {
