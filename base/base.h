@@ -86,21 +86,21 @@ const char *stp_public_name(const char *routine);
 void stp_fatal_hook(void (*end_job)(int status));
 
 /*
- * Calls late() after the given number of seconds, unless stp_deadline_end() is called first. A
- * handler of SIGALRM calls late(), in any thread of the process. late() must end the process.
- * Only a process that is about to end may call stp_deadline(), because the function replaces the
- * program's handler of SIGALRM. A signal handler may call stp_deadline().
+ * Calls on_timeout() after the given number of seconds, unless stp_deadline_end() is called first.
+ * A handler of SIGALRM calls on_timeout(), in any thread of the process. on_timeout() must end the
+ * process. Only a process that is about to end may call stp_deadline(), because the function
+ * replaces the program's handler of SIGALRM. A signal handler may call stp_deadline().
  */
-void stp_deadline(unsigned seconds, void (*late)(void));
+void stp_deadline(unsigned seconds, void (*on_timeout)(void));
 /* Cancels the deadline that stp_deadline() has set. */
 void stp_deadline_end(void);
 
 /*
  * Flushes stdout, then stderr, and then all other streams. Only a process that is about to end may
- * call this function. If the flush takes longer than 2 s, a signal handler calls late(), which must
- * end the process; see stp_deadline(). A signal handler may call this function.
+ * call this function. If the flush takes longer than 2 s, a signal handler calls on_timeout(),
+ * which must end the process; see stp_deadline(). A signal handler may call this function.
  */
-void stp_flush_stdio_before_exit(void (*late)(void));
+void stp_flush_stdio_before_exit(void (*on_timeout)(void));
 
 /*
  * Returns a text for an errno value. If a limit that users can raise has caused the error, the text
@@ -131,8 +131,8 @@ struct stp_sigxfsz {
     bool pending;    /* true if SIGXFSZ was already pending before stp_sigxfsz_block() */
 };
 
-void stp_sigxfsz_block(struct stp_sigxfsz *growth);
-void stp_sigxfsz_unblock(const struct stp_sigxfsz *growth);
+void stp_sigxfsz_block(struct stp_sigxfsz *saved);
+void stp_sigxfsz_unblock(const struct stp_sigxfsz *saved);
 
 /* Sets the size of a file to nbytes by ftruncate(), with SIGXFSZ blocked. Returns 0 or -errno. */
 int stp_file_resize(int fd, size_t nbytes);
@@ -265,12 +265,12 @@ int stp_env_parse_size(const char *text, size_t *bytes);
 /*
  * Finds the next variable in the environment whose name begins with SHMEM_ or SMA_ but is unknown
  * to Steppe. Copies this name to the buffer name, which has len bytes.
- * at: position of the search in the environment. The caller sets *at to 0 before the first call,
- * and each call advances *at.
+ * position: position of the search in the environment. The caller sets *position to 0 before the
+ * first call, and each call advances *position.
  * Returns the known name that is most similar to the unknown name, or "" if no known name is
  * similar. Returns NULL if there are no more unknown variables.
  */
-const char *stp_env_unknown(size_t *at, char *name, size_t len);
+const char *stp_env_unknown(size_t *position, char *name, size_t len);
 
 /* Logs a warning for each variable that stp_env_unknown() finds. */
 void stp_env_warn_unknown(void);
@@ -378,7 +378,7 @@ struct stp_cores {
  * report this set, *cores is set to all online cores.
  */
 void stp_cores_mine(struct stp_cores *cores);
-void stp_cores_add(struct stp_cores *cores, const struct stp_cores *more);
+void stp_cores_add(struct stp_cores *cores, const struct stp_cores *added);
 int stp_cores_count(const struct stp_cores *cores);
 
 /* ---- clock and waiting -------------------------------------------------- */
@@ -426,7 +426,7 @@ struct stp_wait_hooks {
      * Checks whether the launcher and the other PEs are alive. Skips the check if the last one was
      * a moment ago.
      */
-    void (*look)(void);
+    void (*check_peers)(void);
     /*
      * Shows to the other PEs of the node the object for which this thread waits.
      * stp_wait_publish_subject() calls this function.
@@ -436,23 +436,25 @@ struct stp_wait_hooks {
 extern const struct stp_wait_hooks *stp_wait_hook; /* hooks of all waits, or NULL before init */
 
 /*
- * Calls the look() hook if hooks are set. The library's own threads call this function while a
- * device may wait for another PE. They also call it while a program thread may wait inside a device
- * driver, because a thread in a driver cannot call the hook.
+ * Calls the check_peers() hook if hooks are set. The library's own threads call this function while
+ * a device may wait for another PE. They also call it while a program thread may wait inside a
+ * device driver, because a thread in a driver cannot call the hook.
  */
 void stp_wait_run_hook(void);
 
 /*
- * Puts this thread to sleep if *word equals seen. The sleep ends when another thread calls
+ * Puts this thread to sleep if *word equals expected. The sleep ends when another thread calls
  * stp_wake() for this word, or after stp_wait_sleep_ms. The sleep may also end earlier, so the
  * caller must check its condition again. Several processes may share the word. Returns true if
  * stp_wake() has ended the sleep, and false otherwise.
  */
-bool stp_sleep_on(const uint32_t *word, uint32_t seen);
+bool stp_sleep_on(const uint32_t *word, uint32_t expected);
 /* Wakes up to n threads that sleep in stp_sleep_on() or stp_wait_sleep() on this word. */
 void stp_wake(const uint32_t *word, int n);
-/* Calls stp_sleep_on(). If stp_wake() has not ended the sleep, also calls the look() hook. */
-void stp_wait_sleep(const uint32_t *word, uint32_t seen);
+/*
+ * Calls stp_sleep_on(). If stp_wake() has not ended the sleep, also calls the check_peers() hook.
+ */
+void stp_wait_sleep(const uint32_t *word, uint32_t expected);
 
 /*
  * Number of turns after which stp_yield_or_sleep() sleeps at every call. A turn is one iteration of
@@ -581,18 +583,18 @@ enum stp_op { STP_AND, STP_OR, STP_XOR, STP_MAX, STP_MIN, STP_SUM, STP_PROD, STP
 bool stp_op_valid(enum stp_op op, enum stp_dtype dtype);
 
 /*
- * Computes inout[i] = inout[i] op in[i] for nelems elements. Integer results wrap around on
- * overflow. The two arrays must be identical or disjoint. stp_op_valid(op, dtype) must be true.
+ * Computes inoutvec[i] = inoutvec[i] op invec[i] for nelems elements. Integer results wrap around
+ * on overflow. The two arrays must be identical or disjoint. stp_op_valid(op, dtype) must be true.
  */
-void stp_op_reduce(enum stp_op op, enum stp_dtype dtype, void *inout, const void *in,
+void stp_op_reduce(enum stp_op op, enum stp_dtype dtype, void *inoutvec, const void *invec,
                    size_t nelems);
 
 /*
  * Computes x[i] op y[i] for nelems elements, in one pass over the arrays. Stores each result both
- * in to[i] and in also[i]. Any two of the four arrays may be identical, but they must not overlap
- * partially.
+ * in dest1[i] and in dest2[i]. Any two of the four arrays may be identical, but they must not
+ * overlap partially.
  */
-void stp_op_combine(enum stp_op op, enum stp_dtype dtype, void *to, void *also, const void *x,
+void stp_op_combine(enum stp_op op, enum stp_dtype dtype, void *dest1, void *dest2, const void *x,
                     const void *y, size_t nelems);
 
 /*

@@ -35,10 +35,10 @@ void stp_cores_mine(struct stp_cores *cores)
         if (known ? CPU_ISSET(i, &set) : i < online) cores->bits[i / 64] |= (uint64_t)1 << (i % 64);
 }
 
-void stp_cores_add(struct stp_cores *cores, const struct stp_cores *more)
+void stp_cores_add(struct stp_cores *cores, const struct stp_cores *added)
 {
     for (int i = 0; i < STP_CORES_MAX / 64; i++)
-        cores->bits[i] |= more->bits[i];
+        cores->bits[i] |= added->bits[i];
 }
 
 int stp_cores_count(const struct stp_cores *cores)
@@ -56,17 +56,17 @@ int stp_cores_count(const struct stp_cores *cores)
  */
 static uint64_t cores_relax_ns(int n)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t shortest = UINT64_MAX;
 
     for (int try = 0; try < 3; try++) {
-        uint64_t began = stp_now_ns(), took;
+        uint64_t start = stp_now_ns(), elapsed;
 
         for (int i = 0; i < n; i++)
             stp_cpu_relax();
-        took = stp_now_ns() - began;
-        if (took < least) least = took;
+        elapsed = stp_now_ns() - start;
+        if (elapsed < shortest) shortest = elapsed;
     }
-    return least;
+    return shortest;
 }
 
 /*
@@ -76,8 +76,8 @@ static uint64_t cores_relax_ns(int n)
 static int cores_relaxes(uint64_t ns)
 {
     enum { TURNS = 64 };
-    uint64_t took = cores_relax_ns(TURNS);
-    uint64_t n = took > 0 ? ns * TURNS / took : TURNS;
+    uint64_t elapsed = cores_relax_ns(TURNS);
+    uint64_t n = elapsed > 0 ? ns * TURNS / elapsed : TURNS;
 
     return n < 16 ? 16 : n > 4096 ? 4096 : (int)n;
 }

@@ -32,17 +32,18 @@ bool stp_op_valid(enum stp_op op, enum stp_dtype dtype)
     return op < STP_N_OPS && dtype < STP_N_DTYPES && kernels->reduce[dtype][op] != NULL;
 }
 
-void stp_op_reduce(enum stp_op op, enum stp_dtype dtype, void *inout, const void *in, size_t nelems)
+void stp_op_reduce(enum stp_op op, enum stp_dtype dtype, void *inoutvec, const void *invec,
+                   size_t nelems)
 {
     assert(stp_op_valid(op, dtype));
-    kernels->reduce[dtype][op](inout, in, nelems);
+    kernels->reduce[dtype][op](inoutvec, invec, nelems);
 }
 
-void stp_op_combine(enum stp_op op, enum stp_dtype dtype, void *to, void *also, const void *x,
+void stp_op_combine(enum stp_op op, enum stp_dtype dtype, void *dest1, void *dest2, const void *x,
                     const void *y, size_t nelems)
 {
     assert(stp_op_valid(op, dtype));
-    kernels->combine[dtype][op](to, also, x, y, nelems);
+    kernels->combine[dtype][op](dest1, dest2, x, y, nelems);
 }
 
 /* ---- levels of vector instructions ------------------------------------------------ */

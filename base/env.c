@@ -123,14 +123,14 @@ const struct stp_env_row stp_env_table[] = {
 const size_t stp_env_n_rows = STP_COUNT(stp_env_table);
 
 /* Converts an ASCII letter to lower case. The result must not depend on the user's locale. */
-static char lower(char c)
+static char to_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
 static bool same_word(const char *a, const char *b)
 {
-    while (*a != '\0' && lower(*a) == lower(*b)) {
+    while (*a != '\0' && to_lower(*a) == to_lower(*b)) {
         a++;
         b++;
     }
@@ -155,14 +155,14 @@ static int parse_bool(const char *text, bool *value)
     return 0;
 }
 
-static int parse_int(const char *text, long least, int *value)
+static int parse_int(const char *text, long min, int *value)
 {
     char *end;
     long number;
 
     errno = 0;
     number = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || number < least || number > INT_MAX)
+    if (end == text || *end != '\0' || errno != 0 || number < min || number > INT_MAX)
         return -EINVAL;
     *value = (int)number;
     return 0;
@@ -253,7 +253,7 @@ static int row_parse(const struct stp_env_row *row, const char *text)
 }
 
 /* Returns a description, for error messages, of the values that the row's variable accepts. */
-static const char *row_expects(const struct stp_env_row *row, char *buf, size_t len)
+static const char *row_expected_text(const struct stp_env_row *row, char *buf, size_t len)
 {
     size_t used = 0;
 
@@ -303,7 +303,7 @@ static int row_load(const struct stp_env_row *row)
 {
     const char *name;
     const char *text = row_getenv(row, &name);
-    char expects[128];
+    char expected[128];
     int rc = row_parse(row, row->fallback);
 
     if (rc == 0 && text) rc = row_parse(row, text);
@@ -311,10 +311,10 @@ static int row_load(const struct stp_env_row *row)
         stp_error("%s: there is not enough memory to store its value", name);
     else if (rc == -ERANGE)
         stp_error("%s is '%.64s': the size exceeds 2^64 bytes; expected %s", name, text,
-                  row_expects(row, expects, sizeof(expects)));
+                  row_expected_text(row, expected, sizeof(expected)));
     else if (rc != 0)
         stp_error("%s is '%.64s': expected %s", name, text,
-                  row_expects(row, expects, sizeof(expects)));
+                  row_expected_text(row, expected, sizeof(expected)));
     return rc;
 }
 
@@ -348,13 +348,13 @@ static unsigned name_distance(const char *a, size_t a_len, const char *b)
     for (size_t j = 0; j <= b_len; j++)
         row[j] = (unsigned)j;
     for (size_t i = 1; i <= a_len; i++) {
-        unsigned corner = row[0];
+        unsigned diagonal = row[0];
 
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= b_len; j++) {
-            unsigned change = corner + (a[i - 1] != b[j - 1]), add = row[j - 1] + 1;
+            unsigned change = diagonal + (a[i - 1] != b[j - 1]), add = row[j - 1] + 1;
 
-            corner = row[j];
+            diagonal = row[j];
             row[j] = row[j] + 1 < add ? row[j] + 1 : add;
             if (change < row[j]) row[j] = change;
         }
@@ -386,10 +386,10 @@ static const char *name_nearest(const char *name, size_t len, unsigned *distance
     return nearest;
 }
 
-const char *stp_env_unknown(size_t *at, char *name, size_t len)
+const char *stp_env_unknown(size_t *position, char *name, size_t len)
 {
-    while (environ != NULL && environ[*at] != NULL) {
-        const char *text = environ[(*at)++], *nearest;
+    while (environ != NULL && environ[*position] != NULL) {
+        const char *text = environ[(*position)++], *nearest;
         size_t n = strcspn(text, "=");
         unsigned distance;
 
@@ -407,7 +407,7 @@ void stp_env_warn_unknown(void)
     char name[NAME_MOST + 1];
     const char *nearest;
 
-    for (size_t at = 0; (nearest = stp_env_unknown(&at, name, sizeof(name))) != NULL;)
+    for (size_t position = 0; (nearest = stp_env_unknown(&position, name, sizeof(name))) != NULL;)
         if (nearest[0] != '\0')
             stp_warn("%s is set, but Steppe has no variable of this name: did you mean %s?", name,
                      nearest);

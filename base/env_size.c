@@ -35,39 +35,39 @@ static long double suffix_factor(char letter)
  */
 static int read_number(const char *text, char **end, long double *number)
 {
-    locale_t c;
+    locale_t c_locale;
 
     if (strspn(text, "0123456789.") == 0 || (text[0] == '0' && (text[1] | 32) == 'x'))
         return -EINVAL;
-    c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (c == (locale_t)0) return -ENOMEM;
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (c_locale == (locale_t)0) return -ENOMEM;
     errno = 0;
-    *number = strtold_l(text, end, c);
+    *number = strtold_l(text, end, c_locale);
     /*
      * If the number is too small for a long double, use a small positive number, so that the size
      * is rounded up to 1 byte and not to 0.
      */
     if (errno == ERANGE && *number < 1) *number = LDBL_MIN;
-    freelocale(c);
+    freelocale(c_locale);
     return *end == text ? -EINVAL : 0;
 }
 
 int stp_env_parse_size(const char *text, size_t *bytes)
 {
     long double number, factor;
-    char *rest;
-    size_t whole;
+    char *suffix;
+    size_t rounded;
     int rc;
 
     text += strspn(text, " \t");
-    rc = read_number(text + (*text == '+'), &rest, &number);
+    rc = read_number(text + (*text == '+'), &suffix, &number);
     if (rc != 0) return rc;
-    factor = suffix_factor(*rest);
+    factor = suffix_factor(*suffix);
     if (factor == 0) return -EINVAL;
     number *= factor;
     if (number >= 0x1p64L) return -ERANGE;
-    whole = (size_t)number;
-    if ((long double)whole < number && ++whole == 0) return -ERANGE;
-    *bytes = whole;
+    rounded = (size_t)number;
+    if ((long double)rounded < number && ++rounded == 0) return -ERANGE;
+    *bytes = rounded;
     return 0;
 }

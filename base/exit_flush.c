@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds that the flush of all streams may take before late() ends the process. */
+/* Seconds that the flush of all streams may take before on_timeout() ends the process. */
 #define FLUSH_S 2
 
 /* Number of attempts to lock a stream, and milliseconds between two of these attempts. */
@@ -27,31 +27,32 @@
 
 static struct {
     uint64_t due_ns; /* time of the deadline, or UINT64_MAX if no deadline is set */
-    void (*late)(void);
+    void (*on_timeout)(void);
 } deadline;
 
 /*
- * Handles SIGALRM. Calls late() if the deadline has passed. Otherwise an alarm of the program has
- * caused the signal and has replaced the alarm of the deadline, so the handler sets a new alarm.
+ * Handles SIGALRM. Calls on_timeout() if the deadline has passed. Otherwise an alarm of the program
+ * has caused the signal and has replaced the alarm of the deadline, so the handler sets a new
+ * alarm.
  */
 static void deadline_alarm(int signo)
 {
     (void)signo;
     /* Pairs with the release stores in stp_deadline() and stp_deadline_end(). */
     if (stp_now_ns() >= __atomic_load_n(&deadline.due_ns, __ATOMIC_ACQUIRE))
-        deadline.late();
+        deadline.on_timeout();
     else
         alarm(1);
 }
 
-void stp_deadline(unsigned seconds, void (*late)(void))
+void stp_deadline(unsigned seconds, void (*on_timeout)(void))
 {
     struct sigaction action = {.sa_handler = deadline_alarm, .sa_flags = SA_ONSTACK | SA_RESTART};
     uint64_t due_ns = stp_now_ns() + seconds * UINT64_C(1000000000) - EARLY_NS;
     sigset_t set;
 
-    deadline.late = late;
-    /* Pairs with the acquire load in deadline_alarm(), which then reads deadline.late. */
+    deadline.on_timeout = on_timeout;
+    /* Pairs with the acquire load in deadline_alarm(), which then reads deadline.on_timeout. */
     __atomic_store_n(&deadline.due_ns, due_ns, __ATOMIC_RELEASE);
     sigaction(SIGALRM, &action, NULL);
     sigemptyset(&set);
@@ -85,9 +86,9 @@ static void flush_stream(FILE *stream)
     }
 }
 
-void stp_flush_stdio_before_exit(void (*late)(void))
+void stp_flush_stdio_before_exit(void (*on_timeout)(void))
 {
-    stp_deadline(FLUSH_S, late);
+    stp_deadline(FLUSH_S, on_timeout);
     flush_stream(stdout);
     flush_stream(stderr);
     fflush(NULL);

@@ -55,21 +55,21 @@ static bool module_in_run_path(char *path, size_t path_len)
 {
     void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
     Dl_serinfo size, *found = NULL;
-    bool there = false;
+    bool exists = false;
 
     if (program == NULL) return false;
     if (dlinfo(program, RTLD_DI_SERINFOSIZE, &size) == 0) found = malloc(size.dls_size);
     if (found != NULL && dlinfo(program, RTLD_DI_SERINFOSIZE, found) == 0 &&
         dlinfo(program, RTLD_DI_SERINFO, found) == 0) {
-        for (unsigned i = 0; i < found->dls_cnt && !there; i++) {
+        for (unsigned i = 0; i < found->dls_cnt && !exists; i++) {
             const char *folder = found->dls_serpath[i].dls_name;
 
-            there = module_in(folder, (int)strlen(folder), "/", path, path_len);
+            exists = module_in(folder, (int)strlen(folder), "/", path, path_len);
         }
     }
     free(found);
     dlclose(program);
-    return there;
+    return exists;
 }
 #else
 static bool module_in_run_path(char *path, size_t path_len)
@@ -80,29 +80,31 @@ static bool module_in_run_path(char *path, size_t path_len)
 }
 #endif
 
-int stp_fabric_module_path(char *path, size_t path_len, char *why, size_t why_len)
+int stp_fabric_module_path(char *path, size_t path_len, char *reason, size_t reason_len)
 {
     Dl_info self;
     const char *slash;
     int len;
 
     if (dladdr((void *)(uintptr_t)&stp_fabric_module_path, &self) == 0 || self.dli_fname == NULL) {
-        snprintf(why, why_len, "dladdr does not report the file from which the library was loaded");
+        snprintf(reason, reason_len,
+                 "dladdr does not report the file from which the library was loaded");
         return -ENOENT;
     }
     slash = strrchr(self.dli_fname, '/');
     len = slash != NULL ? (int)(slash + 1 - self.dli_fname) : 0;
     if (module_in(self.dli_fname, len, "", path, path_len)) return 0;
     if (module_in_program(&self) && module_in_run_path(path, path_len)) return 0;
-    snprintf(why, why_len, "there is no fabric module at %.*s" MODULE_FILE, len, self.dli_fname);
+    snprintf(reason, reason_len, "there is no fabric module at %.*s" MODULE_FILE, len,
+             self.dli_fname);
     return -ENOENT;
 }
 
-int stp_fabric_module_dlopen(stp_module_entry_fn *entry, char *why, size_t len)
+int stp_fabric_module_dlopen(stp_module_entry_fn *entry, char *reason, size_t len)
 {
     char path[PATH_MAX];
     void *handle, *found;
-    int rc = stp_fabric_module_path(path, sizeof(path), why, len);
+    int rc = stp_fabric_module_path(path, sizeof(path), reason, len);
 
     if (rc != 0) return rc;
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -110,7 +112,7 @@ int stp_fabric_module_dlopen(stp_module_entry_fn *entry, char *why, size_t len)
     if (found == NULL) {
         const char *text = dlerror();
 
-        snprintf(why, len, "%s", text != NULL ? text : path);
+        snprintf(reason, len, "%s", text != NULL ? text : path);
         if (handle != NULL) dlclose(handle);
         return -ENOEXEC;
     }

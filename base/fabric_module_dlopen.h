@@ -15,10 +15,10 @@ typedef void (*stp_module_entry_fn)(void);
  * Finds the fabric module and writes its path to path. Searches the folder steppe/ next to the file
  * from which this library was loaded. If the library is linked into the program (libsteppe.a), also
  * searches the folders in which the dynamic loader finds the program's libraries.
- * Returns 0, or -ENOENT if the module does not exist. In this case the function writes the reason
- * to why.
+ * Returns 0, or -ENOENT if the module does not exist. In this case the function writes an error
+ * text to reason.
  */
-int stp_fabric_module_path(char *path, size_t path_len, char *why, size_t why_len);
+int stp_fabric_module_path(char *path, size_t path_len, char *reason, size_t reason_len);
 
 /*
  * Loads the fabric module and sets *entry to the function that the module exports. The module stays
@@ -26,10 +26,10 @@ int stp_fabric_module_path(char *path, size_t path_len, char *why, size_t why_le
  * influence which file is loaded. There is one exception. In a program that is linked with
  * libsteppe.a, LD_LIBRARY_PATH influences the search.
  *
- * Returns 0, or an error after writing the reason to why, a buffer of len bytes. The error is
+ * Returns 0, or an error after writing an error text to reason, a buffer of len bytes. The error is
  * -ENOENT if this installation has no fabric module. It is -ENOEXEC if the module cannot be loaded
  * (for example because libfabric is missing) or is not a module of Steppe.
  */
-int stp_fabric_module_dlopen(stp_module_entry_fn *entry, char *why, size_t len);
+int stp_fabric_module_dlopen(stp_module_entry_fn *entry, char *reason, size_t len);
 
 #endif /* STP_FABRIC_MODULE_DLOPEN_H */

@@ -58,7 +58,7 @@ static struct {
 /* Line that is being built. The last byte of text is reserved for the newline. */
 struct line {
     size_t len;
-    bool cut;
+    bool truncated;
     char text[LINE_MAX_BYTES];
 };
 
@@ -69,7 +69,7 @@ static void line_vadd(struct line *line, const char *fmt, va_list args)
 
     if (n < 0) return;
     if ((size_t)n >= room) {
-        line->cut = true;
+        line->truncated = true;
         line->len += room - 1;
     } else {
         line->len += (size_t)n;
@@ -90,7 +90,7 @@ static void line_begin(struct line *line)
     int pe = __atomic_load_n(&log_state.pe, __ATOMIC_RELAXED);
 
     line->len = 0;
-    line->cut = false;
+    line->truncated = false;
     if (pe >= 0)
         line_add(line, "steppe: pe %d (%s): ", pe, stp_hostname());
     else if (pe == PE_UNKNOWN)
@@ -121,7 +121,7 @@ static void line_clean(struct line *line)
  * Replaces the end of a line that was too long by three dots. Does not keep a part of a UTF-8
  * character.
  */
-static void line_mark_cut(struct line *line)
+static void line_mark_truncated(struct line *line)
 {
     size_t len = line->len - 3;
 
@@ -134,18 +134,18 @@ static void line_mark_cut(struct line *line)
 static void line_write(struct line *line)
 {
     const char *text = line->text;
-    size_t left;
+    size_t remaining;
 
     line_clean(line);
-    if (line->cut) line_mark_cut(line);
+    if (line->truncated) line_mark_truncated(line);
     line->text[line->len++] = '\n';
-    left = line->len;
-    while (left > 0) {
-        ssize_t n = write(STDERR_FILENO, text, left);
+    remaining = line->len;
+    while (remaining > 0) {
+        ssize_t n = write(STDERR_FILENO, text, remaining);
 
         if (n >= 0) {
             text += n;
-            left -= (size_t)n;
+            remaining -= (size_t)n;
         } else if (errno == EAGAIN) {
             struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
 
@@ -201,7 +201,7 @@ void stp_log(int level, const char *fmt, ...)
 {
     struct line line;
     va_list args;
-    int saved = errno;
+    int saved_errno = errno;
     size_t start;
 
     if (level > stp_log_level) return;
@@ -212,7 +212,7 @@ void stp_log(int level, const char *fmt, ...)
     va_end(args);
     if (level <= STP_LOG_ERROR) line_insert_routine(&line, start);
     line_write(&line);
-    errno = saved;
+    errno = saved_errno;
 }
 
 const char *stp_public_name(const char *routine)
@@ -261,10 +261,10 @@ static _Noreturn void fatal_wait(void)
 
 /*
  * Ends the job by calling log_state.end_job(). If no such function is set, ends the process by
- * calling otherwise(). If a fatal error occurs inside end_job(), the same thread calls fatal_end()
+ * calling fallback(). If a fatal error occurs inside end_job(), the same thread calls fatal_end()
  * again. This second call ends the process at once.
  */
-static _Noreturn void fatal_end(void (*otherwise)(int))
+static _Noreturn void fatal_end(void (*fallback)(int))
 {
     int tid = (int)syscall(SYS_gettid), first = 0;
     void (*end_job)(int);
@@ -274,7 +274,7 @@ static _Noreturn void fatal_end(void (*otherwise)(int))
                                     __ATOMIC_SEQ_CST)) {
         /* Pairs with the store in stp_fatal_hook(). */
         end_job = __atomic_load_n(&log_state.end_job, __ATOMIC_SEQ_CST);
-        (end_job ? end_job : otherwise)(EXIT_FAILURE);
+        (end_job ? end_job : fallback)(EXIT_FAILURE);
     }
     if (first != 0 && first != tid) fatal_wait();
     _exit(EXIT_FAILURE);
@@ -284,7 +284,7 @@ static _Noreturn void fatal_end(void (*otherwise)(int))
  * Ends the job after the deadline has passed. Does not run exit handlers, because an exit handler
  * could wait for a lock that is never released.
  */
-static void fatal_late(void)
+static void fatal_on_timeout(void)
 {
     fatal_end(_exit);
 }
@@ -307,9 +307,9 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     va_start(args, fmt);
     line_vadd(&line, fmt, args);
     va_end(args);
-    if (first == 0) stp_deadline(FATAL_LINE_S, fatal_late);
+    if (first == 0) stp_deadline(FATAL_LINE_S, fatal_on_timeout);
     line_write(&line);
-    if (first == 0 && is_pe) stp_flush_stdio_before_exit(fatal_late);
+    if (first == 0 && is_pe) stp_flush_stdio_before_exit(fatal_on_timeout);
     if (first == 0) stp_deadline_end();
     if (first != 0 && first != tid) fatal_wait();
     /* This thread also gets here if it has a second fatal error during the flush. */

@@ -33,11 +33,11 @@ struct own_thread {
 };
 
 static struct {
-    struct own_thread own[THREADS_MAX];
+    struct own_thread slots[THREADS_MAX];
     pthread_mutex_t lock; /* guards mask and has_mask */
     bool has_mask;
     sigset_t mask; /* signal mask of the program when the library started its first thread */
-    bool leaving;
+    bool exiting;
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
@@ -45,7 +45,7 @@ static struct {
  * small, because the program can change it (pthread_setattr_default_np, ulimit -s). Returns 0 or a
  * positive error number.
  */
-static int create(pthread_t *thread, void *(*main)(void *arg), void *arg)
+static int create_thread(pthread_t *thread, void *(*main)(void *arg), void *arg)
 {
     pthread_attr_t attr;
     int rc = pthread_attr_init(&attr);
@@ -57,36 +57,38 @@ static int create(pthread_t *thread, void *(*main)(void *arg), void *arg)
     return rc;
 }
 
-static struct own_thread *own_take(void)
+static struct own_thread *slot_take(void)
 {
     for (size_t i = 0; i < THREADS_MAX; i++) {
-        int none = 0;
+        int expected = 0;
 
-        /* Pairs with the stores of 0 in own_main() and stp_thread_start(), which free elements. */
-        if (__atomic_compare_exchange_n(&threads.own[i].tid, &none, TID_STARTING, false,
+        /*
+         * Pairs with the stores of 0 in thread_main() and stp_thread_start(), which free elements.
+         */
+        if (__atomic_compare_exchange_n(&threads.slots[i].tid, &expected, TID_STARTING, false,
                                         __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-            return &threads.own[i];
+            return &threads.slots[i];
     }
     return NULL;
 }
 
-static void *own_main(void *arg)
+static void *thread_main(void *arg)
 {
-    struct own_thread *own = arg;
+    struct own_thread *slot = arg;
 
-    /* Pairs with the load in is_own(). */
-    __atomic_store_n(&own->tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
-    pthread_setname_np(pthread_self(), own->name);
-    own->main(NULL);
-    __atomic_store_n(&own->tid, 0, __ATOMIC_SEQ_CST);
+    /* Pairs with the load in is_own_thread(). */
+    __atomic_store_n(&slot->tid, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
+    pthread_setname_np(pthread_self(), slot->name);
+    slot->main(NULL);
+    __atomic_store_n(&slot->tid, 0, __ATOMIC_SEQ_CST);
     return NULL;
 }
 
 /*
- * Saves the signal mask of this thread in *old, and then blocks all signals except faults. The
+ * Saves the signal mask of this thread in *old_mask, and then blocks all signals except faults. The
  * signal of a fault must reach the thread that causes the fault.
  */
-static void block_signals(sigset_t *old)
+static void block_signals(sigset_t *old_mask)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
     sigset_t set;
@@ -94,24 +96,24 @@ static void block_signals(sigset_t *old)
     sigfillset(&set);
     for (size_t i = 0; i < STP_COUNT(faults); i++)
         sigdelset(&set, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &set, old);
+    pthread_sigmask(SIG_SETMASK, &set, old_mask);
 }
 
 int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *))
 {
-    struct own_thread *own = own_take();
-    sigset_t old;
+    struct own_thread *slot = slot_take();
+    sigset_t old_mask;
     int rc;
 
-    if (own == NULL) return -EAGAIN;
-    own->main = main;
-    own->name = name;
-    block_signals(&old);
-    rc = create(thread, own_main, own);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (rc != 0) __atomic_store_n(&own->tid, 0, __ATOMIC_SEQ_CST);
+    if (slot == NULL) return -EAGAIN;
+    slot->main = main;
+    slot->name = name;
+    block_signals(&old_mask);
+    rc = create_thread(thread, thread_main, slot);
+    pthread_sigmask(SIG_SETMASK, &old_mask, NULL);
+    if (rc != 0) __atomic_store_n(&slot->tid, 0, __ATOMIC_SEQ_CST);
     pthread_mutex_lock(&threads.lock);
-    if (!threads.has_mask) threads.mask = old;
+    if (!threads.has_mask) threads.mask = old_mask;
     threads.has_mask = true;
     pthread_mutex_unlock(&threads.lock);
     return -rc;
@@ -119,11 +121,11 @@ int stp_thread_start(pthread_t *thread, const char *name, void *(*main)(void *))
 
 /* ---- threads of the program --------------------------------------------------- */
 
-static bool is_own(int tid)
+static bool is_own_thread(int tid)
 {
     for (size_t i = 0; i < THREADS_MAX; i++)
-        /* Pairs with the stores in own_main() and the compare-and-swap in own_take(). */
-        if (__atomic_load_n(&threads.own[i].tid, __ATOMIC_SEQ_CST) == tid) return true;
+        /* Pairs with the stores in thread_main() and the compare-and-swap in slot_take(). */
+        if (__atomic_load_n(&threads.slots[i].tid, __ATOMIC_SEQ_CST) == tid) return true;
     return false;
 }
 
@@ -148,7 +150,7 @@ int stp_thread_count_program(void)
     while ((entry = readdir(dir)) != NULL) {
         int tid = atoi(entry->d_name); /* 0 for "." and ".." */
 
-        if (tid > 0 && !is_own(tid) && (tid != pid || !main_ended())) n++;
+        if (tid > 0 && !is_own_thread(tid) && (tid != pid || !main_ended())) n++;
     }
     closedir(dir);
     return n;
@@ -158,7 +160,7 @@ int stp_thread_count_program(void)
  * Ends the process with exit(0), in a thread of its own. The C library does the same when the last
  * thread of a program ends.
  */
-static void *leave_main(void *arg)
+static void *exit_main(void *arg)
 {
     (void)arg;
     pthread_sigmask(SIG_SETMASK, &threads.mask, NULL);
@@ -170,10 +172,10 @@ void stp_process_exit_if_program_over(void)
     pthread_t thread;
 
     if (!main_ended() || stp_thread_count_program() != 0) return;
-    /* Pairs with the same exchange in other threads. Only one of them starts leave_main(). */
-    if (__atomic_exchange_n(&threads.leaving, true, __ATOMIC_SEQ_CST)) return;
-    if (pthread_create(&thread, NULL, leave_main, NULL) == 0)
+    /* Pairs with the same exchange in other threads. Only one of them starts exit_main(). */
+    if (__atomic_exchange_n(&threads.exiting, true, __ATOMIC_SEQ_CST)) return;
+    if (pthread_create(&thread, NULL, exit_main, NULL) == 0)
         pthread_detach(thread);
     else
-        __atomic_store_n(&threads.leaving, false, __ATOMIC_SEQ_CST); /* the next call tries again */
+        __atomic_store_n(&threads.exiting, false, __ATOMIC_SEQ_CST); /* the next call tries again */
 }

@@ -10,8 +10,8 @@
 
 #include "base/base.h"
 
-typedef void stp_reduce_fn(void *inout, const void *in, size_t nelems);
-typedef void stp_combine_fn(void *to, void *also, const void *x, const void *y, size_t nelems);
+typedef void stp_reduce_fn(void *inoutvec, const void *invec, size_t nelems);
+typedef void stp_combine_fn(void *dest1, void *dest2, const void *x, const void *y, size_t nelems);
 
 struct stp_kernels {
     stp_reduce_fn *reduce[STP_N_DTYPES][STP_N_OPS];

@@ -16,21 +16,21 @@
  * keyword restrict is not used, because it forbids identical arrays.
  */
 
-/* Computes inout[i] = inout[i] op in[i] for nelems elements. */
-KERNEL void NAME(OP)(void *inout, const void *in, size_t nelems)
+/* Computes inoutvec[i] = inoutvec[i] op invec[i] for nelems elements. */
+KERNEL void NAME(OP)(void *inoutvec, const void *invec, size_t nelems)
 {
-    TYPE *a = inout;
-    const TYPE *b = in;
+    TYPE *a = inoutvec;
+    const TYPE *b = invec;
 
     STP_INDEPENDENT
     for (size_t i = 0; i < nelems; i++)
         a[i] = RESULT(a[i], b[i]);
 }
 
-/* Computes x[i] op y[i] and writes the result to to[i] and also[i], in one pass over the arrays. */
-KERNEL void NAME_TWO(OP)(void *to, void *also, const void *x, const void *y, size_t nelems)
+/* Computes x[i] op y[i] and writes it to dest1[i] and dest2[i], in one pass over the arrays. */
+KERNEL void NAME_TWO(OP)(void *dest1, void *dest2, const void *x, const void *y, size_t nelems)
 {
-    TYPE *c = to, *d = also;
+    TYPE *c = dest1, *d = dest2;
     const TYPE *a = x, *b = y;
 
     STP_INDEPENDENT

@@ -60,42 +60,42 @@ const char *stp_errno_text(int error)
     return text;
 }
 
-void stp_sigxfsz_block(struct stp_sigxfsz *growth)
+void stp_sigxfsz_block(struct stp_sigxfsz *saved)
 {
-    sigset_t mine, pending;
+    sigset_t set, pending;
 
-    sigemptyset(&mine);
-    sigaddset(&mine, SIGXFSZ);
+    sigemptyset(&set);
+    sigaddset(&set, SIGXFSZ);
     sigemptyset(&pending);
-    pthread_sigmask(SIG_BLOCK, &mine, &growth->before);
+    pthread_sigmask(SIG_BLOCK, &set, &saved->before);
     sigpending(&pending);
-    growth->pending = sigismember(&pending, SIGXFSZ) == 1;
+    saved->pending = sigismember(&pending, SIGXFSZ) == 1;
 }
 
-void stp_sigxfsz_unblock(const struct stp_sigxfsz *growth)
+void stp_sigxfsz_unblock(const struct stp_sigxfsz *saved)
 {
-    const struct timespec at_once = {0};
+    const struct timespec no_wait = {0};
     int error = errno;
-    sigset_t mine;
+    sigset_t set;
 
-    sigemptyset(&mine);
-    sigaddset(&mine, SIGXFSZ);
+    sigemptyset(&set);
+    sigaddset(&set, SIGXFSZ);
     /*
      * Remove a SIGXFSZ that the library has caused. The signal is already pending, because the
      * kernel sends it to the thread whose operation fails.
      */
-    if (!growth->pending) sigtimedwait(&mine, NULL, &at_once);
-    pthread_sigmask(SIG_SETMASK, &growth->before, NULL);
+    if (!saved->pending) sigtimedwait(&set, NULL, &no_wait);
+    pthread_sigmask(SIG_SETMASK, &saved->before, NULL);
     errno = error;
 }
 
 int stp_file_resize(int fd, size_t nbytes)
 {
-    struct stp_sigxfsz growth;
+    struct stp_sigxfsz saved;
     int rc;
 
-    stp_sigxfsz_block(&growth);
+    stp_sigxfsz_block(&saved);
     rc = ftruncate(fd, (off_t)nbytes) == 0 ? 0 : -errno;
-    stp_sigxfsz_unblock(&growth);
+    stp_sigxfsz_unblock(&saved);
     return rc;
 }

@@ -39,9 +39,9 @@ bool stp_words_have(const char *list, const char *word)
 {
     size_t len = strlen(word);
 
-    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
-        at += strspn(at, ", ");
-        if (strncmp(at, word, len) == 0 && (at[len] == ',' || at[len] == '\0')) return true;
+    for (const char *pos = list; pos != NULL; pos = strchr(pos, ',')) {
+        pos += strspn(pos, ", ");
+        if (strncmp(pos, word, len) == 0 && (pos[len] == ',' || pos[len] == '\0')) return true;
     }
     return false;
 }
@@ -50,14 +50,15 @@ size_t stp_file_number(const char *path, const char *key)
 {
     FILE *file = fopen(path, "re");
     unsigned long long value = 0;
-    size_t got = SIZE_MAX, skip = strlen(key);
+    size_t number = SIZE_MAX, key_len = strlen(key);
     char line[256];
 
     if (file == NULL) return SIZE_MAX;
-    while (got == SIZE_MAX && fgets(line, sizeof(line), file) != NULL)
-        if (strncmp(line, key, skip) == 0 && sscanf(line + skip, "%llu", &value) == 1) got = value;
+    while (number == SIZE_MAX && fgets(line, sizeof(line), file) != NULL)
+        if (strncmp(line, key, key_len) == 0 && sscanf(line + key_len, "%llu", &value) == 1)
+            number = value;
     fclose(file);
-    return got;
+    return number;
 }
 
 char stp_stat_state(const char *path)

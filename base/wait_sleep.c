@@ -21,15 +21,15 @@ void stp_wait_run_hook(void)
     /* Pairs with the release store in runtime_start(). */
     const struct stp_wait_hooks *hooks = __atomic_load_n(&stp_wait_hook, __ATOMIC_ACQUIRE);
 
-    if (hooks != NULL) hooks->look();
+    if (hooks != NULL) hooks->check_peers();
 }
 
-bool stp_sleep_on(const uint32_t *word, uint32_t seen)
+bool stp_sleep_on(const uint32_t *word, uint32_t expected)
 {
     const struct timespec limit = {.tv_sec = stp_wait_sleep_ms / 1000,
                                    .tv_nsec = stp_wait_sleep_ms % 1000 * 1000000L};
 
-    return syscall(SYS_futex, word, FUTEX_WAIT, seen, &limit, NULL, 0) == 0;
+    return syscall(SYS_futex, word, FUTEX_WAIT, expected, &limit, NULL, 0) == 0;
 }
 
 void stp_wake(const uint32_t *word, int n)
@@ -37,9 +37,9 @@ void stp_wake(const uint32_t *word, int n)
     syscall(SYS_futex, word, FUTEX_WAKE, n, NULL, NULL, 0);
 }
 
-void stp_wait_sleep(const uint32_t *word, uint32_t seen)
+void stp_wait_sleep(const uint32_t *word, uint32_t expected)
 {
-    if (!stp_sleep_on(word, seen)) stp_wait_run_hook();
+    if (!stp_sleep_on(word, expected)) stp_wait_run_hook();
 }
 
 void stp_yield_and_watch_peers(unsigned turns)

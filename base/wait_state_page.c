@@ -13,8 +13,8 @@
 #define SECOND_NS UINT64_C(1000000000)
 
 static struct {
-    bool on;
-    int n_inside; /* number of threads of this PE that are accessing the pages */
+    bool started;
+    int n_accessing; /* number of threads of this PE that are accessing the pages */
     struct stp_wait_state_page *page;
     /* Word that all PEs of the node share. It holds the time of the last report on the node. */
     uint64_t *reported;
@@ -25,72 +25,74 @@ static struct {
      * stopped between two readings, the time between them is longer. The excess does not count as
      * waiting.
      */
-    uint64_t most_ns;
-} timed;
+    uint64_t max_step_ns;
+} wait_page;
 
 /* State of the current wait of this thread. It begins with the first reading of the clock. */
 static __thread struct {
-    uint64_t seen_ns, waited_ns, shown_ns, first_shown_ns;
+    uint64_t last_read_ns, waited_ns, shown_ns, first_shown_ns;
     int note; /* index of this thread's note in the page plus 1, or 0 if the thread has no note */
     bool reported;
-} mine;
+} this_wait;
 
 /*
- * Begins an access of this thread to the pages of the node. The access ends with leave(). Returns
- * false if the pages must not be accessed, because stp_wait_state_start() has not been called yet
- * or stp_wait_state_stop() has been called.
+ * Begins an access of this thread to the pages of the node. The access ends with pages_leave().
+ * Returns false if the pages must not be accessed, because stp_wait_state_start() has not been
+ * called yet or stp_wait_state_stop() has been called.
  */
-static bool enter(void)
+static bool pages_enter(void)
 {
     /*
-     * Pairs with stp_wait_state_stop(), which clears timed.on and then reads timed.n_inside.
-     * Therefore at least one of the two functions sees the change that the other function makes.
+     * Pairs with stp_wait_state_stop(), which clears wait_page.started and then reads
+     * wait_page.n_accessing. Therefore at least one of the two functions sees the change that the
+     * other function makes.
      */
-    __atomic_fetch_add(&timed.n_inside, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&timed.on, __ATOMIC_SEQ_CST)) return true;
-    __atomic_fetch_sub(&timed.n_inside, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&wait_page.n_accessing, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&wait_page.started, __ATOMIC_SEQ_CST)) return true;
+    __atomic_fetch_sub(&wait_page.n_accessing, 1, __ATOMIC_SEQ_CST);
     return false;
 }
 
-static void leave(void)
+static void pages_leave(void)
 {
-    /* Pairs with the load of n_inside in stp_wait_state_stop(). */
-    __atomic_fetch_sub(&timed.n_inside, 1, __ATOMIC_SEQ_CST);
+    /* Pairs with the load of n_accessing in stp_wait_state_stop(). */
+    __atomic_fetch_sub(&wait_page.n_accessing, 1, __ATOMIC_SEQ_CST);
 }
 
 void stp_wait_end_slow(void)
 {
-    int note = mine.note;
+    int note = this_wait.note;
 
-    memset(&mine, 0, sizeof(mine));
-    if (note == 0 || !enter()) return;
+    memset(&this_wait, 0, sizeof(this_wait));
+    if (note == 0 || !pages_enter()) return;
     /* Pairs with the exchange in note_take() and the acquire load in note_read(). */
-    __atomic_store_n(&timed.page->notes[note - 1].taken, 0, __ATOMIC_RELEASE);
-    leave();
+    __atomic_store_n(&wait_page.page->notes[note - 1].in_use, 0, __ATOMIC_RELEASE);
+    pages_leave();
 }
 
 /* Returns true if this wait has lasted for SHMEM_HANG_REPORT seconds and is not reported yet. */
 static bool report_is_due(void)
 {
-    return timed.limit_ns != 0 && !mine.reported && mine.waited_ns >= timed.limit_ns;
+    return wait_page.limit_ns != 0 && !this_wait.reported &&
+           this_wait.waited_ns >= wait_page.limit_ns;
 }
 
 bool stp_wait_check_clock(const struct stp_wait *wait)
 {
-    uint64_t now, passed;
+    uint64_t now, elapsed;
 
-    if (!__atomic_load_n(&timed.on, __ATOMIC_RELAXED)) return false;
+    if (!__atomic_load_n(&wait_page.started, __ATOMIC_RELAXED)) return false;
     now = stp_now_ns();
     if (wait->turns < 2 * STP_WAIT_TURNS) { /* the first check of this wait */
         stp_wait_end_slow();
-        mine.seen_ns = now;
+        this_wait.last_read_ns = now;
         return false;
     }
-    passed = now - mine.seen_ns;
-    mine.waited_ns += passed < timed.most_ns ? passed : timed.most_ns;
-    mine.seen_ns = now;
-    return mine.waited_ns >= timed.show_ns &&
-           (now - mine.shown_ns >= timed.show_ns || report_is_due());
+    elapsed = now - this_wait.last_read_ns;
+    this_wait.waited_ns += elapsed < wait_page.max_step_ns ? elapsed : wait_page.max_step_ns;
+    this_wait.last_read_ns = now;
+    return this_wait.waited_ns >= wait_page.show_ns &&
+           (now - this_wait.shown_ns >= wait_page.show_ns || report_is_due());
 }
 
 bool stp_wait_show_due(struct stp_wait *wait)
@@ -103,10 +105,11 @@ bool stp_wait_show_due(struct stp_wait *wait)
 
 static bool note_take(struct stp_wait_state_page *page)
 {
-    for (int i = 0; mine.note == 0 && i < STP_WAIT_STATES; i++)
+    for (int i = 0; this_wait.note == 0 && i < STP_WAIT_STATES; i++)
         /* Pairs with the release store in stp_wait_end_slow() by the previous owner of the note. */
-        if (__atomic_exchange_n(&page->notes[i].taken, 1, __ATOMIC_ACQ_REL) == 0) mine.note = i + 1;
-    return mine.note != 0;
+        if (__atomic_exchange_n(&page->notes[i].in_use, 1, __ATOMIC_ACQ_REL) == 0)
+            this_wait.note = i + 1;
+    return this_wait.note != 0;
 }
 
 /*
@@ -115,7 +118,7 @@ static bool note_take(struct stp_wait_state_page *page)
  */
 static void note_write(struct stp_wait_state_page *page, const struct stp_wait_state *note)
 {
-    uint32_t *version = &page->notes[mine.note - 1].version;
+    uint32_t *version = &page->notes[this_wait.note - 1].version;
     uint32_t before = *version;
 
     __atomic_store_n(version, before + 1, __ATOMIC_RELAXED);
@@ -124,7 +127,7 @@ static void note_write(struct stp_wait_state_page *page, const struct stp_wait_s
      * the note.
      */
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    page->notes[mine.note - 1].note = *note;
+    page->notes[this_wait.note - 1].note = *note;
     /* Pairs with the acquire load of version in note_read(). */
     __atomic_store_n(version, before + 2, __ATOMIC_RELEASE);
 }
@@ -138,10 +141,10 @@ static void note_write(struct stp_wait_state_page *page, const struct stp_wait_s
 static bool report_claim(uint64_t now)
 {
     /* Pairs with the compare-and-swap below in another PE of the node. Only one PE reports. */
-    uint64_t last = __atomic_load_n(timed.reported, __ATOMIC_ACQUIRE);
+    uint64_t last = __atomic_load_n(wait_page.reported, __ATOMIC_ACQUIRE);
 
-    if (last > mine.first_shown_ns) return false;
-    return __atomic_compare_exchange_n(timed.reported, &last, now, false, __ATOMIC_ACQ_REL,
+    if (last > this_wait.first_shown_ns) return false;
+    return __atomic_compare_exchange_n(wait_page.reported, &last, now, false, __ATOMIC_ACQ_REL,
                                        __ATOMIC_RELAXED);
 }
 
@@ -150,44 +153,44 @@ void stp_wait_state_publish(struct stp_wait_state *note, void (*report)(uint64_t
     int error = errno;
     uint64_t now = stp_now_ns();
 
-    if (!enter()) return;
-    note->waited_ns = mine.waited_ns;
-    if (note_take(timed.page)) note_write(timed.page, note);
-    if (mine.first_shown_ns == 0) mine.first_shown_ns = now;
-    mine.shown_ns = now;
+    if (!pages_enter()) return;
+    note->waited_ns = this_wait.waited_ns;
+    if (note_take(wait_page.page)) note_write(wait_page.page, note);
+    if (this_wait.first_shown_ns == 0) this_wait.first_shown_ns = now;
+    this_wait.shown_ns = now;
     if (report_is_due()) {
-        mine.reported = true;
-        if (report_claim(now)) report(mine.waited_ns);
+        this_wait.reported = true;
+        if (report_claim(now)) report(this_wait.waited_ns);
     }
-    leave();
+    pages_leave();
     errno = error;
 }
 
 bool stp_wait_is_new(void)
 {
-    return mine.first_shown_ns == 0;
+    return this_wait.first_shown_ns == 0;
 }
 
 void stp_wait_state_start(struct stp_wait_state_page *page, uint64_t *reported)
 {
     uint64_t part;
 
-    timed.page = page;
-    timed.reported = reported;
-    timed.limit_ns = stp_env.hang_report > 0 ? (uint64_t)stp_env.hang_report * SECOND_NS : 0;
-    part = timed.limit_ns != 0 ? timed.limit_ns / 8 : SECOND_NS;
-    timed.show_ns = part < SECOND_NS ? part : SECOND_NS;
-    timed.most_ns = part + part / 2;
-    if (timed.limit_ns != 0) stp_wait_sleep_ms = (int)(timed.show_ns / 1000000);
-    /* Pairs with the load in enter(). */
-    __atomic_store_n(&timed.on, true, __ATOMIC_SEQ_CST);
+    wait_page.page = page;
+    wait_page.reported = reported;
+    wait_page.limit_ns = stp_env.hang_report > 0 ? (uint64_t)stp_env.hang_report * SECOND_NS : 0;
+    part = wait_page.limit_ns != 0 ? wait_page.limit_ns / 8 : SECOND_NS;
+    wait_page.show_ns = part < SECOND_NS ? part : SECOND_NS;
+    wait_page.max_step_ns = part + part / 2;
+    if (wait_page.limit_ns != 0) stp_wait_sleep_ms = (int)(wait_page.show_ns / 1000000);
+    /* Pairs with the load in pages_enter(). */
+    __atomic_store_n(&wait_page.started, true, __ATOMIC_SEQ_CST);
 }
 
 void stp_wait_state_stop(void)
 {
-    /* Pairs with enter(), which increments timed.n_inside and then reads timed.on. */
-    __atomic_store_n(&timed.on, false, __ATOMIC_SEQ_CST);
-    while (__atomic_load_n(&timed.n_inside, __ATOMIC_SEQ_CST) != 0)
+    /* Pairs with pages_enter(), which increments n_accessing and then reads started. */
+    __atomic_store_n(&wait_page.started, false, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&wait_page.n_accessing, __ATOMIC_SEQ_CST) != 0)
         stp_yield_and_watch_peers(0);
 }
 

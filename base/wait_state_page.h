@@ -22,7 +22,7 @@ struct stp_wait_state {
      * lock, it is the PE that comes before this PE in the queue of the lock. In a collective, it is
      * the PE that must send a word to this PE. In a wait for the fabric, it is the target PE.
      */
-    int before;
+    int awaited_pe;
     int team_n_pes; /* number of PEs in the team of a collective, or 0 without a team */
     /* First PE and stride of the team. The stride is 0 if the members have no fixed stride. */
     int team_start, team_stride;
@@ -30,7 +30,7 @@ struct stp_wait_state {
      * True if PEs of all nodes wait for this object. Most nodes then need not report the wait,
      * because other nodes print the same text.
      */
-    bool everywhere;
+    bool all_nodes;
     char text[160]; /* text that names the routine and the object for which it waits */
 };
 
@@ -39,7 +39,7 @@ struct stp_wait_state {
 /* Memory in which a PE shows the waits of its threads. All PEs of the node can read it. */
 struct stp_wait_state_page {
     struct {
-        uint32_t taken;   /* 1 while a thread of the PE uses this note, otherwise 0 */
+        uint32_t in_use;  /* 1 while a thread of the PE uses this note, otherwise 0 */
         uint32_t version; /* version of the field note, odd while a thread writes to the field */
         struct stp_wait_state note;
     } STP_ALIGNED_LINE notes[STP_WAIT_STATES];
@@ -106,7 +106,7 @@ struct stp_wait_subject {
      * Comparisons that end the wait. Bit 0 stands for element < value, bit 1 for element == value,
      * and bit 2 for element > value.
      */
-    unsigned wanted;
+    unsigned comparisons;
     uint64_t value; /* value with which the elements are compared */
 };
 

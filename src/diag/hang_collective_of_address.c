@@ -110,8 +110,8 @@ void stp_hang_note_coll(const uint64_t *word, struct stp_wait_state *note)
     if (team != NULL) {
         what_text(team, at, what, sizeof(what));
         team_text(team, members, sizeof(members));
-        note->before = word_from(team, at, &round);
-        note->everywhere = team == stp_team_world && round != 0;
+        note->awaited_pe = word_from(team, at, &round);
+        note->all_nodes = team == stp_team_world && round != 0;
         note->team_n_pes = team->n_pes;
         note->team_start = team->start;
         note->team_stride = team->table == NULL ? team->stride : 0;

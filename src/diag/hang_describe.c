@@ -62,12 +62,12 @@ static void show_vars(const struct stp_wait_subject *vars, struct stp_wait_state
     if (any) {
         snprintf(note->text, sizeof(note->text),
                  "%s, until one of %zu variables from %s on is %s %s", stp_public_name(vars->fn),
-                 vars->nelems, where, signs[vars->wanted & 7], value);
+                 vars->nelems, where, signs[vars->comparisons & 7], value);
     } else {
         element_text(vars, now, sizeof(now));
         if (vars->nelems > 1) snprintf(index, sizeof(index), " (element %zu)", vars->i);
         snprintf(note->text, sizeof(note->text), "%s, until %s%s (now %s) is %s %s",
-                 stp_public_name(vars->fn), where, index, now, signs[vars->wanted & 7], value);
+                 stp_public_name(vars->fn), where, index, now, signs[vars->comparisons & 7], value);
     }
 }
 
@@ -95,7 +95,7 @@ static void show_fabric(struct stp_wait_state *note)
 
 void stp_hang_publish_wait(const struct stp_wait_subject *subject)
 {
-    struct stp_wait_state note = {.before = subject->pe};
+    struct stp_wait_state note = {.awaited_pe = subject->pe};
 
     switch (subject->kind) {
     case STP_WAIT_VARS:

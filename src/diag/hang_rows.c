@@ -22,7 +22,7 @@ static bool note_read(const struct stp_wait_state_page *page, int i, struct stp_
         uint32_t version = __atomic_load_n(&page->notes[i].version, __ATOMIC_ACQUIRE);
 
         /* Pairs with the release store in stp_wait_end_slow() and the exchange in note_take(). */
-        if (__atomic_load_n(&page->notes[i].taken, __ATOMIC_ACQUIRE) == 0 || version == 0)
+        if (__atomic_load_n(&page->notes[i].in_use, __ATOMIC_ACQUIRE) == 0 || version == 0)
             return false;
         *note = page->notes[i].note;
         /*
@@ -99,7 +99,7 @@ static bool is_here(const struct stp_hang_table *table, int pe)
  */
 static int lock_owner(const struct stp_hang_table *table, const struct stp_wait_state *note)
 {
-    int pe = note->before;
+    int pe = note->awaited_pe;
 
     for (size_t steps = 0; steps < table->n; steps++) {
         int before = pe;
@@ -107,7 +107,7 @@ static int lock_owner(const struct stp_hang_table *table, const struct stp_wait_
         for (size_t i = 0; i < table->n && before == pe; i++)
             if (table->rows[i].pe == pe && table->rows[i].waits &&
                 table->rows[i].note.lock == note->lock)
-                before = table->rows[i].note.before;
+                before = table->rows[i].note.awaited_pe;
         if (before == pe) break;
         pe = before;
     }
@@ -135,8 +135,8 @@ static void say_far(const struct stp_hang_table *table, size_t first)
     struct stp_pe_list list = {.first = -1};
 
     for (size_t i = first; i < table->n && note->lock == 0; i++)
-        if (is_same_wait(&table->rows[i], note) && table->rows[i].note.before >= 0)
-            stp_pe_list_append(&list, table->rows[i].note.before);
+        if (is_same_wait(&table->rows[i], note) && table->rows[i].note.awaited_pe >= 0)
+            stp_pe_list_append(&list, table->rows[i].note.awaited_pe);
     stp_pe_list_end(&list);
     if (list.len > 0) table->say("    nothing has arrived from PE %s", list.text);
 }

@@ -24,7 +24,7 @@ void stp_peer_checks_enable(void);
 
 /*
  * Checks the launcher and some PEs of the node, unless the last check was made a moment ago. Waits
- * call this function as the look() hook of struct stp_wait_hooks.
+ * call this function as the check_peers() hook of struct stp_wait_hooks.
  */
 void stp_peer_check(void);
 /*

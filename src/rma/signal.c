@@ -202,7 +202,7 @@ static STP_COLD void signal_show(const uint64_t *sig_addr, unsigned outcomes, ui
                                                         .pe = -1,
                                                         .nelems = 1,
                                                         .size = sizeof(*sig_addr),
-                                                        .wanted = outcomes,
+                                                        .comparisons = outcomes,
                                                         .value = cmp_value});
 }
 

@@ -30,7 +30,7 @@ static void look(void)
 
 TEST(test_sleeps_now_and_then)
 {
-    static const struct stp_wait_hooks hooks = {.look = look};
+    static const struct stp_wait_hooks hooks = {.check_peers = look};
 
     stp_wait_hook = &hooks;
     for (int i = 0; i < YIELDS; i++)
