@@ -24,16 +24,16 @@ static void ranges_end_change(struct stp_ranges *ranges)
  * finds that the version has changed, and repeats its search.
  */
 static void ranges_set(struct stp_ranges *ranges, unsigned i, uintptr_t base, size_t nbytes,
-                       uintptr_t what)
+                       uintptr_t value)
 {
     __atomic_store_n(&ranges->bases[i], base, __ATOMIC_RELAXED);
     __atomic_store_n(&ranges->sizes[i], nbytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&ranges->what[i], what, __ATOMIC_RELAXED);
+    __atomic_store_n(&ranges->value[i], value, __ATOMIC_RELAXED);
 }
 
-static void ranges_move(struct stp_ranges *ranges, unsigned to, unsigned from)
+static void ranges_move(struct stp_ranges *ranges, unsigned dest, unsigned source)
 {
-    ranges_set(ranges, to, ranges->bases[from], ranges->sizes[from], ranges->what[from]);
+    ranges_set(ranges, dest, ranges->bases[source], ranges->sizes[source], ranges->value[source]);
 }
 
 /* Returns the index of the range that begins at base, or ranges->n if no range begins there. */
@@ -46,7 +46,7 @@ static unsigned ranges_index(const struct stp_ranges *ranges, const void *base)
     return i;
 }
 
-bool stp_ranges_add(struct stp_ranges *ranges, const void *base, size_t nbytes, uintptr_t what)
+bool stp_ranges_add(struct stp_ranges *ranges, const void *base, size_t nbytes, uintptr_t value)
 {
     unsigned i = ranges->n;
 
@@ -54,7 +54,7 @@ bool stp_ranges_add(struct stp_ranges *ranges, const void *base, size_t nbytes, 
     ranges_begin_change(ranges);
     for (; i > 0 && ranges->bases[i - 1] > (uintptr_t)base; i--)
         ranges_move(ranges, i, i - 1);
-    ranges_set(ranges, i, (uintptr_t)base, nbytes, what);
+    ranges_set(ranges, i, (uintptr_t)base, nbytes, value);
     __atomic_store_n(&ranges->n, ranges->n + 1, __ATOMIC_RELAXED);
     ranges_end_change(ranges);
     return true;
@@ -78,7 +78,7 @@ void stp_ranges_resize(struct stp_ranges *ranges, const void *base, size_t nbyte
 
     if (i == ranges->n) return;
     ranges_begin_change(ranges);
-    ranges_set(ranges, i, (uintptr_t)base, nbytes, ranges->what[i]);
+    ranges_set(ranges, i, (uintptr_t)base, nbytes, ranges->value[i]);
     ranges_end_change(ranges);
 }
 
@@ -89,22 +89,22 @@ void stp_ranges_resize(struct stp_ranges *ranges, const void *base, size_t nbyte
 static struct stp_range ranges_search(const struct stp_ranges *ranges, uintptr_t addr)
 {
     unsigned n = __atomic_load_n(&ranges->n, __ATOMIC_RELAXED);
-    const uintptr_t *at = ranges->bases;
+    const uintptr_t *base = ranges->bases;
     struct stp_range found = {0};
 
     if (n == 0) return found;
     while (n > 1) {
         unsigned half = n / 2;
-        at = __atomic_load_n(&at[half], __ATOMIC_RELAXED) <= addr ? at + half : at;
+        base = __atomic_load_n(&base[half], __ATOMIC_RELAXED) <= addr ? base + half : base;
         n -= half;
     }
-    found.base = __atomic_load_n(at, __ATOMIC_RELAXED);
-    found.nbytes = __atomic_load_n(&ranges->sizes[at - ranges->bases], __ATOMIC_RELAXED);
-    found.what = __atomic_load_n(&ranges->what[at - ranges->bases], __ATOMIC_RELAXED);
+    found.base = __atomic_load_n(base, __ATOMIC_RELAXED);
+    found.nbytes = __atomic_load_n(&ranges->sizes[base - ranges->bases], __ATOMIC_RELAXED);
+    found.value = __atomic_load_n(&ranges->value[base - ranges->bases], __ATOMIC_RELAXED);
     return found;
 }
 
-bool stp_ranges_find(const struct stp_ranges *ranges, const void *at, struct stp_range *found)
+bool stp_ranges_find(const struct stp_ranges *ranges, const void *addr, struct stp_range *found)
 {
     for (;;) {
         /* Pairs with the release store in ranges_end_change(). */
@@ -112,7 +112,7 @@ bool stp_ranges_find(const struct stp_ranges *ranges, const void *at, struct stp
 
         /* The version is odd while a writer changes the table. Try again until it is even. */
         if (version & 1) continue;
-        *found = ranges_search(ranges, (uintptr_t)at);
+        *found = ranges_search(ranges, (uintptr_t)addr);
         found->version = version;
         /*
          * The fence orders the second read of the version after the reads of the range. Pairs with
@@ -120,6 +120,6 @@ bool stp_ranges_find(const struct stp_ranges *ranges, const void *at, struct stp
          */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (__atomic_load_n(&ranges->version, __ATOMIC_RELAXED) == version)
-            return (uintptr_t)at - found->base < found->nbytes;
+            return (uintptr_t)addr - found->base < found->nbytes;
     }
 }

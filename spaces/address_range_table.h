@@ -22,7 +22,7 @@ struct stp_ranges {
     uintptr_t bases[STP_RANGES];
     size_t sizes[STP_RANGES];
     uintptr_t
-        what[STP_RANGES]; /* value that the caller of stp_ranges_add() passed for each range */
+        value[STP_RANGES]; /* value that the caller of stp_ranges_add() passed for each range */
     unsigned n;
     unsigned version;
 };
@@ -31,7 +31,7 @@ struct stp_ranges {
 struct stp_range {
     uintptr_t base;
     size_t nbytes;
-    uintptr_t what;
+    uintptr_t value;
     unsigned version;
 };
 
@@ -39,17 +39,17 @@ struct stp_range {
  * Adds a range to the table, and stores the value what with the range. Returns false if the table
  * is full.
  */
-bool stp_ranges_add(struct stp_ranges *ranges, const void *base, size_t nbytes, uintptr_t what);
+bool stp_ranges_add(struct stp_ranges *ranges, const void *base, size_t nbytes, uintptr_t value);
 /* Removes the range that begins at base, if there is one. */
 void stp_ranges_remove(struct stp_ranges *ranges, const void *base);
 /* Changes the size of the range that begins at base, if there is one. */
 void stp_ranges_resize(struct stp_ranges *ranges, const void *base, size_t nbytes);
 
 /*
- * Finds the range that contains the address at, and copies the range to *found. Returns false if no
- * range contains the address.
+ * Finds the range that contains the address addr, and copies the range to *found. Returns false if
+ * no range contains the address.
  */
-bool stp_ranges_find(const struct stp_ranges *ranges, const void *at, struct stp_range *found);
+bool stp_ranges_find(const struct stp_ranges *ranges, const void *addr, struct stp_range *found);
 
 static inline bool stp_ranges_unchanged(const struct stp_ranges *ranges, unsigned version)
 {

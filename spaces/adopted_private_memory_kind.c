@@ -27,43 +27,43 @@ unsigned stp_private_n;
 
 /* State of a check that visits the mappings of an address range in ascending order. */
 struct private_check_mapping {
-    uintptr_t at, end;
+    uintptr_t addr, end;
     /*
      * Offset in the file at which the next page of the range must be mapped. Used only if shared is
      * true.
      */
-    uint64_t file_at;
+    uint64_t file_offset;
     struct stat st;
-    bool shared;  /* whether the range must be a MAP_SHARED mapping of the file in st */
-    char why[96]; /* reason why the buffer is refused, or "" if no problem was found */
+    bool shared;     /* whether the range must be a MAP_SHARED mapping of the file in st */
+    char reason[96]; /* reason why the buffer is refused, or "" if no problem was found */
 };
 
 static bool private_check_mapping(const struct stp_mapping *mapping, void *arg)
 {
-    struct private_check_mapping *look = arg;
-    uint64_t at = mapping->at + (look->at - mapping->start);
+    struct private_check_mapping *check = arg;
+    uint64_t mapped_offset = mapping->file_offset + (check->addr - mapping->start);
 
-    if (mapping->end <= look->at) return true;
-    if (mapping->start > look->at)
-        snprintf(look->why, sizeof(look->why), "no memory is mapped at %#lx",
-                 (unsigned long)look->at);
+    if (mapping->end <= check->addr) return true;
+    if (mapping->start > check->addr)
+        snprintf(check->reason, sizeof(check->reason), "no memory is mapped at %#lx",
+                 (unsigned long)check->addr);
     else if ((mapping->prot & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
-        snprintf(look->why, sizeof(look->why), "the page at %#lx is not readable and writable",
-                 (unsigned long)look->at);
-    else if (look->shared &&
-             (!mapping->shared || at != look->file_at || mapping->ino != look->st.st_ino))
-        snprintf(look->why, sizeof(look->why),
+        snprintf(check->reason, sizeof(check->reason),
+                 "the page at %#lx is not readable and writable", (unsigned long)check->addr);
+    else if (check->shared && (!mapping->shared || mapped_offset != check->file_offset ||
+                               mapping->ino != check->st.st_ino))
+        snprintf(check->reason, sizeof(check->reason),
                  "%#lx is not a shared mapping of byte %llu of the descriptor's file",
-                 (unsigned long)look->at, (unsigned long long)look->file_at);
-    look->file_at += mapping->end - look->at;
-    look->at = mapping->end;
-    return look->why[0] == '\0' && look->at < look->end;
+                 (unsigned long)check->addr, (unsigned long long)check->file_offset);
+    check->file_offset += mapping->end - check->addr;
+    check->addr = mapping->end;
+    return check->reason[0] == '\0' && check->addr < check->end;
 }
 
-static int pages_refuse(const struct stp_space_params *params, const char *why)
+static int pages_refuse(const struct stp_space_params *params, const char *reason)
 {
     stp_error("buffer %p of %zu bytes cannot become a space: %s", params->buffer, params->nbytes,
-              why);
+              reason);
     return -EINVAL;
 }
 
@@ -74,41 +74,42 @@ static int pages_refuse(const struct stp_space_params *params, const char *why)
  */
 static int pages_check_mapped(const struct stp_space_params *params)
 {
-    struct private_check_mapping look = {.at = (uintptr_t)params->buffer,
-                                         .end = (uintptr_t)params->buffer + params->nbytes,
-                                         .file_at = params->adopt->at,
-                                         .shared = params->adopt->fd >= 0};
-    char why[160];
+    struct private_check_mapping check = {.addr = (uintptr_t)params->buffer,
+                                          .end = (uintptr_t)params->buffer + params->nbytes,
+                                          .file_offset = params->adopt->file_offset,
+                                          .shared = params->adopt->fd >= 0};
+    char reason[160];
 
-    if (look.shared && fstat(params->adopt->fd, &look.st) != 0) {
-        snprintf(why, sizeof(why), "descriptor %d cannot be examined: %s", params->adopt->fd,
+    if (check.shared && fstat(params->adopt->fd, &check.st) != 0) {
+        snprintf(reason, sizeof(reason), "descriptor %d cannot be examined: %s", params->adopt->fd,
                  strerror(errno));
-        return pages_refuse(params, why);
+        return pages_refuse(params, reason);
     }
-    if (!stp_proc_maps_foreach(private_check_mapping, &look)) return 0;
-    if (look.why[0] == '\0' && look.at < look.end)
-        snprintf(look.why, sizeof(look.why), "no memory is mapped at %#lx", (unsigned long)look.at);
-    return look.why[0] != '\0' ? pages_refuse(params, look.why) : 0;
+    if (!stp_proc_maps_foreach(private_check_mapping, &check)) return 0;
+    if (check.reason[0] == '\0' && check.addr < check.end)
+        snprintf(check.reason, sizeof(check.reason), "no memory is mapped at %#lx",
+                 (unsigned long)check.addr);
+    return check.reason[0] != '\0' ? pages_refuse(params, check.reason) : 0;
 }
 
 int stp_private_check_buffer(const struct stp_space_params *params)
 {
     size_t align = params->adopt->heap ? STP_HEAP_ALIGN : sizeof(uint64_t), offset;
     uintptr_t base = (uintptr_t)params->buffer;
-    char why[160], whose[96];
+    char reason[160], overlap[96];
     int local;
 
     if (base == 0) return pages_refuse(params, "it is a null pointer");
     if (base % align != 0) {
-        snprintf(why, sizeof(why), "its address is not a multiple of %zu%s", align,
+        snprintf(reason, sizeof(reason), "its address is not a multiple of %zu%s", align,
                  params->adopt->heap ? " bytes, as SHMEMX_ADOPT_HEAP requires" : "");
-        return pages_refuse(params, why);
+        return pages_refuse(params, reason);
     }
     if (base + params->nbytes < base)
         return pages_refuse(params, "its end is beyond the address space");
-    if (stp_space_lookup_overlap(params->buffer, params->nbytes, whose, sizeof(whose))) {
-        snprintf(why, sizeof(why), "it overlaps %s", whose);
-        return pages_refuse(params, why);
+    if (stp_space_lookup_overlap(params->buffer, params->nbytes, overlap, sizeof(overlap))) {
+        snprintf(reason, sizeof(reason), "it overlaps %s", overlap);
+        return pages_refuse(params, reason);
     }
     if (stp_window_locate(params->buffer, &offset, &local))
         return pages_refuse(params, "it is in the address range that the library reserves for "
@@ -118,11 +119,11 @@ int stp_private_check_buffer(const struct stp_space_params *params)
 
 bool stp_private_gone(const struct stp_space *space)
 {
-    struct private_check_mapping look = {.at = (uintptr_t)space->base,
-                                         .end = (uintptr_t)space->base + space->nbytes};
+    struct private_check_mapping check = {.addr = (uintptr_t)space->base,
+                                          .end = (uintptr_t)space->base + space->nbytes};
 
-    if (!stp_proc_maps_foreach(private_check_mapping, &look)) return false;
-    return look.why[0] != '\0' || look.at < look.end;
+    if (!stp_proc_maps_foreach(private_check_mapping, &check)) return false;
+    return check.reason[0] != '\0' || check.addr < check.end;
 }
 
 /* ---- private pages: data for peers ----------------------------------------------------------- */
@@ -131,8 +132,8 @@ bool stp_private_gone(const struct stp_space *space)
  * Data that the owner PE of a part sends to the other PEs of the node (its peers). A peer uses the
  * data to copy to and from the owner's process. If the peer is in another container, the PID can
  * denote a different process there. The owner therefore stores a random number, the secret, in its
- * memory. Each peer reads the number at the address in the field proof, and compares it with the
- * field secret.
+ * memory. Each peer reads the number at the address in the field secret_addr, and compares it with
+ * the field secret.
  */
 struct pages_share {
     /*
@@ -140,14 +141,14 @@ struct pages_share {
      * to copy to and from the process.
      */
     int32_t pid;
-    uint64_t proof; /* address of the secret in the owner's process */
+    uint64_t secret_addr; /* address of the secret in the owner's process */
     uint64_t secret[2];
     uint64_t base;
 };
 _Static_assert(sizeof(struct pages_share) <= STP_PART_EXPORT_BYTES,
                "the struct must fit the bytes that PEs exchange");
 
-/* Data of this kind for one space (space->own). */
+/* Data of this kind for one space (space->kind_data). */
 struct pages_own {
     uint64_t secret[2];
     struct pages_share peers[]; /* data of each PE of this node, by local index */
@@ -157,15 +158,15 @@ struct pages_own {
  * Fills secret with a random number and returns the data for peers. The secret must stay at its
  * address, because peers read it there.
  */
-static struct pages_share pages_mine(void *base, uint64_t secret[2])
+static struct pages_share pages_fill_share(void *base, uint64_t secret[2])
 {
-    struct pages_share mine = {
-        .pid = getpid(), .proof = (uintptr_t)secret, .base = (uintptr_t)base};
+    struct pages_share own_share = {
+        .pid = getpid(), .secret_addr = (uintptr_t)secret, .base = (uintptr_t)base};
 
     if (getrandom(secret, 2 * sizeof(*secret), GRND_NONBLOCK) != (ssize_t)(2 * sizeof(*secret)))
         secret[0] = stp_now_ns();
-    memcpy(mine.secret, secret, sizeof(mine.secret));
-    return mine;
+    memcpy(own_share.secret, secret, sizeof(own_share.secret));
+    return own_share;
 }
 
 /*
@@ -173,12 +174,12 @@ static struct pages_share pages_mine(void *base, uint64_t secret[2])
  * without logging. Failures are normal, because many systems forbid a process to read the memory of
  * another process.
  */
-static int pages_prove(const struct pages_share *peer)
+static int pages_check_secret(const struct pages_share *peer)
 {
     uint64_t found[2];
-    struct iovec here = {found, sizeof(found)};
-    struct iovec there = {(void *)(uintptr_t)peer->proof, sizeof(found)};
-    ssize_t n = process_vm_readv(peer->pid, &here, 1, &there, 1, 0);
+    struct iovec local_iov = {found, sizeof(found)};
+    struct iovec remote_iov = {(void *)(uintptr_t)peer->secret_addr, sizeof(found)};
+    ssize_t n = process_vm_readv(peer->pid, &local_iov, 1, &remote_iov, 1, 0);
 
     if (n < 0) return -errno;
     if (n != (ssize_t)sizeof(found)) return -EFAULT;
@@ -189,15 +190,15 @@ static int pages_create(struct stp_space *space, const struct stp_space_params *
                         struct stp_part_export *share)
 {
     int n;
-    struct pages_own *own =
-        stp_kind_alloc_with_peers("a space", sizeof(*own), sizeof(own->peers[0]), &n);
-    struct pages_share mine;
+    struct pages_own *data =
+        stp_kind_alloc_with_peers("a space", sizeof(*data), sizeof(data->peers[0]), &n);
+    struct pages_share own_share;
 
-    if (own == NULL) return -ENOMEM;
-    mine = pages_mine(params->buffer, own->secret);
-    memcpy(share->bytes, &mine, sizeof(mine));
+    if (data == NULL) return -ENOMEM;
+    own_share = pages_fill_share(params->buffer, data->secret);
+    memcpy(share->bytes, &own_share, sizeof(own_share));
     share->valid = 1;
-    space->own = own;
+    space->kind_data = data;
     space->base = params->buffer;
     /*
      * No acquire load pairs with the release store of this addition. None is needed, because no
@@ -209,9 +210,9 @@ static int pages_create(struct stp_space *space, const struct stp_space_params *
 
 static void pages_destroy(struct stp_space *space)
 {
-    if (space->own == NULL) return;
-    free(space->own);
-    space->own = NULL;
+    if (space->kind_data == NULL) return;
+    free(space->kind_data);
+    space->kind_data = NULL;
     __atomic_fetch_sub(&stp_private_n, 1, __ATOMIC_RELAXED);
 }
 
@@ -221,12 +222,12 @@ static void pages_destroy(struct stp_space *space)
  */
 static int pages_attach(struct stp_space *space, int local, const struct stp_part_export *share)
 {
-    struct pages_share *peer = &((struct pages_own *)space->own)->peers[local];
+    struct pages_share *peer = &((struct pages_own *)space->kind_data)->peers[local];
     int rc = -ENODATA;
 
     memcpy(peer, share->bytes, sizeof(*peer));
     if (local == stp_window_local()) return 0;
-    if (share->valid) rc = pages_prove(peer);
+    if (share->valid) rc = pages_check_secret(peer);
     if (share->valid && rc == 0) return 0;
     stp_debug("space %u: the kernel refuses to copy to and from process %d, so its proxy thread "
               "copies: %s",
@@ -237,7 +238,7 @@ static int pages_attach(struct stp_space *space, int local, const struct stp_par
 
 bool stp_private_peer(const struct stp_space *space, int local, pid_t *pid, uintptr_t *base)
 {
-    const struct pages_share *peer = &((struct pages_own *)space->own)->peers[local];
+    const struct pages_share *peer = &((struct pages_own *)space->kind_data)->peers[local];
 
     *pid = peer->pid;
     *base = peer->base;
@@ -254,10 +255,10 @@ bool stp_adopted_private_contains(const void *ptr)
 
 /* ---- private pages: other operations of the row -------------------------------------- */
 
-static int pages_probe(const struct stp_space_params *params, char *why, size_t len)
+static int pages_probe(const struct stp_space_params *params, char *message, size_t len)
 {
     (void)params;
-    snprintf(why, len, "memory of the program");
+    snprintf(message, len, "memory of the program");
     return 0;
 }
 

@@ -24,7 +24,7 @@
 _Static_assert(STP_SEGMENT_PARTS == 64, "a message contains this number");
 
 struct stp_data_segment stp_data_segment = {
-    .fd = -1, .why_not = "no writable segment of the executable was found"};
+    .fd = -1, .private_reason = "no writable segment of the executable was found"};
 
 static struct {
     size_t page;
@@ -39,7 +39,7 @@ static struct {
 struct segment_piece {
     char *base;
     size_t nbytes;
-    size_t at;
+    size_t file_offset;
     int prot;
     /*
      * Whether the mapping is backed by the executable file. If not, a page that was never touched
@@ -63,11 +63,11 @@ struct segment_plan {
 static void segment_add_load(struct segment_plan *plan, uintptr_t start, uintptr_t end)
 {
     uintptr_t mask = ~(uintptr_t)(segment.page - 1);
-    uintptr_t before = plan->n_loads > 0 ? plan->loads[plan->n_loads - 1].end : 0;
+    uintptr_t previous_end = plan->n_loads > 0 ? plan->loads[plan->n_loads - 1].end : 0;
 
     start &= mask;
     end = (end + segment.page - 1) & mask;
-    if (start < before) start = before; /* two ELF segments can share a page */
+    if (start < previous_end) start = previous_end; /* two ELF segments can share a page */
     if (start >= end) return;
     plan->too_many = plan->too_many || plan->n_loads == STP_SEGMENT_PARTS;
     if (plan->too_many) return;
@@ -89,12 +89,12 @@ static int segment_find_loads(struct dl_phdr_info *info, size_t size, void *arg)
     plan->bias = info->dlpi_addr;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-        uintptr_t at = info->dlpi_addr + ph->p_vaddr;
+        uintptr_t addr = info->dlpi_addr + ph->p_vaddr;
 
         hash = stp_hash(hash, ph, sizeof(*ph));
-        if (ph->p_type == PT_NOTE) hash = stp_hash(hash, (void *)at, ph->p_memsz);
+        if (ph->p_type == PT_NOTE) hash = stp_hash(hash, (void *)addr, ph->p_memsz);
         if (ph->p_type == PT_LOAD && (ph->p_flags & PF_W))
-            segment_add_load(plan, at, at + ph->p_memsz);
+            segment_add_load(plan, addr, addr + ph->p_memsz);
     }
     stp_data_segment.layout = hash;
     return 1;
@@ -149,12 +149,12 @@ static void segment_lay_out(struct segment_plan *plan)
             part = &stp_data_segment.parts[stp_data_segment.n_parts++];
             *part = (struct stp_data_segment_part){
                 .base = piece->base,
-                .at = i > 0 ? stp_data_segment.nbytes + segment.page : 0,
+                .file_offset = i > 0 ? stp_data_segment.nbytes + segment.page : 0,
             };
         }
-        piece->at = part->at + part->nbytes;
+        piece->file_offset = part->file_offset + part->nbytes;
         part->nbytes += piece->nbytes;
-        stp_data_segment.nbytes = part->at + part->nbytes;
+        stp_data_segment.nbytes = part->file_offset + part->nbytes;
         stp_data_segment.shape = stp_hash(stp_data_segment.shape, shape, sizeof(shape));
     }
 }
@@ -176,15 +176,15 @@ static const char *segment_find(struct segment_plan *plan)
  * report the red zones between variables as errors.
  */
 __attribute__((no_sanitize("address", "thread", "undefined"))) static void segment_copy_page(
-    char *to, const char *from, size_t page)
+    char *dest_page, const char *source_page, size_t page)
 {
-    const volatile uint64_t *source = (const volatile uint64_t *)from;
-    volatile uint64_t *dest = (volatile uint64_t *)to;
-    uint64_t any = 0;
+    const volatile uint64_t *source = (const volatile uint64_t *)source_page;
+    volatile uint64_t *dest = (volatile uint64_t *)dest_page;
+    uint64_t bits = 0;
 
     for (size_t i = 0; i < page / sizeof(*source); i++)
-        any |= source[i];
-    if (any == 0) return; /* a hole in the memfd reads as zeros and takes no memory */
+        bits |= source[i];
+    if (bits == 0) return; /* a hole in the memfd reads as zeros and takes no memory */
     for (size_t i = 0; i < page / sizeof(*source); i++)
         dest[i] = source[i];
 }
@@ -197,13 +197,13 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static void segme
 static bool segment_pages_present(int pagemap, const char *first, uint64_t *present, size_t n)
 {
     size_t index = (uintptr_t)first / segment.page;
-    ssize_t want = (ssize_t)(n * sizeof(*present));
+    ssize_t nbytes = (ssize_t)(n * sizeof(*present));
 
     if (pagemap < 0) return false;
-    return pread(pagemap, present, (size_t)want, (off_t)(index * sizeof(*present))) == want;
+    return pread(pagemap, present, (size_t)nbytes, (off_t)(index * sizeof(*present))) == nbytes;
 }
 
-static void segment_copy_piece(char *to, const struct segment_piece *piece, int pagemap)
+static void segment_copy_piece(char *copy, const struct segment_piece *piece, int pagemap)
 {
     enum { CHUNK = 512 };
     uint64_t present[CHUNK];
@@ -211,12 +211,12 @@ static void segment_copy_piece(char *to, const struct segment_piece *piece, int 
 
     for (size_t first = 0; first < n_pages; first += CHUNK) {
         size_t n = n_pages - first < CHUNK ? n_pages - first : CHUNK;
-        const char *from = piece->base + first * segment.page;
-        bool known = !piece->from_file && segment_pages_present(pagemap, from, present, n);
+        const char *source = piece->base + first * segment.page;
+        bool known = !piece->from_file && segment_pages_present(pagemap, source, present, n);
 
         for (size_t i = 0; i < n; i++)
             if (!known || present[i] != 0)
-                segment_copy_page(to + (first + i) * segment.page, from + i * segment.page,
+                segment_copy_page(copy + (first + i) * segment.page, source + i * segment.page,
                                   segment.page);
     }
 }
@@ -250,13 +250,13 @@ static const char *segment_create_file(int *fd)
  */
 static const char *segment_try(const struct segment_piece *piece, int fd)
 {
-    void *got;
+    void *map;
 
     if (!(piece->prot & PROT_EXEC)) return NULL;
-    got = mmap(NULL, piece->nbytes, piece->prot, MAP_SHARED, fd, (off_t)piece->at);
-    if (got == MAP_FAILED)
+    map = mmap(NULL, piece->nbytes, piece->prot, MAP_SHARED, fd, (off_t)piece->file_offset);
+    if (map == MAP_FAILED)
         return "they are in executable memory, which this system does not allow to be shared";
-    munmap(got, piece->nbytes);
+    munmap(map, piece->nbytes);
     return NULL;
 }
 
@@ -271,7 +271,7 @@ static const char *segment_map_in_place(const struct segment_plan *plan, int fd)
         const struct segment_piece *piece = &plan->pieces[i];
 
         if (mmap(piece->base, piece->nbytes, piece->prot, MAP_SHARED | MAP_FIXED, fd,
-                 (off_t)piece->at) != MAP_FAILED)
+                 (off_t)piece->file_offset) != MAP_FAILED)
             continue;
         if (i == 0) return "the memfd cannot be mapped at their addresses";
         stp_fatal(NULL, "cannot map the globals and statics at %p to shared memory: %s",
@@ -286,32 +286,32 @@ static const char *segment_map_in_place(const struct segment_plan *plan, int fd)
  */
 static const char *segment_share(const struct segment_plan *plan)
 {
-    const char *why;
+    const char *reason;
     char *copy;
     int fd = -1, pagemap;
 
-    why = segment_create_file(&fd);
-    for (unsigned i = 0; i < plan->n_pieces && why == NULL; i++)
-        why = segment_try(&plan->pieces[i], fd);
-    if (why != NULL) goto err;
+    reason = segment_create_file(&fd);
+    for (unsigned i = 0; i < plan->n_pieces && reason == NULL; i++)
+        reason = segment_try(&plan->pieces[i], fd);
+    if (reason != NULL) goto err;
     copy = mmap(NULL, stp_data_segment.nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (copy == MAP_FAILED) {
-        why = "the memfd cannot be mapped";
+        reason = "the memfd cannot be mapped";
         goto err;
     }
     pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     for (unsigned i = 0; i < plan->n_pieces; i++)
-        segment_copy_piece(copy + plan->pieces[i].at, &plan->pieces[i], pagemap);
+        segment_copy_piece(copy + plan->pieces[i].file_offset, &plan->pieces[i], pagemap);
     if (pagemap >= 0) close(pagemap);
-    why = segment_map_in_place(plan, fd);
+    reason = segment_map_in_place(plan, fd);
     munmap(copy, stp_data_segment.nbytes);
-    if (why != NULL) goto err;
+    if (reason != NULL) goto err;
     stp_data_segment.fd = fd;
     return NULL;
 
 err:
     if (fd >= 0) close(fd);
-    return why;
+    return reason;
 }
 
 /*
@@ -324,14 +324,16 @@ __attribute__((constructor)) static void segment_init(void)
     struct segment_plan plan = {0};
 
     segment.page = getauxval(AT_PAGESZ);
-    stp_data_segment.why_not = segment_find(&plan);
-    if (stp_data_segment.why_not == NULL && segment_count_tasks() != 1)
-        stp_data_segment.why_not = "the process already had other threads when the library was "
-                                   "loaded";
-    if (stp_data_segment.why_not == NULL) stp_data_segment.why_not = segment_share(&plan);
-    if (stp_data_segment.why_not == NULL && !stp_data_segment_copy_on_fork())
+    stp_data_segment.private_reason = segment_find(&plan);
+    if (stp_data_segment.private_reason == NULL && segment_count_tasks() != 1)
+        stp_data_segment.private_reason =
+            "the process already had other threads when the library was "
+            "loaded";
+    if (stp_data_segment.private_reason == NULL)
+        stp_data_segment.private_reason = segment_share(&plan);
+    if (stp_data_segment.private_reason == NULL && !stp_data_segment_copy_on_fork())
         stp_fatal(NULL, "no memory for the fork handlers of the globals and statics");
-    if (stp_data_segment.why_not == NULL || stp_data_segment.n_parts <= 1) return;
+    if (stp_data_segment.private_reason == NULL || stp_data_segment.n_parts <= 1) return;
     stp_data_segment.n_parts = 1;
     stp_data_segment.nbytes = stp_data_segment.parts[0].nbytes;
     stp_data_segment.shape = 0;
@@ -346,13 +348,13 @@ static char *segment_in_view(int local)
 }
 
 /* Maps the parts of a peer's segment. The pages between parts stay inaccessible. */
-static bool segment_map_parts(char *place, int fd)
+static bool segment_map_parts(char *base, int fd)
 {
     for (unsigned i = 0; i < stp_data_segment.n_parts; i++) {
         const struct stp_data_segment_part *part = &stp_data_segment.parts[i];
 
-        if (mmap(place + part->at, part->nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-                 (off_t)part->at) == MAP_FAILED)
+        if (mmap(base + part->file_offset, part->nbytes, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_FIXED, fd, (off_t)part->file_offset) == MAP_FAILED)
             return false;
     }
     return true;
@@ -360,7 +362,7 @@ static bool segment_map_parts(char *place, int fd)
 
 static char *segment_map_peer(int local, pid_t pid, int fd)
 {
-    char *place = segment_in_view(local);
+    char *base = segment_in_view(local);
     char path[64];
     int peer_fd;
     bool mapped;
@@ -372,30 +374,30 @@ static char *segment_map_peer(int local, pid_t pid, int fd)
                   (int)pid, path, strerror(errno));
         return NULL;
     }
-    mapped = segment_map_parts(place, peer_fd);
+    mapped = segment_map_parts(base, peer_fd);
     if (!mapped)
         stp_error("cannot map the globals and statics of process %d of this node: %s", (int)pid,
                   strerror(errno));
     close(peer_fd);
     if (!mapped) return NULL;
-    madvise(place, stp_data_segment.nbytes, MADV_DONTDUMP);
-    return place;
+    madvise(base, stp_data_segment.nbytes, MADV_DONTDUMP);
+    return base;
 }
 
 char *stp_data_segment_alias_whole(void)
 {
-    char *place;
+    char *base;
 
     if (stp_data_segment.n_parts == 1) return stp_data_segment.parts[0].base;
-    place = segment_in_view(stp_window_local());
-    if (mmap(place, stp_data_segment.nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+    base = segment_in_view(stp_window_local());
+    if (mmap(base, stp_data_segment.nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
              stp_data_segment.fd, 0) == MAP_FAILED) {
         stp_error("cannot create a second mapping of the %zu bytes of globals and statics: %s",
                   stp_data_segment.nbytes, strerror(errno));
         return NULL;
     }
-    madvise(place, stp_data_segment.nbytes, MADV_DONTDUMP);
-    return place;
+    madvise(base, stp_data_segment.nbytes, MADV_DONTDUMP);
+    return base;
 }
 
 void *stp_data_segment_reach(int local, pid_t pid, int fd, size_t offset)

@@ -19,7 +19,7 @@
 struct fork_piece {
     char *base;
     size_t nbytes;
-    size_t at; /* offset of the piece in the memfd */
+    size_t file_offset; /* offset of the piece in the memfd */
     int prot;
 };
 
@@ -49,19 +49,20 @@ static struct fork_state {
  * program can have made pages of the segment unreadable. The calls of lseek() do not affect peers,
  * because each peer opens the file itself and has its own file position. Returns false on failure.
  */
-static bool fork_copy_data(char *to)
+static bool fork_copy_data(char *dest)
 {
-    off_t end = (off_t)stp_data_segment.nbytes, from = 0;
+    off_t end = (off_t)stp_data_segment.nbytes, offset = 0;
 
-    while (from < end && (from = lseek(stp_data_segment.fd, from, SEEK_DATA)) >= 0) {
-        off_t hole = lseek(stp_data_segment.fd, from, SEEK_HOLE);
+    while (offset < end && (offset = lseek(stp_data_segment.fd, offset, SEEK_DATA)) >= 0) {
+        off_t hole_start = lseek(stp_data_segment.fd, offset, SEEK_HOLE);
 
-        if (hole < 0 || hole > end) hole = end;
-        while (from < hole) {
-            ssize_t n = pread(stp_data_segment.fd, to + from, (size_t)(hole - from), from);
+        if (hole_start < 0 || hole_start > end) hole_start = end;
+        while (offset < hole_start) {
+            ssize_t n =
+                pread(stp_data_segment.fd, dest + offset, (size_t)(hole_start - offset), offset);
 
             if (n <= 0 && errno != EINTR) return false;
-            if (n > 0) from += n;
+            if (n > 0) offset += n;
         }
     }
     return true;
@@ -97,28 +98,29 @@ static bool fork_add_mapping(const struct stp_mapping *mapping, void *arg)
     if (mapping->ino != forking->file.st_ino || mapping->dev != forking->file.st_dev) return true;
     for (unsigned i = 0; i < stp_data_segment.n_parts; i++) {
         const struct stp_data_segment_part *part = &stp_data_segment.parts[i];
-        uintptr_t from = (uintptr_t)part->base, to = from + part->nbytes;
+        uintptr_t start = (uintptr_t)part->base, end = start + part->nbytes;
 
-        if (mapping->start >= to || mapping->end <= from) continue;
-        if (mapping->start > from) from = mapping->start;
-        if (mapping->end < to) to = mapping->end;
-        fork_add_piece(&(struct fork_piece){.base = (char *)from,
-                                            .nbytes = to - from,
-                                            .at = mapping->at + (from - mapping->start),
-                                            .prot = mapping->prot});
+        if (mapping->start >= end || mapping->end <= start) continue;
+        if (mapping->start > start) start = mapping->start;
+        if (mapping->end < end) end = mapping->end;
+        fork_add_piece(
+            &(struct fork_piece){.base = (char *)start,
+                                 .nbytes = end - start,
+                                 .file_offset = mapping->file_offset + (start - mapping->start),
+                                 .prot = mapping->prot});
     }
     return true;
 }
 
 static void *fork_map(size_t nbytes)
 {
-    void *got = mmap(NULL, nbytes, PROT_READ | PROT_WRITE,
+    void *map = mmap(NULL, nbytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    if (got == MAP_FAILED)
+    if (map == MAP_FAILED)
         stp_fatal("fork", "no memory for a copy of the %zu bytes of globals and statics",
                   stp_data_segment.nbytes);
-    return got;
+    return map;
 }
 
 static void fork_prepare(void)
@@ -155,7 +157,7 @@ static void fork_child(void)
 {
     for (size_t i = 0; i < forking->n_pieces; i++) {
         const struct fork_piece *piece = &forking->pieces[i];
-        char *copy = forking->copy + piece->at;
+        char *copy = forking->copy + piece->file_offset;
 
         if (mprotect(copy, piece->nbytes, piece->prot) != 0 ||
             mremap(copy, piece->nbytes, piece->nbytes, MREMAP_MAYMOVE | MREMAP_FIXED,

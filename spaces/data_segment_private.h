@@ -12,19 +12,19 @@
 
 struct stp_mapping {
     uintptr_t start, end;
-    int prot;     /* PROT_ flags */
-    bool shared;  /* whether the mapping is MAP_SHARED */
-    uint64_t at;  /* file offset that is mapped at start */
-    uint64_t dev; /* device number of the file, or 0 if the memory is anonymous */
-    uint64_t ino; /* inode number of the file, or 0 */
+    int prot;             /* PROT_ flags */
+    bool shared;          /* whether the mapping is MAP_SHARED */
+    uint64_t file_offset; /* file offset that is mapped at start */
+    uint64_t dev;         /* device number of the file, or 0 if the memory is anonymous */
+    uint64_t ino;         /* inode number of the file, or 0 */
 };
 
 /*
- * Calls each() for every mapping of this process, in ascending order of addresses. Stops when
- * each() returns false. each() must not map or unmap memory. Returns false if /proc/self/maps
+ * Calls visit() for every mapping of this process, in ascending order of addresses. Stops when
+ * visit() returns false. visit() must not map or unmap memory. Returns false if /proc/self/maps
  * cannot be read.
  */
-bool stp_proc_maps_foreach(bool (*each)(const struct stp_mapping *mapping, void *arg), void *arg);
+bool stp_proc_maps_foreach(bool (*visit)(const struct stp_mapping *mapping, void *arg), void *arg);
 
 /* ---- fork (data_segment_fork.c) ------------------------------------------------ */
 

@@ -37,7 +37,7 @@ const char *stp_data_segment_format(char *text, size_t len)
 
 /* ---- loaded objects -------------------------------------------------------- */
 
-struct whose_search {
+struct owner_search {
     uintptr_t addr;
     unsigned n_seen; /* number of loaded objects visited so far; the executable is the first */
     bool found;
@@ -45,7 +45,7 @@ struct whose_search {
     size_t len;
 };
 
-static void whose_say(struct whose_search *search, const char *name, bool writable)
+static void owner_describe(struct owner_search *search, const char *name, bool writable)
 {
     if (search->n_seen > 0 && writable)
         snprintf(search->text, search->len,
@@ -59,11 +59,11 @@ static void whose_say(struct whose_search *search, const char *name, bool writab
         snprintf(search->text, search->len,
                  "it belongs to the code or constants of the executable, of which only the "
                  "writable globals and statics are symmetric");
-    else if (stp_data_segment.why_not != NULL)
+    else if (stp_data_segment.private_reason != NULL)
         snprintf(search->text, search->len,
                  "it is a global or static of the executable, but the library could not share "
                  "these between PEs: %s",
-                 stp_data_segment.why_not);
+                 stp_data_segment.private_reason);
     else
         snprintf(search->text, search->len,
                  "it is a global or static of the executable, but not symmetric, because its "
@@ -72,7 +72,7 @@ static void whose_say(struct whose_search *search, const char *name, bool writab
 
 static int find_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    struct whose_search *search = arg;
+    struct owner_search *search = arg;
 
     (void)size;
     for (int i = 0; i < info->dlpi_phnum && !search->found; i++) {
@@ -81,7 +81,7 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *arg)
         if (ph->p_type != PT_LOAD || search->addr - info->dlpi_addr - ph->p_vaddr >= ph->p_memsz)
             continue;
         search->found = true;
-        whose_say(search, info->dlpi_name, ph->p_flags & PF_W);
+        owner_describe(search, info->dlpi_name, ph->p_flags & PF_W);
     }
     search->n_seen++;
     return search->found;
@@ -89,7 +89,7 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *arg)
 
 bool stp_describe_loaded_object_addr(const void *addr, char *text, size_t len)
 {
-    struct whose_search search = {.addr = (uintptr_t)addr, .text = text, .len = len};
+    struct owner_search search = {.addr = (uintptr_t)addr, .text = text, .len = len};
 
     dl_iterate_phdr(find_library, &search);
     return search.found;

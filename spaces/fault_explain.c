@@ -12,7 +12,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-static char guard_here; /* variable whose address identifies this library in dladdr() */
+static char guard_anchor; /* variable whose address identifies this library in dladdr() */
 
 /* Returns the last space that begins at or below the given offset in the window, or NULL. */
 static const struct stp_space *guard_space_below(size_t offset)
@@ -28,38 +28,39 @@ static const struct stp_space *guard_space_below(size_t offset)
     return best;
 }
 
-/* Explains an access to a peer's globals. The argument at is the offset in the data segment. */
-static void guard_explain_globals(const char *access, size_t at, const char *whose,
-                                  const char *what, char *text, size_t len)
+/* Explains an access to a peer's globals. The argument offset is the offset in the data segment. */
+static void guard_explain_globals(const char *access, size_t offset, const char *owner,
+                                  const char *cause, char *text, size_t len)
 {
-    const struct stp_data_segment_part *below = NULL;
+    const struct stp_data_segment_part *part = NULL;
 
-    for (unsigned i = 0; i < stp_data_segment.n_parts && stp_data_segment.parts[i].at <= at; i++)
-        below = &stp_data_segment.parts[i];
-    if (below == NULL || at - below->at < below->nbytes)
-        snprintf(text, len, "%s: globals or statics of %s: %s", access, whose, what);
+    for (unsigned i = 0;
+         i < stp_data_segment.n_parts && stp_data_segment.parts[i].file_offset <= offset; i++)
+        part = &stp_data_segment.parts[i];
+    if (part == NULL || offset - part->file_offset < part->nbytes)
+        snprintf(text, len, "%s: globals or statics of %s: %s", access, owner, cause);
     else
         snprintf(text, len,
                  "%s: %zu bytes past the end of globals and statics of %s, which are at "
                  "%p..%p on this PE",
-                 access, at - below->at - below->nbytes, whose, (void *)below->base,
-                 (void *)(below->base + below->nbytes));
+                 access, offset - part->file_offset - part->nbytes, owner, (void *)part->base,
+                 (void *)(part->base + part->nbytes));
 }
 
 /*
  * Returns the program counter at the fault and sets *stack to the stack pointer. Both are NULL on
  * architectures other than x86-64 and AArch64.
  */
-static const void *guard_code(const ucontext_t *at, const void *const **stack)
+static const void *guard_code(const ucontext_t *context, const void *const **stack)
 {
 #if defined(__x86_64__)
-    *stack = (const void *const *)at->uc_mcontext.gregs[REG_RSP];
-    return (const void *)at->uc_mcontext.gregs[REG_RIP];
+    *stack = (const void *const *)context->uc_mcontext.gregs[REG_RSP];
+    return (const void *)context->uc_mcontext.gregs[REG_RIP];
 #elif defined(__aarch64__)
-    *stack = (const void *const *)at->uc_mcontext.sp;
-    return (const void *)at->uc_mcontext.pc;
+    *stack = (const void *const *)context->uc_mcontext.sp;
+    return (const void *)context->uc_mcontext.pc;
 #else
-    (void)at;
+    (void)context;
     *stack = NULL;
     return NULL;
 #endif
@@ -71,11 +72,11 @@ static const void *guard_code(const ucontext_t *at, const void *const **stack)
  */
 static bool guard_in_library(const void *code, const char **routine)
 {
-    Dl_info there, here;
+    Dl_info code_info, own_info;
 
-    if (dladdr(code, &there) == 0 || dladdr(&guard_here, &here) == 0) return false;
-    *routine = there.dli_sname;
-    return there.dli_fbase == here.dli_fbase;
+    if (dladdr(code, &code_info) == 0 || dladdr(&guard_anchor, &own_info) == 0) return false;
+    *routine = code_info.dli_sname;
+    return code_info.dli_fbase == own_info.dli_fbase;
 }
 
 /* Number of words on the stack that are searched for a return address in a public routine. */
@@ -86,10 +87,10 @@ static bool guard_in_library(const void *code, const char **routine)
  * outside the library. The function reads stack frames of other functions. AddressSanitizer would
  * report this as an error.
  */
-__attribute__((no_sanitize("address"))) static const char *guard_routine(const ucontext_t *at)
+__attribute__((no_sanitize("address"))) static const char *guard_routine(const ucontext_t *context)
 {
     const void *const *stack;
-    const void *code = guard_code(at, &stack);
+    const void *code = guard_code(context, &stack);
     const char *routine;
 
     if (code == NULL) return NULL;
@@ -116,39 +117,39 @@ static void guard_explain(const void *addr, size_t offset, int local, int signo,
     /* kind is NULL if another thread is reusing the structure of a destroyed space. */
     const struct stp_kind *kind = space != NULL ? space->kind : NULL;
     const char *name = kind != NULL ? kind->name : "gone";
-    const char *what = signo == SIGBUS ? "the system has no memory for this page"
-                                       : "the page is not mapped in this process";
-    char whose[48] = "this PE", gone[96], access[96];
+    const char *cause = signo == SIGBUS ? "the system has no memory for this page"
+                                        : "the page is not mapped in this process";
+    char owner[48] = "this PE", destroyed[96], access[96];
 
     snprintf(access, sizeof(access), "%s%saccess to %p", routine != NULL ? routine : "",
              routine != NULL ? ": " : "", addr);
-    if (local >= 0) snprintf(whose, sizeof(whose), "PE %d of this node", local);
+    if (local >= 0) snprintf(owner, sizeof(owner), "PE %d of this node", local);
     if (local >= 0 && offset >= stp_window_bytes_for_spaces()) {
-        guard_explain_globals(access, offset - stp_window_bytes_for_spaces(), whose, what, text,
+        guard_explain_globals(access, offset - stp_window_bytes_for_spaces(), owner, cause, text,
                               len);
         return;
     }
     if (space != NULL && offset < space->offset + stp_space_nbytes(space))
         snprintf(text, len, "%s: offset %zu of space %u (%s) of %s: %s", access,
-                 offset - space->offset, space->number, name, whose, what);
+                 offset - space->offset, space->number, name, owner, cause);
     else if (space != NULL && offset - space->offset < space->max_bytes)
         snprintf(text, len,
                  "%s: offset %zu of space %u (%s) of %s, which has %zu bytes now and may grow to "
                  "%zu",
-                 access, offset - space->offset, space->number, name, whose,
+                 access, offset - space->offset, space->number, name, owner,
                  stp_space_nbytes(space), space->max_bytes);
-    else if (stp_space_lookup_destroyed(stp_window_at(offset), gone, sizeof(gone)))
-        snprintf(text, len, "%s: it was in %s, in the memory of %s", access, gone, whose);
+    else if (stp_space_lookup_destroyed(stp_window_at(offset), destroyed, sizeof(destroyed)))
+        snprintf(text, len, "%s: it was in %s, in the memory of %s", access, destroyed, owner);
     else if (space != NULL)
         snprintf(text, len,
                  "%s: no space of %s contains this address; the nearest space below it, %u (%s, "
                  "%zu bytes), ends %zu bytes before it",
-                 access, whose, space->number, name, stp_space_nbytes(space),
+                 access, owner, space->number, name, stp_space_nbytes(space),
                  offset - space->offset - stp_space_nbytes(space));
     else
         snprintf(text, len,
                  "%s: the address is at offset %zu of the symmetric memory of %s, but in no space",
-                 access, offset, whose);
+                 access, offset, owner);
 }
 
 static void guard_explain_argument(const void *addr, const char *routine, char *text, size_t len)
@@ -164,9 +165,9 @@ static void guard_explain_argument(const void *addr, const char *routine, char *
  * can be in this PE's part or in the mapped part of a peer. Returns false if no space reserves the
  * address.
  */
-static bool guard_explain_kept(const void *addr, const char *routine, char *text, size_t len)
+static bool guard_explain_growth_room(const void *addr, const char *routine, char *text, size_t len)
 {
-    char whose[48] = "this PE";
+    char owner[48] = "this PE";
     size_t offset;
     int local;
 
@@ -175,12 +176,12 @@ static bool guard_explain_kept(const void *addr, const char *routine, char *text
 
         if (space == NULL || !stp_own_file_holds(space, addr, &local, &offset)) continue;
         if (offset < stp_space_nbytes(space)) continue;
-        if (local >= 0) snprintf(whose, sizeof(whose), "PE %d of this node", local);
+        if (local >= 0) snprintf(owner, sizeof(owner), "PE %d of this node", local);
         snprintf(text, len,
                  "%s%saccess to %p: offset %zu of space %u (%s) of %s, which has %zu bytes now and "
                  "may grow to %zu",
                  routine != NULL ? routine : "", routine != NULL ? ": " : "", addr, offset,
-                 space->number, space->kind->name, whose, stp_space_nbytes(space),
+                 space->number, space->kind->name, owner, stp_space_nbytes(space),
                  space->max_bytes);
         return true;
     }
@@ -191,22 +192,24 @@ static bool guard_explain_kept(const void *addr, const char *routine, char *text
  * Explains an access to a live or destroyed space outside the window. Returns false if the address
  * is in no such space.
  */
-static bool guard_explain_own(const siginfo_t *info, const char *routine, char *text, size_t len)
+static bool guard_explain_outside_window(const siginfo_t *info, const char *routine, char *text,
+                                         size_t len)
 {
     size_t offset;
     const struct stp_space *space = stp_space_lookup(info->si_addr, &offset);
-    const char *what = info->si_signo == SIGBUS ? "the system has no memory for this page"
-                                                : "the page is not mapped in this process";
-    const char *in = routine != NULL ? routine : "", *colon = routine != NULL ? ": " : "";
-    char gone[96];
+    const char *cause = info->si_signo == SIGBUS ? "the system has no memory for this page"
+                                                 : "the page is not mapped in this process";
+    const char *name = routine != NULL ? routine : "", *colon = routine != NULL ? ": " : "";
+    char destroyed[96];
 
     if (space != NULL && space->kind != NULL)
-        snprintf(text, len, "%s%saccess to %p: offset %zu of space %u (%s) of this PE: %s", in,
-                 colon, info->si_addr, offset, space->number, space->kind->name, what);
-    else if (stp_space_lookup_destroyed(info->si_addr, gone, sizeof(gone)))
-        snprintf(text, len, "%s%saccess to %p: it was in %s", in, colon, info->si_addr, gone);
+        snprintf(text, len, "%s%saccess to %p: offset %zu of space %u (%s) of this PE: %s", name,
+                 colon, info->si_addr, offset, space->number, space->kind->name, cause);
+    else if (stp_space_lookup_destroyed(info->si_addr, destroyed, sizeof(destroyed)))
+        snprintf(text, len, "%s%saccess to %p: it was in %s", name, colon, info->si_addr,
+                 destroyed);
     else
-        return guard_explain_kept(info->si_addr, routine, text, len);
+        return guard_explain_growth_room(info->si_addr, routine, text, len);
     return true;
 }
 
@@ -218,7 +221,7 @@ bool stp_fault_explain(const siginfo_t *info, const void *context, char *text, s
 
     if (stp_window_locate(info->si_addr, &offset, &local))
         guard_explain(info->si_addr, offset, local, info->si_signo, routine, text, len);
-    else if (guard_explain_own(info, routine, text, len))
+    else if (guard_explain_outside_window(info, routine, text, len))
         return true;
     else if (routine != NULL)
         guard_explain_argument(info->si_addr, routine, text, len);

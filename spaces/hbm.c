@@ -12,7 +12,7 @@
 extern const struct stp_kind stp_kind_hbm;
 
 static struct {
-    /* Guards the pointer found. A thread holds the lock also while it queries hwloc. */
+    /* Guards the field found. A thread holds the lock also while it queries hwloc. */
     pthread_mutex_t lock;
     struct stp_hbm *found;
 } hbm = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -43,20 +43,20 @@ static void hbm_stop(void)
     pthread_mutex_unlock(&hbm.lock);
 }
 
-static int hbm_probe(const struct stp_space_params *params, char *why, size_t len)
+static int hbm_probe(const struct stp_space_params *params, char *message, size_t len)
 {
     const struct stp_hbm *found = hbm_read_once();
 
     (void)params;
     if (found == NULL) {
-        snprintf(why, len, "no memory for a list of NUMA nodes");
+        snprintf(message, len, "no memory for a list of NUMA nodes");
         return -ENOMEM;
     }
-    if (found->why_not[0] != '\0') {
-        snprintf(why, len, "%s", found->why_not);
+    if (found->unusable_reason[0] != '\0') {
+        snprintf(message, len, "%s", found->unusable_reason);
         return -ENODEV;
     }
-    snprintf(why, len, "high-bandwidth memory");
+    snprintf(message, len, "high-bandwidth memory");
     return 0;
 }
 
@@ -64,11 +64,11 @@ static int hbm_probe(const struct stp_space_params *params, char *why, size_t le
 static int hbm_pick(const struct stp_space_params *params)
 {
     const struct stp_hbm *found = hbm_read_once();
-    struct stp_numbers own;
+    struct stp_numbers own_cpus;
 
     if (params->numa_node == -1) {
-        stp_numbers_own_cpus(&own);
-        return stp_hbm_choose_index(found, &own, stp_window_local());
+        stp_numbers_own_cpus(&own_cpus);
+        return stp_hbm_choose_index(found, &own_cpus, stp_window_local());
     }
     for (int i = 0; i < found->n; i++)
         if (found->nodes[i].number == params->numa_node) return i;
@@ -79,17 +79,17 @@ static int hbm_pick(const struct stp_space_params *params)
 }
 
 /*
- * Sets *bound to a copy of params that binds the memory to the node that hbm_pick() chooses.
+ * Sets *bound_params to a copy of params that binds the memory to the node that hbm_pick() chooses.
  * Returns the index of the node, or -ENODEV after logging.
  */
-static int hbm_bind(const struct stp_space_params *params, struct stp_space_params *bound)
+static int hbm_bind(const struct stp_space_params *params, struct stp_space_params *bound_params)
 {
     int i = hbm_pick(params);
 
-    *bound = *params;
-    bound->numa_by = stp_kind_hbm.numa_by;
-    bound->numa = STP_NUMA_BIND;
-    if (i >= 0) bound->numa_node = hbm_read_once()->nodes[i].number;
+    *bound_params = *params;
+    bound_params->numa_by = stp_kind_hbm.numa_by;
+    bound_params->numa = STP_NUMA_BIND;
+    if (i >= 0) bound_params->numa_node = hbm_read_once()->nodes[i].number;
     return i;
 }
 
@@ -107,57 +107,58 @@ static size_t hbm_free(int node)
  */
 static int hbm_admit(const struct stp_space_params *params)
 {
-    struct stp_space_params bound;
-    int i = hbm_bind(params, &bound);
-    size_t left;
+    struct stp_space_params bound_params;
+    int i = hbm_bind(params, &bound_params);
+    size_t free_bytes;
 
     if (i < 0) return i;
-    if (stp_numa_check(&bound) != 0) return -ENODEV;
-    left = hbm_free(bound.numa_node);
-    if (bound.nbytes > left) {
+    if (stp_numa_check(&bound_params) != 0) return -ENODEV;
+    free_bytes = hbm_free(bound_params.numa_node);
+    if (bound_params.nbytes > free_bytes) {
         stp_error("an hbm space of %zu bytes per PE exceeds the free memory of NUMA node %d: "
                   "request at most %zu bytes",
-                  bound.nbytes, bound.numa_node, left);
+                  bound_params.nbytes, bound_params.numa_node, free_bytes);
         return -ENOMEM;
     }
-    return stp_cpu_check_fits_ram_and_cgroup(&bound, "hbm");
+    return stp_cpu_check_fits_ram_and_cgroup(&bound_params, "hbm");
 }
 
-static void hbm_claim(const struct stp_space_params *params, struct stp_capacity_request *mine)
+static void hbm_claim(const struct stp_space_params *params,
+                      struct stp_capacity_request *my_request)
 {
     int i = hbm_pick(params);
 
-    mine->place = i >= 0 ? hbm_read_once()->nodes[i].number : -1;
-    mine->left = i >= 0 ? hbm_free(mine->place) : 0;
+    my_request->place = i >= 0 ? hbm_read_once()->nodes[i].number : -1;
+    my_request->free_bytes = i >= 0 ? hbm_free(my_request->place) : 0;
 }
 
-static int hbm_admit_all(struct stp_space *space, const struct stp_capacity_request *claims, int n,
-                         const struct stp_capacity_request *mine)
+static int hbm_admit_all(struct stp_space *space, const struct stp_capacity_request *requests,
+                         int n, const struct stp_capacity_request *my_request)
 {
-    return stp_hbm_fits(space->nbytes, claims, n, mine, &space->n_beside);
+    return stp_hbm_fits(space->nbytes, requests, n, my_request, &space->n_numa_sharers);
 }
 
 static int hbm_create(struct stp_space *space, const struct stp_space_params *params,
                       struct stp_part_export *share)
 {
-    struct stp_space_params bound;
-    int i = hbm_bind(params, &bound), rc;
+    struct stp_space_params bound_params;
+    int i = hbm_bind(params, &bound_params), rc;
 
     if (i < 0) return i;
-    rc = stp_cpu_create(space, &bound, share);
+    rc = stp_cpu_create(space, &bound_params, share);
     if (rc == 0) space->device = i;
     return rc;
 }
 
-static int hbm_grow(struct stp_space *space, size_t nbytes, char *why, size_t len)
+static int hbm_grow(struct stp_space *space, size_t nbytes, char *reason, size_t len)
 {
-    size_t left = space->placed ? hbm_free(space->numa_node) : SIZE_MAX;
-    size_t n = space->n_beside > 1 ? (size_t)space->n_beside : 1;
+    size_t free_bytes = space->numa_is_set ? hbm_free(space->numa_node) : SIZE_MAX;
+    size_t n = space->n_numa_sharers > 1 ? (size_t)space->n_numa_sharers : 1;
 
-    if (nbytes - space->nbytes <= left / n) return stp_cpu_grow(space, nbytes, why, len);
-    snprintf(why, len,
+    if (nbytes - space->nbytes <= free_bytes / n) return stp_cpu_grow(space, nbytes, reason, len);
+    snprintf(reason, len,
              "NUMA node %d has %zu bytes free for %zu PEs of this host, which is %zu bytes each",
-             space->numa_node, left, n, left / n);
+             space->numa_node, free_bytes, n, free_bytes / n);
     return -ENOMEM;
 }
 
@@ -172,9 +173,11 @@ static int hbm_devices(int i, struct stp_device *device)
     stp_numa_describe(node->number, device);
     /* Take the size from hwloc, because HWLOC_XMLFILE can name the topology of another host. */
     device->nbytes = node->nbytes;
-    snprintf(device->name, sizeof(device->name), "%s, NUMA node %d", node->what, node->number);
-    snprintf(device->why_not, sizeof(device->why_not), "%s", found->why_not);
-    if (found->why_not[0] != '\0') device->free = SIZE_MAX;
+    snprintf(device->name, sizeof(device->name), "%s, NUMA node %d", node->memory_type,
+             node->number);
+    snprintf(device->unusable_reason, sizeof(device->unusable_reason), "%s",
+             found->unusable_reason);
+    if (found->unusable_reason[0] != '\0') device->free = SIZE_MAX;
     return found->n;
 }
 

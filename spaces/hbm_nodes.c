@@ -20,52 +20,52 @@
 #if defined(HWLOC_API_VERSION) && HWLOC_API_VERSION >= 0x00020300
 
 /* A topology that hwloc has loaded. */
-struct look {
+struct topo {
     struct hwloc_calls calls;
     hwloc_topology_t topology;
     int depth;
     unsigned n; /* number of NUMA nodes */
 };
 
-static hwloc_obj_t look_node(const struct look *look, unsigned i)
+static hwloc_obj_t topo_node(const struct topo *topo, unsigned i)
 {
-    return look->calls.hwloc_get_obj_by_depth(look->topology, look->depth, i);
+    return topo->calls.hwloc_get_obj_by_depth(topo->topology, topo->depth, i);
 }
 
 /* Loads the topology of this host, or of the file in HWLOC_XMLFILE. Returns 0, or -1 on failure. */
-static int look_load(struct look *look)
+static int topo_load(struct topo *topo)
 {
-    if (look->calls.hwloc_topology_init(&look->topology) != 0) return -1;
+    if (topo->calls.hwloc_topology_init(&topo->topology) != 0) return -1;
 #if HWLOC_API_VERSION >= 0x00020500
     /*
      * Without this flag, hwloc binds this thread to each CPU in turn to query the caches of the
      * CPU.
      */
-    (void)look->calls.hwloc_topology_set_flags(look->topology,
+    (void)topo->calls.hwloc_topology_set_flags(topo->topology,
                                                HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
 #endif
-    if (look->calls.hwloc_topology_load(look->topology) == 0) {
-        look->depth = look->calls.hwloc_get_type_depth(look->topology, HWLOC_OBJ_NUMANODE);
-        look->n = hwloc_count(&look->calls, look->topology, HWLOC_OBJ_NUMANODE);
+    if (topo->calls.hwloc_topology_load(topo->topology) == 0) {
+        topo->depth = topo->calls.hwloc_get_type_depth(topo->topology, HWLOC_OBJ_NUMANODE);
+        topo->n = hwloc_count(&topo->calls, topo->topology, HWLOC_OBJ_NUMANODE);
         return 0;
     }
-    look->calls.hwloc_topology_destroy(look->topology);
+    topo->calls.hwloc_topology_destroy(topo->topology);
     return -1;
 }
 
 /* Returns the bandwidth between a CPU and a NUMA node in MiB/s, or 0 if it is unknown. */
-static uint64_t look_bandwidth(const struct look *look, hwloc_obj_t node, int cpu)
+static uint64_t topo_bandwidth(const struct topo *topo, hwloc_obj_t node, int cpu)
 {
-    hwloc_bitmap_t cpus = look->calls.hwloc_bitmap_alloc();
-    struct hwloc_location from = {.type = HWLOC_LOCATION_TYPE_CPUSET, .location.cpuset = cpus};
+    hwloc_bitmap_t cpus = topo->calls.hwloc_bitmap_alloc();
+    struct hwloc_location initiator = {.type = HWLOC_LOCATION_TYPE_CPUSET, .location.cpuset = cpus};
     hwloc_uint64_t value = 0;
 
     if (cpus == NULL) return 0;
-    look->calls.hwloc_bitmap_only(cpus, (unsigned)cpu);
-    if (look->calls.hwloc_memattr_get_value(look->topology, HWLOC_MEMATTR_ID_BANDWIDTH, node, &from,
-                                            0, &value) != 0)
+    topo->calls.hwloc_bitmap_only(cpus, (unsigned)cpu);
+    if (topo->calls.hwloc_memattr_get_value(topo->topology, HWLOC_MEMATTR_ID_BANDWIDTH, node,
+                                            &initiator, 0, &value) != 0)
         value = 0;
-    look->calls.hwloc_bitmap_free(cpus);
+    topo->calls.hwloc_bitmap_free(cpus);
     return value;
 }
 
@@ -73,18 +73,18 @@ static uint64_t look_bandwidth(const struct look *look, hwloc_obj_t node, int cp
  * Returns the NUMA node with the usual memory (DRAM) of a CPU, or NULL. This is the local node with
  * the lowest number, because firmware numbers the nodes with DRAM first.
  */
-static hwloc_obj_t look_usual(const struct look *look, int cpu)
+static hwloc_obj_t topo_dram_node(const struct topo *topo, int cpu)
 {
-    hwloc_obj_t usual = NULL;
+    hwloc_obj_t dram_node = NULL;
 
-    for (unsigned i = 0; i < look->n; i++) {
-        hwloc_obj_t node = look_node(look, i);
+    for (unsigned i = 0; i < topo->n; i++) {
+        hwloc_obj_t node = topo_node(topo, i);
         if (node->cpuset == NULL ||
-            look->calls.hwloc_bitmap_next(node->cpuset, cpu - 1) != cpu) /* not a local node */
+            topo->calls.hwloc_bitmap_next(node->cpuset, cpu - 1) != cpu) /* not a local node */
             continue;
-        if (usual == NULL || node->os_index < usual->os_index) usual = node;
+        if (dram_node == NULL || node->os_index < dram_node->os_index) dram_node = node;
     }
-    return usual;
+    return dram_node;
 }
 
 /*
@@ -92,10 +92,10 @@ static hwloc_obj_t look_usual(const struct look *look, int cpu)
  * the type counts. Otherwise the node must have at least twice the bandwidth of the usual memory of
  * its CPUs. Recent versions of hwloc use the same criterion.
  */
-static bool look_is_hbm(const struct look *look, hwloc_obj_t node)
+static bool topo_is_hbm(const struct topo *topo, hwloc_obj_t node)
 {
     const char *name = node->subtype;
-    hwloc_obj_t usual;
+    hwloc_obj_t dram_node;
     int cpu;
 
     if (name != NULL && (strcasecmp(name, "MCDRAM") == 0 || strcasecmp(name, "HBM") == 0))
@@ -105,63 +105,63 @@ static bool look_is_hbm(const struct look *look, hwloc_obj_t node)
      * memory.
      */
     if (name != NULL && strcasecmp(name, "SPM") != 0) return false;
-    cpu = node->cpuset != NULL ? look->calls.hwloc_bitmap_next(node->cpuset, -1) : -1;
-    usual = cpu >= 0 ? look_usual(look, cpu) : NULL;
-    if (usual == NULL || usual == node) return false;
-    return look_bandwidth(look, usual, cpu) > 0 &&
-           look_bandwidth(look, node, cpu) >= 2 * look_bandwidth(look, usual, cpu);
+    cpu = node->cpuset != NULL ? topo->calls.hwloc_bitmap_next(node->cpuset, -1) : -1;
+    dram_node = cpu >= 0 ? topo_dram_node(topo, cpu) : NULL;
+    if (dram_node == NULL || dram_node == node) return false;
+    return topo_bandwidth(topo, dram_node, cpu) > 0 &&
+           topo_bandwidth(topo, node, cpu) >= 2 * topo_bandwidth(topo, dram_node, cpu);
 }
 
-static void look_keep(const struct look *look, hwloc_obj_t node, struct stp_hbm *hbm)
+static void topo_add_node(const struct topo *topo, hwloc_obj_t node, struct stp_hbm *hbm)
 {
-    struct stp_hbm_node *kept = &hbm->nodes[hbm->n];
+    struct stp_hbm_node *entry = &hbm->nodes[hbm->n];
     const char *name = node->subtype;
 
     if (hbm->n == STP_HBM_NODES) return;
-    *kept = (struct stp_hbm_node){.number = (int)node->os_index,
-                                  .nbytes = node->attr->numanode.local_memory};
-    snprintf(kept->what, sizeof(kept->what), "%s",
+    *entry = (struct stp_hbm_node){.number = (int)node->os_index,
+                                   .nbytes = node->attr->numanode.local_memory};
+    snprintf(entry->memory_type, sizeof(entry->memory_type), "%s",
              name != NULL && strcasecmp(name, "SPM") != 0 ? name : "HBM");
     for (int cpu = -1; node->cpuset != NULL &&
-                       (cpu = look->calls.hwloc_bitmap_next(node->cpuset, cpu)) >= 0 &&
+                       (cpu = topo->calls.hwloc_bitmap_next(node->cpuset, cpu)) >= 0 &&
                        cpu < STP_NUMBERS;)
-        stp_numbers_add(&kept->cpus, cpu);
+        stp_numbers_add(&entry->cpus, cpu);
     hbm->n++;
 }
 
 void stp_hbm_read(struct stp_hbm *hbm)
 {
-    struct look look;
+    struct topo topo;
 
     hbm->n = 0;
-    hbm->why_not[0] = '\0';
-    if (!hwloc_open(&look.calls)) {
-        snprintf(hbm->why_not, sizeof(hbm->why_not),
+    hbm->unusable_reason[0] = '\0';
+    if (!hwloc_open(&topo.calls)) {
+        snprintf(hbm->unusable_reason, sizeof(hbm->unusable_reason),
                  "no NUMA node is known to have high bandwidth: cannot load %s of hwloc 2.3 or "
                  "later",
                  HWLOC_LIBRARY);
         return;
     }
-    if (look_load(&look) != 0) {
-        snprintf(hbm->why_not, sizeof(hbm->why_not),
+    if (topo_load(&topo) != 0) {
+        snprintf(hbm->unusable_reason, sizeof(hbm->unusable_reason),
                  "no NUMA node is known to have high bandwidth: hwloc cannot read the topology "
                  "of this host");
         return;
     }
-    for (unsigned i = 0; i < look.n; i++)
-        if (look_is_hbm(&look, look_node(&look, i))) look_keep(&look, look_node(&look, i), hbm);
+    for (unsigned i = 0; i < topo.n; i++)
+        if (topo_is_hbm(&topo, topo_node(&topo, i))) topo_add_node(&topo, topo_node(&topo, i), hbm);
     if (hbm->n == 0)
-        snprintf(hbm->why_not, sizeof(hbm->why_not),
+        snprintf(hbm->unusable_reason, sizeof(hbm->unusable_reason),
                  "none of the %u NUMA nodes has high bandwidth: none is MCDRAM or HBM, or twice "
                  "as fast as the usual memory",
-                 look.n);
-    else if (!look.calls.hwloc_topology_is_thissystem(look.topology))
+                 topo.n);
+    else if (!topo.calls.hwloc_topology_is_thissystem(topo.topology))
         snprintf(
-            hbm->why_not, sizeof(hbm->why_not),
+            hbm->unusable_reason, sizeof(hbm->unusable_reason),
             "hwloc describes another host (HWLOC_XMLFILE or HWLOC_SYNTHETIC), whose NUMA node %d "
             "has high bandwidth",
             hbm->nodes[0].number);
-    look.calls.hwloc_topology_destroy(look.topology);
+    topo.calls.hwloc_topology_destroy(topo.topology);
 }
 
 #else
@@ -170,7 +170,7 @@ void stp_hbm_read(struct stp_hbm *hbm)
 {
     hbm->n = 0;
     snprintf(
-        hbm->why_not, sizeof(hbm->why_not),
+        hbm->unusable_reason, sizeof(hbm->unusable_reason),
         "no NUMA node is known to have high bandwidth: Steppe was built without the headers of "
         "hwloc 2.3");
 }
@@ -190,7 +190,7 @@ static int hbm_distance(const struct stp_hbm_node *node, const struct stp_number
     return distance >= 0 ? distance : INT_MAX;
 }
 
-int stp_hbm_choose_index(const struct stp_hbm *hbm, const struct stp_numbers *cpus, int turn)
+int stp_hbm_choose_index(const struct stp_hbm *hbm, const struct stp_numbers *cpus, int local)
 {
     int distances[STP_HBM_NODES], best = INT_MAX, n = 0;
 
@@ -200,31 +200,32 @@ int stp_hbm_choose_index(const struct stp_hbm *hbm, const struct stp_numbers *cp
         if (distances[i] <= best) n++;
         if (distances[i] < best) best = distances[i];
     }
-    for (int i = 0, nth = n > 0 ? turn % n : 0; i < hbm->n; i++)
+    for (int i = 0, nth = n > 0 ? local % n : 0; i < hbm->n; i++)
         if (distances[i] == best && nth-- == 0) return i;
     return -1;
 }
 
-int stp_hbm_fits(size_t nbytes, const struct stp_capacity_request *claims, int n,
-                 const struct stp_capacity_request *mine, int *n_beside)
+int stp_hbm_fits(size_t nbytes, const struct stp_capacity_request *requests, int n,
+                 const struct stp_capacity_request *my_request, int *n_numa_sharers)
 {
-    size_t left = SIZE_MAX, all;
+    size_t free_bytes = SIZE_MAX, total;
     int first = -1, last = -1, count = 0;
 
     for (int i = 0; i < n; i++) {
-        if (claims[i].place != mine->place) continue;
-        if (first < 0) first = claims[i].pe;
-        last = claims[i].pe;
-        if (claims[i].left < left) left = claims[i].left;
+        if (requests[i].place != my_request->place) continue;
+        if (first < 0) first = requests[i].pe;
+        last = requests[i].pe;
+        if (requests[i].free_bytes < free_bytes) free_bytes = requests[i].free_bytes;
         count++;
     }
-    *n_beside = count;
-    if (count == 0 || (!__builtin_mul_overflow(nbytes, (size_t)count, &all) && all <= left))
+    *n_numa_sharers = count;
+    if (count == 0 ||
+        (!__builtin_mul_overflow(nbytes, (size_t)count, &total) && total <= free_bytes))
         return 0;
-    if (mine->pe == first)
+    if (my_request->pe == first)
         stp_error("an hbm space of %zu bytes per PE does not fit NUMA node %d, which has %zu "
                   "bytes free for %d PEs of this host (%d to %d): request at most %zu bytes per PE",
-                  nbytes, mine->place, left, count, first, last,
-                  left / (size_t)count & ~(size_t)4095);
+                  nbytes, my_request->place, free_bytes, count, first, last,
+                  free_bytes / (size_t)count & ~(size_t)4095);
     return -ENOMEM;
 }

@@ -15,10 +15,10 @@
 
 extern const struct stp_kind stp_kind_cpu;
 
-static int cpu_probe(const struct stp_space_params *params, char *why, size_t len)
+static int cpu_probe(const struct stp_space_params *params, char *message, size_t len)
 {
     (void)params;
-    snprintf(why, len, "host memory");
+    snprintf(message, len, "host memory");
     return 0;
 }
 
@@ -54,32 +54,32 @@ static int cpu_admit(const struct stp_space_params *params)
 }
 
 /*
- * Checks whether the part can grow to nbytes bytes. Returns 0, or -ENOMEM with the reason in why.
- * The program will use the added memory at once, so the added size is also compared with the host's
- * free memory. The creation of a space does not check the free memory, because it is unknown how
- * much of the space will ever be used.
+ * Checks whether the part can grow to nbytes bytes. Returns 0, or -ENOMEM after writing an error
+ * text to reason. The program will use the added memory at once, so the added size is also compared
+ * with the host's free memory. The creation of a space does not check the free memory, because it
+ * is unknown how much of the space will ever be used.
  */
-static int cpu_admit_growth(const struct stp_space *space, size_t nbytes, char *why, size_t len)
+static int cpu_admit_growth(const struct stp_space *space, size_t nbytes, char *reason, size_t len)
 {
-    size_t total = stp_meminfo("MemTotal:"), left = stp_meminfo("MemAvailable:");
+    size_t total = stp_meminfo("MemTotal:"), free_bytes = stp_meminfo("MemAvailable:");
     size_t swap = stp_meminfo("SwapFree:"), group = stp_cgroup_memory();
-    size_t more = nbytes - space->nbytes;
+    size_t added = nbytes - space->nbytes;
 
-    if (swap < SIZE_MAX - left) left += swap;
+    if (swap < SIZE_MAX - free_bytes) free_bytes += swap;
     if (nbytes > total)
-        snprintf(why, len, "this host has %zu bytes of memory", total);
+        snprintf(reason, len, "this host has %zu bytes of memory", total);
     else if (nbytes > group)
-        snprintf(why, len, "the cgroup limit is %zu bytes (memory.max)", group);
-    else if (more > left)
-        snprintf(why, len, "this host has %zu bytes of free memory and swap space", left);
+        snprintf(reason, len, "the cgroup limit is %zu bytes (memory.max)", group);
+    else if (added > free_bytes)
+        snprintf(reason, len, "this host has %zu bytes of free memory and swap space", free_bytes);
     else
         return 0;
     return -ENOMEM;
 }
 
-int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *why, size_t len)
+int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *reason, size_t len)
 {
-    int rc = cpu_admit_growth(space, new_nbytes, why, len);
+    int rc = cpu_admit_growth(space, new_nbytes, reason, len);
 
     if (rc != 0) return rc;
     if (space->page_bytes != 0)
@@ -93,7 +93,7 @@ int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *why, size_t l
             stp_numa_extend(space, space->base + space->nbytes, new_nbytes - space->nbytes);
         return 0;
     }
-    snprintf(why, len, "%s%s", stp_errno_text(-rc),
+    snprintf(reason, len, "%s%s", stp_errno_text(-rc),
              rc == -ENOMEM ? " (see vm.max_map_count and vm.nr_hugepages)" : "");
     return rc;
 }
@@ -104,7 +104,7 @@ void stp_cpu_undo_grow(struct stp_space *space)
      * Reset the NUMA policy of the added memory, because the kernel keeps the policy as long as the
      * file exists.
      */
-    if (space->placed && space->page_bytes == 0)
+    if (space->numa_is_set && space->page_bytes == 0)
         stp_numa_reset_policy(space->base + space->nbytes, space->max_bytes - space->nbytes);
     if (space->page_bytes != 0)
         stp_huge_pages_undo_grow(space);
@@ -117,17 +117,17 @@ void stp_cpu_undo_grow(struct stp_space *space)
 int stp_cpu_create(struct stp_space *space, const struct stp_space_params *params,
                    struct stp_part_export *share)
 {
-    bool outside = space->offset == SIZE_MAX;
+    bool outside_window = space->offset == SIZE_MAX;
     int rc;
 
     if (params->adopt != NULL) return stp_own_file_share_buffer(space, params, share);
     if (params->page_bytes != 0) return stp_huge_pages_create(space, params, share);
-    rc = outside ? stp_own_file_create_memory(space, share)
-                 : stp_window_commit(space->offset, space->nbytes, space->max_bytes);
+    rc = outside_window ? stp_own_file_create_memory(space, share)
+                        : stp_window_commit(space->offset, space->nbytes, space->max_bytes);
     if (rc != 0) return rc;
-    if (!outside) space->base = stp_window_at(space->offset);
-    space->placed = stp_numa_apply(params, space->base, space->nbytes, &space->numa_node);
-    space->numa = space->placed ? params->numa : STP_NUMA_DEFAULT;
+    if (!outside_window) space->base = stp_window_at(space->offset);
+    space->numa_is_set = stp_numa_apply(params, space->base, space->nbytes, &space->numa_node);
+    space->numa = space->numa_is_set ? params->numa : STP_NUMA_DEFAULT;
     space->device = -1;
     /*
      * For a space in the window, peers need no data in *share, because they have the node's file.
@@ -148,7 +148,7 @@ void stp_cpu_destroy(struct stp_space *space)
         stp_huge_pages_destroy(space);
         return;
     }
-    if (space->placed) stp_numa_reset_policy(space->base, space->nbytes);
+    if (space->numa_is_set) stp_numa_reset_policy(space->base, space->nbytes);
     if (space->shm_attach != NULL)
         stp_own_file_destroy(space);
     else

@@ -14,7 +14,7 @@
  */
 int stp_cpu_create(struct stp_space *space, const struct stp_space_params *params,
                    struct stp_part_export *share);
-int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *why, size_t len);
+int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *reason, size_t len);
 void stp_cpu_undo_grow(struct stp_space *space);
 int stp_cpu_attach(struct stp_space *space, int local, const struct stp_part_export *share);
 void stp_cpu_destroy(struct stp_space *space);

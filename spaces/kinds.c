@@ -28,18 +28,18 @@ const struct stp_kind *stp_kind_find(int device_type)
 
 uint32_t stp_kinds_without_driver(void)
 {
-    uint32_t missing = 0;
+    uint32_t without_driver = 0;
 
     for (int i = 0; i < stp_n_kinds; i++)
-        if (stp_kinds[i]->device != NULL && !stp_kinds[i]->device->look())
-            missing |= (uint32_t)1 << i;
-    return missing;
+        if (stp_kinds[i]->device != NULL && !stp_kinds[i]->device->probe_driver())
+            without_driver |= (uint32_t)1 << i;
+    return without_driver;
 }
 
 void stp_kinds_mark_driver_missing(uint32_t kinds, int leader)
 {
     for (int i = 0; i < stp_n_kinds; i++)
-        if (kinds >> i & 1) stp_kinds[i]->device->missing(leader);
+        if (kinds >> i & 1) stp_kinds[i]->device->mark_driver_missing(leader);
 }
 
 void stp_kinds_find_devices(void)
@@ -72,13 +72,13 @@ void stp_kinds_flush_remote(void)
         if (stp_kinds[i]->device != NULL) stp_kinds[i]->device->flush_remote();
 }
 
-bool stp_kinds_trait_is_possible(enum stp_trait trait, char *why, size_t len)
+bool stp_kinds_trait_is_possible(enum stp_trait trait, char *reason, size_t len)
 {
-    bool can = trait != STP_TRAIT_PINNED;
+    bool possible = trait != STP_TRAIT_PINNED;
 
-    for (int i = 0; i < stp_n_kinds && !can; i++)
-        can = stp_kinds[i]->device != NULL && stp_kinds[i]->device->can_pin(why, len);
-    return can;
+    for (int i = 0; i < stp_n_kinds && !possible; i++)
+        possible = stp_kinds[i]->device != NULL && stp_kinds[i]->device->can_pin(reason, len);
+    return possible;
 }
 
 /* Returns whether ptr is in the window, the view or the data segment. All three are host memory. */
@@ -109,13 +109,14 @@ int stp_kinds_dmabuf(void *base, size_t nbytes, size_t *offset)
 
 /* ---- parts of a space ------------------------------------------------------------------------ */
 
-void *stp_kind_alloc_with_peers(const char *what, size_t nbytes, size_t each, int *n)
+void *stp_kind_alloc_with_peers(const char *description, size_t nbytes, size_t peer_bytes, int *n)
 {
     void *records;
 
     *n = stp_win.n_view > 0 ? stp_win.n_view : 1;
-    records = calloc(1, nbytes + (size_t)*n * each);
-    if (records == NULL) stp_error("no memory for the records of %s that spans %d PEs", what, *n);
+    records = calloc(1, nbytes + (size_t)*n * peer_bytes);
+    if (records == NULL)
+        stp_error("no memory for the records of %s that spans %d PEs", description, *n);
     return records;
 }
 
@@ -139,32 +140,32 @@ void stp_kind_detach(struct stp_space *space)
 
 /* ---- copies by the CPU ----------------------------------------------------------------------- */
 
-void stp_store_whole(void *there, const void *value, size_t nbytes)
+void stp_store_whole(void *dest, const void *value, size_t nbytes)
 {
     switch (nbytes) {
     case 1:
-        *(volatile uint8_t *)there = *(const uint8_t *)value;
+        *(volatile uint8_t *)dest = *(const uint8_t *)value;
         break;
     case 2:
-        *(volatile uint16_t *)there = *(const uint16_t *)value;
+        *(volatile uint16_t *)dest = *(const uint16_t *)value;
         break;
     case 4:
-        *(volatile uint32_t *)there = *(const uint32_t *)value;
+        *(volatile uint32_t *)dest = *(const uint32_t *)value;
         break;
     case 8:
-        *(volatile uint64_t *)there = *(const uint64_t *)value;
+        *(volatile uint64_t *)dest = *(const uint64_t *)value;
         break;
     default:
-        memcpy(there, value, nbytes);
+        memcpy(dest, value, nbytes);
     }
 }
 
 void stp_copy_host(void *dest, const void *source, const struct stp_strided_copy *rows)
 {
-    size_t nbytes = rows->width, both = (uintptr_t)dest | (uintptr_t)source;
+    size_t nbytes = rows->width, addr_bits = (uintptr_t)dest | (uintptr_t)source;
     bool word = nbytes == 1 || nbytes == 2 || nbytes == 4 || nbytes == 8;
 
-    if (rows->n == 1 && word && both % nbytes == 0) {
+    if (rows->n == 1 && word && addr_bits % nbytes == 0) {
         stp_store_whole(dest, source, nbytes);
         return;
     }

@@ -43,10 +43,10 @@ enum stp_numa { STP_NUMA_DEFAULT, STP_NUMA_BIND, STP_NUMA_INTERLEAVE, STP_NUMA_T
  * memory of the space.
  */
 struct stp_adopt {
-    int fd;      /* descriptor of the file that is mapped in the buffer; -1 for private memory */
-    uint64_t at; /* offset of the buffer in the file */
-    int flags;   /* flags that the program passed */
-    bool heap;   /* whether the program can allocate blocks in the buffer */
+    int fd; /* descriptor of the file that is mapped in the buffer; -1 for private memory */
+    uint64_t file_offset; /* offset of the buffer in the file */
+    int flags;            /* flags that the program passed */
+    bool heap;            /* whether the program can allocate blocks in the buffer */
 };
 
 /*
@@ -83,8 +83,8 @@ struct stp_space_params {
  */
 struct stp_capacity_request {
     int32_t pe, host;
-    int32_t place; /* number of the place, which the kind defines */
-    uint64_t left; /* free bytes of the place when this PE queried it */
+    int32_t place;       /* number of the place, which the kind defines */
+    uint64_t free_bytes; /* free bytes of the place when this PE queried it */
 };
 
 /* Properties of a named space. The space can be open or closed. */
@@ -108,11 +108,12 @@ struct stp_named_block {
 
 /*
  * Allocates a zeroed structure of nbytes bytes, followed by an array with one element for every PE
- * of this node. The argument each is the size of an element. Sets *n to the number of elements.
- * Returns NULL after logging if there is no memory. The argument what names the space in the
+ * of this node. The argument peer_bytes is the size of an element. Sets *n to the number of
+ * elements.
+ * Returns NULL after logging if there is no memory. The argument description names the space in the
  * message.
  */
-void *stp_kind_alloc_with_peers(const char *what, size_t nbytes, size_t each, int *n);
+void *stp_kind_alloc_with_peers(const char *description, size_t nbytes, size_t peer_bytes, int *n);
 
 /*
  * Checks that the requested NUMA node exists and that this process may use it. Returns 0, or
@@ -122,10 +123,11 @@ int stp_numa_check(const struct stp_space_params *params);
 
 /*
  * Sets the NUMA policy of a range of host memory whose pages have not been touched. Returns whether
- * a policy was set. Sets *bound to the node to which the pages are bound, or to -1. If the kernel
- * refuses the policy, a warning is logged, and the pages come from any node.
+ * a policy was set. Sets *bound_node to the node to which the pages are bound, or to -1. If the
+ * kernel refuses the policy, a warning is logged, and the pages come from any node.
  */
-bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes, int *bound);
+bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes,
+                    int *bound_node);
 /*
  * Removes the NUMA policy of a range, because the kernel keeps the policy with the file. Called
  * before another space can use the range.
@@ -133,10 +135,10 @@ bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nb
 void stp_numa_reset_policy(void *base, size_t nbytes);
 
 /*
- * Applies the NUMA policy of a space to the nbytes bytes at piece, which the space has gained by
+ * Applies the NUMA policy of a space to the nbytes bytes at base, which the space has gained by
  * growth. Does nothing if the space has no NUMA policy.
  */
-void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes);
+void stp_numa_extend(const struct stp_space *space, void *base, size_t nbytes);
 
 /*
  * Data by which the other PEs of the node access this PE's part of a space, for example a file
@@ -167,12 +169,13 @@ void stp_huge_pages_destroy(struct stp_space *space);
 
 /*
  * Maps map_bytes bytes of the file fd as this PE's part of a space outside the window. The argument
- * at is the position of the part in the file. Only the first open_bytes bytes are accessible. The
- * argument extra has additional mmap() flags, which this PE also uses for the parts of peers. The
- * caller keeps fd open as long as the space exists. Returns 0, or -errno without logging.
+ * file_offset is the position of the part in the file. Only the first open_bytes bytes are
+ * accessible. The argument extra_flags has additional mmap() flags, which this PE also uses for the
+ * parts of peers. The caller keeps fd open as long as the space exists. Returns 0, or -errno
+ * without logging.
  */
-int stp_own_file_map_own_part(struct stp_space *space, int fd, off_t at, size_t map_bytes,
-                              size_t open_bytes, int extra, struct stp_part_export *share);
+int stp_own_file_map_own_part(struct stp_space *space, int fd, off_t file_offset, size_t map_bytes,
+                              size_t open_bytes, int extra_flags, struct stp_part_export *share);
 /* Creates a memfd and maps it as this PE's part. Returns 0, or -errno after logging. */
 int stp_own_file_create_memory(struct stp_space *space, struct stp_part_export *share);
 /*
@@ -278,20 +281,20 @@ struct stp_allocation {
 
 /*
  * Operations of a kind whose memory the CPU must not access. Any thread may call these operations,
- * except look(), missing() and start(), which are called during initialization.
+ * except probe_driver(), mark_driver_missing() and start(), which are called during initialization.
  */
 struct stp_device_ops {
     /*
      * Returns whether the device driver is installed on this host. Only the leader of a node calls
-     * look(), because an unsuccessful search takes a hundred system calls.
+     * probe_driver(), because an unsuccessful search takes a hundred system calls.
      */
-    bool (*look)(void);
+    bool (*probe_driver)(void);
     /*
-     * Makes start() skip the search for the driver. If look() found no driver on the leader, all
-     * other PEs of the node call missing() before start(). The argument leader is the leader's
-     * world number.
+     * Makes start() skip the search for the driver. If probe_driver() found no driver on the
+     * leader, all other PEs of the node call mark_driver_missing() before start(). The argument
+     * leader is the leader's world number.
      */
-    void (*missing)(int leader);
+    void (*mark_driver_missing)(int leader);
     /*
      * Finds the devices of this machine. Creates no context on them. If this fails, a later probe()
      * reports the reason.
@@ -330,10 +333,10 @@ struct stp_device_ops {
     int (*zero)(struct stp_queue *queue, struct stp_space *space, size_t offset, size_t nbytes);
     /*
      * Makes one device set *word to value, after all earlier copies of the queue on this device are
-     * complete. The parameter near is any address in the memory of this device. The device must be
-     * able to access the word. Returns 0, or -errno after logging.
+     * complete. The parameter device_ptr is any address in the memory of this device. The device
+     * must be able to access the word. Returns 0, or -errno after logging.
      */
-    int (*set_word)(struct stp_queue *queue, const void *near, void *word, uint64_t value);
+    int (*set_word)(struct stp_queue *queue, const void *device_ptr, void *word, uint64_t value);
     /*
      * Performs an atomic operation on a word of this PE's part, on the device. Sets *old to the
      * previous value. Only one thread at a time may call this operation. Returns 0, or -errno after
@@ -352,13 +355,16 @@ struct stp_device_ops {
     /*
      * Makes the driver's context of the space current in this thread. Called before another library
      * uses the driver for the space's memory, for example to register the memory. Returns false on
-     * failure. In this case, leave() must not be called.
+     * failure. In this case, pop_context() must not be called.
      */
-    bool (*enter)(const struct stp_space *space);
-    /* Undoes enter(). */
-    void (*leave)(void);
-    /* Returns whether host memory can be pinned for this kind. If not, writes the reason to why. */
-    bool (*can_pin)(char *why, size_t len);
+    bool (*push_context)(const struct stp_space *space);
+    /* Undoes push_context(). */
+    void (*pop_context)(void);
+    /*
+     * Returns whether host memory can be pinned for this kind. If not, writes an error text to
+     * reason.
+     */
+    bool (*can_pin)(char *reason, size_t len);
     /* Pins host memory, because copies to and from it are then faster. Failures are ignored. */
     void (*pin)(void *host, size_t nbytes);
     /* Undoes pin(). */
@@ -372,7 +378,7 @@ struct stp_device_ops {
      * Returns the descriptor of a dma-buf for the nbytes bytes at base, which are memory of a
      * space. A network adapter can register the memory with this descriptor. Sets *offset to the
      * offset of base in the dma-buf. Returns -1 if the driver provides no dma-buf. Called between
-     * enter() and leave(). The caller closes the descriptor.
+     * push_context() and pop_context(). The caller closes the descriptor.
      */
     int (*dmabuf)(void *base, size_t nbytes, size_t *offset);
     /*
@@ -458,25 +464,25 @@ struct stp_kind {
     void (*stop)(void);
     /*
      * Returns 0 if this PE has access to memory of this kind, else -errno. In both cases writes a
-     * text for the user to why: a description of the memory, or the reason for the error.
+     * text for the user to message: a description of the memory, or the reason for the error.
      */
-    int (*probe)(const struct stp_space_params *params, char *why, size_t len);
+    int (*probe)(const struct stp_space_params *params, char *message, size_t len);
     /* Checks whether this PE can create its part. Returns 0, or -errno after logging. */
     int (*admit)(const struct stp_space_params *params);
     /*
-     * Sets mine->place to the place from which this PE's part takes memory. Sets mine->left to the
-     * number of free bytes in the place. The operation is NULL if parts of different PEs do not
-     * share a place.
+     * Sets my_request->place to the place from which this PE's part takes memory. Sets
+     * my_request->free_bytes to the number of free bytes in the place. The operation is NULL if
+     * parts of different PEs do not share a place.
      */
-    void (*claim)(const struct stp_space_params *params, struct stp_capacity_request *mine);
+    void (*claim)(const struct stp_space_params *params, struct stp_capacity_request *my_request);
     /*
-     * Checks whether the place of this PE's request (mine) has enough memory for all parts that use
-     * it. claims has the requests of the n members on this host, in team order. Stores in *space
-     * the data that grow() needs. Returns 0 or -errno. Only the first PE among the requests logs
-     * the error. The operation is NULL if claim() is NULL.
+     * Checks whether the place of this PE's request (my_request) has enough memory for all parts
+     * that use it. requests has the requests of the n members on this host, in team order. Stores
+     * in *space the data that grow() needs. Returns 0 or -errno. Only the first PE among the
+     * requests logs the error. The operation is NULL if claim() is NULL.
      */
-    int (*admit_all)(struct stp_space *space, const struct stp_capacity_request *claims, int n,
-                     const struct stp_capacity_request *mine);
+    int (*admit_all)(struct stp_space *space, const struct stp_capacity_request *requests, int n,
+                     const struct stp_capacity_request *my_request);
     /*
      * Creates this PE's part. Sets space->base, space->device and *share, the data for peers. If
      * the space is in the window, its offset there is space->offset. Returns 0, or -errno after
@@ -487,10 +493,10 @@ struct stp_kind {
     /*
      * Extends this PE's part to nbytes bytes, at most space->max_bytes. Also extends the mappings
      * of the parts of local members in this process. space->nbytes does not change yet, and no PE
-     * uses the new memory yet. Returns 0, or -errno with the reason in why. After an error nothing
-     * has changed. The operation is NULL for a kind without STP_TRAIT_GROWS.
+     * uses the new memory yet. Returns 0, or -errno after writing an error text to reason. After an
+     * error nothing has changed. The operation is NULL for a kind without STP_TRAIT_GROWS.
      */
-    int (*grow)(struct stp_space *space, size_t nbytes, char *why, size_t len);
+    int (*grow)(struct stp_space *space, size_t nbytes, char *reason, size_t len);
     /*
      * Undoes grow() as long as space->nbytes is unchanged. The operation is NULL for a kind without
      * STP_TRAIT_GROWS.
@@ -540,8 +546,8 @@ const struct stp_kind *stp_kind_find(int device_type);
  */
 uint32_t stp_kinds_without_driver(void);
 /*
- * Calls missing() of each kind whose bit is set in kinds, the bit mask that the leader got. The
- * other PEs of the node call this function before stp_kinds_find_devices().
+ * Calls mark_driver_missing() of each kind whose bit is set in kinds, the bit mask that the leader
+ * got. The other PEs of the node call this function before stp_kinds_find_devices().
  */
 void stp_kinds_mark_driver_missing(uint32_t kinds, int leader);
 
@@ -571,8 +577,8 @@ static inline void stp_kind_begin(void)
     stp_kind_operation++;
 }
 
-/* Returns whether this machine supports an attribute. If not, writes the reason to why. */
-bool stp_kinds_trait_is_possible(enum stp_trait trait, char *why, size_t len);
+/* Returns whether this machine supports an attribute. If not, writes an error text to reason. */
+bool stp_kinds_trait_is_possible(enum stp_trait trait, char *reason, size_t len);
 
 /*
  * Copies rows of host memory. If there is only one row, of 1, 2, 4 or 8 bytes, and both addresses
@@ -584,7 +590,7 @@ void stp_copy_host(void *dest, const void *source, const struct stp_strided_copy
  * Writes 1, 2, 4 or 8 bytes by a single store, so that readers see the old or the new value. Writes
  * other sizes by memcpy().
  */
-void stp_store_whole(void *there, const void *value, size_t nbytes);
+void stp_store_whole(void *dest, const void *value, size_t nbytes);
 
 /*
  * Each function calls the operation of the same name (pin, unpin or flush_remote) of every kind

@@ -35,15 +35,15 @@ void stp_numbers_own_cpus(struct stp_numbers *set); /* gets the CPUs on which th
 /* Returns the distance between a NUMA node and the nearest of the CPUs, or -1 if it is unknown. */
 int stp_numa_distance(int node, const struct stp_numbers *cpus);
 /* Returns the distance between two NUMA nodes, or -1 if it is unknown. */
-int stp_numa_between(int node, int other);
+int stp_numa_between(int node, int other_node);
 
 /* Properties of a device. STP_DEVICE_UNKNOWN is the initial value. */
 #define STP_DEVICE_PAGES 8
 struct stp_device {
     char name[96], bus[32];
-    char why_not[128];   /* reason why the device cannot hold spaces, or "" if it can */
-    size_t nbytes, free; /* total and free memory in bytes; SIZE_MAX if unknown */
-    int numa, distance;  /* NUMA node, and its distance from this PE; -1 if unknown */
+    char unusable_reason[128]; /* reason why the device cannot hold spaces, or "" if it can */
+    size_t nbytes, free;       /* total and free memory in bytes; SIZE_MAX if unknown */
+    int numa, distance;        /* NUMA node, and its distance from this PE; -1 if unknown */
     int n_pages;
     size_t pages[STP_DEVICE_PAGES]; /* page sizes in bytes, in ascending order */
 };

@@ -24,12 +24,12 @@ const char *stp_sysfs = "/sys";
 
 const char *stp_sysfs_read_or_empty(char *line, size_t len, const char *path)
 {
-    char whole[256];
+    char full_path[256];
     ssize_t n = -1;
     int fd;
 
-    snprintf(whole, sizeof(whole), "%s/%s", stp_sysfs, path);
-    fd = open(whole, O_RDONLY | O_CLOEXEC);
+    snprintf(full_path, sizeof(full_path), "%s/%s", stp_sysfs, path);
+    fd = open(full_path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
         n = read(fd, line, len - 1);
         close(fd);
@@ -56,18 +56,18 @@ void stp_numbers_add(struct stp_numbers *set, int i)
 }
 
 /* Adds the numbers of a list, for example "0-3,8,10-11", to the set. */
-static void numbers_parse(struct stp_numbers *set, const char *at)
+static void numbers_parse(struct stp_numbers *set, const char *text)
 {
     char *end;
 
     for (;;) {
-        unsigned long low = strtoul(at, &end, 10), high = low;
-        if (end == at) return;
-        if (*end == '-') high = strtoul(end + 1, &end, 10);
-        for (unsigned long i = low; i <= high && i < STP_NUMBERS; i++)
+        unsigned long first = strtoul(text, &end, 10), last = first;
+        if (end == text) return;
+        if (*end == '-') last = strtoul(end + 1, &end, 10);
+        for (unsigned long i = first; i <= last && i < STP_NUMBERS; i++)
             stp_numbers_add(set, (int)i);
         if (*end != ',') return;
-        at = end + 1;
+        text = end + 1;
     }
 }
 
@@ -108,42 +108,42 @@ void stp_numbers_own_cpus(struct stp_numbers *set)
 /* Returns whether at least one CPU of the NUMA node is in the set cpus. */
 static bool node_has_cpu(int node, const struct stp_numbers *cpus)
 {
-    struct stp_numbers there;
+    struct stp_numbers node_cpus;
     char path[96];
 
     snprintf(path, sizeof(path), "devices/system/node/node%d/cpulist", node);
-    stp_sysfs_list(&there, path);
-    return stp_numbers_meet(&there, cpus);
+    stp_sysfs_list(&node_cpus, path);
+    return stp_numbers_meet(&node_cpus, cpus);
 }
 
 /*
  * Returns the distance between two NUMA nodes, or -1 if it is unknown. The first node is the
- * argument node. If cpus is NULL, the second node is the argument to. Otherwise, it is the nearest
+ * argument node. If cpus is NULL, the second node is other_node. Otherwise, it is the nearest
  * node that has a CPU in the set cpus. The function reads the file "distance" of the first node.
  * The i-th number in this file is the distance to the i-th online node.
  */
-static int node_distance(int node, int to, const struct stp_numbers *cpus)
+static int node_distance(int node, int other_node, const struct stp_numbers *cpus)
 {
     struct stp_numbers online;
-    char path[96], *line, *at, *end;
-    int best = -1;
+    char path[96], *line, *pos, *end;
+    int nearest = -1;
 
     if (node < 0) return -1;
     snprintf(path, sizeof(path), "devices/system/node/node%d/distance", node);
-    at = line = sysfs_long_line(path);
+    pos = line = sysfs_long_line(path);
     if (line == NULL) return -1;
     stp_sysfs_list(&online, "devices/system/node/online");
     for (int i = 0; i < STP_NUMBERS; i++) {
         int distance;
         if (!stp_numbers_have(&online, i)) continue;
-        distance = (int)strtol(at, &end, 10);
-        if (end == at) break;
-        at = end;
-        if (best >= 0 && distance >= best) continue;
-        if (cpus != NULL ? node_has_cpu(i, cpus) : i == to) best = distance;
+        distance = (int)strtol(pos, &end, 10);
+        if (end == pos) break;
+        pos = end;
+        if (nearest >= 0 && distance >= nearest) continue;
+        if (cpus != NULL ? node_has_cpu(i, cpus) : i == other_node) nearest = distance;
     }
     free(line);
-    return best;
+    return nearest;
 }
 
 int stp_numa_distance(int node, const struct stp_numbers *cpus)
@@ -151,9 +151,9 @@ int stp_numa_distance(int node, const struct stp_numbers *cpus)
     return node_distance(node, -1, cpus);
 }
 
-int stp_numa_between(int node, int other)
+int stp_numa_between(int node, int other_node)
 {
-    return other < 0 ? -1 : node_distance(node, other, NULL);
+    return other_node < 0 ? -1 : node_distance(node, other_node, NULL);
 }
 
 /* ---- host memory ------------------------------------------------------------------------ */
@@ -187,10 +187,10 @@ static void node_pages(struct stp_device *device)
 /* Finds key in lines such as "Node 0 MemFree: 1234 kB". Returns its value in bytes, or 0. */
 static size_t node_bytes(const char *text, const char *key)
 {
-    const char *at = strstr(text, key);
+    const char *pos = strstr(text, key);
     size_t kib = 0;
 
-    return at != NULL && sscanf(at + strlen(key), ": %zu", &kib) == 1 ? kib * 1024 : 0;
+    return pos != NULL && sscanf(pos + strlen(key), ": %zu", &kib) == 1 ? kib * 1024 : 0;
 }
 
 /* Sets the total and the free memory of a NUMA node. The page cache counts as free memory. */
@@ -241,19 +241,19 @@ static int node_find(int i, int *n)
     return found;
 }
 
-static int node_from_here(int node)
+static int node_own_distance(int node)
 {
-    struct stp_numbers own;
+    struct stp_numbers own_cpus;
 
-    stp_numbers_own_cpus(&own);
-    return stp_numa_distance(node, &own);
+    stp_numbers_own_cpus(&own_cpus);
+    return stp_numa_distance(node, &own_cpus);
 }
 
 void stp_numa_describe(int node, struct stp_device *device)
 {
     node_pages(device);
     device->numa = node;
-    device->distance = node_from_here(node);
+    device->distance = node_own_distance(node);
     node_memory(node, device);
 }
 

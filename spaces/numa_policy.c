@@ -28,7 +28,7 @@ static int numa_allowed(struct stp_numbers *set)
 }
 
 /* Returns the node on which this thread runs, or -1 if it is unknown. */
-static int numa_own(void)
+static int numa_own_node(void)
 {
     unsigned cpu, node;
 
@@ -44,60 +44,61 @@ static bool numa_exists(int node)
 }
 
 /* Returns the name of the setting that chose the NUMA node. Messages contain this name. */
-static const char *numa_who(const struct stp_space_params *params)
+static const char *numa_setting_name(const struct stp_space_params *params)
 {
     return params->numa_by != NULL ? params->numa_by : "attr->numa_node";
 }
 
 int stp_numa_check(const struct stp_space_params *params)
 {
-    const char *of = params->numa_by != NULL ? "the node of " : "";
+    const char *prefix = params->numa_by != NULL ? "the node of " : "";
     struct stp_numbers allowed;
     int node = params->numa_node;
 
     if (params->numa != STP_NUMA_BIND || node == -1) return 0;
     if (node < 0 || !numa_exists(node)) {
-        stp_error("%s%s is %d: this host has no such NUMA node (numactl -H lists them)", of,
-                  numa_who(params), node);
+        stp_error("%s%s is %d: this host has no such NUMA node (numactl -H lists them)", prefix,
+                  numa_setting_name(params), node);
         return -ENODEV;
     }
     if (numa_allowed(&allowed) == 0 && !stp_numbers_have(&allowed, node)) {
         stp_error("%s%s is %d: this NUMA node has no memory, or the cpuset of this process "
                   "excludes it",
-                  of, numa_who(params), node);
+                  prefix, numa_setting_name(params), node);
         return -ENODEV;
     }
     return 0;
 }
 
-bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes, int *bound)
+bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes,
+                    int *bound_node)
 {
     static const int modes[STP_N_NUMAS] = {MPOL_DEFAULT, MPOL_BIND, MPOL_INTERLEAVE, MPOL_LOCAL};
     struct stp_numbers nodes = {{0}};
-    bool named = params->numa != STP_NUMA_TOUCH;
-    int node = params->numa_node != -1 ? params->numa_node : numa_own(), rc = 0;
+    bool has_nodes = params->numa != STP_NUMA_TOUCH;
+    int node = params->numa_node != -1 ? params->numa_node : numa_own_node(), rc = 0;
 
-    *bound = -1;
+    *bound_node = -1;
     if (params->numa == STP_NUMA_DEFAULT) return false;
     if (params->numa == STP_NUMA_BIND && node >= 0) stp_numbers_add(&nodes, node);
     if (params->numa == STP_NUMA_INTERLEAVE) rc = numa_allowed(&nodes);
-    if (rc == 0 && syscall(SYS_mbind, base, nbytes, modes[params->numa], named ? nodes.words : NULL,
-                           named ? STP_NUMBERS : 0, 0) != 0)
+    if (rc == 0 && syscall(SYS_mbind, base, nbytes, modes[params->numa],
+                           has_nodes ? nodes.words : NULL, has_nodes ? STP_NUMBERS : 0, 0) != 0)
         rc = -errno;
     if (rc != 0)
         stp_warn("%s has no effect, so pages can come from any NUMA node: mbind: %s",
                  params->numa_by != NULL ? params->numa_by : "attr->numa_policy", strerror(-rc));
-    if (rc == 0 && params->numa == STP_NUMA_BIND) *bound = node;
+    if (rc == 0 && params->numa == STP_NUMA_BIND) *bound_node = node;
     return rc == 0;
 }
 
-void stp_numa_extend(const struct stp_space *space, void *piece, size_t nbytes)
+void stp_numa_extend(const struct stp_space *space, void *base, size_t nbytes)
 {
     struct stp_space_params params = {
         .numa = space->numa, .numa_node = space->numa_node, .numa_by = space->kind->numa_by};
     int node;
 
-    if (space->placed) (void)stp_numa_apply(&params, piece, nbytes, &node);
+    if (space->numa_is_set) (void)stp_numa_apply(&params, base, nbytes, &node);
 }
 
 void stp_numa_reset_policy(void *base, size_t nbytes)

@@ -18,23 +18,23 @@
 
 struct maps_reader {
     int fd;
-    size_t at, len;
+    size_t pos, len;
     char buffer[2048];
 };
 
 static bool maps_read_char(struct maps_reader *reader, char *c)
 {
-    if (reader->at == reader->len) {
+    if (reader->pos == reader->len) {
         ssize_t n;
 
         do {
             n = read(reader->fd, reader->buffer, sizeof(reader->buffer));
         } while (n < 0 && errno == EINTR);
         if (n <= 0) return false;
-        reader->at = 0;
+        reader->pos = 0;
         reader->len = (size_t)n;
     }
-    *c = reader->buffer[reader->at++];
+    *c = reader->buffer[reader->pos++];
     return true;
 }
 
@@ -56,11 +56,11 @@ static bool maps_read_line(struct maps_reader *reader, char line[MAPS_LINE])
 static bool maps_parse(const char *line, struct stp_mapping *mapping)
 {
     unsigned long start, end, ino;
-    unsigned long long at;
+    unsigned long long file_offset;
     unsigned major_number, minor_number;
     char perms[5];
 
-    if (sscanf(line, "%lx-%lx %4s %llx %x:%x %lu", &start, &end, perms, &at, &major_number,
+    if (sscanf(line, "%lx-%lx %4s %llx %x:%x %lu", &start, &end, perms, &file_offset, &major_number,
                &minor_number, &ino) != 7)
         return false;
     *mapping = (struct stp_mapping){.start = start,
@@ -69,25 +69,25 @@ static bool maps_parse(const char *line, struct stp_mapping *mapping)
                                             (perms[1] == 'w' ? PROT_WRITE : 0) |
                                             (perms[2] == 'x' ? PROT_EXEC : 0),
                                     .shared = perms[3] == 's',
-                                    .at = at,
+                                    .file_offset = file_offset,
                                     .dev = makedev(major_number, minor_number),
                                     .ino = ino};
     return true;
 }
 
-bool stp_proc_maps_foreach(bool (*each)(const struct stp_mapping *mapping, void *arg), void *arg)
+bool stp_proc_maps_foreach(bool (*visit)(const struct stp_mapping *mapping, void *arg), void *arg)
 {
     struct maps_reader reader = {.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
     struct stp_mapping mapping;
     char line[MAPS_LINE];
-    bool any = false, more = true;
+    bool parsed = false, proceed = true;
 
     if (reader.fd < 0) return false;
-    while (more && maps_read_line(&reader, line)) {
+    while (proceed && maps_read_line(&reader, line)) {
         if (!maps_parse(line, &mapping)) continue;
-        more = each(&mapping, arg);
-        any = true;
+        proceed = visit(&mapping, arg);
+        parsed = true;
     }
     close(reader.fd);
-    return any;
+    return parsed;
 }

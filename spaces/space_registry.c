@@ -26,9 +26,9 @@ _Static_assert(STP_SPACE_NUMBERS == 1 << HANDLE_GENERATION,
 _Static_assert(sizeof(uintptr_t) == 8, "a generation must fit a handle");
 
 /* Number of destroyed spaces that the registry remembers for messages. */
-#define REGISTRY_GONE 256
+#define REGISTRY_DESTROYED 256
 
-struct gone_range {
+struct destroyed_range {
     uintptr_t base;
     size_t nbytes;
     unsigned number;
@@ -43,12 +43,13 @@ struct pool_chunk {
 static struct {
     struct stp_space *by_number[STP_SPACE_NUMBERS];
     struct stp_ranges ranges;
-    pthread_mutex_t lock;                  /* guards all writes to this structure */
-    unsigned n_attempts;                   /* number of creations of spaces in progress */
-    unsigned n_given;                      /* number of spaces that have released their number */
-    uint64_t n_made;                       /* generation of the structure that was allocated last */
-    struct gone_range gone[REGISTRY_GONE]; /* ring buffer of the last destroyed spaces */
-    unsigned n_gone;                       /* number of spaces destroyed since the start */
+    pthread_mutex_t lock;     /* guards all writes to this structure */
+    unsigned n_attempts;      /* number of creations of spaces in progress */
+    unsigned n_released;      /* number of spaces that have released their number */
+    uint64_t last_generation; /* generation of the structure that was allocated last */
+    struct destroyed_range
+        destroyed[REGISTRY_DESTROYED]; /* ring buffer of the last destroyed spaces */
+    unsigned n_destroyed;              /* number of spaces destroyed since the start */
     struct pool_chunk *chunks;
     struct stp_space *free;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -80,7 +81,7 @@ void stp_space_unregister_number(struct stp_space *space)
     pthread_mutex_lock(&registry.lock);
     /* Pairs with the acquire load in stp_space_at(). */
     __atomic_store_n(&registry.by_number[space->number], NULL, __ATOMIC_RELEASE);
-    registry.n_given++;
+    registry.n_released++;
     pthread_mutex_unlock(&registry.lock);
 }
 
@@ -98,15 +99,15 @@ void stp_space_n_attempts_dec(void)
     pthread_mutex_unlock(&registry.lock);
 }
 
-bool stp_space_room_freed_since(unsigned *seen)
+bool stp_space_room_freed_since(unsigned *last_count)
 {
-    bool moved;
+    bool freed;
 
     pthread_mutex_lock(&registry.lock);
-    moved = registry.n_attempts > 0 || registry.n_given != *seen;
-    *seen = registry.n_given;
+    freed = registry.n_attempts > 0 || registry.n_released != *last_count;
+    *last_count = registry.n_released;
     pthread_mutex_unlock(&registry.lock);
-    return moved;
+    return freed;
 }
 
 void stp_space_lookup_insert(struct stp_space *space)
@@ -123,17 +124,18 @@ void stp_space_lookup_insert(struct stp_space *space)
  */
 static void registry_remember_locked(const struct stp_space *space)
 {
-    struct gone_range *gone = &registry.gone[registry.n_gone % REGISTRY_GONE];
+    struct destroyed_range *destroyed =
+        &registry.destroyed[registry.n_destroyed % REGISTRY_DESTROYED];
 
-    __atomic_store_n(&gone->nbytes, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&destroyed->nbytes, 0, __ATOMIC_RELAXED);
     /* Pairs with the acquire fence in stp_space_lookup_destroyed(). */
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    __atomic_store_n(&gone->base, (uintptr_t)space->base, __ATOMIC_RELAXED);
-    __atomic_store_n(&gone->number, space->number, __ATOMIC_RELAXED);
-    __atomic_store_n(&gone->kind, space->kind->name, __ATOMIC_RELAXED);
+    __atomic_store_n(&destroyed->base, (uintptr_t)space->base, __ATOMIC_RELAXED);
+    __atomic_store_n(&destroyed->number, space->number, __ATOMIC_RELAXED);
+    __atomic_store_n(&destroyed->kind, space->kind->name, __ATOMIC_RELAXED);
     /* These two stores pair with the acquire loads in stp_space_lookup_destroyed(). */
-    __atomic_store_n(&gone->nbytes, space->nbytes, __ATOMIC_RELEASE);
-    __atomic_store_n(&registry.n_gone, registry.n_gone + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&destroyed->nbytes, space->nbytes, __ATOMIC_RELEASE);
+    __atomic_store_n(&registry.n_destroyed, registry.n_destroyed + 1, __ATOMIC_RELEASE);
 }
 
 void stp_space_lookup_remove(struct stp_space *space)
@@ -147,9 +149,9 @@ void stp_space_lookup_remove(struct stp_space *space)
     pthread_mutex_unlock(&registry.lock);
 }
 
-size_t stp_space_number_find(size_t from)
+size_t stp_space_number_find(size_t min)
 {
-    size_t n = from > STP_SPACE_FIRST_USER ? from : STP_SPACE_FIRST_USER;
+    size_t n = min > STP_SPACE_FIRST_USER ? min : STP_SPACE_FIRST_USER;
 
     while (n < STP_SPACE_NUMBERS && stp_space_at((unsigned)n) != NULL)
         n++;
@@ -166,18 +168,18 @@ struct stp_space *stp_space_at(unsigned number)
     return __atomic_load_n(&registry.by_number[number], __ATOMIC_ACQUIRE);
 }
 
-bool stp_space_with_locked(unsigned number, void (*look)(const struct stp_space *space, void *arg),
+bool stp_space_with_locked(unsigned number, void (*visit)(const struct stp_space *space, void *arg),
                            void *arg)
 {
     const struct stp_space *space;
-    bool entered;
+    bool visible;
 
     pthread_mutex_lock(&registry.lock);
     space = registry.by_number[number];
-    entered = space != NULL && space->magic == STP_SPACE_MAGIC;
-    if (entered) look(space, arg);
+    visible = space != NULL && space->magic == STP_SPACE_MAGIC;
+    if (visible) visit(space, arg);
     pthread_mutex_unlock(&registry.lock);
-    return entered;
+    return visible;
 }
 
 struct stp_space *stp_space_lookup(const void *addr, size_t *offset)
@@ -188,11 +190,11 @@ struct stp_space *stp_space_lookup(const void *addr, size_t *offset)
 
     *offset = (uintptr_t)addr - last.base;
     if (*offset < last.nbytes && stp_ranges_unchanged(&registry.ranges, last.version))
-        return (struct stp_space *)last.what;
+        return (struct stp_space *)last.value;
     if (!stp_ranges_find(&registry.ranges, addr, &found)) return NULL;
     *offset = (uintptr_t)addr - found.base;
     last = found;
-    return (struct stp_space *)found.what;
+    return (struct stp_space *)found.value;
 }
 
 const struct stp_space *stp_space_lookup_growth_room(const void *addr, size_t *offset)
@@ -226,7 +228,7 @@ struct stp_space *stp_space_of_handle(const void *handle, bool *destroyed)
     if (space != NULL &&
         (space->magic != STP_SPACE_MAGIC || stp_space_encode_handle(space) != handle))
         space = NULL;
-    *destroyed = space == NULL && generation != 0 && generation <= registry.n_made;
+    *destroyed = space == NULL && generation != 0 && generation <= registry.last_generation;
     pthread_mutex_unlock(&registry.lock);
     return space;
 }
@@ -234,18 +236,18 @@ struct stp_space *stp_space_of_handle(const void *handle, bool *destroyed)
 bool stp_space_lookup_destroyed(const void *addr, char *text, size_t len)
 {
     /*
-     * This load pairs with the release store of n_gone in registry_remember_locked(). The first
-     * load of nbytes pairs with the release store of nbytes there.
+     * This load pairs with the release store of n_destroyed in registry_remember_locked(). The
+     * first load of nbytes pairs with the release store of nbytes there.
      */
-    unsigned n = __atomic_load_n(&registry.n_gone, __ATOMIC_ACQUIRE);
+    unsigned n = __atomic_load_n(&registry.n_destroyed, __ATOMIC_ACQUIRE);
 
-    for (unsigned i = n; i > 0 && n - i < REGISTRY_GONE; i--) {
-        const struct gone_range *gone = &registry.gone[(i - 1) % REGISTRY_GONE];
-        size_t nbytes = __atomic_load_n(&gone->nbytes, __ATOMIC_ACQUIRE);
+    for (unsigned i = n; i > 0 && n - i < REGISTRY_DESTROYED; i--) {
+        const struct destroyed_range *destroyed = &registry.destroyed[(i - 1) % REGISTRY_DESTROYED];
+        size_t nbytes = __atomic_load_n(&destroyed->nbytes, __ATOMIC_ACQUIRE);
 
-        uintptr_t base = __atomic_load_n(&gone->base, __ATOMIC_RELAXED);
-        unsigned number = __atomic_load_n(&gone->number, __ATOMIC_RELAXED);
-        const char *kind = __atomic_load_n(&gone->kind, __ATOMIC_RELAXED);
+        uintptr_t base = __atomic_load_n(&destroyed->base, __ATOMIC_RELAXED);
+        unsigned number = __atomic_load_n(&destroyed->number, __ATOMIC_RELAXED);
+        const char *kind = __atomic_load_n(&destroyed->kind, __ATOMIC_RELAXED);
 
         if ((uintptr_t)addr - base >= nbytes) continue;
         /*
@@ -254,7 +256,7 @@ bool stp_space_lookup_destroyed(const void *addr, char *text, size_t len)
          */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         /* If nbytes has changed, another thread has overwritten the entry. */
-        if (__atomic_load_n(&gone->nbytes, __ATOMIC_RELAXED) != nbytes) continue;
+        if (__atomic_load_n(&destroyed->nbytes, __ATOMIC_RELAXED) != nbytes) continue;
         snprintf(text, len, "space %u (%s, %zu bytes), which was destroyed", number, kind, nbytes);
         return true;
     }
@@ -263,15 +265,15 @@ bool stp_space_lookup_destroyed(const void *addr, char *text, size_t len)
 
 bool stp_space_lookup_overlap(const void *base, size_t nbytes, char *text, size_t len)
 {
-    uintptr_t from = (uintptr_t)base;
+    uintptr_t start = (uintptr_t)base;
     bool found = false;
 
     pthread_mutex_lock(&registry.lock);
     for (unsigned i = 0; i < registry.ranges.n && !found; i++) {
-        const struct stp_space *space = (struct stp_space *)registry.ranges.what[i];
+        const struct stp_space *space = (struct stp_space *)registry.ranges.value[i];
 
-        found = from < registry.ranges.bases[i] + registry.ranges.sizes[i] &&
-                registry.ranges.bases[i] < from + nbytes;
+        found = start < registry.ranges.bases[i] + registry.ranges.sizes[i] &&
+                registry.ranges.bases[i] < start + nbytes;
         if (found)
             snprintf(text, len, "space %u (%s, %zu bytes at %p)", space->number,
                      space->kind != NULL ? space->kind->name : "globals", space->nbytes,
@@ -304,7 +306,7 @@ struct stp_space *stp_space_struct_alloc(void)
         space = registry.free;
         registry.free = space->next_free;
         memset(space, 0, sizeof(*space));
-        space->generation = ++registry.n_made;
+        space->generation = ++registry.last_generation;
     }
     pthread_mutex_unlock(&registry.lock);
     return space;

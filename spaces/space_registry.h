@@ -16,23 +16,23 @@
 enum { STP_SPACE_INTERNAL, STP_SPACE_DATA, STP_SPACE_HEAP, STP_SPACE_FIRST_USER };
 
 struct stp_space {
-    uint32_t magic;              /* STP_SPACE_MAGIC if lookups by address can find the space */
-    unsigned number;             /* number of the space, equal on all members */
-    uint64_t generation;         /* number that no other space of this process ever has */
-    const struct stp_kind *kind; /* kind of memory; NULL for the data segment */
-    bool host;                   /* whether CPUs can load and store the parts of their node */
-    size_t nbytes;               /* size of a part; use stp_space_nbytes() if it can grow */
-    size_t max_bytes;            /* size up to which a part can grow, or nbytes */
-    unsigned n_extents;          /* number of pieces of a part; each growth adds one */
-    bool may_grow;               /* whether max_bytes was above nbytes at creation */
-    bool told_grow;              /* whether a failure to grow was reported */
-    char *base;                  /* address of this PE's part */
-    size_t at;                   /* offset of base in the fabric region; 0 except in data segment */
+    uint32_t magic;               /* STP_SPACE_MAGIC if lookups by address can find the space */
+    unsigned number;              /* number of the space, equal on all members */
+    uint64_t generation;          /* number that no other space of this process ever has */
+    const struct stp_kind *kind;  /* kind of memory; NULL for the data segment */
+    bool host;                    /* whether CPUs can load and store the parts of their node */
+    size_t nbytes;                /* size of a part; use stp_space_nbytes() if it can grow */
+    size_t max_bytes;             /* size up to which a part can grow, or nbytes */
+    unsigned n_extents;           /* number of pieces of a part; each growth adds one */
+    bool may_grow;                /* whether max_bytes was above nbytes at creation */
+    bool growth_failure_reported; /* whether a failure to grow was reported */
+    char *base;                   /* address of this PE's part */
+    size_t region_offset;        /* offset of base in the fabric region; 0 except in data segment */
     struct stp_space *next_part; /* next part of the data segment, or NULL */
     size_t offset;               /* offset of the space in the window, or SIZE_MAX outside */
     size_t base_align;           /* alignment that base has on every member */
     int device;                  /* number of the device, or -1 */
-    void *own;                   /* data that belongs to the kind */
+    void *kind_data;             /* data that belongs to the kind */
     struct stp_heap *heap;       /* allocator for blocks in the space, or NULL */
     uint64_t caps;               /* SHMEM_SPACE_CAP_ bits; 0 until the creation is complete */
     int attr_flags;              /* SHMEMX_SPACE_ flags that the program passed */
@@ -50,16 +50,16 @@ struct stp_space {
      * no name.
      */
     unsigned n_parts;
-    uint64_t roots;            /* hash of n_parts and the named blocks at creation */
-    bool placed;               /* whether the NUMA policy in numa was set for the memory */
-    enum stp_numa numa;        /* NUMA policy of the memory */
-    int numa_node;             /* NUMA node to which the memory is bound, or -1 */
-    int n_beside;              /* number of members on this host that use numa_node, or 0 */
-    size_t page_bytes;         /* real page size if the program chose a size, else 0 */
-    struct stp_pinned *pinned; /* data of memory that is pinned for GPUs, or NULL */
-    bool told_full;            /* whether a failed allocation was reported */
-    void *handle;              /* SHMEM_SPACE_ constant that denotes the space, or NULL */
-    struct stp_team *team;     /* internal team of the members, for collective operations */
+    uint64_t roots;              /* hash of n_parts and the named blocks at creation */
+    bool numa_is_set;            /* whether the NUMA policy in numa was set for the memory */
+    enum stp_numa numa;          /* NUMA policy of the memory */
+    int numa_node;               /* NUMA node to which the memory is bound, or -1 */
+    int n_numa_sharers;          /* number of members on this host that use numa_node, or 0 */
+    size_t page_bytes;           /* real page size if the program chose a size, else 0 */
+    struct stp_pinned *pinned;   /* data of memory that is pinned for GPUs, or NULL */
+    bool alloc_failure_reported; /* whether a failed allocation was reported */
+    void *handle;                /* SHMEM_SPACE_ constant that denotes the space, or NULL */
+    struct stp_team *team;       /* internal team of the members, for collective operations */
     /* Team that the program got at creation, or NULL after the program has destroyed it. */
     struct stp_team *user_team;
     /* Number of teams, contexts and device handles that use the space. Guarded by stp_rt.lock. */
@@ -68,10 +68,10 @@ struct stp_space {
      * Whether other threads may use the space. This is true if the space is complete, is not
      * internal to the library, and is not being destroyed. Guarded by stp_rt.lock.
      */
-    bool offered;
+    bool usable;
     struct stp_space *next_free;
-    bool whole;   /* whether the adopted buffer is a single block, which cannot be freed */
-    bool adopted; /* whether the memory is a buffer of the program; the program can unmap it */
+    bool single_block; /* whether the adopted buffer is a single block, which cannot be freed */
+    bool adopted;      /* whether the memory is a buffer of the program; the program can unmap it */
     struct stp_own_file *shm_attach; /* mappings of host memory outside the window, or NULL */
 };
 
@@ -106,10 +106,10 @@ void stp_space_n_attempts_dec(void);
 
 /*
  * Returns whether another search for a free number and a free range can succeed. This is the case
- * if a space has released its number since *seen was set, or if another creation is in progress.
- * Sets *seen for the next call.
+ * if a space has released its number since *last_count was set, or if another creation is in
+ * progress. Sets *last_count for the next call.
  */
-bool stp_space_room_freed_since(unsigned *seen);
+bool stp_space_room_freed_since(unsigned *last_count);
 
 /* Makes lookups by address find the space. Its number must be registered already. */
 void stp_space_lookup_insert(struct stp_space *space);
@@ -119,8 +119,8 @@ void stp_space_lookup_remove(struct stp_space *space);
 /* Sets the size of the space to nbytes bytes. Called after all members have grown their parts. */
 void stp_space_lookup_resize(struct stp_space *space, size_t nbytes);
 
-/* Returns the lowest space number >= from that is free on this PE, or SIZE_MAX if none is free. */
-size_t stp_space_number_find(size_t from);
+/* Returns the lowest space number >= min that is free on this PE, or SIZE_MAX if none is free. */
+size_t stp_space_number_find(size_t min);
 
 /*
  * Returns the space that contains addr and sets *offset to the offset in its part. Returns NULL if
@@ -149,11 +149,11 @@ bool stp_space_lookup_overlap(const void *base, size_t nbytes, char *text, size_
 struct stp_space *stp_space_at(unsigned number);
 
 /*
- * Calls look() for the space with this number, if lookups by address can find the space. Returns
- * whether look() was called. The lock of the registry is held during the call, so that no thread
- * removes the space. look() may take only the lock of a heap and stp_rt.lock.
+ * Calls visit() for the space with this number, if lookups by address can find the space. Returns
+ * whether visit() was called. The lock of the registry is held during the call, so that no thread
+ * removes the space. visit() may take only the lock of a heap and stp_rt.lock.
  */
-bool stp_space_with_locked(unsigned number, void (*look)(const struct stp_space *space, void *arg),
+bool stp_space_with_locked(unsigned number, void (*visit)(const struct stp_space *space, void *arg),
                            void *arg);
 
 /*

@@ -25,9 +25,9 @@
 
 /*
  * At first, stp_window_open_peer() opens only the part of the view that its caller needs. After
- * PATIENCE * n_local calls for parts that are already open, it opens all parts.
+ * OPEN_ALL_FACTOR * n_local calls for parts that are already open, it opens all parts.
  */
-#define PATIENCE 16
+#define OPEN_ALL_FACTOR 16
 
 struct window_range {
     size_t offset, nbytes;
@@ -41,12 +41,12 @@ static struct {
     int local;       /* local index of this PE */
     bool no_fabric;  /* whether the job uses no fabric */
     int fd;          /* descriptor of the node's file, for punching holes */
-    /* All parts of the view are opened when the field asked reaches this number. 0 means never. */
-    unsigned patience;
-    unsigned asked;       /* approximate number of stp_window_open_peer() calls for open parts */
-    bool leaving;         /* whether released ranges stay accessible (true in finalization) */
-    pthread_mutex_t lock; /* guards the fields below */
-    bool *open;           /* whether each part of the view is open; also read without the lock */
+    /* All parts of the view are opened when n_open_calls reaches this number. 0 means never. */
+    unsigned open_all_calls;
+    unsigned n_open_calls; /* approximate number of stp_window_open_peer() calls for open parts */
+    bool finalizing;       /* whether released ranges stay accessible (true in finalization) */
+    pthread_mutex_t lock;  /* guards the fields below */
+    bool *open;            /* whether each part of the view is open; also read without the lock */
     int n_open;
     struct window_range *ranges; /* ranges in use, in ascending order of offsets */
     size_t n_ranges, max_ranges;
@@ -85,8 +85,9 @@ int stp_window_create_file(const struct stp_window_layout *layout)
 
 void *stp_window_map_node_area(const struct stp_window_layout *layout, int fd)
 {
-    off_t at = (off_t)stp_window_view_bytes(layout);
-    void *area = mmap(NULL, layout->area_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
+    off_t file_offset = (off_t)stp_window_view_bytes(layout);
+    void *area =
+        mmap(NULL, layout->area_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, file_offset);
 
     if (area != MAP_FAILED) return area;
     stp_error("cannot map the control area that the PEs of this node share: %s", strerror(errno));
@@ -96,11 +97,11 @@ void *stp_window_map_node_area(const struct stp_window_layout *layout, int fd)
 int stp_window_reserve(const struct stp_window_layout *layout, int fd, int local)
 {
     size_t nbytes = layout->nbytes, view_bytes = stp_window_view_bytes(layout);
-    size_t room = stp_window_data_segment_bytes();
-    off_t at = (off_t)((size_t)local * stp_window_stride(layout));
-    void *mine, *view;
+    size_t segment_bytes = stp_window_data_segment_bytes();
+    off_t file_offset = (off_t)((size_t)local * stp_window_stride(layout));
+    void *own_window, *view;
 
-    if (room > nbytes / 2) {
+    if (segment_bytes > nbytes / 2) {
         stp_error("globals and statics take %zu bytes, which is more than half of the address "
                   "space of %zu bytes for symmetric memory: raise SHMEM_WINDOW_SIZE",
                   stp_data_segment.nbytes, nbytes);
@@ -110,8 +111,8 @@ int stp_window_reserve(const struct stp_window_layout *layout, int fd, int local
     if (window.open == NULL) goto err_errno;
     window.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (window.fd < 0) goto err_open;
-    mine = stp_window_map_somewhere(layout->base, nbytes, fd, at);
-    if (mine == NULL) goto err_fd;
+    own_window = stp_window_map_somewhere(layout->base, nbytes, fd, file_offset);
+    if (own_window == NULL) goto err_fd;
     /*
      * If the address space has room, align the view for large pages and DAX devices. Shift its
      * start by STP_WINDOW_SKEW from the aligned address. The addresses of an object in the view and
@@ -119,22 +120,22 @@ int stp_window_reserve(const struct stp_window_layout *layout, int fd, int local
      */
     view = stp_window_reserve_aligned(STP_WINDOW_SKEW, view_bytes, fd, 0);
     if (view == NULL) view = stp_window_reserve_at(0, view_bytes, fd, 0);
-    if (view == NULL) goto err_mine;
+    if (view == NULL) goto err_window;
     madvise(view, view_bytes, MADV_DONTDUMP);
-    madvise(mine, nbytes, MADV_DONTDUMP); /* each space sets MADV_DODUMP for its range */
+    madvise(own_window, nbytes, MADV_DONTDUMP); /* each space sets MADV_DODUMP for its range */
 
     window.nbytes = nbytes;
-    window.capacity = nbytes - room;
+    window.capacity = nbytes - segment_bytes;
     window.local = local;
-    stp_win = (struct stp_window){.base = (uintptr_t)mine,
+    stp_win = (struct stp_window){.base = (uintptr_t)own_window,
                                   .view = view,
                                   .stride = stp_window_stride(layout),
                                   .n_view = layout->n_local,
                                   .cpu_atomics = true};
     return 0;
 
-err_mine:
-    munmap(mine, nbytes);
+err_window:
+    munmap(own_window, nbytes);
 err_fd:
     close(window.fd);
     window.fd = -1;
@@ -163,8 +164,8 @@ void stp_window_close(void)
     window.max_ranges = 0;
     window.nbytes = window.capacity = 0;
     window.n_open = 0;
-    window.patience = window.asked = 0;
-    window.leaving = false;
+    window.open_all_calls = window.n_open_calls = 0;
+    window.finalizing = false;
     window.no_fabric = false;
     window.fd = -1;
     stp_win = (struct stp_window){0};
@@ -180,19 +181,19 @@ void stp_window_set_peers(int first_pe, int n_local)
 {
     stp_win.first_pe = first_pe;
     stp_win.n_local = n_local;
-    window.patience = PATIENCE * (unsigned)n_local;
+    window.open_all_calls = OPEN_ALL_FACTOR * (unsigned)n_local;
     window_update_plain();
 }
 
-void stp_window_set_fabric(bool used)
+void stp_window_set_fabric(bool enabled)
 {
-    window.no_fabric = !used;
+    window.no_fabric = !enabled;
     window_update_plain();
 }
 
-void stp_window_set_devices(bool met)
+void stp_window_set_devices(bool enabled)
 {
-    stp_win.devices = met;
+    stp_win.devices = enabled;
     window_update_plain();
 }
 
@@ -208,22 +209,22 @@ size_t stp_window_bytes_for_spaces(void)
 
 bool stp_window_locate(const void *addr, size_t *offset, int *local)
 {
-    size_t at = (uintptr_t)addr - stp_win.base;
+    size_t diff = (uintptr_t)addr - stp_win.base;
 
-    if (at < window.nbytes) {
-        *offset = at;
+    if (diff < window.nbytes) {
+        *offset = diff;
         *local = -1;
         return true;
     }
-    at = (uintptr_t)addr - (uintptr_t)stp_win.view;
-    if (stp_win.view == NULL || at >= stp_win.stride * (size_t)stp_win.n_view) return false;
-    *local = (int)(at / stp_win.stride);
-    *offset = at % stp_win.stride;
+    diff = (uintptr_t)addr - (uintptr_t)stp_win.view;
+    if (stp_win.view == NULL || diff >= stp_win.stride * (size_t)stp_win.n_view) return false;
+    *local = (int)(diff / stp_win.stride);
+    *offset = diff % stp_win.stride;
     return true;
 }
 
 /* Returns the position, in the node's file, of the given offset in the part of a local PE. */
-static off_t window_file_at(int local, size_t offset)
+static off_t window_file_offset(int local, size_t offset)
 {
     return (off_t)((size_t)local * stp_win.stride + offset);
 }
@@ -233,20 +234,21 @@ static size_t window_round(size_t nbytes, size_t align)
     return (nbytes + align - 1) & ~(align - 1);
 }
 
-size_t stp_window_find(size_t nbytes, size_t align, size_t from)
+size_t stp_window_find(size_t nbytes, size_t align, size_t min_offset)
 {
-    size_t at = window_round(from > STP_RANGE_ALIGN ? from : STP_RANGE_ALIGN, align);
+    size_t offset =
+        window_round(min_offset > STP_RANGE_ALIGN ? min_offset : STP_RANGE_ALIGN, align);
 
     if (nbytes > window.capacity) return SIZE_MAX;
     pthread_mutex_lock(&window.lock);
     for (size_t i = 0; i < window.n_ranges; i++) {
-        const struct window_range *used = &window.ranges[i];
-        if (at + nbytes + RANGE_GUARD <= used->offset) break;
-        if (at < used->offset + used->reserved + RANGE_GUARD)
-            at = window_round(used->offset + used->reserved + RANGE_GUARD, align);
+        const struct window_range *range = &window.ranges[i];
+        if (offset + nbytes + RANGE_GUARD <= range->offset) break;
+        if (offset < range->offset + range->reserved + RANGE_GUARD)
+            offset = window_round(range->offset + range->reserved + RANGE_GUARD, align);
     }
     pthread_mutex_unlock(&window.lock);
-    return at <= window.capacity - nbytes ? at : SIZE_MAX;
+    return offset <= window.capacity - nbytes ? offset : SIZE_MAX;
 }
 
 static void window_add_member(struct window_range *range, int local)
@@ -262,13 +264,14 @@ static bool window_is_member(const struct window_range *range, int local)
 static bool window_taken_locked(size_t offset, size_t nbytes)
 {
     for (size_t i = 0; i < window.n_ranges; i++) {
-        const struct window_range *used = &window.ranges[i];
-        if (offset < used->offset + used->reserved && used->offset < offset + nbytes) return true;
+        const struct window_range *range = &window.ranges[i];
+        if (offset < range->offset + range->reserved && range->offset < offset + nbytes)
+            return true;
     }
     return false;
 }
 
-static int window_remember_locked(size_t offset, size_t nbytes, size_t reserved)
+static int window_add_range_locked(size_t offset, size_t nbytes, size_t reserved)
 {
     size_t i = window.n_ranges;
     uint64_t *members;
@@ -302,12 +305,12 @@ static struct window_range *window_range_locked(size_t offset)
     return NULL;
 }
 
-static void window_forget_locked(struct window_range *range)
+static void window_remove_range_locked(struct window_range *range)
 {
-    size_t behind = (size_t)(&window.ranges[window.n_ranges] - (range + 1));
+    size_t n_after = (size_t)(&window.ranges[window.n_ranges] - (range + 1));
 
     free(range->members);
-    memmove(range, range + 1, behind * sizeof(*range));
+    memmove(range, range + 1, n_after * sizeof(*range));
     window.n_ranges--;
 }
 
@@ -335,10 +338,10 @@ static void window_update_top_locked(void)
     __atomic_store_n(&stp_win.amo_top, stp_win.cpu_atomics ? top : 0, __ATOMIC_RELEASE);
 }
 
-void stp_window_set_cpu_atomics(bool right)
+void stp_window_set_cpu_atomics(bool allowed)
 {
     pthread_mutex_lock(&window.lock);
-    stp_win.cpu_atomics = right;
+    stp_win.cpu_atomics = allowed;
     window_update_top_locked();
     pthread_mutex_unlock(&window.lock);
 }
@@ -346,10 +349,11 @@ void stp_window_set_cpu_atomics(bool right)
 /* Frees the pages of the range [offset, offset + nbytes) in this PE's part. */
 static void window_punch_locked(size_t offset, size_t nbytes)
 {
-    off_t at = window_file_at(window.local, offset);
+    off_t file_offset = window_file_offset(window.local, offset);
 
     if (nbytes == 0) return;
-    if (fallocate(window.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)nbytes) != 0)
+    if (fallocate(window.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, file_offset,
+                  (off_t)nbytes) != 0)
         stp_warn("cannot free the pages of a destroyed space: fallocate: %s", strerror(errno));
 }
 
@@ -361,37 +365,38 @@ int stp_window_local(void)
 /* ---- parts of the view ------------------------------------------------------------------- */
 
 /*
- * Sets the protection of the bytes [from, to) of a range, in the window and in the open parts of
+ * Sets the protection of the bytes [start, end) of a range, in the window and in the open parts of
  * the view. Returns 0 or -errno. Continues after an error if prot is PROT_NONE.
  */
-static int window_protect_locked(const struct window_range *range, size_t from, size_t to, int prot)
+static int window_protect_locked(const struct window_range *range, size_t start, size_t end,
+                                 int prot)
 {
-    size_t at = range->offset + from, nbytes = to - from;
-    int rc = mprotect(stp_window_at(at), nbytes, prot) == 0 ? 0 : -errno;
+    size_t offset = range->offset + start, nbytes = end - start;
+    int rc = mprotect(stp_window_at(offset), nbytes, prot) == 0 ? 0 : -errno;
 
     for (int i = 0; i < stp_win.n_view && (rc == 0 || prot == PROT_NONE); i++)
         if (window.open[i] && window_is_member(range, i) &&
-            mprotect(stp_window_part(i) + at, nbytes, prot) != 0)
+            mprotect(stp_window_part(i) + offset, nbytes, prot) != 0)
             rc = -errno;
-    madvise(stp_window_at(at), nbytes, prot == PROT_NONE ? MADV_DONTDUMP : MADV_DODUMP);
+    madvise(stp_window_at(offset), nbytes, prot == PROT_NONE ? MADV_DONTDUMP : MADV_DODUMP);
     return rc;
 }
 
-static int window_allow(char *at, size_t nbytes, const char *whose)
+static int window_make_accessible(char *base, size_t nbytes, const char *description)
 {
     int rc;
 
-    if (mprotect(at, nbytes, PROT_READ | PROT_WRITE) == 0) return 0;
+    if (mprotect(base, nbytes, PROT_READ | PROT_WRITE) == 0) return 0;
     rc = -errno;
-    stp_error("cannot make %zu bytes of %s accessible: %s (see vm.max_map_count)", nbytes, whose,
-              strerror(-rc));
+    stp_error("cannot make %zu bytes of %s accessible: %s (see vm.max_map_count)", nbytes,
+              description, strerror(-rc));
     return rc;
 }
 
 static int window_show_part(const struct window_range *range, int local)
 {
-    return window_allow(stp_window_part(local) + range->offset, range->nbytes,
-                        "the mapping of a PE's symmetric memory");
+    return window_make_accessible(stp_window_part(local) + range->offset, range->nbytes,
+                                  "the mapping of a PE's symmetric memory");
 }
 
 int stp_window_add_peer_range(size_t offset, int local)
@@ -444,14 +449,14 @@ static STP_COLD int window_open_all(void)
 
 int stp_window_open_peer(int local)
 {
-    unsigned asked = __atomic_load_n(&window.asked, __ATOMIC_RELAXED);
+    unsigned n_calls = __atomic_load_n(&window.n_open_calls, __ATOMIC_RELAXED);
     int rc;
 
     /* Pairs with the release store in window_open_part_locked(). */
     if (STP_LIKELY(__atomic_load_n(&window.open[local], __ATOMIC_ACQUIRE))) {
-        if (asked >= window.patience) return 0;
-        __atomic_store_n(&window.asked, asked + 1, __ATOMIC_RELAXED);
-        return asked + 1 < window.patience ? 0 : window_open_all();
+        if (n_calls >= window.open_all_calls) return 0;
+        __atomic_store_n(&window.n_open_calls, n_calls + 1, __ATOMIC_RELAXED);
+        return n_calls + 1 < window.open_all_calls ? 0 : window_open_all();
     }
     pthread_mutex_lock(&window.lock);
     rc = window_open_part_locked(local);
@@ -467,8 +472,8 @@ int stp_window_open_peer(int local)
  */
 static int window_open_own_locked(const struct window_range *range)
 {
-    int rc =
-        window_allow(stp_window_at(range->offset), range->nbytes, "this PE's symmetric memory");
+    int rc = window_make_accessible(stp_window_at(range->offset), range->nbytes,
+                                    "this PE's symmetric memory");
 
     if (rc == 0) madvise(stp_window_at(range->offset), range->nbytes, MADV_DODUMP);
     return rc == 0 && window.open[window.local] ? window_show_part(range, window.local) : rc;
@@ -480,13 +485,13 @@ int stp_window_commit(size_t offset, size_t nbytes, size_t reserved)
     int rc;
 
     pthread_mutex_lock(&window.lock);
-    rc = window_remember_locked(offset, nbytes, reserved);
+    rc = window_add_range_locked(offset, nbytes, reserved);
     if (rc == 0) {
         range = window_range_locked(offset);
         rc = window_open_own_locked(range);
         if (rc != 0) {
             (void)window_protect_locked(range, 0, nbytes, PROT_NONE);
-            window_forget_locked(range);
+            window_remove_range_locked(range);
         }
         window_update_top_locked();
     }
@@ -517,16 +522,16 @@ int stp_window_grow(size_t offset, size_t nbytes)
 void stp_window_undo_grow(size_t offset, size_t kept_nbytes)
 {
     struct window_range *range;
-    size_t had;
+    size_t old_nbytes;
 
     pthread_mutex_lock(&window.lock);
     range = window_range_locked(offset);
     assert(range != NULL && kept_nbytes <= range->nbytes);
-    had = range->nbytes;
+    old_nbytes = range->nbytes;
     range->nbytes = kept_nbytes;
     window_update_top_locked();
-    (void)window_protect_locked(range, kept_nbytes, had, PROT_NONE);
-    window_punch_locked(offset + kept_nbytes, had - kept_nbytes);
+    (void)window_protect_locked(range, kept_nbytes, old_nbytes, PROT_NONE);
+    window_punch_locked(offset + kept_nbytes, old_nbytes - kept_nbytes);
     pthread_mutex_unlock(&window.lock);
 }
 
@@ -537,13 +542,13 @@ void stp_window_release(size_t offset, size_t nbytes)
     pthread_mutex_lock(&window.lock);
     range = window_range_locked(offset);
     assert(range != NULL && range->nbytes == nbytes);
-    if (!window.leaving) (void)window_protect_locked(range, 0, nbytes, PROT_NONE);
+    if (!window.finalizing) (void)window_protect_locked(range, 0, nbytes, PROT_NONE);
     /*
      * Punch the hole before the range becomes free, because another space can use a free range at
      * once.
      */
     window_punch_locked(offset, nbytes);
-    window_forget_locked(range);
+    window_remove_range_locked(range);
     window_update_top_locked();
     pthread_mutex_unlock(&window.lock);
 }
@@ -551,6 +556,6 @@ void stp_window_release(size_t offset, size_t nbytes)
 void stp_window_stop_reprotecting(void)
 {
     pthread_mutex_lock(&window.lock);
-    window.leaving = true;
+    window.finalizing = true;
     pthread_mutex_unlock(&window.lock);
 }

@@ -95,21 +95,21 @@ enum stp_use {
 
 /*
  * Returns the address at which this PE can access the copy of a symmetric object on another PE.
- * addr is the address of the object on this PE, and pe is a valid world number. use is a
- * compile-time constant. Returns NULL if the caller must take the slow path.
+ * addr is the address of the object on this PE, and pe is a valid world number. purpose is
+ * a compile-time constant. Returns NULL if the caller must take the slow path.
  */
 static inline __attribute__((always_inline)) void *stp_ptr_inline(const void *addr, int pe,
-                                                                  enum stp_use use)
+                                                                  enum stp_use purpose)
 {
     size_t offset = (uintptr_t)addr - stp_win.base;
-    size_t top = use == STP_USE_ATOMIC ? stp_window_amo_top() : stp_window_top();
-    unsigned n = (unsigned)(use == STP_USE_COPY ? stp_win.n_plain : stp_win.n_local);
+    size_t top = purpose == STP_USE_ATOMIC ? stp_window_amo_top() : stp_window_top();
+    unsigned n = (unsigned)(purpose == STP_USE_COPY ? stp_win.n_plain : stp_win.n_local);
     unsigned local = (unsigned)(pe - stp_win.first_pe);
 
     if (STP_LIKELY(offset < top && local < n)) {
-        char *there = stp_window_part((int)local) + offset;
-        if (there == NULL) __builtin_unreachable(); /* saves callers a comparison with NULL */
-        return there;
+        char *peer_addr = stp_window_part((int)local) + offset;
+        if (peer_addr == NULL) __builtin_unreachable(); /* saves callers a comparison with NULL */
+        return peer_addr;
     }
     return NULL;
 }
@@ -124,11 +124,11 @@ struct stp_window_layout {
 
 /*
  * Chooses the size and the address of the windows for n_local PEs with symmetric heaps of
- * heap_bytes bytes. First tries the size wanted, rounded up to a power of two, or a default size if
- * wanted is 0. Then tries smaller sizes until the address space has room. Returns 0, or -ENOMEM
- * after logging.
+ * heap_bytes bytes. First tries the size requested, rounded up to a power of two, or a default size
+ * if requested is 0. Then tries smaller sizes until the address space has room. Returns 0, or
+ * -ENOMEM after logging.
  */
-int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
+int stp_window_choose(int n_local, size_t heap_bytes, size_t requested,
                       struct stp_window_layout *layout);
 
 /*
@@ -157,15 +157,15 @@ void stp_window_set_peers(int first_pe, int n_local);
  * Sets whether CPUs may perform the atomics of this job. The default is true. CPUs must not perform
  * atomics if the fabric's atomics are not atomic with respect to CPU atomics.
  */
-void stp_window_set_cpu_atomics(bool right);
+void stp_window_set_cpu_atomics(bool allowed);
 /*
  * Sets whether the program can use device memory. Must be called after stp_window_reserve(), which
  * resets this setting.
  */
-void stp_window_set_devices(bool met);
+void stp_window_set_devices(bool enabled);
 
 /* Sets whether the job uses a fabric. The default is true. */
-void stp_window_set_fabric(bool used);
+void stp_window_set_fabric(bool enabled);
 
 /*
  * Returns whether addr is in this PE's window or view. Sets *local to -1 if addr is in the window,
@@ -200,11 +200,11 @@ size_t stp_window_bytes_for_spaces(void);
 
 /*
  * Finds nbytes free bytes of the window on this PE. Returns the lowest suitable offset that is not
- * below the argument from. The offset is a multiple of align, which must be a multiple of
+ * below min_offset. The offset is a multiple of align, which must be a multiple of
  * STP_RANGE_ALIGN. An unused gap remains between these bytes and the ranges before and after them.
  * Returns SIZE_MAX if there is no such offset.
  */
-size_t stp_window_find(size_t nbytes, size_t align, size_t from);
+size_t stp_window_find(size_t nbytes, size_t align, size_t min_offset);
 
 /*
  * Takes the range [offset, offset + reserved) of the window for a space. Makes the first nbytes
@@ -269,9 +269,9 @@ static inline char *stp_window_at(size_t offset)
 
 /* A part of the data segment: contiguous writable pages of the executable. */
 struct stp_data_segment_part {
-    char *base;    /* first byte, aligned to a page */
-    size_t nbytes; /* size in whole pages */
-    size_t at;     /* offset in the memfd, which has an unused page between two parts */
+    char *base;         /* first byte, aligned to a page */
+    size_t nbytes;      /* size in whole pages */
+    size_t file_offset; /* offset in the memfd, which has an unused page between two parts */
 };
 
 /*
@@ -284,11 +284,11 @@ struct stp_data_segment {
     struct stp_data_segment_part parts[STP_SEGMENT_PARTS];
     /* Number of parts, or 0 if the executable has no writable memory. */
     unsigned n_parts;
-    size_t nbytes;       /* size of the memfd: all parts, and the unused pages between them */
-    int fd;              /* memfd of the segment, or -1 if the segment is private */
-    const char *why_not; /* reason why the segment is private, or NULL if it is shared */
-    uint64_t layout;     /* hash of program headers and build ID; equal for equal executables */
-    uint64_t shape;      /* hash of the parts' sizes and offsets from the load address */
+    size_t nbytes; /* size of the memfd: all parts, and the unused pages between them */
+    int fd;        /* memfd of the segment, or -1 if the segment is private */
+    const char *private_reason; /* reason why the segment is private, or NULL if it is shared */
+    uint64_t layout; /* hash of program headers and build ID; equal for equal executables */
+    uint64_t shape;  /* hash of the parts' sizes and offsets from the load address */
 };
 
 extern struct stp_data_segment stp_data_segment;
@@ -305,7 +305,7 @@ static inline bool stp_data_segment_offset(const void *addr, size_t *offset)
     if (STP_LIKELY(*offset < stp_data_segment.parts[0].nbytes)) return true;
     if (stp_data_segment.n_parts <= 1) return false;
     part = stp_data_segment_part_slow(addr);
-    if (part != NULL) *offset = part->at + (size_t)((const char *)addr - part->base);
+    if (part != NULL) *offset = part->file_offset + (size_t)((const char *)addr - part->base);
     return part != NULL;
 }
 

@@ -30,40 +30,40 @@ static const uintptr_t window_bases[] = {0x7e9000000000u, 0x7e1000000000u, 0x7d9
 _Static_assert(STP_COUNT(large_bases) == STP_COUNT(window_bases),
                "both tables must have the same length");
 
-void *stp_window_reserve_at(uintptr_t base, size_t nbytes, int fd, off_t at)
+void *stp_window_reserve_at(uintptr_t base, size_t nbytes, int fd, off_t file_offset)
 {
     int flags = MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
-    void *got;
+    void *addr;
 
     if (base != 0) flags |= MAP_FIXED_NOREPLACE;
-    got = mmap((void *)base, nbytes, PROT_NONE, flags, fd, at);
-    if (got == MAP_FAILED) return NULL;
-    if (base != 0 && (uintptr_t)got != base) { /* Linux before 4.17 ignores MAP_FIXED_NOREPLACE */
-        munmap(got, nbytes);
+    addr = mmap((void *)base, nbytes, PROT_NONE, flags, fd, file_offset);
+    if (addr == MAP_FAILED) return NULL;
+    if (base != 0 && (uintptr_t)addr != base) { /* Linux before 4.17 ignores MAP_FIXED_NOREPLACE */
+        munmap(addr, nbytes);
         return NULL;
     }
-    return got;
+    return addr;
 }
 
-void *stp_window_reserve_aligned(size_t bytes_past_align, size_t nbytes, int fd, off_t at)
+void *stp_window_reserve_aligned(size_t bytes_past_align, size_t nbytes, int fd, off_t file_offset)
 {
     size_t room = bytes_past_align + nbytes + STP_WINDOW_ALIGN;
-    char *anywhere = stp_window_reserve_at(0, room, -1, 0);
-    uintptr_t base = ((uintptr_t)anywhere + STP_WINDOW_ALIGN - 1) & ~(STP_WINDOW_ALIGN - 1);
+    char *reserved = stp_window_reserve_at(0, room, -1, 0);
+    uintptr_t base = ((uintptr_t)reserved + STP_WINDOW_ALIGN - 1) & ~(STP_WINDOW_ALIGN - 1);
 
-    if (anywhere == NULL) return NULL;
-    munmap(anywhere, room);
-    return stp_window_reserve_at(base + bytes_past_align, nbytes, fd, at);
+    if (reserved == NULL) return NULL;
+    munmap(reserved, room);
+    return stp_window_reserve_at(base + bytes_past_align, nbytes, fd, file_offset);
 }
 
-void *stp_window_map_somewhere(uintptr_t hint, size_t nbytes, int fd, off_t at)
+void *stp_window_map_somewhere(uintptr_t hint, size_t nbytes, int fd, off_t file_offset)
 {
     const uintptr_t *bases = nbytes > WINDOW_LESS ? large_bases : window_bases;
-    void *got = hint != 0 ? stp_window_reserve_at(hint, nbytes, fd, at) : NULL;
+    void *addr = hint != 0 ? stp_window_reserve_at(hint, nbytes, fd, file_offset) : NULL;
 
-    for (size_t i = 0; i < STP_COUNT(window_bases) && got == NULL; i++)
-        got = stp_window_reserve_at(bases[i], nbytes, fd, at);
-    return got != NULL ? got : stp_window_reserve_aligned(0, nbytes, fd, at);
+    for (size_t i = 0; i < STP_COUNT(window_bases) && addr == NULL; i++)
+        addr = stp_window_reserve_at(bases[i], nbytes, fd, file_offset);
+    return addr != NULL ? addr : stp_window_reserve_aligned(0, nbytes, fd, file_offset);
 }
 
 size_t stp_window_stride(const struct stp_window_layout *layout)
@@ -84,13 +84,13 @@ size_t stp_window_view_bytes(const struct stp_window_layout *layout)
 static bool window_fits(struct stp_window_layout *layout)
 {
     size_t view_bytes = stp_window_view_bytes(layout);
-    void *mine, *view;
+    void *own_window, *view;
 
     if (view_bytes > VIEW_MAX) return false;
-    mine = stp_window_map_somewhere(0, layout->nbytes, -1, 0);
-    view = mine != NULL ? stp_window_reserve_at(0, view_bytes, -1, 0) : NULL;
-    layout->base = (uintptr_t)mine;
-    if (mine != NULL) munmap(mine, layout->nbytes);
+    own_window = stp_window_map_somewhere(0, layout->nbytes, -1, 0);
+    view = own_window != NULL ? stp_window_reserve_at(0, view_bytes, -1, 0) : NULL;
+    layout->base = (uintptr_t)own_window;
+    if (own_window != NULL) munmap(own_window, layout->nbytes);
     if (view != NULL) munmap(view, view_bytes);
     return view != NULL;
 }
@@ -111,39 +111,39 @@ static size_t window_power_up(size_t nbytes)
 }
 
 /* Returns the next window size to try after a window of nbytes bytes could not be reserved. */
-static size_t window_less(size_t nbytes, size_t wanted, size_t modest)
+static size_t window_next_size(size_t nbytes, size_t requested, size_t moderate)
 {
-    size_t less = modest > WINDOW_LESS ? modest : WINDOW_LESS;
+    size_t smaller = moderate > WINDOW_LESS ? moderate : WINDOW_LESS;
 
-    if (wanted != 0) return nbytes / 2;
-    if (nbytes > less) return less;
+    if (requested != 0) return nbytes / 2;
+    if (nbytes > smaller) return smaller;
     /* Try the modest size next, because valgrind takes long to reserve large sizes. */
-    return nbytes > modest ? modest : nbytes / 2;
+    return nbytes > moderate ? moderate : nbytes / 2;
 }
 
-int stp_window_choose(int n_local, size_t heap_bytes, size_t wanted,
+int stp_window_choose(int n_local, size_t heap_bytes, size_t requested,
                       struct stp_window_layout *layout)
 {
-    size_t most =
+    size_t data_bytes =
         heap_bytes > SIZE_MAX / 4 ? heap_bytes : heap_bytes + stp_window_data_segment_bytes();
-    size_t need = window_power_up(most > VIEW_MAX ? VIEW_MAX : most * 2);
-    size_t modest = 4 * need > WINDOW_MODEST ? 4 * need : WINDOW_MODEST;
-    size_t nbytes = wanted != 0 ? window_power_up(wanted) : WINDOW_DEFAULT;
+    size_t min_bytes = window_power_up(data_bytes > VIEW_MAX ? VIEW_MAX : data_bytes * 2);
+    size_t moderate = 4 * min_bytes > WINDOW_MODEST ? 4 * min_bytes : WINDOW_MODEST;
+    size_t nbytes = requested != 0 ? window_power_up(requested) : WINDOW_DEFAULT;
 
-    if (wanted == 0 && nbytes < 2 * need) nbytes = 2 * need;
+    if (requested == 0 && nbytes < 2 * min_bytes) nbytes = 2 * min_bytes;
     layout->n_local = n_local;
     if (nbytes > VIEW_MAX) nbytes = VIEW_MAX;
     while (nbytes > WINDOW_MIN && (nbytes + STP_WINDOW_SKEW) * (size_t)n_local > VIEW_MAX)
         nbytes /= 2;
-    while (nbytes >= WINDOW_MIN && nbytes >= need) {
+    while (nbytes >= WINDOW_MIN && nbytes >= min_bytes) {
         layout->nbytes = nbytes;
         if (window_fits(layout)) return 0;
-        nbytes = window_less(nbytes, wanted, modest);
+        nbytes = window_next_size(nbytes, requested, moderate);
     }
     stp_error("no address space for the symmetric memory of %d PEs, each with a heap of %zu bytes "
               "and globals and statics of %zu bytes: lower SHMEM_SYMMETRIC_SIZE, or raise %s",
               n_local, heap_bytes, stp_data_segment.nbytes,
-              wanted != 0 && window_power_up(wanted) < need
+              requested != 0 && window_power_up(requested) < min_bytes
                   ? "SHMEM_WINDOW_SIZE"
                   : "the limit on virtual memory (ulimit -v)");
     return -ENOMEM;

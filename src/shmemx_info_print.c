@@ -43,7 +43,8 @@ static void info_memory(struct stp_report *report)
     stp_report_bytes(report, "size", nbytes);
     stp_report_number(report, "ranges", stp_data_segment.n_parts);
     stp_report_flag(report, "shared", stp_data_segment.fd >= 0);
-    if (stp_data_segment.fd < 0) stp_report_text(report, "why_not", stp_data_segment.why_not);
+    if (stp_data_segment.fd < 0)
+        stp_report_text(report, "why_not", stp_data_segment.private_reason);
     stp_report_end_group(report);
 }
 

@@ -30,9 +30,10 @@ struct cuda_device {
     char name[96];
     char bus[16]; /* PCI address in the format of sysfs, for example "0000:17:00.0" */
     CUuuid uuid;
-    size_t total;            /* size of the device memory, in bytes */
-    size_t max_pitch;        /* largest row pitch of a 2D copy, in bytes */
-    char why_not[CUDA_TEXT]; /* reason why the device cannot be used, or "" if it can be used */
+    size_t total;     /* size of the device memory, in bytes */
+    size_t max_pitch; /* largest row pitch of a 2D copy, in bytes */
+    char unusable_reason
+        [CUDA_TEXT]; /* reason why the device cannot be used, or "" if it can be used */
 
     /*
      * stp_cuda.lock guards the fields ctx, refs and n_spaces. A thread that holds a reference to
@@ -68,11 +69,11 @@ struct stp_cuda {
      * True if the driver library was not found, either by this PE or by the leader of its node. If
      * this field is true, stp_cuda_start() does not search for the library.
      */
-    bool missing;
-    bool up;             /* true if the driver works and has a usable device */
-    char why[CUDA_TEXT]; /* reason why the field up is false */
+    bool not_found;
+    bool usable;            /* true if the driver works and has a usable device */
+    char reason[CUDA_TEXT]; /* reason why the driver or all devices cannot be used */
     int n_devices;
-    int near; /* ordinal of the nearest device, which this PE uses by default */
+    int nearest; /* ordinal of the nearest device, which this PE uses by default */
     struct cuda_device devices[CUDA_MAX_DEVICES];
     /* Last lock in the lock order. A thread that holds this lock takes no other lock. */
     pthread_mutex_t lock;
@@ -88,9 +89,9 @@ static inline CUdeviceptr stp_cuda_address(const void *ptr)
 
 /* ---- driver_and_contexts.c: finding the driver and the devices ------------------------------- */
 
-/* Implements the operation look() of struct stp_device_ops. */
+/* Implements the operation probe_driver() of struct stp_device_ops. */
 bool stp_cuda_probe_library(void);
-/* Implements the operation missing() of struct stp_device_ops. */
+/* Implements the operation mark_driver_missing() of struct stp_device_ops. */
 void stp_cuda_set_driver_not_found(int leader);
 /* Implements the operation start() of struct stp_device_ops. */
 void stp_cuda_start(void);
@@ -113,7 +114,7 @@ int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call
 /*
  * Logs a debug message if the result is an error. Used for driver calls whose failure does no harm.
  */
-void stp_cuda_tell(CUresult result, const char *call);
+void stp_cuda_log_failure(CUresult result, const char *call);
 
 /* Returns the value of a device attribute, or 0 if the driver does not know the attribute. */
 int stp_cuda_attribute(const struct cuda_device *device, CUdevice_attribute attribute);
@@ -163,7 +164,7 @@ int stp_cuda_numa(const struct cuda_device *device);
  * Returns the distance of a device from the CPUs in *own, or -1 if the distance is unknown. Uses
  * data from sysfs.
  */
-int stp_cuda_distance(const struct cuda_device *device, const struct stp_numbers *own);
+int stp_cuda_distance(const struct cuda_device *device, const struct stp_numbers *own_cpus);
 
 /* Returns the ordinal of the usable device that is nearest to the CPUs of this PE. */
 int stp_cuda_nearest(void);
@@ -224,7 +225,7 @@ void stp_cuda_find_brk_start(void);
  * attribute is on, each synchronous copy by the program is complete when its call returns. The
  * caller has made the device's context current.
  */
-void stp_cuda_set_sync_memops(const void *base, unsigned on);
+void stp_cuda_set_sync_memops(const void *base, unsigned value);
 
 /*
  * Turns SYNC_MEMOPS on for an allocation of the program. The caller has made the device's context
@@ -251,7 +252,7 @@ struct cuda_peer {
      * Address of the part in this process, or NULL if the part is not mapped here. If the part is
      * not mapped, the PE that owns it makes the copies for this PE.
      */
-    char *there;
+    char *base;
     /*
      * Address at which the peer's whole allocation is mapped with an IPC handle. NULL if no IPC
      * handle was used.
@@ -259,7 +260,7 @@ struct cuda_peer {
     char *mapping;
 };
 
-/* This PE's part of a GPU space. The field own of struct stp_space points to it. */
+/* This PE's part of a GPU space. The field kind_data of struct stp_space points to it. */
 struct cuda_part {
     struct cuda_device *device;
     /* Allocation that the library must free, or 0 if the memory belongs to the program. */
@@ -369,11 +370,11 @@ int stp_cuda_stream_wait(struct cuda_stream *stream);
 #define CUDA_SMALL 4096
 
 /*
- * Waits for the work of all queues on this device. If end is true, also destroys the queues'
+ * Waits for the work of all queues on this device. If destroy is true, also destroys the queues'
  * streams on this device. The context can then end, because each of these streams holds a
  * reference to the context. Takes the locks of the queues.
  */
-void stp_cuda_streams_drain(struct cuda_device *device, bool end);
+void stp_cuda_streams_drain(struct cuda_device *device, bool destroy);
 
 /*
  * Enqueues a copy on a CUDA stream. Splits the copy into pieces if its host memory was registered
@@ -389,11 +390,11 @@ int stp_cuda_copy_rows(struct stp_queue *queue, void *dest, const void *source,
                        const struct stp_strided_copy *rows, enum stp_copy_completion end);
 
 /*
- * Implements set_word() of struct stp_device_ops. The argument "near" is an address in the memory
- * of a device. The queue's stream on this device stores the value in the word, after all earlier
- * copies of the stream.
+ * Implements set_word() of struct stp_device_ops. The argument device_ptr is an address in the
+ * memory of a device. The queue's stream on this device stores the value in the word, after all
+ * earlier copies of the stream.
  */
-int stp_cuda_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value);
+int stp_cuda_set_word(struct stp_queue *queue, const void *device_ptr, void *word, uint64_t value);
 
 /* ---- pin.c ----------------------------------------------------------------------- */
 

@@ -23,7 +23,7 @@ struct cuda_atomics {
     CUfunction function;
     CUstream stream;
     void *old; /* pinned host memory into which the kernel stores the old value of the word */
-    CUdeviceptr old_there; /* address at which the device accesses the memory "old" */
+    CUdeviceptr old_device_addr; /* address at which the device accesses this memory */
 };
 
 /*
@@ -43,7 +43,7 @@ static int word_launch(struct cuda_device *device, CUdeviceptr word, const struc
 {
     struct cuda_atomics *atomics = device->atomics;
     uint64_t nbytes = op->nbytes, variant = op->variant, value = op->value, compare = op->compare;
-    void *params[] = {&word, &nbytes, &variant, &value, &compare, &atomics->old_there};
+    void *params[] = {&word, &nbytes, &variant, &value, &compare, &atomics->old_device_addr};
     int rc = stp_cuda_check(device,
                             stp_cuda.api.launch_kernel(atomics->function, 1, 1, 1, 1, 1, 1, 0,
                                                        atomics->stream, params, NULL),
@@ -59,7 +59,7 @@ static int word_launch(struct cuda_device *device, CUdeviceptr word, const struc
 int stp_cuda_word(struct stp_space *space, size_t offset, const struct stp_word_op *op,
                   uint64_t *old)
 {
-    const struct cuda_part *part = space->own;
+    const struct cuda_part *part = space->kind_data;
     struct cuda_device *device = part->device;
     int rc;
 
@@ -80,10 +80,11 @@ static void atomics_undo(struct cuda_device *device)
     struct cuda_atomics *atomics = device->atomics;
 
     if (atomics->stream != NULL)
-        stp_cuda_tell(api->stream_destroy(atomics->stream), "cuStreamDestroy");
-    if (atomics->old != NULL) stp_cuda_tell(api->mem_free_host(atomics->old), "cuMemFreeHost");
+        stp_cuda_log_failure(api->stream_destroy(atomics->stream), "cuStreamDestroy");
+    if (atomics->old != NULL)
+        stp_cuda_log_failure(api->mem_free_host(atomics->old), "cuMemFreeHost");
     if (atomics->module != NULL)
-        stp_cuda_tell(api->module_unload(atomics->module), "cuModuleUnload");
+        stp_cuda_log_failure(api->module_unload(atomics->module), "cuModuleUnload");
 }
 
 /*
@@ -96,7 +97,7 @@ static CUresult atomics_fill(struct cuda_device *device, const char **call)
 {
     const struct stp_cuda_api *api = &stp_cuda.api;
     struct cuda_atomics *atomics = device->atomics;
-    struct stp_word_op nothing = {.nbytes = sizeof(uint64_t)};
+    struct stp_word_op no_op = {.nbytes = sizeof(uint64_t)};
     uint64_t old;
     CUresult result;
 
@@ -114,10 +115,10 @@ static CUresult atomics_fill(struct cuda_device *device, const char **call)
                                  CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
     if (result != CUDA_SUCCESS) return result;
     *call = "cuMemHostGetDevicePointer";
-    result = api->mem_host_get_device_pointer(&atomics->old_there, atomics->old, 0);
+    result = api->mem_host_get_device_pointer(&atomics->old_device_addr, atomics->old, 0);
     if (result != CUDA_SUCCESS) return result;
     *call = "the first launch";
-    return word_launch(device, 0, &nothing, &old) == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+    return word_launch(device, 0, &no_op, &old) == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
 }
 
 static void atomics_end(struct cuda_device *device)
@@ -203,41 +204,41 @@ void stp_cuda_device_amo_stop(void)
 
 bool stp_gpu_amo_enabled(const struct stp_space *space)
 {
-    const struct cuda_part *part = space->own;
+    const struct cuda_part *part = space->kind_data;
 
     return part->device->atomics != NULL;
 }
 
 /*
  * Returns whether atomics of this device on the memory of another device are atomic with respect to
- * the other device's own atomics. The argument "other" is the UUID of the other device. Returns
+ * the other device's own atomics. The argument other_uuid is the UUID of the other device. Returns
  * false if this UUID is zero, which means that the driver does not report UUIDs.
  */
-static bool word_between(const struct cuda_device *device, const CUuuid *other)
+static bool word_atomics_are_mutual(const struct cuda_device *device, const CUuuid *other_uuid)
 {
     static const CUuuid unknown;
-    int can = 0;
+    int supported = 0;
 
-    if (memcmp(other, &unknown, sizeof(unknown)) == 0) return false;
-    if (memcmp(&device->uuid, other, sizeof(*other)) == 0) return true;
+    if (memcmp(other_uuid, &unknown, sizeof(unknown)) == 0) return false;
+    if (memcmp(&device->uuid, other_uuid, sizeof(*other_uuid)) == 0) return true;
     if (stp_cuda.api.device_p2p_attribute == NULL) return false;
     for (int i = 0; i < stp_cuda.n_devices; i++) {
-        const struct cuda_device *at = &stp_cuda.devices[i];
+        const struct cuda_device *peer = &stp_cuda.devices[i];
 
-        if (memcmp(&at->uuid, other, sizeof(*other)) == 0)
+        if (memcmp(&peer->uuid, other_uuid, sizeof(*other_uuid)) == 0)
             return stp_cuda.api.device_p2p_attribute(
-                       &can, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, device->handle,
-                       at->handle) == CUDA_SUCCESS &&
-                   can != 0;
+                       &supported, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, device->handle,
+                       peer->handle) == CUDA_SUCCESS &&
+                   supported != 0;
     }
     return false; /* this process cannot see the other device */
 }
 
 bool stp_gpu_atomics_reach(const struct stp_space *space, int local)
 {
-    const struct cuda_part *part = space->own;
+    const struct cuda_part *part = space->kind_data;
 
     if (local == stp_window_local()) return true;
     return local >= 0 && local < part->n_peers &&
-           word_between(part->device, &part->peers[local].uuid);
+           word_atomics_are_mutual(part->device, &part->peers[local].uuid);
 }

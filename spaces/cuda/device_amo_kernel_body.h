@@ -16,13 +16,14 @@
 SHMEMX_DEV void stp_word_atomic(void *word, uint64_t nbytes, uint64_t variant, uint64_t value,
                                 uint64_t compare, uint64_t *old)
 {
-    uint64_t was = 0;
+    uint64_t previous = 0;
 
     stp_dev_fence_system();
     if (variant != 0)
-        was = stp_dev_amo_here((char *)word, (uint32_t)nbytes, (uint32_t)variant, value, compare);
+        previous =
+            stp_dev_amo_here((char *)word, (uint32_t)nbytes, (uint32_t)variant, value, compare);
     stp_dev_fence_system();
-    stp_dev_store64(old, was);
+    stp_dev_store64(old, previous);
 }
 
 #endif /* STP_DEVICE_AMO_KERNEL_BODY_H */

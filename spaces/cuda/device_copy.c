@@ -82,12 +82,12 @@ CUresult stp_cuda_issue(enum cuda_direction direction, CUdeviceptr dest, CUdevic
 }
 
 /*
- * Copies nbytes bytes, from offset source_at of the source to offset dest_at of the destination.
- * Passes the direction of the copy to the driver, because the driver then also accepts host memory
- * that was not registered.
+ * Copies nbytes bytes, from offset source_offset of the source to offset dest_offset of the
+ * destination. Passes the direction of the copy to the driver, because the driver then also accepts
+ * host memory that was not registered.
  */
-static int copy_piece(const struct job *job, struct cuda_stream *stream, size_t dest_at,
-                      size_t source_at, size_t nbytes)
+static int copy_piece(const struct job *job, struct cuda_stream *stream, size_t dest_offset,
+                      size_t source_offset, size_t nbytes)
 {
     static const char *const calls[] = {
         [CUDA_FROM_HOST] = "cuMemcpyHtoDAsync",
@@ -99,8 +99,8 @@ static int copy_piece(const struct job *job, struct cuda_stream *stream, size_t 
                                                                         : CUDA_ANY_WAY;
 
     return stp_cuda_check(stream->device,
-                          stp_cuda_issue(direction, stp_cuda_address(job->dest + dest_at),
-                                         stp_cuda_address(job->source + source_at), nbytes,
+                          stp_cuda_issue(direction, stp_cuda_address(job->dest + dest_offset),
+                                         stp_cuda_address(job->source + source_offset), nbytes,
                                          stream->handle),
                           calls[direction]);
 }
@@ -172,19 +172,19 @@ static int copy_shape(const struct job *job, struct cuda_stream *stream)
  * this case. Otherwise the program must not change its source before a wait, because the driver
  * copies asynchronously.
  */
-static bool copy_aside(struct job *job, struct cuda_stream *stream)
+static bool copy_to_arena(struct job *job, struct cuda_stream *stream)
 {
     struct stp_strided_copy *rows = &job->rows;
-    char *room;
+    char *buffer;
 
     if (job->end != STP_COPY_LOCAL || job->source_location.device != NULL ||
         rows->width > CUDA_SMALL / rows->n)
         return false;
-    room = stp_cuda_stream_room(stream, rows->width * rows->n);
-    if (room == NULL) return false;
+    buffer = stp_cuda_stream_room(stream, rows->width * rows->n);
+    if (buffer == NULL) return false;
     for (size_t i = 0; i < rows->n; i++)
-        memcpy(room + i * rows->width, job->source + i * rows->source_pitch, rows->width);
-    job->source = room;
+        memcpy(buffer + i * rows->width, job->source + i * rows->source_pitch, rows->width);
+    job->source = buffer;
     rows->source_pitch = rows->width;
     return true;
 }
@@ -195,15 +195,15 @@ static bool copy_aside(struct job *job, struct cuda_stream *stream)
  */
 static int copy_run_locked(struct stp_queue *queue, struct cuda_stream *stream, struct job *job)
 {
-    bool aside = copy_aside(job, stream);
+    bool buffered = copy_to_arena(job, stream);
     int rc;
 
     /* Set the flag in any case, because some rows may be in progress even if copy_shape() fails. */
     stream->dirty = true;
     rc = copy_shape(job, stream);
-    if (rc != 0 || job->end == STP_COPY_REMOTE || (job->end == STP_COPY_LOCAL && !aside)) {
-        int waited = stp_cuda_stream_wait(stream);
-        return rc != 0 ? rc : waited;
+    if (rc != 0 || job->end == STP_COPY_REMOTE || (job->end == STP_COPY_LOCAL && !buffered)) {
+        int wait_rc = stp_cuda_stream_wait(stream);
+        return rc != 0 ? rc : wait_rc;
     }
     __atomic_store_n(&queue->dirty, true, __ATOMIC_RELAXED);
     return 0;
@@ -241,9 +241,9 @@ int stp_cuda_copy_rows(struct stp_queue *queue, void *dest, const void *source,
 int stp_cuda_copy(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,
                   enum stp_copy_completion end)
 {
-    struct stp_strided_copy one = {nbytes, 1, nbytes, nbytes};
+    struct stp_strided_copy row = {nbytes, 1, nbytes, nbytes};
 
-    return dest == source ? 0 : stp_cuda_copy_rows(queue, dest, source, &one, end);
+    return dest == source ? 0 : stp_cuda_copy_rows(queue, dest, source, &row, end);
 }
 
 /*
@@ -268,9 +268,9 @@ static int word_set_locked(struct stp_queue *queue, struct cuda_stream *stream, 
                           "cuStreamWriteValue64");
 }
 
-int stp_cuda_set_word(struct stp_queue *queue, const void *near, void *word, uint64_t value)
+int stp_cuda_set_word(struct stp_queue *queue, const void *device_ptr, void *word, uint64_t value)
 {
-    struct cuda_device *device = stp_cuda_location(near).device;
+    struct cuda_device *device = stp_cuda_location(device_ptr).device;
     struct cuda_stream *stream;
     int rc;
 

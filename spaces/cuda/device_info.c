@@ -30,24 +30,24 @@ struct nvml {
 
 static bool nvml_find(void *library, const char *symbol, void *function)
 {
-    void **at = function;
+    void **slot = function;
 
-    *at = dlsym(library, symbol);
-    return *at != NULL;
+    *slot = dlsym(library, symbol);
+    return *slot != NULL;
 }
 
 /* Loads NVML, which is never unloaded. Several threads may call this function at the same time. */
 static bool nvml_load(struct nvml *nvml)
 {
     void *library = dlopen(NVML_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    bool all = library != NULL;
+    bool complete = library != NULL;
 
 #define NVML_FIND(member, symbol, arguments)                                                       \
-    all = all && nvml_find(library, #symbol, (void *)&nvml->member);
+    complete = complete && nvml_find(library, #symbol, (void *)&nvml->member);
     NVML_FUNCTIONS(NVML_FIND)
 #undef NVML_FIND
     if (library != NULL) dlclose(library);
-    return all;
+    return complete;
 }
 
 /*
@@ -56,12 +56,12 @@ static bool nvml_load(struct nvml *nvml)
  * instance and the GPU have the same bus address. For the same device the two sizes may differ a
  * little, because the driver reports slightly less memory than NVML.
  */
-static bool nvml_means(const struct cuda_device *device, const struct nvml_memory *memory)
+static bool nvml_size_matches(const struct cuda_device *device, const struct nvml_memory *memory)
 {
     return memory->total >= device->total && memory->total - device->total < device->total / 4;
 }
 
-static size_t look_nvml(const struct cuda_device *device)
+static size_t free_by_nvml(const struct cuda_device *device)
 {
     struct nvml_memory memory = {0};
     nvml_device_t handle;
@@ -70,7 +70,7 @@ static size_t look_nvml(const struct cuda_device *device)
 
     if (device->bus[0] == '\0' || !nvml_load(&nvml) || nvml.init() != 0) return SIZE_MAX;
     if (nvml.by_bus(device->bus, &handle) == 0 && nvml.memory(handle, &memory) == 0 &&
-        nvml_means(device, &memory))
+        nvml_size_matches(device, &memory))
         free = (size_t)memory.free;
     nvml.shutdown();
     return free;
@@ -81,7 +81,7 @@ static size_t look_nvml(const struct cuda_device *device)
  * Returns SIZE_MAX if this context cannot be used, or if neither the library nor the program has
  * created it.
  */
-static size_t look_context(struct cuda_device *device)
+static size_t free_by_context(struct cuda_device *device)
 {
     size_t free = SIZE_MAX, total;
     unsigned flags;
@@ -95,21 +95,22 @@ static size_t look_context(struct cuda_device *device)
     return free;
 }
 
-static void device_read(struct cuda_device *from, struct stp_device *device)
+static void device_read(struct cuda_device *gpu, struct stp_device *device)
 {
-    struct stp_numbers own;
+    struct stp_numbers own_cpus;
 
-    snprintf(device->name, sizeof(device->name), "%s", from->name);
-    snprintf(device->bus, sizeof(device->bus), "%s", from->bus);
-    snprintf(device->why_not, sizeof(device->why_not), "%.127s", from->why_not);
-    if (from->why_not[0] != '\0') return;
-    stp_numbers_own_cpus(&own);
-    device->numa = from->numa;
-    device->distance = stp_cuda_distance(from, &own);
+    snprintf(device->name, sizeof(device->name), "%s", gpu->name);
+    snprintf(device->bus, sizeof(device->bus), "%s", gpu->bus);
+    snprintf(device->unusable_reason, sizeof(device->unusable_reason), "%.127s",
+             gpu->unusable_reason);
+    if (gpu->unusable_reason[0] != '\0') return;
+    stp_numbers_own_cpus(&own_cpus);
+    device->numa = gpu->numa;
+    device->distance = stp_cuda_distance(gpu, &own_cpus);
     device->pages[device->n_pages++] = CUDA_BASE_ALIGN;
-    device->nbytes = from->total;
-    device->free = look_context(from);
-    if (device->free == SIZE_MAX) device->free = look_nvml(from);
+    device->nbytes = gpu->total;
+    device->free = free_by_context(gpu);
+    if (device->free == SIZE_MAX) device->free = free_by_nvml(gpu);
 }
 
 int stp_cuda_count_devices(int i, struct stp_device *device)

@@ -74,7 +74,7 @@ static CUresult reduce_launch(const struct cuda_reducer *reducer, CUstream strea
 static CUresult reduce_launch_first(const struct cuda_reducer *reducer, const char **call)
 {
     const struct stp_cuda_api *api = &stp_cuda.api;
-    struct stp_reduce_job nothing = {0};
+    struct stp_reduce_job empty = {0};
     CUstream stream;
     CUresult result;
 
@@ -82,12 +82,12 @@ static CUresult reduce_launch_first(const struct cuda_reducer *reducer, const ch
     result = api->stream_create(&stream, CU_STREAM_NON_BLOCKING);
     if (result != CUDA_SUCCESS) return result;
     *call = "cuLaunchKernel";
-    result = reduce_launch(reducer, stream, &nothing);
+    result = reduce_launch(reducer, stream, &empty);
     if (result == CUDA_SUCCESS) {
         *call = "cuStreamSynchronize";
         result = api->stream_synchronize(stream);
     }
-    stp_cuda_tell(api->stream_destroy(stream), "cuStreamDestroy");
+    stp_cuda_log_failure(api->stream_destroy(stream), "cuStreamDestroy");
     return result;
 }
 
@@ -118,7 +118,7 @@ static void reduce_make(struct cuda_device *device, struct cuda_reducer *reducer
     if (stp_cuda_enter(device) != 0) return;
     result = reduce_fill(reducer, &call);
     if (result != CUDA_SUCCESS && reducer->module != NULL) {
-        stp_cuda_tell(stp_cuda.api.module_unload(reducer->module), "cuModuleUnload");
+        stp_cuda_log_failure(stp_cuda.api.module_unload(reducer->module), "cuModuleUnload");
         reducer->module = NULL;
     }
     stp_cuda_leave();
@@ -143,7 +143,7 @@ static void reduce_make_locked(struct cuda_device *device)
  * Returns the device's kernel. The first call loads the kernel. Returns NULL if the kernel cannot
  * be loaded or if SHMEM_GPU_REDUCE is off.
  */
-static const struct cuda_reducer *reduce_get(struct cuda_device *device)
+static const struct cuda_reducer *reduce_get_kernel(struct cuda_device *device)
 {
     const struct cuda_reducer *reducer;
 
@@ -157,7 +157,7 @@ static const struct cuda_reducer *reduce_get(struct cuda_device *device)
 
 void stp_cuda_reduce_prepare(struct cuda_device *device)
 {
-    (void)reduce_get(device);
+    (void)reduce_get_kernel(device);
 }
 
 void stp_cuda_reduce_unload(struct cuda_device *device)
@@ -170,7 +170,7 @@ void stp_cuda_reduce_unload(struct cuda_device *device)
     pthread_mutex_unlock(&reduce_lock);
     if (reducer == NULL) return;
     if (reducer->module != NULL && stp_cuda_enter(device) == 0) {
-        stp_cuda_tell(stp_cuda.api.module_unload(reducer->module), "cuModuleUnload");
+        stp_cuda_log_failure(stp_cuda.api.module_unload(reducer->module), "cuModuleUnload");
         stp_cuda_leave();
     }
     free(reducer);
@@ -228,7 +228,7 @@ static const struct cuda_reducer *reduce_plan(const struct stp_reduction *reduct
     const struct cuda_reducer *reducer;
 
     if (device == NULL || !reduce_has_kernel(reduction->op, reduction->dtype)) return NULL;
-    reducer = reduce_get(device);
+    reducer = reduce_get_kernel(device);
     if (reducer == NULL) return NULL;
     *job = (struct stp_reduce_job){.nelems = reduction->nelems,
                                    .op = (uint32_t)reduction->op,
@@ -258,7 +258,7 @@ bool stp_stream_reduces(const struct stp_stream *stream, const struct stp_reduct
     struct cuda_device *device = reduce_device(reduction);
 
     return device != NULL && device->ordinal == stream->device &&
-           reduce_has_kernel(reduction->op, reduction->dtype) && reduce_get(device) != NULL;
+           reduce_has_kernel(reduction->op, reduction->dtype) && reduce_get_kernel(device) != NULL;
 }
 
 int stp_stream_reduction(const struct stp_stream *stream, const struct stp_reduction *reduction)

@@ -28,7 +28,7 @@ int stp_cuda_numa(const struct cuda_device *device)
     return sscanf(stp_sysfs_read_or_empty(line, sizeof(line), path), "%d", &node) == 1 ? node : -1;
 }
 
-int stp_cuda_distance(const struct cuda_device *device, const struct stp_numbers *own)
+int stp_cuda_distance(const struct cuda_device *device, const struct stp_numbers *own_cpus)
 {
     struct stp_numbers cpus;
     char path[96];
@@ -36,46 +36,47 @@ int stp_cuda_distance(const struct cuda_device *device, const struct stp_numbers
     if (device->bus[0] == '\0') return -1;
     snprintf(path, sizeof(path), "bus/pci/devices/%s/local_cpulist", device->bus);
     stp_sysfs_list(&cpus, path);
-    if (stp_numbers_meet(&cpus, own)) return STP_DISTANCE_LOCAL;
-    return stp_numa_distance(device->numa, own);
+    if (stp_numbers_meet(&cpus, own_cpus)) return STP_DISTANCE_LOCAL;
+    return stp_numa_distance(device->numa, own_cpus);
 }
 
 int stp_cuda_nearest(void)
 {
-    int near[CUDA_MAX_DEVICES], n = 0, best = INT_MAX;
-    struct stp_numbers own;
+    int nearest[CUDA_MAX_DEVICES], n = 0, best = INT_MAX;
+    struct stp_numbers own_cpus;
 
-    stp_numbers_own_cpus(&own);
+    stp_numbers_own_cpus(&own_cpus);
     for (int i = 0; i < stp_cuda.n_devices; i++) {
         int distance;
-        if (stp_cuda.devices[i].why_not[0] != '\0') continue;
-        distance = stp_cuda_distance(&stp_cuda.devices[i], &own);
+        if (stp_cuda.devices[i].unusable_reason[0] != '\0') continue;
+        distance = stp_cuda_distance(&stp_cuda.devices[i], &own_cpus);
         if (distance < 0) distance = CHOOSE_FAR;
         if (distance < best) n = 0;
-        if (distance <= best) near[n++] = i;
+        if (distance <= best) nearest[n++] = i;
         if (distance < best) best = distance;
     }
-    return n == 0 ? 0 : near[stp_window_local() % n];
+    return n == 0 ? 0 : nearest[stp_window_local() % n];
 }
 
 /* ---- choice ------------------------------------------------------------------------------ */
 
 /*
  * Chooses the device with this ordinal. If the device cannot be used, writes the reason to the
- * buffer "text" and returns -EINVAL. The reason begins with the string "who", for example with
+ * buffer "text" and returns -EINVAL. The reason begins with the string prefix, for example with
  * "device is".
  */
-static int choose_number(int ordinal, const char *who, struct cuda_device **device, char *text,
+static int choose_number(int ordinal, const char *prefix, struct cuda_device **device, char *text,
                          size_t len)
 {
     if (ordinal < 0 || ordinal >= stp_cuda.n_devices) {
-        snprintf(text, len, "%s %d, but the devices of this PE are 0..%d", who, ordinal,
+        snprintf(text, len, "%s %d, but the devices of this PE are 0..%d", prefix, ordinal,
                  stp_cuda.n_devices - 1);
         return -EINVAL;
     }
     *device = &stp_cuda.devices[ordinal];
-    if ((*device)->why_not[0] == '\0') return 0;
-    snprintf(text, len, "%s %d, which cannot be used: %s", who, ordinal, (*device)->why_not);
+    if ((*device)->unusable_reason[0] == '\0') return 0;
+    snprintf(text, len, "%s %d, which cannot be used: %s", prefix, ordinal,
+             (*device)->unusable_reason);
     return -EINVAL;
 }
 
@@ -121,12 +122,12 @@ int stp_cuda_choose(const struct stp_space_params *params, struct cuda_device **
 {
     int rc = 0;
 
-    if (!stp_cuda.up) {
+    if (!stp_cuda.usable) {
         snprintf(text, len, "%s",
-                 stp_cuda.why[0] != '\0' ? stp_cuda.why : "the search for GPUs has not run");
+                 stp_cuda.reason[0] != '\0' ? stp_cuda.reason : "the search for GPUs has not run");
         return -ENODEV;
     }
-    *device = &stp_cuda.devices[stp_cuda.near];
+    *device = &stp_cuda.devices[stp_cuda.nearest];
     if (params->buffer != NULL) {
         rc = choose_by_buffer(params, device, text, len);
     } else if (params->device != -1) {
@@ -148,8 +149,8 @@ bool stp_cuda_describe(int i, char *text, size_t len)
     char name[160];
 
     if (i < 0 || i >= stp_cuda.n_devices) return false;
-    if (device->why_not[0] != '\0') {
-        snprintf(text, len, "gpu %d cannot be used: %s", i, device->why_not);
+    if (device->unusable_reason[0] != '\0') {
+        snprintf(text, len, "gpu %d cannot be used: %s", i, device->unusable_reason);
         return true;
     }
     choose_name(device, name, sizeof(name));
@@ -158,6 +159,6 @@ bool stp_cuda_describe(int i, char *text, size_t len)
              "%02x%02x%02x%02x%02x%02x%s",
              name, device->bus, device->numa, u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8],
              u[9], u[10], u[11], u[12], u[13], u[14], u[15],
-             i == stp_cuda.near ? ", nearest to this PE" : "");
+             i == stp_cuda.nearest ? ", nearest to this PE" : "");
     return true;
 }

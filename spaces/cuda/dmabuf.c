@@ -13,16 +13,16 @@
  */
 int stp_cuda_dmabuf(void *base, size_t nbytes, size_t *offset)
 {
-    CUdeviceptr page = (CUdeviceptr)sysconf(_SC_PAGESIZE), at = (CUdeviceptr)(uintptr_t)base;
-    CUdeviceptr start = at / page * page, end = (at + nbytes + page - 1) / page * page;
+    CUdeviceptr page = (CUdeviceptr)sysconf(_SC_PAGESIZE), addr = (CUdeviceptr)(uintptr_t)base;
+    CUdeviceptr start = addr / page * page, end = (addr + nbytes + page - 1) / page * page;
     CUresult result;
     int fd = -1;
 
     if (stp_cuda.api.mem_get_handle == NULL) return -1;
     result = stp_cuda.api.mem_get_handle(&fd, start, (size_t)(end - start),
                                          CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
-    stp_cuda_tell(result, "cuMemGetHandleForAddressRange");
+    stp_cuda_log_failure(result, "cuMemGetHandleForAddressRange");
     if (result != CUDA_SUCCESS) return -1;
-    *offset = (size_t)(at - start);
+    *offset = (size_t)(addr - start);
     return fd;
 }

@@ -16,13 +16,13 @@ struct stp_cuda stp_cuda = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 const char *stp_cuda_text(CUresult result, char *text, size_t len)
 {
-    const char *name = NULL, *words = NULL;
+    const char *name = NULL, *error_text = NULL;
 
     /* Both driver calls set the text to NULL if the driver does not know the error code. */
     (void)stp_cuda.api.error_name(result, &name);
-    (void)stp_cuda.api.error_string(result, &words);
+    (void)stp_cuda.api.error_string(result, &error_text);
     snprintf(text, len, "%s (%d): %s", name != NULL ? name : "error", (int)result,
-             words != NULL ? words : "the driver has no text for this error");
+             error_text != NULL ? error_text : "the driver has no text for this error");
     return text;
 }
 
@@ -69,7 +69,7 @@ int stp_cuda_check(struct cuda_device *device, CUresult result, const char *call
     return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EIO;
 }
 
-void stp_cuda_tell(CUresult result, const char *call)
+void stp_cuda_log_failure(CUresult result, const char *call)
 {
     char text[CUDA_TEXT];
 
@@ -84,21 +84,21 @@ static bool driver_load(void)
     const char *error;
 
     if (stp_cuda.library != NULL) return true;
-    if (stp_cuda.missing) return false;
+    if (stp_cuda.not_found) return false;
     stp_cuda.library = dlopen(STP_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (stp_cuda.library != NULL) return true;
     error = dlerror();
     if (error == NULL || strstr(error, "No such file") != NULL)
-        snprintf(stp_cuda.why, sizeof(stp_cuda.why), STP_CUDA_LIBRARY " was not found");
+        snprintf(stp_cuda.reason, sizeof(stp_cuda.reason), STP_CUDA_LIBRARY " was not found");
     else
-        snprintf(stp_cuda.why, sizeof(stp_cuda.why), STP_CUDA_LIBRARY " cannot be loaded: %s",
+        snprintf(stp_cuda.reason, sizeof(stp_cuda.reason), STP_CUDA_LIBRARY " cannot be loaded: %s",
                  error);
     return false;
 }
 
 /*
- * Finds the addresses of all driver functions. If a required function is missing, writes the reason
- * to stp_cuda.why and returns false.
+ * Finds the addresses of all driver functions. If a required function is missing, writes an error
+ * text to stp_cuda.reason and returns false.
  */
 static bool driver_resolve(void)
 {
@@ -116,7 +116,7 @@ static bool driver_resolve(void)
     for (size_t i = 0; i < STP_COUNT(functions); i++) {
         void *address = dlsym(stp_cuda.library, functions[i].symbol);
         if (address == NULL && functions[i].required) {
-            snprintf(stp_cuda.why, sizeof(stp_cuda.why),
+            snprintf(stp_cuda.reason, sizeof(stp_cuda.reason),
                      STP_CUDA_LIBRARY " has no function %s: the driver may be too old",
                      functions[i].symbol);
             return false;
@@ -126,14 +126,14 @@ static bool driver_resolve(void)
     return true;
 }
 
-static bool driver_says(CUresult result)
+static bool driver_succeeded(CUresult result)
 {
-    const char *words = NULL;
+    const char *text = NULL;
 
     if (result == CUDA_SUCCESS) return true;
-    (void)stp_cuda.api.error_string(result, &words);
-    snprintf(stp_cuda.why, sizeof(stp_cuda.why), "the CUDA driver reports: %s (%d)",
-             words != NULL ? words : "an error without a text", (int)result);
+    (void)stp_cuda.api.error_string(result, &text);
+    snprintf(stp_cuda.reason, sizeof(stp_cuda.reason), "the CUDA driver reports: %s (%d)",
+             text != NULL ? text : "an error without a text", (int)result);
     return false;
 }
 
@@ -157,8 +157,8 @@ int stp_cuda_attribute(const struct cuda_device *device, CUdevice_attribute attr
 {
     int value = 0;
 
-    stp_cuda_tell(stp_cuda.api.device_attribute(&value, attribute, device->handle),
-                  "cuDeviceGetAttribute");
+    stp_cuda_log_failure(stp_cuda.api.device_attribute(&value, attribute, device->handle),
+                         "cuDeviceGetAttribute");
     return value;
 }
 
@@ -169,9 +169,10 @@ int stp_cuda_attribute(const struct cuda_device *device, CUdevice_attribute attr
  */
 static bool device_needs_flush(const struct cuda_device *device)
 {
-    int can = stp_cuda_attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
+    int options =
+        stp_cuda_attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
 
-    return (can & CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) != 0 &&
+    return (options & CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) != 0 &&
            stp_cuda_attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) <
                CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER;
 }
@@ -185,7 +186,7 @@ static CUresult device_uuid(struct cuda_device *device)
     return CUDA_SUCCESS; /* device->uuid stays zero, because the driver cannot report it */
 }
 
-static CUresult device_ask(struct cuda_device *device)
+static CUresult device_query(struct cuda_device *device)
 {
     const struct stp_cuda_api *api = &stp_cuda.api;
     char bus[32] = "";
@@ -207,18 +208,20 @@ static void device_discover(struct cuda_device *device, int ordinal)
 
     memset(device, 0, sizeof(*device));
     device->ordinal = ordinal;
-    result = device_ask(device);
+    result = device_query(device);
     if (result != CUDA_SUCCESS) {
-        stp_cuda_text(result, device->why_not, sizeof(device->why_not));
+        stp_cuda_text(result, device->unusable_reason, sizeof(device->unusable_reason));
         return;
     }
     device->numa = stp_cuda_numa(device);
     device->max_pitch = (size_t)stp_cuda_attribute(device, CU_DEVICE_ATTRIBUTE_MAX_PITCH);
     device->flushes = device_needs_flush(device);
     if (stp_cuda_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) == CU_COMPUTEMODE_PROHIBITED)
-        snprintf(device->why_not, sizeof(device->why_not), "its compute mode is \"prohibited\"");
+        snprintf(device->unusable_reason, sizeof(device->unusable_reason),
+                 "its compute mode is \"prohibited\"");
     else if (stp_cuda_attribute(device, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) == 0)
-        snprintf(device->why_not, sizeof(device->why_not), "it has no unified addressing");
+        snprintf(device->unusable_reason, sizeof(device->unusable_reason),
+                 "it has no unified addressing");
 }
 
 /* Finds all devices. Returns true if at least one device can be used. */
@@ -226,19 +229,19 @@ static bool driver_discover(void)
 {
     int n = 0, n_usable = 0;
 
-    if (!driver_says(stp_cuda.api.device_count(&n))) return false;
+    if (!driver_succeeded(stp_cuda.api.device_count(&n))) return false;
     if (n > CUDA_MAX_DEVICES) n = CUDA_MAX_DEVICES;
     for (int i = 0; i < n; i++) {
         device_discover(&stp_cuda.devices[i], i);
-        n_usable += stp_cuda.devices[i].why_not[0] == '\0';
+        n_usable += stp_cuda.devices[i].unusable_reason[0] == '\0';
     }
     stp_cuda.n_devices = n;
     if (n == 0)
-        snprintf(stp_cuda.why, sizeof(stp_cuda.why),
+        snprintf(stp_cuda.reason, sizeof(stp_cuda.reason),
                  "the CUDA driver reports that there is no device");
     else if (n_usable == 0)
-        snprintf(stp_cuda.why, sizeof(stp_cuda.why), "gpu 0 cannot be used: %.128s",
-                 stp_cuda.devices[0].why_not);
+        snprintf(stp_cuda.reason, sizeof(stp_cuda.reason), "gpu 0 cannot be used: %.128s",
+                 stp_cuda.devices[0].unusable_reason);
     return n_usable > 0;
 }
 
@@ -251,31 +254,31 @@ static bool driver_discover(void)
 bool stp_cuda_probe_library(void)
 {
     if (!stp_env.gpu) return true;
-    stp_cuda.missing = !driver_load();
-    return !stp_cuda.missing;
+    stp_cuda.not_found = !driver_load();
+    return !stp_cuda.not_found;
 }
 
 void stp_cuda_set_driver_not_found(int leader)
 {
-    snprintf(stp_cuda.why, sizeof(stp_cuda.why),
+    snprintf(stp_cuda.reason, sizeof(stp_cuda.reason),
              STP_CUDA_LIBRARY " was not found, or PE %d of this host could not load it", leader);
-    stp_cuda.missing = true;
+    stp_cuda.not_found = true;
 }
 
 void stp_cuda_start(void)
 {
-    stp_cuda.up = false;
+    stp_cuda.usable = false;
     stp_cuda.n_devices = 0;
-    if (!stp_cuda.missing) stp_cuda.why[0] = '\0';
+    if (!stp_cuda.not_found) stp_cuda.reason[0] = '\0';
     if (!stp_env.gpu) {
-        snprintf(stp_cuda.why, sizeof(stp_cuda.why), "SHMEM_GPU is off");
+        snprintf(stp_cuda.reason, sizeof(stp_cuda.reason), "SHMEM_GPU is off");
         return;
     }
     if (!driver_load() || !driver_resolve()) return;
-    if (!driver_says(stp_cuda.api.init(0)) || !driver_discover()) return;
-    stp_cuda.near = stp_cuda_nearest();
+    if (!driver_succeeded(stp_cuda.api.init(0)) || !driver_discover()) return;
+    stp_cuda.nearest = stp_cuda_nearest();
     stp_cuda_find_brk_start();
-    stp_cuda.up = true;
+    stp_cuda.usable = true;
     stp_window_set_devices(true);
     if (stp_env.gpu_device >= stp_cuda.n_devices)
         stp_warn("SHMEM_GPU_DEVICE is %d, but the devices of this PE are 0..%d", stp_env.gpu_device,
@@ -297,7 +300,7 @@ void stp_cuda_stop(void)
             stp_cuda_context_unref(&stp_cuda.devices[i]);
         }
     }
-    stp_cuda.up = stp_cuda.missing = false;
+    stp_cuda.usable = stp_cuda.not_found = false;
     stp_cuda.n_devices = 0;
     stp_window_set_devices(false);
 }
@@ -323,8 +326,8 @@ void stp_cuda_context_unref(struct cuda_device *device)
     pthread_mutex_lock(&stp_cuda.lock);
     if (--device->refs == 0) {
         device->ctx = NULL;
-        stp_cuda_tell(stp_cuda.api.primary_ctx_release(device->handle),
-                      "cuDevicePrimaryCtxRelease");
+        stp_cuda_log_failure(stp_cuda.api.primary_ctx_release(device->handle),
+                             "cuDevicePrimaryCtxRelease");
     }
     pthread_mutex_unlock(&stp_cuda.lock);
 }
@@ -337,9 +340,9 @@ int stp_cuda_enter(struct cuda_device *device)
 
 void stp_cuda_leave(void)
 {
-    CUcontext was;
+    CUcontext popped;
 
-    stp_cuda_tell(stp_cuda.api.ctx_pop_current(&was), "cuCtxPopCurrent");
+    stp_cuda_log_failure(stp_cuda.api.ctx_pop_current(&popped), "cuCtxPopCurrent");
 }
 
 int stp_cuda_retain_and_enter(struct cuda_device *device)
@@ -354,13 +357,13 @@ int stp_cuda_retain_and_enter(struct cuda_device *device)
 
 bool stp_cuda_retain_and_enter_if_up(struct cuda_device *device)
 {
-    bool up;
+    bool has_refs;
 
     pthread_mutex_lock(&stp_cuda.lock);
-    up = device->refs > 0;
-    if (up) device->refs++;
+    has_refs = device->refs > 0;
+    if (has_refs) device->refs++;
     pthread_mutex_unlock(&stp_cuda.lock);
-    if (!up || stp_cuda_enter(device) == 0) return up;
+    if (!has_refs || stp_cuda_enter(device) == 0) return has_refs;
     stp_cuda_context_unref(device);
     return false;
 }

@@ -24,21 +24,21 @@ extern const struct stp_kind stp_kind_gpu;
  * Returns -ENODEV if this PE has no GPU. Such a PE does not take part in the space. Returns 0 for
  * wrong parameters, because gpu_admit() reports them.
  */
-static int gpu_probe(const struct stp_space_params *params, char *why, size_t len)
+static int gpu_probe(const struct stp_space_params *params, char *message, size_t len)
 {
     struct cuda_device *device;
 
-    return stp_cuda_choose(params, &device, why, len) == -ENODEV ? -ENODEV : 0;
+    return stp_cuda_choose(params, &device, message, len) == -ENODEV ? -ENODEV : 0;
 }
 
 static int gpu_too_large(const struct cuda_device *device, size_t nbytes, size_t free, size_t total)
 {
-    char wanted[STP_SIZE_TEXT], there[STP_SIZE_TEXT], all[STP_SIZE_TEXT];
+    char nbytes_text[STP_SIZE_TEXT], free_text[STP_SIZE_TEXT], total_text[STP_SIZE_TEXT];
 
     stp_error("a gpu space of %zu bytes (%s) per PE does not fit gpu %d (%s), which has %s of %s "
               "free",
-              nbytes, stp_size_text(nbytes, wanted), device->ordinal, device->name,
-              stp_size_text(free, there), stp_size_text(total, all));
+              nbytes, stp_size_text(nbytes, nbytes_text), device->ordinal, device->name,
+              stp_size_text(free, free_text), stp_size_text(total, total_text));
     return -ENOMEM;
 }
 
@@ -48,16 +48,16 @@ static int gpu_too_large(const struct cuda_device *device, size_t nbytes, size_t
  */
 static int gpu_admit_range(struct cuda_device *device, const struct stp_space_params *params)
 {
-    CUdeviceptr at = (CUdeviceptr)(uintptr_t)params->buffer, start = 0;
+    CUdeviceptr addr = (CUdeviceptr)(uintptr_t)params->buffer, start = 0;
     size_t nbytes = 0;
-    int rc = stp_cuda_check(device, stp_cuda.api.mem_get_address_range(&start, &nbytes, at),
+    int rc = stp_cuda_check(device, stp_cuda.api.mem_get_address_range(&start, &nbytes, addr),
                             "cuMemGetAddressRange");
 
     if (rc != 0) return rc;
-    if (nbytes - (at - start) < params->nbytes) {
+    if (nbytes - (addr - start) < params->nbytes) {
         stp_error("a gpu space of %zu bytes needs a larger buffer: buffer %p has only %zu bytes "
                   "up to the end of its allocation",
-                  params->nbytes, params->buffer, (size_t)(nbytes - (at - start)));
+                  params->nbytes, params->buffer, (size_t)(nbytes - (addr - start)));
         return -EINVAL;
     }
     return 0;
@@ -65,7 +65,7 @@ static int gpu_admit_range(struct cuda_device *device, const struct stp_space_pa
 
 static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_params *params)
 {
-    char whose[96];
+    char overlap[96];
     int rc;
 
     if ((uintptr_t)params->buffer % GPU_ALIGN != 0) {
@@ -73,9 +73,9 @@ static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_p
                   params->buffer, GPU_ALIGN);
         return -EINVAL;
     }
-    if (stp_space_lookup_overlap(params->buffer, params->nbytes, whose, sizeof(whose))) {
+    if (stp_space_lookup_overlap(params->buffer, params->nbytes, overlap, sizeof(overlap))) {
         stp_error("a gpu space needs memory of its own: buffer %p overlaps %s", params->buffer,
-                  whose);
+                  overlap);
         return -EBUSY;
     }
     rc = stp_cuda_retain_and_enter(device);
@@ -148,7 +148,7 @@ static CUresult gpu_allocate_aligned(size_t nbytes, CUdeviceptr *allocated, CUde
 
     *base = *allocated;
     if (result != CUDA_SUCCESS || *base % CUDA_BASE_ALIGN == 0) return result;
-    stp_cuda_tell(api->mem_free(*allocated), "cuMemFree");
+    stp_cuda_log_failure(api->mem_free(*allocated), "cuMemFree");
     result = api->mem_alloc(allocated, nbytes + CUDA_BASE_ALIGN - 1);
     if (result == CUDA_SUCCESS) {
         *base = (*allocated + CUDA_BASE_ALIGN - 1) & ~(CUdeviceptr)(CUDA_BASE_ALIGN - 1);
@@ -182,7 +182,7 @@ static int gpu_allocate(struct stp_space *space, struct cuda_part *part)
 static int gpu_fill(struct stp_space *space, const struct stp_space_params *params,
                     struct stp_part_export *share)
 {
-    struct cuda_part *part = space->own;
+    struct cuda_part *part = space->kind_data;
     int rc;
 
     if (params->buffer == NULL) {
@@ -203,41 +203,41 @@ static int gpu_fill(struct stp_space *space, const struct stp_space_params *para
  * Without the lock, gpu_end() could free objects that another thread has just created for a new
  * space. This lock is taken before all other locks in spaces/cuda.
  */
-static pthread_mutex_t gpu_ends_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t gpu_begin_end_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void gpu_count_locked(struct cuda_device *device, int by)
+static void gpu_count_locked(struct cuda_device *device, int delta)
 {
     pthread_mutex_lock(&stp_cuda.lock);
-    device->n_spaces += by;
+    device->n_spaces += delta;
     pthread_mutex_unlock(&stp_cuda.lock);
 }
 
 static void gpu_begin(struct cuda_device *device)
 {
-    pthread_mutex_lock(&gpu_ends_lock);
+    pthread_mutex_lock(&gpu_begin_end_lock);
     gpu_count_locked(device, 1);
     stp_cuda_streams_prepare(device);
     stp_cuda_pin_refresh();
-    pthread_mutex_unlock(&gpu_ends_lock);
+    pthread_mutex_unlock(&gpu_begin_end_lock);
 }
 
 static void gpu_end(struct cuda_device *device)
 {
-    pthread_mutex_lock(&gpu_ends_lock);
+    pthread_mutex_lock(&gpu_begin_end_lock);
     gpu_count_locked(device, -1);
     if (!stp_cuda_has_spaces(device)) {
         stp_cuda_streams_drain(device, true);
         stp_cuda_reduce_unload(device);
         stp_cuda_pin_drop(device);
     }
-    pthread_mutex_unlock(&gpu_ends_lock);
+    pthread_mutex_unlock(&gpu_begin_end_lock);
 }
 
 void stp_cuda_pin_drop_if_no_spaces(struct cuda_device *device)
 {
-    pthread_mutex_lock(&gpu_ends_lock);
+    pthread_mutex_lock(&gpu_begin_end_lock);
     if (!stp_cuda_has_spaces(device)) stp_cuda_pin_drop(device);
-    pthread_mutex_unlock(&gpu_ends_lock);
+    pthread_mutex_unlock(&gpu_begin_end_lock);
 }
 
 static int gpu_create(struct stp_space *space, const struct stp_space_params *params,
@@ -256,7 +256,7 @@ static int gpu_create(struct stp_space *space, const struct stp_space_params *pa
     if (part == NULL) return -ENOMEM;
     part->device = device;
     part->n_peers = n;
-    space->own = part;
+    space->kind_data = part;
     rc = stp_cuda_retain_and_enter(device);
     if (rc != 0) goto err_part;
     rc = gpu_fill(space, params, share);
@@ -270,14 +270,14 @@ static int gpu_create(struct stp_space *space, const struct stp_space_params *pa
 err_retain:
     stp_cuda_context_unref(device);
 err_part:
-    space->own = NULL;
+    space->kind_data = NULL;
     free(part);
     return rc;
 }
 
 static void gpu_destroy(struct stp_space *space)
 {
-    struct cuda_part *part = space->own;
+    struct cuda_part *part = space->kind_data;
     struct cuda_device *device;
 
     if (part == NULL) return;
@@ -285,14 +285,14 @@ static void gpu_destroy(struct stp_space *space)
     stp_cuda_peer_detach(space);
     stp_cuda_range_remove(space->base);
     if (part->allocated != 0 && stp_cuda_enter(device) == 0) {
-        stp_cuda_tell(stp_cuda.api.mem_free(part->allocated), "cuMemFree");
+        stp_cuda_log_failure(stp_cuda.api.mem_free(part->allocated), "cuMemFree");
         stp_cuda_leave();
     }
     if (part->memops != 0 && stp_cuda_enter(device) == 0) {
         stp_cuda_sync_memops_restore(space->base, part->memops);
         stp_cuda_leave();
     }
-    space->own = NULL;
+    space->kind_data = NULL;
     free(part);
     gpu_end(device);
     stp_cuda_context_unref(device);
@@ -303,15 +303,15 @@ static void gpu_destroy(struct stp_space *space)
 
 static int gpu_zero(struct stp_queue *queue, struct stp_space *space, size_t offset, size_t nbytes)
 {
-    const struct cuda_part *part = space->own;
-    CUdeviceptr at = (CUdeviceptr)(uintptr_t)space->base + offset;
+    const struct cuda_part *part = space->kind_data;
+    CUdeviceptr addr = (CUdeviceptr)(uintptr_t)space->base + offset;
     struct cuda_stream *stream;
     int rc;
 
     if (nbytes == 0) return 0;
     stream = stp_cuda_queue_lock(queue, part->device);
     if (stream == NULL) return -EIO;
-    rc = stp_cuda_check(part->device, stp_cuda.api.memset_d8_async(at, 0, nbytes, stream->handle),
+    rc = stp_cuda_check(part->device, stp_cuda.api.memset_d8_async(addr, 0, nbytes, stream->handle),
                         "cuMemsetD8Async");
     if (rc == 0) rc = stp_cuda_stream_wait(stream);
     stp_cuda_queue_unlock(queue);
@@ -322,9 +322,9 @@ static int gpu_zero(struct stp_queue *queue, struct stp_space *space, size_t off
  * Makes the device's context current. This is necessary before a network adapter's library
  * registers the part, because that library calls the CUDA driver.
  */
-static bool gpu_enter(const struct stp_space *space)
+static bool gpu_push_context(const struct stp_space *space)
 {
-    const struct cuda_part *part = space->own;
+    const struct cuda_part *part = space->kind_data;
 
     return stp_cuda_enter(part->device) == 0;
 }
@@ -354,8 +354,8 @@ static void gpu_unregister_private(const struct stp_allocation *allocation)
 }
 
 static const struct stp_device_ops gpu_device = {
-    .look = stp_cuda_probe_library,
-    .missing = stp_cuda_set_driver_not_found,
+    .probe_driver = stp_cuda_probe_library,
+    .mark_driver_missing = stp_cuda_set_driver_not_found,
     .start = stp_cuda_start,
     .detach = stp_cuda_peer_detach,
     .reach = stp_cuda_peer_reach,
@@ -369,8 +369,8 @@ static const struct stp_device_ops gpu_device = {
     .set_word = stp_cuda_set_word,
     .atomic = stp_cuda_word,
     .reduce = stp_cuda_reduce,
-    .enter = gpu_enter,
-    .leave = stp_cuda_leave,
+    .push_context = gpu_push_context,
+    .pop_context = stp_cuda_leave,
     .can_pin = stp_pinned_is_possible,
     .pin = stp_cuda_pin,
     .unpin = stp_cuda_unpin,

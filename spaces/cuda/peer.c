@@ -47,7 +47,7 @@ static CUresult peer_make_export(const struct stp_space *space, struct peer_expo
 
 void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export *share)
 {
-    const struct cuda_part *part = space->own;
+    const struct cuda_part *part = space->kind_data;
     struct peer_export export;
     char text[CUDA_TEXT];
     const char *call;
@@ -85,7 +85,7 @@ void stp_cuda_peer_export(const struct stp_space *space, struct stp_part_export 
 static bool peer_open(const struct stp_space *space, struct cuda_peer *peer,
                       const struct peer_export *export, int pe)
 {
-    const struct cuda_part *part = space->own;
+    const struct cuda_part *part = space->kind_data;
     CUdeviceptr mapping;
     CUresult result;
     char text[CUDA_TEXT];
@@ -101,14 +101,14 @@ static bool peer_open(const struct stp_space *space, struct cuda_peer *peer,
         return false;
     }
     peer->mapping = (char *)(uintptr_t)mapping;
-    peer->there = peer->mapping + export->offset;
-    stp_cuda_range_add(peer->there, export->nbytes, part->device, true);
+    peer->base = peer->mapping + export->offset;
+    stp_cuda_range_add(peer->base, export->nbytes, part->device, true);
     return true;
 }
 
 int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_part_export *share)
 {
-    struct cuda_part *part = space->own;
+    struct cuda_part *part = space->kind_data;
     struct peer_export export;
     struct cuda_peer *peer;
 
@@ -121,7 +121,7 @@ int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_pa
     memcpy(&export, share->bytes, sizeof(export));
     peer->uuid = export.uuid;
     if (local == stp_window_local())
-        peer->there = space->base;
+        peer->base = space->base;
     else if (share->valid && stp_env.gpu_ipc && peer_open(space, peer, &export, share->pe))
         stp_cuda_reduce_prepare(part->device);
     return 0;
@@ -129,15 +129,15 @@ int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_pa
 
 void *stp_cuda_peer_reach(struct stp_space *space, int local)
 {
-    const struct cuda_part *part = space->own;
+    const struct cuda_part *part = space->kind_data;
 
-    return local >= 0 && local < part->n_peers ? part->peers[local].there : NULL;
+    return local >= 0 && local < part->n_peers ? part->peers[local].base : NULL;
 }
 
 /* Unmaps all parts of peers. First waits for copies in progress, which may access these parts. */
 void stp_cuda_peer_detach(struct stp_space *space)
 {
-    struct cuda_part *part = space->own;
+    struct cuda_part *part = space->kind_data;
     bool entered;
 
     if (part == NULL) return;
@@ -146,11 +146,12 @@ void stp_cuda_peer_detach(struct stp_space *space)
     for (int local = 0; local < part->n_peers; local++) {
         struct cuda_peer *peer = &part->peers[local];
         if (peer->mapping == NULL) continue;
-        stp_cuda_range_remove(peer->there);
+        stp_cuda_range_remove(peer->base);
         if (entered)
-            stp_cuda_tell(stp_cuda.api.ipc_close_mem_handle((CUdeviceptr)(uintptr_t)peer->mapping),
-                          "cuIpcCloseMemHandle");
-        peer->mapping = peer->there = NULL;
+            stp_cuda_log_failure(
+                stp_cuda.api.ipc_close_mem_handle((CUdeviceptr)(uintptr_t)peer->mapping),
+                "cuIpcCloseMemHandle");
+        peer->mapping = peer->base = NULL;
     }
     if (entered) stp_cuda_leave();
 }

@@ -37,7 +37,7 @@ static void pin_register_locked(struct pin *pin)
         result =
             stp_cuda.api.mem_host_register(pin->host, pin->nbytes, CU_MEMHOSTREGISTER_PORTABLE);
         stp_cuda_leave();
-        stp_cuda_tell(result, "cuMemHostRegister");
+        stp_cuda_log_failure(result, "cuMemHostRegister");
         if (result == CUDA_SUCCESS)
             pin->device = device;
         else
@@ -51,7 +51,7 @@ static void pin_unregister_locked(struct pin *pin)
 
     if (device == NULL) return;
     if (stp_cuda_enter(device) == 0) {
-        stp_cuda_tell(stp_cuda.api.mem_host_unregister(pin->host), "cuMemHostUnregister");
+        stp_cuda_log_failure(stp_cuda.api.mem_host_unregister(pin->host), "cuMemHostUnregister");
         stp_cuda_leave();
     }
     pin->device = NULL;
@@ -60,7 +60,7 @@ static void pin_unregister_locked(struct pin *pin)
 
 void stp_cuda_pin(void *host, size_t nbytes)
 {
-    struct pin *pin = stp_cuda.up ? calloc(1, sizeof(*pin)) : NULL;
+    struct pin *pin = stp_cuda.usable ? calloc(1, sizeof(*pin)) : NULL;
 
     if (pin == NULL) return;
     pin->host = host;
@@ -74,15 +74,15 @@ void stp_cuda_pin(void *host, size_t nbytes)
 
 void stp_cuda_unpin(void *host, size_t nbytes)
 {
-    struct pin **at = &pins.first, *pin;
+    struct pin **link = &pins.first, *pin;
 
     (void)nbytes;
     pthread_mutex_lock(&pins.lock);
-    while (*at != NULL && (*at)->host != host)
-        at = &(*at)->next;
-    pin = *at;
+    while (*link != NULL && (*link)->host != host)
+        link = &(*link)->next;
+    pin = *link;
     if (pin != NULL) {
-        *at = pin->next;
+        *link = pin->next;
         pin_unregister_locked(pin);
     }
     pthread_mutex_unlock(&pins.lock);
@@ -110,15 +110,16 @@ void stp_cuda_pin_drop(struct cuda_device *device)
 static void flush_device(struct cuda_device *device)
 {
     if (!device->flushes || !stp_cuda_retain_and_enter_if_up(device)) return;
-    stp_cuda_tell(stp_cuda.api.flush_rdma_writes(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
-                                                 CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER),
-                  "cuFlushGPUDirectRDMAWrites");
+    stp_cuda_log_failure(
+        stp_cuda.api.flush_rdma_writes(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                                       CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER),
+        "cuFlushGPUDirectRDMAWrites");
     stp_cuda_leave_and_release(device);
 }
 
 void stp_cuda_flush_remote(void)
 {
-    if (!stp_cuda.up || stp_cuda.api.flush_rdma_writes == NULL) return;
+    if (!stp_cuda.usable || stp_cuda.api.flush_rdma_writes == NULL) return;
     for (int i = 0; i < stp_cuda.n_devices; i++)
         flush_device(&stp_cuda.devices[i]);
 }

@@ -38,33 +38,33 @@ static char *mapped_part(struct stp_space *space, int local)
 }
 
 static int mapped_choose(const struct stp_space_params *params, struct cuda_device **device,
-                         char *why, size_t len)
+                         char *reason, size_t len)
 {
-    int rc = stp_cuda_choose(params, device, why, len);
+    int rc = stp_cuda_choose(params, device, reason, len);
 
     if (rc != 0 || stp_cuda.api.mem_host_get_device_pointer != NULL) return rc;
-    snprintf(why, len, "the CUDA driver has no cuMemHostGetDevicePointer");
+    snprintf(reason, len, "the CUDA driver has no cuMemHostGetDevicePointer");
     return -EOPNOTSUPP;
 }
 
-bool stp_pinned_is_possible(char *why, size_t len)
+bool stp_pinned_is_possible(char *reason, size_t len)
 {
-    const struct stp_space_params wanted = {.device = -1};
+    const struct stp_space_params params = {.device = -1};
     struct cuda_device *device;
 
-    return mapped_choose(&wanted, &device, why, len) == 0;
+    return mapped_choose(&params, &device, reason, len) == 0;
 }
 
-static int mapped_new(struct stp_space *space, const struct stp_space_params *params, char *why,
+static int mapped_new(struct stp_space *space, const struct stp_space_params *params, char *reason,
                       size_t len)
 {
     struct cuda_device *device;
-    int rc = mapped_choose(params, &device, why, len);
+    int rc = mapped_choose(params, &device, reason, len);
 
     if (rc != 0) return rc;
     space->pinned = calloc(1, sizeof(*space->pinned));
     if (space->pinned == NULL) {
-        snprintf(why, len, "no memory for the records of a pinned space");
+        snprintf(reason, len, "no memory for the records of a pinned space");
         return -ENOMEM;
     }
     rc = stp_cuda_context_ref(device);
@@ -72,7 +72,7 @@ static int mapped_new(struct stp_space *space, const struct stp_space_params *pa
         space->pinned->device = device;
         return 0;
     }
-    snprintf(why, len, "gpu %d has no usable context", device->ordinal);
+    snprintf(reason, len, "gpu %d has no usable context", device->ordinal);
     free(space->pinned);
     space->pinned = NULL;
     return rc;
@@ -80,89 +80,91 @@ static int mapped_new(struct stp_space *space, const struct stp_space_params *pa
 
 int stp_pinned_register_space(struct stp_space *space, const struct stp_space_params *params)
 {
-    char why[2 * CUDA_TEXT];
-    int rc = mapped_new(space, params, why, sizeof(why));
+    char reason[2 * CUDA_TEXT];
+    int rc = mapped_new(space, params, reason, sizeof(reason));
 
     if (rc == 0) {
-        rc = stp_pinned_register(space, stp_window_local(), 0, space->nbytes, why, sizeof(why));
+        rc = stp_pinned_register(space, stp_window_local(), 0, space->nbytes, reason,
+                                 sizeof(reason));
         if (rc != 0) stp_pinned_unregister_space(space);
     }
-    if (rc != 0) stp_error("host memory cannot be pinned for GPUs: %s", why);
+    if (rc != 0) stp_error("host memory cannot be pinned for GPUs: %s", reason);
     return rc;
 }
 
 /*
  * Registers a piece and adds it to the list. The caller has made the device's context current.
- * Returns 0. On failure, writes the reason to the buffer "why" and returns -errno.
+ * Returns 0. On failure, writes an error text to reason and returns -errno.
  */
 static int mapped_register(struct stp_pinned *mapped, const struct mapped_piece *piece,
-                           size_t nbytes, char *why, size_t len)
+                           size_t nbytes, char *reason, size_t len)
 {
-    struct mapped_piece *made = malloc(sizeof(*made));
+    struct mapped_piece *entry = malloc(sizeof(*entry));
     char text[CUDA_TEXT];
     CUresult result;
 
-    if (made == NULL) {
-        snprintf(why, len, "no memory for the records of a pinned space");
+    if (entry == NULL) {
+        snprintf(reason, len, "no memory for the records of a pinned space");
         return -ENOMEM;
     }
     result = stp_cuda.api.mem_host_register(
         piece->host, nbytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
     if (result != CUDA_SUCCESS) {
-        snprintf(why, len, "gpu %d: cuMemHostRegister of %zu bytes failed: %s",
+        snprintf(reason, len, "gpu %d: cuMemHostRegister of %zu bytes failed: %s",
                  mapped->device->ordinal, nbytes, stp_cuda_text(result, text, sizeof(text)));
-        free(made);
+        free(entry);
         return -EIO;
     }
-    *made = *piece;
-    made->next = mapped->pieces;
-    mapped->pieces = made;
+    *entry = *piece;
+    entry->next = mapped->pieces;
+    mapped->pieces = entry;
     return 0;
 }
 
-int stp_pinned_register(struct stp_space *space, int local, size_t from, size_t to, char *why,
+int stp_pinned_register(struct stp_space *space, int local, size_t start, size_t end, char *reason,
                         size_t len)
 {
     struct stp_pinned *mapped = space->pinned;
     char *part = mapped_part(space, local);
-    struct mapped_piece piece = {.host = part + from, .local = local, .offset = from};
+    struct mapped_piece piece = {.host = part + start, .local = local, .offset = start};
     int rc = part != NULL ? stp_cuda_enter(mapped->device) : -EIO;
 
     if (rc != 0) {
-        snprintf(why, len, "gpu %d cannot be used, or the memory is not mapped in this PE",
+        snprintf(reason, len, "gpu %d cannot be used, or the memory is not mapped in this PE",
                  mapped->device->ordinal);
         return rc;
     }
-    if (to > from) rc = mapped_register(mapped, &piece, to - from, why, len);
+    if (end > start) rc = mapped_register(mapped, &piece, end - start, reason, len);
     stp_cuda_leave();
     return rc;
 }
 
 /*
- * Unregisters the pieces that begin at or after the offset "from". If own is false, pieces of this
- * PE's own part stay registered.
+ * Unregisters the pieces that begin at or after the offset start. If include_own is false, pieces
+ * of this PE's own part stay registered.
  */
-static void mapped_unregister(struct stp_pinned *mapped, bool own, size_t from)
+static void mapped_unregister(struct stp_pinned *mapped, bool include_own, size_t start)
 {
-    struct mapped_piece **at = &mapped->pieces, *piece;
+    struct mapped_piece **link = &mapped->pieces, *piece;
     bool entered = mapped->pieces != NULL && stp_cuda_enter(mapped->device) == 0;
 
-    while ((piece = *at) != NULL) {
-        if (piece->offset < from || (!own && piece->local == stp_window_local())) {
-            at = &piece->next;
+    while ((piece = *link) != NULL) {
+        if (piece->offset < start || (!include_own && piece->local == stp_window_local())) {
+            link = &piece->next;
             continue;
         }
         if (entered)
-            stp_cuda_tell(stp_cuda.api.mem_host_unregister(piece->host), "cuMemHostUnregister");
-        *at = piece->next;
+            stp_cuda_log_failure(stp_cuda.api.mem_host_unregister(piece->host),
+                                 "cuMemHostUnregister");
+        *link = piece->next;
         free(piece);
     }
     if (entered) stp_cuda_leave();
 }
 
-void stp_pinned_unregister_from(struct stp_space *space, size_t from)
+void stp_pinned_unregister_from(struct stp_space *space, size_t start)
 {
-    mapped_unregister(space->pinned, true, from);
+    mapped_unregister(space->pinned, true, start);
 }
 
 void stp_pinned_unregister_peers(struct stp_space *space)
@@ -185,14 +187,14 @@ void *stp_pinned_device_ptr(struct stp_space *space, int local, size_t offset)
 {
     const struct stp_pinned *mapped = space->pinned;
     char *part = mapped_part(space, local);
-    CUdeviceptr at = 0;
+    CUdeviceptr addr = 0;
     CUresult result;
 
     if (part == NULL || stp_cuda_enter(mapped->device) != 0) return NULL;
-    result = stp_cuda.api.mem_host_get_device_pointer(&at, part + offset, 0);
+    result = stp_cuda.api.mem_host_get_device_pointer(&addr, part + offset, 0);
     stp_cuda_leave();
-    stp_cuda_tell(result, "cuMemHostGetDevicePointer");
-    return result == CUDA_SUCCESS ? (void *)(uintptr_t)at : NULL;
+    stp_cuda_log_failure(result, "cuMemHostGetDevicePointer");
+    return result == CUDA_SUCCESS ? (void *)(uintptr_t)addr : NULL;
 }
 
 bool stp_pinned_has_native_atomics(const struct stp_space *space)

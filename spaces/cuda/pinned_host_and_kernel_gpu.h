@@ -17,10 +17,9 @@
 int stp_pinned_register_space(struct stp_space *space, const struct stp_space_params *params);
 
 /*
- * Returns whether host memory can be pinned for GPUs. If not, writes the reason to the buffer
- * "why".
+ * Returns whether host memory can be pinned for GPUs. If not, writes an error text to reason.
  */
-bool stp_pinned_is_possible(char *why, size_t len);
+bool stp_pinned_is_possible(char *reason, size_t len);
 
 /*
  * Unregisters the peers' parts. Called before these parts are unmapped. Does nothing if the space
@@ -35,15 +34,15 @@ void stp_pinned_unregister_peers(struct stp_space *space);
 void stp_pinned_unregister_space(struct stp_space *space);
 
 /*
- * Registers the range [from, to) of one part with the driver. The bounds are offsets in the part.
- * The part belongs to the PE with this local index. The part already has at least "to" bytes.
- * Returns 0. On failure, writes the reason to the buffer "why" and returns -errno.
+ * Registers the range [start, end) of one part with the driver. The bounds are offsets in the part.
+ * The part belongs to the PE with this local index. The part already has at least end bytes.
+ * Returns 0. On failure, writes an error text to reason and returns -errno.
  */
-int stp_pinned_register(struct stp_space *space, int local, size_t from, size_t to, char *why,
+int stp_pinned_register(struct stp_space *space, int local, size_t start, size_t end, char *reason,
                         size_t len);
 
-/* Unregisters all ranges that begin at or after the offset "from", in every part of the space. */
-void stp_pinned_unregister_from(struct stp_space *space, size_t from);
+/* Unregisters all ranges that begin at or after the offset start, in every part of the space. */
+void stp_pinned_unregister_from(struct stp_space *space, size_t start);
 
 /*
  * Returns the address at which the device accesses a byte of the space. The byte is at this offset

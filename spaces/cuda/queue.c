@@ -76,8 +76,8 @@ static void queue_stream_end(struct cuda_stream *stream)
     (void)stream_drain(stream);
     if (stp_cuda_enter(stream->device) == 0) {
         if (stream->arena != NULL)
-            stp_cuda_tell(stp_cuda.api.mem_free_host(stream->arena), "cuMemFreeHost");
-        stp_cuda_tell(stp_cuda.api.stream_destroy(stream->handle), "cuStreamDestroy");
+            stp_cuda_log_failure(stp_cuda.api.mem_free_host(stream->arena), "cuMemFreeHost");
+        stp_cuda_log_failure(stp_cuda.api.stream_destroy(stream->handle), "cuStreamDestroy");
         stp_cuda_leave();
     }
     stp_cuda_context_unref(stream->device);
@@ -138,32 +138,32 @@ static bool stream_make_arena(struct cuda_stream *stream)
     void *arena = NULL;
     CUresult result = stp_cuda.api.mem_host_alloc(&arena, QUEUE_ARENA, CU_MEMHOSTALLOC_PORTABLE);
 
-    stp_cuda_tell(result, "cuMemHostAlloc");
+    stp_cuda_log_failure(result, "cuMemHostAlloc");
     if (result == CUDA_SUCCESS) stream->arena = arena;
     return result == CUDA_SUCCESS;
 }
 
 char *stp_cuda_stream_room(struct cuda_stream *stream, size_t nbytes)
 {
-    size_t take = (nbytes + QUEUE_ALIGN - 1) & ~(size_t)(QUEUE_ALIGN - 1);
+    size_t padded = (nbytes + QUEUE_ALIGN - 1) & ~(size_t)(QUEUE_ALIGN - 1);
 
     if (STP_UNLIKELY(stream->arena == NULL) && !stream_make_arena(stream)) return NULL;
-    if (stream->used + take > QUEUE_ARENA && stp_cuda_stream_wait(stream) != 0) return NULL;
-    stream->used += take;
-    return stream->arena + stream->used - take;
+    if (stream->used + padded > QUEUE_ARENA && stp_cuda_stream_wait(stream) != 0) return NULL;
+    stream->used += padded;
+    return stream->arena + stream->used - padded;
 }
 
-void stp_cuda_streams_drain(struct cuda_device *device, bool end)
+void stp_cuda_streams_drain(struct cuda_device *device, bool destroy)
 {
     pthread_mutex_lock(&queues.lock);
     for (struct stp_queue *queue = queues.first; queue != NULL; queue = queue->next) {
-        struct cuda_stream **at = &queue->streams, *stream;
+        struct cuda_stream **link = &queue->streams, *stream;
         pthread_mutex_lock(&queue->lock);
-        while (*at != NULL && (*at)->device != device)
-            at = &(*at)->next;
-        stream = *at;
-        if (stream != NULL && end) {
-            *at = stream->next;
+        while (*link != NULL && (*link)->device != device)
+            link = &(*link)->next;
+        stream = *link;
+        if (stream != NULL && destroy) {
+            *link = stream->next;
             queue_stream_end(stream);
         } else if (stream != NULL) {
             (void)stream_drain(stream);
@@ -204,12 +204,12 @@ void stp_cuda_streams_prepare(struct cuda_device *device)
 
 bool stp_cuda_has_spaces(const struct cuda_device *device)
 {
-    bool has;
+    bool has_spaces;
 
     pthread_mutex_lock(&stp_cuda.lock);
-    has = device->n_spaces > 0;
+    has_spaces = device->n_spaces > 0;
     pthread_mutex_unlock(&stp_cuda.lock);
-    return has;
+    return has_spaces;
 }
 
 /*
@@ -229,31 +229,31 @@ static void queue_prepare(struct stp_queue *queue)
 
 int stp_cuda_queue_create(struct stp_queue **queue)
 {
-    struct stp_queue *made = calloc(1, sizeof(*made));
+    struct stp_queue *new_queue = calloc(1, sizeof(*new_queue));
 
-    if (made == NULL) {
+    if (new_queue == NULL) {
         stp_error("gpu: no memory for the records of a queue");
         return -ENOMEM;
     }
-    pthread_mutex_init(&made->lock, NULL);
+    pthread_mutex_init(&new_queue->lock, NULL);
     pthread_mutex_lock(&queues.lock);
-    made->next = queues.first;
-    queues.first = made;
+    new_queue->next = queues.first;
+    queues.first = new_queue;
     pthread_mutex_unlock(&queues.lock);
-    queue_prepare(made);
-    *queue = made;
+    queue_prepare(new_queue);
+    *queue = new_queue;
     return 0;
 }
 
 void stp_cuda_queue_destroy(struct stp_queue *queue)
 {
-    struct stp_queue **at = &queues.first;
+    struct stp_queue **link = &queues.first;
 
     if (queue == NULL) return;
     pthread_mutex_lock(&queues.lock);
-    while (*at != queue)
-        at = &(*at)->next;
-    *at = queue->next;
+    while (*link != queue)
+        link = &(*link)->next;
+    *link = queue->next;
     pthread_mutex_unlock(&queues.lock);
     while (queue->streams != NULL) {
         struct cuda_stream *stream = queue->streams;
@@ -271,8 +271,8 @@ int stp_cuda_queue_flush(struct stp_queue *queue)
     if (queue == NULL || !__atomic_load_n(&queue->dirty, __ATOMIC_RELAXED)) return 0;
     pthread_mutex_lock(&queue->lock);
     for (struct cuda_stream *stream = queue->streams; stream != NULL; stream = stream->next) {
-        int one = stream_drain(stream);
-        if (rc == 0) rc = one;
+        int stream_rc = stream_drain(stream);
+        if (rc == 0) rc = stream_rc;
     }
     /*
      * Clear the flag last. Another thread that finds the flag cleared assumes that its own copies

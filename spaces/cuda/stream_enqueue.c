@@ -18,10 +18,10 @@
 #define STREAM_TOO_OLD "the CUDA driver lacks functions for operations on streams"
 
 /*
- * held[i] is true if this file holds a reference to the context of device i for the program's
+ * has_ref[i] is true if this file holds a reference to the context of device i for the program's
  * streams.
  */
-static bool held[CUDA_MAX_DEVICES];
+static bool has_ref[CUDA_MAX_DEVICES];
 
 static bool stream_functions(void)
 {
@@ -32,92 +32,92 @@ static bool stream_functions(void)
            api->stream_wait_value != NULL;
 }
 
-static bool stream_is_held(int device)
+static bool stream_has_ref(int device)
 {
     /*
-     * Pairs with the exchange in stream_hold(). If the result is true, the caller may read
+     * Pairs with the exchange in stream_keep_ref(). If the result is true, the caller may read
      * device->ctx.
      */
-    return __atomic_load_n(&held[device], __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&has_ref[device], __ATOMIC_ACQUIRE);
 }
 
 /*
  * Takes over the caller's reference to the device's context. If this file already holds a reference
  * for streams, releases the caller's reference.
  */
-static void stream_hold(int device)
+static void stream_keep_ref(int device)
 {
-    /* Pairs with the load in stream_is_held(). */
-    if (__atomic_exchange_n(&held[device], true, __ATOMIC_RELEASE))
+    /* Pairs with the load in stream_has_ref(). */
+    if (__atomic_exchange_n(&has_ref[device], true, __ATOMIC_RELEASE))
         stp_cuda_context_unref(&stp_cuda.devices[device]);
 }
 
-static int stream_find_default(int device, struct stp_stream *stream, char *why)
+static int stream_find_default(int device, struct stp_stream *stream, char *reason)
 {
     struct stp_space_params params = {.device = device};
-    struct cuda_device *chosen;
-    int rc = stp_cuda_choose(&params, &chosen, why, STP_STREAM_WHY);
+    struct cuda_device *chosen_device;
+    int rc = stp_cuda_choose(&params, &chosen_device, reason, STP_STREAM_WHY);
 
     if (rc != 0) return rc;
-    stream->device = chosen->ordinal;
-    if (stream_is_held(chosen->ordinal)) return 0;
-    rc = stp_cuda_context_ref(chosen);
-    if (rc == 0) stream_hold(chosen->ordinal);
+    stream->device = chosen_device->ordinal;
+    if (stream_has_ref(chosen_device->ordinal)) return 0;
+    rc = stp_cuda_context_ref(chosen_device);
+    if (rc == 0) stream_keep_ref(chosen_device->ordinal);
     return rc;
 }
 
 /*
  * Returns whether ctx is the primary context of device i. If so, keeps a reference to this context.
  */
-static bool stream_is_of(int i, CUcontext ctx)
+static bool stream_is_of_device(int i, CUcontext ctx)
 {
     struct cuda_device *device = &stp_cuda.devices[i];
     unsigned flags;
     int active = 0;
 
-    if (stream_is_held(i)) return device->ctx == ctx;
+    if (stream_has_ref(i)) return device->ctx == ctx;
     (void)stp_cuda.api.primary_ctx_get_state(device->handle, &flags, &active);
     if (!active || stp_cuda_context_ref(device) != 0) return false;
     if (device->ctx == ctx) {
-        stream_hold(i);
+        stream_keep_ref(i);
         return true;
     }
     stp_cuda_context_unref(device);
     return false;
 }
 
-int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *why)
+int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *reason)
 {
     CUcontext ctx = NULL;
     CUresult result;
 
     *stream = (struct stp_stream){handle, -1};
-    if (!stp_cuda.up) {
-        snprintf(why, STP_STREAM_WHY, "this PE has no GPU: %s", stp_cuda.why);
+    if (!stp_cuda.usable) {
+        snprintf(reason, STP_STREAM_WHY, "this PE has no GPU: %s", stp_cuda.reason);
         return -ENODEV;
     }
     if (!stream_functions()) {
-        snprintf(why, STP_STREAM_WHY, STREAM_TOO_OLD);
+        snprintf(reason, STP_STREAM_WHY, STREAM_TOO_OLD);
         return -ENODEV;
     }
-    if ((uintptr_t)handle <= STREAM_DEFAULTS) return stream_find_default(device, stream, why);
+    if ((uintptr_t)handle <= STREAM_DEFAULTS) return stream_find_default(device, stream, reason);
     result = stp_cuda.api.stream_get_ctx(handle, &ctx);
     if (result != CUDA_SUCCESS) {
         char text[CUDA_TEXT];
 
-        snprintf(why, STP_STREAM_WHY, "it is not a CUDA stream: cuStreamGetCtx: %s",
+        snprintf(reason, STP_STREAM_WHY, "it is not a CUDA stream: cuStreamGetCtx: %s",
                  stp_cuda_text(result, text, sizeof(text)));
         return -EINVAL;
     }
     for (int i = 0; i < stp_cuda.n_devices && stream->device < 0; i++)
-        if (stream_is_of(i, ctx)) stream->device = i;
+        if (stream_is_of_device(i, ctx)) stream->device = i;
     if (stream->device >= 0) return 0;
-    snprintf(why, STP_STREAM_WHY,
+    snprintf(reason, STP_STREAM_WHY,
              "it is not a stream of a primary context, and the library can use only such streams");
     return -EINVAL;
 }
 
-int stp_stream_context_push(const struct stp_stream *stream, char *why)
+int stp_stream_context_push(const struct stp_stream *stream, char *reason)
 {
     struct cuda_device *device = &stp_cuda.devices[stream->device];
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -125,20 +125,20 @@ int stp_stream_context_push(const struct stp_stream *stream, char *why)
     int rc = stp_cuda_enter(device);
 
     if (rc != 0) {
-        snprintf(why, STP_STREAM_WHY, "gpu %d cannot be used", stream->device);
+        snprintf(reason, STP_STREAM_WHY, "gpu %d cannot be used", stream->device);
         return rc;
     }
     result = stp_cuda.api.stream_is_capturing(stream->handle, &status);
     if (result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
     stp_cuda_leave();
     if (result == CUDA_SUCCESS) {
-        snprintf(why, STP_STREAM_WHY,
+        snprintf(reason, STP_STREAM_WHY,
                  "it is being captured into a CUDA graph, and operations of OpenSHMEM cannot be "
                  "part of a graph");
     } else {
         char text[CUDA_TEXT];
 
-        snprintf(why, STP_STREAM_WHY, "cuStreamIsCapturing failed: %s",
+        snprintf(reason, STP_STREAM_WHY, "cuStreamIsCapturing failed: %s",
                  stp_cuda_text(result, text, sizeof(text)));
     }
     return -EINVAL;
@@ -185,23 +185,23 @@ int stp_stream_call(const struct stp_stream *stream, void (*function)(void *arg)
                              "cuLaunchHostFunc");
 }
 
-void *stp_stream_words(int ordinal, size_t nbytes, char *why)
+void *stp_stream_words(int ordinal, size_t nbytes, char *reason)
 {
     struct cuda_device *device = &stp_cuda.devices[ordinal];
     char text[CUDA_TEXT];
     void *words = NULL;
     CUresult result;
 
-    snprintf(why, STP_STREAM_WHY, STREAM_TOO_OLD);
+    snprintf(reason, STP_STREAM_WHY, STREAM_TOO_OLD);
     if (!stream_functions()) return NULL;
-    snprintf(why, STP_STREAM_WHY, "gpu %d cannot be used", ordinal);
+    snprintf(reason, STP_STREAM_WHY, "gpu %d cannot be used", ordinal);
     if (stp_cuda_retain_and_enter(device) != 0) return NULL;
     result = stp_cuda.api.mem_host_alloc(&words, nbytes,
                                          CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
     stp_cuda_leave();
     if (result == CUDA_SUCCESS) return memset(words, 0, nbytes);
     stp_cuda_context_unref(device);
-    snprintf(why, STP_STREAM_WHY,
+    snprintf(reason, STP_STREAM_WHY,
              "cannot allocate memory for which streams can wait: cuMemHostAlloc: %s",
              stp_cuda_text(result, text, sizeof(text)));
     return NULL;
@@ -212,7 +212,7 @@ void stp_stream_words_free(int ordinal, void *words)
     struct cuda_device *device = &stp_cuda.devices[ordinal];
 
     if (stp_cuda_enter(device) == 0) {
-        stp_cuda_tell(stp_cuda.api.mem_free_host(words), "cuMemFreeHost");
+        stp_cuda_log_failure(stp_cuda.api.mem_free_host(words), "cuMemFreeHost");
         stp_cuda_leave();
     }
     /*
@@ -226,6 +226,6 @@ void stp_stream_words_free(int ordinal, void *words)
 void stp_streams_release_cuda_contexts(void)
 {
     for (int i = 0; i < stp_cuda.n_devices; i++)
-        if (__atomic_exchange_n(&held[i], false, __ATOMIC_RELAXED))
+        if (__atomic_exchange_n(&has_ref[i], false, __ATOMIC_RELAXED))
             stp_cuda_context_unref(&stp_cuda.devices[i]);
 }

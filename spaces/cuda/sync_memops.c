@@ -14,16 +14,16 @@
 struct memops {
     struct memops *next;
     unsigned long long id; /* id of the allocation, which the driver never uses again */
-    int n_spaces;          /* number of spaces that use the allocation */
+    int n_users;           /* number of spaces and fabric registrations that use the allocation */
 };
 
 static struct memops *memops_list; /* guarded by stp_cuda.lock */
 
-void stp_cuda_set_sync_memops(const void *base, unsigned on)
+void stp_cuda_set_sync_memops(const void *base, unsigned value)
 {
-    stp_cuda_tell(stp_cuda.api.pointer_set_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-                                                     stp_cuda_address(base)),
-                  "cuPointerSetAttribute");
+    stp_cuda_log_failure(stp_cuda.api.pointer_set_attribute(
+                             &value, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, stp_cuda_address(base)),
+                         "cuPointerSetAttribute");
 }
 
 /* Returns the driver's id of the allocation that holds base, or 0 if no allocation holds base. */
@@ -38,25 +38,25 @@ static unsigned long long memops_id(const void *base)
 
 static bool memops_is_on(const void *base)
 {
-    unsigned on = 0;
-    CUresult result = stp_cuda.api.pointer_get_attribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+    unsigned value = 0;
+    CUresult result = stp_cuda.api.pointer_get_attribute(&value, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
                                                          stp_cuda_address(base));
 
-    return result != CUDA_SUCCESS || on != 0;
+    return result != CUDA_SUCCESS || value != 0;
 }
 
 static struct memops **memops_find_locked(unsigned long long id)
 {
-    struct memops **at = &memops_list;
+    struct memops **link = &memops_list;
 
-    while (*at != NULL && (*at)->id != id)
-        at = &(*at)->next;
-    return at;
+    while (*link != NULL && (*link)->id != id)
+        link = &(*link)->next;
+    return link;
 }
 
 unsigned long long stp_cuda_sync_memops_set(const void *base)
 {
-    unsigned long long id = memops_id(base), borrowed = 0;
+    unsigned long long id = memops_id(base), restore_id = 0;
     struct memops *memops;
 
     pthread_mutex_lock(&stp_cuda.lock);
@@ -70,26 +70,26 @@ unsigned long long stp_cuda_sync_memops_set(const void *base)
         }
     }
     if (memops != NULL) {
-        memops->n_spaces++;
-        borrowed = id;
+        memops->n_users++;
+        restore_id = id;
     }
     stp_cuda_set_sync_memops(base, 1);
     pthread_mutex_unlock(&stp_cuda.lock);
-    return borrowed;
+    return restore_id;
 }
 
 void stp_cuda_sync_memops_restore(const void *base, unsigned long long id)
 {
-    struct memops **at, *gone = NULL;
+    struct memops **link, *removed = NULL;
 
     pthread_mutex_lock(&stp_cuda.lock);
-    at = memops_find_locked(id);
-    if (*at != NULL && --(*at)->n_spaces == 0) {
-        gone = *at;
-        *at = gone->next;
+    link = memops_find_locked(id);
+    if (*link != NULL && --(*link)->n_users == 0) {
+        removed = *link;
+        *link = removed->next;
         if (memops_id(base) == id)
             stp_cuda_set_sync_memops(base, 0); /* the program has not freed the allocation yet */
     }
     pthread_mutex_unlock(&stp_cuda.lock);
-    free(gone);
+    free(removed);
 }

@@ -23,17 +23,17 @@ struct stp_stream {
  * Finds the device of a stream and fills in *stream. Holds a reference to the device's context
  * until stp_streams_release_cuda_contexts() is called. The handles 0, 1 and 2 denote default
  * streams of the given device, or of this PE's default device if device is -1. Returns 0 on
- * success. Returns -ENODEV or -EINVAL after writing the reason to the buffer "why". Returns another
+ * success. Returns -ENODEV or -EINVAL after writing an error text to reason. Returns another
  * -errno after logging an error.
  */
-int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *why);
+int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *reason);
 
 /*
  * Makes the stream's context current in this thread, and checks that the stream is not being
  * captured into a graph. Must be called before the functions below. Returns 0, -EINVAL after
- * writing the reason to the buffer "why", or -EIO after logging an error.
+ * writing an error text to reason, or -EIO after logging an error.
  */
-int stp_stream_context_push(const struct stp_stream *stream, char *why);
+int stp_stream_context_push(const struct stp_stream *stream, char *reason);
 /*
  * Undoes stp_stream_context_push(). Called by the same thread after its calls of the functions
  * below.
@@ -77,10 +77,10 @@ bool stp_stream_reaches(const void *ptr);
 
 /*
  * Allocates zeroed host memory that the host and devices access at the same address. Takes a
- * reference to the device's context. On failure, writes the reason to the buffer "why" and returns
+ * reference to the device's context. On failure, writes an error text to reason and returns
  * NULL.
  */
-void *stp_stream_words(int device, size_t nbytes, char *why);
+void *stp_stream_words(int device, size_t nbytes, char *reason);
 /* Frees memory from stp_stream_words() and releases its reference to the context. */
 void stp_stream_words_free(int device, void *words);
 

@@ -49,24 +49,24 @@ int stp_fam_temporary(const char *directory)
 static bool backing_is_dax(int fd)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *got;
+    void *map;
 
     if (stp_file_resize(fd, page) != 0) return false;
-    got = mmap(NULL, page, PROT_READ, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
-    if (got == MAP_FAILED) return false;
-    munmap(got, page);
+    map = mmap(NULL, page, PROT_READ, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+    if (map == MAP_FAILED) return false;
+    munmap(map, page);
     return true;
 }
 
-static int backing_directory(struct fam_backing *backing, char *why, size_t len)
+static int backing_directory(struct fam_backing *backing, char *message, size_t len)
 {
     char text[STP_SIZE_TEXT];
     struct statvfs vfs;
     int fd = stp_fam_temporary(backing->path);
 
     if (fd < 0) {
-        snprintf(why, len, "SHMEM_FAM_PATH: cannot create files in " SHOWN ": %s", backing->path,
-                 strerror(-fd));
+        snprintf(message, len, "SHMEM_FAM_PATH: cannot create files in " SHOWN ": %s",
+                 backing->path, strerror(-fd));
         return -ENODEV;
     }
     backing->type = FAM_DIRECTORY;
@@ -74,20 +74,20 @@ static int backing_directory(struct fam_backing *backing, char *why, size_t len)
     backing->nbytes =
         fstatvfs(fd, &vfs) == 0 ? (size_t)vfs.f_bavail * (size_t)vfs.f_frsize : SIZE_MAX / 2;
     close(fd);
-    snprintf(why, len, "directory " SHOWN "%s, %s free", backing->path,
+    snprintf(message, len, "directory " SHOWN "%s, %s free", backing->path,
              backing->dax ? " (fsdax)" : "", stp_fam_about(backing->nbytes, text));
     return 0;
 }
 
 /*
  * Returns the number in a sysfs file of the device, or SIZE_MAX if the file has no number. The
- * argument "what" is the name of the file.
+ * argument name is the name of the file.
  */
-static size_t backing_number(const char *sys, unsigned major, unsigned minor, const char *what)
+static size_t backing_number(const char *sys, unsigned major, unsigned minor, const char *name)
 {
     char path[PATH_MAX];
 
-    snprintf(path, sizeof(path), "%s/%u:%u/%s", sys, major, minor, what);
+    snprintf(path, sizeof(path), "%s/%u:%u/%s", sys, major, minor, name);
     return stp_file_number(path, "");
 }
 
@@ -107,19 +107,19 @@ static bool backing_is_of_dax(const char *sys, unsigned major, unsigned minor)
     return strcmp(strrchr(target, '/') != NULL ? strrchr(target, '/') + 1 : target, "dax") == 0;
 }
 
-int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t *nbytes, char *why,
-                        size_t len)
+int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t *nbytes,
+                        char *reason, size_t len)
 {
     size_t found = backing_number(sys, major, minor, "size");
     size_t align = backing_number(sys, major, minor, "align");
     char text[STP_SIZE_TEXT];
 
     if (!backing_is_of_dax(sys, major, minor) || found == SIZE_MAX) {
-        snprintf(why, len, "a character device (%u:%u) that is not a DAX device", major, minor);
+        snprintf(reason, len, "a character device (%u:%u) that is not a DAX device", major, minor);
         return -ENODEV;
     }
     if (align != SIZE_MAX && align > FAM_ALIGN) {
-        snprintf(why, len,
+        snprintf(reason, len,
                  "a DAX device with pages of %s: at most 2 MiB is allowed (daxctl "
                  "reconfigure-device --align)",
                  stp_size_exact(align, text));
@@ -129,46 +129,49 @@ int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t 
     return 0;
 }
 
-static int backing_sized(struct fam_backing *backing, const struct stat *st, char *why, size_t len)
+static int backing_sized(struct fam_backing *backing, const struct stat *st, char *message,
+                         size_t len)
 {
-    char text[STP_SIZE_TEXT], reason[96];
+    char text[STP_SIZE_TEXT], device_reason[96];
     int fd;
 
     backing->type = S_ISCHR(st->st_mode) ? FAM_DEVICE : FAM_FILE;
     backing->nbytes = (size_t)st->st_size;
     if (backing->type == FAM_DEVICE &&
         stp_fam_device_size(FAM_SYSFS, major(st->st_rdev), minor(st->st_rdev), &backing->nbytes,
-                            reason, sizeof(reason)) != 0) {
-        snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " is %s", backing->path, reason);
+                            device_reason, sizeof(device_reason)) != 0) {
+        snprintf(message, len, "SHMEM_FAM_PATH " SHOWN " is %s", backing->path, device_reason);
         return -ENODEV;
     }
     fd = open(backing->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
-        snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " cannot be opened for reading and writing: %s",
+        snprintf(message, len,
+                 "SHMEM_FAM_PATH " SHOWN " cannot be opened for reading and writing: %s",
                  backing->path, strerror(errno));
         return -ENODEV;
     }
     close(fd);
-    snprintf(why, len, "%s " SHOWN ", %s", backing->type == FAM_DEVICE ? "dax device" : "file",
+    snprintf(message, len, "%s " SHOWN ", %s", backing->type == FAM_DEVICE ? "dax device" : "file",
              backing->path, stp_fam_about(backing->nbytes, text));
     return 0;
 }
 
-int stp_fam_probe_path(const char *path, struct fam_backing *backing, char *why, size_t len)
+int stp_fam_probe_path(const char *path, struct fam_backing *backing, char *message, size_t len)
 {
     struct stat st;
 
     *backing = (struct fam_backing){.path = path};
     if (path == NULL) {
-        snprintf(why, len, "SHMEM_FAM_PATH is not set");
+        snprintf(message, len, "SHMEM_FAM_PATH is not set");
         return -ENODEV;
     }
     if (stat(path, &st) != 0) {
-        snprintf(why, len, "SHMEM_FAM_PATH " SHOWN ": %s", path, strerror(errno));
+        snprintf(message, len, "SHMEM_FAM_PATH " SHOWN ": %s", path, strerror(errno));
         return -ENODEV;
     }
-    if (S_ISDIR(st.st_mode)) return backing_directory(backing, why, len);
-    if (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)) return backing_sized(backing, &st, why, len);
-    snprintf(why, len, "SHMEM_FAM_PATH " SHOWN " is not a directory, file or DAX device", path);
+    if (S_ISDIR(st.st_mode)) return backing_directory(backing, message, len);
+    if (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode))
+        return backing_sized(backing, &st, message, len);
+    snprintf(message, len, "SHMEM_FAM_PATH " SHOWN " is not a directory, file or DAX device", path);
     return -ENODEV;
 }

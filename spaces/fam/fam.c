@@ -27,38 +27,38 @@ struct fam_parts {
     void **maps; /* addresses of the parts; NULL for a part that is not mapped yet */
 };
 
-/* State of a space of this kind. The field own of struct stp_space points to it. */
-struct fam_own {
+/* State of a space of this kind. The field kind_data of struct stp_space points to it. */
+struct fam_data {
     struct fam_part part;
     size_t map_bytes; /* size of a mapped part in bytes, a multiple of the page size */
     /*
      * Parts of the space's own generation, and parts of the previous generation. fam_drop() unmaps
      * the parts of the previous generation.
      */
-    struct fam_parts parts, old;
+    struct fam_parts parts, previous;
     /*
      * Generation whose parts fam_part() maps for the program. Points to the field parts or to the
-     * field old. NULL for a nameless space.
+     * field previous. NULL for a nameless space.
      */
-    const struct fam_parts *read;
+    const struct fam_parts *readable;
     bool dax; /* true if this PE's part is mapped without a page cache */
 };
 
-static int fam_probe(const struct stp_space_params *params, char *why, size_t len)
+static int fam_probe(const struct stp_space_params *params, char *message, size_t len)
 {
     struct fam_backing backing;
 
     (void)params;
-    return stp_fam_probe_path(stp_env.fam_path, &backing, why, len);
+    return stp_fam_probe_path(stp_env.fam_path, &backing, message, len);
 }
 
 /* Examines SHMEM_FAM_PATH and fills in *backing. Returns 0, or -ENODEV after logging an error. */
 static int fam_find_backing(struct fam_backing *backing)
 {
-    char why[256];
-    int rc = stp_fam_probe_path(stp_env.fam_path, backing, why, sizeof(why));
+    char reason[256];
+    int rc = stp_fam_probe_path(stp_env.fam_path, backing, reason, sizeof(reason));
 
-    if (rc != 0) stp_error("fam: %s", why);
+    if (rc != 0) stp_error("fam: %s", reason);
     return rc;
 }
 
@@ -88,14 +88,15 @@ static int fam_admit(const struct stp_space_params *params)
  */
 static int fam_map(struct stp_space *space, struct stp_part_export *share)
 {
-    struct fam_own *own = space->own;
-    const struct fam_part *part = &own->part;
-    size_t nbytes = own->map_bytes;
-    int rc = stp_own_file_map_own_part(space, part->fd, part->at, nbytes, nbytes, MAP_SYNC, share);
+    struct fam_data *data = space->kind_data;
+    const struct fam_part *part = &data->part;
+    size_t nbytes = data->map_bytes;
+    int rc =
+        stp_own_file_map_own_part(space, part->fd, part->offset, nbytes, nbytes, MAP_SYNC, share);
 
-    own->dax = rc == 0 || (part->pooled && part->pool.device);
+    data->dax = rc == 0 || (part->pooled && part->pool.device);
     if (rc != 0)
-        rc = stp_own_file_map_own_part(space, part->fd, part->at, nbytes, nbytes, 0, share);
+        rc = stp_own_file_map_own_part(space, part->fd, part->offset, nbytes, nbytes, 0, share);
     if (rc == 0) stp_own_file_set_path(space, part->path);
     return rc;
 }
@@ -108,28 +109,28 @@ static int fam_know(const struct fam_part *part, int index, struct fam_parts *pa
 }
 
 /*
- * Fills in own->parts. If the space has a previous generation, also fills in own->old. The program
- * then reads the parts of the previous generation until fam_drop() is called.
+ * Fills in data->parts. If the space has a previous generation, also fills in data->previous. The
+ * program then reads the parts of the previous generation until fam_drop() is called.
  */
-static int fam_know_parts(struct stp_space *space, struct fam_own *own)
+static int fam_know_parts(struct stp_space *space, struct fam_data *data)
 {
     int rc;
 
-    if (own->part.head == NULL) return 0;
-    rc = fam_know(&own->part, own->part.index, &own->parts);
-    own->read = &own->parts;
-    if (rc == 0 && own->part.old >= 0) {
-        rc = fam_know(&own->part, own->part.old, &own->old);
-        own->read = &own->old;
+    if (data->part.head == NULL) return 0;
+    rc = fam_know(&data->part, data->part.index, &data->parts);
+    data->readable = &data->parts;
+    if (rc == 0 && data->part.previous >= 0) {
+        rc = fam_know(&data->part, data->part.previous, &data->previous);
+        data->readable = &data->previous;
     }
-    space->n_parts = own->read->n;
+    space->n_parts = data->readable->n;
     return rc;
 }
 
-static void fam_forget(struct fam_own *own, struct fam_parts *parts)
+static void fam_forget(struct fam_data *data, struct fam_parts *parts)
 {
     for (unsigned i = 0; i < parts->n && parts->maps != NULL; i++)
-        if (parts->maps[i] != NULL) munmap(parts->maps[i], own->map_bytes);
+        if (parts->maps[i] != NULL) munmap(parts->maps[i], data->map_bytes);
     free(parts->maps);
     parts->maps = NULL;
     parts->n = 0;
@@ -137,28 +138,28 @@ static void fam_forget(struct fam_own *own, struct fam_parts *parts)
 
 static int fam_part(struct stp_space *space, unsigned i, const void **base)
 {
-    struct fam_own *own = space->own;
+    struct fam_data *data = space->kind_data;
     /* Pairs with the release store in fam_drop() in another thread. */
-    const struct fam_parts *parts = __atomic_load_n(&own->read, __ATOMIC_ACQUIRE);
+    const struct fam_parts *parts = __atomic_load_n(&data->readable, __ATOMIC_ACQUIRE);
     /* Pairs with the compare-and-swap below in another thread. */
-    void *map = __atomic_load_n(&parts->maps[i], __ATOMIC_ACQUIRE), *other = NULL;
-    off_t at;
+    void *map = __atomic_load_n(&parts->maps[i], __ATOMIC_ACQUIRE), *existing = NULL;
+    off_t offset;
 
     if (map == NULL) {
-        if (!stp_fam_part_is_here(&own->part, parts->index, i, &at)) return -ENXIO;
-        map = mmap(NULL, own->map_bytes, PROT_READ, MAP_SHARED, own->part.fd, at);
+        if (!stp_fam_part_is_here(&data->part, parts->index, i, &offset)) return -ENXIO;
+        map = mmap(NULL, data->map_bytes, PROT_READ, MAP_SHARED, data->part.fd, offset);
         if (map == MAP_FAILED) {
-            stp_error("fam: cannot map part %u of %s: %s", i, own->part.path, strerror(errno));
+            stp_error("fam: cannot map part %u of %s: %s", i, data->part.path, strerror(errno));
             return -errno;
         }
         /*
          * Pairs with the acquire load above, and with this call in other threads. If two threads
          * map the part, the mapping of the first thread is kept.
          */
-        if (!__atomic_compare_exchange_n(&parts->maps[i], &other, map, false, __ATOMIC_ACQ_REL,
+        if (!__atomic_compare_exchange_n(&parts->maps[i], &existing, map, false, __ATOMIC_ACQ_REL,
                                          __ATOMIC_ACQUIRE)) { /* another thread was first */
-            munmap(map, own->map_bytes);
-            map = other;
+            munmap(map, data->map_bytes);
+            map = existing;
         }
     }
     *base = map;
@@ -167,56 +168,60 @@ static int fam_part(struct stp_space *space, unsigned i, const void **base)
 
 static bool fam_reshaping(const struct stp_space *space)
 {
-    const struct fam_own *own = space->own;
+    const struct fam_data *data = space->kind_data;
 
-    return space->n_parts > 0 && own->part.old >= 0;
+    return space->n_parts > 0 && data->part.previous >= 0;
 }
 
 static int fam_settle(struct stp_space *space)
 {
-    const struct fam_own *own = space->own;
-    int rc = stp_fam_flush(space->base, own->map_bytes, own->dax);
+    const struct fam_data *data = space->kind_data;
+    int rc = stp_fam_flush(space->base, data->map_bytes, data->dax);
 
     if (rc != 0)
         stp_error("fam: this PE cannot make its new part of the space in %s durable: %s",
-                  own->part.path, strerror(-rc));
+                  data->part.path, strerror(-rc));
     return rc;
 }
 
 static int fam_release(struct stp_space *space)
 {
-    return stp_fam_part_replace_generation(&((struct fam_own *)space->own)->part);
+    return stp_fam_part_replace_generation(&((struct fam_data *)space->kind_data)->part);
 }
 
 static void fam_drop(struct stp_space *space)
 {
-    struct fam_own *own = space->own;
+    struct fam_data *data = space->kind_data;
 
     /* Pairs with the acquire load in fam_part(). */
-    __atomic_store_n(&own->read, &own->parts, __ATOMIC_RELEASE);
-    space->n_parts = own->parts.n;
-    fam_forget(own, &own->old);
-    stp_fam_part_free_previous(&own->part);
+    __atomic_store_n(&data->readable, &data->parts, __ATOMIC_RELEASE);
+    space->n_parts = data->parts.n;
+    fam_forget(data, &data->previous);
+    stp_fam_part_free_previous(&data->part);
 }
 
-/* Maps this PE's part and sets space->own to own. Returns 0, or -errno after logging an error. */
-static int fam_use_part(struct stp_space *space, struct fam_own *own, struct stp_part_export *share)
+/*
+ * Maps this PE's part and sets space->kind_data to data. Returns 0, or -errno after logging an
+ * error.
+ */
+static int fam_use_part(struct stp_space *space, struct fam_data *data,
+                        struct stp_part_export *share)
 {
     int rc;
 
-    space->own = own;
+    space->kind_data = data;
     rc = fam_map(space, share);
-    if (rc == 0) rc = fam_know_parts(space, own);
+    if (rc == 0) rc = fam_know_parts(space, data);
     if (rc == 0) {
-        space->found = own->part.found;
+        space->found = data->part.found;
         space->device = -1;
         return 0;
     }
-    fam_forget(own, &own->parts);
-    fam_forget(own, &own->old);
+    fam_forget(data, &data->parts);
+    fam_forget(data, &data->previous);
     stp_own_file_destroy(space);
-    space->own = NULL;
-    stp_error("fam: cannot map %zu bytes of %s: %s", own->map_bytes, stp_env.fam_path,
+    space->kind_data = NULL;
+    stp_error("fam: cannot map %zu bytes of %s: %s", data->map_bytes, stp_env.fam_path,
               strerror(-rc));
     /*
      * Do not return -EEXIST. The caller would assume a conflict with another thread and try again.
@@ -228,77 +233,78 @@ static int fam_create(struct stp_space *space, const struct stp_space_params *pa
                       struct stp_part_export *share)
 {
     struct fam_shape shape = fam_shape(params, space->nbytes);
-    struct fam_own *own = calloc(1, sizeof(*own));
+    struct fam_data *data = calloc(1, sizeof(*data));
     struct fam_backing backing;
     int rc = -ENOMEM;
 
-    if (own == NULL) {
+    if (data == NULL) {
         stp_error("fam: no memory for the records of a space");
         return rc;
     }
     rc = fam_find_backing(&backing);
     if (rc == 0 && params->name != NULL) rc = stp_fam_check_space_name(params->name);
     if (rc != 0) goto err_own;
-    own->map_bytes = backing.type == FAM_DEVICE ? (space->nbytes + FAM_ALIGN - 1) & ~(FAM_ALIGN - 1)
-                                                : space->nbytes;
-    rc = stp_fam_part_open(&own->part, &backing, &shape, params->pe, own->map_bytes);
+    data->map_bytes = backing.type == FAM_DEVICE
+                          ? (space->nbytes + FAM_ALIGN - 1) & ~(FAM_ALIGN - 1)
+                          : space->nbytes;
+    rc = stp_fam_part_open(&data->part, &backing, &shape, params->pe, data->map_bytes);
     if (rc != 0) goto err_own;
-    rc = fam_use_part(space, own, share);
+    rc = fam_use_part(space, data, share);
     if (rc == 0) return 0;
-    stp_fam_part_close(&own->part, false);
+    stp_fam_part_close(&data->part, false);
 
 err_own:
-    free(own);
+    free(data);
     return rc;
 }
 
 static int fam_attach(struct stp_space *space, int local, const struct stp_part_export *share)
 {
-    struct fam_own *own = space->own;
+    struct fam_data *data = space->kind_data;
 
-    if (local == stp_window_local()) stp_fam_part_mark_made(&own->part);
+    if (local == stp_window_local()) stp_fam_part_mark_made(&data->part);
     return stp_own_file_peer(space, local, share);
 }
 
 static void fam_destroy(struct stp_space *space)
 {
-    struct fam_own *own = space->own;
+    struct fam_data *data = space->kind_data;
     bool used = space->caps != 0; /* true if all members have created their parts */
 
-    if (own == NULL) return;
+    if (data == NULL) return;
     if (used && fam_reshaping(space))
         stp_warn(
             "fam: the new parts of the space in %s are discarded, because "
             "shmemx_space_reshape_commit() was not called: the name still denotes the old parts",
-            own->part.path);
-    if (used && own->part.keep) {
-        int rc = stp_fam_flush(space->base, own->map_bytes, own->dax);
+            data->part.path);
+    if (used && data->part.keep) {
+        int rc = stp_fam_flush(space->base, data->map_bytes, data->dax);
         if (rc != 0)
             stp_warn("fam: data that was written to the space may be lost: %s", strerror(-rc));
     }
     stp_own_file_destroy(space);
-    fam_forget(own, &own->parts);
-    fam_forget(own, &own->old);
-    stp_fam_part_close(&own->part, used);
-    free(own);
-    space->own = NULL;
+    fam_forget(data, &data->parts);
+    fam_forget(data, &data->previous);
+    stp_fam_part_close(&data->part, used);
+    free(data);
+    space->kind_data = NULL;
 }
 
 static int fam_persist(struct stp_space *space, size_t offset, size_t nbytes)
 {
-    const struct fam_own *own = space->own;
+    const struct fam_data *data = space->kind_data;
 
-    return stp_fam_flush(space->base + offset, nbytes, own->dax);
+    return stp_fam_flush(space->base + offset, nbytes, data->dax);
 }
 
 static bool fam_root_at(const struct stp_space *space, unsigned i, struct stp_named_block *root)
 {
-    return stp_fam_root_at(&((struct fam_own *)space->own)->part, i, root);
+    return stp_fam_root_at(&((struct fam_data *)space->kind_data)->part, i, root);
 }
 
 static int fam_root_set(struct stp_space *space, const struct stp_named_block *root)
 {
-    return stp_fam_root_set(&((struct fam_own *)space->own)->part, root);
+    return stp_fam_root_set(&((struct fam_data *)space->kind_data)->part, root);
 }
 
 static int fam_stat(const char *name, struct stp_named *named)
@@ -320,9 +326,9 @@ static int fam_devices(int i, struct stp_device *device)
 {
     struct fam_backing backing;
     struct statvfs vfs;
-    char why[128];
+    char reason[128];
 
-    if (stp_fam_probe_path(stp_env.fam_path, &backing, why, sizeof(why)) != 0) return 0;
+    if (stp_fam_probe_path(stp_env.fam_path, &backing, reason, sizeof(reason)) != 0) return 0;
     if (device == NULL || i != 0) return 1;
     snprintf(device->name, sizeof(device->name), "%.95s", backing.path);
     device->pages[device->n_pages++] =

@@ -24,20 +24,21 @@ struct fam_backing {
 #define FAM_SYSFS "/sys/dev/char"
 
 /*
- * Examines the value of SHMEM_FAM_PATH and fills in *place. The argument path is NULL if the
- * variable is not set. The function stores the pointer path in *place and does not copy the string.
+ * Examines the value of SHMEM_FAM_PATH and fills in *backing. The argument path is NULL if the
+ * variable is not set. The function stores the pointer path in *backing and does not copy the
+ * string.
  * Returns 0, or -ENODEV if the path cannot be used. Writes a description of the path, or the reason
- * for the failure, to the buffer "why".
+ * for the failure, to message.
  */
-int stp_fam_probe_path(const char *path, struct fam_backing *place, char *why, size_t len);
+int stp_fam_probe_path(const char *path, struct fam_backing *backing, char *message, size_t len);
 
 /*
  * Sets *nbytes to the size of the DAX device with these device numbers. Reads the size from the
  * sysfs directory "sys". Returns 0. If the device is no DAX device, or if its pages are larger than
- * FAM_ALIGN, writes the reason to the buffer "why" and returns -ENODEV.
+ * FAM_ALIGN, writes an error text to reason and returns -ENODEV.
  */
-int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t *nbytes, char *why,
-                        size_t len);
+int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t *nbytes,
+                        char *reason, size_t len);
 
 /* Creates a file without a name in a directory. Returns a descriptor, or -errno without logging. */
 int stp_fam_temporary(const char *directory);
@@ -92,7 +93,7 @@ struct fam_entry {
      * Number of PEs of the job that uses the space now. All jobs that use a space at the same time
      * have the same number of PEs.
      */
-    uint32_t n_now;
+    uint32_t n_job_pes;
     uint64_t token;      /* unique number of the creation call that made the space */
     uint64_t head_bytes; /* size of the head in bytes, or 0 for a nameless space */
     /* Generation number. The name denotes the highest generation without the flag FAM_NEXT. */
@@ -144,19 +145,19 @@ _Static_assert(sizeof(struct fam_super) == FAM_ALIGN, "the superblock must be on
 struct fam_pool {
     int fd;
     struct fam_super *super;
-    size_t nbytes;     /* number of usable bytes, including the superblock */
-    const char *path;  /* path of the file or device */
-    const char *where; /* value of SHMEM_FAM_PATH: equal to path, or the directory of the file */
+    size_t nbytes;        /* number of usable bytes, including the superblock */
+    const char *path;     /* path of the file or device */
+    const char *fam_path; /* value of SHMEM_FAM_PATH: equal to path, or the directory of the file */
     bool device;
-    int patience_ms; /* longest wait for a lock that another process holds, in milliseconds */
+    int lock_timeout_ms; /* longest wait for a lock that another process holds, in milliseconds */
 };
 
 /*
  * Initializes *pool for the file or device fd, and locks the pool. Stores the pointers path and
- * where in *pool and does not copy the strings. Returns 0, or -errno after logging an error. The
+ * fam_path in *pool and does not copy the strings. Returns 0, or -errno after logging an error. The
  * caller must call stp_fam_pool_close() after success and after failure.
  */
-int stp_fam_pool_lock_file(struct fam_pool *pool, int fd, const char *path, const char *where,
+int stp_fam_pool_lock_file(struct fam_pool *pool, int fd, const char *path, const char *fam_path,
                            bool device);
 
 /*
@@ -188,7 +189,7 @@ int stp_fam_pool_prepare_locked(struct fam_pool *pool);
 int stp_fam_find_locked(const struct fam_pool *pool, const char *name);
 
 /* Fills in *named with the properties of the space with this name. Returns 0 or -ENOENT. */
-int stp_fam_tell_locked(const struct fam_pool *pool, const char *name, struct stp_named *named);
+int stp_fam_describe_locked(const struct fam_pool *pool, const char *name, struct stp_named *named);
 
 /*
  * Returns the offset of a free range of nbytes bytes in the pool, or 0 if no free range is that
@@ -212,13 +213,13 @@ size_t stp_fam_space_bytes(const struct fam_shape *shape);
 
 /*
  * Finds the entry of the space, or makes a new entry. Registers this PE as a user of the entry.
- * Sets *index to the entry's index. Sets *made to true if the entry is new. Returns 0, or -errno
+ * Sets *index to the entry's index. Sets *created to true if the entry is new. Returns 0, or -errno
  * after logging an error. Fails if the pool is full, if the existing space has another shape, or if
  * shape->open forbids opening or creating the space. The caller has checked that
  * stp_fam_space_bytes() of the shape is not 0.
  */
 int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, int *index,
-                         bool *made);
+                         bool *created);
 
 /*
  * Registers this PE as a user of an entry. The registration ends when stp_fam_unuse_locked() is
@@ -270,33 +271,33 @@ void stp_fam_reclaim_locked(struct fam_pool *pool);
 void stp_fam_free_locked(struct fam_pool *pool, int index);
 
 /*
- * Allocates memory for a part or head of nbytes bytes, which begins at the offset "at" in the pool.
- * Clears the memory if this was not yet done for this space. Memory of a device is cleared only if
- * clear is true. Returns 0, or -errno after logging an error.
+ * Allocates memory for a part or head of nbytes bytes, which begins at the given offset in the
+ * pool. Clears the memory if this was not yet done for this space. Memory of a device is cleared
+ * only if clear is true. Returns 0, or -errno after logging an error.
  */
-int stp_fam_prepare(struct fam_pool *pool, size_t at, size_t nbytes, bool clear);
+int stp_fam_prepare(struct fam_pool *pool, size_t offset, size_t nbytes, bool clear);
 
 /* Makes the superblock durable. Logs a warning on failure. */
 void stp_fam_superblock_persist(struct fam_pool *pool);
 
 /*
- * Frees the memory of nbytes bytes that begin at the offset "at" in the pool. Later reads return
+ * Frees the memory of nbytes bytes that begin at the given offset in the pool. Later reads return
  * zeros. Returns 0, or -errno without logging. Returns -EOPNOTSUPP for a device.
  */
-int stp_fam_punch(const struct fam_pool *pool, size_t at, size_t nbytes);
+int stp_fam_punch(const struct fam_pool *pool, size_t offset, size_t nbytes);
 
 /*
  * Allocates memory for a range of a file. Does nothing if the file system does not support this.
  * Returns 0, or -errno without logging.
  */
-int stp_fam_allocate(int fd, off_t at, size_t nbytes);
+int stp_fam_allocate(int fd, off_t offset, size_t nbytes);
 
 /* ---- this PE's part of a space (pe_part_file_or_pool.c) ------------------------------------ */
 
 struct fam_part {
     /* Descriptor of the part's file or device. Equal to pool.fd if the part is in a pool. */
     int fd;
-    off_t at;      /* offset of the part in the file or device */
+    off_t offset;  /* offset of the part in the file or device */
     char *path;    /* path of the file or device, or NULL for a file without a name */
     bool own_file; /* true if the file holds only this space and is removed together with it */
     bool pooled;   /* true if the part is in a pool, so that the next four fields are valid */
@@ -306,8 +307,8 @@ struct fam_part {
      * Index of the previous generation, or -1 if there is no previous generation. This PE also uses
      * the previous generation until the new one replaces it.
      */
-    int old;
-    bool made; /* true if this PE has made the entry */
+    int previous;
+    bool created; /* true if this PE has made the entry */
     /* The two tables of named blocks in the mapped head, or NULL for a nameless space. */
     struct fam_roots *head;
     bool found; /* true if the space existed before this creation */
@@ -318,21 +319,21 @@ struct fam_part {
 int stp_fam_check_space_name(const char *name);
 
 /* Checks that the space exists or that there is room for it. Returns 0, or -errno after logging. */
-int stp_fam_check_fits(const struct fam_backing *place, const struct fam_shape *shape);
+int stp_fam_check_fits(const struct fam_backing *backing, const struct fam_shape *shape);
 
 /*
  * Finds or makes the space. Allocates map_bytes bytes of memory for the part of this PE, which has
  * the number pe in the team. Returns 0. After an error, undoes its steps, logs the error and
  * returns -errno.
  */
-int stp_fam_part_open(struct fam_part *part, const struct fam_backing *place,
+int stp_fam_part_open(struct fam_part *part, const struct fam_backing *backing,
                       const struct fam_shape *shape, int pe, size_t map_bytes);
 
 /*
- * Sets *at to the offset of part i of the entry with this index. Returns false after logging an
+ * Sets *offset to the offset of part i of the entry with this index. Returns false after logging an
  * error if this pool does not have the part. Such a part was made on another host.
  */
-bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, off_t *at);
+bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, off_t *offset);
 
 /*
  * Makes the name of the space denote the generation of this part. Returns 0, or -errno after
@@ -362,7 +363,7 @@ int stp_fam_root_set(struct fam_part *part, const struct stp_named_block *root);
  * Fills in *named with the properties of the space with this name. Returns 0, -ENOENT without
  * logging if there is no such space, or another -errno after logging an error.
  */
-int stp_fam_part_stat(const struct fam_backing *place, const char *name, struct stp_named *named);
+int stp_fam_part_stat(const struct fam_backing *backing, const char *name, struct stp_named *named);
 
 /* Marks the space as created on this node. If this job keeps the space, also marks it as kept. */
 void stp_fam_part_mark_made(struct fam_part *part);

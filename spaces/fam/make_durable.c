@@ -17,23 +17,23 @@
  * Writes the cache lines of the range back to memory, which is the persistent medium. The
  * instructions write the lines back from the caches of all CPUs.
  */
-static void flush_lines(uintptr_t from, uintptr_t end)
+static void flush_lines(uintptr_t start, uintptr_t end)
 {
 #ifdef __x86_64__
     const uintptr_t line = 64;
 
     /* Every x86-64 CPU has clflush. The CPU executes clflush after all earlier stores. */
-    for (uintptr_t at = from & ~(line - 1); at < end; at += line)
-        _mm_clflush((const void *)at);
+    for (uintptr_t addr = start & ~(line - 1); addr < end; addr += line)
+        _mm_clflush((const void *)addr);
     _mm_mfence();
 #elif defined(__aarch64__)
     const uintptr_t line = 16; /* smallest possible line size, so that no line is skipped */
 
-    for (uintptr_t at = from & ~(line - 1); at < end; at += line)
-        __asm__ volatile("dc cvac, %0" : : "r"(at) : "memory");
+    for (uintptr_t addr = start & ~(line - 1); addr < end; addr += line)
+        __asm__ volatile("dc cvac, %0" : : "r"(addr) : "memory");
     __asm__ volatile("dsb sy" : : : "memory");
 #else
-    (void)from;
+    (void)start;
     (void)end;
     /*
      * On other types of CPU, only make earlier stores take effect before the caller continues. This
@@ -45,15 +45,15 @@ static void flush_lines(uintptr_t from, uintptr_t end)
 
 int stp_fam_flush(const void *addr, size_t nbytes, bool dax)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)addr;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)addr;
 
     if (nbytes == 0) return 0;
     /* Order the flush after the stores of other threads that this thread has seen. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (dax) {
-        flush_lines(from, from + nbytes);
+        flush_lines(start, start + nbytes);
         return 0;
     }
-    nbytes += from % page;
-    return msync((void *)(from - from % page), nbytes, MS_SYNC) == 0 ? 0 : -errno;
+    nbytes += start % page;
+    return msync((void *)(start - start % page), nbytes, MS_SYNC) == 0 ? 0 : -errno;
 }

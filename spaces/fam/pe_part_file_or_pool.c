@@ -26,10 +26,10 @@
 
 int stp_fam_check_space_name(const char *name)
 {
-    const char *good = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    const char *allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t len = strlen(name);
 
-    if (len > 0 && len < FAM_NAME && name[0] != '.' && strspn(name, good) == len) return 0;
+    if (len > 0 && len < FAM_NAME && name[0] != '.' && strspn(name, allowed) == len) return 0;
     stp_error("fam: \"%.80s\" is not a valid name of a space: a name has 1 to %d letters, digits, "
               "dots, dashes and underscores, and does not begin with a dot",
               name, FAM_NAME - 1);
@@ -110,7 +110,7 @@ static int part_open_pool(struct fam_pool *pool, const struct fam_backing *backi
  * before the lock was taken, tries again. Sets *size to the size of the file, which is 0 if nothing
  * was written to it yet.
  */
-static int part_lock_file(struct fam_pool *pool, const char *path, const char *where, int flags,
+static int part_lock_file(struct fam_pool *pool, const char *path, const char *fam_path, int flags,
                           size_t *size)
 {
     struct stat st = {0};
@@ -118,7 +118,7 @@ static int part_lock_file(struct fam_pool *pool, const char *path, const char *w
     for (int i = 0; i < PART_TRIES; i++) {
         int rc, fd = part_open_path(path, flags | O_NOFOLLOW);
         if (fd < 0) return fd;
-        rc = stp_fam_pool_lock_file(pool, fd, path, where, false);
+        rc = stp_fam_pool_lock_file(pool, fd, path, fam_path, false);
         if (rc == 0 && fstat(fd, &st) != 0) rc = -errno;
         if (rc == 0 && !S_ISREG(st.st_mode)) {
             stp_error("fam: %s is not a regular file", path);
@@ -147,14 +147,14 @@ static int part_resize(struct fam_pool *pool, size_t nbytes)
 /*
  * Checks whether an empty file may be used for a new space. Either a PE has just made the file and
  * has not written to it yet, or somebody has truncated the file, so that its content is lost. Logs
- * a warning if the file is old. If must_be is true, the space must exist already, and an empty file
- * is an error.
+ * a warning if the file is old. If must_exist is true, the space must exist already, and an empty
+ * file is an error.
  */
-static int part_tell_empty(const struct fam_pool *pool, bool must_be)
+static int part_check_empty(const struct fam_pool *pool, bool must_exist)
 {
     struct stat st;
 
-    if (must_be) {
+    if (must_exist) {
         stp_error("fam: %s is empty and contains no space", pool->path);
         return -ENOENT;
     }
@@ -183,28 +183,28 @@ static int part_grow(struct fam_pool *pool, const struct fam_shape *shape)
 }
 
 /* Opens the file of a named space. The file is a pool that is as large as this one space needs. */
-static int part_open_file(struct fam_pool *pool, const char *path, const char *where,
+static int part_open_file(struct fam_pool *pool, const char *path, const char *fam_path,
                           const struct fam_shape *shape)
 {
     size_t total = FAM_ALIGN + stp_fam_space_bytes(shape), size;
-    bool must_be = shape->open == STP_OPEN_FOUND, fresh;
+    bool must_exist = shape->open == STP_OPEN_FOUND, is_empty;
     int rc;
 
-    if (must_be && access(path, F_OK) != 0 && errno == ENOENT) {
-        stp_error("fam: there is no space '%s' in %s", shape->name, where);
+    if (must_exist && access(path, F_OK) != 0 && errno == ENOENT) {
+        stp_error("fam: there is no space '%s' in %s", shape->name, fam_path);
         return -ENOENT;
     }
-    rc = part_lock_file(pool, path, where, must_be ? 0 : O_CREAT, &size);
+    rc = part_lock_file(pool, path, fam_path, must_exist ? 0 : O_CREAT, &size);
 
     if (rc != 0) return rc;
-    fresh = size == 0;
-    if (fresh) rc = part_tell_empty(pool, must_be);
+    is_empty = size == 0;
+    if (is_empty) rc = part_check_empty(pool, must_exist);
     if (rc != 0) {
         stp_fam_pool_close(pool);
         return rc;
     }
-    if (fresh) rc = part_resize(pool, total);
-    if (rc == 0) rc = stp_fam_pool_map_superblock_locked(pool, fresh ? total : size);
+    if (is_empty) rc = part_resize(pool, total);
+    if (rc == 0) rc = stp_fam_pool_map_superblock_locked(pool, is_empty ? total : size);
     if (rc == 0) rc = stp_fam_pool_prepare_locked(pool);
     if (rc == 0 && pool->nbytes != total && stp_fam_is_empty_locked(pool)) {
         /*
@@ -216,7 +216,7 @@ static int part_open_file(struct fam_pool *pool, const char *path, const char *w
     }
     if (rc == 0 && stp_fam_needs_generation_locked(pool, shape)) rc = part_grow(pool, shape);
     if (rc == 0) return 0;
-    if (fresh) unlink(path);
+    if (is_empty) unlink(path);
     stp_fam_pool_close(pool);
     return rc;
 }
@@ -235,17 +235,18 @@ static int part_open_pooled(struct fam_part *part, const struct fam_backing *bac
                         : part_open_pool(&part->pool, backing);
     if (rc != 0) return rc;
     part->fd = part->pool.fd;
-    rc = stp_fam_claim_locked(&part->pool, shape, &part->index, &part->made);
+    rc = stp_fam_claim_locked(&part->pool, shape, &part->index, &part->created);
     if (rc == 0) {
-        part->old = stp_fam_previous_locked(&part->pool, part->index);
-        if (part->old >= 0) rc = stp_fam_use_locked(&part->pool, part->old);
+        part->previous = stp_fam_previous_locked(&part->pool, part->index);
+        if (part->previous >= 0) rc = stp_fam_use_locked(&part->pool, part->previous);
     }
     if (rc != 0) {
         stp_fam_pool_close(&part->pool);
         return rc;
     }
     part->pooled = true;
-    part->found = part->old >= 0 || part->pool.super->entries[part->index].token != shape->token;
+    part->found =
+        part->previous >= 0 || part->pool.super->entries[part->index].token != shape->token;
     stp_fam_pool_unlock(&part->pool);
     return 0;
 }
@@ -283,7 +284,7 @@ int stp_fam_part_open(struct fam_part *part, const struct fam_backing *backing,
     const struct fam_entry *entry;
     int rc = part_check_total(shape);
 
-    *part = (struct fam_part){.fd = -1, .keep = shape->keep, .old = -1};
+    *part = (struct fam_part){.fd = -1, .keep = shape->keep, .previous = -1};
     if (rc != 0) return rc;
     if (backing->type == FAM_DIRECTORY && shape->name == NULL)
         return part_open_temporary(part, backing, map_bytes);
@@ -293,10 +294,10 @@ int stp_fam_part_open(struct fam_part *part, const struct fam_backing *backing,
         return rc;
     }
     entry = &part->pool.super->entries[part->index];
-    part->at = (off_t)stp_fam_part_at(entry, shape->name != NULL ? (unsigned)pe : 0);
-    rc = stp_fam_prepare(&part->pool, (size_t)part->at, map_bytes, shape->name != NULL);
+    part->offset = (off_t)stp_fam_part_at(entry, shape->name != NULL ? (unsigned)pe : 0);
+    rc = stp_fam_prepare(&part->pool, (size_t)part->offset, map_bytes, shape->name != NULL);
     if (rc == 0 && shape->name != NULL) rc = part_map_head(part, entry);
-    if (rc == 0 && part->old >= 0) rc = stp_fam_block_names_inherit(part);
+    if (rc == 0 && part->previous >= 0) rc = stp_fam_block_names_inherit(part);
     if (rc != 0) stp_fam_part_close(part, false);
     return rc;
 }
@@ -304,7 +305,7 @@ int stp_fam_part_open(struct fam_part *part, const struct fam_backing *backing,
 /* Calls fsync() for the directory of the file, because this makes the file's name durable. */
 static void part_sync_name(const struct fam_part *part)
 {
-    int fd = open(part->pool.where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(part->pool.fam_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0) return;
     if (fsync(fd) != 0)
@@ -313,13 +314,13 @@ static void part_sync_name(const struct fam_part *part)
     close(fd);
 }
 
-bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, off_t *at)
+bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, off_t *offset)
 {
     const struct fam_super *super = part->pool.super;
     const struct fam_entry *entry = &super->entries[index];
     size_t unit = stp_fam_part_at(entry, i) / FAM_ALIGN;
 
-    *at = (off_t)(unit * FAM_ALIGN);
+    *offset = (off_t)(unit * FAM_ALIGN);
     /*
      * Pairs with the release operation in pool_prepare_locked(). A PE that sees the ready bit of a
      * part therefore also sees the zeros that were written to the part.
@@ -353,10 +354,10 @@ void stp_fam_part_mark_made(struct fam_part *part)
 /* Removes the file, unless its path now belongs to another file. */
 static void part_unlink(const struct fam_part *part)
 {
-    struct stat mine, theirs;
+    struct stat open_file, path_file;
 
-    if (fstat(part->fd, &mine) != 0 || stat(part->path, &theirs) != 0) return;
-    if (mine.st_dev != theirs.st_dev || mine.st_ino != theirs.st_ino) return;
+    if (fstat(part->fd, &open_file) != 0 || stat(part->path, &path_file) != 0) return;
+    if (open_file.st_dev != path_file.st_dev || open_file.st_ino != path_file.st_ino) return;
     if (unlink(part->path) != 0) stp_warn("fam: cannot remove %s: %s", part->path, strerror(errno));
 }
 
@@ -365,10 +366,10 @@ static void part_unlink(const struct fam_part *part)
  * If used is false, the creation of the space has failed. In this case, a space that an earlier job
  * has kept is not removed.
  */
-static void part_leave_locked(struct fam_part *part, bool used)
+static void part_end_use_locked(struct fam_part *part, bool used)
 {
     struct fam_entry *entry = &part->pool.super->entries[part->index];
-    bool stays = part->keep;
+    bool keep = part->keep;
 
     if (entry->flags & FAM_NEXT) { /* the name still denotes the previous generation */
         if (!stp_fam_used_locked(&part->pool, part->index))
@@ -378,10 +379,10 @@ static void part_leave_locked(struct fam_part *part, bool used)
     if (used) {
         part_settle_locked(part);
     } else {
-        if (part->made) entry->flags &= ~(uint32_t)FAM_SETTLED;
-        stays = entry->flags == (FAM_KEEP | FAM_SETTLED);
+        if (part->created) entry->flags &= ~(uint32_t)FAM_SETTLED;
+        keep = entry->flags == (FAM_KEEP | FAM_SETTLED);
     }
-    if (stays || stp_fam_used_locked(&part->pool, part->index)) return;
+    if (keep || stp_fam_used_locked(&part->pool, part->index)) return;
     if (part->own_file)
         part_unlink(part);
     else
@@ -401,12 +402,12 @@ int stp_fam_part_replace_generation(struct fam_part *part)
 /* If the pool cannot be locked, the old generation stays until a process opens the pool again. */
 void stp_fam_part_free_previous(struct fam_part *part)
 {
-    int old = part->old;
+    int previous = part->previous;
 
-    part->old = -1;
+    part->previous = -1;
     if (stp_fam_pool_lock(&part->pool) != 0) return;
-    stp_fam_unuse_locked(&part->pool, old);
-    if (!stp_fam_used_locked(&part->pool, old)) stp_fam_free_locked(&part->pool, old);
+    stp_fam_unuse_locked(&part->pool, previous);
+    if (!stp_fam_used_locked(&part->pool, previous)) stp_fam_free_locked(&part->pool, previous);
     stp_fam_pool_unlock(&part->pool);
 }
 
@@ -414,7 +415,7 @@ void stp_fam_part_close(struct fam_part *part, bool used)
 {
     if (part->head != NULL) munmap(part->head, FAM_ALIGN);
     if (part->pooled) {
-        if (stp_fam_pool_lock(&part->pool) == 0) part_leave_locked(part, used);
+        if (stp_fam_pool_lock(&part->pool) == 0) part_end_use_locked(part, used);
         stp_fam_pool_close(&part->pool);
     } else {
         close(part->fd);
@@ -426,21 +427,21 @@ void stp_fam_part_close(struct fam_part *part, bool used)
 
 static int admit_directory(const struct fam_backing *backing, const struct fam_shape *shape)
 {
-    char wants[STP_SIZE_TEXT], has[STP_SIZE_TEXT];
+    char requested[STP_SIZE_TEXT], available[STP_SIZE_TEXT];
     char *path = shape->name != NULL ? part_path(backing, shape->name) : NULL;
     bool exists = path != NULL && access(path, F_OK) == 0;
 
     free(path);
     if (exists || shape->nbytes <= backing->nbytes) return 0;
     stp_error("fam: a space of %s per PE exceeds the free memory of %s, %s",
-              stp_size_exact(shape->nbytes, wants), backing->path,
-              stp_fam_about(backing->nbytes, has));
+              stp_size_exact(shape->nbytes, requested), backing->path,
+              stp_fam_about(backing->nbytes, available));
     return -ENOSPC;
 }
 
 static int admit_pool(const struct fam_backing *backing, const struct fam_shape *shape)
 {
-    char wants[STP_SIZE_TEXT], has[STP_SIZE_TEXT];
+    char requested[STP_SIZE_TEXT], available[STP_SIZE_TEXT];
     struct fam_pool pool;
     size_t largest;
     int rc = part_open_pool(&pool, backing);
@@ -449,8 +450,8 @@ static int admit_pool(const struct fam_backing *backing, const struct fam_shape 
     if ((shape->name == NULL || stp_fam_find_locked(&pool, shape->name) < 0) &&
         stp_fam_find_place_locked(&pool, stp_fam_space_bytes(shape), &largest) == 0) {
         stp_error("fam: the largest free range of %s is %s, but the space needs %u x %s",
-                  backing->path, stp_size_exact(largest, has), shape->n_parts,
-                  stp_size_exact(shape->nbytes, wants));
+                  backing->path, stp_size_exact(largest, available), shape->n_parts,
+                  stp_size_exact(shape->nbytes, requested));
         rc = -ENOSPC;
     }
     stp_fam_pool_close(&pool);
@@ -497,7 +498,7 @@ int stp_fam_part_stat(const struct fam_backing *backing, const char *name, struc
     int rc = path != NULL ? stat_open(&pool, backing, path) : -ENOMEM;
 
     if (rc == 0) {
-        rc = stp_fam_tell_locked(&pool, name, named);
+        rc = stp_fam_describe_locked(&pool, name, named);
         stp_fam_pool_close(&pool);
     }
     free(path);

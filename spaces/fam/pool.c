@@ -33,30 +33,30 @@
  * Longest wait for the lock of the pool in milliseconds. Processes hold this lock only for a short
  * time.
  */
-#define PATIENCE_POOL_MS 60000
+#define LOCK_TIMEOUT_MS 60000
 /*
- * Factor by which a wait for the lock of a part may be longer than PATIENCE_POOL_MS, because
+ * Factor by which a wait for the lock of a part may be longer than LOCK_TIMEOUT_MS, because
  * clearing a part takes long.
  */
-#define PATIENCE_PART_FACTOR 30
+#define PART_TIMEOUT_FACTOR 30
 
 /* ---- locks ------------------------------------------------------------------- */
 
-static int pool_try_lock(int fd, short type, off_t at)
+static int pool_try_lock(int fd, short type, off_t offset)
 {
-    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};
 
     return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : -errno;
 }
 
 /* Polls for a lock until a timeout. A blocking call could wait forever for a stopped process. */
-static int pool_lock_at(const struct fam_pool *pool, off_t at, int patience_ms)
+static int pool_lock_at(const struct fam_pool *pool, off_t offset, int lock_timeout_ms)
 {
-    uint64_t end = stp_now_ns() + (uint64_t)patience_ms * 1000000u;
+    uint64_t end = stp_now_ns() + (uint64_t)lock_timeout_ms * 1000000u;
     struct timespec nap = {0, 50000};
     int rc;
 
-    while ((rc = pool_try_lock(pool->fd, F_WRLCK, at)) != 0) {
+    while ((rc = pool_try_lock(pool->fd, F_WRLCK, offset)) != 0) {
         if (rc == -EINTR) continue;
         if (rc != -EAGAIN && rc != -EACCES) {
             stp_error("fam: cannot lock %s (%s), but jobs that share it must lock it", pool->path,
@@ -65,7 +65,7 @@ static int pool_lock_at(const struct fam_pool *pool, off_t at, int patience_ms)
         }
         if (stp_now_ns() > end) {
             stp_error("fam: another process has kept %s locked for %d s: is that process stopped?",
-                      pool->path, patience_ms / 1000);
+                      pool->path, lock_timeout_ms / 1000);
             return -ETIMEDOUT;
         }
         nanosleep(&nap, NULL);
@@ -76,7 +76,7 @@ static int pool_lock_at(const struct fam_pool *pool, off_t at, int patience_ms)
 
 int stp_fam_pool_lock(struct fam_pool *pool)
 {
-    return pool_lock_at(pool, LOCK_POOL, pool->patience_ms);
+    return pool_lock_at(pool, LOCK_POOL, pool->lock_timeout_ms);
 }
 
 void stp_fam_pool_unlock(struct fam_pool *pool)
@@ -107,21 +107,24 @@ void stp_fam_unuse_locked(struct fam_pool *pool, int index)
 
 /* ---- opening ------------------------------------------------------------------- */
 
-static int pool_too_small(const struct fam_pool *pool, size_t nbytes, size_t needs)
+static int pool_too_small(const struct fam_pool *pool, size_t nbytes, size_t required)
 {
-    char has_text[STP_SIZE_TEXT], needs_text[STP_SIZE_TEXT];
+    char has_text[STP_SIZE_TEXT], required_text[STP_SIZE_TEXT];
 
     stp_error("fam: %s %s is too small: it has %s and needs %s",
               pool->device ? "dax device" : "file", pool->path, stp_size_exact(nbytes, has_text),
-              stp_size_exact(needs, needs_text));
+              stp_size_exact(required, required_text));
     return -ENOSPC;
 }
 
-int stp_fam_pool_lock_file(struct fam_pool *pool, int fd, const char *path, const char *where,
+int stp_fam_pool_lock_file(struct fam_pool *pool, int fd, const char *path, const char *fam_path,
                            bool device)
 {
-    *pool = (struct fam_pool){
-        .fd = fd, .path = path, .where = where, .device = device, .patience_ms = PATIENCE_POOL_MS};
+    *pool = (struct fam_pool){.fd = fd,
+                              .path = path,
+                              .fam_path = fam_path,
+                              .device = device,
+                              .lock_timeout_ms = LOCK_TIMEOUT_MS};
     return stp_fam_pool_lock(pool);
 }
 
@@ -162,13 +165,13 @@ void stp_fam_pool_close(struct fam_pool *pool)
  * the function uses pread(), because a load from a mapping would allocate memory for the hole. On a
  * full tmpfs such a load would end the process with SIGBUS.
  */
-static int pool_peek(const struct fam_pool *pool, size_t at, void *bytes, size_t nbytes)
+static int pool_peek(const struct fam_pool *pool, size_t offset, void *bytes, size_t nbytes)
 {
     if (pool->device) {
-        memcpy(bytes, (const char *)pool->super + at, nbytes);
+        memcpy(bytes, (const char *)pool->super + offset, nbytes);
         return 0;
     }
-    return pread(pool->fd, bytes, nbytes, (off_t)at) == (ssize_t)nbytes ? 0 : -EIO;
+    return pread(pool->fd, bytes, nbytes, (off_t)offset) == (ssize_t)nbytes ? 0 : -EIO;
 }
 
 /*
@@ -179,14 +182,14 @@ static int pool_peek(const struct fam_pool *pool, size_t at, void *bytes, size_t
  */
 static int pool_read_magic(const struct fam_pool *pool, bool *empty)
 {
-    const size_t from = offsetof(struct fam_super, entries);
+    const size_t first = offsetof(struct fam_super, entries);
     uint64_t magic = 0, words[512];
     int rc = pool_peek(pool, offsetof(struct fam_super, magic), &magic, sizeof(magic));
 
     *empty = rc == 0 && magic == 0;
-    for (size_t at = from; at < FAM_ALIGN && *empty && rc == 0; at += sizeof(words)) {
-        size_t len = FAM_ALIGN - at < sizeof(words) ? FAM_ALIGN - at : sizeof(words);
-        rc = pool_peek(pool, at, words, len);
+    for (size_t offset = first; offset < FAM_ALIGN && *empty && rc == 0; offset += sizeof(words)) {
+        size_t len = FAM_ALIGN - offset < sizeof(words) ? FAM_ALIGN - offset : sizeof(words);
+        rc = pool_peek(pool, offset, words, len);
         for (size_t i = 0; i < len / sizeof(*words) && rc == 0; i++)
             if (words[i] != 0) *empty = false;
     }
@@ -267,25 +270,26 @@ void stp_fam_superblock_persist(struct fam_pool *pool)
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-int stp_fam_allocate(int fd, off_t at, size_t nbytes)
+int stp_fam_allocate(int fd, off_t offset, size_t nbytes)
 {
     struct stp_sigxfsz growth;
     int rc;
 
     stp_sigxfsz_block(&growth);
     do
-        rc = fallocate(fd, 0, at, (off_t)nbytes);
+        rc = fallocate(fd, 0, offset, (off_t)nbytes);
     while (rc != 0 && errno == EINTR);
     stp_sigxfsz_unblock(&growth);
     return rc == 0 || errno == EOPNOTSUPP ? 0 : -errno;
 }
 
-int stp_fam_punch(const struct fam_pool *pool, size_t at, size_t nbytes)
+int stp_fam_punch(const struct fam_pool *pool, size_t offset, size_t nbytes)
 {
     int rc;
 
     if (pool->device) return -EOPNOTSUPP;
-    rc = fallocate(pool->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)nbytes);
+    rc = fallocate(pool->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+                   (off_t)nbytes);
     return rc == 0 ? 0 : -errno;
 }
 
@@ -293,14 +297,14 @@ int stp_fam_punch(const struct fam_pool *pool, size_t at, size_t nbytes)
  * Maps and clears one piece at a time, because the whole range may not fit into the free address
  * space.
  */
-static int pool_clear(const struct fam_pool *pool, size_t at, size_t nbytes)
+static int pool_clear(const struct fam_pool *pool, size_t offset, size_t nbytes)
 {
     const size_t piece = (size_t)256 << 20;
 
-    for (size_t done = 0; done < nbytes; done += piece) {
-        size_t len = nbytes - done < piece ? nbytes - done : piece;
-        char *map =
-            mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd, (off_t)(at + done));
+    for (size_t cleared = 0; cleared < nbytes; cleared += piece) {
+        size_t len = nbytes - cleared < piece ? nbytes - cleared : piece;
+        char *map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd,
+                         (off_t)(offset + cleared));
         if (map == MAP_FAILED) return -errno;
         memset(map, 0, len);
         /* The zeros must be durable before the ready bit of the part is set. */
@@ -310,32 +314,32 @@ static int pool_clear(const struct fam_pool *pool, size_t at, size_t nbytes)
     return 0;
 }
 
-static int pool_prepare_locked(struct fam_pool *pool, size_t at, size_t nbytes, bool clear)
+static int pool_prepare_locked(struct fam_pool *pool, size_t offset, size_t nbytes, bool clear)
 {
-    uint8_t *ready = &pool->super->ready[at / FAM_ALIGN / 8];
-    uint8_t bit = (uint8_t)(1u << (at / FAM_ALIGN % 8));
+    uint8_t *ready = &pool->super->ready[offset / FAM_ALIGN / 8];
+    uint8_t bit = (uint8_t)(1u << (offset / FAM_ALIGN % 8));
     /*
      * Pairs with the release operation below. A process that sees the ready bit also sees the zeros
      * that were written to the memory.
      */
     bool dirty = !(__atomic_load_n(ready, __ATOMIC_ACQUIRE) & bit);
-    bool punched = dirty && stp_fam_punch(pool, at, nbytes) == 0;
-    int rc = pool->device ? 0 : stp_fam_allocate(pool->fd, (off_t)at, nbytes);
+    bool punched = dirty && stp_fam_punch(pool, offset, nbytes) == 0;
+    int rc = pool->device ? 0 : stp_fam_allocate(pool->fd, (off_t)offset, nbytes);
 
     if (rc != 0) return rc;
-    if (dirty && !punched && (clear || !pool->device)) rc = pool_clear(pool, at, nbytes);
+    if (dirty && !punched && (clear || !pool->device)) rc = pool_clear(pool, offset, nbytes);
     if (rc == 0) __atomic_fetch_or(ready, bit, __ATOMIC_RELEASE);
     return rc;
 }
 
-int stp_fam_prepare(struct fam_pool *pool, size_t at, size_t nbytes, bool clear)
+int stp_fam_prepare(struct fam_pool *pool, size_t offset, size_t nbytes, bool clear)
 {
-    off_t lock = LOCK_PARTS + (off_t)(at / FAM_ALIGN);
+    off_t lock = LOCK_PARTS + (off_t)(offset / FAM_ALIGN);
     char text[STP_SIZE_TEXT];
-    int rc = pool_lock_at(pool, lock, pool->patience_ms * PATIENCE_PART_FACTOR);
+    int rc = pool_lock_at(pool, lock, pool->lock_timeout_ms * PART_TIMEOUT_FACTOR);
 
     if (rc != 0) return rc;
-    rc = pool_prepare_locked(pool, at, nbytes, clear);
+    rc = pool_prepare_locked(pool, offset, nbytes, clear);
     pool_try_lock(pool->fd, F_UNLCK, lock);
     if (rc != 0)
         stp_error("fam: cannot allocate a part of %s in %s: %s", stp_size_exact(nbytes, text),

@@ -36,22 +36,23 @@ static bool roots_are_sound(const struct fam_roots *roots, uint64_t nbytes)
  */
 static const struct fam_roots *roots_in(const struct fam_roots *head, uint64_t nbytes)
 {
-    const struct fam_roots *now = NULL;
+    const struct fam_roots *current = NULL;
 
     for (unsigned i = 0; i < 2; i++)
-        if (roots_are_sound(&head[i], nbytes) && (now == NULL || head[i].serial > now->serial))
-            now = &head[i];
-    return now;
+        if (roots_are_sound(&head[i], nbytes) &&
+            (current == NULL || head[i].serial > current->serial))
+            current = &head[i];
+    return current;
 }
 
-static const struct fam_roots *roots_now(const struct fam_part *part)
+static const struct fam_roots *roots_current(const struct fam_part *part)
 {
     return roots_in(part->head, part->pool.super->entries[part->index].nbytes);
 }
 
 bool stp_fam_root_at(const struct fam_part *part, unsigned i, struct stp_named_block *root)
 {
-    const struct fam_roots *roots = part->head != NULL ? roots_now(part) : NULL;
+    const struct fam_roots *roots = part->head != NULL ? roots_current(part) : NULL;
     uint64_t serial;
 
     while (roots != NULL) {
@@ -59,7 +60,7 @@ bool stp_fam_root_at(const struct fam_part *part, unsigned i, struct stp_named_b
         if (i >= roots->n) return false;
         *root = roots->roots[i];
         if (roots_are_sound(roots, UINT64_MAX) && roots->serial == serial) return true;
-        roots = roots_now(part); /* another job has overwritten the table, so read again */
+        roots = roots_current(part); /* another job has overwritten the table, so read again */
     }
     return false;
 }
@@ -86,20 +87,20 @@ static bool roots_have(const struct fam_roots *roots, const struct stp_named_blo
 }
 
 /*
- * Writes a new version of the table "now" that includes the named block *root. If root->nbytes is
+ * Writes a new version of the table current that includes the named block *root. If root->nbytes is
  * 0, the new version lacks this name. The new version overwrites the other table in the head, so
- * that "now" stays intact. The argument "now" is NULL if no table is valid.
+ * that the table current stays intact. The argument current is NULL if no table is valid.
  */
-static int roots_write(struct fam_part *part, const struct fam_roots *now,
+static int roots_write(struct fam_part *part, const struct fam_roots *current,
                        const struct stp_named_block *root)
 {
-    struct fam_roots *next = &part->head[now == part->head ? 1 : 0];
-    uint64_t serial = now != NULL ? now->serial + 1 : 1;
+    struct fam_roots *next = &part->head[current == part->head ? 1 : 0];
+    uint64_t serial = current != NULL ? current->serial + 1 : 1;
     uint32_t i;
     int rc;
 
-    if (now != NULL)
-        memcpy(next, now, sizeof(*next));
+    if (current != NULL)
+        memcpy(next, current, sizeof(*next));
     else
         memset(next, 0, sizeof(*next));
     next->serial = serial; /* the table is not valid until its checksum is set below */
@@ -119,29 +120,30 @@ static int roots_write(struct fam_part *part, const struct fam_roots *now,
 
 static int roots_set_locked(struct fam_part *part, const struct stp_named_block *root)
 {
-    const struct fam_roots *now = roots_now(part);
+    const struct fam_roots *current = roots_current(part);
 
-    if (roots_have(now, root)) return 0;
-    if (now != NULL && now->n == FAM_ROOTS && roots_find(now, root->name) == FAM_ROOTS) {
+    if (roots_have(current, root)) return 0;
+    if (current != NULL && current->n == FAM_ROOTS &&
+        roots_find(current, root->name) == FAM_ROOTS) {
         stp_error("fam: the space in %s already has %d named blocks, which is the maximum",
                   part->path, FAM_ROOTS);
         return -ENOSPC;
     }
-    return roots_write(part, now, root);
+    return roots_write(part, current, root);
 }
 
 static int roots_inherit_locked(struct fam_part *part)
 {
-    const struct fam_entry *old = &part->pool.super->entries[part->old];
-    const struct fam_roots *head, *now;
+    const struct fam_entry *previous = &part->pool.super->entries[part->previous];
+    const struct fam_roots *head, *current;
     int rc = 0;
 
-    if (roots_now(part) != NULL) return 0; /* another PE has already copied the table */
-    head = mmap(NULL, 2 * sizeof(*head), PROT_READ, MAP_SHARED, part->fd, (off_t)old->offset);
+    if (roots_current(part) != NULL) return 0; /* another PE has already copied the table */
+    head = mmap(NULL, 2 * sizeof(*head), PROT_READ, MAP_SHARED, part->fd, (off_t)previous->offset);
     if (head == MAP_FAILED) return -errno;
-    now = roots_in(head, old->nbytes);
-    if (now != NULL) {
-        part->head[0] = *now;
+    current = roots_in(head, previous->nbytes);
+    if (current != NULL) {
+        part->head[0] = *current;
         rc = stp_fam_flush(part->head, 2 * sizeof(*head), part->pool.device);
     }
     munmap((void *)head, 2 * sizeof(*head));

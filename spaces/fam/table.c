@@ -12,7 +12,7 @@
 
 /* Range of offsets in the pool that a space occupies, and the index of its entry. */
 struct span {
-    uint64_t from, to;
+    uint64_t start, end;
     int index;
 };
 
@@ -20,7 +20,7 @@ static int span_compare(const void *a, const void *b)
 {
     const struct span *x = a, *y = b;
 
-    return (x->from > y->from) - (x->from < y->from);
+    return (x->start > y->start) - (x->start < y->start);
 }
 
 /*
@@ -51,23 +51,23 @@ static struct span *table_spans(const struct fam_pool *pool, size_t *n)
 
 static bool table_is_sound(const struct fam_entry *entry, uint64_t pool_bytes)
 {
-    uint64_t room = pool_bytes - entry->offset;
+    uint64_t available = pool_bytes - entry->offset;
 
     if (entry->offset % FAM_ALIGN != 0 || entry->part_bytes % FAM_ALIGN != 0) return false;
     if (entry->offset < FAM_ALIGN || entry->offset >= pool_bytes) return false;
     if (entry->n_parts == 0 || entry->part_bytes == 0) return false;
     if (entry->head_bytes != (entry->name[0] != '\0' ? FAM_ALIGN : 0)) return false;
-    if (entry->head_bytes > room) return false;
-    if (entry->part_bytes > (room - entry->head_bytes) / entry->n_parts) return false;
+    if (entry->head_bytes > available) return false;
+    if (entry->part_bytes > (available - entry->head_bytes) / entry->n_parts) return false;
     if (entry->nbytes > entry->part_bytes) return false;
     return memchr(entry->name, '\0', sizeof(entry->name)) != NULL;
 }
 
-static int table_damaged(const struct fam_pool *pool, int index, const char *what)
+static int table_damaged(const struct fam_pool *pool, int index, const char *description)
 {
     stp_error("fam: the pool in %s is damaged: space %d %s; overwrite its first 2 MiB with zeros "
               "to discard all its spaces",
-              pool->path, index, what);
+              pool->path, index, description);
     return -EUCLEAN;
 }
 
@@ -84,7 +84,7 @@ int stp_fam_table_check_locked(const struct fam_pool *pool)
     spans = table_spans(pool, &n);
     if (spans == NULL) return -ENOMEM;
     for (size_t i = 1; i < n && rc == 0; i++)
-        if (spans[i].from < spans[i - 1].to)
+        if (spans[i].start < spans[i - 1].end)
             rc = table_damaged(pool, spans[i].index, "overlaps another space");
     free(spans);
     return rc;
@@ -136,7 +136,7 @@ int stp_fam_previous_locked(const struct fam_pool *pool, int index)
     return entry->flags & FAM_NEXT ? table_find(pool, entry->name, 0) : -1;
 }
 
-int stp_fam_tell_locked(const struct fam_pool *pool, const char *name, struct stp_named *named)
+int stp_fam_describe_locked(const struct fam_pool *pool, const char *name, struct stp_named *named)
 {
     int index = stp_fam_find_locked(pool, name);
     const struct fam_entry *entry;
@@ -161,16 +161,16 @@ bool stp_fam_is_empty_locked(const struct fam_pool *pool)
 
 size_t stp_fam_find_place_locked(const struct fam_pool *pool, size_t nbytes, size_t *largest)
 {
-    size_t n, at = FAM_ALIGN, found = 0;
+    size_t n, offset = FAM_ALIGN, found = 0;
     struct span *spans = table_spans(pool, &n);
 
     *largest = 0;
     if (spans == NULL) return 0;
     for (size_t i = 0; i <= n && found == 0; i++) {
-        size_t end = i < n ? spans[i].from : pool->nbytes;
-        if (end - at > *largest) *largest = end - at;
-        if (end - at >= nbytes) found = at;
-        if (i < n) at = spans[i].to;
+        size_t end = i < n ? spans[i].start : pool->nbytes;
+        if (end - offset > *largest) *largest = end - offset;
+        if (end - offset >= nbytes) found = offset;
+        if (i < n) offset = spans[i].end;
     }
     free(spans);
     return found;
@@ -188,10 +188,10 @@ static size_t table_head_bytes(const struct fam_shape *shape)
 
 size_t stp_fam_space_bytes(const struct fam_shape *shape)
 {
-    const size_t most = FAM_UNITS * FAM_ALIGN;
+    const size_t max_bytes = FAM_UNITS * FAM_ALIGN;
     size_t part = table_part_bytes(shape);
 
-    if (shape->nbytes > most || part > (most - 2 * FAM_ALIGN) / shape->n_parts) return 0;
+    if (shape->nbytes > max_bytes || part > (max_bytes - 2 * FAM_ALIGN) / shape->n_parts) return 0;
     return table_head_bytes(shape) + part * shape->n_parts;
 }
 
@@ -217,23 +217,23 @@ static void table_forget_ready(struct fam_super *super, const struct fam_entry *
 
 /*
  * Fills in an entry. Stores the field valid last, so that a killed process never leaves a valid but
- * incomplete entry. The argument "old" is the entry of the previous generation, or NULL.
+ * incomplete entry. The argument previous is the entry of the previous generation, or NULL.
  */
-static void table_fill(struct fam_pool *pool, int index, const struct fam_shape *shape, size_t at,
-                       const struct fam_entry *old)
+static void table_fill(struct fam_pool *pool, int index, const struct fam_shape *shape,
+                       size_t offset, const struct fam_entry *previous)
 {
     struct fam_super *super = pool->super;
     struct fam_entry *entry = &super->entries[index];
 
     memset(entry, 0, sizeof(*entry));
     if (shape->name != NULL) strncpy(entry->name, shape->name, sizeof(entry->name) - 1);
-    entry->flags = (shape->keep ? FAM_KEEP : 0) | (old != NULL ? FAM_NEXT : 0);
-    entry->generation = old != NULL ? old->generation + 1 : 0;
-    entry->offset = at;
+    entry->flags = (shape->keep ? FAM_KEEP : 0) | (previous != NULL ? FAM_NEXT : 0);
+    entry->generation = previous != NULL ? previous->generation + 1 : 0;
+    entry->offset = offset;
     entry->head_bytes = table_head_bytes(shape);
     entry->part_bytes = table_part_bytes(shape);
     entry->nbytes = shape->nbytes;
-    entry->n_parts = entry->n_now = shape->n_parts;
+    entry->n_parts = entry->n_job_pes = shape->n_parts;
     entry->token = shape->token;
     if ((uint32_t)index >= super->n_entries) super->n_entries = (uint32_t)index + 1;
     table_forget_ready(super, entry);
@@ -244,23 +244,23 @@ static void table_fill(struct fam_pool *pool, int index, const struct fam_shape 
 }
 
 static int table_make(struct fam_pool *pool, const struct fam_shape *shape,
-                      const struct fam_entry *old, int *index)
+                      const struct fam_entry *previous, int *index)
 {
-    size_t need = stp_fam_space_bytes(shape), largest;
-    size_t at = stp_fam_find_place_locked(pool, need, &largest);
-    char need_text[STP_SIZE_TEXT], largest_text[STP_SIZE_TEXT];
+    size_t needed = stp_fam_space_bytes(shape), largest;
+    size_t offset = stp_fam_find_place_locked(pool, needed, &largest);
+    char needed_text[STP_SIZE_TEXT], largest_text[STP_SIZE_TEXT];
     int free_index = table_free_index(pool->super);
 
     if (free_index < 0) {
         stp_error("fam: %s already has %d spaces, which is the maximum", pool->path, FAM_ENTRIES);
         return -ENOSPC;
     }
-    if (at == 0) {
+    if (offset == 0) {
         stp_error("fam: the largest free range of %s is %s, but the space needs %s", pool->path,
-                  stp_size_exact(largest, largest_text), stp_size_exact(need, need_text));
+                  stp_size_exact(largest, largest_text), stp_size_exact(needed, needed_text));
         return -ENOSPC;
     }
-    table_fill(pool, free_index, shape, at, old);
+    table_fill(pool, free_index, shape, offset, previous);
     *index = free_index;
     return 0;
 }
@@ -268,13 +268,14 @@ static int table_make(struct fam_pool *pool, const struct fam_shape *shape,
 static int table_check_shape(const struct fam_pool *pool, const struct fam_entry *entry,
                              const struct fam_shape *shape)
 {
-    char theirs[STP_SIZE_TEXT], ours[STP_SIZE_TEXT];
+    char existing_text[STP_SIZE_TEXT], requested_text[STP_SIZE_TEXT];
 
     if (entry->n_parts >= shape->n_parts && entry->nbytes == shape->nbytes) return 0;
     stp_error("fam: the space '%s' in %s has %u parts of %s, but this job requests %u parts of "
               "%s%s",
-              entry->name, pool->where, entry->n_parts, stp_size_exact(entry->nbytes, theirs),
-              shape->n_parts, stp_size_exact(shape->nbytes, ours),
+              entry->name, pool->fam_path, entry->n_parts,
+              stp_size_exact(entry->nbytes, existing_text), shape->n_parts,
+              stp_size_exact(shape->nbytes, requested_text),
               entry->nbytes == shape->nbytes
                   ? ": set SHMEMX_SPACE_RESHAPE in attr->flags to create more parts"
                   : "");
@@ -289,37 +290,37 @@ static int table_check_users(const struct fam_pool *pool, int index, const struc
 {
     struct fam_entry *entry = &pool->super->entries[index];
 
-    if (entry->n_now != shape->n_parts && stp_fam_used_locked(pool, index)) {
+    if (entry->n_job_pes != shape->n_parts && stp_fam_used_locked(pool, index)) {
         stp_error("fam: the space '%s' in %s is in use by a job of %u PEs, but this job has %u "
                   "PEs: jobs of different sizes must use it one after the other",
-                  entry->name, pool->where, entry->n_now, shape->n_parts);
+                  entry->name, pool->fam_path, entry->n_job_pes, shape->n_parts);
         return -EBUSY;
     }
-    entry->n_now = shape->n_parts;
+    entry->n_job_pes = shape->n_parts;
     return 0;
 }
 
 /*
  * Finds or makes the next generation of a space. On entry, *index is the index of the current
- * generation. Sets *index to the index of the next generation. Sets *make to true if this call has
- * made the next generation.
+ * generation. Sets *index to the index of the next generation. Sets *created to true if this call
+ * has made the next generation.
  */
 static int table_reshape(struct fam_pool *pool, const struct fam_shape *shape, int *index,
-                         bool *make)
+                         bool *created)
 {
-    int old = *index, next = table_find(pool, shape->name, FAM_NEXT);
+    int previous = *index, next = table_find(pool, shape->name, FAM_NEXT);
     const struct fam_entry *entries = pool->super->entries;
-    int rc = table_check_users(pool, old, shape);
+    int rc = table_check_users(pool, previous, shape);
 
     if (rc != 0) return rc;
     if (next >= 0 && entries[next].token != shape->token) {
         stp_error("fam: another job is changing the space '%s' in %s to %u parts: wait until it "
                   "has finished",
-                  shape->name, pool->where, entries[next].n_parts);
+                  shape->name, pool->fam_path, entries[next].n_parts);
         return -EBUSY;
     }
-    *make = next < 0;
-    if (next < 0) rc = table_make(pool, shape, &entries[old], &next);
+    *created = next < 0;
+    if (next < 0) rc = table_make(pool, shape, &entries[previous], &next);
     if (rc == 0) *index = next;
     return rc;
 }
@@ -327,11 +328,11 @@ static int table_reshape(struct fam_pool *pool, const struct fam_shape *shape, i
 void stp_fam_publish_locked(struct fam_pool *pool, int index)
 {
     struct fam_entry *entry = &pool->super->entries[index];
-    int old = stp_fam_previous_locked(pool, index);
+    int previous = stp_fam_previous_locked(pool, index);
     uint32_t flags = entry->flags & ~(uint32_t)FAM_NEXT;
 
     if (flags == entry->flags) return;
-    if (old >= 0) flags |= pool->super->entries[old].flags & FAM_KEEP;
+    if (previous >= 0) flags |= pool->super->entries[previous].flags & FAM_KEEP;
     stp_fam_superblock_persist(pool);
     /* After a crash, a process that opens the pool finds either the old flags or the new flags. */
     __atomic_store_n(&entry->flags, flags, __ATOMIC_RELEASE);
@@ -347,28 +348,28 @@ static int table_check_open(const struct fam_pool *pool, const struct fam_shape 
                             const struct fam_entry *entry)
 {
     if (shape->open == STP_OPEN_FOUND && entry == NULL) {
-        stp_error("fam: there is no space '%s' in %s", shape->name, pool->where);
+        stp_error("fam: there is no space '%s' in %s", shape->name, pool->fam_path);
         return -ENOENT;
     }
     if (shape->open == STP_OPEN_CREATE && entry != NULL && entry->token != shape->token) {
-        stp_error("fam: the space '%s' already exists in %s", shape->name, pool->where);
+        stp_error("fam: the space '%s' already exists in %s", shape->name, pool->fam_path);
         return -EINVAL; /* not -EEXIST, because the caller would try again */
     }
     return 0;
 }
 
 int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, int *index,
-                         bool *made)
+                         bool *created)
 {
     int found = stp_fam_find_locked(pool, shape->name != NULL ? shape->name : "");
-    bool make = found < 0;
-    int rc = table_check_open(pool, shape, make ? NULL : &pool->super->entries[found]);
+    bool is_new = found < 0;
+    int rc = table_check_open(pool, shape, is_new ? NULL : &pool->super->entries[found]);
 
     if (rc != 0) return rc;
-    if (make) {
+    if (is_new) {
         rc = table_make(pool, shape, NULL, &found);
     } else if (stp_fam_begins_generation_locked(pool, shape)) {
-        rc = table_reshape(pool, shape, &found, &make);
+        rc = table_reshape(pool, shape, &found, &is_new);
     } else {
         rc = table_check_shape(pool, &pool->super->entries[found], shape);
         if (rc == 0) rc = table_check_users(pool, found, shape);
@@ -376,11 +377,11 @@ int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, i
     if (rc != 0) return rc;
     rc = stp_fam_use_locked(pool, found);
     if (rc != 0) {
-        if (make) stp_fam_free_locked(pool, found);
+        if (is_new) stp_fam_free_locked(pool, found);
         return rc;
     }
     *index = found;
-    *made = make;
+    *created = is_new;
     return 0;
 }
 
@@ -400,37 +401,37 @@ void stp_fam_free_locked(struct fam_pool *pool, int index)
 }
 
 /*
- * Returns whether the entry's name denotes a later generation. The argument "latest" is the highest
+ * Returns whether the entry's name denotes a later generation. The argument highest is the highest
  * generation number in the pool. An entry with this number needs no search, because no later
  * generation exists.
  */
-static bool table_is_past(const struct fam_pool *pool, const struct fam_entry *entry,
-                          uint32_t latest)
+static bool table_is_superseded(const struct fam_pool *pool, const struct fam_entry *entry,
+                                uint32_t highest)
 {
-    int found = entry->generation < latest ? table_find(pool, entry->name, 0) : -1;
+    int found = entry->generation < highest ? table_find(pool, entry->name, 0) : -1;
 
     return found >= 0 && pool->super->entries[found].generation > entry->generation;
 }
 
-static uint32_t table_latest(const struct fam_super *super)
+static uint32_t table_highest_generation(const struct fam_super *super)
 {
-    uint32_t latest = 0;
+    uint32_t highest = 0;
 
     for (uint32_t i = 0; i < super->n_entries; i++)
-        if (super->entries[i].valid && super->entries[i].generation > latest)
-            latest = super->entries[i].generation;
-    return latest;
+        if (super->entries[i].valid && super->entries[i].generation > highest)
+            highest = super->entries[i].generation;
+    return highest;
 }
 
 void stp_fam_reclaim_locked(struct fam_pool *pool)
 {
     struct fam_super *super = pool->super;
-    uint32_t latest = table_latest(super);
+    uint32_t highest = table_highest_generation(super);
 
     for (uint32_t i = 0; i < super->n_entries; i++) {
         const struct fam_entry *entry = &super->entries[i];
         if (!entry->valid) continue;
-        if (entry->flags == (FAM_KEEP | FAM_SETTLED) && !table_is_past(pool, entry, latest))
+        if (entry->flags == (FAM_KEEP | FAM_SETTLED) && !table_is_superseded(pool, entry, highest))
             continue;
         if (stp_fam_used_locked(pool, (int)i)) continue;
         stp_debug("fam: space %u ('%s') in %s is freed, because no process uses it and it need "

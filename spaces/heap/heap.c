@@ -16,7 +16,7 @@
  * Gives the heap a new state number. Each thread then discards the block that it cached in
  * stp_heap_find().
  */
-static void changed_locked(struct stp_heap *heap)
+static void set_new_state_locked(struct stp_heap *heap)
 {
     static uint64_t last;
 
@@ -31,28 +31,28 @@ static void changed_locked(struct stp_heap *heap)
 
 int stp_heap_create(size_t size, struct stp_heap **heap)
 {
-    struct stp_heap *made = calloc(1, sizeof(*made));
+    struct stp_heap *new_heap = calloc(1, sizeof(*new_heap));
 
-    if (!made) return -ENOMEM;
-    pthread_mutex_init(&made->lock, NULL);
-    made->size = size & ~(size_t)(STP_HEAP_ALIGN - 1);
-    made->root = made->last = &made->first;
-    changed_locked(made);
-    *heap = made;
+    if (!new_heap) return -ENOMEM;
+    pthread_mutex_init(&new_heap->lock, NULL);
+    new_heap->size = size & ~(size_t)(STP_HEAP_ALIGN - 1);
+    new_heap->root = new_heap->last = &new_heap->first;
+    set_new_state_locked(new_heap);
+    *heap = new_heap;
     return 0;
 }
 
 /* Removes a block from the tree. Adds its bytes and its gap to the gap of the preceding block. */
 static void remove_locked(struct stp_heap *heap, struct stp_heap_block *block)
 {
-    struct stp_heap_block *before = stp_heap_live_before(block);
+    struct stp_heap_block *prev = stp_heap_live_prev(block);
     size_t end = stp_heap_end(block) + stp_heap_gap(heap, block);
     bool last = block == heap->last;
 
-    stp_heap_live_set_gap(before, last ? 0 : end - stp_heap_end(before));
+    stp_heap_live_set_gap(prev, last ? 0 : end - stp_heap_end(prev));
     stp_heap_live_set_gap(block, 0);
     stp_heap_live_remove(&heap->root, block);
-    if (last) heap->last = before;
+    if (last) heap->last = prev;
 }
 
 void stp_heap_destroy(struct stp_heap *heap)
@@ -64,7 +64,7 @@ void stp_heap_destroy(struct stp_heap *heap)
         remove_locked(heap, block);
         free(block);
     }
-    free(heap->spare);
+    free(heap->spare_record);
     pthread_mutex_destroy(&heap->lock);
     free(heap);
 }
@@ -72,10 +72,10 @@ void stp_heap_destroy(struct stp_heap *heap)
 /* ---- allocation --------------------------------------------------------- */
 
 /* Allocates the spare record if the heap has none. Returns 0 or -ENOMEM. */
-static int ready_locked(struct stp_heap *heap)
+static int reserve_record_locked(struct stp_heap *heap)
 {
-    if (!heap->spare) heap->spare = malloc(sizeof(*heap->spare));
-    return heap->spare ? 0 : -ENOMEM;
+    if (!heap->spare_record) heap->spare_record = malloc(sizeof(*heap->spare_record));
+    return heap->spare_record ? 0 : -ENOMEM;
 }
 
 int stp_heap_reserve_record(struct stp_heap *heap)
@@ -83,7 +83,7 @@ int stp_heap_reserve_record(struct stp_heap *heap)
     int rc;
 
     pthread_mutex_lock(&heap->lock);
-    rc = ready_locked(heap);
+    rc = reserve_record_locked(heap);
     pthread_mutex_unlock(&heap->lock);
     return rc;
 }
@@ -93,38 +93,38 @@ static void set_gap(struct stp_heap *heap, struct stp_heap_block *block, size_t 
     if (block != heap->last) stp_heap_live_set_gap(block, gap);
 }
 
-/* Makes the spare record a live block at offset. The argument before is the preceding block. */
-static void block_take_locked(struct stp_heap *heap, struct stp_heap_block *before, size_t offset,
-                              size_t asked)
+/* Makes the spare record a live block at offset. The argument prev is the preceding block. */
+static void block_take_locked(struct stp_heap *heap, struct stp_heap_block *prev, size_t offset,
+                              size_t requested)
 {
-    struct stp_heap_block *block = heap->spare;
-    size_t end = stp_heap_end(before) + stp_heap_gap(heap, before);
+    struct stp_heap_block *block = heap->spare_record;
+    size_t end = stp_heap_end(prev) + stp_heap_gap(heap, prev);
 
-    heap->spare = NULL;
-    *block = (struct stp_heap_block){.offset = offset, .asked = asked};
-    stp_heap_live_insert(&heap->root, before, block);
-    if (before == heap->last) heap->last = block;
+    heap->spare_record = NULL;
+    *block = (struct stp_heap_block){.offset = offset, .requested = requested};
+    stp_heap_live_insert(&heap->root, prev, block);
+    if (prev == heap->last) heap->last = block;
     /*
      * Set the gap of the new block before the gap of the preceding block. The preceding block still
      * has its old gap, which is larger. The largest gap of a subtree with both blocks therefore
      * stays the same, so the update of the tree stops there and does not continue to the root.
      */
     set_gap(heap, block, end - stp_heap_end(block));
-    set_gap(heap, before, offset - stp_heap_end(before));
-    heap->used += stp_heap_round(asked);
+    set_gap(heap, prev, offset - stp_heap_end(prev));
+    heap->used += stp_heap_round(requested);
     heap->n_blocks++;
-    changed_locked(heap);
+    set_new_state_locked(heap);
 }
 
 static int alloc_locked(struct stp_heap *heap, size_t nbytes, size_t align, size_t *offset)
 {
-    struct stp_heap_block *before;
+    struct stp_heap_block *prev;
 
-    if (nbytes > heap->size || ready_locked(heap) != 0) return -ENOMEM;
-    before = stp_heap_live_first_fit(heap, stp_heap_round(nbytes), align);
-    if (!before) return -ENOMEM;
-    *offset = stp_heap_end(before) + stp_heap_skip(before, align);
-    block_take_locked(heap, before, *offset, nbytes);
+    if (nbytes > heap->size || reserve_record_locked(heap) != 0) return -ENOMEM;
+    prev = stp_heap_live_first_fit(heap, stp_heap_round(nbytes), align);
+    if (!prev) return -ENOMEM;
+    *offset = stp_heap_end(prev) + stp_heap_skip(prev, align);
+    block_take_locked(heap, prev, *offset, nbytes);
     return 0;
 }
 
@@ -142,16 +142,16 @@ int stp_heap_alloc(struct stp_heap *heap, size_t nbytes, size_t align, size_t *o
 
 static int reserve_locked(struct stp_heap *heap, size_t offset, size_t nbytes)
 {
-    struct stp_heap_block *before;
+    struct stp_heap_block *prev;
 
     if (nbytes == 0 || offset % STP_HEAP_ALIGN != 0) return -EINVAL;
     if (offset >= heap->size || nbytes > heap->size - offset) return -EINVAL;
-    if (ready_locked(heap) != 0) return -ENOMEM;
-    before = stp_heap_live_floor(heap->root, offset);
-    if (offset < stp_heap_end(before)) return -EEXIST;
-    if (stp_heap_end(before) + stp_heap_gap(heap, before) - offset < stp_heap_round(nbytes))
+    if (reserve_record_locked(heap) != 0) return -ENOMEM;
+    prev = stp_heap_live_floor(heap->root, offset);
+    if (offset < stp_heap_end(prev)) return -EEXIST;
+    if (stp_heap_end(prev) + stp_heap_gap(heap, prev) - offset < stp_heap_round(nbytes))
         return -EEXIST;
-    block_take_locked(heap, before, offset, nbytes);
+    block_take_locked(heap, prev, offset, nbytes);
     return 0;
 }
 
@@ -178,14 +178,14 @@ static int free_locked(struct stp_heap *heap, size_t offset)
     struct stp_heap_block *block = block_at(heap, offset);
 
     if (!block) return -EINVAL;
-    heap->used -= stp_heap_round(block->asked);
+    heap->used -= stp_heap_round(block->requested);
     heap->n_blocks--;
     remove_locked(heap, block);
-    if (heap->spare)
+    if (heap->spare_record)
         free(block);
     else
-        heap->spare = block;
-    changed_locked(heap);
+        heap->spare_record = block;
+    set_new_state_locked(heap);
     return 0;
 }
 
@@ -207,13 +207,13 @@ static int resize_locked(struct stp_heap *heap, size_t offset, size_t nbytes)
     if (!block || nbytes == 0) return -EINVAL;
     if (nbytes > heap->size) return -ENOMEM;
     size = stp_heap_round(nbytes);
-    room = stp_heap_round(block->asked) + stp_heap_gap(heap, block);
+    room = stp_heap_round(block->requested) + stp_heap_gap(heap, block);
     if (size > room) return -ENOMEM;
     /* If the block shrinks, the unsigned difference wraps around, as intended. */
-    heap->used += size - stp_heap_round(block->asked);
-    block->asked = nbytes;
+    heap->used += size - stp_heap_round(block->requested);
+    block->requested = nbytes;
     set_gap(heap, block, room - size);
-    changed_locked(heap);
+    set_new_state_locked(heap);
     return 0;
 }
 
@@ -237,7 +237,7 @@ int stp_heap_grow(struct stp_heap *heap, size_t size)
     pthread_mutex_lock(&heap->lock);
     if (size >= heap->size) {
         heap->size = size;
-        changed_locked(heap);
+        set_new_state_locked(heap);
         rc = 0;
     }
     pthread_mutex_unlock(&heap->lock);
@@ -252,7 +252,7 @@ static size_t end_of(size_t start, size_t nbytes)
     return start + stp_heap_round(nbytes);
 }
 
-static size_t lack_locked(const struct stp_heap *heap, size_t nbytes, size_t align)
+static size_t size_needed_locked(const struct stp_heap *heap, size_t nbytes, size_t align)
 {
     size_t start = stp_heap_end(heap->last);
     size_t size = end_of(0, nbytes);
@@ -268,7 +268,7 @@ size_t stp_heap_size_needed(struct stp_heap *heap, size_t nbytes, size_t align)
 
     if (align < STP_HEAP_ALIGN) align = STP_HEAP_ALIGN;
     pthread_mutex_lock(&heap->lock);
-    size = lack_locked(heap, nbytes, align);
+    size = size_needed_locked(heap, nbytes, align);
     pthread_mutex_unlock(&heap->lock);
     return size;
 }
@@ -291,47 +291,47 @@ size_t stp_heap_size_to_extend_block(struct stp_heap *heap, size_t offset, size_
  * The block that this thread found last. The block is valid as long as heap->state equals the field
  * state.
  */
-struct last_find {
+struct cached_block {
     uint64_t state;
     size_t start;
-    size_t asked;
+    size_t requested;
 };
 
-static int find_locked(const struct stp_heap *heap, size_t offset, struct last_find *found)
+static int find_locked(const struct stp_heap *heap, size_t offset, struct cached_block *found)
 {
     const struct stp_heap_block *block = stp_heap_live_floor(heap->root, offset);
 
-    if (offset - block->offset >= block->asked) return -ENOENT;
+    if (offset - block->offset >= block->requested) return -ENOENT;
     found->state = __atomic_load_n(&heap->state, __ATOMIC_RELAXED);
     found->start = block->offset;
-    found->asked = block->asked;
+    found->requested = block->requested;
     return 0;
 }
 
 int stp_heap_find(struct stp_heap *heap, size_t offset, size_t *start, size_t *nbytes)
 {
-    static __thread struct last_find last __attribute__((tls_model("initial-exec")));
+    static __thread struct cached_block last __attribute__((tls_model("initial-exec")));
     int rc = 0;
 
-    /* Pairs with the release store in changed_locked(). */
+    /* Pairs with the release store in set_new_state_locked(). */
     if (__atomic_load_n(&heap->state, __ATOMIC_ACQUIRE) != last.state ||
-        offset - last.start >= last.asked) {
+        offset - last.start >= last.requested) {
         pthread_mutex_lock(&heap->lock);
         rc = find_locked(heap, offset, &last);
         pthread_mutex_unlock(&heap->lock);
     }
     if (rc != 0) return rc;
     *start = last.start;
-    *nbytes = last.asked;
+    *nbytes = last.requested;
     return 0;
 }
 
 static size_t largest_locked(const struct stp_heap *heap)
 {
-    size_t last = stp_heap_gap(heap, heap->last);
-    size_t others = stp_heap_live_largest_gap(heap->root);
+    size_t last_gap = stp_heap_gap(heap, heap->last);
+    size_t others_largest = stp_heap_live_largest_gap(heap->root);
 
-    return last > others ? last : others;
+    return last_gap > others_largest ? last_gap : others_largest;
 }
 
 void stp_heap_stats(struct stp_heap *heap, struct stp_heap_stats *stats)

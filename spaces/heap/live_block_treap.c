@@ -32,10 +32,10 @@ void stp_heap_live_set_gap(struct stp_heap_block *block, size_t gap)
     block->gap = gap;
     for (; block->parent; block = block->parent) {
         size_t largest = stp_heap_live_largest_gap(block);
-        size_t *known = &block->parent->child_gap[side_of(block)];
+        size_t *stored = &block->parent->child_gap[side_of(block)];
 
-        if (*known == largest) return;
-        *known = largest;
+        if (*stored == largest) return;
+        *stored = largest;
     }
 }
 
@@ -59,13 +59,13 @@ static void link_child(struct stp_heap_block **root, struct stp_heap_block *pare
 static void rotate_up(struct stp_heap_block **root, struct stp_heap_block *block)
 {
     struct stp_heap_block *parent = block->parent;
-    struct stp_heap_block *above = parent->parent;
+    struct stp_heap_block *grandparent = parent->parent;
     int side = side_of(block);
-    int above_side = above ? side_of(parent) : 0;
+    int grandparent_side = grandparent ? side_of(parent) : 0;
 
     link_child(root, parent, side, block->child[!side]);
     link_child(root, block, !side, parent);
-    link_child(root, above, above_side, block);
+    link_child(root, grandparent, grandparent_side, block);
 }
 
 void stp_heap_live_insert(struct stp_heap_block **root, struct stp_heap_block *predecessor,
@@ -95,7 +95,7 @@ void stp_heap_live_remove(struct stp_heap_block **root, struct stp_heap_block *b
                child[0] ? child[0] : child[1]);
 }
 
-struct stp_heap_block *stp_heap_live_before(struct stp_heap_block *block)
+struct stp_heap_block *stp_heap_live_prev(struct stp_heap_block *block)
 {
     if (block->child[0]) {
         block = block->child[0];
@@ -166,11 +166,11 @@ struct stp_heap_block *stp_heap_live_first_fit(const struct stp_heap *heap, size
                                                size_t align)
 {
     struct stp_heap_block *found = first_gap(heap->root, nbytes);
-    size_t with_skip;
+    size_t padded;
 
     if (found && gap_has_room(heap, found, nbytes, align)) return found;
-    if (found && !__builtin_add_overflow(nbytes, align - STP_HEAP_ALIGN, &with_skip)) {
-        found = first_gap(heap->root, with_skip);
+    if (found && !__builtin_add_overflow(nbytes, align - STP_HEAP_ALIGN, &padded)) {
+        found = first_gap(heap->root, padded);
         if (found) return found;
     }
     if (gap_has_room(heap, heap->last, nbytes, align)) return heap->last;

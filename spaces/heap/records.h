@@ -20,8 +20,8 @@
  */
 struct stp_heap_block {
     size_t offset;
-    size_t asked; /* requested size in bytes; 0 in the first record only */
-    size_t gap;   /* size of the gap; 0 in the last record, whose gap stp_heap_gap() computes */
+    size_t requested; /* requested size in bytes; 0 in the first record only */
+    size_t gap;       /* size of the gap; 0 in the last record, whose gap stp_heap_gap() computes */
     struct stp_heap_block *parent;
     struct stp_heap_block *child[2]; /* left child (smaller offsets) and right child */
     size_t child_gap[2];             /* largest gap in the subtree of each child, or 0 */
@@ -41,7 +41,7 @@ struct stp_heap {
     struct stp_heap_block first; /* record without a block; its gap starts at offset 0 */
     struct stp_heap_block *last; /* record with the largest offset; &first if there is no block */
     struct stp_heap_block *root;
-    struct stp_heap_block *spare; /* unused record for the next allocation, or NULL */
+    struct stp_heap_block *spare_record; /* unused record for the next allocation, or NULL */
 };
 
 /* ---- live_block_treap.c -------------------------------------------------------- */
@@ -60,7 +60,7 @@ void stp_heap_live_insert(struct stp_heap_block **root, struct stp_heap_block *p
 void stp_heap_live_remove(struct stp_heap_block **root, struct stp_heap_block *block);
 
 /* Returns the block with the next smaller offset, or NULL. */
-struct stp_heap_block *stp_heap_live_before(struct stp_heap_block *block);
+struct stp_heap_block *stp_heap_live_prev(struct stp_heap_block *block);
 
 /* Returns the last block that starts at or below offset, or the first record. */
 struct stp_heap_block *stp_heap_live_floor(struct stp_heap_block *root, size_t offset);
@@ -86,7 +86,7 @@ static inline size_t stp_heap_round(size_t nbytes)
 /* Returns the offset at which the block ends and its gap starts. */
 static inline size_t stp_heap_end(const struct stp_heap_block *block)
 {
-    return block->offset + stp_heap_round(block->asked);
+    return block->offset + stp_heap_round(block->requested);
 }
 
 /*

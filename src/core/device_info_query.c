@@ -43,7 +43,7 @@ int stp_device_query(const struct stp_kind *kind, int i, shmemx_device_info_t *i
         (shmemx_device_info_t){.struct_size = sizeof(*info),
                                .device_type = (shmem_device_type_t)kind->device_type,
                                .device = i,
-                               .usable = device.why_not[0] == '\0',
+                               .usable = device.unusable_reason[0] == '\0',
                                .numa_node = device.numa,
                                .distance = device.distance,
                                .nic_distance = stp_numa_between(device.numa, devices_nic_node()),
@@ -53,6 +53,6 @@ int stp_device_query(const struct stp_kind *kind, int i, shmemx_device_info_t *i
     memcpy(info->page_sizes, device.pages, sizeof(info->page_sizes));
     snprintf(info->bus_id, sizeof(info->bus_id), "%s", device.bus);
     snprintf(info->name, sizeof(info->name), "%s", device.name);
-    snprintf(info->why_not, sizeof(info->why_not), "%s", device.why_not);
+    snprintf(info->why_not, sizeof(info->why_not), "%s", device.unusable_reason);
     return 0;
 }

@@ -81,7 +81,7 @@ void stp_space_use(struct stp_space *space, int n)
 void stp_space_allow_use_without_handle(struct stp_space *space)
 {
     pthread_mutex_lock(&stp_rt.lock);
-    space->offered = true;
+    space->usable = true;
     pthread_mutex_unlock(&stp_rt.lock);
 }
 
@@ -91,7 +91,7 @@ int stp_space_end_use_without_handle_if_unused(struct stp_space *space)
 
     pthread_mutex_lock(&stp_rt.lock);
     n_users = space->n_users;
-    if (n_users == 0) space->offered = false;
+    if (n_users == 0) space->usable = false;
     pthread_mutex_unlock(&stp_rt.lock);
     return n_users;
 }

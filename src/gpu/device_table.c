@@ -35,11 +35,11 @@ static bool table_wants(const struct stp_device_handle *handle, const struct stp
 static void table_hold(const struct stp_space *found, void *arg)
 {
     struct stp_space *space = (struct stp_space *)found, **held = arg;
-    bool offered;
+    bool usable;
 
     pthread_mutex_lock(&stp_rt.lock);
-    offered = space->offered;
-    if (offered) {
+    usable = space->usable;
+    if (usable) {
         space->n_users++;
         *held = space;
     }

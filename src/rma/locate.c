@@ -134,7 +134,7 @@ struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t 
         stp_fatal(fn, "%s %p is in space %u, in which PE %d has no part", argument, addr,
                   space->number, pe);
     if (STP_UNLIKELY(stp_rt.check)) locate_check(space, space_offset, addr, nbytes, fn, argument);
-    if (offset != NULL) *offset = space->at + space_offset;
+    if (offset != NULL) *offset = space->region_offset + space_offset;
     return space;
 }
 
@@ -212,7 +212,7 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
     target.space = stp_space_lookup(addr, &offset);
     if (!locate_is_in_part(target.space, offset, nbytes, pe))
         target.space = stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
-    target.offset = target.space->at + offset;
+    target.offset = target.space->region_offset + offset;
     target.number = target.space->number;
     target.path = stp_access_path_to(target.space, pe, use);
     /*
@@ -234,6 +234,6 @@ _Noreturn void stp_fatal_global_unreachable(const void *addr, int pe, const char
               "%p is a global or static variable, but this PE cannot access the variables of "
               "PE %d: %s",
               addr, pe,
-              stp_data_segment.why_not != NULL ? stp_data_segment.why_not
-                                               : "that PE does not share its variables");
+              stp_data_segment.private_reason != NULL ? stp_data_segment.private_reason
+                                                      : "that PE does not share its variables");
 }

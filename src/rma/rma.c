@@ -215,7 +215,7 @@ static void *rma_host_ptr(const void *addr, const void *buffer, int pe)
  */
 static bool rma_is_element(const struct stp_strided_copy *rows, const struct stp_target *target)
 {
-    const char *addr = target->space->base + (target->offset - target->space->at);
+    const char *addr = target->space->base + (target->offset - target->space->region_offset);
     size_t width = rows->width;
 
     return rows->n == 1 && width <= sizeof(uint64_t) && (width & (width - 1)) == 0 &&

@@ -11,7 +11,7 @@ int pshmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int fl
                             size_t offset, shmem_space_t *space)
 {
     struct stp_adopt adopt = {
-        .flags = flags, .fd = fd, .at = offset, .heap = (flags & SHMEMX_ADOPT_HEAP) != 0};
+        .flags = flags, .fd = fd, .file_offset = offset, .heap = (flags & SHMEMX_ADOPT_HEAP) != 0};
     struct stp_space *made;
 
     stp_check_live(__func__);

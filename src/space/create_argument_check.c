@@ -223,9 +223,9 @@ static int create_check_adopt(const struct stp_adopt *adopt, const char *fn)
     if ((adopt->flags & ~SHMEMX_ADOPT_HEAP) != 0)
         stp_error("%s: flags is %#x: pass 0 or SHMEMX_ADOPT_HEAP (%d)", fn, (unsigned)adopt->flags,
                   SHMEMX_ADOPT_HEAP);
-    else if (adopt->fd == -1 && adopt->at != 0)
+    else if (adopt->fd == -1 && adopt->file_offset != 0)
         stp_error("%s: offset is %zu, but fd is -1: without a descriptor, pass offset 0", fn,
-                  (size_t)adopt->at);
+                  (size_t)adopt->file_offset);
     else if (adopt->fd < -1)
         stp_error("%s: fd is %d: pass a descriptor, or -1 for none", fn, adopt->fd);
     else
@@ -324,7 +324,7 @@ int stp_create_check_and_prepare(struct create *c, const shmem_space_config_t *c
     /* Do not round up the size, because the buffer of the program is not larger. */
     if (c->params.buffer != NULL) c->space->nbytes = c->space->max_bytes = config->size;
     c->space->adopted = c->params.adopt != NULL;
-    c->space->whole = c->params.adopt != NULL && !c->params.adopt->heap;
+    c->space->single_block = c->params.adopt != NULL && !c->params.adopt->heap;
     stp_space_set_max(c->space, c->params.max_bytes);
     c->space->attr_flags = c->flags;
     c->params.nbytes = c->space->nbytes;

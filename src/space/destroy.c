@@ -16,7 +16,7 @@ static void destroy_warn_live(const struct stp_space *space)
     const struct stp_team *team = space->team;
     struct stp_heap_stats stats;
 
-    if (space->whole) return;
+    if (space->single_block) return;
     stp_heap_stats(space->heap, &stats);
     stats.n_blocks -= stp_space_named_blocks(space); /* named blocks are meant to stay */
     if (stats.n_blocks > 0 && team->rank == 0)

@@ -148,8 +148,8 @@ STP_COLD static void grow_tell(const struct grow *g, const char *fn)
 {
     struct stp_space *space = g->space;
 
-    if (g->why[0] == '\0' || space->told_grow) return;
-    space->told_grow = true;
+    if (g->why[0] == '\0' || space->growth_failure_reported) return;
+    space->growth_failure_reported = true;
     stp_warn("%s: space %u cannot grow from %zu to %zu bytes on this PE: %s (printed once; "
              "SHMEM_WARN=off hides it)",
              stp_public_name(fn), space->number, space->nbytes, g->nbytes, g->why);

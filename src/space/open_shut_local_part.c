@@ -23,11 +23,11 @@ int stp_space_register_memory(struct stp_space *space, void *base, size_t nbytes
 
     *mine = (struct stp_fabric_region){0};
     if (!stp_rt.has_fabric) return 0;
-    entered = device != NULL && device->enter(space);
+    entered = device != NULL && device->push_context(space);
     rc = stp_rt.fabric.region_add(space->number, base, nbytes,
                                   device != NULL ? STP_MEMORY_CUDA : STP_MEMORY_HOST, space->device,
                                   mine);
-    if (entered) device->leave();
+    if (entered) device->pop_context();
     /*
      * It is no error if the provider cannot register device memory or private pages. Transfers of
      * this memory then use staging buffers.
@@ -48,16 +48,16 @@ static void space_unregister(struct stp_space *space)
 }
 
 /*
- * Creates the heap of the space. If space->whole is set, the space is a single block. This block is
- * then allocated here. The heap is larger than such a space, because the size of the block is
- * rounded up.
+ * Creates the heap of the space. If space->single_block is set, the space is a single block. This
+ * block is then allocated here. The heap is larger than such a space, because the size of the block
+ * is rounded up.
  */
 static int space_make_heap(struct stp_space *space)
 {
-    size_t more = space->whole ? STP_HEAP_ALIGN - 1 : 0, offset;
+    size_t more = space->single_block ? STP_HEAP_ALIGN - 1 : 0, offset;
     int rc = stp_heap_create(stp_space_has_no_heap(space) ? 0 : space->nbytes + more, &space->heap);
 
-    if (rc != 0 || !space->whole) return rc;
+    if (rc != 0 || !space->single_block) return rc;
     rc = stp_heap_alloc(space->heap, space->nbytes, 0, &offset);
     if (rc == 0) return 0;
     stp_heap_destroy(space->heap);

@@ -58,7 +58,7 @@ static const char *memory_remedy(const struct stp_space *space, size_t need, cha
     if (space->number == STP_SPACE_HEAP)
         return space->may_grow ? "raise the second number of SHMEM_SYMMETRIC_SIZE"
                                : "raise SHMEM_SYMMETRIC_SIZE";
-    if (space->whole) return "register the buffer with SHMEMX_ADOPT_HEAP";
+    if (space->single_block) return "register the buffer with SHMEMX_ADOPT_HEAP";
     if (space->adopted) return "register a larger buffer";
     if (!space->permanent && space->may_grow) return "raise attr->max_size at its creation";
     if (!space->permanent) return "raise config->size at its creation";
@@ -69,8 +69,8 @@ static const char *memory_remedy(const struct stp_space *space, size_t need, cha
 /*
  * Logs the failed request, the available memory and a remedy. The standard allows an allocation to
  * return NULL, but many programs do not check the result. Only the first member of the space logs,
- * and only once. The field told_full needs no lock, because all members take part in each
- * allocation, and a space has only one allocation at a time.
+ * and only once. The field alloc_failure_reported needs no lock, because all members take part in
+ * each allocation, and a space has only one allocation at a time.
  */
 STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, size_t align,
                                       const char *fn)
@@ -79,8 +79,8 @@ STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, si
     char where[32] = "the symmetric heap", text[64], what[96] = "more bytes than SIZE_MAX";
     struct stp_heap_stats stats;
 
-    if (space->told_full || team->rank != 0) return;
-    space->told_full = true;
+    if (space->alloc_failure_reported || team->rank != 0) return;
+    space->alloc_failure_reported = true;
     stp_heap_stats(space->heap, &stats);
     if (space->number != STP_SPACE_HEAP) snprintf(where, sizeof(where), "space %u", space->number);
     if (align > STP_HEAP_ALIGN)
@@ -194,7 +194,7 @@ static size_t memory_block(const struct stp_space *space, const void *ptr, const
     if (owner != space)
         stp_fatal(fn, "ptr %p belongs to space %u (%s, %zu bytes), not to space %u", ptr,
                   owner->number, owner->kind->name, owner->nbytes, space->number);
-    if (space->whole)
+    if (space->single_block)
         stp_fatal(fn,
                   "ptr %p is in space %u, which is a registered buffer without a heap: "
                   "destroy the space instead",

@@ -88,7 +88,7 @@ static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
         .found = space->found,
         .n_parts = (int)space->n_parts,
         .numa_policy = (shmemx_space_numa_t)space->numa,
-        .numa_node = space->placed ? space->numa_node : -1,
+        .numa_node = space->numa_is_set ? space->numa_node : -1,
         .page_size = space->page_bytes,
         .atomics = info_atomics(space),
         .flags = space->attr_flags | (space->pinned != NULL ? SHMEMX_SPACE_PINNED : 0),

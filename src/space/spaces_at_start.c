@@ -75,7 +75,7 @@ static struct stp_space *space_prepare_part(const struct stp_data_segment_part *
     if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
     space->number = STP_SPACE_DATA;
     space->base = part->base;
-    space->at = part->at;
+    space->region_offset = part->file_offset;
     stp_space_allow_use_without_handle(space);
     return space;
 }

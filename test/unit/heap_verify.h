@@ -22,10 +22,10 @@ static bool block_verify(const struct stp_heap_block *block, struct walk *walk)
     bool first = walk->n_blocks++ == 0;
 
     if (block->offset != walk->end || block->gap % STP_HEAP_ALIGN != 0) return false;
-    if ((block->asked == 0) != first) return false;
+    if ((block->requested == 0) != first) return false;
     walk->last = block;
     walk->end = stp_heap_end(block) + block->gap;
-    walk->used += stp_heap_round(block->asked);
+    walk->used += stp_heap_round(block->requested);
     return true;
 }
 

@@ -75,7 +75,7 @@ TEST_LOOP(failed_creation_leaves_nothing, 0, (int)STP_COUNT(create_calls))
     ck_said("gpu 0");
     ck_nothing_left();
     ck_assert_int_eq(fake.live("stack"), 0);
-    ck_assert_ptr_null(space.own);
+    ck_assert_ptr_null(space.kind_data);
 }
 
 /* What others cannot map is no reason to fail. */
@@ -113,9 +113,9 @@ TEST(memory_by_descriptor)
     space_up(&space, MIB, 0);
     ck_assert_int_eq(gpu->device->copy(queue, space.base, sent, sizeof(sent), STP_COPY_LOCAL), 0);
     ck_assert_int_eq(gpu->device->flush(queue), 0);
-    ck_assert(gpu->device->enter(&space));
+    ck_assert(gpu->device->push_context(&space));
     fd = gpu->device->dmabuf(space.base, space.nbytes, &offset);
-    gpu->device->leave();
+    gpu->device->pop_context();
     ck_assert_int_ge(fd, 0);
     ck_assert_uint_eq(offset, (uintptr_t)space.base % (size_t)sysconf(_SC_PAGESIZE));
     ck_assert_int_ge(lseek(fd, (off_t)offset, SEEK_CUR), 0); /* the stand-in begins in its file */
@@ -136,9 +136,9 @@ TEST(memory_that_has_no_descriptor)
     setenv("FAKECUDA_FAIL", "cuMemGetHandleForAddressRange:801", 1);
     start_with("1");
     space_up(&space, MIB, 0);
-    ck_assert(gpu->device->enter(&space));
+    ck_assert(gpu->device->push_context(&space));
     ck_assert_int_eq(gpu->device->dmabuf(space.base, space.nbytes, &offset), -1);
-    gpu->device->leave();
+    gpu->device->pop_context();
     space_down(&space);
     ck_nothing_left();
 }

@@ -171,8 +171,8 @@ TEST(descriptors_stay_with_the_process)
     ck_assert_int_eq(fam_create_live(&two, &named), 0);
     after = fam_count_entries("/proc/self/fd");
     ck_assert_int_eq(after - before, 2);
-    flags[0] = fcntl(((struct fam_part *)one.own)->fd, F_GETFD);
-    flags[1] = fcntl(((struct fam_part *)two.own)->fd, F_GETFD);
+    flags[0] = fcntl(((struct fam_part *)one.kind_data)->fd, F_GETFD);
+    flags[1] = fcntl(((struct fam_part *)two.kind_data)->fd, F_GETFD);
     ck_assert(flags[0] & FD_CLOEXEC && flags[1] & FD_CLOEXEC);
     stp_kind_fam.destroy(&one);
     stp_kind_fam.destroy(&two);

@@ -456,7 +456,7 @@ static void pes_race(int pe, int n)
         MUST(fam_create_only(&space, &params, &share) == 0);
         MUST(fam_is_zero(space.base, space.nbytes));
         space.base[0] = 1;
-        if (((struct fam_part *)space.own)->made) atomic_fetch_add(&meeting->count, 1);
+        if (((struct fam_part *)space.kind_data)->created) atomic_fetch_add(&meeting->count, 1);
         meet(n);
         if (i % 2 == 0) MUST(stp_kind_fam.attach(&space, pe, &share) == 0);
         meet(n);

@@ -32,7 +32,7 @@ static ssize_t part_make(struct fam_part *part, const char *name, size_t nbytes,
     if (rc == 0) rc = stp_fam_part_open(part, &place, &shape, 0, nbytes);
     if (rc != 0) return rc;
     stp_fam_part_mark_made(part);
-    return (ssize_t)part->at;
+    return (ssize_t)part->offset;
 }
 
 static void expect_refused(const char *words, int errnum)
@@ -205,7 +205,7 @@ TEST(names_side_by_side)
     ck_assert_int_eq(part_make(&a, "a", 2 * MIB, 2, true), 2 * UNIT);
     ck_assert_int_eq(part_make(&b, "b", 2 * MIB, 3, false), 5 * UNIT);
     ck_assert_int_eq(part_make(&again, "a", 2 * MIB, 2, false), 2 * UNIT);
-    ck_assert(a.made && b.made && !again.made);
+    ck_assert(a.created && b.created && !again.created);
     stp_fam_part_close(&again, true);
     ck_assert_int_eq(part_make(&again, "b", 2 * MIB, 4, false), -EINVAL);
     stp_fam_part_close(&b, true);
@@ -289,7 +289,7 @@ TEST(as_on_a_device)
     ck_assert_int_eq(map[2 * MIB], 'd');
     stp_fam_part_close(&part, true);
     ck_assert_int_eq(stp_fam_part_open(&part, &place, &named, 0, 2 * MIB), 0);
-    ck_assert_int_eq(part.at, 2 * UNIT);
+    ck_assert_int_eq(part.offset, 2 * UNIT);
     ck_assert(fam_is_zero(map + 4 * MIB, 2 * MIB));
     ck_assert_int_eq(map[6 * MIB], 'd'); /* the parts of other PEs are theirs to clear */
     ck_assert_int_eq(map[8 * MIB], 'd');
@@ -367,7 +367,7 @@ TEST(locked_for_ever)
     fd = open(path, O_RDWR | O_CLOEXEC);
     ck_assert_int_eq(stp_fam_pool_lock_file(&two, fd, path, path, false), 0);
     ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &parts), 0);
-    one.patience_ms = 20;
+    one.lock_timeout_ms = 20;
     capture_begin(&said);
     ck_assert_int_eq(stp_fam_pool_lock(&one), -ETIMEDOUT);
     ck_assert_int_eq(stp_fam_prepare(&one, FAM_ALIGN, FAM_ALIGN, true), -ETIMEDOUT);

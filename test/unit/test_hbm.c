@@ -75,8 +75,8 @@ static int taken(const char *cpus, int turn)
 
 static void ck_says(const char *words)
 {
-    ck_assert_msg(strstr(hbm.why_not, words) != NULL, "the text \"%s\" is not in the reason: %s",
-                  words, hbm.why_not);
+    ck_assert_msg(strstr(hbm.unusable_reason, words) != NULL,
+                  "the text \"%s\" is not in the reason: %s", words, hbm.unusable_reason);
 }
 
 static const struct {
@@ -90,11 +90,11 @@ static const struct {
 TEST_LOOP(nodes_of_hosts, 0, 2)
 {
     look_at(hosts[_i].host, NULL);
-    ck_assert_str_eq(hbm.why_not, "");
+    ck_assert_str_eq(hbm.unusable_reason, "");
     ck_assert_int_eq(hbm.n, 2);
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(hbm.nodes[i].number, 2 + i);
-        ck_assert_str_eq(hbm.nodes[i].what, hosts[_i].what);
+        ck_assert_str_eq(hbm.nodes[i].memory_type, hosts[_i].what);
         ck_assert_uint_eq(hbm.nodes[i].nbytes, hosts[_i].nbytes);
     }
 }
@@ -210,16 +210,16 @@ TEST(or_the_nearest)
 #define GIB ((size_t)1 << 30)
 
 /* Of PEs 4, 5, ... on the nodes of a string, 8 GiB free on each but for what the last one saw. */
-static int fits(const char *nodes, size_t nbytes, int me, int *n_beside)
+static int fits(const char *nodes, size_t nbytes, int me, int *n_numa_sharers)
 {
     struct stp_capacity_request claims[16];
     int n = (int)strlen(nodes);
 
     for (int i = 0; i < n; i++)
-        claims[i] =
-            (struct stp_capacity_request){.pe = 4 + i, .place = nodes[i] - '0', .left = 8 * GIB};
-    claims[n - 1].left -= 64 << 20;
-    return stp_hbm_fits(nbytes, claims, n, &claims[me], n_beside);
+        claims[i] = (struct stp_capacity_request){
+            .pe = 4 + i, .place = nodes[i] - '0', .free_bytes = 8 * GIB};
+    claims[n - 1].free_bytes -= 64 << 20;
+    return stp_hbm_fits(nbytes, claims, n, &claims[me], n_numa_sharers);
 }
 
 TEST(parts_of_a_host_fit_together)
