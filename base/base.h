@@ -120,10 +120,10 @@ size_t stp_limit(int resource, size_t *hard);
 int stp_count_fds(void);
 
 /*
- * Signal state of this thread. stp_sigxfsz_block() saves the state and stp_sigxfsz_unblock()
- * restores it. If an operation makes a file longer than ulimit -f allows, it fails with EFBIG and
- * also raises SIGXFSZ. Between the two calls, an operation of this thread only fails with EFBIG.
- * The library must not raise SIGXFSZ, because the handler and the mask of this signal belong to the
+ * Signal state of this thread, which stp_sigxfsz_block() saves and stp_sigxfsz_unblock() restores.
+ * An operation that would make a file longer than ulimit -f allows fails with EFBIG and also raises
+ * SIGXFSZ. Between the two calls, such an operation of this thread only fails with EFBIG. The
+ * library must not raise SIGXFSZ, because the handler and the mask of this signal belong to the
  * program.
  */
 struct stp_sigxfsz {
@@ -423,8 +423,8 @@ struct stp_wait_subject;
  */
 struct stp_wait_hooks {
     /*
-     * Checks whether the launcher and the other PEs are alive. Skips the check if the last one was
-     * a moment ago.
+     * Checks whether the launcher and the other PEs are alive. Does nothing if any thread of
+     * this PE has made the check within the last 0.5 s.
      */
     void (*check_peers)(void);
     /*

@@ -328,7 +328,7 @@ int stp_env_load(void)
     return rc;
 }
 
-/* ---- unknown names ----------------------------------------------------------------- */
+/* ---- unknown variables ------------------------------------------------------------- */
 
 #define NAME_MOST 40 /* names with more characters than this are not compared with known names */
 

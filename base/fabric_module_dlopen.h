@@ -22,9 +22,9 @@ int stp_fabric_module_path(char *path, size_t path_len, char *reason, size_t rea
 
 /*
  * Loads the fabric module and sets *entry to the function that the module exports. The module stays
- * loaded until the process ends, because libfabric cannot be unloaded. The environment does not
- * influence which file is loaded. There is one exception. In a program that is linked with
- * libsteppe.a, LD_LIBRARY_PATH influences the search.
+ * loaded until the process ends, because libfabric cannot be unloaded. No environment variable
+ * selects the file, except that LD_LIBRARY_PATH influences the search in a program that is linked
+ * with libsteppe.a.
  *
  * Returns 0, or an error after writing an error text to reason, a buffer of len bytes. The error is
  * -ENOENT if this installation has no fabric module. It is -ENOEXEC if the module cannot be loaded

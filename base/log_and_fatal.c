@@ -226,10 +226,10 @@ const char *stp_public_name(const char *routine)
 }
 
 /*
- * Records the calling thread as the first thread with a fatal error, unless another thread was
- * first. Returns 0 if the calling thread is the first one, which must end the job. Otherwise
- * returns the ID of the first thread. If the calling thread itself was the first one in an earlier
- * call, the result is its own ID.
+ * Records the calling thread as the first thread with a fatal error, unless a thread was recorded
+ * before. Returns 0 if the function has recorded the calling thread, which must then end the job.
+ * Otherwise returns the ID of the recorded thread. This is the ID of the calling thread if that
+ * thread has a second fatal error.
  * The function also blocks SIGPIPE and SIGXFSZ and disables cancellation. Therefore neither a
  * failing write nor another thread can end the calling thread before it has reported its error.
  */

@@ -157,8 +157,8 @@ int stp_thread_count_program(void)
 }
 
 /*
- * Ends the process with exit(0), in a thread of its own. The C library does the same when the last
- * thread of a program ends.
+ * Main function of the thread that ends the process with exit(0), as the C library does when the
+ * last thread of a program ends.
  */
 static void *exit_main(void *arg)
 {

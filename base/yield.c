@@ -23,8 +23,9 @@ bool stp_yield_or_sleep(unsigned turns)
      * longer, because no thread wakes a thread that sleeps here.
      * Every 1024th call sleeps. Without these sleeps, threads that only yield can keep their cores
      * for a minute on Linux 6.18, while all other threads starve.
-     * If PEs share cores, each call of a long wait sleeps. If autogroups are on, a yield gives the
-     * core only to threads of the same group, and another PE can be in another group.
+     * If PEs share cores, each call in a long wait sleeps. A yield would not be sufficient if the
+     * kernel's autogroups are on, because the core then goes only to threads of the same group, and
+     * another PE can be in another group.
      */
     if (!hook_is_due && turns < stp_yield_turns)
         sched_yield();
