@@ -21,8 +21,7 @@
 struct stp_ranges {
     uintptr_t bases[STP_RANGES];
     size_t sizes[STP_RANGES];
-    uintptr_t
-        value[STP_RANGES]; /* value that the caller of stp_ranges_add() passed for each range */
+    uintptr_t value[STP_RANGES]; /* value that stp_ranges_add() has stored with each range */
     unsigned n;
     unsigned version;
 };
@@ -36,8 +35,7 @@ struct stp_range {
 };
 
 /*
- * Adds a range to the table, and stores the value what with the range. Returns false if the table
- * is full.
+ * Adds a range to the table, and stores value with the range. Returns false if the table is full.
  */
 bool stp_ranges_add(struct stp_ranges *ranges, const void *base, size_t nbytes, uintptr_t value);
 /* Removes the range that begins at base, if there is one. */

@@ -129,7 +129,7 @@ bool stp_private_gone(const struct stp_space *space)
 /* ---- private pages: data for peers ----------------------------------------------------------- */
 
 /*
- * Data that the owner PE of a part sends to the other PEs of the node (its peers). A peer uses the
+ * Data that the owner PE of a part sends to its peers, the other PEs of the node. A peer uses the
  * data to copy to and from the owner's process. If the peer is in another container, the PID can
  * denote a different process there. The owner therefore stores a random number, the secret, in its
  * memory. Each peer reads the number at the address in the field secret_addr, and compares it with
@@ -253,7 +253,7 @@ bool stp_adopted_private_contains(const void *ptr)
     return space != NULL && stp_space_is_private(space);
 }
 
-/* ---- private pages: other operations of the row -------------------------------------- */
+/* ---- private pages: other operations of the kind ------------------------------------- */
 
 static int pages_probe(const struct stp_space_params *params, char *message, size_t len)
 {

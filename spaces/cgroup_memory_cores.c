@@ -86,7 +86,7 @@ static size_t cgroup_cpu_v1(const char *dir)
 }
 
 /*
- * Returns the least limit of the group at path and of its ancestors. Each step removes the last
+ * Returns the lowest limit of the group at path and of its ancestors. Each step removes the last
  * component of path. In a container, path can be a path of the host, which does not exist in the
  * container. The limit then comes from the last step, which reads the root directory. This
  * directory is the container's group.
@@ -110,7 +110,7 @@ static size_t cgroup_least(char *path, const char *root, cgroup_read_fn *read)
 }
 
 /*
- * Returns the least limit of all groups of this process. Reads the groups of cgroup version 2 and
+ * Returns the lowest limit of all groups of this process. Reads the groups of cgroup version 2 and
  * of version 1.
  */
 static size_t cgroup_limit(const char *controller, cgroup_read_fn *read, cgroup_read_fn *read_v1)

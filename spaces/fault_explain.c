@@ -67,8 +67,8 @@ static const void *guard_code(const ucontext_t *context, const void *const **sta
 }
 
 /*
- * Returns whether the program counter code is in this library. Sets *routine to the name of the
- * public routine that contains code, or to NULL if there is none.
+ * Returns whether the address code is in the code of this library. Sets *routine to the name of the
+ * public routine that contains this address, or to NULL if no public routine contains it.
  */
 static bool guard_in_library(const void *code, const char **routine)
 {
@@ -84,8 +84,8 @@ static bool guard_in_library(const void *code, const char **routine)
 
 /*
  * Returns the name of the public routine in which the fault happened, or NULL if the fault happened
- * outside the library. The function reads stack frames of other functions. AddressSanitizer would
- * report this as an error.
+ * outside the library. AddressSanitizer is disabled in this function, because the function reads
+ * the stack frames of other functions.
  */
 __attribute__((no_sanitize("address"))) static const char *guard_routine(const ucontext_t *context)
 {

@@ -29,8 +29,8 @@ void stp_hbm_read(struct stp_hbm *hbm);
 /*
  * Returns the index of the node that is nearest to a PE on the given CPUs, or -1 if there are no
  * nodes. A node that is local to one of the CPUs is nearest. Other nodes are compared by the
- * distances that the firmware reports. If n nodes are equally near, the function chooses the one
- * with the index local % n among them.
+ * distances that the firmware reports. If n nodes are equally near, the function chooses node
+ * local % n of them, so that the PEs of a host use all n nodes. local is the local index of the PE.
  */
 int stp_hbm_choose_index(const struct stp_hbm *hbm, const struct stp_numbers *cpus, int local);
 

@@ -107,11 +107,9 @@ struct stp_named_block {
 };
 
 /*
- * Allocates a zeroed structure of nbytes bytes, followed by an array with one element for every PE
- * of this node. The argument peer_bytes is the size of an element. Sets *n to the number of
- * elements.
- * Returns NULL after logging if there is no memory. The argument description names the space in the
- * message.
+ * Allocates a zeroed structure of nbytes bytes, followed by an array with one element of peer_bytes
+ * bytes for every PE of this node. Sets *n to the number of elements. Returns NULL after logging if
+ * there is no memory. The message contains description, for example "a gpu space".
  */
 void *stp_kind_alloc_with_peers(const char *description, size_t nbytes, size_t peer_bytes, int *n);
 
@@ -135,7 +133,7 @@ bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nb
 void stp_numa_reset_policy(void *base, size_t nbytes);
 
 /*
- * Applies the NUMA policy of a space to the nbytes bytes at base, which the space has gained by
+ * Applies the NUMA policy of the space to the nbytes bytes at base, which the space has gained by
  * growth. Does nothing if the space has no NUMA policy.
  */
 void stp_numa_extend(const struct stp_space *space, void *base, size_t nbytes);
@@ -470,16 +468,16 @@ struct stp_kind {
     /* Checks whether this PE can create its part. Returns 0, or -errno after logging. */
     int (*admit)(const struct stp_space_params *params);
     /*
-     * Sets my_request->place to the place from which this PE's part takes memory. Sets
-     * my_request->free_bytes to the number of free bytes in the place. The operation is NULL if
-     * parts of different PEs do not share a place.
+     * Sets the fields place and free_bytes of *my_request to the place from which this PE's part
+     * takes memory, and to the number of free bytes in this place. The operation is NULL if parts
+     * of different PEs do not share a place.
      */
     void (*claim)(const struct stp_space_params *params, struct stp_capacity_request *my_request);
     /*
-     * Checks whether the place of this PE's request (my_request) has enough memory for all parts
-     * that use it. requests has the requests of the n members on this host, in team order. Stores
-     * in *space the data that grow() needs. Returns 0 or -errno. Only the first PE among the
-     * requests logs the error. The operation is NULL if claim() is NULL.
+     * Checks whether the place in *my_request, this PE's request, has enough memory for all parts
+     * that use this place. The array requests has the requests of the n members on this host, in
+     * team order. Stores in *space the data that grow() needs. Returns 0 or -errno. Of all members
+     * with this place, only the first one logs the error. The operation is NULL if claim() is NULL.
      */
     int (*admit_all)(struct stp_space *space, const struct stp_capacity_request *requests, int n,
                      const struct stp_capacity_request *my_request);
@@ -541,7 +539,7 @@ void stp_kind_register(const struct stp_kind *kind);
 const struct stp_kind *stp_kind_find(int device_type);
 
 /*
- * Finds the kinds whose driver is not installed. Returns a bit mask in which bit i stands for
+ * Returns a bit mask of the kinds whose driver is not installed on this host. Bit i stands for
  * stp_kinds[i]. Only the leader of a node calls this function.
  */
 uint32_t stp_kinds_without_driver(void);

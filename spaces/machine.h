@@ -25,9 +25,11 @@ struct stp_numbers {
     unsigned long words[STP_NUMBERS / STP_WORD_BITS];
 };
 
+/* Sets *set to the numbers in the file stp_sysfs/path, which has a list such as "0-3,8". */
 void stp_sysfs_list(struct stp_numbers *set, const char *path);
 void stp_numbers_add(struct stp_numbers *set, int i); /* i must be below STP_NUMBERS */
 bool stp_numbers_have(const struct stp_numbers *set, int i);
+/* Returns whether the two sets have a number in common. */
 bool stp_numbers_meet(const struct stp_numbers *a, const struct stp_numbers *b);
 void stp_numbers_own_cpus(struct stp_numbers *set); /* gets the CPUs on which this thread may run */
 

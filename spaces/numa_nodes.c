@@ -20,7 +20,7 @@
 
 const char *stp_sysfs = "/sys";
 
-/* ---- lines ------------------------------------------------------------------------------ */
+/* ---- reading sysfs ---------------------------------------------------------------------- */
 
 const char *stp_sysfs_read_or_empty(char *line, size_t len, const char *path)
 {
@@ -117,10 +117,10 @@ static bool node_has_cpu(int node, const struct stp_numbers *cpus)
 }
 
 /*
- * Returns the distance between two NUMA nodes, or -1 if it is unknown. The first node is the
- * argument node. If cpus is NULL, the second node is other_node. Otherwise, it is the nearest
- * node that has a CPU in the set cpus. The function reads the file "distance" of the first node.
- * The i-th number in this file is the distance to the i-th online node.
+ * Returns the distance between node and another NUMA node, or -1 if the distance is unknown. If
+ * cpus is NULL, the other node is other_node. If cpus is not NULL, the other node is the nearest
+ * node that has a CPU in the set cpus. The function reads the file "distance" of node. The i-th
+ * number in this file is the distance to the i-th online node.
  */
 static int node_distance(int node, int other_node, const struct stp_numbers *cpus)
 {

@@ -66,9 +66,9 @@ static int share_fill(int fd, uint64_t file_offset, struct stp_part_export *shar
 }
 
 /*
- * Opens the file of a peer through /proc. If this fails, opens the second path of the file. This
- * path is the argument fallback_path, which can be NULL. Returns a descriptor, or -errno without
- * logging. Returns -ESTALE if the opened file is not the peer's file.
+ * Opens the file of a peer through /proc. If this fails and fallback_path is not NULL, opens
+ * fallback_path instead. Returns a descriptor, or -errno without logging. Returns -ESTALE if the
+ * opened file is not the peer's file.
  */
 static int share_open(const struct file_share *share, const char *fallback_path)
 {

@@ -106,8 +106,9 @@ void stp_space_n_attempts_dec(void);
 
 /*
  * Returns whether another search for a free number and a free range can succeed. This is the case
- * if a space has released its number since *last_count was set, or if another creation is in
- * progress. Sets *last_count for the next call.
+ * if a space has released its number since the last call, or if a creation is in progress.
+ * *last_count is the number of releases that the last call has counted. The caller ignores the
+ * result of the first call, which only sets *last_count.
  */
 bool stp_space_room_freed_since(unsigned *last_count);
 
@@ -178,7 +179,7 @@ bool stp_space_lookup_destroyed(const void *addr, char *text, size_t len);
 struct stp_space *stp_space_struct_alloc(void);
 void stp_space_struct_free(struct stp_space *space);
 
-/* ---- guards -------------------------------------------------------------- */
+/* ---- explanation of faults ----------------------------------------------- */
 
 /*
  * Writes to text the explanation of a fault (SIGSEGV or SIGBUS) in symmetric memory or in a routine

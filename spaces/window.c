@@ -41,7 +41,7 @@ static struct {
     int local;       /* local index of this PE */
     bool no_fabric;  /* whether the job uses no fabric */
     int fd;          /* descriptor of the node's file, for punching holes */
-    /* All parts of the view are opened when n_open_calls reaches this number. 0 means never. */
+    /* All parts of the view are opened when n_open_calls reaches this number. Never if 0. */
     unsigned open_all_calls;
     unsigned n_open_calls; /* approximate number of stp_window_open_peer() calls for open parts */
     bool finalizing;       /* whether released ranges stay accessible (true in finalization) */

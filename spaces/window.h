@@ -94,9 +94,9 @@ enum stp_use {
 };
 
 /*
- * Returns the address at which this PE can access the copy of a symmetric object on another PE.
- * addr is the address of the object on this PE, and pe is a valid world number. purpose is
- * a compile-time constant. Returns NULL if the caller must take the slow path.
+ * Returns the address at which this PE can access the copy of a symmetric object on another PE, or
+ * NULL if the caller must take the slow path. addr is the address of the object on this PE, pe is a
+ * valid world number, and purpose is a compile-time constant.
  */
 static inline __attribute__((always_inline)) void *stp_ptr_inline(const void *addr, int pe,
                                                                   enum stp_use purpose)
@@ -200,8 +200,8 @@ size_t stp_window_bytes_for_spaces(void);
 
 /*
  * Finds nbytes free bytes of the window on this PE. Returns the lowest suitable offset that is not
- * below min_offset. The offset is a multiple of align, which must be a multiple of
- * STP_RANGE_ALIGN. An unused gap remains between these bytes and the ranges before and after them.
+ * below min_offset. The offset is a multiple of align, which must be a multiple of STP_RANGE_ALIGN.
+ * An unused gap remains between these bytes and the ranges before and after them.
  * Returns SIZE_MAX if there is no such offset.
  */
 size_t stp_window_find(size_t nbytes, size_t align, size_t min_offset);

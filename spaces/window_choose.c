@@ -117,7 +117,7 @@ static size_t window_next_size(size_t nbytes, size_t requested, size_t moderate)
 
     if (requested != 0) return nbytes / 2;
     if (nbytes > smaller) return smaller;
-    /* Try the modest size next, because valgrind takes long to reserve large sizes. */
+    /* Try the moderate size next, because valgrind takes long to reserve large sizes. */
     return nbytes > moderate ? moderate : nbytes / 2;
 }
 

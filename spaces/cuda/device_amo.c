@@ -32,7 +32,7 @@ struct cuda_atomics {
  */
 static int n_sharers;
 
-/* ---- one launch ------------------------------------------------------------------------- */
+/* ---- launch of the kernel --------------------------------------------------------------- */
 
 /*
  * Launches the kernel for one atomic and waits for the result. The caller has made the device's
@@ -71,7 +71,7 @@ int stp_cuda_word(struct stp_space *space, size_t offset, const struct stp_word_
     return rc;
 }
 
-/* ---- requirements ------------------------------------------------------------------------- */
+/* ---- creation of the driver's objects ----------------------------------------------------- */
 
 /* Destroys the driver's objects in device->atomics. The caller has made the context current. */
 static void atomics_undo(struct cuda_device *device)
@@ -211,8 +211,8 @@ bool stp_gpu_amo_enabled(const struct stp_space *space)
 
 /*
  * Returns whether atomics of this device on the memory of another device are atomic with respect to
- * the other device's own atomics. The argument other_uuid is the UUID of the other device. Returns
- * false if this UUID is zero, which means that the driver does not report UUIDs.
+ * the other device's own atomics. other_uuid is the UUID of the other device. Returns false if the
+ * UUID is zero, which means that the driver does not report UUIDs.
  */
 static bool word_atomics_are_mutual(const struct cuda_device *device, const CUuuid *other_uuid)
 {

@@ -34,7 +34,7 @@ static struct cuda_device *copy_device(const struct job *job)
                                              : job->source_location.device;
 }
 
-/* ---- one piece ----------------------------------------------------------------------- */
+/* ---- contiguous copies --------------------------------------------------------------- */
 
 static CUresult copy_call(enum cuda_direction direction, CUdeviceptr dest, CUdeviceptr source,
                           size_t nbytes, CUstream stream)
@@ -105,7 +105,7 @@ static int copy_piece(const struct job *job, struct cuda_stream *stream, size_t 
                           calls[direction]);
 }
 
-/* ---- rows ------------------------------------------------------------------------------ */
+/* ---- copies of rows -------------------------------------------------------------------- */
 
 static int copy_row_by_row(const struct job *job, struct cuda_stream *stream)
 {
@@ -164,7 +164,7 @@ static int copy_shape(const struct job *job, struct cuda_stream *stream)
     return stp_cuda_check(stream->device, result, "cuMemcpy2DAsync");
 }
 
-/* ---- how far --------------------------------------------------------------------------- */
+/* ---- start and completion of a copy ---------------------------------------------------- */
 
 /*
  * If the source is small and in host memory, copies it to the stream's arena of pinned memory. The

@@ -52,7 +52,7 @@ struct cuda_reducer {
  */
 static pthread_mutex_t reduce_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- requirements ------------------------------------------------------------------------- */
+/* ---- loading the kernel ------------------------------------------------------------------- */
 
 static CUresult reduce_launch(const struct cuda_reducer *reducer, CUstream stream,
                               struct stp_reduce_job *job)

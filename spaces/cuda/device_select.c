@@ -61,9 +61,8 @@ int stp_cuda_nearest(void)
 /* ---- choice ------------------------------------------------------------------------------ */
 
 /*
- * Chooses the device with this ordinal. If the device cannot be used, writes the reason to the
- * buffer "text" and returns -EINVAL. The reason begins with the string prefix, for example with
- * "device is".
+ * Chooses the device with this ordinal. If the device cannot be used, writes an error text to text
+ * and returns -EINVAL. The error text begins with prefix, for example "device is".
  */
 static int choose_number(int ordinal, const char *prefix, struct cuda_device **device, char *text,
                          size_t len)
@@ -140,7 +139,7 @@ int stp_cuda_choose(const struct stp_space_params *params, struct cuda_device **
     return rc;
 }
 
-/* ---- texts --------------------------------------------------------------------------------- */
+/* ---- descriptions of devices --------------------------------------------------------------- */
 
 bool stp_cuda_describe(int i, char *text, size_t len)
 {

@@ -299,7 +299,7 @@ static void gpu_destroy(struct stp_space *space)
     stp_cuda_pin_refresh(); /* pin the host memory again if another device has a context */
 }
 
-/* ---- other operations of the row ---------------------------------------------------------- */
+/* ---- other operations of the kind --------------------------------------------------------- */
 
 static int gpu_zero(struct stp_queue *queue, struct stp_space *space, size_t offset, size_t nbytes)
 {

@@ -105,7 +105,7 @@ void stp_cuda_pin_drop(struct cuda_device *device)
     pthread_mutex_unlock(&pins.lock);
 }
 
-/* ---- writes of adapters ------------------------------------------------------------------ */
+/* ---- flush of writes by network adapters ------------------------------------------------- */
 
 static void flush_device(struct cuda_device *device)
 {

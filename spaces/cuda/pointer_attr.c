@@ -211,8 +211,8 @@ struct cuda_location stp_cuda_location(const void *ptr)
 }
 
 /*
- * Returns false for some memory that a stream can access. Copies of such memory then take a slower
- * path.
+ * Returns false for symmetric host memory, stacks and the brk heap without a query, even if a
+ * stream can access them. Copies of such memory take a slower path.
  */
 bool stp_stream_reaches(const void *ptr)
 {

@@ -3,14 +3,14 @@
  * This file sets the attribute CU_POINTER_ATTRIBUTE_SYNC_MEMOPS for the memory of spaces. While the
  * attribute is set, each synchronous copy by the program from or to this memory is complete when
  * its call returns. The attribute applies to a whole allocation. If the program has made the
- * allocation, the old value of the attribute is restored when the last space in the allocation is
- * destroyed. Design: docs/design/cuda.md.
+ * allocation, the old value of the attribute is restored when the last user of the allocation has
+ * ended. A user is a space, or a registration with the fabric. Design: docs/design/cuda.md.
  */
 #include "cuda.h"
 
 #include <stdlib.h>
 
-/* An allocation of the program. Its attribute was off before the first space in it was created. */
+/* An allocation of the program. Its attribute was off before its first user began. */
 struct memops {
     struct memops *next;
     unsigned long long id; /* id of the allocation, which the driver never uses again */

@@ -37,8 +37,8 @@ struct fam_data {
      */
     struct fam_parts parts, previous;
     /*
-     * Generation whose parts fam_part() maps for the program. Points to the field parts or to the
-     * field previous. NULL for a nameless space.
+     * Pointer to the generation whose parts fam_part() maps for the program, which is the field
+     * parts or the field previous. NULL for a nameless space.
      */
     const struct fam_parts *readable;
     bool dax; /* true if this PE's part is mapped without a page cache */

@@ -10,7 +10,7 @@
 #include "base/base.h"
 #include "spaces/space_registry.h"
 
-/* ---- the place that SHMEM_FAM_PATH names (backing.c) --------------------- */
+/* ---- the path in SHMEM_FAM_PATH (backing.c) ------------------------------ */
 
 enum fam_type { FAM_DIRECTORY, FAM_FILE, FAM_DEVICE };
 
@@ -49,7 +49,7 @@ int stp_fam_temporary(const char *directory);
  */
 const char *stp_fam_about(size_t nbytes, char text[STP_SIZE_TEXT]);
 
-/* ---- durable (make_durable.c) ---------------------------------------------------- */
+/* ---- durability (make_durable.c) ------------------------------------------------- */
 
 /*
  * Makes the bytes of [addr, addr + nbytes) durable, so that they survive a power failure. The
@@ -202,8 +202,8 @@ struct fam_shape {
     const char *name; /* name of the space, or NULL for a nameless space */
     size_t nbytes;    /* size of each PE's part in bytes */
     unsigned n_parts; /* number of parts; an existing space may have more */
-    bool keep;
-    bool reshape; /* true if an existing space with fewer parts gets a new generation */
+    bool keep;        /* true if the space outlives the job */
+    bool reshape;     /* true if an existing space with fewer parts gets a new generation */
     enum stp_open open;
     uint64_t token; /* unique number of this creation call, equal on all its PEs */
 };

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define PART_SUFFIX ".fam"
-/* This job has not made an empty file whose last change is more than this number of seconds ago. */
+/* Age in seconds. An empty file that was last changed longer ago was not made by this job. */
 #define PART_MOMENT 10
 #define PART_TRIES 1000 /* maximum number of attempts to open a file that other jobs remove */
 #define PART_OPEN (O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -221,7 +221,7 @@ static int part_open_file(struct fam_pool *pool, const char *path, const char *f
     return rc;
 }
 
-/* ---- both ------------------------------------------------------------------------------- */
+/* ---- opening and closing a part --------------------------------------------------------- */
 
 static int part_open_pooled(struct fam_part *part, const struct fam_backing *backing,
                             const struct fam_shape *shape)
@@ -468,7 +468,7 @@ int stp_fam_check_fits(const struct fam_backing *backing, const struct fam_shape
                                           : admit_pool(backing, shape);
 }
 
-/* ---- existing state ------------------------------------------------------------------------- */
+/* ---- properties of an existing space -------------------------------------------------------- */
 
 /*
  * Opens, locks and checks the pool that would contain the named space. If SHMEM_FAM_PATH is a

@@ -87,9 +87,9 @@ static bool roots_have(const struct fam_roots *roots, const struct stp_named_blo
 }
 
 /*
- * Writes a new version of the table current that includes the named block *root. If root->nbytes is
- * 0, the new version lacks this name. The new version overwrites the other table in the head, so
- * that the table current stays intact. The argument current is NULL if no table is valid.
+ * Writes a new version of the table *current that includes the named block *root. If root->nbytes
+ * is 0, the new version lacks this name. The new version overwrites the other table in the head, so
+ * that *current stays intact. current is NULL if no table is valid.
  */
 static int roots_write(struct fam_part *part, const struct fam_roots *current,
                        const struct stp_named_block *root)

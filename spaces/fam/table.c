@@ -385,7 +385,7 @@ int stp_fam_claim_locked(struct fam_pool *pool, const struct fam_shape *shape, i
     return 0;
 }
 
-/* ---- leaving --------------------------------------------------------------------------- */
+/* ---- removal of entries ---------------------------------------------------------------- */
 
 void stp_fam_free_locked(struct fam_pool *pool, int index)
 {

@@ -285,7 +285,7 @@ size_t stp_heap_size_to_extend_block(struct stp_heap *heap, size_t offset, size_
     return size;
 }
 
-/* ---- questions ---------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------ */
 
 /*
  * The block that this thread found last. The block is valid as long as heap->state equals the field

@@ -67,10 +67,10 @@ struct stp_heap_block *stp_heap_live_floor(struct stp_heap_block *root, size_t o
 
 /*
  * Returns a block whose gap has room for nbytes bytes at a multiple of align, or NULL. If align is
- * STP_HEAP_ALIGN, this is the first such block in the heap. If align is larger, it can be a later
- * block. The function then searches all gaps only if two faster searches fail. The first takes the
- * first gap of at least nbytes bytes, if the aligned block fits in it. The second takes a gap that
- * is large enough wherever it starts.
+ * STP_HEAP_ALIGN, this is the first such block in the heap. If align is larger, the result can be a
+ * later block, because the function tries up to three gaps before it examines all gaps. The first
+ * one is the first gap of at least nbytes bytes. The second one is the first gap that has room for
+ * the aligned block at any start. The third one is the gap of the last block.
  */
 struct stp_heap_block *stp_heap_live_first_fit(const struct stp_heap *heap, size_t nbytes,
                                                size_t align);
