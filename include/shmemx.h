@@ -54,7 +54,7 @@ int shmemx_info_print(int fd, const char *section, int json);
  */
 int shmemx_space_print(int fd);
 
-/* ---- devices: what spaces can be made on ------------------------------------ */
+/* ---- devices that can hold spaces ------------------------------------------- */
 
 /*
  * The result of shmemx_device_describe(). Begin with SHMEMX_DEVICE_INFO_INITIALIZER, which sets
@@ -68,7 +68,7 @@ typedef struct {
     shmem_device_type_t device_type;
     /* Number of the device. For a GPU, shmemx_space_attr_t.device takes this number. */
     int device;
-    int usable; /* 0 if spaces cannot be made on the device; why_not has the reason */
+    int usable; /* 0 if the device cannot hold spaces; the field why_not has the reason */
     /*
      * NUMA node, or -1 if unknown. For CPU and HBM, shmemx_space_attr_t.numa_node takes this
      * number.
@@ -102,16 +102,16 @@ typedef struct {
  */
 int shmemx_device_count(shmem_device_type_t kind);
 /*
- * Fills in facts about device i of a kind, counted from 0. Creates no context on a GPU. The number
- * of free bytes comes from an existing context or from NVML. Local. May be called at any time.
- * Returns 0, or nonzero if there is no such device.
+ * Sets *info to the properties of device i of a kind, counted from 0. Creates no context on a GPU.
+ * The number of free bytes comes from an existing context or from NVML. Local. May be called at any
+ * time. Returns 0, or nonzero if there is no such device.
  */
 int shmemx_device_describe(shmem_device_type_t kind, int i, shmemx_device_info_t *info);
 
 /* Sets the defaults, as shmemx_space_attr_init() does. Local. May be called at any time. */
 int shmemx_device_info_init(shmemx_device_info_t *info, size_t struct_size);
 
-/* ---- spaces: what the proposal leaves to implementations ------------------ */
+/* ---- spaces: extensions of the proposal ------------------------------------ */
 
 /* Whether shmemx_space_create_attr() opens the FAM space that has the name, or creates it. */
 typedef enum {
@@ -188,9 +188,10 @@ typedef struct {
 
 /*
  * Sets the defaults in the first struct_size bytes of a structure, and sets its field struct_size.
- * The routine is for languages that have no initializers. Bytes that this library does not know
- * become zero. shmemx_space_create_attr() refuses a structure in which such a byte is not zero.
- * Local. May be called at any time. Returns 0, or nonzero if no such structure has this size.
+ * The routine is for languages that have no initializers. Bytes after the last field that this
+ * library knows become zero. shmemx_space_create_attr() refuses a structure in which such a byte is
+ * not zero. Local. May be called at any time. Returns 0, or nonzero if no version of the structure
+ * has this size.
  */
 int shmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
 
@@ -211,7 +212,7 @@ int shmemx_space_attr_init(shmemx_space_attr_t *attr, size_t struct_size);
 int shmemx_space_create_attr(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                              shmem_space_t *space, shmem_team_t *team);
 
-/* Ways in which bytes travel between this PE and another PE's part of a space. */
+/* Paths by which data moves between this PE and another PE's part of a space. */
 typedef enum {
     SHMEMX_PATH_NONE = 0,   /* no path, because one of the two PEs is not a member */
     SHMEMX_PATH_LOAD_STORE, /* mapped host memory */
@@ -239,18 +240,19 @@ const char *shmemx_space_path_name(shmemx_space_path_t path);
 void *shmemx_space_device_ptr(shmem_space_t space, const void *addr, int pe);
 
 /*
- * Performers of the atomics that PEs begin on words of a space. Kernels may perform their own
- * atomics on the same words at the same time only where the comment says so. See
+ * Where the atomics that PEs call on words of a space are performed. Each comment also says which
+ * kernels may perform their own atomics on the same words at the same time. See
  * shmem_space_get_caps(3).
  */
 typedef enum {
-    SHMEMX_ATOMICS_HOST = 1, /* CPUs or the fabric; no kernels */
-    SHMEMX_ATOMICS_NATIVE,   /* CPUs, and kernels on the GPU for which the space is pinned */
-    /* The owner of the memory, one atomic after another; no kernels. */
+    SHMEMX_ATOMICS_HOST = 1, /* by CPUs or the fabric; no kernels */
+    /* By CPUs. Kernels on the GPU for which the space is pinned may perform atomics, too. */
+    SHMEMX_ATOMICS_NATIVE,
+    /* By the PE that owns the memory, one atomic after another; no kernels. */
     SHMEMX_ATOMICS_OWNER,
     /*
-     * The device that holds the memory, while a handle for kernels exists. Kernels on this device
-     * may, too.
+     * By the device that holds the memory, while a handle for kernels exists. Kernels on this
+     * device may perform atomics, too.
      */
     SHMEMX_ATOMICS_DEVICE
 } shmemx_space_atomics_t;
@@ -281,7 +283,10 @@ typedef struct {
     int numa_node;    /* NUMA node for SHMEMX_NUMA_BIND, else -1 */
     size_t page_size; /* page size that this PE got; 0 if attr->page_size was 0 */
     size_t max_size;  /* bytes to which a part may grow; equal to nbytes if the size is fixed */
-    /* Performer of atomics on this PE's part now, or 0 if the library is older than this field. */
+    /*
+     * Where atomics on this PE's part are performed now, or 0 if the library is older than this
+     * field.
+     */
     shmemx_space_atomics_t atomics;
     /*
      * Flags of the attributes. The default space has SHMEMX_SPACE_PINNED if SHMEM_PIN_HEAP is set.
@@ -303,8 +308,8 @@ typedef struct {
 int shmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size);
 
 /*
- * Fills in facts about a space of which this PE is a member. Local. Returns 0, or nonzero for
- * SHMEM_SPACE_INVALID or a wrong struct_size.
+ * Sets *info to the properties of a space of which this PE is a member. Local. Returns 0, or
+ * nonzero for SHMEM_SPACE_INVALID or a wrong struct_size.
  */
 int shmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
 
@@ -322,12 +327,12 @@ void *shmemx_space_align(shmem_space_t space, size_t alignment, size_t size);
 void *shmemx_space_realloc(shmem_space_t space, void *ptr, size_t size);
 
 /*
- * Makes existing memory of the program a space: nbytes at addr on each PE of team. The members of
- * team become the members of the space. Collective over team. Members pass equal nbytes and flags;
- * their addresses may differ. Either all members pass a file descriptor, or none does. The memory
- * must be readable and writable, and in no other space. addr is a multiple of 8; for GPU memory and
- * with SHMEMX_ADOPT_HEAP it is a multiple of 64. The memory must stay mapped until
- * shmem_space_destroy() returns. That routine does not free the memory.
+ * Creates a space from existing memory of the program, which is nbytes bytes at addr on each PE of
+ * team. The members of team become the members of the space. Collective over team. Members pass
+ * equal nbytes and flags; their addresses may differ. Either all members pass a file descriptor, or
+ * none does. The memory must be readable and writable, and in no other space. addr is a multiple of
+ * 8, or a multiple of 64 for GPU memory and with SHMEMX_ADOPT_HEAP. The memory must stay mapped
+ * until shmem_space_destroy() returns. That routine does not free the memory.
  *
  * The space has no team of its own. It is one block, in which any address is symmetric. With
  * SHMEMX_ADOPT_HEAP the space is a heap for shmem_space_malloc() instead.

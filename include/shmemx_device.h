@@ -172,10 +172,10 @@ typedef struct {
 #endif
 
 /*
- * Copies whole words of a type. The variable at is the offset of the first word in source and dest.
- * Lane i of a group copies words i, i + lanes, and so on. Then the variable at is set to the end of
- * the last word. Four loads precede their stores, because the compiler may not move a load before a
- * store.
+ * Copies whole words of a type. The first word begins at the offset in the variable "at", in both
+ * source and dest. Lane i of a group copies words i, i + lanes, and so on. At the end, "at" is the
+ * offset after the last word. The first loop does four loads before their four stores, because the
+ * compiler may not move a load before a store.
  */
 #define SHMEMX_DEV_COPY_WORDS(type)                                                                \
     do {                                                                                           \

@@ -5,9 +5,9 @@
  * few instructions if the target is a PE of this node: p, g, put and get of a small size that the
  * compiler knows, atomics, and fence.
  *
- * In all other cases the operations call the library: before shmem_init, after shmem_finalize, with
- * SHMEM_CHECK=1, for globals, for devices and through the fabric. If a program takes the
- * address of a routine, it gets the address in the library. Tools that intercept calls of the
+ * The operations call the library before shmem_init, after shmem_finalize, with SHMEM_CHECK=1, for
+ * globals, for device memory, and if the operation uses the fabric. If a program takes the address
+ * of a routine, it gets the address of the library's function. Tools that intercept calls of the
  * library do not see inlined operations.
  */
 #ifndef SHMEMX_INLINE_H
@@ -25,14 +25,14 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /*
- * Describes the mapped memory of the PEs of this node, for the functions below only. A structure
- * with another layout would have another name. If the library no longer supports this layout, all
+ * Describes the mapped memory of the PEs of this node. Only the functions below use the structure.
+ * A later layout will have another name. If the library does not support this layout any more, all
  * fields are zero.
  */
 struct shmemx_view_v1 {
     uintptr_t base; /* address of this PE's symmetric memory */
-    size_t top;     /* objects at lower offsets are mapped */
-    size_t amo_top; /* CPUs perform atomics at lower offsets */
+    size_t top;     /* objects at offsets below this limit are mapped */
+    size_t amo_top; /* CPUs perform the atomics at offsets below this limit */
     char *view;     /* address of the part of PE first_pe */
     size_t stride;  /* distance between parts */
     int first_pe;   /* number of the first PE of this node */

@@ -257,9 +257,9 @@ def generic_macro(pattern):
 CXX_HEAD = """\
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The generic interfaces for C++: an overload for each type that a C11 generic selects, with and
- * without a context. shmem.h includes this; a program that has overloads of its own defines
- * SHMEMX_NO_OVERLOADS before.
+ * The generic interfaces for C++. There is an overload for each type that a C11 generic selects,
+ * with and without a context. shmem.h includes this header, unless the program has defined
+ * SHMEMX_NO_OVERLOADS because it has overloads of its own.
  *
  * @WARNING@
  */
