@@ -22,9 +22,10 @@
 struct stp_pmi_session {
     int rank;
     int size;
-    size_t value_max;   /* most characters in a value that the client may send to this launcher */
-    int told_key_max;   /* greatest length of a key, if a PMI-1 launcher has reported it, or 0 */
-    int told_value_max; /* greatest length of a value, if a PMI-1 launcher has reported it, or 0 */
+    size_t value_max;     /* most characters in a value that the client may send to this launcher */
+    int reported_key_max; /* greatest length of a key, or 0 if no PMI-1 launcher has reported it */
+    /* greatest length of a value, or 0 if no PMI-1 launcher has reported it */
+    int reported_value_max;
     /*
      * With PMI-1, name of the key-value space. With PMI-2, job ID of the launcher, or "" if there
      * is none.
@@ -82,10 +83,11 @@ const char *stp_pmix_missing(void);
 int stp_pmi_complain(const struct stp_pmi_session *session, const char *request, int rc);
 
 /*
- * Logs that the reply to a request is malformed. The message contains the text what, which names
- * the fault, and the start of the reply. Returns -EPROTO.
+ * Logs that the reply to a request is malformed. The message contains the text fault, which says
+ * what is wrong, and the start of the reply. Returns -EPROTO.
  */
-int stp_pmi_malformed(const struct stp_pmi_session *session, const char *request, const char *what);
+int stp_pmi_malformed(const struct stp_pmi_session *session, const char *request,
+                      const char *fault);
 
 /*
  * Sends a request, which is formatted by fmt, and receives its reply. The field cmd of the reply

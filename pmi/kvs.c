@@ -57,28 +57,28 @@ int stp_kvs_put(const struct stp_pmi_client *client, struct stp_pmi_session *ses
     char key[STP_PMI_KEY_MAX];
     char value[STP_PMI_VALUE_MAX + 1];
     size_t header = HEADER_CHARS;
-    size_t done = 0;
+    size_t n_sent = 0;
 
     snprintf(value, sizeof(value), "%016" PRIx64, (uint64_t)nbytes);
-    for (size_t fragment = 0; fragment == 0 || done < nbytes; fragment++) {
+    for (size_t fragment = 0; fragment == 0 || n_sent < nbytes; fragment++) {
         size_t n = (session->value_max - header) / 2;
         int rc;
 
-        if (n > nbytes - done) n = nbytes - done;
-        kvs_encode(bytes + done, n, value + header);
+        if (n > nbytes - n_sent) n = nbytes - n_sent;
+        kvs_encode(bytes + n_sent, n, value + header);
         kvs_key(key, name, fragment);
         rc = client->put(session, key, value);
         if (rc != 0) return rc;
-        done += n;
+        n_sent += n;
         header = 0;
     }
     return 0;
 }
 
-static int kvs_bad(const char *name, size_t fragment, const char *what)
+static int kvs_bad(const char *name, size_t fragment, const char *fault)
 {
     stp_error("pmi: the value of key stp:%s:%zu from the launcher is unusable: %s", name, fragment,
-              what);
+              fault);
     return -EPROTO;
 }
 
@@ -97,22 +97,22 @@ static int kvs_length(const char *name, const char *value, uint64_t *length)
 }
 
 /*
- * Decodes the text of one fragment. Stores the bytes at bytes + *done, and adds their number to
- * *done. Returns 0, or -EPROTO after logging the error.
+ * Decodes the text of one fragment. Stores the bytes at bytes + *n_decoded, and adds their number
+ * to *n_decoded. Returns 0, or -EPROTO after logging the error.
  */
 static int kvs_add(const char *name, size_t fragment, const char *text, unsigned char *bytes,
-                   size_t length, size_t *done)
+                   size_t length, size_t *n_decoded)
 {
     size_t chars = strlen(text);
 
-    if (chars % 2 != 0 || chars / 2 > length - *done)
+    if (chars % 2 != 0 || chars / 2 > length - *n_decoded)
         return kvs_bad(name, fragment,
                        "it has an odd number of digits, or more digits than the length of the "
                        "data allows");
-    if (chars == 0 && *done < length) return kvs_bad(name, fragment, "it is empty");
-    if (kvs_decode(text, bytes + *done, chars / 2))
+    if (chars == 0 && *n_decoded < length) return kvs_bad(name, fragment, "it is empty");
+    if (kvs_decode(text, bytes + *n_decoded, chars / 2))
         return kvs_bad(name, fragment, "it is not hexadecimal");
-    *done += chars / 2;
+    *n_decoded += chars / 2;
     return 0;
 }
 
@@ -122,7 +122,7 @@ int stp_kvs_get(const struct stp_pmi_client *client, struct stp_pmi_session *ses
     char key[STP_PMI_KEY_MAX];
     char value[STP_PMI_VALUE_MAX + 1];
     uint64_t length;
-    size_t done = 0;
+    size_t n_decoded = 0;
     int rc;
 
     kvs_key(key, name, 0);
@@ -130,12 +130,12 @@ int stp_kvs_get(const struct stp_pmi_client *client, struct stp_pmi_session *ses
     if (rc == 0) rc = kvs_length(name, value, &length);
     if (rc != 0) return rc;
     if (length > capacity) return -EMSGSIZE;
-    rc = kvs_add(name, 0, value + HEADER_CHARS, data, (size_t)length, &done);
-    for (size_t fragment = 1; !rc && done < length; fragment++) {
+    rc = kvs_add(name, 0, value + HEADER_CHARS, data, (size_t)length, &n_decoded);
+    for (size_t fragment = 1; !rc && n_decoded < length; fragment++) {
         kvs_key(key, name, fragment);
         rc = client->get(session, rank, key, value, sizeof(value));
         if (rc == -ENOENT) return kvs_bad(name, fragment, "the launcher does not have this key");
-        if (rc == 0) rc = kvs_add(name, fragment, value, data, (size_t)length, &done);
+        if (rc == 0) rc = kvs_add(name, fragment, value, data, (size_t)length, &n_decoded);
     }
     if (rc == 0) *nbytes = (size_t)length;
     return rc;

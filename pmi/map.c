@@ -12,10 +12,10 @@
 #include <string.h>
 
 /*
- * Reads an unsigned number. The next character after the number must be the character `behind`.
- * Returns the text after this character, or NULL if text is malformed.
+ * Reads an unsigned number. The next character after the number must be terminator. Returns the
+ * text after this character, or NULL if text is malformed.
  */
-static const char *map_number(const char *text, char behind, int *number)
+static const char *map_number(const char *text, char terminator, int *number)
 {
     long long value = 0;
 
@@ -25,7 +25,7 @@ static const char *map_number(const char *text, char behind, int *number)
         if (value > INT_MAX) return NULL;
     }
     *number = (int)value;
-    return *text == behind ? text + 1 : NULL;
+    return *text == terminator ? text + 1 : NULL;
 }
 
 /*
@@ -49,10 +49,10 @@ static const char *map_block(const char *text, struct stp_map_block *block)
  */
 static int map_add(struct stp_pmi_map *map, struct stp_map_block block, int size)
 {
-    int left = size - map->period;
-    int needed = left / block.per_node + (left % block.per_node != 0);
+    int n_remaining = size - map->period;
+    int needed = n_remaining / block.per_node + (n_remaining % block.per_node != 0);
 
-    if (left == 0) return 0;
+    if (n_remaining == 0) return 0;
     if (block.n_nodes >= needed) {
         block.n_nodes = needed;
         map->period = size;
@@ -102,12 +102,12 @@ static int map_compact(struct stp_pmi_map *map)
 int stp_map_parse(struct stp_pmi_map *map, const char *text, int size)
 {
     static const char head[] = "(vector";
-    size_t most = strlen(text) / strlen(",(0,1,1)") + 1;
+    size_t max_blocks = strlen(text) / strlen(",(0,1,1)") + 1;
     int rc;
 
     memset(map, 0, sizeof(*map));
     if (strncmp(text, head, sizeof(head) - 1) != 0) return -EPROTO;
-    map->blocks = malloc(most * sizeof(*map->blocks));
+    map->blocks = malloc(max_blocks * sizeof(*map->blocks));
     if (!map->blocks) return -ENOMEM;
     text += sizeof(head) - 1;
     while (*text == ',') {
@@ -191,16 +191,16 @@ static int map_from_hosts(struct stp_pmi_map *map, const struct stp_pmi_client *
  * -EPROTO. The error -ENOENT would be wrong in this case. The caller would then start a collective
  * exchange, which other ranks may not join.
  */
-static int map_told_of(const struct stp_pmi_client *client, struct stp_pmi_session *session,
-                       int rank, char *name, size_t capacity)
+static int map_reported_host(const struct stp_pmi_client *client, struct stp_pmi_session *session,
+                             int rank, char *name, size_t capacity)
 {
     int rc = client->host(session, rank, name, capacity);
 
     if (rc != -ENOENT) return rc;
-    for (int other = 0; other < session->size; other++)
-        if (other != session->rank && client->host(session, other, name, capacity) == 0) {
+    for (int other_rank = 0; other_rank < session->size; other_rank++)
+        if (other_rank != session->rank && client->host(session, other_rank, name, capacity) == 0) {
             stp_error("pmi: the launcher reports the host name of rank %d, but not that of rank %d",
-                      other, rank);
+                      other_rank, rank);
             return -EPROTO;
         }
     return -ENOENT;
@@ -209,7 +209,7 @@ static int map_told_of(const struct stp_pmi_client *client, struct stp_pmi_sessi
 int stp_map_from_launcher_hosts(struct stp_pmi_map *map, const struct stp_pmi_client *client,
                                 struct stp_pmi_session *session)
 {
-    return client->host ? map_from_hosts(map, client, session, map_told_of) : -ENOENT;
+    return client->host ? map_from_hosts(map, client, session, map_reported_host) : -ENOENT;
 }
 
 static int map_host_of(const struct stp_pmi_client *client, struct stp_pmi_session *session,
@@ -247,12 +247,13 @@ int stp_map_exchange(struct stp_pmi_map *map, const struct stp_pmi_client *clien
 int stp_map_node(const struct stp_pmi_map *map, int rank)
 {
     const struct stp_map_block *block = map->blocks;
-    int left;
+    int rank_in_blocks;
 
     if (map->table) return map->table[rank];
-    for (left = rank % map->period; left / block->per_node >= block->n_nodes; block++)
-        left -= block->n_nodes * block->per_node;
-    return block->node + left / block->per_node;
+    for (rank_in_blocks = rank % map->period; rank_in_blocks / block->per_node >= block->n_nodes;
+         block++)
+        rank_in_blocks -= block->n_nodes * block->per_node;
+    return block->node + rank_in_blocks / block->per_node;
 }
 
 void stp_map_free(struct stp_pmi_map *map)

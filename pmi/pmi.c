@@ -55,7 +55,7 @@ int stp_pmi_complain(const struct stp_pmi_session *session, const char *request,
     return rc;
 }
 
-int stp_pmi_malformed(const struct stp_pmi_session *session, const char *request, const char *what)
+int stp_pmi_malformed(const struct stp_pmi_session *session, const char *request, const char *fault)
 {
     char shown[81];
     size_t i;
@@ -66,7 +66,7 @@ int stp_pmi_malformed(const struct stp_pmi_session *session, const char *request
         shown[i] = c < ' ' || c > '~' ? '?' : c;
     }
     shown[i] = '\0';
-    stp_error("pmi: bad reply from the launcher (%s): %s; the reply is \"%s\"", request, what,
+    stp_error("pmi: bad reply from the launcher (%s): %s; the reply is \"%s\"", request, fault,
               shown);
     return -EPROTO;
 }
@@ -74,8 +74,8 @@ int stp_pmi_malformed(const struct stp_pmi_session *session, const char *request
 int stp_pmi_ask(struct stp_pmi_session *session, enum stp_wire_framing framing, const char *command,
                 int timeout_ms, const char *fmt, ...)
 {
-    bool line = framing == STP_WIRE_LINE;
-    char separator = line ? ' ' : ';', expected[64], answer[64];
+    bool is_line = framing == STP_WIRE_LINE;
+    char separator = is_line ? ' ' : ';', expected[64], reply_cmd[64];
     int rc, result = 0;
     va_list args;
 
@@ -83,21 +83,21 @@ int stp_pmi_ask(struct stp_pmi_session *session, enum stp_wire_framing framing, 
     rc = stp_wire_vsend(&session->wire, framing, fmt, args);
     va_end(args);
     if (rc == 0)
-        rc = line ? stp_wire_recv_line(&session->wire, timeout_ms)
-                  : stp_wire_recv_message(&session->wire, timeout_ms);
+        rc = is_line ? stp_wire_recv_line(&session->wire, timeout_ms)
+                     : stp_wire_recv_message(&session->wire, timeout_ms);
     if (rc != 0) return stp_pmi_complain(session, command, rc);
-    snprintf(expected, sizeof(expected), "%s%s", command, line ? "" : "-response");
-    if (stp_wire_field(session->wire.text, separator, "cmd", answer, sizeof(answer)) ||
-        strcmp(answer, expected) != 0)
+    snprintf(expected, sizeof(expected), "%s%s", command, is_line ? "" : "-response");
+    if (stp_wire_field(session->wire.text, separator, "cmd", reply_cmd, sizeof(reply_cmd)) ||
+        strcmp(reply_cmd, expected) != 0)
         return stp_pmi_malformed(session, command, "it does not belong to this request");
     rc = stp_wire_number(session->wire.text, separator, "rc", &result);
-    if (rc == -ENOENT && line) rc = 0; /* in PMI-1 a reply without rc means success */
+    if (rc == -ENOENT && is_line) rc = 0; /* in PMI-1 a reply without rc means success */
     if (rc == 0 && result == 0) return 0;
     /*
      * Treat each failure of a PMI-1 get as an absent key. The error number does not show whether
      * the key is absent, because launchers use different numbers.
      */
-    if (strcmp(answer, "get_result") == 0) return -ENOENT;
+    if (strcmp(reply_cmd, "get_result") == 0) return -ENOENT;
     return stp_pmi_malformed(session, command,
                              "the launcher refuses the request, because rc is missing or is not 0");
 }
@@ -291,7 +291,7 @@ static int pmi_greet(struct stp_pmi_session *session, const struct stp_pmi_clien
  * a launcher, this launcher is the inner one. PMIx launchers close the descriptors of an outer job.
  * Therefore, if PMI_FD is not such a socket, this variable is left over from the outer job.
  */
-static bool pmi_wants_pmix(const char *fd)
+static bool pmi_uses_pmix(const char *fd)
 {
     int number;
 
@@ -303,16 +303,16 @@ static bool pmi_wants_pmix(const char *fd)
 
 /*
  * Returns the PMIx client, because SHMEM_PMI=pmix requires it. If PMIx cannot be used, writes the
- * reason to why and returns NULL.
+ * cause to reason and returns NULL.
  */
-static const struct stp_pmi_client *pmi_demand_pmix(char *why, size_t capacity)
+static const struct stp_pmi_client *pmi_demand_pmix(char *reason, size_t capacity)
 {
     if (!getenv("PMIX_NAMESPACE"))
-        snprintf(why, capacity,
+        snprintf(reason, capacity,
                  "SHMEM_PMI=pmix, but PMIX_NAMESPACE is not set: start the program with a PMIx "
                  "launcher (prterun, Open MPI's mpirun, srun --mpi=pmix), or unset SHMEM_PMI");
     else if (stp_pmix_load() != 0)
-        snprintf(why, capacity,
+        snprintf(reason, capacity,
                  "SHMEM_PMI=pmix, but there is no usable libpmix.so.2 (%s): install it, or name "
                  "its directory in LD_LIBRARY_PATH",
                  stp_pmix_missing());
@@ -322,27 +322,27 @@ static const struct stp_pmi_client *pmi_demand_pmix(char *why, size_t capacity)
 }
 
 /*
- * Chooses the client by the environment variables, and stores the reason for the choice in `why`.
- * If the launcher is not supported, stores the error there and returns NULL. If PMI_FD is set, the
- * greeting can later change the choice between PMI-1 and PMI-2.
+ * Chooses the client by the environment variables, and stores the reason for the choice in reason.
+ * If the launcher is not supported, stores the error in reason and returns NULL. If PMI_FD is set,
+ * the greeting can later change the choice between PMI-1 and PMI-2.
  */
-static const struct stp_pmi_client *pmi_choose(char *why, size_t capacity)
+static const struct stp_pmi_client *pmi_choose(char *reason, size_t capacity)
 {
     const char *fd = getenv("PMI_FD"), *nspace = getenv("PMIX_NAMESPACE");
     int rank;
     int foreign;
 
-    snprintf(why, capacity, "SHMEM_PMI=single");
+    snprintf(reason, capacity, "SHMEM_PMI=single");
     if (stp_env.pmi == STP_PMI_SINGLE) return &single_client;
-    snprintf(why, capacity, "PMIX_NAMESPACE=%s", nspace ? nspace : "");
-    if (pmi_wants_pmix(fd)) return &stp_pmix_client;
-    if (stp_env.pmi == STP_PMI_X) return pmi_demand_pmix(why, capacity);
-    snprintf(why, capacity, "PMI_FD=%s", fd ? fd : "");
+    snprintf(reason, capacity, "PMIX_NAMESPACE=%s", nspace ? nspace : "");
+    if (pmi_uses_pmix(fd)) return &stp_pmix_client;
+    if (stp_env.pmi == STP_PMI_X) return pmi_demand_pmix(reason, capacity);
+    snprintf(reason, capacity, "PMI_FD=%s", fd ? fd : "");
     if (fd) return pmi_first_version() == 1 ? &stp_pmi1_client : &stp_pmi2_client;
-    snprintf(why, capacity, "no launcher: neither PMI_FD nor a usable PMIX_NAMESPACE is set");
+    snprintf(reason, capacity, "no launcher: neither PMI_FD nor a usable PMIX_NAMESPACE is set");
     foreign = pmi_find_foreign(&rank);
     if (foreign < 0) return &single_client;
-    snprintf(why, capacity,
+    snprintf(reason, capacity,
              "%s started this process as one of several (%s=%d), but did not set PMI_FD, which "
              "PEs need to find each other: %s; or set SHMEM_PMI=single to run each process as a "
              "job of one PE",
@@ -356,13 +356,13 @@ static const struct stp_pmi_client *pmi_choose(char *why, size_t capacity)
  */
 static int pmi_reach(struct stp_pmi_session *session, const struct stp_pmi_client **client)
 {
-    char why[STP_PMI_WHY_MAX];
+    char reason[STP_PMI_REASON_MAX];
     int rc;
 
-    *client = pmi_choose(why, sizeof(why));
+    *client = pmi_choose(reason, sizeof(reason));
     if (*client == &single_client || *client == &stp_pmix_client) return 0;
     if (*client == NULL) {
-        stp_error("pmi: %s", why);
+        stp_error("pmi: %s", reason);
         return -EPROTO;
     }
     rc = pmi_connect(session, getenv("PMI_FD"));
@@ -371,12 +371,12 @@ static int pmi_reach(struct stp_pmi_session *session, const struct stp_pmi_clien
 
 void stp_pmi_describe_client(struct stp_pmi_details *details)
 {
-    const struct stp_pmi_client *client = pmi_choose(details->why, sizeof(details->why));
+    const struct stp_pmi_client *client = pmi_choose(details->reason, sizeof(details->reason));
 
     if (pmi.client) client = pmi.client;
     details->client = client ? client->name : "none";
-    details->key_max = pmi.session.told_key_max;
-    details->value_max = pmi.session.told_value_max;
+    details->key_max = pmi.session.reported_key_max;
+    details->value_max = pmi.session.reported_value_max;
     details->fragment = pmi.session.value_max;
     snprintf(details->libpmix, sizeof(details->libpmix), "%s",
              stp_pmix_load() == 0 ? "" : stp_pmix_missing());
@@ -504,10 +504,10 @@ static int pmi_check_key(const char *key)
     return -EINVAL;
 }
 
-static int pmi_check_open(const char *what)
+static int pmi_check_open(const char *function)
 {
     if (pmi.client) return 0;
-    stp_error("pmi: %s was called without an open session with the launcher", what);
+    stp_error("pmi: %s was called without an open session with the launcher", function);
     return -ENOTCONN;
 }
 
@@ -550,10 +550,10 @@ static void pmi_drain(int fd, uint64_t deadline)
 {
     const struct timespec pause = {.tv_nsec = 50000};
     struct stat st;
-    int left;
+    int n_unread;
 
     if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode)) return;
-    while (ioctl(fd, FIONREAD, &left) == 0 && left > 0 && stp_now_ns() < deadline)
+    while (ioctl(fd, FIONREAD, &n_unread) == 0 && n_unread > 0 && stp_now_ns() < deadline)
         nanosleep(&pause, NULL);
 }
 

@@ -21,14 +21,14 @@ struct stp_pmi_info {
     int n_nodes;
 };
 
-#define STP_PMI_WHY_MAX 512
+#define STP_PMI_REASON_MAX 512
 
 /* Description of the client that this process has chosen or would choose. */
 struct stp_pmi_details {
-    const char *client;        /* name of the client, or "none" if the launcher is not supported */
-    char why[STP_PMI_WHY_MAX]; /* reason for the choice, or the error if client is "none" */
-    char libpmix[256];         /* reason why libpmix cannot be loaded, or "" */
-    int key_max;               /* greatest length of a key, if the launcher has reported it, or 0 */
+    const char *client; /* name of the client, or "none" if the launcher is not supported */
+    char reason[STP_PMI_REASON_MAX]; /* reason for the choice, or the error if client is "none" */
+    char libpmix[256];               /* reason why libpmix cannot be loaded, or "" */
+    int key_max;     /* greatest length of a key, if the launcher has reported it, or 0 */
     int value_max;   /* greatest length of a value, if the launcher has reported it, or 0 */
     size_t fragment; /* most characters in a fragment of a value, or 0 without a session */
 };

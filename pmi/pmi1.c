@@ -22,8 +22,8 @@ static int pmi1_limits(struct stp_pmi_session *session)
         stp_wire_number(text, BLANK, "vallen_max", &value_max))
         return stp_pmi_malformed(session, "maxes",
                                  "keylen_max or vallen_max is missing or is not a number");
-    session->told_key_max = key_max;
-    session->told_value_max = value_max;
+    session->reported_key_max = key_max;
+    session->reported_value_max = value_max;
     /* Both limits include the terminating zero byte, as in the implementations of PMI. */
     if (key_max < STP_PMI_KEY_MAX || value_max <= STP_PMI_VALUE_MIN)
         return stp_pmi_malformed(session, "maxes",

@@ -60,32 +60,32 @@ void stp_pmi_set_idle(void (*idle)(void))
 }
 
 /*
- * Waits until fd is ready, but at most *left nanoseconds, or without limit if *left is negative.
- * Subtracts the time of the wait from *left. Returns 0, -EIO or -ETIMEDOUT.
+ * Waits until fd is ready, but at most *remaining_ns nanoseconds, or without limit if *remaining_ns
+ * is negative. Subtracts the time of the wait from *remaining_ns. Returns 0, -EIO or -ETIMEDOUT.
  * The function waits in steps of at most STEP_MS. It subtracts at most the planned time of each
  * step, even if the step takes longer. A step takes longer if a virtual machine or a stopped job
  * pauses, and such a pause must not cause a timeout.
  */
-static int wire_wait(int fd, short events, int64_t *left)
+static int wire_wait(int fd, short events, int64_t *remaining_ns)
 {
     struct pollfd item = {.fd = fd, .events = events};
 
     for (;;) {
-        int64_t step = *left < STEP_MS * NS_PER_MS ? *left : STEP_MS * NS_PER_MS;
+        int64_t step = *remaining_ns < STEP_MS * NS_PER_MS ? *remaining_ns : STEP_MS * NS_PER_MS;
         uint64_t before = stp_now_ns();
         int n = poll(&item, 1,
-                     *left >= 0          ? (int)((step + NS_PER_MS - 1) / NS_PER_MS)
+                     *remaining_ns >= 0  ? (int)((step + NS_PER_MS - 1) / NS_PER_MS)
                      : wire_idle != NULL ? IDLE_MS
                                          : -1);
 
         if (n > 0) return 0;
-        if (n == 0 && *left < 0 && wire_idle != NULL) wire_idle();
+        if (n == 0 && *remaining_ns < 0 && wire_idle != NULL) wire_idle();
         if (n < 0 && errno != EINTR) return -EIO;
-        if (*left >= 0) {
+        if (*remaining_ns >= 0) {
             int64_t spent = (int64_t)(stp_now_ns() - before);
 
-            *left -= spent < step ? spent : step;
-            if (*left <= 0) return -ETIMEDOUT;
+            *remaining_ns -= spent < step ? spent : step;
+            if (*remaining_ns <= 0) return -ETIMEDOUT;
         }
     }
 }
@@ -96,11 +96,11 @@ static int64_t wire_time(int timeout_ms)
 }
 
 /* Reads at least one byte and at most capacity bytes. Returns 0, -EIO or -ETIMEDOUT. */
-static int wire_read(struct stp_wire *wire, char *bytes, size_t capacity, int flags, int64_t *left,
-                     size_t *n_read)
+static int wire_read(struct stp_wire *wire, char *bytes, size_t capacity, int flags,
+                     int64_t *remaining_ns, size_t *n_read)
 {
     for (;;) {
-        int rc = wire_wait(wire->fd, POLLIN, left);
+        int rc = wire_wait(wire->fd, POLLIN, remaining_ns);
         ssize_t n;
 
         if (rc != 0) return rc;
@@ -114,11 +114,11 @@ static int wire_read(struct stp_wire *wire, char *bytes, size_t capacity, int fl
     }
 }
 
-static int wire_read_all(struct stp_wire *wire, char *bytes, size_t nbytes, int64_t *left)
+static int wire_read_all(struct stp_wire *wire, char *bytes, size_t nbytes, int64_t *remaining_ns)
 {
     while (nbytes > 0) {
         size_t n;
-        int rc = wire_read(wire, bytes, nbytes, 0, left, &n);
+        int rc = wire_read(wire, bytes, nbytes, 0, remaining_ns, &n);
 
         if (rc != 0) return rc;
         bytes += n;
@@ -136,8 +136,8 @@ static int wire_write_all(struct stp_wire *wire, const char *bytes, size_t nbyte
             bytes += n;
             nbytes -= (size_t)n;
         } else if (n < 0 && errno == EAGAIN) {
-            int64_t left = wire_time(STP_WIRE_FOREVER);
-            int rc = wire_wait(wire->fd, POLLOUT, &left);
+            int64_t remaining_ns = wire_time(STP_WIRE_FOREVER);
+            int rc = wire_wait(wire->fd, POLLOUT, &remaining_ns);
 
             if (rc != 0) return rc;
         } else if (n == 0 || errno != EINTR) {
@@ -181,20 +181,20 @@ int stp_wire_send(struct stp_wire *wire, enum stp_wire_framing framing, const ch
  */
 int stp_wire_recv_line(struct stp_wire *wire, int timeout_ms)
 {
-    int64_t left = wire_time(timeout_ms);
+    int64_t remaining_ns = wire_time(timeout_ms);
     size_t used = 0;
 
     wire->text[0] = '\0';
     while (used < STP_WIRE_TEXT_MAX - 1) {
-        char *at = wire->text + used;
+        char *pos = wire->text + used;
         size_t n;
         char *end;
-        int rc = wire_read(wire, at, STP_WIRE_TEXT_MAX - 1 - used, MSG_PEEK, &left, &n);
+        int rc = wire_read(wire, pos, STP_WIRE_TEXT_MAX - 1 - used, MSG_PEEK, &remaining_ns, &n);
 
         if (rc != 0) return rc;
-        end = memchr(at, '\n', n);
-        if (end) n = (size_t)(end - at) + 1;
-        rc = wire_read_all(wire, at, n, &left);
+        end = memchr(pos, '\n', n);
+        if (end) n = (size_t)(end - pos) + 1;
+        rc = wire_read_all(wire, pos, n, &remaining_ns);
         if (rc != 0) return rc;
         used += n;
         wire->text[end ? used - 1 : used] = '\0';
@@ -220,16 +220,16 @@ static int wire_parse_length(const char *digits, size_t *length)
 
 int stp_wire_recv_message(struct stp_wire *wire, int timeout_ms)
 {
-    int64_t left = wire_time(timeout_ms);
+    int64_t remaining_ns = wire_time(timeout_ms);
     size_t length;
     int rc;
 
     wire->text[0] = '\0';
-    rc = wire_read_all(wire, wire->text, LENGTH_CHARS, &left);
+    rc = wire_read_all(wire, wire->text, LENGTH_CHARS, &remaining_ns);
     wire->text[rc ? 0 : LENGTH_CHARS] = '\0';
     if (rc == 0) rc = wire_parse_length(wire->text, &length);
     if (rc != 0) return rc;
-    rc = wire_read_all(wire, wire->text, length, &left);
+    rc = wire_read_all(wire, wire->text, length, &remaining_ns);
     wire->text[rc ? 0 : length] = '\0';
     if (rc != 0) return rc;
     return strlen(wire->text) == length ? 0 : -EPROTO;

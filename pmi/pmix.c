@@ -82,9 +82,9 @@ static int pmix_complain(const char *call, const char *key, int rc)
 }
 
 /* Logs what is wrong in the value of key that libpmix has returned. Returns -EPROTO. */
-static int pmix_malformed(const char *key, const char *what)
+static int pmix_malformed(const char *key, const char *fault)
 {
-    stp_error("pmi: the value of %s from PMIx is unusable: %s", key, what);
+    stp_error("pmi: the value of %s from PMIx is unusable: %s", key, fault);
     return -EPROTO;
 }
 
@@ -125,13 +125,13 @@ static void pmix_free(struct stp_pmix_value *value)
 static int pmix_ask(uint32_t rank, const char *key, struct stp_pmix_value **value)
 {
     struct stp_pmix_proc proc = pmix.self;
-    struct stp_pmix_info at_once;
+    struct stp_pmix_info no_wait;
     int rc;
 
     proc.rank = rank;
-    pmix_set_true(&at_once, strncmp(key, "pmix.", 5) == 0 ? STP_PMIX_OPTIONAL : STP_PMIX_IMMEDIATE);
+    pmix_set_true(&no_wait, strncmp(key, "pmix.", 5) == 0 ? STP_PMIX_OPTIONAL : STP_PMIX_IMMEDIATE);
     *value = NULL;
-    rc = pmix.api.get(&proc, key, &at_once, 1, value);
+    rc = pmix.api.get(&proc, key, &no_wait, 1, value);
     if (rc == STP_PMIX_ERR_NOT_FOUND) return -ENOENT;
     if (rc != STP_PMIX_SUCCESS) return pmix_complain("PMIx_Get", key, rc);
     return *value ? 0 : pmix_malformed(key, "PMIx_Get succeeded but returned no value");

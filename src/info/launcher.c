@@ -15,7 +15,7 @@ void stp_info_launcher(struct stp_report *report)
 
     stp_pmi_describe_client(&details);
     stp_report_text(report, "client", details.client);
-    stp_report_text(report, "why", details.why);
+    stp_report_text(report, "why", details.reason);
     stp_report_flag(report, "libpmix", details.libpmix[0] == '\0');
     if (details.libpmix[0] != '\0') stp_report_text(report, "libpmix_why_not", details.libpmix);
     if (stp_references() == 0) return;

@@ -48,8 +48,8 @@ static void say_launcher(struct stp_doctor *doctor)
         doctor, STP_CHECK_OK, "launcher", launcher_why, NULL,
         "%s (%s): %d PE%s on %d host%s; %s; Steppe splits the start-up data of PEs into "
         "fragments of at most %zu characters",
-        details.client, details.why, doctor->n_pes, doctor->n_pes > 1 ? "s" : "", doctor->n_hosts,
-        doctor->n_hosts > 1 ? "s" : "", carries, details.fragment);
+        details.client, details.reason, doctor->n_pes, doctor->n_pes > 1 ? "s" : "",
+        doctor->n_hosts, doctor->n_hosts > 1 ? "s" : "", carries, details.fragment);
 }
 
 static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_details *details)
@@ -59,14 +59,14 @@ static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_deta
             doctor, STP_CHECK_PROBLEM, "launcher", launcher_why,
             "start the program with oshrun or with srun --mpi=pmi2, or set SHMEM_PMI=single to "
             "run each process as a job of one PE",
-            "no usable launcher: %s", details->why);
+            "no usable launcher: %s", details->reason);
     else
         stp_doctor_add_check(
             doctor, STP_CHECK_PROBLEM, "launcher", launcher_why,
             "start the program with oshrun; unset PMI_FD if another job has left it in the "
             "environment",
             "%s (%s): cannot join its job; the message on standard error gives the reason",
-            details->client, details->why);
+            details->client, details->reason);
 }
 
 /* ---- unknown variables ------------------------------------------------------- */
