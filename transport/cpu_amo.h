@@ -40,31 +40,31 @@ union stp_amo_value {
 };
 
 /*
- * Performs the atomic operation op on the element *there. The element is naturally aligned and has
- * nbytes bytes (1, 2, 4 or 8). Copies the old value of the element to *result unless result is
- * NULL. STP_AMO_SET does not read the old value and copies 0 instead. The arguments operand and
- * compare may be NULL if the operation does not use them. The argument order is a memory order of
- * the compiler's atomic builtins (see cpu_amo.tmpl.h).
+ * Performs the atomic operation op on *element. The element is naturally aligned and has nbytes
+ * bytes (1, 2, 4 or 8). Copies the old value of the element to *result unless result is NULL.
+ * STP_AMO_SET does not read the old value and copies 0 instead. The arguments operand and compare
+ * may be NULL if the operation does not use them. The argument order is a memory order of the
+ * compiler's atomic builtins (see cpu_amo.tmpl.h).
  */
-static inline void stp_amo_cpu(void *there, size_t nbytes, enum stp_fabric_amo op,
+static inline void stp_amo_cpu(void *element, size_t nbytes, enum stp_fabric_amo op,
                                const void *operand, const void *compare, void *result, int order)
 {
-    union stp_amo_value with = {0}, cond = {0}, old = {0};
+    union stp_amo_value value = {0}, expected = {0}, old = {0};
 
-    if (operand != NULL) memcpy(&with, operand, nbytes);
-    if (compare != NULL) memcpy(&cond, compare, nbytes);
+    if (operand != NULL) memcpy(&value, operand, nbytes);
+    if (compare != NULL) memcpy(&expected, compare, nbytes);
     switch (nbytes) {
     case 1:
-        old.u8 = stp_amo_cpu8(there, op, with.u8, cond.u8, order);
+        old.u8 = stp_amo_cpu8(element, op, value.u8, expected.u8, order);
         break;
     case 2:
-        old.u16 = stp_amo_cpu16(there, op, with.u16, cond.u16, order);
+        old.u16 = stp_amo_cpu16(element, op, value.u16, expected.u16, order);
         break;
     case 4:
-        old.u32 = stp_amo_cpu32(there, op, with.u32, cond.u32, order);
+        old.u32 = stp_amo_cpu32(element, op, value.u32, expected.u32, order);
         break;
     default:
-        old.u64 = stp_amo_cpu64(there, op, with.u64, cond.u64, order);
+        old.u64 = stp_amo_cpu64(element, op, value.u64, expected.u64, order);
     }
     if (result != NULL) memcpy(result, &old, nbytes);
 }

@@ -14,7 +14,7 @@
  * value. It is __ATOMIC_ACQ_REL if the atomic may come from a message of another PE. A PE that sees
  * the new value then also sees the writes of earlier messages from that PE.
  */
-static inline __attribute__((always_inline)) TYPE AMO_CPU(TYPE *there, enum stp_fabric_amo op,
+static inline __attribute__((always_inline)) TYPE AMO_CPU(TYPE *element, enum stp_fabric_amo op,
                                                           TYPE operand, TYPE compare, int order)
 {
     const int fetch = order == __ATOMIC_ACQ_REL ? __ATOMIC_ACQ_REL : __ATOMIC_ACQUIRE;
@@ -22,22 +22,22 @@ static inline __attribute__((always_inline)) TYPE AMO_CPU(TYPE *there, enum stp_
 
     switch (op) {
     case STP_AMO_FETCH:
-        return __atomic_load_n(there, __ATOMIC_ACQUIRE);
+        return __atomic_load_n(element, __ATOMIC_ACQUIRE);
     case STP_AMO_SET:
-        __atomic_store_n(there, operand, store);
+        __atomic_store_n(element, operand, store);
         return 0;
     case STP_AMO_SWAP:
-        return __atomic_exchange_n(there, operand, fetch);
+        return __atomic_exchange_n(element, operand, fetch);
     case STP_AMO_ADD:
-        return __atomic_fetch_add(there, operand, order);
+        return __atomic_fetch_add(element, operand, order);
     case STP_AMO_AND:
-        return __atomic_fetch_and(there, operand, order);
+        return __atomic_fetch_and(element, operand, order);
     case STP_AMO_OR:
-        return __atomic_fetch_or(there, operand, order);
+        return __atomic_fetch_or(element, operand, order);
     case STP_AMO_XOR:
-        return __atomic_fetch_xor(there, operand, order);
+        return __atomic_fetch_xor(element, operand, order);
     case STP_AMO_CSWAP:
-        __atomic_compare_exchange_n(there, &compare, operand, false, fetch, __ATOMIC_ACQUIRE);
+        __atomic_compare_exchange_n(element, &compare, operand, false, fetch, __ATOMIC_ACQUIRE);
         /*
          * If the exchange failed, the builtin has stored the old value in compare. If it succeeded,
          * compare is equal to the old value.

@@ -41,7 +41,7 @@ struct stp_network {
     unsigned char addr[16];
     /* Position in the order of preference that all hosts share. The best position is 0. */
     unsigned rank;
-    char refused[96]; /* reason why other hosts cannot reach the address, or "" */
+    char refusal[96]; /* reason why other hosts cannot reach the address, or "" */
 };
 
 /* Returns whether the first n bits of two addresses are equal. */
@@ -120,8 +120,8 @@ struct stp_notice {
      * PE that ended the job (kind ENDED), or PE that waits for the end of the job (kind CLOSING).
      */
     int pe;
-    int status;           /* exit status of the job, for kind ENDED */
-    enum stp_pe_exit how; /* way in which the PE ended its part, for kind CLOSING */
+    int status;                 /* exit status of the job, for kind ENDED */
+    enum stp_pe_exit exit_kind; /* way in which the PE ended its part, for kind CLOSING */
     /* Value of the world team's sync_epoch on the PE (core/team_and_space_handles.h). */
     uint64_t syncs;
     /* Value of the world team's sequence on the PE (core/team_and_space_handles.h). */
@@ -174,7 +174,7 @@ struct stp_core {
      * is a PE that has not replied, or -1. When the wait ends, a last call passes 0 and -1. The
      * waiting thread may hold locks, so the function must not call the module.
      */
-    void (*on_stall)(unsigned looks, int pe);
+    void (*on_stall)(unsigned n_calls, int pe);
     /*
      * NULL, or a function that returns a DMA-BUF descriptor for device memory (see FI_MR_DMABUF),
      * or -1. The function sets *offset to the offset of the memory in the DMA-BUF. The caller
@@ -234,7 +234,7 @@ struct stp_target {
     unsigned number; /* number of the space and of its region; not set on path HOST */
     size_t offset;   /* offset in the PE's part of the region; not set on path HOST */
     enum stp_access_path path;
-    char *there;             /* address in this process, set on paths HOST and DEVICE only */
+    char *addr;              /* address in this process, set on paths HOST and DEVICE only */
     struct stp_space *space; /* space of the object, on all paths except HOST */
 };
 
@@ -244,7 +244,7 @@ struct stp_fabric {
     uint32_t abi;
     const char *provider;                    /* provider's name, such as "tcp;ofi_rxm" */
     const char *domain;                      /* name of the network interface */
-    const char *why_no_devices;              /* reason why device memory is unreachable, or NULL */
+    const char *no_devices_reason;           /* reason why device memory is unreachable, or NULL */
     size_t addr_len;                         /* size of addr in bytes, equal on all PEs of a job */
     unsigned char addr[STP_FABRIC_ADDR_MAX]; /* address of this PE */
     bool cpu_atomics; /* true if CPU atomics and the provider's atomics may access the same word */
@@ -262,12 +262,12 @@ struct stp_fabric {
 
     /*
      * Registers [base, base + nbytes), this PE's part of a region, under the given region number.
-     * Stores this PE's descriptor in *mine. The argument device is ignored for host memory. Returns
-     * 0, or -errno. Returns -EOPNOTSUPP without logging an error if the provider cannot access this
-     * kind of memory. A PE without a part of the region does not call this function.
+     * Stores this PE's descriptor in *my_region. The argument device is ignored for host memory.
+     * Returns 0, or -errno. Returns -EOPNOTSUPP without logging an error if the provider cannot
+     * access this kind of memory. A PE without a part of the region does not call this function.
      */
     int (*region_add)(unsigned number, void *base, size_t nbytes, enum stp_fabric_memory memory,
-                      int device, struct stp_fabric_region *mine);
+                      int device, struct stp_fabric_region *my_region);
     /*
      * Passes the descriptors of all PEs for the region to the module, which copies them. The array
      * peers has n_pes entries. If peer_table is not set, peers is NULL, because all PEs then use
@@ -283,11 +283,11 @@ struct stp_fabric {
     void (*region_remove)(unsigned number);
     /*
      * Registers an extent, which is additional memory after the end of this PE's part of the
-     * region. The argument more is the size of the extent in bytes. Stores the descriptor of the
-     * extent in *mine. Operations on the region may continue meanwhile. A region grows at most
-     * STP_FABRIC_EXTENTS - 1 times. Returns 0, or -errno without logging.
+     * region. The extent has nbytes bytes. Stores its descriptor in *my_region. Operations on the
+     * region may continue meanwhile. A region grows at most STP_FABRIC_EXTENTS - 1 times. Returns
+     * 0, or -errno without logging.
      */
-    int (*region_grow)(unsigned number, size_t more, struct stp_fabric_region *mine);
+    int (*region_grow)(unsigned number, size_t nbytes, struct stp_fabric_region *my_region);
     /*
      * Adds the registered extent to the region. Called after all PEs with a part of the region have
      * registered their extents, and before any PE uses the extent. The array peers has the
@@ -314,10 +314,10 @@ struct stp_fabric {
     bool (*buffer_remove)(unsigned number);
 
     /*
-     * Creates a context. If alone is true, only one thread at a time will use the context. Such a
-     * context may get an endpoint of its own.
+     * Creates a context. If one_thread is true, only one thread at a time will use the context.
+     * Such a context may get an endpoint of its own.
      */
-    int (*ctx_create)(bool alone, struct stp_fabric_ctx **ctx);
+    int (*ctx_create)(bool one_thread, struct stp_fabric_ctx **ctx);
     /* Destroys a context. The caller has called quiet before. */
     void (*ctx_destroy)(struct stp_fabric_ctx *ctx);
 
@@ -419,7 +419,7 @@ struct stp_fabric {
      * the function does not wait. May be called between connect() and close(), from any thread or
      * signal handler, with any locks held.
      */
-    void (*tell)(const struct stp_notice *notice);
+    void (*send_notice)(const struct stp_notice *notice);
 
     void (*close)(void);
 };

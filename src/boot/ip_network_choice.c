@@ -311,12 +311,12 @@ static void network_tell(const struct network_verdict *verdicts, bool common,
             network->rank += verdicts[k].wrong == NOBODY && network_before(k, i, verdicts);
         network_text(addr, text, sizeof(text));
         if (wrong != NOBODY)
-            snprintf(network->refused, sizeof(network->refused),
+            snprintf(network->refusal, sizeof(network->refusal),
                      common ? "the host of PE %d has no other address in network %s"
                             : "the route to the host of PE %d does not use address %s",
                      (int)wrong, text);
         stp_debug("start: interface %s %s: %s", network->name, text,
-                  wrong == NOBODY ? "reaches all hosts" : network->refused);
+                  wrong == NOBODY ? "reaches all hosts" : network->refusal);
     }
 }
 

@@ -80,7 +80,7 @@ static char *share_reach(const struct stp_coll_slice *s, const void *addr, int r
         stp_locate(s->ctx, addr, s->nelems * s->size, stp_team_pe(s->team, rank), STP_USE_COPY,
                    s->fn, argument);
 
-    return target.path == STP_PATH_DEVICE ? target.there : NULL;
+    return target.path == STP_PATH_DEVICE ? target.addr : NULL;
 }
 
 const struct stp_kind *stp_coll_slice_parts(const struct stp_coll_slice *s,

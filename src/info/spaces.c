@@ -359,9 +359,9 @@ static void spaces_print_fabric(struct stp_report *report, const struct stp_kind
 {
     char text[SPACES_TEXT];
 
-    if (kind->host || !stp_rt.has_fabric || stp_rt.fabric.why_no_devices == NULL) return;
+    if (kind->host || !stp_rt.has_fabric || stp_rt.fabric.no_devices_reason == NULL) return;
     snprintf(text, sizeof(text), "%s %s: staged", stp_rt.fabric.provider,
-             stp_rt.fabric.why_no_devices);
+             stp_rt.fabric.no_devices_reason);
     stp_report_prose(report, "fabric", text);
 }
 

@@ -23,7 +23,7 @@ void stp_amo_to(struct stp_ctx *ctx, const struct stp_target *dest, enum stp_fab
 {
     switch (dest->path) {
     case STP_PATH_HOST:
-        stp_amo_apply(dest->there, stp_dtype_size(dtype), op, operand, compare, result);
+        stp_amo_apply(dest->addr, stp_dtype_size(dtype), op, operand, compare, result);
         break;
     case STP_PATH_FABRIC:
         stp_ctx_by_fabric(ctx, dest->pe);

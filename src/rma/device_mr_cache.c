@@ -105,7 +105,7 @@ int stp_device_mr_acquire_for_thread(const struct stp_kind *kind, const void *pt
     struct stp_allocation requested;
     int number = -1;
 
-    if (stp_rt.fabric.why_no_devices != NULL || !kind->device->allocation(ptr, &requested))
+    if (stp_rt.fabric.no_devices_reason != NULL || !kind->device->allocation(ptr, &requested))
         return -1;
     if (nbytes > requested.nbytes - ((uintptr_t)ptr - (uintptr_t)requested.base)) return -1;
     pthread_mutex_lock(&buffers.lock);

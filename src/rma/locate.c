@@ -207,8 +207,8 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
 
     if (STP_UNLIKELY(stp_rt.check)) locate_check_all(ctx, addr, nbytes, pe, fn, argument);
     if (stp_local_of(pe) >= 0 && (use != STP_USE_ATOMIC || stp_win.cpu_atomics))
-        target.there = locate_host(addr, nbytes, pe, fn, argument);
-    if (target.there != NULL) return target;
+        target.addr = locate_host(addr, nbytes, pe, fn, argument);
+    if (target.addr != NULL) return target;
     target.space = stp_space_lookup(addr, &offset);
     if (!locate_is_in_part(target.space, offset, nbytes, pe))
         target.space = stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
@@ -223,7 +223,7 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
     if (target.path == STP_PATH_FABRIC && !stp_rt.has_fabric)
         stp_fatal_global_unreachable(addr, pe, fn);
     if (target.path == STP_PATH_DEVICE)
-        target.there = (char *)stp_kind_reach(target.space, stp_local_of(pe)) + target.offset;
+        target.addr = (char *)stp_kind_reach(target.space, stp_local_of(pe)) + target.offset;
     return target;
 }
 

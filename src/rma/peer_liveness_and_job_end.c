@@ -199,7 +199,7 @@ static struct closer find_closer_locked(void)
             return (struct closer){.pe = pe, .exit_kind = (enum stp_pe_exit)exit_kind};
     }
     if (watch.received.pe >= 0 && has_more_collectives(watch.received.syncs, watch.received.cells))
-        return (struct closer){.pe = watch.received.pe, .exit_kind = watch.received.how};
+        return (struct closer){.pe = watch.received.pe, .exit_kind = watch.received.exit_kind};
     return no_closer;
 }
 
@@ -224,7 +224,7 @@ static void send_closing_locked(uint64_t now)
     watch.notice_interval_ns *= 2;
     watch.next_notice_ns = now + watch.notice_interval_ns;
     watch.sent.round++;
-    stp_rt.fabric.tell(&watch.sent);
+    stp_rt.fabric.send_notice(&watch.sent);
 }
 
 /*
@@ -245,7 +245,7 @@ static void receive_closing(const struct stp_notice *notice)
              (notice->pe == received->pe && notice->round > received->round);
     if (is_new) *received = *notice;
     pthread_mutex_unlock(&watch.lock);
-    if (is_new) stp_rt.fabric.tell(notice);
+    if (is_new) stp_rt.fabric.send_notice(notice);
 }
 
 static struct closer find_closer(void)
@@ -339,7 +339,7 @@ void stp_peer_relay_closing_or_job_end(const struct stp_notice *notice)
                !__atomic_exchange_n(&ending, true, __ATOMIC_SEQ_CST)) {
         stp_debug("pe %d ends the job with status %d", notice->pe, notice->status);
         stp_boot_publish_job_ended(notice->status);
-        stp_rt.fabric.tell(notice);
+        stp_rt.fabric.send_notice(notice);
         end_with(notice->status);
     }
 }
@@ -353,7 +353,7 @@ void stp_peer_tell_job_end(int status)
     status &= 0xff;
     notice.status = status;
     stp_boot_publish_job_ended(status);
-    if (stp_rt.has_fabric) stp_rt.fabric.tell(&notice);
+    if (stp_rt.has_fabric) stp_rt.fabric.send_notice(&notice);
 }
 
 /* ---- checks ----------------------------------------------------------------------- */

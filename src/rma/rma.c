@@ -232,12 +232,12 @@ static void rma_put(struct stp_ctx *ctx, const struct stp_target *dest, const vo
     switch (dest->path) {
     case STP_PATH_HOST:
         if (source_kind == NULL)
-            rma_copy_host(dest->there, source, rows);
+            rma_copy_host(dest->addr, source, rows);
         else
-            stp_copy_rows(ctx, source_kind, dest->there, source, rows, completion, dest->fn);
+            stp_copy_rows(ctx, source_kind, dest->addr, source, rows, completion, dest->fn);
         break;
     case STP_PATH_DEVICE:
-        stp_copy_rows(ctx, dest->space->kind, dest->there, source, rows, completion, dest->fn);
+        stp_copy_rows(ctx, dest->space->kind, dest->addr, source, rows, completion, dest->fn);
         break;
     case STP_PATH_FABRIC:
         stp_ctx_by_fabric(ctx, dest->pe);
@@ -266,12 +266,12 @@ static void rma_get(struct stp_ctx *ctx, void *dest, const struct stp_target *so
     switch (source->path) {
     case STP_PATH_HOST:
         if (dest_kind == NULL)
-            rma_copy_host(dest, source->there, rows);
+            rma_copy_host(dest, source->addr, rows);
         else
-            stp_copy_rows(ctx, dest_kind, dest, source->there, rows, completion, source->fn);
+            stp_copy_rows(ctx, dest_kind, dest, source->addr, rows, completion, source->fn);
         break;
     case STP_PATH_DEVICE:
-        stp_copy_rows(ctx, source->space->kind, dest, source->there, rows, completion, source->fn);
+        stp_copy_rows(ctx, source->space->kind, dest, source->addr, rows, completion, source->fn);
         break;
     case STP_PATH_FABRIC:
         rma_get_fabric(ctx, dest_kind, source, dest, rows, completion);
@@ -381,10 +381,10 @@ void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t n
 
     switch (target.path) {
     case STP_PATH_HOST:
-        stp_store_whole(target.there, value, nbytes);
+        stp_store_whole(target.addr, value, nbytes);
         break;
     case STP_PATH_DEVICE:
-        stp_copy(ctx, target.space->kind, target.there, value, nbytes, STP_COPY_LOCAL, fn);
+        stp_copy(ctx, target.space->kind, target.addr, value, nbytes, STP_COPY_LOCAL, fn);
         break;
     case STP_PATH_FABRIC:
         stp_ctx_by_fabric(ctx, pe);

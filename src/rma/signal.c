@@ -89,13 +89,13 @@ static void signal_put_slow(struct stp_ctx *ctx, void *dest, const void *source,
     }
     if (data.path == STP_PATH_DEVICE && word.path == STP_PATH_HOST && op == STP_AMO_SET &&
         (device_ptr = signal_of_device(sig_addr, pe)) != NULL) {
-        stp_copy_signal(ctx, data.space->kind, data.there, source, nbytes, completion, device_ptr,
+        stp_copy_signal(ctx, data.space->kind, data.addr, source, nbytes, completion, device_ptr,
                         signal, fn);
         return;
     }
     if (nbytes > 0) stp_put_to(ctx, &data, source, nbytes);
     if (data.path == STP_PATH_HOST && word.path == STP_PATH_HOST && !device) {
-        signal_store((uint64_t *)word.there, signal, op);
+        signal_store((uint64_t *)word.addr, signal, op);
         return;
     }
     stp_quiet(ctx);

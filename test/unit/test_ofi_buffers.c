@@ -82,7 +82,7 @@ TEST(closed_when_nobody_holds_it)
     for (unsigned i = 0; i < 2 * N_FRAGMENTS; i++) {
         ck_assert_msg(!stp_ofi_buffer_remove(2) && n_closed == 0,
                       "the registration was closed after %u fragments, while others hold it", i);
-        stp_ofi_local_mr_unref(i % 2 ? first.lease : second.lease);
+        stp_ofi_local_mr_unref(i % 2 ? first.mr_ref : second.mr_ref);
     }
     ck_assert(stp_ofi_buffer_remove(2));
     ck_assert_int_eq(n_closed, 1);

@@ -23,7 +23,7 @@ static size_t table_bytes(void)
  * pairs of PEs never communicate. With some providers, a PE must know the address of each peer that
  * contacts it. All addresses are then inserted at the start.
  */
-static bool learns_late(void)
+static bool inserts_at_first_use(void)
 {
     return stp_ofi_is(stp_ofi.info, STP_OFI_LATE);
 }
@@ -32,7 +32,8 @@ int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av)
 {
     size_t n = (size_t)stp_ofi.core->n_pes;
     /* Pass a small count, because the provider allocates memory for count entries immediately. */
-    struct fi_av_attr attr = {.type = FI_AV_TABLE, .count = learns_late() && n > 64 ? 64 : n};
+    struct fi_av_attr attr = {.type = FI_AV_TABLE,
+                              .count = inserts_at_first_use() && n > 64 ? 64 : n};
 
     return fi_av_open(domain, &attr, av, NULL);
 }
@@ -58,14 +59,14 @@ int stp_ofi_make_published_address(unsigned char *addr, size_t *addr_len)
 static fi_addr_t insert_locked(struct stp_ofi_endpoint *endpoint, int pe)
 {
     struct fid_av *av = endpoint->av != NULL ? endpoint->av : stp_ofi.av;
-    fi_addr_t where = ~endpoint->addrs[pe];
+    fi_addr_t fi_addr = ~endpoint->addrs[pe];
 
-    if (where != FI_ADDR_NOTAVAIL) return where;
-    if (fi_av_insert(av, stp_ofi.world + (size_t)pe * stp_ofi.addr_len, 1, &where, 0, NULL) != 1)
+    if (fi_addr != FI_ADDR_NOTAVAIL) return fi_addr;
+    if (fi_av_insert(av, stp_ofi.world + (size_t)pe * stp_ofi.addr_len, 1, &fi_addr, 0, NULL) != 1)
         return FI_ADDR_NOTAVAIL;
     /* Pairs with the acquire load in stp_ofi_addr(), whose caller then uses the inserted entry. */
-    __atomic_store_n(&endpoint->addrs[pe], ~where, __ATOMIC_RELEASE);
-    return where;
+    __atomic_store_n(&endpoint->addrs[pe], ~fi_addr, __ATOMIC_RELEASE);
+    return fi_addr;
 }
 
 /*
@@ -75,30 +76,30 @@ static fi_addr_t insert_locked(struct stp_ofi_endpoint *endpoint, int pe)
 static fi_addr_t addr_find(struct stp_ofi_endpoint *endpoint, int pe)
 {
     struct stp_ofi_endpoint *holder = endpoint->av != NULL ? endpoint : &stp_ofi.main;
-    fi_addr_t where;
+    fi_addr_t fi_addr;
 
     pthread_mutex_lock(&stp_ofi.av_lock);
-    where = insert_locked(holder, pe);
-    __atomic_store_n(&endpoint->addrs[pe], ~where, __ATOMIC_RELEASE);
+    fi_addr = insert_locked(holder, pe);
+    __atomic_store_n(&endpoint->addrs[pe], ~fi_addr, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&stp_ofi.av_lock);
-    return where;
+    return fi_addr;
 }
 
 fi_addr_t stp_ofi_addr_slow(struct stp_ofi_endpoint *endpoint, int pe)
 {
-    fi_addr_t where = addr_find(endpoint, pe);
+    fi_addr_t fi_addr = addr_find(endpoint, pe);
 
-    if (where == FI_ADDR_NOTAVAIL)
+    if (fi_addr == FI_ADDR_NOTAVAIL)
         stp_ofi.core->fatal("fabric", "provider %s does not accept the address of pe %d",
                             stp_ofi.info->fabric_attr->prov_name, pe);
-    return where;
+    return fi_addr;
 }
 
 int stp_ofi_endpoint_connect(struct stp_ofi_endpoint *endpoint)
 {
     void *table = mmap(NULL, table_bytes(), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    int n = learns_late() ? 0 : stp_ofi.core->n_pes;
+    int n = inserts_at_first_use() ? 0 : stp_ofi.core->n_pes;
 
     if (table == MAP_FAILED) return -errno;
     endpoint->addrs = table;

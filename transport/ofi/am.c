@@ -23,12 +23,12 @@
 #define N_INBOXES 128
 #define CANCEL_POLLS 100000
 
-#define LOOKS 16 /* maximum number of PEs to which one round of pings is sent */
+#define PING_PES 16 /* maximum number of PEs to which one round of pings is sent */
 /*
  * Maximum number of PEs that are asked for delayed acknowledgements at once. Other PEs send their
  * acknowledgements later without a request.
  */
-#define HURRIES 64
+#define ACK_REQUEST_PES 64
 #define PING_NS 500000000ull
 
 /* A buffer that receives a message. */
@@ -56,10 +56,10 @@ static struct {
     uint64_t token;
 } am;
 
-struct stp_ofi_am_header stp_ofi_am_header(uint8_t what, uint32_t id)
+struct stp_ofi_am_header stp_ofi_am_header(uint8_t type, uint32_t id)
 {
     return (struct stp_ofi_am_header){
-        .token = am.token, .id = id, .pe = stp_ofi.core->pe, .what = what};
+        .token = am.token, .id = id, .pe = stp_ofi.core->pe, .type = type};
 }
 
 /* ---- sending --------------------------------------------------------------- */
@@ -91,7 +91,7 @@ struct stp_ofi_req *stp_ofi_amo_message_prepare(const struct stp_target *dest,
     memcpy(req->data, &header, sizeof(header));
     req->local = req->data;
     req->nbytes = sizeof(header);
-    req->desc = req->own_desc;
+    req->desc = req->data_desc;
     req->result = result;
     return req;
 }
@@ -101,7 +101,7 @@ ssize_t stp_ofi_am_try_send(struct stp_ofi_req *req)
     struct stp_ofi_endpoint *endpoint = req->pool->endpoint;
     fi_addr_t addr = stp_ofi_addr(endpoint, req->pe);
     bool inject = req->nbytes <= stp_ofi.inject_size;
-    uint64_t begun;
+    uint64_t posting_token;
     ssize_t rc;
 
     if (req->work.kind == STP_OFI_ANSWER)
@@ -111,29 +111,29 @@ ssize_t stp_ofi_am_try_send(struct stp_ofi_req *req)
      * returns.
      */
     __atomic_store_n(&req->parts, inject ? 1 : 2, __ATOMIC_RELAXED);
-    begun = stp_ofi_post_seq_begin_post(req);
+    posting_token = stp_ofi_post_seq_begin_post(req);
     if (inject)
         rc = fi_inject(endpoint->ep, req->local, req->nbytes, addr);
     else
         rc = fi_send(endpoint->ep, req->local, req->nbytes, req->desc, addr, &req->work.fi);
-    if (rc == 0) stp_ofi_post_seq_assign_number(req, begun);
+    if (rc == 0) stp_ofi_post_seq_assign_number(req, posting_token);
     return rc;
 }
 
-void stp_ofi_send_answer_locked(const struct stp_ofi_am_header *answer, int pe)
+void stp_ofi_send_answer_locked(const struct stp_ofi_am_header *message, int pe)
 {
     struct stp_ofi_endpoint *endpoint = &stp_ofi.main;
     struct stp_ofi_req *req;
 
-    if (sizeof(*answer) <= stp_ofi.inject_size && endpoint->retry == NULL &&
-        fi_inject(endpoint->ep, answer, sizeof(*answer), stp_ofi_addr(endpoint, pe)) == 0)
+    if (sizeof(*message) <= stp_ofi.inject_size && endpoint->retry == NULL &&
+        fi_inject(endpoint->ep, message, sizeof(*message), stp_ofi_addr(endpoint, pe)) == 0)
         return;
     req = stp_ofi_req_try(&endpoint->pools[STP_OFI_ANSWERED], STP_OFI_ANSWER, pe);
     if (req == NULL) stp_ofi.core->fatal("fabric", "no memory for the reply to pe %d", pe);
-    memcpy(req->data, answer, sizeof(*answer));
+    memcpy(req->data, message, sizeof(*message));
     req->local = req->data;
-    req->nbytes = sizeof(*answer);
-    req->desc = req->own_desc;
+    req->nbytes = sizeof(*message);
+    req->desc = req->data_desc;
     stp_ofi_count_on(req, &stp_ofi.unwaited);
     __atomic_fetch_add(req->pending, 1, __ATOMIC_RELAXED);
     stp_ofi_post_or_defer_locked(endpoint, req);
@@ -153,28 +153,29 @@ static size_t items_room(void)
  * Returns the address of the element that a message names. Returns NULL if the message is not
  * valid. This should not happen, because the sender has made the same checks.
  */
-static void *message_element(const struct stp_ofi_am_header *ask)
+static void *message_element(const struct stp_ofi_am_header *request)
 {
-    if (ask->number >= STP_FABRIC_REGIONS || !stp_ofi_is_element(ask->size) ||
-        ask->op > STP_AMO_CSWAP || ask->offset % ask->size != 0)
+    if (request->number >= STP_FABRIC_REGIONS || !stp_ofi_is_element(request->size) ||
+        request->op > STP_AMO_CSWAP || request->offset % request->size != 0)
         return NULL;
-    return stp_ofi_local_part(ask->number, ask->offset, ask->size);
+    return stp_ofi_local_part(request->number, request->offset, request->size);
 }
 
-static void serve_locked(const struct stp_ofi_am_header *ask)
+static void serve_locked(const struct stp_ofi_am_header *request)
 {
-    struct stp_ofi_am_header answer = stp_ofi_am_header(STP_OFI_AM_AMO_REPLY, ask->id);
-    void *element = message_element(ask);
+    struct stp_ofi_am_header reply = stp_ofi_am_header(STP_OFI_AM_AMO_REPLY, request->id);
+    void *element = message_element(request);
 
-    answer.size = ask->size;
+    reply.size = request->size;
     if (element == NULL)
         stp_ofi.core->fatal("fabric",
                             "pe %d requests an atomic on %u bytes at offset %llu of space %u, "
                             "which is not valid on this pe: was the space destroyed too early?",
-                            ask->pe, ask->size, (unsigned long long)ask->offset, ask->number);
-    stp_ofi_loopback_amo(element, ask->size, ask->op, &ask->operand, &ask->compare,
-                         &answer.operand);
-    stp_ofi_send_answer_locked(&answer, ask->pe);
+                            request->pe, request->size, (unsigned long long)request->offset,
+                            request->number);
+    stp_ofi_loopback_amo(element, request->size, request->op, &request->operand, &request->compare,
+                         &reply.operand);
+    stp_ofi_send_answer_locked(&reply, request->pe);
 }
 
 /* Executes the items in the receive buffer and acknowledges the packed message. */
@@ -191,10 +192,10 @@ static void serve_packed_locked(const struct inbox *box)
     stp_ofi_ack_add_locked(packed->pe, packed->id, packed->allow_delayed_ack != 0);
 }
 
-static void take_answer_locked(const struct stp_ofi_am_header *answer)
+static void take_reply_locked(const struct stp_ofi_am_header *reply)
 {
     struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_MESSAGED];
-    struct stp_ofi_req *req = stp_ofi_req_find(pool, answer->id, answer->pe);
+    struct stp_ofi_req *req = stp_ofi_req_find(pool, reply->id, reply->pe);
 
     /* Ignore the reply if its request is no longer in use. */
     if (req == NULL) return;
@@ -202,18 +203,18 @@ static void take_answer_locked(const struct stp_ofi_am_header *answer)
      * Ignore a reply with another element size, because the result has room for the requested size
      * only.
      */
-    if (answer->size != req->data[offsetof(struct stp_ofi_am_header, size)]) return;
-    if (req->result != NULL) memcpy(req->result, &answer->operand, answer->size);
+    if (reply->size != req->data[offsetof(struct stp_ofi_am_header, size)]) return;
+    if (req->result != NULL) memcpy(req->result, &reply->operand, reply->size);
     stp_ofi_message_part_done_locked(req);
 }
 
-static void take_receipts_locked(const struct stp_ofi_am_header *from)
+static void take_acks_locked(const struct stp_ofi_am_header *header)
 {
     struct stp_ofi_pool *pool = &stp_ofi.main.pools[STP_OFI_PACKED_POOL];
     struct stp_ofi_req *req;
 
-    for (unsigned i = 0; i < from->n_receipts && i < STP_OFI_AM_ACKS; i++)
-        if ((req = stp_ofi_req_find(pool, from->receipts[i], from->pe)) != NULL)
+    for (unsigned i = 0; i < header->n_acked && i < STP_OFI_AM_ACKS; i++)
+        if ((req = stp_ofi_req_find(pool, header->acked_ids[i], header->pe)) != NULL)
             stp_ofi_message_part_done_locked(req);
 }
 
@@ -233,12 +234,12 @@ static void take_pong_locked(const struct stp_ofi_am_header *pong)
 void stp_ofi_ping_for_lost_messages(void)
 {
     struct stp_ofi_am_header ping = stp_ofi_am_header(STP_OFI_AM_PING, 0);
-    int pes[LOOKS], n;
+    int pes[PING_PES], n;
     uint64_t now;
 
     if (!stp_ofi_has_inbox() || __atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) return;
-    n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_MESSAGED], pes, 0, LOOKS);
-    n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], pes, n, LOOKS);
+    n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_MESSAGED], pes, 0, PING_PES);
+    n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], pes, n, PING_PES);
     pthread_mutex_lock(&stp_ofi.main.drain);
     now = stp_now_ns();
     /*
@@ -272,18 +273,18 @@ static void answer_ping_locked(const struct stp_ofi_am_header *ping)
 
 void stp_ofi_request_acks(void)
 {
-    struct stp_ofi_am_header hurry = stp_ofi_am_header(STP_OFI_AM_ACK_REQUEST, 0);
-    int pes[HURRIES], n;
+    struct stp_ofi_am_header request = stp_ofi_am_header(STP_OFI_AM_ACK_REQUEST, 0);
+    int pes[ACK_REQUEST_PES], n;
 
     /*
      * Send no requests while the job ends. PEs then no longer delay acknowledgements, and peers may
      * have left.
      */
     if (__atomic_load_n(&stp_ofi.finishing, __ATOMIC_RELAXED)) return;
-    n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], pes, 0, HURRIES);
+    n = stp_ofi_pool_targets(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], pes, 0, ACK_REQUEST_PES);
     pthread_mutex_lock(&stp_ofi.main.drain);
     for (int i = 0; i < n; i++)
-        stp_ofi_send_answer_locked(&hurry, pes[i]);
+        stp_ofi_send_answer_locked(&request, pes[i]);
     pthread_mutex_unlock(&stp_ofi.main.drain);
 }
 
@@ -310,19 +311,19 @@ static void open_locked(const struct inbox *box)
         drop_locked();
         return;
     }
-    switch (header->what) {
+    switch (header->type) {
     case STP_OFI_AM_AMO_REQUEST:
         serve_locked(header);
         break;
     case STP_OFI_AM_AMO_REPLY:
-        take_answer_locked(header);
+        take_reply_locked(header);
         break;
     case STP_OFI_AM_PACKED:
-        take_receipts_locked(header);
+        take_acks_locked(header);
         serve_packed_locked(box);
         break;
     case STP_OFI_AM_ACK:
-        take_receipts_locked(header);
+        take_acks_locked(header);
         break;
     case STP_OFI_AM_ACK_REQUEST:
         stp_ofi_ack_flush_pe_locked(header->pe);

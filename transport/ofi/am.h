@@ -28,8 +28,8 @@ struct stp_ofi_am_header {
     /*
      * The meaning of this field depends on the kind of message. A request for an atomic contains
      * the operand, and a reply contains the old value of the element. A ping and its pong contain
-     * the turn of the ping (lost_op_by_order.h). A packed message contains the size of all its
-     * items in bytes.
+     * the sequence number of the ping (lost_op_by_order.h). A packed message contains the size of
+     * all its items in bytes.
      */
     uint64_t operand;
     union {
@@ -37,7 +37,7 @@ struct stp_ofi_am_header {
             uint64_t offset;
             uint64_t compare;
         };
-        uint32_t receipts[STP_OFI_AM_ACKS]; /* ids of the packed messages that are acknowledged */
+        uint32_t acked_ids[STP_OFI_AM_ACKS]; /* ids of the packed messages that are acknowledged */
     };
     /*
      * Id of the request to which this message belongs. The PE that sends a request chooses its id,
@@ -46,10 +46,10 @@ struct stp_ofi_am_header {
     uint32_t id;
     int32_t pe; /* number of the sending PE */
     uint16_t number;
-    uint8_t what;
+    uint8_t type;
     uint8_t op;
     uint8_t size; /* size of the atomic's element in bytes */
-    uint8_t n_receipts;
+    uint8_t n_acked;
     uint8_t allow_delayed_ack; /* whether the receiver may delay the acknowledgement */
     uint8_t unused;
 };
@@ -60,7 +60,7 @@ _Static_assert(sizeof(struct stp_ofi_am_header) <= STP_OFI_INLINE,
 _Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX + 1, "a region number must fit");
 
 /* Returns a header for a message from this PE. The caller fills in the fields of the operation. */
-struct stp_ofi_am_header stp_ofi_am_header(uint8_t what, uint32_t id);
+struct stp_ofi_am_header stp_ofi_am_header(uint8_t type, uint32_t id);
 
 /* Returns whether size is a valid number of bytes for the element of an atomic. */
 static inline bool stp_ofi_is_element(size_t size)
@@ -119,7 +119,7 @@ void stp_ofi_request_acks(void);
  * message is stored in a request and sent later, after all requests that were queued before. The
  * caller holds the drain lock of the main endpoint.
  */
-void stp_ofi_send_answer_locked(const struct stp_ofi_am_header *answer, int pe);
+void stp_ofi_send_answer_locked(const struct stp_ofi_am_header *message, int pe);
 
 /* Handles a completed or failed receive. The caller holds the drain lock of the main endpoint. */
 void stp_ofi_inbox_locked(struct stp_ofi_work *work, bool failed);

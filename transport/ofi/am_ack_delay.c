@@ -34,7 +34,7 @@ struct pending_ack {
  */
 struct ack_history {
     /* Drain count at the arrival of the last message whose sender waits for an acknowledgement. */
-    uint32_t answered;
+    uint32_t arrival;
     /*
      * Number of messages to the peer that could have carried an acknowledgement, at most
      * HITS_TO_DEFER. The number becomes 0 when an acknowledgement for which the peer waits is sent
@@ -44,7 +44,7 @@ struct ack_history {
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards all members except carrying */
+    pthread_mutex_t lock; /* guards all members except n_carriers */
     /*
      * The field n is the number of entries in pending. The field n_urgent is the number of these
      * entries that are urgent. Both fields are also read without the lock.
@@ -53,7 +53,7 @@ static struct {
     uint32_t due; /* smallest value of due in all entries, also read without the lock */
     struct pending_ack pending[N_PENDING];
     struct ack_history history[N_HISTORY];
-    unsigned carrying; /* number of messages that carry acknowledgements and are being posted */
+    unsigned n_carriers; /* number of messages that carry acknowledgements and are being posted */
 } acks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct ack_history *ack_history_of(int pe)
@@ -94,7 +94,7 @@ bool stp_ofi_delayed_ack_timed_out(void)
 bool stp_ofi_ack_carrier_is_posting(void)
 {
     /* Pairs with the release in stp_ofi_ack_piggybacked(). */
-    return __atomic_load_n(&acks.carrying, __ATOMIC_ACQUIRE) != 0;
+    return __atomic_load_n(&acks.n_carriers, __ATOMIC_ACQUIRE) != 0;
 }
 
 /* ---- delaying ----------------------------------------------------------------- */
@@ -138,7 +138,7 @@ static bool ack_defer_locked(int pe, uint32_t id, bool may_delay, struct pending
     struct pending_ack *pending_ack = acks.pending, *end = acks.pending + acks.n;
     uint32_t due = drains_now() + (may_delay ? STP_OFI_ACK_ALL : STP_OFI_ACK_URGENT);
 
-    if (!may_delay) ack_history_of(pe)->answered = drains_now();
+    if (!may_delay) ack_history_of(pe)->arrival = drains_now();
     if (!may_delay && ack_history_of(pe)->hits < HITS_TO_DEFER) return false;
     while (pending_ack < end && pending_ack->pe != pe)
         pending_ack++;
@@ -153,18 +153,18 @@ static bool ack_defer_locked(int pe, uint32_t id, bool may_delay, struct pending
     return true;
 }
 
-static void answer_locked(const struct pending_ack *pending_ack)
+static void send_acks_locked(const struct pending_ack *pending_ack)
 {
-    struct stp_ofi_am_header receipt = stp_ofi_am_header(STP_OFI_AM_ACK, 0);
+    struct stp_ofi_am_header ack = stp_ofi_am_header(STP_OFI_AM_ACK, 0);
 
-    receipt.n_receipts = (uint8_t)pending_ack->n;
-    memcpy(receipt.receipts, pending_ack->ids, sizeof(receipt.receipts));
-    stp_ofi_send_answer_locked(&receipt, pending_ack->pe);
+    ack.n_acked = (uint8_t)pending_ack->n;
+    memcpy(ack.acked_ids, pending_ack->ids, sizeof(ack.acked_ids));
+    stp_ofi_send_answer_locked(&ack, pending_ack->pe);
 }
 
 void stp_ofi_ack_add_locked(int pe, uint32_t id, bool may_delay)
 {
-    struct pending_ack now = {.pe = pe, .n = 1, .ids = {id}}, full = {.n = 0};
+    struct pending_ack single = {.pe = pe, .n = 1, .ids = {id}}, full = {.n = 0};
     bool deferred = false;
 
     if (may_defer()) {
@@ -172,23 +172,23 @@ void stp_ofi_ack_add_locked(int pe, uint32_t id, bool may_delay)
         deferred = ack_defer_locked(pe, id, may_delay, &full);
         pthread_mutex_unlock(&acks.lock);
     }
-    if (!deferred) answer_locked(&now);
-    if (full.n > 0) answer_locked(&full);
+    if (!deferred) send_acks_locked(&single);
+    if (full.n > 0) send_acks_locked(&full);
 }
 
 /*
  * Moves entries from acks.pending to the array taken. An entry is moved if its field due is not
- * later than the drain count `at`. Returns the number of moved entries.
+ * later than drain_count. Returns the number of moved entries.
  */
-static unsigned take_due_locked(uint32_t at, struct pending_ack *taken)
+static unsigned take_due_locked(uint32_t drain_count, struct pending_ack *taken)
 {
-    unsigned n = 0, left = 0;
+    unsigned n = 0, n_kept = 0;
 
     for (unsigned i = 0; i < acks.n; i++) {
         struct pending_ack *pending_ack = &acks.pending[i];
 
-        if (!ack_is_due(pending_ack->due, at)) {
-            acks.pending[left++] = *pending_ack;
+        if (!ack_is_due(pending_ack->due, drain_count)) {
+            acks.pending[n_kept++] = *pending_ack;
             continue;
         }
         if (pending_ack->urgent)
@@ -199,20 +199,20 @@ static unsigned take_due_locked(uint32_t at, struct pending_ack *taken)
             ack_history_of(pending_ack->pe)->hits = 0;
         taken[n++] = *pending_ack;
     }
-    ack_publish_locked(left);
+    ack_publish_locked(n_kept);
     return n;
 }
 
-void stp_ofi_ack_flush_locked(enum stp_ofi_ack_send which)
+void stp_ofi_ack_flush_locked(enum stp_ofi_ack_send selection)
 {
     struct pending_ack pending[N_PENDING];
     unsigned n;
 
     pthread_mutex_lock(&acks.lock);
-    n = take_due_locked(drains_now() + which, pending);
+    n = take_due_locked(drains_now() + selection, pending);
     pthread_mutex_unlock(&acks.lock);
     for (unsigned i = 0; i < n; i++)
-        answer_locked(&pending[i]);
+        send_acks_locked(&pending[i]);
 }
 
 /* Moves the pending entry for PE pe to *taken. Returns false if there is no such entry. */
@@ -231,18 +231,18 @@ static bool ack_take_locked(int pe, struct pending_ack *taken)
 void stp_ofi_ack_flush_pe_locked(int pe)
 {
     struct pending_ack pending_ack;
-    bool some;
+    bool found;
 
     pthread_mutex_lock(&acks.lock);
-    some = ack_take_locked(pe, &pending_ack);
+    found = ack_take_locked(pe, &pending_ack);
     pthread_mutex_unlock(&acks.lock);
-    if (some) answer_locked(&pending_ack);
+    if (found) send_acks_locked(&pending_ack);
 }
 
-void stp_ofi_ack_flush(enum stp_ofi_ack_send which)
+void stp_ofi_ack_flush(enum stp_ofi_ack_send selection)
 {
     if (pthread_mutex_trylock(&stp_ofi.main.drain) != 0) return;
-    stp_ofi_ack_flush_locked(which);
+    stp_ofi_ack_flush_locked(selection);
     pthread_mutex_unlock(&stp_ofi.main.drain);
 }
 
@@ -261,18 +261,18 @@ bool stp_ofi_ack_piggyback(struct stp_ofi_req *req)
     struct ack_history *ack_history = ack_history_of(req->pe);
     struct stp_ofi_am_header header;
     struct pending_ack pending_ack;
-    bool some;
+    bool found;
 
     pthread_mutex_lock(&acks.lock);
-    some = acks.n > 0 && ack_take_locked(req->pe, &pending_ack);
-    if (ack_history->answered == drains_now() && ack_history->hits < HITS_TO_DEFER)
+    found = acks.n > 0 && ack_take_locked(req->pe, &pending_ack);
+    if (ack_history->arrival == drains_now() && ack_history->hits < HITS_TO_DEFER)
         ack_history->hits++;
-    if (some) __atomic_fetch_add(&acks.carrying, 1, __ATOMIC_RELAXED);
+    if (found) __atomic_fetch_add(&acks.n_carriers, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&acks.lock);
-    if (!some) return false;
+    if (!found) return false;
     memcpy(&header, req->data, sizeof(header));
-    header.n_receipts = (uint8_t)pending_ack.n;
-    memcpy(header.receipts, pending_ack.ids, sizeof(header.receipts));
+    header.n_acked = (uint8_t)pending_ack.n;
+    memcpy(header.acked_ids, pending_ack.ids, sizeof(header.acked_ids));
     memcpy(req->data, &header, sizeof(header));
     return true;
 }
@@ -283,5 +283,5 @@ void stp_ofi_ack_piggybacked(void)
      * Pairs with the acquire load in stp_ofi_ack_carrier_is_posting(). Each pong is sent only after
      * that load.
      */
-    __atomic_fetch_sub(&acks.carrying, 1, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&acks.n_carriers, 1, __ATOMIC_RELEASE);
 }

@@ -44,7 +44,7 @@ enum stp_ofi_ack_send {
 };
 
 /* Sends the selected acknowledgements. The caller holds the lock stp_ofi.main.drain. */
-void stp_ofi_ack_flush_locked(enum stp_ofi_ack_send which);
+void stp_ofi_ack_flush_locked(enum stp_ofi_ack_send selection);
 
 /* Sends all delayed acknowledgements for messages of PE pe. The caller holds stp_ofi.main.drain. */
 void stp_ofi_ack_flush_pe_locked(int pe);
@@ -54,7 +54,7 @@ void stp_ofi_ack_flush_pe_locked(int pe);
  * holds the lock. A caller that needs all acknowledgements to be sent must therefore repeat the
  * call.
  */
-void stp_ofi_ack_flush(enum stp_ofi_ack_send which);
+void stp_ofi_ack_flush(enum stp_ofi_ack_send selection);
 
 /*
  * Moves the delayed acknowledgements for the target PE of req into req. The request is a packed

@@ -29,9 +29,9 @@
 struct slot {
     struct stp_ofi_req *req; /* request that is being filled, or NULL */
     size_t used;             /* bytes of items in a message, or number of pieces in a write */
-    unsigned look;           /* value of batches.looks when the request was begun */
+    unsigned scan;           /* value of batches.n_scans when the request was begun */
     /* Number of unacknowledged requests to the PEs that use this slot. */
-    unsigned unanswered;
+    unsigned n_unacked;
 };
 
 struct stp_ofi_batch {
@@ -39,12 +39,12 @@ struct stp_ofi_batch {
     pthread_mutex_t lock;
     struct stp_fabric_ctx *ctx;
     /*
-     * The field total is the number of operations that the session expects. The field left is the
-     * number of these operations that are still to be collected.
+     * The field total is the number of operations that the session expects. The field n_remaining
+     * is the number of these operations that are still to be collected.
      */
-    size_t total, left;
-    unsigned mask;   /* number of slots of each kind minus one */
-    unsigned parked; /* number of requests in slots, also read without the lock */
+    size_t total, n_remaining;
+    unsigned mask;     /* number of slots of each kind minus one */
+    unsigned n_parked; /* number of requests in slots, also read without the lock */
     /*
      * slots[0] is for packed messages, and slots[1] is for writes of several puts. The slot of a PE
      * has the index PE & mask.
@@ -56,13 +56,13 @@ struct stp_ofi_batch {
 static struct {
     pthread_mutex_t lock; /* guards the list of batches */
     struct stp_ofi_batch *first;
-    unsigned parked; /* number of requests in the slots of all batches */
-    unsigned looks;  /* number of scans by stp_ofi_batch_flush_aged() */
+    unsigned n_parked; /* number of requests in the slots of all batches */
+    unsigned n_scans;  /* number of scans by stp_ofi_batch_flush_aged() */
 } batches = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bool stp_ofi_batch_has_unsent(void)
 {
-    return __atomic_load_n(&batches.parked, __ATOMIC_RELAXED) != 0;
+    return __atomic_load_n(&batches.n_parked, __ATOMIC_RELAXED) != 0;
 }
 
 static size_t capacity(void)
@@ -75,9 +75,9 @@ static char *items_of(const struct stp_ofi_req *req)
     return (char *)(uintptr_t)req->data + sizeof(struct stp_ofi_am_header);
 }
 
-static struct slot *slot_of(struct stp_ofi_batch *batch, bool writes, int pe)
+static struct slot *slot_of(struct stp_ofi_batch *batch, bool is_write, int pe)
 {
-    return &batch->slots[writes][(unsigned)pe & batch->mask];
+    return &batch->slots[is_write][(unsigned)pe & batch->mask];
 }
 
 /* ---- packed messages, and writes of several pieces ------------------------------------ */
@@ -93,13 +93,13 @@ static void slot_open_locked(struct stp_ofi_batch *batch, struct slot *slot,
     /* After this call, another thread may abandon the request if the target PE leaves the job. */
     stp_ofi_count_on_ctx(req, batch->ctx);
     __atomic_store_n(&batch->ctx->messages, true, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&batches.parked, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&batch->parked, batch->parked + 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&batches.n_parked, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&batch->n_parked, batch->n_parked + 1, __ATOMIC_RELAXED);
     slot->req = req;
     req->place.generation = __atomic_load_n(&stp_ofi.generation, __ATOMIC_RELAXED);
     req->nbytes = 0;
     slot->used = 0;
-    slot->look = __atomic_load_n(&batches.looks, __ATOMIC_RELAXED);
+    slot->scan = __atomic_load_n(&batches.n_scans, __ATOMIC_RELAXED);
 }
 
 /*
@@ -124,7 +124,7 @@ static void close_packed(const struct stp_fabric_ctx *ctx, struct stp_ofi_req *r
     memcpy(req->data, &header, sizeof(header));
     req->local = req->data;
     req->nbytes = sizeof(header) + used;
-    req->desc = req->own_desc;
+    req->desc = req->data_desc;
 }
 
 /* Takes the request out of the slot and makes it ready to be posted. */
@@ -137,9 +137,9 @@ static struct stp_ofi_req *slot_take_locked(struct stp_ofi_batch *batch, struct 
     else
         req->n_pieces = (unsigned)slot->used;
     slot->req = NULL;
-    slot->unanswered++;
-    __atomic_fetch_sub(&batches.parked, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&batch->parked, batch->parked - 1, __ATOMIC_RELAXED);
+    slot->n_unacked++;
+    __atomic_fetch_sub(&batches.n_parked, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&batch->n_parked, batch->n_parked - 1, __ATOMIC_RELAXED);
     return req;
 }
 
@@ -162,11 +162,11 @@ static struct stp_ofi_req *slot_req_new(struct stp_ofi_pool *pool, enum stp_ofi_
 
 static void post(struct stp_ofi_req *req)
 {
-    bool carries = req->work.kind == STP_OFI_PACKED && stp_ofi_ack_piggyback(req);
+    bool has_acks = req->work.kind == STP_OFI_PACKED && stp_ofi_ack_piggyback(req);
 
     stp_ofi_die_if_region_gone(req);
     stp_ofi_post_until_accepted(req);
-    if (carries) stp_ofi_ack_piggybacked();
+    if (has_acks) stp_ofi_ack_piggybacked();
 }
 
 static void post_all(struct stp_ofi_req *req)
@@ -186,10 +186,10 @@ static void post_all(struct stp_ofi_req *req)
  * message, or of one put that becomes a piece of a write.
  */
 struct load {
-    bool writes;
+    bool is_write;
     bool session; /* whether the context is in a session, in which all loads are collected */
     /* Whether the caller sends the load itself if no earlier operation to the PE is outstanding. */
-    bool alone;
+    bool direct_ok;
     const struct stp_ofi_item *items;
     int n;
     /*
@@ -204,9 +204,9 @@ static int load_pe(const struct load *load)
     return load->items[0].dest->pe;
 }
 
-static bool batch_has_room(const struct slot *slot, bool writes, size_t room)
+static bool batch_has_room(const struct slot *slot, bool is_write, size_t room)
 {
-    return slot->used + room <= (writes ? stp_ofi.max_pieces : capacity());
+    return slot->used + room <= (is_write ? stp_ofi.max_pieces : capacity());
 }
 
 static void items_write_locked(struct slot *slot, const struct load *load)
@@ -241,10 +241,10 @@ static bool is_older(const struct stp_ofi_req *req)
 /* The result of an attempt to collect a load. */
 struct attempt {
     bool done;
-    bool idle;                  /* whether all earlier operations to the PE are acknowledged */
-    bool begun;                 /* whether a new request was begun and is still in its slot */
-    bool last;                  /* whether all operations that the session expects are collected */
-    struct stp_ofi_req *leaves; /* request to post, or NULL */
+    bool idle;                   /* whether all earlier operations to the PE are acknowledged */
+    bool begun;                  /* whether a new request was begun and is still in its slot */
+    bool last;                   /* whether all operations that the session expects are collected */
+    struct stp_ofi_req *to_post; /* request to post, or NULL */
 };
 
 /*
@@ -252,28 +252,28 @@ struct attempt {
  * this request into the slot. It then sets *spare to NULL.
  *
  * Returns NULL in three cases. In the first case, the request in the slot must be sent first. The
- * function then sets attempt->leaves to this request. In the second case, the caller must send the
+ * function then sets attempt->to_post to this request. In the second case, the caller must send the
  * load itself. In the third case, a new request is needed, but *spare is NULL.
  */
 static struct slot *find_place_locked(struct stp_ofi_batch *batch, const struct load *load,
                                       struct stp_ofi_req **spare, struct attempt *attempt)
 {
-    struct slot *slot = slot_of(batch, load->writes, load_pe(load));
-    bool begins = slot->req == NULL;
+    struct slot *slot = slot_of(batch, load->is_write, load_pe(load));
+    bool is_new = slot->req == NULL;
 
-    attempt->idle = !load->session && begins && slot->unanswered == 0;
-    if (!begins && (slot->req->pe != load_pe(load) || is_older(slot->req) ||
-                    !batch_has_room(slot, load->writes, load->room))) {
-        attempt->leaves = slot_take_locked(batch, slot);
+    attempt->idle = !load->session && is_new && slot->n_unacked == 0;
+    if (!is_new && (slot->req->pe != load_pe(load) || is_older(slot->req) ||
+                    !batch_has_room(slot, load->is_write, load->room))) {
+        attempt->to_post = slot_take_locked(batch, slot);
         return NULL;
     }
-    if (attempt->idle && load->alone) slot->unanswered++;
-    if ((attempt->idle && load->alone) || (begins && *spare == NULL)) return NULL;
-    if (begins) {
+    if (attempt->idle && load->direct_ok) slot->n_unacked++;
+    if ((attempt->idle && load->direct_ok) || (is_new && *spare == NULL)) return NULL;
+    if (is_new) {
         slot_open_locked(batch, slot, *spare);
         *spare = NULL;
     }
-    attempt->begun = begins;
+    attempt->begun = is_new;
     return slot;
 }
 
@@ -284,17 +284,17 @@ static struct attempt batch_try_locked(struct stp_ofi_batch *batch, const struct
     struct slot *slot = find_place_locked(batch, load, spare, &attempt);
 
     if (slot == NULL) return attempt;
-    if (load->writes)
+    if (load->is_write)
         piece_write_locked(slot, load->items);
     else
         items_write_locked(slot, load);
     attempt.done = true;
-    if (attempt.idle || !batch_has_room(slot, load->writes, load->writes ? 1 : ITEM_MIN)) {
-        attempt.leaves = slot_take_locked(batch, slot);
+    if (attempt.idle || !batch_has_room(slot, load->is_write, load->is_write ? 1 : ITEM_MIN)) {
+        attempt.to_post = slot_take_locked(batch, slot);
         attempt.begun = false;
     }
-    if (load->session && --batch->left == 0) {
-        batch->left = batch->total;
+    if (load->session && --batch->n_remaining == 0) {
+        batch->n_remaining = batch->total;
         attempt.last = true;
     }
     return attempt;
@@ -322,24 +322,24 @@ static void batch_drain_for(const struct stp_fabric_ctx *ctx)
 
 static struct stp_ofi_req *spare_for(struct stp_fabric_ctx *ctx, const struct load *load)
 {
-    if (load->writes)
+    if (load->is_write)
         return slot_req_new(&ctx->endpoint->pools[STP_OFI_JOINED], STP_OFI_WRITE, load_pe(load));
     return slot_req_new(&stp_ofi.main.pools[STP_OFI_PACKED_POOL], STP_OFI_PACKED, load_pe(load));
 }
 
 /*
  * Collects the load and returns true. If the caller must send the load itself, returns false and
- * sets *alone to the batch. If the target is this PE or memory is short, returns false and does not
- * set *alone.
+ * sets *batch_out to the batch. If the target is this PE or memory is short, returns false and does
+ * not set *batch_out.
  */
 static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
-                    struct stp_ofi_batch **alone)
+                    struct stp_ofi_batch **batch_out)
 {
     /* Pairs with the release store in batch_of(). */
     struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_ACQUIRE);
     struct stp_ofi_req *spare = NULL;
     struct attempt attempt;
-    bool looked = load->session;
+    bool polled = load->session;
 
     if (load_pe(load) == stp_ofi.core->pe) return false;
     if (STP_UNLIKELY(batch == NULL) && (batch = batch_of(ctx)) == NULL) return false;
@@ -347,14 +347,14 @@ static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
         pthread_mutex_lock(&batch->lock);
         attempt = batch_try_locked(batch, load, &spare);
         pthread_mutex_unlock(&batch->lock);
-        if (attempt.leaves != NULL) post(attempt.leaves);
-        if (attempt.done || (attempt.idle && load->alone)) break;
+        if (attempt.to_post != NULL) post(attempt.to_post);
+        if (attempt.done || (attempt.idle && load->direct_ok)) break;
         /*
          * Poll once, because the acknowledgement of the earlier operation may already be in the
          * completion queue.
          */
-        if (!attempt.idle && attempt.leaves == NULL && !looked) {
-            looked = true;
+        if (!attempt.idle && attempt.to_post == NULL && !polled) {
+            polled = true;
             batch_drain_for(ctx);
         } else if (spare == NULL) {
             spare = spare_for(ctx, load);
@@ -367,39 +367,39 @@ static bool collect(struct stp_fabric_ctx *ctx, const struct load *load,
      * library for a long time.
      */
     if (attempt.begun) stp_ofi_progress_wake();
-    if (!attempt.done) *alone = batch;
+    if (!attempt.done) *batch_out = batch;
     return attempt.done;
 }
 
 bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *items, int n,
-                       struct stp_ofi_batch **alone)
+                       struct stp_ofi_batch **batch_out)
 {
-    struct load load = {false, stp_ofi_batching(ctx), alone != NULL, items, n, 0};
+    struct load load = {false, stp_ofi_batching(ctx), batch_out != NULL, items, n, 0};
 
-    return fits(items, n, &load.room) && collect(ctx, &load, alone);
+    return fits(items, n, &load.room) && collect(ctx, &load, batch_out);
 }
 
 bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *item,
-                        struct stp_ofi_batch **alone)
+                        struct stp_ofi_batch **batch_out)
 {
-    return collect(ctx, &(struct load){true, false, true, item, 1, 1}, alone);
+    return collect(ctx, &(struct load){true, false, true, item, 1, 1}, batch_out);
 }
 
 /* ---- sending ---------------------------------------------------------------------- */
 
 /*
- * Takes requests out of their slots and adds them to the list. If look is NULL, takes all requests.
- * Otherwise requests that were begun after scan number *look stay in their slots. Returns the new
- * head of the list.
+ * Takes requests out of their slots and adds them to the list. If current_scan is NULL, takes all
+ * requests. Otherwise requests that were begun during scan number *current_scan stay in their
+ * slots. Returns the new head of the list.
  */
 static struct stp_ofi_req *batch_take_locked(struct stp_ofi_batch *batch, struct stp_ofi_req *list,
-                                             const unsigned *look)
+                                             const unsigned *current_scan)
 {
     for (unsigned i = 0; i < 2 * (batch->mask + 1); i++) {
         struct slot *slot = slot_of(batch, i > batch->mask, (int)i);
         struct stp_ofi_req *req;
 
-        if (slot->req == NULL || (look != NULL && slot->look == *look)) continue;
+        if (slot->req == NULL || (current_scan != NULL && slot->scan == *current_scan)) continue;
         req = slot_take_locked(batch, slot);
         req->next = list;
         list = req;
@@ -413,7 +413,7 @@ static struct stp_ofi_req *batch_take_locked(struct stp_ofi_batch *batch, struct
  */
 static bool has_parked(const struct stp_ofi_batch *batch)
 {
-    return batch != NULL && __atomic_load_n(&batch->parked, __ATOMIC_RELAXED) != 0;
+    return batch != NULL && __atomic_load_n(&batch->n_parked, __ATOMIC_RELAXED) != 0;
 }
 
 void stp_ofi_batch_flush(struct stp_fabric_ctx *ctx)
@@ -437,8 +437,8 @@ void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe)
 
     if (!has_parked(batch)) return;
     pthread_mutex_lock(&batch->lock);
-    for (int writes = 0; writes < 2; writes++) {
-        struct slot *slot = slot_of(batch, writes, pe);
+    for (int is_write = 0; is_write < 2; is_write++) {
+        struct slot *slot = slot_of(batch, is_write, pe);
 
         if (slot->req == NULL || slot->req->pe != pe) continue;
         slot->req->next = list;
@@ -448,11 +448,11 @@ void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe)
     post_all(list);
 }
 
-void stp_ofi_batch_flush_aged(bool all, bool may_block)
+void stp_ofi_batch_flush_aged(bool flush_all, bool may_block)
 {
     struct stp_ofi_endpoint *endpoint = &stp_ofi.main;
     struct stp_ofi_req *list = NULL, *next;
-    unsigned look;
+    unsigned scan;
 
     if (!stp_ofi_batch_has_unsent()) return;
     if (may_block)
@@ -460,14 +460,14 @@ void stp_ofi_batch_flush_aged(bool all, bool may_block)
     else if (pthread_mutex_trylock(&endpoint->drain) != 0)
         return;
     pthread_mutex_lock(&batches.lock);
-    look = __atomic_load_n(&batches.looks, __ATOMIC_RELAXED);
+    scan = __atomic_load_n(&batches.n_scans, __ATOMIC_RELAXED);
     for (struct stp_ofi_batch *batch = batches.first; batch != NULL; batch = batch->next) {
         if (!has_parked(batch)) continue;
         pthread_mutex_lock(&batch->lock);
-        list = batch_take_locked(batch, list, all ? NULL : &look);
+        list = batch_take_locked(batch, list, flush_all ? NULL : &scan);
         pthread_mutex_unlock(&batch->lock);
     }
-    __atomic_store_n(&batches.looks, look + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&batches.n_scans, scan + 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&batches.lock);
     for (; list != NULL; list = next) {
         next = list->next;
@@ -479,12 +479,12 @@ void stp_ofi_batch_flush_aged(bool all, bool may_block)
 void stp_ofi_batch_post_next_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     struct stp_ofi_batch *batch = req->batch;
-    bool writes = req->work.kind == STP_OFI_WRITE && req->nbytes > STP_OFI_ITEM_MAX;
-    struct slot *slot = slot_of(batch, writes, req->pe);
+    bool is_write = req->work.kind == STP_OFI_WRITE && req->nbytes > STP_OFI_ITEM_MAX;
+    struct slot *slot = slot_of(batch, is_write, req->pe);
     struct stp_ofi_req *next = NULL;
 
     pthread_mutex_lock(&batch->lock);
-    if (--slot->unanswered == 0 && slot->req != NULL && (writes || !stp_ofi_batching(batch->ctx)))
+    if (--slot->n_unacked == 0 && slot->req != NULL && (is_write || !stp_ofi_batching(batch->ctx)))
         next = slot_take_locked(batch, slot);
     pthread_mutex_unlock(&batch->lock);
     if (next != NULL) stp_ofi_post_or_defer_locked(endpoint, next);
@@ -543,10 +543,10 @@ static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx)
  */
 struct stp_ofi_batch *stp_ofi_batch_prepare(struct stp_fabric_ctx *ctx, size_t total_ops)
 {
-    bool wanted =
+    bool useful =
         total_ops >= LEAST_OPS && stp_ofi.packed_size > 0 && stp_ofi.core->env->ofi_progress_thread;
 
-    return wanted ? batch_of(ctx) : NULL;
+    return useful ? batch_of(ctx) : NULL;
 }
 
 void stp_ofi_batch_start_or_stop(struct stp_fabric_ctx *ctx, struct stp_ofi_batch *batch,
@@ -554,7 +554,7 @@ void stp_ofi_batch_start_or_stop(struct stp_fabric_ctx *ctx, struct stp_ofi_batc
 {
     if (batch != NULL) {
         pthread_mutex_lock(&batch->lock);
-        batch->total = batch->left = total_ops;
+        batch->total = batch->n_remaining = total_ops;
         pthread_mutex_unlock(&batch->lock);
     }
     /*
@@ -567,13 +567,13 @@ void stp_ofi_batch_start_or_stop(struct stp_fabric_ctx *ctx, struct stp_ofi_batc
 void stp_ofi_batch_free(struct stp_fabric_ctx *ctx)
 {
     struct stp_ofi_batch *batch = __atomic_load_n(&ctx->batch, __ATOMIC_RELAXED);
-    struct stp_ofi_batch **at = &batches.first;
+    struct stp_ofi_batch **link = &batches.first;
 
     if (batch == NULL) return;
     pthread_mutex_lock(&batches.lock);
-    while (*at != batch)
-        at = &(*at)->next;
-    *at = batch->next;
+    while (*link != batch)
+        link = &(*link)->next;
+    *link = batch->next;
     pthread_mutex_unlock(&batches.lock);
     pthread_mutex_destroy(&batch->lock);
     free(batch);

@@ -39,14 +39,14 @@ struct stp_ofi_item {
 bool stp_ofi_item_is_packable(const struct stp_ofi_item *item);
 /* Returns the number of bytes that the item needs in a packed message. */
 size_t stp_ofi_item_room(const struct stp_ofi_item *item);
-void stp_ofi_item_write(void *at, const struct stp_ofi_item *item);
+void stp_ofi_item_write(void *buffer, const struct stp_ofi_item *item);
 
 /*
- * Calls look() for each item of a packed message and passes the number of the item's region. Stops
- * when look() returns false.
+ * Calls visit() for each item of a packed message and passes the number of the item's region. Stops
+ * when visit() returns false.
  */
-void stp_ofi_packed_each(const void *items, size_t nbytes, bool (*look)(unsigned number, void *arg),
-                         void *arg);
+void stp_ofi_packed_each(const void *items, size_t nbytes,
+                         bool (*visit)(unsigned number, void *arg), void *arg);
 
 static inline bool stp_ofi_batching(const struct stp_fabric_ctx *ctx)
 {
@@ -64,12 +64,12 @@ static inline bool stp_ofi_can_coalesce(const struct stp_fabric_ctx *ctx)
  * were collected. The function may send messages, and it may wait with progress.
  *
  * Some callers can send the items faster without a batch. Such a caller passes a pointer in the
- * argument alone. Other callers pass NULL. If the argument is not NULL and all earlier operations
- * to the PE are acknowledged, the function collects nothing. It sets *alone to the batch and
- * returns false. The caller stores *alone in the field batch of its own request.
+ * argument batch_out. Other callers pass NULL. If the argument is not NULL and all earlier
+ * operations to the PE are acknowledged, the function collects nothing. It sets *batch_out to the
+ * batch and returns false. The caller stores *batch_out in the field batch of its own request.
  */
 bool stp_ofi_batch_add(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *items, int n,
-                       struct stp_ofi_batch **alone);
+                       struct stp_ofi_batch **batch_out);
 
 /*
  * Returns whether a put of nbytes bytes may be combined with other puts into one write. Only puts
@@ -86,7 +86,7 @@ static inline bool stp_ofi_can_join_iov(size_t nbytes)
  * program must not change the source of the put before quiet.
  */
 bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *item,
-                        struct stp_ofi_batch **alone);
+                        struct stp_ofi_batch **batch_out);
 
 /*
  * Called when the request req has completed. The batch req->batch may have begun another request to
@@ -105,12 +105,12 @@ void stp_ofi_batch_flush_pe(struct stp_fabric_ctx *ctx, int pe);
 bool stp_ofi_batch_has_unsent(void);
 
 /*
- * Sends collected operations of all contexts. Does not wait if the provider is busy. If the
- * argument all is false, sends only messages and writes that were begun before the previous call of
- * this function. If the argument may_block is false and another thread holds the drain lock of the
- * main endpoint, the function does nothing.
+ * Sends collected operations of all contexts. Does not wait if the provider is busy. If flush_all
+ * is false, sends only messages and writes that were begun before the previous call of this
+ * function. If may_block is false and another thread holds the drain lock of the main endpoint, the
+ * function does nothing.
  */
-void stp_ofi_batch_flush_aged(bool all, bool may_block);
+void stp_ofi_batch_flush_aged(bool flush_all, bool may_block);
 
 /*
  * Returns the batch of the context for a session that expects total_ops operations. Returns NULL if

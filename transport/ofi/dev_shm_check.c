@@ -24,12 +24,12 @@
  * Minimum number of free MiB in /dev/shm. If less is free, libfabric 1.17 may hide the shm provider
  * without reporting an error.
  */
-#define WANTS_MIB 32u
+#define FREE_MIB_MIN 32u
 
 static int check_directory(void)
 {
     for (int pe = 0; pe < stp_ofi.core->n_pes; pe++) {
-        if (stp_ofi_dev_shm_id_of_pe(pe) == stp_ofi_shm_here()) continue;
+        if (stp_ofi_dev_shm_id_of_pe(pe) == stp_ofi_dev_shm_id()) continue;
         stp_ofi.core->log(STP_LOG_ERROR,
                           "fabric: pe %d has another " DIRECTORY " than this pe, but provider shm "
                           "needs a common one: share it between the PEs (containers: --ipc=host), "
@@ -70,16 +70,16 @@ static void check_room(void)
 
     if (fd < 0) return; /* another version of libfabric may name the file differently */
     if (fstat(fd, &file) == 0 && fstatvfs(fd, &room) == 0 && room.f_blocks != 0) {
-        size_t left = (size_t)room.f_bavail * room.f_frsize, size = (size_t)file.st_size;
-        size_t has = (size_t)file.st_blocks * 512;
+        size_t free_bytes = (size_t)room.f_bavail * room.f_frsize, size = (size_t)file.st_size;
+        size_t allocated = (size_t)file.st_blocks * 512;
 
-        if (has < size && left / (size_t)stp_ofi.core->n_pes < size - has)
+        if (allocated < size && free_bytes / (size_t)stp_ofi.core->n_pes < size - allocated)
             stp_ofi.core->log(STP_LOG_WARN,
                               "fabric: " DIRECTORY " has %zu MiB free, but provider shm may use "
                               "%zu MiB for each of %d PEs, and SIGBUS ends a PE when the directory "
                               "is full: make room in it (df " DIRECTORY
                               "; containers: --shm-size), or set SHMEM_OFI_PROVIDER=tcp",
-                              left >> 20, size >> 20, stp_ofi.core->n_pes);
+                              free_bytes >> 20, size >> 20, stp_ofi.core->n_pes);
     }
     close(fd);
 }
@@ -95,18 +95,18 @@ int stp_ofi_shm_check_same_dev_shm(void)
 void stp_ofi_shm_explain_failure(const struct stp_core *core)
 {
     struct statvfs room;
-    size_t left;
+    size_t free_mib;
 
     if (statvfs(DIRECTORY, &room) != 0) {
         core->log(STP_LOG_ERROR, "fabric: provider shm cannot use " DIRECTORY ": %s",
                   strerror(errno));
         return;
     }
-    left = (size_t)room.f_bavail * room.f_frsize >> 20;
-    if (room.f_blocks != 0 && left < WANTS_MIB)
+    free_mib = (size_t)room.f_bavail * room.f_frsize >> 20;
+    if (room.f_blocks != 0 && free_mib < FREE_MIB_MIN)
         core->log(STP_LOG_ERROR,
                   "fabric: " DIRECTORY " has %zu MiB free, but provider shm needs 16 MiB for "
                   "each PE: make room in it (df " DIRECTORY "; containers: --shm-size), or set "
                   "SHMEM_OFI_PROVIDER=tcp",
-                  left);
+                  free_mib);
 }

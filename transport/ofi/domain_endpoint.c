@@ -60,35 +60,35 @@ static int queue_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *doma
 
 /*
  * Opens the completion queue and the endpoint. Returns 0 on success. If a step fails, returns its
- * error, and *why describes the failed step.
+ * error, and *reason describes the failed step.
  */
 static int endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
-                         struct fid_av *av, bool wait_fd, const char **why)
+                         struct fid_av *av, bool wait_fd, const char **reason)
 {
     int rc = -FI_ENOSYS;
 
-    *why = "cannot open a completion queue";
+    *reason = "cannot open a completion queue";
     if (wait_fd) rc = queue_open(endpoint, domain, true);
     if (rc != 0 && (rc = queue_open(endpoint, domain, false)) != 0) return rc;
-    *why = "cannot open an endpoint";
+    *reason = "cannot open an endpoint";
     if ((rc = fi_endpoint(domain, stp_ofi.info, &endpoint->ep, NULL)) != 0) return rc;
-    *why = "calls CUDA in operations (FI_OPT_CUDA_API_PERMITTED=false fails)";
+    *reason = "calls CUDA in operations (FI_OPT_CUDA_API_PERMITTED=false fails)";
     if ((rc = stp_ofi_forbid_cuda(endpoint->ep)) != 0) return rc;
-    *why = "cannot bind and enable the endpoint";
+    *reason = "cannot bind and enable the endpoint";
     if ((rc = fi_ep_bind(endpoint->ep, &av->fid, 0)) != 0) return rc;
     rc = fi_ep_bind(endpoint->ep, &endpoint->cq->fid, FI_TRANSMIT | FI_RECV);
     return rc != 0 ? rc : fi_enable(endpoint->ep);
 }
 
 int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
-                          struct fid_av *av, bool wait_fd, const char **why)
+                          struct fid_av *av, bool wait_fd, const char **reason)
 {
     struct stp_sigxfsz growth;
     int rc, tries = 0;
 
     /* Block SIGXFSZ, which the shm provider could raise when it writes its files. */
     stp_sigxfsz_block(&growth);
-    while ((rc = endpoint_open(endpoint, domain, av, wait_fd, why)) != 0) {
+    while ((rc = endpoint_open(endpoint, domain, av, wait_fd, reason)) != 0) {
         CLOSE(endpoint, ep);
         CLOSE(endpoint, cq);
         if (rc != -FI_EBUSY || tries++ == BUSY_TRIES) break;
@@ -180,7 +180,7 @@ static void settle(const struct stp_core *core)
     int mr_mode = info->domain_attr->mr_mode;
     size_t key_size = info->domain_attr->mr_key_size;
     uint64_t order = stp_ofi_order_needed(info);
-    uint64_t keys = key_size >= sizeof(uint64_t) ? UINT64_MAX : (1ull << (8 * key_size)) - 1;
+    uint64_t key_mask = key_size >= sizeof(uint64_t) ? UINT64_MAX : (1ull << (8 * key_size)) - 1;
 
     stp_ofi.core = core;
     stp_ofi.mr_local = (mr_mode & FI_MR_LOCAL) != 0;
@@ -192,7 +192,7 @@ static void settle(const struct stp_core *core)
      * The bits of a key above the region number are random. The top bit of a key is 0, because some
      * providers reserve this bit.
      */
-    stp_ofi.key_base = core->job_key & keys >> 1 & ~(uint64_t)(STP_FABRIC_REGIONS - 1);
+    stp_ofi.key_base = core->job_key & key_mask >> 1 & ~(uint64_t)(STP_FABRIC_REGIONS - 1);
     stp_ofi.max_msg = info->ep_attr->max_msg_size;
     stp_ofi.bounce_size = core->env->ofi_bounce_size;
     if (stp_ofi.bounce_size > stp_ofi.max_msg) stp_ofi.bounce_size = stp_ofi.max_msg;
@@ -215,32 +215,32 @@ static void settle(const struct stp_core *core)
 
 /*
  * Opens the fabric, the domain and the main endpoint. Returns 0 on success. If a step fails,
- * returns its error, and *why describes the failed step.
+ * returns its error, and *reason describes the failed step.
  */
-static int open_all(const char **why)
+static int open_all(const char **reason)
 {
     struct fi_info *info = stp_ofi.info;
     int rc;
 
-    *why = "cannot open the fabric";
+    *reason = "cannot open the fabric";
     if ((rc = fi_fabric(info->fabric_attr, &stp_ofi.fabric, NULL)) != 0) return rc;
-    *why = "cannot open the domain";
+    *reason = "cannot open the domain";
     if ((rc = fi_domain(stp_ofi.fabric, info, &stp_ofi.domain, NULL)) != 0) return rc;
-    *why = stp_ofi.by_message ? NULL : stp_ofi_atomics_missing(stp_ofi.domain);
-    if (*why != NULL) return -FI_ENOSYS;
-    *why = "cannot open an address vector";
+    *reason = stp_ofi.by_message ? NULL : stp_ofi_atomics_missing(stp_ofi.domain);
+    if (*reason != NULL) return -FI_ENOSYS;
+    *reason = "cannot open an address vector";
     if ((rc = stp_ofi_av_open(stp_ofi.domain, &stp_ofi.av)) != 0) return rc;
     stp_ofi.by_sockets = stp_ofi.core->env->ofi_progress_thread &&
                          stp_ofi_socket_sleep_usable(info, stp_ofi.core->n_pes);
     return stp_ofi_endpoint_open(&stp_ofi.main, stp_ofi.domain, stp_ofi.av,
                                  stp_ofi.core->env->ofi_progress_thread && !stp_ofi.by_sockets,
-                                 why);
+                                 reason);
 }
 
 /*
  * Opens the provider with info, and takes ownership of info. Returns -FI_ENODATA if info is NULL.
  */
-static int open_with(const struct stp_core *core, struct fi_info *info, const char **why)
+static int open_with(const struct stp_core *core, struct fi_info *info, const char **reason)
 {
     int rc;
 
@@ -248,7 +248,7 @@ static int open_with(const struct stp_core *core, struct fi_info *info, const ch
     stp_ofi.info = info;
     stp_ofi.wait_fd = -1;
     settle(core);
-    rc = open_all(why);
+    rc = open_all(reason);
     if (rc != 0) stp_ofi_close_endpoint_domain_fabric();
     return rc;
 }
@@ -258,7 +258,7 @@ static int open_with(const struct stp_core *core, struct fi_info *info, const ch
  * without this guarantee. If this PE has devices, each of these two attempts is first made with
  * access to device memory.
  */
-static int open_best(const struct stp_core *core, const struct fi_info *info, const char **why)
+static int open_best(const struct stp_core *core, const struct fi_info *info, const char **reason)
 {
     int rc = -ENOMEM;
 
@@ -267,14 +267,14 @@ static int open_best(const struct stp_core *core, const struct fi_info *info, co
 
         if (base == NULL) continue;
         if (core->devices) {
-            *why = "does not support device memory (FI_HMEM)";
-            rc = open_with(core, stp_ofi_info_for_device_memory(base), why);
-            stp_ofi.why_no_devices = rc != 0 ? *why : NULL;
+            *reason = "does not support device memory (FI_HMEM)";
+            rc = open_with(core, stp_ofi_info_for_device_memory(base), reason);
+            stp_ofi.no_devices_reason = rc != 0 ? *reason : NULL;
         }
         if (rc == 0)
             fi_freeinfo(base);
         else
-            rc = open_with(core, base, why);
+            rc = open_with(core, base, reason);
     }
     return rc;
 }
@@ -284,30 +284,30 @@ static int open_best(const struct stp_core *core, const struct fi_info *info, co
  * provider lacks atomics that the library needs.
  */
 static int open_with_atomics(const struct stp_core *core, const struct fi_info *info,
-                             const char **why)
+                             const char **reason)
 {
-    struct fi_info *both =
+    struct fi_info *with_messages =
         stp_ofi_is(info, STP_OFI_CPU) ? stp_ofi_info_for_amo_and_messages(info) : NULL;
-    int rc = both != NULL ? open_best(core, both, why) : -FI_ENODATA;
+    int rc = with_messages != NULL ? open_best(core, with_messages, reason) : -FI_ENODATA;
 
-    fi_freeinfo(both);
-    return rc == 0 || rc == -FI_ENOSYS ? rc : open_best(core, info, why);
+    fi_freeinfo(with_messages);
+    return rc == 0 || rc == -FI_ENOSYS ? rc : open_best(core, info, reason);
 }
 
 int stp_ofi_domain_endpoint_open(const struct stp_core *core, const struct fi_info *info,
-                                 const char **why)
+                                 const char **reason)
 {
-    const char *why_messages = NULL;
+    const char *messages_reason = NULL;
     struct fi_info *messages;
     int rc = -FI_ENOSYS;
 
-    *why = "has neither atomics nor messages";
-    if (info->caps & FI_ATOMIC) rc = open_with_atomics(core, info, why);
+    *reason = "has neither atomics nor messages";
+    if (info->caps & FI_ATOMIC) rc = open_with_atomics(core, info, reason);
     if (rc != -FI_ENOSYS) return rc;
     messages = stp_ofi_info_for_messages(info);
     if (messages == NULL) return rc;
-    rc = open_best(core, messages, &why_messages);
-    if (why_messages != NULL) *why = why_messages;
+    rc = open_best(core, messages, &messages_reason);
+    if (messages_reason != NULL) *reason = messages_reason;
     fi_freeinfo(messages);
     return rc;
 }
@@ -332,22 +332,22 @@ void stp_ofi_close_endpoint_domain_fabric(void)
  * little compared with a poll. Another process may need the core, for example a process of another
  * job or of another simulated host.
  */
-static int choose_spin(const struct stp_core *core, bool crowded)
+static int choose_spin(const struct stp_core *core, bool oversubscribed)
 {
     if (core->env->spin >= 0) return core->env->spin;
-    return stp_ofi.needs_syscalls || crowded ? 0 : 100;
+    return stp_ofi.needs_syscalls || oversubscribed ? 0 : 100;
 }
 
 int stp_ofi_connect(const void *addrs)
 {
     const struct stp_core *core = stp_ofi.core;
-    bool crowded = core->n_cores != 0 && core->n_local > core->n_cores;
-    unsigned char own[STP_FABRIC_ADDR_MAX];
-    int rc = stp_ofi_make_published_address(own, &stp_ofi.addr_len);
+    bool oversubscribed = core->n_cores != 0 && core->n_local > core->n_cores;
+    unsigned char my_addr[STP_FABRIC_ADDR_MAX];
+    int rc = stp_ofi_make_published_address(my_addr, &stp_ofi.addr_len);
 
     if (rc != 0) return rc;
-    stp_ofi.spin = choose_spin(core, crowded);
-    if (crowded) stp_yield_turns = STP_YIELD_CROWDED;
+    stp_ofi.spin = choose_spin(core, oversubscribed);
+    if (oversubscribed) stp_yield_turns = STP_YIELD_CROWDED;
     stp_ofi.world = addrs;
     if (stp_ofi_is(stp_ofi.info, STP_OFI_SHM) && (rc = stp_ofi_shm_check_same_dev_shm()) != 0)
         return rc;

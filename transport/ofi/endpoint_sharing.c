@@ -34,16 +34,16 @@ static bool is_cheap(void)
  * Returns whether each endpoint gets its own domain. The net provider of libfabric 1.17 locks a
  * whole domain during each call, so endpoints in one domain would wait for each other.
  */
-static bool wants_domain(void)
+static bool needs_own_domain(void)
 {
     return is_cheap() && !stp_ofi.mr_local && !stp_ofi.hmem;
 }
 
 static unsigned endpoints_max_locked(void)
 {
-    int asked = stp_ofi.core->env->ofi_endpoints;
-    size_t n = asked >= 0 ? (size_t)asked : is_cheap() ? ENDPOINTS_CHEAP : 0;
-    size_t room = stp_ofi.info->domain_attr->ep_cnt;
+    int requested = stp_ofi.core->env->ofi_endpoints;
+    size_t n = requested >= 0 ? (size_t)requested : is_cheap() ? ENDPOINTS_CHEAP : 0;
+    size_t ep_limit = stp_ofi.info->domain_attr->ep_cnt;
     bool bound = (stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
 
     /*
@@ -52,27 +52,27 @@ static unsigned endpoints_max_locked(void)
      */
     if (bound && (stp_ofi.mr_local || stp_ofi.hmem)) return 0;
     /* A domain has at most ep_cnt endpoints, and the main endpoint is one of them. */
-    if (!wants_domain() && n > 0 && n > room - 1) n = room - 1;
+    if (!needs_own_domain() && n > 0 && n > ep_limit - 1) n = ep_limit - 1;
     return n < STP_OFI_ENDPOINTS ? (unsigned)n : STP_OFI_ENDPOINTS;
 }
 
-static int open_own_domain(struct stp_ofi_endpoint *endpoint, const char **why)
+static int open_own_domain(struct stp_ofi_endpoint *endpoint, const char **reason)
 {
     struct fi_info *info = stp_ofi.info;
     int rc;
 
-    *why = "cannot open another fabric, domain and address vector";
+    *reason = "cannot open another fabric, domain and address vector";
     if ((rc = fi_fabric(info->fabric_attr, &endpoint->fabric, NULL)) != 0) return rc;
     if ((rc = fi_domain(endpoint->fabric, info, &endpoint->domain, NULL)) != 0) return rc;
     if ((rc = stp_ofi_av_open(endpoint->domain, &endpoint->av)) != 0) return rc;
-    if ((rc = stp_ofi_endpoint_open(endpoint, endpoint->domain, endpoint->av, false, why)) != 0)
+    if ((rc = stp_ofi_endpoint_open(endpoint, endpoint->domain, endpoint->av, false, reason)) != 0)
         return rc;
     return stp_ofi_endpoint_connect(endpoint);
 }
 
-static int open_on_main(struct stp_ofi_endpoint *endpoint, const char **why)
+static int open_on_main(struct stp_ofi_endpoint *endpoint, const char **reason)
 {
-    int rc = stp_ofi_endpoint_open(endpoint, stp_ofi.domain, stp_ofi.av, false, why);
+    int rc = stp_ofi_endpoint_open(endpoint, stp_ofi.domain, stp_ofi.av, false, reason);
 
     return rc != 0 ? rc : stp_ofi_endpoint_connect(endpoint);
 }
@@ -105,20 +105,20 @@ static size_t fds_for_another(void)
     return stp_ofi.core->env->ofi_endpoints < 0 ? 2 * n : n;
 }
 
-static int endpoint_make(struct stp_ofi_endpoint **made, const char **why)
+static int endpoint_make(struct stp_ofi_endpoint **new_endpoint, const char **reason)
 {
     struct stp_ofi_endpoint *endpoint;
     int rc;
 
-    *why = "there is not enough memory";
+    *reason = "there is not enough memory";
     endpoint = aligned_alloc(STP_CACHE_LINE, sizeof(*endpoint));
     if (endpoint == NULL) return -ENOMEM;
     memset(endpoint, 0, sizeof(*endpoint));
-    rc = wants_domain() ? open_own_domain(endpoint, why) : open_on_main(endpoint, why);
+    rc = needs_own_domain() ? open_own_domain(endpoint, reason) : open_on_main(endpoint, reason);
     if (rc != 0)
         endpoint_delete(endpoint);
     else
-        *made = endpoint;
+        *new_endpoint = endpoint;
     return rc;
 }
 
@@ -128,24 +128,24 @@ static int endpoint_make(struct stp_ofi_endpoint **made, const char **why)
  */
 static struct stp_ofi_endpoint *endpoint_make_locked(void)
 {
-    size_t left = stp_ofi_fds_left(), need = fds_for_another();
+    size_t n_free = stp_ofi_fds_free(), n_needed = fds_for_another();
     struct stp_ofi_endpoint *endpoint = NULL;
-    const char *why;
+    const char *reason;
     int rc;
 
-    if (left < need) {
+    if (n_free < n_needed) {
         stp_ofi.core->log(STP_LOG_INFO,
                           "fabric: contexts share endpoints, because another endpoint needs %zu "
                           "free descriptors and %zu are free: %s",
-                          need, left, stp_errno_text(EMFILE));
+                          n_needed, n_free, stp_errno_text(EMFILE));
         return NULL;
     }
-    rc = endpoint_make(&endpoint, &why);
+    rc = endpoint_make(&endpoint, &reason);
     if (rc == 0) return endpoint;
     stp_ofi.core->log(STP_LOG_INFO,
                       "fabric: contexts share endpoints, because another endpoint cannot be "
                       "opened (%s: %s)",
-                      why, stp_ofi_strerror(-rc));
+                      reason, stp_ofi_strerror(-rc));
     return NULL;
 }
 
@@ -155,25 +155,25 @@ static struct stp_ofi_endpoint *endpoint_make_locked(void)
  */
 static struct stp_ofi_endpoint *least_used_locked(void)
 {
-    struct stp_ofi_endpoint *least = NULL;
+    struct stp_ofi_endpoint *least_used = NULL;
 
     for (unsigned i = 0; i < n_made(); i++)
-        if (least == NULL || stp_ofi.endpoints[i]->n_ctxs < least->n_ctxs)
-            least = stp_ofi.endpoints[i];
-    return least;
+        if (least_used == NULL || stp_ofi.endpoints[i]->n_ctxs < least_used->n_ctxs)
+            least_used = stp_ofi.endpoints[i];
+    return least_used;
 }
 
 static struct stp_ofi_endpoint *endpoint_take_locked(void)
 {
-    struct stp_ofi_endpoint *least = least_used_locked(), *made = NULL;
+    struct stp_ofi_endpoint *least_used = least_used_locked(), *new_endpoint = NULL;
 
-    if (least != NULL && least->n_ctxs == 0) return least;
-    if (n_made() < endpoints_max_locked()) made = endpoint_make_locked();
-    if (made == NULL) return least;
-    stp_ofi.endpoints[n_made()] = made;
+    if (least_used != NULL && least_used->n_ctxs == 0) return least_used;
+    if (n_made() < endpoints_max_locked()) new_endpoint = endpoint_make_locked();
+    if (new_endpoint == NULL) return least_used;
+    stp_ofi.endpoints[n_made()] = new_endpoint;
     /* Pairs with the acquire loads in stp_ofi_n_endpoints() and stp_ofi_poll_all_queues(). */
     __atomic_store_n(&stp_ofi.n_endpoints, n_made() + 1, __ATOMIC_RELEASE);
-    return made;
+    return new_endpoint;
 }
 
 struct stp_ofi_endpoint *stp_ofi_endpoint_own_or_shared(bool one_thread)

@@ -21,12 +21,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LOOK_NS 1000000000ull /* minimum time between two checks */
-#define WARN_NS 2000000000ull /* waiting time of connections after which a warning is logged */
+#define CHECK_NS 1000000000ull /* minimum time between two checks */
+#define WARN_NS 2000000000ull  /* waiting time of connections after which a warning is logged */
 
 static struct {
     pthread_mutex_t lock; /* guards all other fields except listener */
-    uint64_t looked_ns;
+    uint64_t checked_ns;
     uint64_t since_ns; /* time at which waiting connections were first seen, or 0 */
     /*
      * Descriptor of the provider's listening socket, or -1. It changes only while no other thread
@@ -95,7 +95,7 @@ void stp_ofi_listener_close_in_child(void)
 
 /* ---- connections that never complete ---------------------------------------------- */
 
-static bool somebody_waits(void)
+static bool connection_waits(void)
 {
     struct pollfd poll_fd = {.fd = descriptors.listener, .events = POLLIN};
 
@@ -108,7 +108,7 @@ static bool somebody_waits(void)
  */
 static uint64_t waited_ns(uint64_t now)
 {
-    if (!stp_ofi_fds_exhausted() || !somebody_waits())
+    if (!stp_ofi_fds_exhausted() || !connection_waits())
         descriptors.since_ns = 0;
     else if (descriptors.since_ns == 0)
         descriptors.since_ns = now;
@@ -124,8 +124,8 @@ void stp_ofi_fd_exhaustion_check(void)
     if (stp_ofi.info->addr_format == FI_ADDR_STR) return;
     if (pthread_mutex_trylock(&descriptors.lock) != 0) return;
     now = stp_now_ns();
-    if (now - descriptors.looked_ns >= LOOK_NS) {
-        descriptors.looked_ns = now;
+    if (now - descriptors.checked_ns >= CHECK_NS) {
+        descriptors.checked_ns = now;
         waited = waited_ns(now);
         warn = waited >= WARN_NS && !descriptors.warned;
         descriptors.warned |= warn;
@@ -158,7 +158,7 @@ size_t stp_ofi_endpoint_connection_fds(void)
     return 2 * (size_t)(stp_ofi.core->n_pes - 1);
 }
 
-size_t stp_ofi_fds_left(void)
+size_t stp_ofi_fds_free(void)
 {
     size_t limit = stp_limit(RLIMIT_NOFILE, NULL);
     int used = stp_count_fds();

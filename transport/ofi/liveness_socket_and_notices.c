@@ -31,7 +31,7 @@
 #define BACKLOG 4096   /* maximum number of connections that the kernel queues */
 #define PORTS_TRIED 16 /* maximum number of attempts to find a port for both sockets */
 #define LOCAL_RANDOM 8 /* number of random bytes in the name of a local socket */
-#define NOTICES_A_LOOK 64
+#define NOTICES_PER_READ 64
 #define NOTICE_MAGIC 0x7374657070654e31u
 
 _Static_assert(sizeof(struct stp_ofi_liveness_addr) == STP_OFI_LIVENESS,
@@ -40,11 +40,11 @@ _Static_assert(sizeof(struct stp_ofi_liveness_addr) == STP_OFI_LIVENESS,
 static struct {
     int listen_fd;
     int notice_fd;
-    struct stp_ofi_liveness_addr mine;
+    struct stp_ofi_liveness_addr my_addr;
     bool connected; /* whether the addresses of all liveness sockets are known */
     bool atfork;
     /* Whether this PE has logged a warning that it has no liveness socket. */
-    bool said;
+    bool warned;
 } life = {.listen_fd = -1, .notice_fd = -1};
 
 /*
@@ -59,7 +59,7 @@ struct datagram {
 
 /* ---- addresses ------------------------------------------------------------- */
 
-socklen_t stp_ofi_liveness_sockaddr(const struct stp_ofi_liveness_addr *line,
+socklen_t stp_ofi_liveness_sockaddr(const struct stp_ofi_liveness_addr *live_addr,
                                     struct sockaddr_storage *out)
 {
     struct sockaddr_in *in4 = (struct sockaddr_in *)out;
@@ -67,57 +67,58 @@ socklen_t stp_ofi_liveness_sockaddr(const struct stp_ofi_liveness_addr *line,
     struct sockaddr_un *local = (struct sockaddr_un *)out;
 
     memset(out, 0, sizeof(*out));
-    switch (line->family) {
-    case STP_OFI_LINE_IP4:
+    switch (live_addr->family) {
+    case STP_OFI_LIVENESS_IP4:
         in4->sin_family = AF_INET;
-        in4->sin_port = line->port;
-        memcpy(&in4->sin_addr, line->at, sizeof(in4->sin_addr));
+        in4->sin_port = live_addr->port;
+        memcpy(&in4->sin_addr, live_addr->address, sizeof(in4->sin_addr));
         return sizeof(*in4);
-    case STP_OFI_LINE_IP6:
+    case STP_OFI_LIVENESS_IP6:
         in6->sin6_family = AF_INET6;
-        in6->sin6_port = line->port;
-        memcpy(&in6->sin6_addr, line->at, sizeof(in6->sin6_addr));
+        in6->sin6_port = live_addr->port;
+        memcpy(&in6->sin6_addr, live_addr->address, sizeof(in6->sin6_addr));
         return sizeof(*in6);
     /* The name of an abstract socket begins with a zero byte and is in no file system. */
     default:
         local->sun_family = AF_UNIX;
-        memcpy(local->sun_path + 1, line->at, sizeof(line->at));
-        return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + sizeof(line->at));
+        memcpy(local->sun_path + 1, live_addr->address, sizeof(live_addr->address));
+        return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + sizeof(live_addr->address));
     }
 }
 
-static bool line_from(struct stp_ofi_liveness_addr *line, const struct sockaddr *addr)
+static bool live_addr_from(struct stp_ofi_liveness_addr *live_addr, const struct sockaddr *addr)
 {
-    memset(line, 0, sizeof(*line));
+    memset(live_addr, 0, sizeof(*live_addr));
     if (addr->sa_family == AF_INET) {
-        line->family = STP_OFI_LINE_IP4;
-        memcpy(line->at, &((const struct sockaddr_in *)addr)->sin_addr, 4);
+        live_addr->family = STP_OFI_LIVENESS_IP4;
+        memcpy(live_addr->address, &((const struct sockaddr_in *)addr)->sin_addr, 4);
     } else if (addr->sa_family == AF_INET6) {
-        line->family = STP_OFI_LINE_IP6;
-        memcpy(line->at, &((const struct sockaddr_in6 *)addr)->sin6_addr, 16);
+        live_addr->family = STP_OFI_LIVENESS_IP6;
+        memcpy(live_addr->address, &((const struct sockaddr_in6 *)addr)->sin6_addr, 16);
     }
-    return line->family != STP_OFI_LINE_NONE;
+    return live_addr->family != STP_OFI_LIVENESS_NONE;
 }
 
 /*
- * Stores the address of this host's first active IPv4 interface in *line. Loopback is excluded.
- * Called if the provider does not use IP addresses. Returns false if there is no such interface.
+ * Stores the address of this host's first active IPv4 interface in *live_addr. Loopback is
+ * excluded. Called if the provider does not use IP addresses. Returns false if there is no such
+ * interface.
  */
-static bool line_of_host(struct stp_ofi_liveness_addr *line)
+static bool live_addr_of_host(struct stp_ofi_liveness_addr *live_addr)
 {
-    struct ifaddrs *all;
+    struct ifaddrs *ifa_list;
     bool found = false;
 
-    if (getifaddrs(&all) != 0) return false;
-    for (struct ifaddrs *at = all; at != NULL && !found; at = at->ifa_next)
-        if (at->ifa_addr != NULL && at->ifa_addr->sa_family == AF_INET &&
-            (at->ifa_flags & (IFF_UP | IFF_RUNNING | IFF_LOOPBACK)) == (IFF_UP | IFF_RUNNING))
-            found = line_from(line, at->ifa_addr);
-    freeifaddrs(all);
+    if (getifaddrs(&ifa_list) != 0) return false;
+    for (struct ifaddrs *ifa = ifa_list; ifa != NULL && !found; ifa = ifa->ifa_next)
+        if (ifa->ifa_addr != NULL && ifa->ifa_addr->sa_family == AF_INET &&
+            (ifa->ifa_flags & (IFF_UP | IFF_RUNNING | IFF_LOOPBACK)) == (IFF_UP | IFF_RUNNING))
+            found = live_addr_from(live_addr, ifa->ifa_addr);
+    freeifaddrs(ifa_list);
     return found;
 }
 
-uint64_t stp_ofi_shm_here(void)
+uint64_t stp_ofi_dev_shm_id(void)
 {
     struct stat st;
 
@@ -129,24 +130,24 @@ uint64_t stp_ofi_shm_here(void)
  * that other processes cannot guess or reuse it. It also contains the device number of /dev/shm,
  * which PEs compare (dev_shm_check.c). Returns false if the kernel supplies no random bytes.
  */
-static bool line_of_process(struct stp_ofi_liveness_addr *line)
+static bool live_addr_of_process(struct stp_ofi_liveness_addr *live_addr)
 {
-    uint64_t here = stp_ofi_shm_here();
+    uint64_t dev_id = stp_ofi_dev_shm_id();
 
-    memset(line, 0, sizeof(*line));
-    line->family = STP_OFI_LINE_LOCAL;
-    memcpy(line->at + LOCAL_RANDOM, &here, sizeof(here));
-    return getrandom(line->at, LOCAL_RANDOM, 0) == LOCAL_RANDOM;
+    memset(live_addr, 0, sizeof(*live_addr));
+    live_addr->family = STP_OFI_LIVENESS_LOCAL;
+    memcpy(live_addr->address + LOCAL_RANDOM, &dev_id, sizeof(dev_id));
+    return getrandom(live_addr->address, LOCAL_RANDOM, 0) == LOCAL_RANDOM;
 }
 
 /*
  * Chooses the address of this PE's liveness socket. Uses the IP address of the provider if it has
  * one. Returns false if no address is available.
  */
-static bool line_choose(struct stp_ofi_liveness_addr *line, const struct sockaddr *name)
+static bool live_addr_choose(struct stp_ofi_liveness_addr *live_addr, const struct sockaddr *name)
 {
-    if (stp_ofi.info->addr_format == FI_ADDR_STR) return line_of_process(line);
-    return (stp_ofi_speaks_ip() && line_from(line, name)) || line_of_host(line);
+    if (stp_ofi.info->addr_format == FI_ADDR_STR) return live_addr_of_process(live_addr);
+    return (stp_ofi_speaks_ip() && live_addr_from(live_addr, name)) || live_addr_of_host(live_addr);
 }
 
 bool stp_ofi_speaks_ip(void)
@@ -168,27 +169,28 @@ static bool is_connected(void)
 
 static struct stp_ofi_liveness_addr published_by(int pe)
 {
-    struct stp_ofi_liveness_addr line;
+    struct stp_ofi_liveness_addr live_addr;
 
-    memcpy(&line, stp_ofi.world + (size_t)(pe + 1) * stp_ofi.addr_len - sizeof(line), sizeof(line));
-    return line;
+    memcpy(&live_addr, stp_ofi.world + (size_t)(pe + 1) * stp_ofi.addr_len - sizeof(live_addr),
+           sizeof(live_addr));
+    return live_addr;
 }
 
 struct stp_ofi_liveness_addr stp_ofi_liveness_addr_of(int pe)
 {
-    if (!is_connected()) return (struct stp_ofi_liveness_addr){.family = STP_OFI_LINE_NONE};
+    if (!is_connected()) return (struct stp_ofi_liveness_addr){.family = STP_OFI_LIVENESS_NONE};
     return published_by(pe);
 }
 
-const char *stp_ofi_liveness_where(int pe, char *text, size_t len)
+const char *stp_ofi_liveness_host(int pe, char *text, size_t len)
 {
-    struct stp_ofi_liveness_addr line = stp_ofi_liveness_addr_of(pe);
-    int family = line.family == STP_OFI_LINE_IP4 ? AF_INET : AF_INET6;
+    struct stp_ofi_liveness_addr live_addr = stp_ofi_liveness_addr_of(pe);
+    int family = live_addr.family == STP_OFI_LIVENESS_IP4 ? AF_INET : AF_INET6;
 
-    if (line.family == STP_OFI_LINE_LOCAL)
+    if (live_addr.family == STP_OFI_LIVENESS_LOCAL)
         snprintf(text, len, "this host");
-    else if (line.family == STP_OFI_LINE_NONE ||
-             inet_ntop(family, line.at, text, (socklen_t)len) == NULL)
+    else if (live_addr.family == STP_OFI_LIVENESS_NONE ||
+             inet_ntop(family, live_addr.address, text, (socklen_t)len) == NULL)
         snprintf(text, len, "its host");
     return text;
 }
@@ -213,13 +215,13 @@ static void close_in_child(void)
 }
 
 /*
- * Opens a socket of the given type and binds it to the address in *line. Returns the descriptor of
- * the socket, or -errno.
+ * Opens a socket of the given type and binds it to *live_addr. Returns the descriptor of the
+ * socket, or -errno.
  */
-static int socket_at(const struct stp_ofi_liveness_addr *line, int type)
+static int socket_at(const struct stp_ofi_liveness_addr *live_addr, int type)
 {
     struct sockaddr_storage addr;
-    socklen_t len = stp_ofi_liveness_sockaddr(line, &addr);
+    socklen_t len = stp_ofi_liveness_sockaddr(live_addr, &addr);
     int fd = socket(addr.ss_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0) return -errno;
@@ -244,17 +246,17 @@ static uint16_t port_of(int fd)
 }
 
 /*
- * Opens both sockets at the address in *line. Returns 0, or -errno if the liveness socket cannot be
- * opened. If only the datagram socket cannot be opened, returns 0.
+ * Opens both sockets at *live_addr. Returns 0, or -errno if the liveness socket cannot be opened.
+ * If only the datagram socket cannot be opened, returns 0.
  */
-static int open_at(struct stp_ofi_liveness_addr *line)
+static int open_at(struct stp_ofi_liveness_addr *live_addr)
 {
     for (int i = 0; i < PORTS_TRIED; i++) {
-        line->port = 0;
-        life.listen_fd = socket_at(line, SOCK_STREAM);
+        live_addr->port = 0;
+        life.listen_fd = socket_at(live_addr, SOCK_STREAM);
         if (life.listen_fd < 0) return life.listen_fd;
-        line->port = port_of(life.listen_fd);
-        life.notice_fd = socket_at(line, SOCK_DGRAM);
+        live_addr->port = port_of(life.listen_fd);
+        life.notice_fd = socket_at(live_addr, SOCK_DGRAM);
         if (life.notice_fd != -EADDRINUSE || i == PORTS_TRIED - 1) break;
         close_fd(&life.listen_fd);
     }
@@ -262,25 +264,25 @@ static int open_at(struct stp_ofi_liveness_addr *line)
     return 0;
 }
 
-void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out)
+void stp_ofi_liveness_listen(const void *provider_addr, void *my_addr_out)
 {
-    struct stp_ofi_liveness_addr line = life.mine;
+    struct stp_ofi_liveness_addr live_addr = life.my_addr;
 
-    if (life.listen_fd < 0 && line_choose(&line, provider_addr)) {
-        int rc = open_at(&line);
+    if (life.listen_fd < 0 && live_addr_choose(&live_addr, provider_addr)) {
+        int rc = open_at(&live_addr);
 
         if (rc < 0) {
             /*
              * Warn only once, because this function is called again for each address that is
              * published.
              */
-            stp_ofi.core->log(life.said ? STP_LOG_DEBUG : STP_LOG_WARN,
+            stp_ofi.core->log(life.warned ? STP_LOG_DEBUG : STP_LOG_WARN,
                               "fabric: cannot open the socket through which other PEs notice at "
                               "once that this pe has died: %s",
                               stp_errno_text(-rc));
-            life.said = true;
+            life.warned = true;
             life.listen_fd = -1;
-            line.family = STP_OFI_LINE_NONE;
+            live_addr.family = STP_OFI_LIVENESS_NONE;
         } else if (stp_ofi_speaks_ip()) {
             /*
              * Find the listening socket of the provider. A peer also connects to that socket if it
@@ -290,17 +292,17 @@ void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out)
         }
     }
     if (!life.atfork) life.atfork = pthread_atfork(NULL, NULL, close_in_child) == 0;
-    life.mine = line;
-    memcpy(mine_out, &line, sizeof(line));
+    life.my_addr = live_addr;
+    memcpy(my_addr_out, &live_addr, sizeof(live_addr));
 }
 
 uint64_t stp_ofi_dev_shm_id_of_pe(int pe)
 {
-    struct stp_ofi_liveness_addr line = published_by(pe);
-    uint64_t there;
+    struct stp_ofi_liveness_addr live_addr = published_by(pe);
+    uint64_t dev_id;
 
-    memcpy(&there, line.at + LOCAL_RANDOM, sizeof(there));
-    return there;
+    memcpy(&dev_id, live_addr.address + LOCAL_RANDOM, sizeof(dev_id));
+    return dev_id;
 }
 
 void stp_ofi_liveness_set_addrs_known(void)
@@ -314,7 +316,7 @@ void stp_ofi_liveness_close_own_sockets(void)
     close_fd(&life.listen_fd);
     close_fd(&life.notice_fd);
     __atomic_store_n(&life.connected, false, __ATOMIC_RELAXED);
-    life.mine = (struct stp_ofi_liveness_addr){.family = STP_OFI_LINE_NONE};
+    life.my_addr = (struct stp_ofi_liveness_addr){.family = STP_OFI_LIVENESS_NONE};
 }
 
 /* ---- notices -------------------------------------------------------------------- */
@@ -326,12 +328,13 @@ int stp_ofi_notice_fd(void)
 
 static void send_to(const struct datagram *datagram, int pe)
 {
-    struct stp_ofi_liveness_addr line = stp_ofi_liveness_addr_of(pe);
+    struct stp_ofi_liveness_addr live_addr = stp_ofi_liveness_addr_of(pe);
     struct sockaddr_storage addr;
     socklen_t len;
 
-    if (line.family == STP_OFI_LINE_NONE || line.family != life.mine.family) return;
-    len = stp_ofi_liveness_sockaddr(&line, &addr);
+    if (live_addr.family == STP_OFI_LIVENESS_NONE || live_addr.family != life.my_addr.family)
+        return;
+    len = stp_ofi_liveness_sockaddr(&live_addr, &addr);
     sendto(life.notice_fd, datagram, sizeof(*datagram), MSG_DONTWAIT | MSG_NOSIGNAL,
            (struct sockaddr *)&addr, len);
 }
@@ -366,7 +369,7 @@ void stp_ofi_notice_read_socket(void)
     struct datagram datagram;
 
     if (life.notice_fd < 0) return;
-    for (int i = 0; i < NOTICES_A_LOOK; i++) {
+    for (int i = 0; i < NOTICES_PER_READ; i++) {
         ssize_t n = recv(life.notice_fd, &datagram, sizeof(datagram), MSG_DONTWAIT | MSG_TRUNC);
 
         if (n < 0) return;

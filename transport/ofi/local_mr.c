@@ -33,19 +33,19 @@ static struct {
  */
 static struct stp_ofi_region buffers[STP_FABRIC_BUFFERS];
 
-static __thread const struct stp_ofi_region *buffer_used;
+static __thread const struct stp_ofi_region *current_buffer;
 
 _Static_assert(STP_FABRIC_REGIONS <= UINT16_MAX, "a region number must fit");
 
 /* Returns the number of listed regions that begin at or below the address. */
-static unsigned count_below_locked(const char *at)
+static unsigned count_below_locked(const char *address)
 {
     unsigned low = 0, high = list.n;
 
     while (low < high) {
         unsigned middle = (low + high) / 2;
 
-        if (stp_ofi.regions[list.numbers[middle]].base <= at)
+        if (stp_ofi.regions[list.numbers[middle]].base <= address)
             low = middle + 1;
         else
             high = middle;
@@ -56,21 +56,22 @@ static unsigned count_below_locked(const char *at)
 const struct stp_ofi_region *stp_ofi_local_mr_find(const void *local)
 {
     const struct stp_ofi_region *found = NULL;
-    const char *at = local;
-    unsigned below;
+    const char *address = local;
+    unsigned n_below;
 
     pthread_rwlock_rdlock(&list.lock);
-    below = count_below_locked(at);
-    if (below > 0) found = &stp_ofi.regions[list.numbers[below - 1]];
-    if (found != NULL && (size_t)(at - found->base) >= stp_ofi_region_bytes(found)) found = NULL;
+    n_below = count_below_locked(address);
+    if (n_below > 0) found = &stp_ofi.regions[list.numbers[n_below - 1]];
+    if (found != NULL && (size_t)(address - found->base) >= stp_ofi_region_bytes(found))
+        found = NULL;
     pthread_rwlock_unlock(&list.lock);
     /*
      * Prefer a region to a private buffer, because the memory of a space may be part of an
      * allocation that is registered as a private buffer.
      */
-    if (found == NULL && buffer_used != NULL && at >= buffer_used->base &&
-        (size_t)(at - buffer_used->base) < buffer_used->nbytes)
-        found = buffer_used;
+    if (found == NULL && current_buffer != NULL && address >= current_buffer->base &&
+        (size_t)(address - current_buffer->base) < current_buffer->nbytes)
+        found = current_buffer;
     return found;
 }
 
@@ -85,12 +86,13 @@ static void list_publish_locked(void)
 
 void stp_ofi_local_mr_index_add(unsigned number)
 {
-    unsigned at;
+    unsigned index;
 
     pthread_rwlock_wrlock(&list.lock);
-    at = count_below_locked(stp_ofi.regions[number].base);
-    memmove(&list.numbers[at + 1], &list.numbers[at], (list.n - at) * sizeof(list.numbers[0]));
-    list.numbers[at] = (uint16_t)number;
+    index = count_below_locked(stp_ofi.regions[number].base);
+    memmove(&list.numbers[index + 1], &list.numbers[index],
+            (list.n - index) * sizeof(list.numbers[0]));
+    list.numbers[index] = (uint16_t)number;
     list.n++;
     stp_ofi.regions[number].listed = true;
     list_publish_locked();
@@ -99,14 +101,15 @@ void stp_ofi_local_mr_index_add(unsigned number)
 
 void stp_ofi_local_mr_index_remove(unsigned number)
 {
-    unsigned at = 0;
+    unsigned index = 0;
 
     pthread_rwlock_wrlock(&list.lock);
-    while (at < list.n && list.numbers[at] != number)
-        at++;
-    if (at < list.n) {
+    while (index < list.n && list.numbers[index] != number)
+        index++;
+    if (index < list.n) {
         list.n--;
-        memmove(&list.numbers[at], &list.numbers[at + 1], (list.n - at) * sizeof(list.numbers[0]));
+        memmove(&list.numbers[index], &list.numbers[index + 1],
+                (list.n - index) * sizeof(list.numbers[0]));
     }
     stp_ofi.regions[number].listed = false;
     list_publish_locked();
@@ -160,29 +163,29 @@ int stp_ofi_reg_internal_if_needed(void *base, size_t nbytes, struct fid_mr **mr
     return rc;
 }
 
-static struct stp_ofi_local_mr_ref *lease_open(enum stp_ofi_kind kind, const void *local,
-                                               size_t nbytes, unsigned refs)
+static struct stp_ofi_local_mr_ref *mr_ref_open(enum stp_ofi_kind kind, const void *local,
+                                                size_t nbytes, unsigned refs)
 {
-    struct stp_ofi_local_mr_ref *lease = malloc(sizeof(*lease));
+    struct stp_ofi_local_mr_ref *mr_ref = malloc(sizeof(*mr_ref));
     uint64_t access = kind == STP_OFI_WRITE ? FI_WRITE : FI_READ;
 
-    if (lease != NULL && mr_open_local(local, nbytes, access, &lease->mr) == 0) {
-        lease->refs = refs;
-        return lease;
+    if (mr_ref != NULL && mr_open_local(local, nbytes, access, &mr_ref->mr) == 0) {
+        mr_ref->refs = refs;
+        return mr_ref;
     }
-    free(lease);
+    free(mr_ref);
     return NULL;
 }
 
-void stp_ofi_local_mr_unref(struct stp_ofi_local_mr_ref *lease)
+void stp_ofi_local_mr_unref(struct stp_ofi_local_mr_ref *mr_ref)
 {
     /*
      * Pairs with the subtractions of other operations. All operations have then finished with the
      * registration before it is closed.
      */
-    if (__atomic_fetch_sub(&lease->refs, 1, __ATOMIC_ACQ_REL) > 1) return;
-    fi_close(&lease->mr->fid);
-    free(lease);
+    if (__atomic_fetch_sub(&mr_ref->refs, 1, __ATOMIC_ACQ_REL) > 1) return;
+    fi_close(&mr_ref->mr->fid);
+    free(mr_ref);
 }
 
 /* ---- private device memory ------------------------------------------------ */
@@ -197,40 +200,40 @@ static void count_buffers(unsigned change)
 
 int stp_ofi_buffer_add(unsigned number, void *base, size_t nbytes, int device)
 {
-    struct stp_ofi_local_mr_ref *lease = malloc(sizeof(*lease));
+    struct stp_ofi_local_mr_ref *mr_ref = malloc(sizeof(*mr_ref));
     int rc = -FI_ENOKEY;
 
-    if (lease == NULL) return -ENOMEM;
+    if (mr_ref == NULL) return -ENOMEM;
     for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++)
-        rc = stp_ofi_mr_open_device(base, nbytes, local_key(), device, &lease->mr);
+        rc = stp_ofi_mr_open_device(base, nbytes, local_key(), device, &mr_ref->mr);
     if (rc != 0) {
-        free(lease);
+        free(mr_ref);
         return -EOPNOTSUPP;
     }
-    lease->refs = 1;
+    mr_ref->refs = 1;
     buffers[number] = (struct stp_ofi_region){
-        .mr = lease->mr, .base = base, .nbytes = nbytes, .device = true, .lease = lease};
+        .mr = mr_ref->mr, .base = base, .nbytes = nbytes, .device = true, .mr_ref = mr_ref};
     count_buffers(1);
     return 0;
 }
 
 void stp_ofi_set_current_local_mr(int number)
 {
-    buffer_used = number >= 0 ? &buffers[number] : NULL;
+    current_buffer = number >= 0 ? &buffers[number] : NULL;
 }
 
 bool stp_ofi_buffer_remove(unsigned number)
 {
-    struct stp_ofi_local_mr_ref *lease = buffers[number].lease;
+    struct stp_ofi_local_mr_ref *mr_ref = buffers[number].mr_ref;
 
     /*
      * Pairs with the subtraction in stp_ofi_local_mr_unref(), which a completion calls after its
      * data has arrived.
      */
-    if (__atomic_load_n(&lease->refs, __ATOMIC_ACQUIRE) > 1) return false;
+    if (__atomic_load_n(&mr_ref->refs, __ATOMIC_ACQUIRE) > 1) return false;
     buffers[number] = (struct stp_ofi_region){.mr = NULL};
     count_buffers(-1U);
-    stp_ofi_local_mr_unref(lease);
+    stp_ofi_local_mr_unref(mr_ref);
     return true;
 }
 
@@ -241,8 +244,8 @@ bool stp_ofi_buffer_remove(unsigned number)
 void stp_ofi_user_buffers_close(void)
 {
     for (unsigned i = 0; i < STP_FABRIC_BUFFERS; i++) {
-        if (buffers[i].lease == NULL) continue;
-        buffers[i].lease->refs = 1;
+        if (buffers[i].mr_ref == NULL) continue;
+        buffers[i].mr_ref->refs = 1;
         (void)stp_ofi_buffer_remove(i);
     }
 }
@@ -253,8 +256,8 @@ void stp_ofi_user_buffers_close(void)
  * Returns the registration that covers the whole buffer, or NULL if the buffer is not within one
  * extent.
  */
-static struct fid_mr *mr_around(const struct stp_ofi_region *region, const void *local,
-                                size_t nbytes)
+static struct fid_mr *mr_covering(const struct stp_ofi_region *region, const void *local,
+                                  size_t nbytes)
 {
     return stp_ofi_extent_mr(region, (size_t)((const char *)local - region->base), nbytes);
 }
@@ -262,34 +265,34 @@ static struct fid_mr *mr_around(const struct stp_ofi_region *region, const void 
 struct stp_ofi_fragments stp_ofi_cut_slow(enum stp_ofi_kind kind, const struct stp_target *target,
                                           const void *local, size_t nbytes)
 {
-    const struct stp_ofi_extents *more = stp_ofi_extents(&stp_ofi.regions[target->number]);
+    const struct stp_ofi_extents *extents = stp_ofi_extents(&stp_ofi.regions[target->number]);
     const struct stp_ofi_region *region = stp_ofi_local_mr_region(local);
-    struct fid_mr *mr = region != NULL ? mr_around(region, local, nbytes) : NULL;
+    struct fid_mr *mr = region != NULL ? mr_covering(region, local, nbytes) : NULL;
     size_t size = nbytes < stp_ofi.max_msg ? nbytes : stp_ofi.max_msg;
     struct stp_ofi_fragments fragments = {
-        .size = size, .n = stp_ofi_extent_pieces(more, target->offset, nbytes, size)};
+        .size = size, .n = stp_ofi_extent_pieces(extents, target->offset, nbytes, size)};
 
     if (mr != NULL) {
         fragments.desc = fi_mr_desc(mr);
-        if (region->lease != NULL) {
+        if (region->mr_ref != NULL) {
             /*
              * A relaxed addition suffices. No thread closes the registration now, because the
              * caller is using the buffer.
              */
-            __atomic_fetch_add(&region->lease->refs, fragments.n, __ATOMIC_RELAXED);
-            fragments.lease = region->lease;
+            __atomic_fetch_add(&region->mr_ref->refs, fragments.n, __ATOMIC_RELAXED);
+            fragments.mr_ref = region->mr_ref;
         }
         return fragments;
     }
     if (!stp_ofi.mr_local) return fragments;
     if (nbytes > stp_ofi.bounce_size)
-        fragments.lease = lease_open(kind, local, nbytes, fragments.n);
-    if (fragments.lease != NULL) {
-        fragments.desc = fi_mr_desc(fragments.lease->mr);
+        fragments.mr_ref = mr_ref_open(kind, local, nbytes, fragments.n);
+    if (fragments.mr_ref != NULL) {
+        fragments.desc = fi_mr_desc(fragments.mr_ref->mr);
         return fragments;
     }
     fragments.copied = true;
     fragments.size = stp_ofi.bounce_size > STP_OFI_INLINE ? stp_ofi.bounce_size : STP_OFI_INLINE;
-    fragments.n = stp_ofi_extent_pieces(more, target->offset, nbytes, fragments.size);
+    fragments.n = stp_ofi_extent_pieces(extents, target->offset, nbytes, fragments.size);
     return fragments;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Detects operations that were lost because a connection broke. Providers do not report the loss of
- * atomics and messages. Each operation therefore gets a turn, which is a sequence number. Probes
- * get turns, too. A probe is sent only in order to detect losses. A PE answers operations and
- * probes in the order in which they were posted. If the PE answers probes with higher turns first,
- * the operation is lost.
+ * atomics and messages. Each operation therefore gets a sequence number. Probes get sequence
+ * numbers, too. A probe is sent only in order to detect losses. A PE answers operations and probes
+ * in the order in which they were posted. If the PE answers probes with higher numbers first, the
+ * operation is lost.
  *
- * An operation gets its turn only after its post has returned. The kernel may suspend a thread in
+ * An operation gets its number only after its post has returned. The kernel may suspend a thread in
  * the middle of a post. Other threads may then post probes, and these probes may be sent before the
- * operation. The turns of these probes must be lower than the turn of the operation.
+ * operation. The numbers of these probes must be lower than the number of the operation.
  * Design: docs/design/messages.md.
  */
 #ifndef STP_LOST_OP_BY_ORDER_H
@@ -17,7 +17,8 @@
 #include "ofi_internal.h"
 
 /*
- * Returns the next turn. A caller that sends a probe calls this function before it posts the probe.
+ * Returns the next sequence number. A caller that sends a probe calls this function before it posts
+ * the probe.
  */
 uint64_t stp_ofi_post_seq_next(void);
 
@@ -25,17 +26,17 @@ uint64_t stp_ofi_post_seq_next(void);
 uint64_t stp_ofi_post_seq_begin_post(struct stp_ofi_req *req);
 
 /*
- * Gives req its turn after a successful post. Does nothing if req has been reused for another
- * operation since the post.
+ * Gives req its sequence number after a successful post. Does nothing if req has been reused for
+ * another operation since the post.
  */
 void stp_ofi_post_seq_assign_number(struct stp_ofi_req *req, uint64_t posting_token);
 
 /*
- * Called when PE pe has answered the probe with the given turn. Requests to this PE with lower
- * turns should have been answered before the probe. The function counts one miss for each such
- * request of the pool. Returns whether a request now has so many misses that it counts as lost. The
- * caller holds the drain lock of the pool's endpoint.
+ * Called when PE pe has answered the probe with the sequence number seq. Requests to this PE with
+ * lower numbers should have been answered before the probe. The function counts one miss for each
+ * such request of the pool. Returns whether a request now has so many misses that it counts as
+ * lost. The caller holds the drain lock of the pool's endpoint.
  */
-bool stp_ofi_post_seq_older_is_lost(struct stp_ofi_pool *pool, int pe, uint64_t turn);
+bool stp_ofi_post_seq_older_is_lost(struct stp_ofi_pool *pool, int pe, uint64_t seq);
 
 #endif /* STP_LOST_OP_BY_ORDER_H */

@@ -76,14 +76,14 @@ static bool word_names(const char *word, const char *name, const unsigned char *
 static bool list_names(const char *list, const char *name, const unsigned char *bits,
                        unsigned n_bits)
 {
-    for (const char *at = list;; at++) {
+    for (const char *pos = list;; pos++) {
         char word[WORD_MAX];
-        size_t n = strcspn(at, ",");
+        size_t n = strcspn(pos, ",");
 
-        snprintf(word, sizeof(word), "%.*s", (int)n, at);
+        snprintf(word, sizeof(word), "%.*s", (int)n, pos);
         if (n < sizeof(word) && word_names(word, name, bits, n_bits)) return true;
-        at += n;
-        if (*at == '\0') return false;
+        pos += n;
+        if (*pos == '\0') return false;
     }
 }
 
@@ -93,18 +93,18 @@ static bool list_names(const char *list, const char *name, const unsigned char *
  */
 static bool address_named(const char *list, const unsigned char *bits, unsigned n_bits)
 {
-    struct ifaddrs *all = NULL;
+    struct ifaddrs *ifa_list = NULL;
     bool found = false;
 
-    if (getifaddrs(&all) != 0) all = NULL;
-    for (struct ifaddrs *at = all; at != NULL && !found; at = at->ifa_next) {
+    if (getifaddrs(&ifa_list) != 0) ifa_list = NULL;
+    for (struct ifaddrs *ifa = ifa_list; ifa != NULL && !found; ifa = ifa->ifa_next) {
         unsigned n = 0;
-        const unsigned char *its = bits_of(at->ifa_addr, &n);
+        const unsigned char *ifa_bits = bits_of(ifa->ifa_addr, &n);
 
-        found = its != NULL && n == n_bits && memcmp(its, bits, n / 8) == 0 &&
-                list_names(list, at->ifa_name, bits, n_bits);
+        found = ifa_bits != NULL && n == n_bits && memcmp(ifa_bits, bits, n / 8) == 0 &&
+                list_names(list, ifa->ifa_name, bits, n_bits);
     }
-    freeifaddrs(all);
+    freeifaddrs(ifa_list);
     return found;
 }
 
@@ -155,7 +155,7 @@ const char *stp_ofi_netif_unreachable(const struct fi_info *info, const struct s
 
     if (core->n_networks == 0 || !internet || core->env->ofi_interface != NULL) return NULL;
     if (network == NULL) return "its address is valid on this host only, or its interface is down";
-    return network->refused[0] != '\0' ? network->refused : NULL;
+    return network->refusal[0] != '\0' ? network->refusal : NULL;
 }
 
 int stp_ofi_netif_place_in_job_order(const struct fi_info *info, const struct stp_core *core)
@@ -170,23 +170,23 @@ int stp_ofi_netif_place_in_job_order(const struct fi_info *info, const struct st
 /* Writes a list of the active interfaces to text, such as "eth0 10.1.0.7, lo 127.0.0.1". */
 static void list_interfaces(char *text, size_t size)
 {
-    struct ifaddrs *all = NULL;
+    struct ifaddrs *ifa_list = NULL;
     size_t used = 0;
 
     text[0] = '\0';
-    if (getifaddrs(&all) != 0) all = NULL;
-    for (struct ifaddrs *at = all; at != NULL && used < size; at = at->ifa_next) {
+    if (getifaddrs(&ifa_list) != 0) ifa_list = NULL;
+    for (struct ifaddrs *ifa = ifa_list; ifa != NULL && used < size; ifa = ifa->ifa_next) {
         unsigned n = 0;
-        const unsigned char *bits = bits_of(at->ifa_addr, &n);
+        const unsigned char *bits = bits_of(ifa->ifa_addr, &n);
         char addr[INET6_ADDRSTRLEN];
 
-        if (bits == NULL || (at->ifa_flags & IFF_UP) == 0) continue;
+        if (bits == NULL || (ifa->ifa_flags & IFF_UP) == 0) continue;
         if (n == 128 && bits[0] == 0xfe && (bits[1] & 0xc0) == 0x80) continue; /* link-local */
         inet_ntop(n == 32 ? AF_INET : AF_INET6, bits, addr, sizeof(addr));
         used += (size_t)snprintf(text + used, size - used, "%s%s %s", used > 0 ? ", " : "",
-                                 at->ifa_name, addr);
+                                 ifa->ifa_name, addr);
     }
-    freeifaddrs(all);
+    freeifaddrs(ifa_list);
 }
 
 int stp_ofi_netif_check_env_matches(const struct fi_info *infos, const struct stp_core *core)

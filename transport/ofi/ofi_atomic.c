@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Offsets of the operand, the compare value and the result in the field data of a request. */
-enum { AT_OPERAND = 0, AT_COMPARE = 16, AT_RESULT = 32 };
+enum { OPERAND_OFFSET = 0, COMPARE_OFFSET = 16, RESULT_OFFSET = 32 };
 
 struct element {
     size_t size; /* size of an element in bytes, or 0 if the type has no atomics */
@@ -52,19 +52,19 @@ static struct stp_ofi_req *native(struct stp_ofi_endpoint *endpoint, const struc
     req->place = stp_ofi_place_of(dest);
     req->op = ops[op];
     req->type = el->type;
-    if (operand != NULL) memcpy(req->data + AT_OPERAND, operand, el->size);
-    if (compare != NULL) memcpy(req->data + AT_COMPARE, compare, el->size);
-    req->local = req->data + AT_OPERAND;
+    if (operand != NULL) memcpy(req->data + OPERAND_OFFSET, operand, el->size);
+    if (compare != NULL) memcpy(req->data + COMPARE_OFFSET, compare, el->size);
+    req->local = req->data + OPERAND_OFFSET;
     req->nbytes = el->size;
-    req->compare = req->data + AT_COMPARE;
+    req->compare = req->data + COMPARE_OFFSET;
     /*
      * Receive the result in the request, because the caller's memory is not registered. If the
      * target PE leaves the job, the caller may also free its memory while the atomic is still
      * outstanding.
      */
-    req->result = req->data + AT_RESULT;
+    req->result = req->data + RESULT_OFFSET;
     req->copy_to = result;
-    req->desc = req->own_desc;
+    req->desc = req->data_desc;
     return req;
 }
 
@@ -102,7 +102,7 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum
 {
     struct stp_ofi_req *req;
     struct stp_ofi_endpoint *endpoint;
-    unsigned left = 1;
+    unsigned pending = 1;
 
     /*
      * The library does not call this function for device memory. Atomics on device memory are
@@ -118,9 +118,9 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum
     req = stp_ofi_atomic_prepare(ctx, dest, op, dtype, operand, compare, result);
     endpoint = req->pool->endpoint;
     if (result != NULL && !nbi) {
-        stp_ofi_count_on(req, &left);
+        stp_ofi_count_on(req, &pending);
         stp_ofi_post_until_accepted(req);
-        stp_ofi_wait_zero(endpoint, &left);
+        stp_ofi_wait_zero(endpoint, &pending);
     } else {
         stp_ofi_count_on_ctx(req, ctx);
         stp_ofi_post_until_accepted(req);
@@ -128,17 +128,17 @@ void stp_ofi_amo(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum
 }
 
 /* Returns whether the domain supports all atomics that the library needs for the type dtype. */
-static bool element_served(struct fid_domain *domain, enum stp_dtype dtype)
+static bool element_supported(struct fid_domain *domain, enum stp_dtype dtype)
 {
     enum fi_datatype type = elements[dtype].type;
-    bool whole = dtype <= STP_U64;
+    bool is_integer = dtype <= STP_U64;
     struct fi_atomic_attr attr;
 
     for (unsigned i = 0; i < STP_COUNT(ops); i++) {
-        bool bare = i == STP_AMO_SET || i == STP_AMO_FETCH || i == STP_AMO_SWAP;
+        bool no_arithmetic = i == STP_AMO_SET || i == STP_AMO_FETCH || i == STP_AMO_SWAP;
 
         /* For floating-point types, the library needs only the operations set, fetch and swap. */
-        if (!bare && !whole) continue;
+        if (!no_arithmetic && !is_integer) continue;
         if (i < STP_AMO_FETCH && fi_query_atomic(domain, type, ops[i], &attr, 0) != 0) return false;
         if (i == STP_AMO_CSWAP) {
             if (fi_query_atomic(domain, type, ops[i], &attr, FI_COMPARE_ATOMIC) != 0) return false;
@@ -151,7 +151,7 @@ static bool element_served(struct fid_domain *domain, enum stp_dtype dtype)
 
 const char *stp_ofi_atomics_missing(struct fid_domain *domain)
 {
-    static const char *const why[STP_N_DTYPES] = {
+    static const char *const reasons[STP_N_DTYPES] = {
         [STP_I8] = "lacks 8-bit atomics",           [STP_U8] = "lacks 8-bit atomics",
         [STP_I16] = "lacks 16-bit atomics",         [STP_U16] = "lacks 16-bit atomics",
         [STP_I32] = "lacks 32-bit atomics",         [STP_U32] = "lacks 32-bit atomics",
@@ -164,6 +164,6 @@ const char *stp_ofi_atomics_missing(struct fid_domain *domain)
      * type is returned.
      */
     for (int i = STP_F64; i >= 0; i--)
-        if (!element_served(domain, (enum stp_dtype)i)) return why[i];
+        if (!element_supported(domain, (enum stp_dtype)i)) return reasons[i];
     return NULL;
 }

@@ -70,7 +70,7 @@ static inline void stp_ofi_count_on_ctx(struct stp_ofi_req *req, struct stp_fabr
  * Functions of contexts (ofi_quiet_and_fence.c). The comments in struct stp_fabric (transport.h)
  * describe them.
  */
-int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx);
+int stp_ofi_ctx_create(bool one_thread, struct stp_fabric_ctx **ctx);
 void stp_ofi_ctx_free(struct stp_fabric_ctx *ctx);
 void stp_ofi_fence(struct stp_fabric_ctx *ctx);
 void stp_ofi_quiet(struct stp_fabric_ctx *ctx);
@@ -101,11 +101,12 @@ struct stp_ofi_region {
     size_t nbytes; /* size of this PE's part, which may grow */
     /* Value of stp_ofi.generation when the region was last added or removed. */
     unsigned generation;
-    bool device;                        /* whether this PE's part is device memory */
-    bool listed;                        /* whether local_mr.c finds the region by its address */
-    struct stp_fabric_region *peers;    /* descriptors of all PEs, or NULL if they are all equal */
-    struct stp_ofi_extents *more;       /* extents by which the region has grown, or NULL */
-    struct stp_ofi_local_mr_ref *lease; /* registration of a private buffer, or NULL for a region */
+    bool device;                     /* whether this PE's part is device memory */
+    bool listed;                     /* whether local_mr.c finds the region by its address */
+    struct stp_fabric_region *peers; /* descriptors of all PEs, or NULL if they are all equal */
+    struct stp_ofi_extents *extents; /* extents by which the region has grown, or NULL */
+    struct stp_ofi_local_mr_ref
+        *mr_ref; /* registration of a private buffer, or NULL for a region */
 };
 
 struct stp_ofi {
@@ -140,9 +141,9 @@ struct stp_ofi {
     bool peer_table;
     bool ordered; /* whether the provider keeps writes and atomics to one peer in order */
     bool hmem;    /* whether the provider was opened with access to device memory */
-    const char *why_no_devices; /* reason why device memory of this PE is not used, or NULL */
-    bool mr_local;              /* whether the provider needs registrations of local buffers */
-    int spin;                   /* number of polls after which a wait yields the core */
+    const char *no_devices_reason; /* reason why device memory of this PE is not used, or NULL */
+    bool mr_local;                 /* whether the provider needs registrations of local buffers */
+    int spin;                      /* number of polls after which a wait yields the core */
     /* Whether the job is ending. An operation that fails then counts as completed. */
     bool finishing;
 
@@ -216,7 +217,7 @@ struct stp_ofi_provider {
     /* Maximum number of PEs of a job in which progress threads sleep on the provider's sockets. */
     int sleepers;
     /* Reason why the provider is only used if SHMEM_OFI_PROVIDER names it, or NULL. */
-    const char *refused;
+    const char *refusal;
     /* First version of libfabric in which the provider registers DMA-BUF descriptors, or 0. */
     uint32_t dmabuf_since;
     struct {
@@ -224,7 +225,7 @@ struct stp_ofi_provider {
          * First version of libfabric with the defect, and first version without it. The second
          * version is 0 if no fixed version is known.
          */
-        uint32_t from, before;
+        uint32_t since, fixed_in;
         const char *text; /* description of the defect, or NULL */
     } trouble;
 };
@@ -240,21 +241,21 @@ bool stp_ofi_is(const struct fi_info *info, unsigned flag);
 int stp_ofi_rank_of(const struct fi_info *info);
 
 /*
- * Compares two names of providers and returns whether they match. The argument wanted is the name
- * that the user has set. The argument provider is the full name of a provider. For example, "tcp"
- * matches "tcp;ofi_rxm", but "tcp;ofi_rxm" does not match "tcp".
+ * Compares two names of providers and returns whether they match. The argument requested is the
+ * name that the user has set. The argument provider is the full name of a provider. For example,
+ * "tcp" matches "tcp;ofi_rxm", but "tcp;ofi_rxm" does not match "tcp".
  */
-bool stp_ofi_names(const char *wanted, const char *provider);
+bool stp_ofi_names(const char *requested, const char *provider);
 
 /* Provider choice (provider_select.c). */
 
 struct stp_ofi_choice {
     struct fi_info *info;
-    const char *refused; /* reason why info is refused, or NULL */
+    const char *reason; /* reason why info is refused, or NULL */
     /* Whether info is refused because the user has named another provider or interface. */
-    bool unnamed;
+    bool excluded;
     int cost;                       /* cost of info, where a lower cost is better */
-    char text[96];                  /* buffer for a text to which refused may point */
+    char text[96];                  /* buffer for a text to which reason may point */
     enum stp_provider_verdict code; /* verdict on info as a code for programs */
     int error;                      /* errno of a failed test, or 0 */
     /*
@@ -268,11 +269,11 @@ struct stp_ofi_choice {
 
 /*
  * Lists the infos that libfabric offers to this job. The list begins with the best info. Refused
- * infos are at its end. The infos live as long as *all, which the caller frees with fi_freeinfo().
- * The caller frees the array *choices with free(). Returns the number of infos, or -errno. The
- * error is logged unless it is -ENOMEM.
+ * infos are at its end. The infos live as long as *all_infos, which the caller frees with
+ * fi_freeinfo(). The caller frees the array *choices with free(). Returns the number of infos, or
+ * -errno. The error is logged unless it is -ENOMEM.
  */
-int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all,
+int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all_infos,
                             struct stp_ofi_choice **choices);
 
 /*
@@ -339,11 +340,11 @@ int stp_ofi_netif_check_env_matches(const struct fi_info *infos, const struct st
 
 /*
  * Opens the fabric, the domain, the completion queue and the endpoint for info. Returns 0 on
- * success. On failure, closes all of them and returns -errno. In this case, *why describes the
+ * success. On failure, closes all of them and returns -errno. In this case, *reason describes the
  * failed step.
  */
 int stp_ofi_domain_endpoint_open(const struct stp_core *core, const struct fi_info *info,
-                                 const char **why);
+                                 const char **reason);
 void stp_ofi_close_endpoint_domain_fabric(void);
 int stp_ofi_make_published_address(unsigned char *addr, size_t *addr_len);
 int stp_ofi_connect(const void *addrs);
@@ -357,10 +358,10 @@ int stp_ofi_forbid_cuda(struct fid_ep *ep);
 
 /*
  * Opens a completion queue and an endpoint on a domain. Returns 0 on success. On failure returns
- * -errno, and *why describes the failed step.
+ * -errno, and *reason describes the failed step.
  */
 int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
-                          struct fid_av *av, bool wait_fd, const char **why);
+                          struct fid_av *av, bool wait_fd, const char **reason);
 void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint);
 
 /* Addresses (address.c). */
@@ -376,15 +377,15 @@ void stp_ofi_endpoint_free_addrs(struct stp_ofi_endpoint *endpoint);
 
 /*
  * Tests the open provider with operations of this PE on itself. Returns 0 if the provider works as
- * promised. Otherwise returns -errno, and *why describes the failure. Closes the provider in both
- * cases.
+ * promised. Otherwise returns -errno, and *reason describes the failure. Closes the provider in
+ * both cases.
  */
-int stp_ofi_provider_self_test(const char **why);
+int stp_ofi_provider_self_test(const char **reason);
 
 /* Regions (region.c). */
 
 int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabric_memory memory,
-                       int device, struct stp_fabric_region *mine);
+                       int device, struct stp_fabric_region *my_region);
 int stp_ofi_region_peers(unsigned number, const struct stp_fabric_region *peers);
 void stp_ofi_region_drain(unsigned number);
 void stp_ofi_region_remove(unsigned number);
@@ -408,29 +409,29 @@ int stp_ofi_mr_enable(struct fid_mr *mr);
 
 /* Returns the descriptor by which peers access the registered memory. */
 struct stp_fabric_region stp_ofi_mr_describe(struct fid_mr *mr, void *base);
-/* Replaces the table *to by a copy of the table peers. Returns 0 or -ENOMEM. */
-int stp_ofi_peer_regions_replace(struct stp_fabric_region **to,
+/* Replaces *table by a copy of the table peers. Returns 0 or -ENOMEM. */
+int stp_ofi_peer_regions_replace(struct stp_fabric_region **table,
                                  const struct stp_fabric_region *peers);
 
-int stp_ofi_region_grow(unsigned number, size_t more, struct stp_fabric_region *mine);
+int stp_ofi_region_grow(unsigned number, size_t nbytes, struct stp_fabric_region *my_region);
 int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers);
 void stp_ofi_region_undo_grow(unsigned number);
 void stp_ofi_extents_close(struct stp_ofi_region *region); /* Closes all extents except extent 0. */
 
 /*
- * Returns the region's extents, or NULL. Pairs with the release stores in more_of() and
+ * Returns the region's extents, or NULL. Pairs with the release stores in extents_of() and
  * stp_ofi_extents_close().
  */
 static inline const struct stp_ofi_extents *stp_ofi_extents(const struct stp_ofi_region *region)
 {
-    return __atomic_load_n(&region->more, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&region->extents, __ATOMIC_ACQUIRE);
 }
 
 /*
  * Returns the number of bytes from offset to the end of the extent that contains offset. If this is
  * the last extent, returns SIZE_MAX.
  */
-size_t stp_ofi_extent_left(const struct stp_ofi_extents *more, size_t offset);
+size_t stp_ofi_extent_remaining(const struct stp_ofi_extents *extents, size_t offset);
 /*
  * Returns the registration of the nbytes bytes at offset. Returns NULL if no single extent contains
  * all of them.
@@ -441,7 +442,7 @@ struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t off
  * Returns the number of libfabric operations that a transfer of nbytes bytes at offset needs. Each
  * operation has at most size bytes and stays in one extent.
  */
-unsigned stp_ofi_extent_pieces(const struct stp_ofi_extents *more, size_t offset, size_t nbytes,
+unsigned stp_ofi_extent_pieces(const struct stp_ofi_extents *extents, size_t offset, size_t nbytes,
                                size_t size);
 
 static inline bool stp_ofi_has_grown(unsigned number)
@@ -455,9 +456,10 @@ static inline bool stp_ofi_has_grown(unsigned number)
  */
 static inline bool stp_ofi_crosses(const struct stp_target *target, size_t nbytes)
 {
-    const struct stp_ofi_extents *more = stp_ofi_extents(&stp_ofi.regions[target->number]);
+    const struct stp_ofi_extents *extents = stp_ofi_extents(&stp_ofi.regions[target->number]);
 
-    return STP_UNLIKELY(more != NULL) && stp_ofi_extent_left(more, target->offset) < nbytes;
+    return STP_UNLIKELY(extents != NULL) &&
+           stp_ofi_extent_remaining(extents, target->offset) < nbytes;
 }
 
 static inline size_t stp_ofi_region_bytes(const struct stp_ofi_region *region)
@@ -480,11 +482,11 @@ static inline void *stp_ofi_local_ptr(unsigned number, size_t offset)
 static inline void *stp_ofi_local_part(unsigned number, size_t offset, size_t nbytes)
 {
     const struct stp_ofi_region *region = &stp_ofi.regions[number];
-    size_t has = stp_ofi_region_bytes(region);
+    size_t part_size = stp_ofi_region_bytes(region);
 
     /* Pairs with the release stores in stp_ofi_region_add() and stp_ofi_region_remove(). */
-    if (__atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) == NULL || region->device || offset > has ||
-        has - offset < nbytes)
+    if (__atomic_load_n(&region->mr, __ATOMIC_ACQUIRE) == NULL || region->device ||
+        offset > part_size || part_size - offset < nbytes)
         return NULL;
     return region->base + offset;
 }
@@ -577,7 +579,7 @@ struct stp_ofi_fragments {
     unsigned n;
     bool copied; /* whether data is copied through the requests */
     void *desc;
-    struct stp_ofi_local_mr_ref *lease; /* registration that each fragment references, or NULL */
+    struct stp_ofi_local_mr_ref *mr_ref; /* registration that each fragment references, or NULL */
 };
 
 /*
@@ -603,7 +605,7 @@ static inline struct stp_ofi_fragments stp_ofi_cut(enum stp_ofi_kind kind,
  * Drops one reference to the registration. The registration is closed when its last reference is
  * dropped.
  */
-void stp_ofi_local_mr_unref(struct stp_ofi_local_mr_ref *lease);
+void stp_ofi_local_mr_unref(struct stp_ofi_local_mr_ref *mr_ref);
 
 /*
  * Registers memory of this module if the provider sets FI_MR_LOCAL. Otherwise sets *mr to NULL.
@@ -663,7 +665,7 @@ void stp_ofi_progress(void);
 struct stp_ofi_wait {
     struct stp_ofi_endpoint *endpoint;
     unsigned polls;
-    int spun; /* number of polls since the last completion or yield */
+    int n_spins; /* number of polls since the last completion or yield */
     /*
      * Time of the last check of peers by this wait. If no check was made yet, this is the time when
      * the wait first stalled. The time is 0 if the wait has never stalled.
@@ -673,7 +675,7 @@ struct stp_ofi_wait {
      * Number of calls of on_stall() by this wait. If it is not 0, stp_ofi_wait_end() reports the
      * end of the wait.
      */
-    unsigned looks;
+    unsigned n_stalls;
 };
 
 /*
@@ -691,7 +693,7 @@ void stp_ofi_wait_stalled(struct stp_ofi_wait *wait);
 
 static inline void stp_ofi_wait_end(const struct stp_ofi_wait *wait)
 {
-    if (STP_UNLIKELY(wait->looks > 0)) stp_ofi.core->on_stall(0, -1);
+    if (STP_UNLIKELY(wait->n_stalls > 0)) stp_ofi.core->on_stall(0, -1);
 }
 
 /*
@@ -753,13 +755,13 @@ struct stp_ofi_req *stp_ofi_req_prepare_one_fragment(struct stp_ofi_endpoint *en
 
 /*
  * Posts the fragments of a put or get of nbytes bytes. Each completion subtracts one from *pending,
- * to which the caller has added the number of fragments. The argument `then` is NULL, or a signal
- * that is posted when all fragments are complete.
+ * to which the caller has added the number of fragments. The argument signal_req is NULL, or the
+ * request of a signal that is posted when all fragments are complete.
  */
 void stp_ofi_post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
                             const struct stp_ofi_fragments *fragments,
                             const struct stp_target *target, const void *local, size_t nbytes,
-                            unsigned *pending, struct stp_ofi_req *then);
+                            unsigned *pending, struct stp_ofi_req *signal_req);
 
 /*
  * Returns a request for an atomic. The caller must then set the counter of the request by
@@ -778,11 +780,11 @@ struct stp_ofi_req *stp_ofi_atomic_prepare(struct stp_fabric_ctx *ctx,
 const char *stp_ofi_atomics_missing(struct fid_domain *domain);
 
 /*
- * Executes an atomic on this PE's own memory with the CPU. The argument at is an address in this
- * process. Defined in self_amo_by_cpu.c.
+ * Executes an atomic on this PE's own memory with the CPU. The argument element is an address in
+ * this process. Defined in self_amo_by_cpu.c.
  */
 
-void stp_ofi_loopback_amo(void *at, size_t size, enum stp_fabric_amo op, const void *operand,
+void stp_ofi_loopback_amo(void *element, size_t size, enum stp_fabric_amo op, const void *operand,
                           const void *compare, void *result);
 
 /* The progress thread (progress_thread.c). */

@@ -14,9 +14,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FEW_PES 8      /* maximum number of PEs for which no bit set is created */
-#define GROUP 128      /* maximum number of requests that wait_pool() collects at a time */
-#define LEAST_TURNS 64 /* number of steps of a wait before it first calls urge() */
+#define FEW_PES 8    /* maximum number of PEs for which no bit set is created */
+#define GROUP 128    /* maximum number of requests that wait_pool() collects at a time */
+#define MIN_STEPS 64 /* number of steps of a wait before it first calls urge() */
 
 static void lock_with_progress(struct stp_ofi_endpoint *endpoint, pthread_mutex_t *lock)
 {
@@ -38,7 +38,7 @@ static bool is_done(struct stp_fabric_ctx *ctx)
  * Asks the target PEs to send delayed acknowledgements now, because they might not send a message
  * that could carry them. Asks only if operations are still incomplete after a poll.
  */
-static void ask_for_answers(struct stp_fabric_ctx *ctx)
+static void request_missing_acks(struct stp_fabric_ctx *ctx)
 {
     stp_ofi_poll_cq_once(&stp_ofi.main);
     if (!is_done(ctx)) stp_ofi_request_acks();
@@ -64,7 +64,7 @@ void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
      * operations.
      */
     stp_ofi_batch_flush(ctx);
-    if (ctx->allow_delayed_ack) ask_for_answers(ctx);
+    if (ctx->allow_delayed_ack) request_missing_acks(ctx);
     stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[phase & 1]);
     /*
      * With several threads, do not clear ctx->messages, because another thread may have sent a
@@ -105,33 +105,33 @@ void stp_ofi_fence(struct stp_fabric_ctx *ctx)
 
 /* ---- some PEs ---------------------------------------------------------------- */
 
-struct wanted {
+struct op_selection {
     struct stp_fabric_ctx *ctx;
     const int *pes;
     size_t n_pes;
     unsigned char *bits; /* bit set of the PEs, or NULL if the list pes is short */
 };
 
-static bool is_listed(const struct wanted *wanted, int pe)
+static bool is_listed(const struct op_selection *selection, int pe)
 {
-    if (wanted->bits != NULL) return wanted->bits[pe / 8] >> pe % 8 & 1;
-    for (size_t i = 0; i < wanted->n_pes; i++)
-        if (wanted->pes[i] == pe) return true;
+    if (selection->bits != NULL) return selection->bits[pe / 8] >> pe % 8 & 1;
+    for (size_t i = 0; i < selection->n_pes; i++)
+        if (selection->pes[i] == pe) return true;
     return false;
 }
 
 /* Returns whether the request is an operation of the given context to one of the given PEs. */
-static bool is_wanted(const struct stp_ofi_req *req, const void *arg)
+static bool is_selected(const struct stp_ofi_req *req, const void *arg)
 {
-    const struct wanted *wanted = arg;
-    const unsigned *on = stp_ofi_counts_on(req), *first = wanted->ctx->pending;
+    const struct op_selection *selection = arg;
+    const unsigned *counter = stp_ofi_counts_on(req), *first = selection->ctx->pending;
 
-    return (on == first || on == first + 1) && is_listed(wanted, req->pe);
+    return (counter == first || counter == first + 1) && is_listed(selection, req->pe);
 }
 
 /* Criterion by which a wait selects requests, and a function that speeds up their completion. */
 struct filter {
-    bool (*wanted)(const struct stp_ofi_req *req, const void *arg);
+    bool (*matches)(const struct stp_ofi_req *req, const void *arg);
     const void *arg;
     /* NULL, or a function that sends batches and asks peers for delayed acknowledgements. */
     void (*urge)(void);
@@ -141,27 +141,27 @@ struct filter {
  * Returns whether the request is still in use for the same operation and still matches the filter.
  * A request whose target PE has left the job does not match.
  */
-static bool is_under_way(const struct stp_ofi_seen *seen, const struct filter *filter)
+static bool is_under_way(const struct stp_ofi_found *found, const struct filter *filter)
 {
-    struct stp_ofi_req *req = seen->req;
-    bool same;
+    struct stp_ofi_req *req = found->req;
+    bool in_progress;
 
     pthread_mutex_lock(&req->pool->lock);
-    same = req->uses == seen->uses && filter->wanted(req, filter->arg);
+    in_progress = req->use_count == found->use_count && filter->matches(req, filter->arg);
     pthread_mutex_unlock(&req->pool->lock);
-    return same;
+    return in_progress;
 }
 
-static void wait_seen(const struct stp_ofi_seen *seen, const struct filter *filter,
-                      struct stp_ofi_wait *wait)
+static void wait_found(const struct stp_ofi_found *found, const struct filter *filter,
+                       struct stp_ofi_wait *wait)
 {
     /*
-     * Call urge() only when turns is a power of two, so that a slow peer does not receive a flood
+     * Call urge() only when n_steps is a power of two, so that a slow peer does not receive a flood
      * of requests.
      */
-    for (unsigned turns = 1; is_under_way(seen, filter); turns++) {
+    for (unsigned n_steps = 1; is_under_way(found, filter); n_steps++) {
         stp_ofi_wait_step(wait);
-        if (filter->urge != NULL && turns >= LEAST_TURNS && (turns & (turns - 1)) == 0)
+        if (filter->urge != NULL && n_steps >= MIN_STEPS && (n_steps & (n_steps - 1)) == 0)
             filter->urge();
     }
 }
@@ -174,26 +174,27 @@ static void wait_seen(const struct stp_ofi_seen *seen, const struct filter *filt
 static void wait_pool(struct stp_ofi_pool *pool, const struct filter *filter)
 {
     struct stp_ofi_cursor cursor = {.slab = NULL};
-    struct stp_ofi_seen seen[GROUP];
+    struct stp_ofi_found found[GROUP];
     unsigned n;
 
-    while ((n = stp_ofi_req_collect(pool, &cursor, filter->wanted, filter->arg, seen, GROUP)) > 0) {
+    while ((n = stp_ofi_req_collect(pool, &cursor, filter->matches, filter->arg, found, GROUP)) >
+           0) {
         struct stp_ofi_wait wait = {.endpoint = pool->endpoint};
 
         for (unsigned i = 0; i < n; i++)
-            wait_seen(&seen[i], filter, &wait);
+            wait_found(&found[i], filter, &wait);
         stp_ofi_wait_end(&wait);
     }
 }
 
 /* Creates a bit set if there are more than FEW_PES PEs. Returns false if out of memory. */
-static bool list_pes(struct wanted *wanted)
+static bool list_pes(struct op_selection *selection)
 {
-    if (wanted->n_pes <= FEW_PES) return true;
-    wanted->bits = calloc(((size_t)stp_ofi.core->n_pes + 7) / 8, 1);
-    if (wanted->bits == NULL) return false;
-    for (size_t i = 0; i < wanted->n_pes; i++)
-        wanted->bits[wanted->pes[i] / 8] |= (unsigned char)(1u << wanted->pes[i] % 8);
+    if (selection->n_pes <= FEW_PES) return true;
+    selection->bits = calloc(((size_t)stp_ofi.core->n_pes + 7) / 8, 1);
+    if (selection->bits == NULL) return false;
+    for (size_t i = 0; i < selection->n_pes; i++)
+        selection->bits[selection->pes[i] / 8] |= (unsigned char)(1u << selection->pes[i] % 8);
     return true;
 }
 
@@ -205,11 +206,11 @@ static bool list_pes(struct wanted *wanted)
  */
 void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
 {
-    struct wanted wanted = {.ctx = ctx, .pes = pes, .n_pes = n_pes};
-    struct filter filter = {.wanted = is_wanted, .arg = &wanted};
+    struct op_selection selection = {.ctx = ctx, .pes = pes, .n_pes = n_pes};
+    struct filter filter = {.matches = is_selected, .arg = &selection};
 
     if (is_done(ctx)) return;
-    if (!list_pes(&wanted)) {
+    if (!list_pes(&selection)) {
         stp_ofi_quiet(ctx);
         return;
     }
@@ -219,7 +220,7 @@ void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
         wait_pool(&ctx->endpoint->pools[i], &filter);
         if (ctx->endpoint != &stp_ofi.main) wait_pool(&stp_ofi.main.pools[i], &filter);
     }
-    free(wanted.bits);
+    free(selection.bits);
 }
 
 /* ---- a region ---------------------------------------------------------------- */
@@ -231,9 +232,9 @@ void stp_ofi_quiet_pes(struct stp_fabric_ctx *ctx, const int *pes, size_t n_pes)
  */
 static bool may_name(const struct stp_ofi_req *req, const void *arg)
 {
-    const unsigned *on = stp_ofi_counts_on(req), *number = arg;
+    const unsigned *counter = stp_ofi_counts_on(req), *number = arg;
 
-    if (on == NULL || on == &stp_ofi.abandoned) return false;
+    if (counter == NULL || counter == &stp_ofi.abandoned) return false;
     switch (req->pool->index) {
     case STP_OFI_ANSWERED:
         return false;
@@ -254,7 +255,7 @@ static void urge_batches(void)
 
 void stp_ofi_region_drain(unsigned number)
 {
-    struct filter filter = {.wanted = may_name, .arg = &number, .urge = urge_batches};
+    struct filter filter = {.matches = may_name, .arg = &number, .urge = urge_batches};
     unsigned n = stp_ofi_n_endpoints();
 
     stp_ofi_batch_flush_aged(true, true);
@@ -266,14 +267,14 @@ void stp_ofi_region_drain(unsigned number)
 
 /* ---- contexts ---------------------------------------------------------------- */
 
-int stp_ofi_ctx_create(bool alone, struct stp_fabric_ctx **ctx)
+int stp_ofi_ctx_create(bool one_thread, struct stp_fabric_ctx **ctx)
 {
-    struct stp_fabric_ctx *made = aligned_alloc(STP_CACHE_LINE, sizeof(*made));
+    struct stp_fabric_ctx *new_ctx = aligned_alloc(STP_CACHE_LINE, sizeof(*new_ctx));
 
-    if (made == NULL) return -ENOMEM;
-    *made = (struct stp_fabric_ctx){.endpoint = stp_ofi_endpoint_own_or_shared(alone)};
-    pthread_mutex_init(&made->quiet, NULL);
-    *ctx = made;
+    if (new_ctx == NULL) return -ENOMEM;
+    *new_ctx = (struct stp_fabric_ctx){.endpoint = stp_ofi_endpoint_own_or_shared(one_thread)};
+    pthread_mutex_init(&new_ctx->quiet, NULL);
+    *ctx = new_ctx;
     return 0;
 }
 
@@ -293,7 +294,7 @@ void stp_ofi_allows_delayed_ack(struct stp_fabric_ctx *ctx)
 
 void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops)
 {
-    struct stp_ofi_batch *made = batch ? stp_ofi_batch_prepare(ctx, total_ops) : NULL;
+    struct stp_ofi_batch *new_batch = batch ? stp_ofi_batch_prepare(ctx, total_ops) : NULL;
     bool was_in_order = stp_ofi_in_order(ctx);
 
     /*
@@ -302,5 +303,5 @@ void stp_ofi_session(struct stp_fabric_ctx *ctx, bool batch, size_t total_ops)
      * because they relied on the order.
      */
     if (was_in_order && !stp_ofi_in_order(ctx)) stp_ofi_quiet(ctx);
-    stp_ofi_batch_start_or_stop(ctx, made, total_ops);
+    stp_ofi_batch_start_or_stop(ctx, new_batch, total_ops);
 }

@@ -26,7 +26,7 @@ static struct stp_ofi_req *fragment_copied(struct stp_ofi_endpoint *endpoint,
     else
         req->copy_to = (void *)(uintptr_t)local;
     req->local = req->data;
-    req->desc = req->own_desc;
+    req->desc = req->data_desc;
     return req;
 }
 
@@ -44,7 +44,7 @@ struct stp_ofi_req *stp_ofi_req_prepare_one_fragment(struct stp_ofi_endpoint *en
         req = stp_ofi_req_take_waiting(&endpoint->pools[STP_OFI_PLAIN], kind, target->pe);
         req->local = local;
         req->desc = fragments->desc;
-        req->lease = fragments->lease;
+        req->mr_ref = fragments->mr_ref;
     }
     req->nbytes = nbytes;
     req->place = stp_ofi_place_of(target);
@@ -54,26 +54,27 @@ struct stp_ofi_req *stp_ofi_req_prepare_one_fragment(struct stp_ofi_endpoint *en
 void stp_ofi_post_fragments(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
                             const struct stp_ofi_fragments *fragments,
                             const struct stp_target *target, const void *local, size_t nbytes,
-                            unsigned *pending, struct stp_ofi_req *then)
+                            unsigned *pending, struct stp_ofi_req *signal_req)
 {
-    const struct stp_ofi_extents *more = stp_ofi_extents(&stp_ofi.regions[target->number]);
-    struct stp_target at = *target;
-    const char *from = local;
+    const struct stp_ofi_extents *extents = stp_ofi_extents(&stp_ofi.regions[target->number]);
+    struct stp_target fragment_target = *target;
+    const char *fragment_local = local;
 
     do {
         size_t n = nbytes < fragments->size ? nbytes : fragments->size;
         struct stp_ofi_req *req;
 
-        if (STP_UNLIKELY(more != NULL)) {
-            size_t left = stp_ofi_extent_left(more, at.offset);
-            if (left < n) n = left;
+        if (STP_UNLIKELY(extents != NULL)) {
+            size_t extent_bytes = stp_ofi_extent_remaining(extents, fragment_target.offset);
+            if (extent_bytes < n) n = extent_bytes;
         }
-        req = stp_ofi_req_prepare_one_fragment(endpoint, kind, &at, fragments, from, n);
+        req = stp_ofi_req_prepare_one_fragment(endpoint, kind, &fragment_target, fragments,
+                                               fragment_local, n);
         stp_ofi_count_on(req, pending);
-        req->then = then;
+        req->signal_req = signal_req;
         stp_ofi_post_until_accepted(req);
-        from += n;
-        at.offset += n;
+        fragment_local += n;
+        fragment_target.offset += n;
         nbytes -= n;
     } while (STP_UNLIKELY(nbytes > 0));
 }
@@ -83,10 +84,10 @@ static void transfer(struct stp_ofi_endpoint *endpoint, enum stp_ofi_kind kind,
                      const struct stp_target *target, const void *local, size_t nbytes)
 {
     struct stp_ofi_fragments fragments = stp_ofi_cut(kind, target, local, nbytes);
-    unsigned left = fragments.n;
+    unsigned pending = fragments.n;
 
-    stp_ofi_post_fragments(endpoint, kind, &fragments, target, local, nbytes, &left, NULL);
-    stp_ofi_wait_zero(endpoint, &left);
+    stp_ofi_post_fragments(endpoint, kind, &fragments, target, local, nbytes, &pending, NULL);
+    stp_ofi_wait_zero(endpoint, &pending);
 }
 
 /* Starts a transfer and does not wait for it. A later quiet waits for its completion. */
@@ -107,9 +108,9 @@ static void transfer_nbi(struct stp_fabric_ctx *ctx, enum stp_ofi_kind kind,
 static void put_whole(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                       size_t nbytes, bool copied, struct stp_ofi_batch *batch)
 {
-    struct stp_ofi_fragments one = {.size = nbytes, .n = 1, .copied = copied};
-    struct stp_ofi_req *req =
-        stp_ofi_req_prepare_one_fragment(ctx->endpoint, STP_OFI_WRITE, dest, &one, source, nbytes);
+    struct stp_ofi_fragments fragment = {.size = nbytes, .n = 1, .copied = copied};
+    struct stp_ofi_req *req = stp_ofi_req_prepare_one_fragment(ctx->endpoint, STP_OFI_WRITE, dest,
+                                                               &fragment, source, nbytes);
 
     req->batch = batch;
     stp_ofi_count_on_ctx(req, ctx);
@@ -126,13 +127,13 @@ static bool batch_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
                       size_t nbytes)
 {
     struct stp_ofi_item item = {dest, STP_OFI_ITEM_PUT, source, nbytes};
-    struct stp_ofi_batch *alone = NULL;
-    bool copies = nbytes <= STP_OFI_INLINE || nbytes <= stp_ofi.bounce_size;
+    struct stp_ofi_batch *batch = NULL;
+    bool can_copy = nbytes <= STP_OFI_INLINE || nbytes <= stp_ofi.bounce_size;
 
     if (stp_ofi_on_device(source) || stp_ofi_crosses(dest, nbytes)) return false;
-    if (stp_ofi_batch_add(ctx, &item, 1, copies ? &alone : NULL)) return true;
-    if (alone != NULL) put_whole(ctx, dest, source, nbytes, true, alone);
-    return alone != NULL;
+    if (stp_ofi_batch_add(ctx, &item, 1, can_copy ? &batch : NULL)) return true;
+    if (batch != NULL) put_whole(ctx, dest, source, nbytes, true, batch);
+    return batch != NULL;
 }
 
 /* Does the same as batch_put(), but for a larger put, which is collected as a piece of a write. */
@@ -140,12 +141,12 @@ static bool join_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, 
                      size_t nbytes)
 {
     struct stp_ofi_item item = {dest, STP_OFI_ITEM_PUT, source, nbytes};
-    struct stp_ofi_batch *alone = NULL;
+    struct stp_ofi_batch *batch = NULL;
 
     if (!stp_ofi_can_join_iov(nbytes) || stp_ofi_crosses(dest, nbytes)) return false;
-    if (stp_ofi_batch_join(ctx, &item, &alone)) return true;
-    if (alone != NULL) put_whole(ctx, dest, source, nbytes, false, alone);
-    return alone != NULL;
+    if (stp_ofi_batch_join(ctx, &item, &batch)) return true;
+    if (batch != NULL) put_whole(ctx, dest, source, nbytes, false, batch);
+    return batch != NULL;
 }
 
 void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
@@ -164,10 +165,10 @@ void stp_ofi_put_alone(struct stp_fabric_ctx *ctx, const struct stp_target *dest
 void stp_ofi_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                  size_t nbytes, bool nbi)
 {
-    bool own = dest->pe == stp_ofi.self;
+    bool to_self = dest->pe == stp_ofi.self;
 
-    nbi = nbi && !own;
-    if (own && stp_ofi_by_cpu(dest->number, source))
+    nbi = nbi && !to_self;
+    if (to_self && stp_ofi_by_cpu(dest->number, source))
         memmove(stp_ofi_local_ptr(dest->number, dest->offset), source, nbytes);
     else if (!stp_ofi_can_coalesce(ctx) ||
              !(nbytes <= STP_OFI_ITEM_MAX ? batch_put(ctx, dest, source, nbytes)
@@ -178,14 +179,14 @@ void stp_ofi_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, cons
 void stp_ofi_get(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
                  size_t nbytes, bool nbi)
 {
-    bool own = source->pe == stp_ofi.self;
+    bool to_self = source->pe == stp_ofi.self;
 
-    if (nbi && !own) {
+    if (nbi && !to_self) {
         transfer_nbi(ctx, STP_OFI_READ, source, dest, nbytes);
         return;
     }
     if (stp_ofi_can_coalesce(ctx)) stp_ofi_batch_flush_pe(ctx, source->pe);
-    if (own && stp_ofi_by_cpu(source->number, dest))
+    if (to_self && stp_ofi_by_cpu(source->number, dest))
         memmove(dest, stp_ofi_local_ptr(source->number, source->offset), nbytes);
     else
         transfer(ctx->endpoint, STP_OFI_READ, source, dest, nbytes);

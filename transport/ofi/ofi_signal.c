@@ -22,18 +22,18 @@ static struct stp_ofi_req *signal_request(struct stp_fabric_ctx *ctx, const stru
 }
 
 /*
- * Posts the data. The completion of the data will post the signal sig. Quiet waits only for the
- * signal, because the signal is posted after the data has arrived.
+ * Posts the data. The completion of the data will post signal_req. Quiet waits only for the signal,
+ * because the signal is posted after the data has arrived.
  */
-static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *sig,
+static void post_chained(struct stp_fabric_ctx *ctx, struct stp_ofi_req *signal_req,
                          const struct stp_target *dest, const void *source, size_t nbytes, bool nbi)
 {
     struct stp_ofi_fragments fragments = {.size = nbytes, .n = 1, .copied = true};
 
     if (nbi) fragments = stp_ofi_cut(STP_OFI_WRITE, dest, source, nbytes);
-    __atomic_store_n(&sig->parts, fragments.n, __ATOMIC_RELAXED);
+    __atomic_store_n(&signal_req->parts, fragments.n, __ATOMIC_RELAXED);
     stp_ofi_post_fragments(ctx->endpoint, STP_OFI_WRITE, &fragments, dest, source, nbytes,
-                           &sig->parts, sig);
+                           &signal_req->parts, signal_req);
 }
 
 /*
@@ -51,11 +51,12 @@ static bool batch_signal(struct stp_fabric_ctx *ctx, const struct stp_target *de
     int n = 0;
 
     if (nbytes > 0 && stp_ofi_on_device(source)) return false;
-    for (size_t at = 0, k; at < nbytes; at += k, n++) {
-        k = nbytes - at < STP_OFI_ITEM_MAX ? nbytes - at : STP_OFI_ITEM_MAX;
+    for (size_t offset = 0, item_size; offset < nbytes; offset += item_size, n++) {
+        item_size = nbytes - offset < STP_OFI_ITEM_MAX ? nbytes - offset : STP_OFI_ITEM_MAX;
         parts[n] = *dest;
-        parts[n].offset += at;
-        items[n] = (struct stp_ofi_item){&parts[n], STP_OFI_ITEM_PUT, (const char *)source + at, k};
+        parts[n].offset += offset;
+        items[n] = (struct stp_ofi_item){&parts[n], STP_OFI_ITEM_PUT, (const char *)source + offset,
+                                         item_size};
     }
     items[n++] = (struct stp_ofi_item){word, op == STP_AMO_SET ? STP_OFI_ITEM_PUT : op, signal,
                                        sizeof(*signal)};
@@ -71,11 +72,11 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, const struct stp_target *des
      * for delivery unless it copies the source to a bounce buffer. After such a wait, the signal
      * can be posted at once.
      */
-    bool waits = !nbi && nbytes > 0 &&
-                 (nbytes > stp_ofi.bounce_size || stp_ofi_on_device(source) ||
-                  (stp_ofi_has_grown(dest->number) && stp_ofi_crosses(dest, nbytes)));
-    bool chain = nbytes > 0 && !stp_ofi_in_order(ctx) && !waits;
-    struct stp_ofi_req *sig;
+    bool put_waits = !nbi && nbytes > 0 &&
+                     (nbytes > stp_ofi.bounce_size || stp_ofi_on_device(source) ||
+                      (stp_ofi_has_grown(dest->number) && stp_ofi_crosses(dest, nbytes)));
+    bool chain = nbytes > 0 && !stp_ofi_in_order(ctx) && !put_waits;
+    struct stp_ofi_req *signal_req;
 
     if (word->pe == stp_ofi.self) {
         if (nbytes > 0) stp_ofi_put(ctx, dest, source, nbytes, false);
@@ -87,11 +88,11 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, const struct stp_target *des
         return;
     /* Post the data at once, because a put that waits in a batch could be sent after its signal. */
     if (nbytes > 0 && !chain) stp_ofi_put_alone(ctx, dest, source, nbytes, nbi);
-    sig = signal_request(ctx, word, signal, op);
+    signal_req = signal_request(ctx, word, signal, op);
     if (chain)
-        post_chained(ctx, sig, dest, source, nbytes, nbi);
+        post_chained(ctx, signal_req, dest, source, nbytes, nbi);
     else
-        stp_ofi_post_until_accepted(sig);
+        stp_ofi_post_until_accepted(signal_req);
 }
 
 /*
@@ -99,7 +100,7 @@ void stp_ofi_put_signal(struct stp_fabric_ctx *ctx, const struct stp_target *des
  * cheaper in a packed message. Excludes data in device memory, because its signal must wait until
  * the data has arrived.
  */
-static bool goes_along(const struct stp_target *dest, const void *source, size_t nbytes)
+static bool fits_one_write(const struct stp_target *dest, const void *source, size_t nbytes)
 {
     return stp_ofi.has_cqdata && dest->pe != stp_ofi.self && nbytes <= stp_ofi.max_msg &&
            nbytes > PACKED_MAX && !stp_ofi_on_device(source) && !stp_ofi_crosses(dest, nbytes);
@@ -109,17 +110,17 @@ void stp_ofi_put_notify(struct stp_fabric_ctx *ctx, const struct stp_target *des
                         const void *source, size_t nbytes, const struct stp_target *word,
                         uint64_t value, enum stp_fabric_amo op)
 {
-    struct stp_ofi_fragments one;
+    struct stp_ofi_fragments fragment;
     struct stp_ofi_req *req;
     uint64_t data;
 
-    if (!goes_along(dest, source, nbytes) || !stp_ofi_cqdata_pack(word, value, op, &data)) {
+    if (!fits_one_write(dest, source, nbytes) || !stp_ofi_cqdata_pack(word, value, op, &data)) {
         stp_ofi_put_signal(ctx, dest, source, nbytes, word, value, op, true);
         return;
     }
-    one = stp_ofi_cut(STP_OFI_WRITE, dest, source, nbytes);
-    req =
-        stp_ofi_req_prepare_one_fragment(ctx->endpoint, STP_OFI_WRITE, dest, &one, source, nbytes);
+    fragment = stp_ofi_cut(STP_OFI_WRITE, dest, source, nbytes);
+    req = stp_ofi_req_prepare_one_fragment(ctx->endpoint, STP_OFI_WRITE, dest, &fragment, source,
+                                           nbytes);
     req->has_word = true;
     req->word = data;
     stp_ofi_count_on_ctx(req, ctx);

@@ -42,10 +42,10 @@ __attribute__((constructor)) static void handlers_save(void)
 
 static void handlers_restore(void)
 {
-    struct sigaction now;
+    struct sigaction current;
 
     for (int sig = 1; handlers_saved && sig < N_SIGNALS; sig++)
-        if (sigaction(sig, NULL, &now) == 0 && now.sa_handler != handlers[sig].sa_handler)
+        if (sigaction(sig, NULL, &current) == 0 && current.sa_handler != handlers[sig].sa_handler)
             sigaction(sig, &handlers[sig], NULL);
     /* Restore only once, because the application may install its own handlers later. */
     handlers_saved = false;
@@ -77,7 +77,7 @@ static bool repeats(const struct stp_ofi_choice *choices, int i)
     for (int k = 0; k < i; k++)
         if (strcmp(provider_of(&choices[k]), provider_of(&choices[i])) == 0 &&
             strcmp(domain_of(&choices[k]), domain_of(&choices[i])) == 0 &&
-            strcmp(choices[k].refused, choices[i].refused) == 0)
+            strcmp(choices[k].reason, choices[i].reason) == 0)
             return true;
     return false;
 }
@@ -91,7 +91,7 @@ static void report(const struct stp_core *core, const struct stp_ofi_choice *cho
         if (repeats(choices, i)) continue;
         if (core->report != NULL) stp_ofi_report_candidate(core, choice);
         core->log(STP_LOG_DEBUG, "fabric: %s on %s: %s (%s)", provider_of(choice),
-                  domain_of(choice), i == used ? "used" : "not used", choice->refused);
+                  domain_of(choice), i == used ? "used" : "not used", choice->reason);
     }
     if (core->report != NULL) stp_ofi_report_providers_without_info(core, choices, n);
 }
@@ -105,8 +105,8 @@ static const char *or_any(const char *name)
 static void explain(const struct stp_core *core, const struct stp_ofi_choice *choices, int n)
 {
     const struct stp_env *env = core->env;
-    int n_said = 0;
-    bool short_of_fds = stp_ofi_fds_left() < FEW_FDS;
+    int n_logged = 0;
+    bool short_of_fds = stp_ofi_fds_free() < FEW_FDS;
 
     core->log(STP_LOG_ERROR,
               "fabric: libfabric %u.%u has no usable provider "
@@ -114,13 +114,13 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
               FI_MAJOR(fi_version()), FI_MINOR(fi_version()), or_any(env->ofi_provider),
               or_any(env->ofi_fabric), or_any(env->ofi_domain));
     for (int i = 0; i < n; i++) {
-        if (choices[i].unnamed || repeats(choices, i)) continue;
+        if (choices[i].excluded || repeats(choices, i)) continue;
         short_of_fds |= choices[i].error == EMFILE || choices[i].error == ENFILE;
         core->log(STP_LOG_ERROR, "fabric: %s on %s: %s", provider_of(&choices[i]),
-                  domain_of(&choices[i]), choices[i].refused);
-        n_said++;
+                  domain_of(&choices[i]), choices[i].reason);
+        n_logged++;
     }
-    for (int i = 0; i < n && n_said == 0; i++)
+    for (int i = 0; i < n && n_logged == 0; i++)
         if (!repeats(choices, i))
             core->log(STP_LOG_ERROR,
                       "fabric: %s on %s is available, but these variables exclude it",
@@ -135,26 +135,26 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
 
 /*
  * Opens the provider of a choice, tests it on this PE alone, and closes it. Returns 0, or -errno
- * with the failed step in *why. If a report is wanted, also counts the descriptors that an endpoint
- * and a connection use. Both ends of the test's connection are in this process, so one end uses
- * half of the counted descriptors.
+ * with the failed step in *reason. If a report is wanted, also counts the descriptors that an
+ * endpoint and a connection use. Both ends of the test's connection are in this process, so one end
+ * uses half of the counted descriptors.
  */
-static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, const char **why)
+static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, const char **reason)
 {
-    static struct stp_core alone;
+    static struct stp_core single;
     int before = core->report != NULL ? stp_count_fds() : -1, open = -1;
     int rc;
 
-    alone = *core;
-    alone.pe = 0;
-    alone.n_pes = 1;
-    alone.on_progress = NULL;
-    rc = stp_ofi_domain_endpoint_open(&alone, choice->info, why);
+    single = *core;
+    single.pe = 0;
+    single.n_pes = 1;
+    single.on_progress = NULL;
+    rc = stp_ofi_domain_endpoint_open(&single, choice->info, reason);
     choice->code = STP_PROVIDER_NOT_OPENED;
     if (rc != 0) return rc;
     if (before >= 0) open = stp_count_fds();
     choice->code = STP_PROVIDER_TRIAL;
-    rc = stp_ofi_provider_self_test(why);
+    rc = stp_ofi_provider_self_test(reason);
     if (rc == 0 && open >= 0 && stp_ofi_probe_fds >= 0) {
         choice->fds_open = open - before;
         choice->fds_peer = stp_ofi_probe_fds > open ? (stp_ofi_probe_fds - open + 1) / 2 : 0;
@@ -165,15 +165,15 @@ static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, con
 /* Returns whether the provider passes its test. If not, stores the reason in the choice. */
 static bool passes(const struct stp_core *core, struct stp_ofi_choice *choice)
 {
-    const char *why;
+    const char *reason;
     int rc;
 
     choice->fds_open = choice->fds_peer = -1;
-    rc = probe(core, choice, &why);
+    rc = probe(core, choice, &reason);
     if (rc == 0) return true;
     choice->error = -rc;
-    snprintf(choice->text, sizeof(choice->text), "%s (%s)", why, stp_ofi_strerror(-rc));
-    choice->refused = choice->text;
+    snprintf(choice->text, sizeof(choice->text), "%s (%s)", reason, stp_ofi_strerror(-rc));
+    choice->reason = choice->text;
     return false;
 }
 
@@ -183,7 +183,7 @@ static bool passes(const struct stp_core *core, struct stp_ofi_choice *choice)
  */
 static int open_first(const struct stp_core *core, struct stp_ofi_choice *choices, int n)
 {
-    bool all = core->report != NULL, short_of_fds = false;
+    bool test_all = core->report != NULL, short_of_fds = false;
     int used = -ENODEV;
 
     for (int i = 0; i < n; i++) {
@@ -192,18 +192,18 @@ static int open_first(const struct stp_core *core, struct stp_ofi_choice *choice
          * If a test failed because no descriptor was free, do not test the next choice. The next
          * test would fail, too, or this PE would use another provider than its peers.
          */
-        bool wanted = all || (used < 0 && !short_of_fds);
+        bool should_test = test_all || (used < 0 && !short_of_fds);
 
-        if (choice->refused != NULL) continue;
-        if (wanted && !passes(core, choice)) {
+        if (choice->reason != NULL) continue;
+        if (should_test && !passes(core, choice)) {
             short_of_fds |= choice->error == EMFILE;
             continue;
         }
-        choice->code = !wanted    ? STP_PROVIDER_UNTRIED
-                       : used < 0 ? STP_PROVIDER_USED
-                                  : STP_PROVIDER_NOT_CHOSEN;
-        choice->refused = stp_ofi_reason(choice->code);
-        if (wanted && used < 0) used = i;
+        choice->code = !should_test ? STP_PROVIDER_UNTRIED
+                       : used < 0   ? STP_PROVIDER_USED
+                                    : STP_PROVIDER_NOT_CHOSEN;
+        choice->reason = stp_ofi_reason(choice->code);
+        if (should_test && used < 0) used = i;
     }
     return used;
 }
@@ -222,7 +222,7 @@ static void fill(struct stp_fabric *fabric)
 {
     fabric->abi = STP_FABRIC_ABI;
     fabric->provider = stp_ofi.info->fabric_attr->prov_name;
-    fabric->why_no_devices = stp_ofi.why_no_devices;
+    fabric->no_devices_reason = stp_ofi.no_devices_reason;
     fabric->domain = name_of(stp_ofi.info->domain_attr->name);
     fabric->cpu_atomics = stp_ofi.cpu_atomics;
     fabric->needs_syscalls = stp_ofi.needs_syscalls;
@@ -259,7 +259,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->allow_delayed_ack = stp_ofi_allows_delayed_ack;
     fabric->progress = stp_ofi_progress;
     fabric->finish = stp_ofi_set_job_ending;
-    fabric->tell = stp_ofi_notice_send_pow2_peers;
+    fabric->send_notice = stp_ofi_notice_send_pow2_peers;
     fabric->close = close_all;
 }
 
@@ -270,12 +270,12 @@ static void fill(struct stp_fabric *fabric)
 static int start(const struct stp_core *core, const struct stp_ofi_choice *choice,
                  struct stp_fabric *fabric)
 {
-    const char *why;
-    int rc = stp_ofi_domain_endpoint_open(core, choice->info, &why);
+    const char *reason;
+    int rc = stp_ofi_domain_endpoint_open(core, choice->info, &reason);
 
     if (rc != 0) {
         core->log(STP_LOG_ERROR, "fabric: %s on %s %s: %s", provider_of(choice), domain_of(choice),
-                  why, stp_ofi_strerror(-rc));
+                  reason, stp_ofi_strerror(-rc));
         return rc;
     }
     pthread_mutex_init(&stp_ofi.endpoints_lock, NULL);
@@ -307,7 +307,7 @@ __attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *c
                                                         struct stp_fabric *fabric)
 {
     struct stp_ofi_choice *choices;
-    struct fi_info *all;
+    struct fi_info *infos;
     int n, used;
 
     handlers_restore();
@@ -322,13 +322,13 @@ __attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *c
         *core->version = (struct stp_fabric_version){FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
                                                      fi_version()};
     set_defaults();
-    n = stp_ofi_provider_select(core, &all, &choices);
+    n = stp_ofi_provider_select(core, &infos, &choices);
     if (n < 0) return n;
     used = open_first(core, choices, n);
     report(core, choices, n, used);
     if (used < 0 && core->report == NULL) explain(core, choices, n);
     if (used >= 0 && fabric != NULL) used = start(core, &choices[used], fabric);
     free(choices);
-    fi_freeinfo(all);
+    fi_freeinfo(infos);
     return used < 0 ? used : 0;
 }

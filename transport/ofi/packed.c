@@ -17,16 +17,20 @@
  * number of the region, the operation, and the number of bytes minus one.
  */
 enum { OFFSET_BITS = 40, NUMBER_BITS = 12, OP_BITS = 4 };
-enum { NUMBER_AT = OFFSET_BITS, OP_AT = NUMBER_AT + NUMBER_BITS, NBYTES_AT = OP_AT + OP_BITS };
+enum {
+    NUMBER_SHIFT = OFFSET_BITS,
+    OP_SHIFT = NUMBER_SHIFT + NUMBER_BITS,
+    NBYTES_SHIFT = OP_SHIFT + OP_BITS
+};
 
 _Static_assert(STP_FABRIC_REGIONS <= 1 << NUMBER_BITS, "a region number must fit");
 _Static_assert(STP_OFI_ITEM_PUT < 1 << OP_BITS, "an operation must fit");
-_Static_assert(STP_OFI_ITEM_MAX <= 1 << (64 - NBYTES_AT),
+_Static_assert(STP_OFI_ITEM_MAX <= 1 << (64 - NBYTES_SHIFT),
                "the number of bytes of an item must fit");
 
-static uint64_t bits_at(uint64_t word, int at, int n)
+static uint64_t bits_of(uint64_t word, int shift, int n)
 {
-    return word >> at & (((uint64_t)1 << n) - 1);
+    return word >> shift & (((uint64_t)1 << n) - 1);
 }
 
 static size_t padded(size_t nbytes)
@@ -44,13 +48,13 @@ size_t stp_ofi_item_room(const struct stp_ofi_item *item)
     return sizeof(uint64_t) + padded(item->nbytes);
 }
 
-void stp_ofi_item_write(void *at, const struct stp_ofi_item *item)
+void stp_ofi_item_write(void *buffer, const struct stp_ofi_item *item)
 {
-    uint64_t word = item->dest->offset | (uint64_t)item->dest->number << NUMBER_AT |
-                    (uint64_t)item->op << OP_AT | (uint64_t)(item->nbytes - 1) << NBYTES_AT;
-    char *data = (char *)at + sizeof(word);
+    uint64_t word = item->dest->offset | (uint64_t)item->dest->number << NUMBER_SHIFT |
+                    (uint64_t)item->op << OP_SHIFT | (uint64_t)(item->nbytes - 1) << NBYTES_SHIFT;
+    char *data = (char *)buffer + sizeof(word);
 
-    memcpy(at, &word, sizeof(word));
+    memcpy(buffer, &word, sizeof(word));
     if (STP_LIKELY(item->nbytes == sizeof(uint64_t))) {
         memcpy(data, item->data, sizeof(uint64_t));
         return;
@@ -60,16 +64,16 @@ void stp_ofi_item_write(void *at, const struct stp_ofi_item *item)
     memcpy(data, item->data, item->nbytes);
 }
 
-void stp_ofi_packed_each(const void *items, size_t nbytes, bool (*look)(unsigned number, void *arg),
-                         void *arg)
+void stp_ofi_packed_each(const void *items, size_t nbytes,
+                         bool (*visit)(unsigned number, void *arg), void *arg)
 {
-    const char *at = items, *end = at + nbytes;
+    const char *pos = items, *end = pos + nbytes;
     uint64_t word;
 
-    for (; at < end;
-         at += sizeof(word) + padded((size_t)bits_at(word, NBYTES_AT, 64 - NBYTES_AT) + 1)) {
-        memcpy(&word, at, sizeof(word));
-        if (!look((unsigned)bits_at(word, NUMBER_AT, NUMBER_BITS), arg)) return;
+    for (; pos < end;
+         pos += sizeof(word) + padded((size_t)bits_of(word, NBYTES_SHIFT, 64 - NBYTES_SHIFT) + 1)) {
+        memcpy(&word, pos, sizeof(word));
+        if (!visit((unsigned)bits_of(word, NUMBER_SHIFT, NUMBER_BITS), arg)) return;
     }
 }
 
@@ -79,21 +83,21 @@ void stp_ofi_packed_each(const void *items, size_t nbytes, bool (*look)(unsigned
  * Copies data into this PE's memory. An aligned element is stored atomically, so that a reader sees
  * either the old or the new value.
  */
-static void store(void *there, const void *data, size_t nbytes)
+static void store(void *dest, const void *data, size_t nbytes)
 {
     uint64_t value;
 
-    if (STP_LIKELY(nbytes == 8 && (uintptr_t)there % 8 == 0)) {
+    if (STP_LIKELY(nbytes == 8 && (uintptr_t)dest % 8 == 0)) {
         /*
          * Pairs with the acquire load of a thread that waits for this word. After the load, that
          * thread also sees the data of earlier items.
          */
         memcpy(&value, data, sizeof(value));
-        __atomic_store_n((uint64_t *)there, value, __ATOMIC_RELEASE);
-    } else if (stp_ofi_is_element(nbytes) && (uintptr_t)there % nbytes == 0) {
-        stp_ofi_loopback_amo(there, nbytes, STP_AMO_SET, data, NULL, NULL);
+        __atomic_store_n((uint64_t *)dest, value, __ATOMIC_RELEASE);
+    } else if (stp_ofi_is_element(nbytes) && (uintptr_t)dest % nbytes == 0) {
+        stp_ofi_loopback_amo(dest, nbytes, STP_AMO_SET, data, NULL, NULL);
     } else {
-        memcpy(there, data, nbytes);
+        memcpy(dest, data, nbytes);
     }
 }
 
@@ -103,38 +107,38 @@ static void store(void *there, const void *data, size_t nbytes)
  */
 static bool apply(uint64_t word, const char *data, size_t nbytes)
 {
-    unsigned op = (unsigned)bits_at(word, OP_AT, OP_BITS);
-    size_t offset = (size_t)bits_at(word, 0, OFFSET_BITS);
-    unsigned number = (unsigned)bits_at(word, NUMBER_AT, NUMBER_BITS);
-    void *there = stp_ofi_local_part(number, offset, nbytes);
+    unsigned op = (unsigned)bits_of(word, OP_SHIFT, OP_BITS);
+    size_t offset = (size_t)bits_of(word, 0, OFFSET_BITS);
+    unsigned number = (unsigned)bits_of(word, NUMBER_SHIFT, NUMBER_BITS);
+    void *dest = stp_ofi_local_part(number, offset, nbytes);
 
-    if (there == NULL) return false;
+    if (dest == NULL) return false;
     if (op == STP_OFI_ITEM_PUT) {
-        store(there, data, nbytes);
+        store(dest, data, nbytes);
         return true;
     }
     if (op > STP_AMO_XOR || !stp_ofi_is_element(nbytes) || offset % nbytes != 0) return false;
-    stp_ofi_loopback_amo(there, nbytes, (enum stp_fabric_amo)op, data, NULL, NULL);
+    stp_ofi_loopback_amo(dest, nbytes, (enum stp_fabric_amo)op, data, NULL, NULL);
     return true;
 }
 
 void stp_ofi_packed_open(const void *items, size_t nbytes, int pe)
 {
-    const char *at = items, *end = at + nbytes;
+    const char *pos = items, *end = pos + nbytes;
 
-    while (end - at >= (ptrdiff_t)sizeof(uint64_t)) {
+    while (end - pos >= (ptrdiff_t)sizeof(uint64_t)) {
         uint64_t word;
         size_t n;
 
-        memcpy(&word, at, sizeof(word));
-        at += sizeof(word);
-        n = (size_t)bits_at(word, NBYTES_AT, 64 - NBYTES_AT) + 1;
-        if ((size_t)(end - at) < padded(n) || !apply(word, at, n))
+        memcpy(&word, pos, sizeof(word));
+        pos += sizeof(word);
+        n = (size_t)bits_of(word, NBYTES_SHIFT, 64 - NBYTES_SHIFT) + 1;
+        if ((size_t)(end - pos) < padded(n) || !apply(word, pos, n))
             stp_ofi.core->fatal("fabric",
                                 "pe %d sent %zu bytes for offset %llu of space %u, which is not "
                                 "valid on this pe: was the space destroyed too early?",
-                                pe, n, (unsigned long long)bits_at(word, 0, OFFSET_BITS),
-                                (unsigned)bits_at(word, NUMBER_AT, NUMBER_BITS));
-        at += padded(n);
+                                pe, n, (unsigned long long)bits_of(word, 0, OFFSET_BITS),
+                                (unsigned)bits_of(word, NUMBER_SHIFT, NUMBER_BITS));
+        pos += padded(n);
     }
 }

@@ -26,8 +26,8 @@
 #include <unistd.h>
 
 #define STALL_NS 1000000000ull   /* time without a completion after which targets are suspected */
-#define FINISH_NS 20000000ull    /* time used instead of STALL_NS and LOOK_NS while the job ends */
-#define LOOK_NS 100000000ull     /* minimum time between two polls of the links */
+#define FINISH_NS 20000000ull    /* time used instead of STALL_NS and POLL_NS while the job ends */
+#define POLL_NS 100000000ull     /* minimum time between two polls of the links */
 #define RETRY_NS 1000000000ull   /* time between two attempts to connect to a peer */
 #define ANSWER_MS 2000           /* time limit of the last check before a PE is declared dead */
 #define FIRST_MS 1000            /* time limit of the first connection to the successor */
@@ -49,10 +49,10 @@ struct link {
      */
     bool was_up;
     /*
-     * True if witnessed_locked() has already tried to start a link to another PE on the peer's
-     * host.
+     * True if host_was_reachable_locked() has already tried to start a link to another PE on the
+     * peer's host.
      */
-    bool sought;
+    bool neighbour_tried;
     uint64_t silent_ns; /* time at which the peer became silent, or 0 */
     uint64_t next_ns;   /* time of the next attempt to connect, in state LINK_WAITING */
     uint64_t up_ns;     /* time at which the link came up */
@@ -66,7 +66,7 @@ static struct {
      */
     uint64_t gone_ns;
     struct link links[LINKS];
-    uint64_t looked_ns;
+    uint64_t polled_ns;
 } health = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_finishing(void)
@@ -78,7 +78,7 @@ static bool is_finishing(void)
  * Returns the number of nanoseconds for which a peer may be silent before this PE makes the final
  * check of the peer. Returns 0 if a peer may be silent forever.
  */
-static uint64_t patience(void)
+static uint64_t max_silence_ns(void)
 {
     int ms = stp_ofi.core->env->peer_timeout * 1000;
 
@@ -88,9 +88,9 @@ static uint64_t patience(void)
 
 /* ---- links -------------------------------------------------------------------- */
 
-static void link_say(const struct link *link, const char *what, int error)
+static void link_log(const struct link *link, const char *event, int error)
 {
-    stp_ofi.core->log(STP_LOG_DEBUG, "fabric: link to pe %d: %s%s%s", link->pe, what,
+    stp_ofi.core->log(STP_LOG_DEBUG, "fabric: link to pe %d: %s%s%s", link->pe, event,
                       error != 0 ? ": " : "", error != 0 ? strerror(error) : "");
 }
 
@@ -115,15 +115,15 @@ static void link_free(struct link *link)
  */
 static void keep_alive(int fd)
 {
-    int total = stp_ofi.core->env->peer_timeout, on = 1, probes = 3;
-    int every = total / 5 > 0 ? total / 5 : 1, limit = every * (probes + 1) * 1000;
+    int total_s = stp_ofi.core->env->peer_timeout, enable = 1, probes = 3;
+    int interval_s = total_s / 5 > 0 ? total_s / 5 : 1, limit_ms = interval_s * (probes + 1) * 1000;
 
-    if (total <= 0) return;
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &every, sizeof(every));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof(every));
+    if (total_s <= 0) return;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &enable, sizeof(enable));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &interval_s, sizeof(interval_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof(limit));
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof(limit_ms));
 }
 
 /*
@@ -134,7 +134,7 @@ static void keep_alive(int fd)
 static void link_start_process(struct link *link)
 {
     char addr[STP_FABRIC_ADDR_MAX + 1] = "";
-    const char *at;
+    const char *prefix_end;
     size_t len = STP_FABRIC_ADDR_MAX;
     int pid;
 
@@ -142,8 +142,8 @@ static void link_start_process(struct link *link)
     link->state = LINK_USELESS;
     if (fi_av_lookup(stp_ofi.av, stp_ofi_addr(&stp_ofi.main, link->pe), addr, &len) != 0) return;
     /* An shm address begins with the process number, after an optional prefix like "fi_shm://". */
-    at = strstr(addr, "://");
-    if (sscanf(at != NULL ? at + 3 : addr, "%d:", &pid) != 1 || pid <= 0) return;
+    prefix_end = strstr(addr, "://");
+    if (sscanf(prefix_end != NULL ? prefix_end + 3 : addr, "%d:", &pid) != 1 || pid <= 0) return;
     link->fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (link->fd >= 0) {
         link->state = LINK_PROCESS;
@@ -156,7 +156,7 @@ static void link_start_process(struct link *link)
 
 static bool is_local(const struct link *link)
 {
-    return stp_ofi_liveness_addr_of(link->pe).family == STP_OFI_LINE_LOCAL;
+    return stp_ofi_liveness_addr_of(link->pe).family == STP_OFI_LIVENESS_LOCAL;
 }
 
 /* Updates the link after an attempt to connect. The argument error is 0 or an errno value. */
@@ -167,10 +167,10 @@ static void link_outcome(struct link *link, int error)
         link->was_up = true;
         link->silent_ns = 0;
         link->up_ns = stp_now_ns();
-        link_say(link, "up", 0);
+        link_log(link, "up", 0);
         return;
     }
-    link_say(link, "cannot connect", error);
+    link_log(link, "cannot connect", error);
     if ((error == ECONNREFUSED || error == ECONNRESET) && !link->was_up && is_local(link)) {
         link_start_process(link);
         return;
@@ -189,21 +189,21 @@ static void link_outcome(struct link *link, int error)
 static void link_start(struct link *link)
 {
     struct sockaddr_storage addr;
-    struct stp_ofi_liveness_addr line = stp_ofi_liveness_addr_of(link->pe);
+    struct stp_ofi_liveness_addr live_addr = stp_ofi_liveness_addr_of(link->pe);
     socklen_t len;
 
-    if (line.family == STP_OFI_LINE_NONE) {
+    if (live_addr.family == STP_OFI_LIVENESS_NONE) {
         link->state = LINK_USELESS;
-        link_say(link, "not used, because that pe has no liveness socket", 0);
+        link_log(link, "not used, because that pe has no liveness socket", 0);
         return;
     }
-    len = stp_ofi_liveness_sockaddr(&line, &addr);
+    len = stp_ofi_liveness_sockaddr(&live_addr, &addr);
     link->fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (link->fd < 0) { /* an error of this PE, not of the peer */
         link_wait(link, RETRY_NS);
         return;
     }
-    link_say(link, "connecting", 0);
+    link_log(link, "connecting", 0);
     if (addr.ss_family != AF_UNIX) keep_alive(link->fd);
     link->state = LINK_CONNECTING;
     if (connect(link->fd, (struct sockaddr *)&addr, len) == 0)
@@ -215,7 +215,7 @@ static void link_start(struct link *link)
 /* Updates a link that broke. The peer's process, its host, or the network may be the cause. */
 static void link_broke(struct link *link, int error)
 {
-    link_say(link, "broken", error);
+    link_log(link, "broken", error);
     if (link->state == LINK_PROCESS) {
         link->resets = RESETS;
         link_wait(link, RETRY_NS);
@@ -224,9 +224,9 @@ static void link_broke(struct link *link, int error)
         link_wait(link, 0);
     } else { /* The kernel's probes of the host got no reply in time. */
         if (link->silent_ns == 0) {
-            uint64_t now = stp_now_ns(), ago = patience() / 5 * 4;
+            uint64_t now = stp_now_ns(), elapsed = max_silence_ns() / 5 * 4;
 
-            link->silent_ns = now > ago ? now - ago : 1;
+            link->silent_ns = now > elapsed ? now - elapsed : 1;
         }
         link_wait(link, 0);
     }
@@ -266,7 +266,7 @@ static void link_poll(struct link *link, uint64_t now)
  * provider. Returns true if a process listens there. The liveness socket was then unreachable for
  * another reason. For example, its backlog is full, or a firewall allows only the provider's port.
  */
-static bool answers(int pe)
+static bool accepts_connection(int pe)
 {
     struct sockaddr_storage addr;
     size_t len = sizeof(addr);
@@ -289,18 +289,19 @@ static void suspect_locked(int pe, uint64_t now);
 
 static bool same_host(const struct stp_ofi_liveness_addr *a, const struct stp_ofi_liveness_addr *b)
 {
-    return a->family == b->family && memcmp(a->at, b->at, sizeof(a->at)) == 0;
+    return a->family == b->family && memcmp(a->address, b->address, sizeof(a->address)) == 0;
 }
 
 /* Returns another PE that runs on the same host as the link's PE, or -1 if none exists. */
 static int neighbour_of(const struct link *link)
 {
-    struct stp_ofi_liveness_addr line = stp_ofi_liveness_addr_of(link->pe);
+    struct stp_ofi_liveness_addr live_addr = stp_ofi_liveness_addr_of(link->pe);
 
     for (int pe = 0; pe < stp_ofi.core->n_pes; pe++) {
-        struct stp_ofi_liveness_addr other = stp_ofi_liveness_addr_of(pe);
+        struct stp_ofi_liveness_addr candidate = stp_ofi_liveness_addr_of(pe);
 
-        if (pe != link->pe && pe != stp_ofi.core->pe && same_host(&line, &other)) return pe;
+        if (pe != link->pe && pe != stp_ofi.core->pe && same_host(&live_addr, &candidate))
+            return pe;
     }
     return -1;
 }
@@ -310,21 +311,21 @@ static int neighbour_of(const struct link *link)
  * firewall blocks the liveness sockets of that host. If no such link exists, the first call for the
  * given link starts one.
  */
-static bool witnessed_locked(struct link *link, uint64_t now)
+static bool host_was_reachable_locked(struct link *link, uint64_t now)
 {
-    struct stp_ofi_liveness_addr line = stp_ofi_liveness_addr_of(link->pe);
+    struct stp_ofi_liveness_addr live_addr = stp_ofi_liveness_addr_of(link->pe);
     int pe;
 
     for (int i = 0; i < LINKS; i++) {
-        const struct link *other = &health.links[i];
-        struct stp_ofi_liveness_addr its;
+        const struct link *candidate = &health.links[i];
+        struct stp_ofi_liveness_addr candidate_addr;
 
-        if (other == link || other->state == LINK_FREE || !other->was_up) continue;
-        its = stp_ofi_liveness_addr_of(other->pe);
-        if (same_host(&line, &its)) return true;
+        if (candidate == link || candidate->state == LINK_FREE || !candidate->was_up) continue;
+        candidate_addr = stp_ofi_liveness_addr_of(candidate->pe);
+        if (same_host(&live_addr, &candidate_addr)) return true;
     }
-    if (link->sought) return false;
-    link->sought = true;
+    if (link->neighbour_tried) return false;
+    link->neighbour_tried = true;
     pe = neighbour_of(link);
     if (pe >= 0) suspect_locked(pe, now);
     return false;
@@ -340,15 +341,15 @@ static enum verdict link_verdict(const struct link *link, uint64_t now)
 {
     if (link->state != LINK_WAITING && link->state != LINK_CONNECTING) return ALIVE;
     if (link->resets >= RESETS) return GONE;
-    if (patience() != 0 && link->silent_ns != 0 && now - link->silent_ns >= patience())
+    if (max_silence_ns() != 0 && link->silent_ns != 0 && now - link->silent_ns >= max_silence_ns())
         return SILENT;
     return ALIVE;
 }
 
 /*
- * Returns the final verdict on the link's PE. If the provider uses IP, answers() makes the final
- * check. Otherwise the PE counts as dead only if this link, or a link to another PE on its host,
- * was ever up.
+ * Returns the final verdict on the link's PE. If the provider uses IP, accepts_connection() makes
+ * the final check. Otherwise the PE counts as dead only if this link, or a link to another PE on
+ * its host, was ever up.
  */
 static enum verdict judge_locked(struct link *link)
 {
@@ -358,8 +359,9 @@ static enum verdict judge_locked(struct link *link)
     if (verdict == ALIVE) return ALIVE;
     if (is_finishing())
         return link->was_up || now - link->used_ns <= 2 * STALL_NS ? verdict : ALIVE;
-    if (!stp_ofi_speaks_ip()) return link->was_up || witnessed_locked(link, now) ? verdict : ALIVE;
-    if (!answers(link->pe)) return verdict;
+    if (!stp_ofi_speaks_ip())
+        return link->was_up || host_was_reachable_locked(link, now) ? verdict : ALIVE;
+    if (!accepts_connection(link->pe)) return verdict;
     link->silent_ns = 0;
     link->resets = 0;
     link_wait(link, STEADY_NS);
@@ -382,41 +384,41 @@ static uint64_t gone_for(void)
     return since;
 }
 
-_Noreturn static void end(int pe, enum verdict verdict)
+_Noreturn static void end_job(int pe, enum verdict verdict)
 {
     char text[INET6_ADDRSTRLEN];
-    const char *where = stp_ofi_liveness_where(pe, text, sizeof(text));
+    const char *host = stp_ofi_liveness_host(pe, text, sizeof(text));
 
     if (verdict == GONE)
-        stp_ofi.core->fatal("fabric", "pe %d is gone: its process at %s has ended", pe, where);
+        stp_ofi.core->fatal("fabric", "pe %d is gone: its process at %s has ended", pe, host);
     stp_ofi.core->fatal("fabric",
                         "pe %d is gone: nothing has been heard from %s for %d seconds "
                         "(SHMEM_PEER_TIMEOUT)",
-                        pe, where, stp_ofi.core->env->peer_timeout);
+                        pe, host, stp_ofi.core->env->peer_timeout);
 }
 
 /*
  * Ends the job because PE pe is dead. If the job is ending anyway, abandons the requests to PE pe
  * instead, so that no thread waits for them any longer. A PE leaves only after its last message has
- * arrived. If this PE is still waiting after patience() nanoseconds, a message is missing, and the
- * function ends the job with an error.
+ * arrived. If this PE is still waiting after max_silence_ns() nanoseconds, a message is missing,
+ * and the function ends the job with an error.
  */
-static void end_or_let_go(int pe, enum verdict verdict)
+static void end_job_or_abandon(int pe, enum verdict verdict)
 {
-    char where[INET6_ADDRSTRLEN];
+    char text[INET6_ADDRSTRLEN];
 
-    if (!is_finishing()) end(pe, verdict);
+    if (!is_finishing()) end_job(pe, verdict);
     stp_ofi_abandon_reqs_to(pe);
-    if (gone_for() > patience() && patience() != 0)
+    if (gone_for() > max_silence_ns() && max_silence_ns() != 0)
         stp_ofi.core->fatal("fabric", "pe %d at %s ended before its last message arrived", pe,
-                            stp_ofi_liveness_where(pe, where, sizeof(where)));
+                            stp_ofi_liveness_host(pe, text, sizeof(text)));
 }
 
 /*
- * Polls all links and calls found() for each dead PE. Does not poll if another thread polls, or if
- * the last poll was less than LOOK_NS ago.
+ * Polls all links and calls on_dead() for each dead PE. Does not poll if another thread polls, or
+ * if the last poll was less than POLL_NS ago.
  */
-static void links_poll(void (*found)(int pe, enum verdict verdict))
+static void links_poll(void (*on_dead)(int pe, enum verdict verdict))
 {
     enum verdict verdicts[LINKS];
     int pes[LINKS];
@@ -427,7 +429,7 @@ static void links_poll(void (*found)(int pe, enum verdict verdict))
     stp_ofi_fd_exhaustion_check();
     if (pthread_mutex_trylock(&health.lock) != 0) return;
     now = stp_now_ns();
-    for (int i = 0; i < LINKS && now - health.looked_ns >= (is_finishing() ? FINISH_NS : LOOK_NS);
+    for (int i = 0; i < LINKS && now - health.polled_ns >= (is_finishing() ? FINISH_NS : POLL_NS);
          i++) {
         struct link *link = &health.links[i];
 
@@ -437,15 +439,15 @@ static void links_poll(void (*found)(int pe, enum verdict verdict))
         pes[n] = link->pe;
         n += verdicts[n] != ALIVE;
     }
-    if (now - health.looked_ns >= LOOK_NS) health.looked_ns = now;
+    if (now - health.polled_ns >= POLL_NS) health.polled_ns = now;
     pthread_mutex_unlock(&health.lock);
     for (int i = 0; i < n; i++)
-        found(pes[i], verdicts[i]);
+        on_dead(pes[i], verdicts[i]);
 }
 
 void stp_ofi_failure_poll(void)
 {
-    links_poll(end_or_let_go);
+    links_poll(end_job_or_abandon);
 }
 
 /* Starts a link to PE pe if none exists. Replaces the least recently used link if none is free. */
@@ -480,7 +482,7 @@ static void suspect_targets(void)
     now = stp_now_ns();
     for (int i = 0; i < n; i++)
         if (pes[i] != stp_ofi.core->pe) suspect_locked(pes[i], now);
-    if (is_finishing()) health.looked_ns = 0;
+    if (is_finishing()) health.polled_ns = 0;
     pthread_mutex_unlock(&health.lock);
 }
 
@@ -488,8 +490,11 @@ void stp_ofi_failure_blame(void)
 {
     suspect_targets();
     for (int ms = 0; ms < BLAME_MS; ms += 10) {
-        /* Pass end(), because end_or_let_go() locks endpoints and the caller holds such a lock. */
-        links_poll(end);
+        /*
+         * Pass end_job(), because end_job_or_abandon() locks endpoints and the caller holds such a
+         * lock.
+         */
+        links_poll(end_job);
         poll(NULL, 0, 10);
     }
 }
@@ -572,7 +577,7 @@ void stp_ofi_wait_stalled(struct stp_ofi_wait *wait)
     int pe;
 
     if (stp_ofi.core->on_stall != NULL)
-        stp_ofi.core->on_stall(++wait->looks, stp_ofi_targets(&pe, 1) > 0 ? pe : -1);
+        stp_ofi.core->on_stall(++wait->n_stalls, stp_ofi_targets(&pe, 1) > 0 ? pe : -1);
     if (wait->since_ns == 0) {
         wait->since_ns = now;
     } else if (now - wait->since_ns > (is_finishing() ? FINISH_NS : STALL_NS)) {

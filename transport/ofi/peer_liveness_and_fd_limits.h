@@ -14,14 +14,19 @@
 
 /* Liveness socket of this PE, and notices to other PEs (liveness_socket_and_notices.c). */
 
-enum { STP_OFI_LINE_NONE, STP_OFI_LINE_LOCAL, STP_OFI_LINE_IP4 = 4, STP_OFI_LINE_IP6 = 6 };
+enum {
+    STP_OFI_LIVENESS_NONE,
+    STP_OFI_LIVENESS_LOCAL,
+    STP_OFI_LIVENESS_IP4 = 4,
+    STP_OFI_LIVENESS_IP6 = 6
+};
 
 /* Address of a PE's liveness socket. Each PE publishes it together with its provider's address. */
 struct stp_ofi_liveness_addr {
     uint8_t family;
     uint8_t unused;
-    uint16_t port;  /* TCP and UDP port in network byte order, or 0 for LOCAL */
-    uint8_t at[16]; /* IPv4 address (4 bytes), IPv6 address, or abstract socket name (LOCAL) */
+    uint16_t port;       /* TCP and UDP port in network byte order, or 0 for LOCAL */
+    uint8_t address[16]; /* IPv4 address (4 bytes), IPv6 address, or abstract socket name (LOCAL) */
 };
 
 #define STP_OFI_LIVENESS 20 /* size of struct stp_ofi_liveness_addr in bytes */
@@ -31,7 +36,7 @@ struct stp_ofi_liveness_addr {
  * they share the directory.
  */
 #define STP_OFI_SHM_DIRECTORY "/dev/shm"
-uint64_t stp_ofi_shm_here(void);
+uint64_t stp_ofi_dev_shm_id(void);
 uint64_t stp_ofi_dev_shm_id_of_pe(int pe);
 
 /*
@@ -49,24 +54,24 @@ void stp_ofi_shm_explain_failure(const struct stp_core *core);
 /*
  * Opens the liveness socket of this PE. The socket uses the IP address of the provider if the
  * provider has an IP address. Writes the address of the socket (STP_OFI_LIVENESS bytes) to
- * mine_out. If the socket is already open, only writes the address.
+ * my_addr_out. If the socket is already open, only writes the address.
  */
-void stp_ofi_liveness_listen(const void *provider_addr, void *mine_out);
+void stp_ofi_liveness_listen(const void *provider_addr, void *my_addr_out);
 
 /* Declares that the entries of stp_ofi.world, and the liveness addresses in them, are valid. */
 void stp_ofi_liveness_set_addrs_known(void);
 void stp_ofi_liveness_close_own_sockets(void);
 
 /*
- * Returns the address of the liveness socket of PE pe. Its family is STP_OFI_LINE_NONE if the
+ * Returns the address of the liveness socket of PE pe. Its family is STP_OFI_LIVENESS_NONE if the
  * socket does not exist or the address is not known yet.
  */
 struct stp_ofi_liveness_addr stp_ofi_liveness_addr_of(int pe);
-socklen_t stp_ofi_liveness_sockaddr(const struct stp_ofi_liveness_addr *line,
+socklen_t stp_ofi_liveness_sockaddr(const struct stp_ofi_liveness_addr *live_addr,
                                     struct sockaddr_storage *out);
 
 /* Writes the name of PE pe's host, usually an IP address, to the buffer text. Returns text. */
-const char *stp_ofi_liveness_where(int pe, char *text, size_t len);
+const char *stp_ofi_liveness_host(int pe, char *text, size_t len);
 
 /* Returns whether the provider's addresses are IP addresses. */
 bool stp_ofi_speaks_ip(void);
@@ -77,7 +82,9 @@ int stp_ofi_notice_fd(void);
 /* Reads the notices that have arrived and passes them to core->on_notice(). */
 void stp_ofi_notice_read_socket(void);
 
-/* Sends a notice to other PEs, as described for tell() in struct stp_fabric (transport.h). */
+/*
+ * Sends a notice to other PEs, as described for send_notice() in struct stp_fabric (transport.h).
+ */
 void stp_ofi_notice_send_pow2_peers(const struct stp_notice *notice);
 
 /* Detection of dead PEs (peer_failure.c). */
@@ -139,7 +146,7 @@ void stp_ofi_listener_close_in_child(void);
 void stp_ofi_fd_exhaustion_reset(void);
 
 /* Returns the number of free descriptors, or SIZE_MAX if the number is unlimited or unknown. */
-size_t stp_ofi_fds_left(void);
+size_t stp_ofi_fds_free(void);
 
 /*
  * Returns the number of descriptors that this PE needs for additional connections if each PE opens

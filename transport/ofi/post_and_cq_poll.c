@@ -21,12 +21,14 @@
 #define BATCH 16
 #define MARK_BITS 10
 /* The following intervals are powers of two, because the code tests them with bit masks. */
-#define POSTS_A_DRAIN 64 /* number of posts after which a thread polls its queue */
-#define POLLS_A_SERVE 8  /* number of polls after which a waiting thread polls all queues */
+#define POSTS_PER_POLL 64 /* number of posts after which a thread polls its queue */
+#define POLLS_PER_SERVE 8 /* number of polls after which a waiting thread polls all queues */
 /* Number of polls after which a thread sends batches, if there are several threads. */
-#define POLLS_A_FLUSH 64
-#define WAITS_A_LOOK 1024 /* number of polls after which a wait calls stp_ofi_wait_stalled() */
-#define POLLS_A_LOOK 4096 /* number of polls after which a thread checks for dead peers */
+#define POLLS_PER_FLUSH 64
+/* Number of polls after which a wait calls stp_ofi_wait_stalled(). */
+#define POLLS_PER_STALL_CHECK 1024
+/* Number of polls after which a thread checks for dead peers. */
+#define POLLS_PER_FAILURE_CHECK 4096
 
 /*
  * Flags of writes. FI_DELIVERY_COMPLETE delays the completion until the data is visible at the
@@ -53,19 +55,19 @@ static ssize_t post_pieces(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req
 
     memcpy(pieces, req->data, req->n_pieces * sizeof(*pieces));
     for (unsigned i = 0; i < req->n_pieces; i++) {
-        struct stp_fabric_region there = stp_ofi_resolve(&pieces[i].place, req->pe);
+        struct stp_fabric_region remote = stp_ofi_resolve(&pieces[i].place, req->pe);
 
         iov[i] = (struct iovec){(void *)(uintptr_t)pieces[i].local, pieces[i].nbytes};
-        rma[i] = (struct fi_rma_iov){there.addr, pieces[i].nbytes, there.key};
+        rma[i] = (struct fi_rma_iov){remote.addr, pieces[i].nbytes, remote.key};
     }
     return fi_writemsg(endpoint->ep, &msg, WRITE_FLAGS);
 }
 
 static ssize_t post_rma(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
-    struct stp_fabric_region there = stp_ofi_resolve(&req->place, req->pe);
+    struct stp_fabric_region remote = stp_ofi_resolve(&req->place, req->pe);
     struct iovec iov = {.iov_base = (void *)(uintptr_t)req->local, .iov_len = req->nbytes};
-    struct fi_rma_iov rma = {.addr = there.addr, .len = req->nbytes, .key = there.key};
+    struct fi_rma_iov rma = {.addr = remote.addr, .len = req->nbytes, .key = remote.key};
     struct fi_msg_rma msg = {.msg_iov = &iov,
                              .desc = STP_LIKELY(req->desc == NULL) ? NULL : &req->desc,
                              .iov_count = 1,
@@ -82,11 +84,11 @@ static ssize_t post_rma(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *r
 
 static ssize_t post_atomic(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
-    struct stp_fabric_region there = stp_ofi_resolve(&req->place, req->pe);
+    struct stp_fabric_region remote = stp_ofi_resolve(&req->place, req->pe);
     struct fi_ioc operand = {.addr = (void *)(uintptr_t)req->local, .count = 1};
     struct fi_ioc compare = {.addr = (void *)(uintptr_t)req->compare, .count = 1};
     struct fi_ioc result = {.addr = req->result, .count = 1};
-    struct fi_rma_ioc rma = {.addr = there.addr, .count = 1, .key = there.key};
+    struct fi_rma_ioc rma = {.addr = remote.addr, .count = 1, .key = remote.key};
     /*
      * One descriptor is sufficient, because the request itself contains all local buffers of an
      * atomic.
@@ -114,15 +116,15 @@ static ssize_t post_atomic(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req
 }
 
 /*
- * Posts an atomic and gives it a turn, which is a sequence number. If the atomic is lost, its turn
- * reveals the loss later (lost_op_by_order.h).
+ * Posts an atomic and gives it a sequence number. If the atomic is lost, this number reveals the
+ * loss later (lost_op_by_order.h).
  */
-static ssize_t post_forgotten(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+static ssize_t post_numbered(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
-    uint64_t begun = stp_ofi_post_seq_begin_post(req);
+    uint64_t posting_token = stp_ofi_post_seq_begin_post(req);
     ssize_t rc = post_atomic(endpoint, req);
 
-    if (rc == 0) stp_ofi_post_seq_assign_number(req, begun);
+    if (rc == 0) stp_ofi_post_seq_assign_number(req, posting_token);
     return rc;
 }
 
@@ -133,7 +135,7 @@ ssize_t stp_ofi_post_once(struct stp_ofi_req *req)
     if (STP_UNLIKELY(req->n_pieces > 0)) return post_pieces(endpoint, req);
     if (req->work.kind <= STP_OFI_READ) return post_rma(endpoint, req);
     if (STP_UNLIKELY(req->work.kind > STP_OFI_COMPARE)) return stp_ofi_am_try_send(req);
-    return STP_UNLIKELY(stp_ofi.may_lose_amo) ? post_forgotten(endpoint, req)
+    return STP_UNLIKELY(stp_ofi.may_lose_amo) ? post_numbered(endpoint, req)
                                               : post_atomic(endpoint, req);
 }
 
@@ -189,10 +191,10 @@ _Noreturn STP_COLD static void die(const struct stp_ofi_req *req, int error, con
  */
 static unsigned bump(unsigned *counter, unsigned n)
 {
-    unsigned moved = __atomic_load_n(counter, __ATOMIC_RELAXED) + n;
+    unsigned value = __atomic_load_n(counter, __ATOMIC_RELAXED) + n;
 
-    __atomic_store_n(counter, moved, __ATOMIC_RELAXED);
-    return moved;
+    __atomic_store_n(counter, value, __ATOMIC_RELAXED);
+    return value;
 }
 
 /*
@@ -218,7 +220,7 @@ static bool is_abandoned(const struct stp_ofi_req *req)
 static void fail_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_work *work, int error,
                         const char *text);
 
-static void put_aside_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
+static void defer_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     req->next = endpoint->retry;
     __atomic_store_n(&endpoint->retry, req, __ATOMIC_RELAXED);
@@ -230,7 +232,7 @@ static bool post_try_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_re
     ssize_t rc = stp_ofi_post_once(req);
 
     if (rc == -FI_EAGAIN && !is_abandoned(req)) {
-        put_aside_locked(endpoint, req);
+        defer_locked(endpoint, req);
         return false;
     }
     if (rc != 0) fail_locked(endpoint, &req->work, (int)-rc, "the provider refused the operation");
@@ -244,7 +246,7 @@ static bool post_try_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_re
 void stp_ofi_post_or_defer_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req)
 {
     if (STP_UNLIKELY(endpoint->retry != NULL)) {
-        put_aside_locked(endpoint, req);
+        defer_locked(endpoint, req);
         return;
     }
     stp_ofi_die_if_region_gone(req);
@@ -279,7 +281,7 @@ static void retry_locked(struct stp_ofi_endpoint *endpoint)
         next = req->next;
         mark = &refused[((uint32_t)req->pe * hash) >> (32 - MARK_BITS)];
         if (*mark) {
-            put_aside_locked(endpoint, req);
+            defer_locked(endpoint, req);
             continue;
         }
         stp_ofi_die_if_region_gone(req);
@@ -322,12 +324,12 @@ static const void *completion_copy_source(const struct stp_ofi_req *req)
 static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *list,
                           struct stp_ofi_req *req)
 {
-    struct stp_ofi_req *then = req->then;
+    struct stp_ofi_req *signal_req = req->signal_req;
     unsigned *pending = req->pending;
 
     if (STP_UNLIKELY(req->copy_to != NULL))
         memcpy(req->copy_to, completion_copy_source(req), req->nbytes);
-    if (STP_UNLIKELY(req->lease != NULL)) stp_ofi_local_mr_unref(req->lease);
+    if (STP_UNLIKELY(req->mr_ref != NULL)) stp_ofi_local_mr_unref(req->mr_ref);
     /*
      * Call this function before the subtraction below. After the subtraction, another thread may
      * free the context's batch.
@@ -335,8 +337,8 @@ static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *li
     if (req->batch != NULL) stp_ofi_batch_post_next_locked(endpoint, req);
     finished_add(list, req);
     /* Publishes the results. Pairs with the acquire loads in stp_ofi_wait_zero() and is_done(). */
-    if (__atomic_fetch_sub(pending, 1, __ATOMIC_ACQ_REL) == 1 && then != NULL)
-        stp_ofi_post_or_defer_locked(endpoint, then);
+    if (__atomic_fetch_sub(pending, 1, __ATOMIC_ACQ_REL) == 1 && signal_req != NULL)
+        stp_ofi_post_or_defer_locked(endpoint, signal_req);
 }
 
 void stp_ofi_message_part_done_locked(struct stp_ofi_req *req)
@@ -418,7 +420,7 @@ void stp_ofi_set_job_ending(void)
 int stp_ofi_poll_cq_once(struct stp_ofi_endpoint *endpoint)
 {
     struct fi_cq_data_entry entries[BATCH];
-    bool again, ack_due;
+    bool more_work, ack_due;
     ssize_t n;
 
     if (pthread_mutex_trylock(&endpoint->drain) != 0) return 0;
@@ -441,13 +443,13 @@ int stp_ofi_poll_cq_once(struct stp_ofi_endpoint *endpoint)
     /* Send the delayed acknowledgements that are due. No message has carried them so far. */
     if (STP_UNLIKELY(ack_due)) stp_ofi_ack_flush_locked(STP_OFI_ACK_DUE);
     __atomic_store_n(&endpoint->draining, false, __ATOMIC_RELAXED);
-    again = endpoint->retry != NULL || stp_ofi_inbox_lacks() || stp_ofi_ack_urgent() ||
-            (!stp_ofi.by_sockets && stp_ofi_ack_any());
+    more_work = endpoint->retry != NULL || stp_ofi_inbox_lacks() || stp_ofi_ack_urgent() ||
+                (!stp_ofi.by_sockets && stp_ofi_ack_any());
     pthread_mutex_unlock(&endpoint->drain);
     /*
      * Wake the progress thread for the remaining work, because this thread may not poll again soon.
      */
-    if (STP_UNLIKELY(again)) stp_ofi_progress_wake();
+    if (STP_UNLIKELY(more_work)) stp_ofi_progress_wake();
     /*
      * This thread calls on_progress(), because the progress thread does not wake up for completions
      * that another thread has read.
@@ -488,10 +490,10 @@ void stp_ofi_post_until_accepted(struct stp_ofi_req *req)
     /* Wake the progress thread to poll this endpoint, whose completions wake no thread. */
     if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_progress_wake();
     /*
-     * Poll after every POSTS_A_DRAIN posts. A flood of posts then reuses a few requests, which stay
-     * in the CPU cache.
+     * Poll after every POSTS_PER_POLL posts. A flood of posts then reuses a few requests, which
+     * stay in the CPU cache.
      */
-    if ((mark_activity(endpoint) & (POSTS_A_DRAIN - 1)) != 0) return;
+    if ((mark_activity(endpoint) & (POSTS_PER_POLL - 1)) != 0) return;
     stp_ofi_poll_cq_once(endpoint);
     if (STP_UNLIKELY(endpoint != &stp_ofi.main)) stp_ofi_poll_cq_once(&stp_ofi.main);
 }
@@ -502,19 +504,19 @@ void stp_ofi_progress(void)
 {
     unsigned polls = mark_activity(&stp_ofi.main);
 
-    if ((polls & (POLLS_A_LOOK - 1)) == 0) stp_ofi_failure_poll();
+    if ((polls & (POLLS_PER_FAILURE_CHECK - 1)) == 0) stp_ofi_failure_poll();
     /*
      * Send batches, because peers may wait for them. With several threads, send them less often,
      * because other threads may still be adding operations.
      */
     if (STP_UNLIKELY(stp_ofi_batch_has_unsent()) &&
-        (!stp_ofi.core->thread_multiple || (polls & (POLLS_A_FLUSH - 1)) == 0))
+        (!stp_ofi.core->thread_multiple || (polls & (POLLS_PER_FLUSH - 1)) == 0))
         stp_ofi_batch_flush_aged(!stp_ofi.core->thread_multiple, false);
     stp_ofi_poll_all_queues();
 }
 
 /*
- * Polls the endpoint of the wait, and returns the number of completions. Every POLLS_A_SERVE-th
+ * Polls the endpoint of the wait, and returns the number of completions. Every POLLS_PER_SERVE-th
  * call also polls all other endpoints, for two reasons. Peers are served on the main endpoint. The
  * completion of data on another endpoint may post a message or a signal, for which a peer may wait.
  */
@@ -523,7 +525,7 @@ static int wait_drain(const struct stp_ofi_wait *wait)
     int n = stp_ofi_poll_cq_once(wait->endpoint);
 
     if (STP_UNLIKELY(__atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_RELAXED) > 0) &&
-        (wait->polls & (POLLS_A_SERVE - 1)) == 0)
+        (wait->polls & (POLLS_PER_SERVE - 1)) == 0)
         stp_ofi_poll_all_queues();
     return n;
 }
@@ -532,16 +534,16 @@ void stp_ofi_wait_step(struct stp_ofi_wait *wait)
 {
     mark_activity(wait->endpoint);
     if (wait_drain(wait) > 0) {
-        wait->polls = wait->spun = 0;
+        wait->polls = wait->n_spins = 0;
         return;
     }
-    if ((++wait->polls & (WAITS_A_LOOK - 1)) == 0) stp_ofi_wait_stalled(wait);
-    if (wait->spun++ < stp_ofi.spin) {
+    if ((++wait->polls & (POLLS_PER_STALL_CHECK - 1)) == 0) stp_ofi_wait_stalled(wait);
+    if (wait->n_spins++ < stp_ofi.spin) {
         stp_cpu_relax();
     } else {
         stp_yield_or_sleep(wait->polls);
         /* If there are enough cores for all PEs, poll several times before the next yield. */
-        wait->spun = stp_ofi.spin / 2;
+        wait->n_spins = stp_ofi.spin / 2;
     }
 }
 

@@ -37,9 +37,9 @@ static struct {
     bool running;
 } progress;
 
-static void nap(unsigned us)
+static void nap(unsigned nap_us)
 {
-    struct timespec time = {.tv_nsec = (long)us * 1000};
+    struct timespec time = {.tv_nsec = (long)nap_us * 1000};
 
     clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
@@ -99,14 +99,14 @@ static void serve(void)
  */
 static unsigned park(void)
 {
-    unsigned us = NAP_MIN_US, before, now = activity(), drains;
+    unsigned nap_us = NAP_MIN_US, before, now = activity(), drains;
 
     do {
         before = now;
         drains = main_drains();
-        nap(us);
-        if (us < NAP_MAX_US) us *= 2;
-        if (stp_ofi_batch_has_unsent() && us > NAP_PARKED_US) us = NAP_PARKED_US;
+        nap(nap_us);
+        if (nap_us < NAP_MAX_US) nap_us *= 2;
+        if (stp_ofi_batch_has_unsent() && nap_us > NAP_PARKED_US) nap_us = NAP_PARKED_US;
         stp_ofi_batch_flush_aged(false, true);
         /*
          * Serve peers only if no other thread has polled the queue during the nap. An application
@@ -128,15 +128,15 @@ static unsigned park(void)
  */
 static void nap_between_polls(void)
 {
-    static unsigned us = NAP_POLL_US, before;
+    static unsigned nap_us = NAP_POLL_US, before;
     unsigned now = activity();
 
     if (now != before)
-        us = NAP_POLL_US;
-    else if (us < NAP_IDLE_US)
-        us *= 2;
+        nap_us = NAP_POLL_US;
+    else if (nap_us < NAP_IDLE_US)
+        nap_us *= 2;
     before = now;
-    nap(us);
+    nap(nap_us);
 }
 
 /*
@@ -148,15 +148,15 @@ static void nap_between_polls(void)
 static int sleep_limit(void)
 {
     const struct stp_core *core = stp_ofi.core;
-    bool unseen = core->devices && core->on_progress != NULL && !stp_ofi.cpu_atomics;
+    bool must_poll = core->devices && core->on_progress != NULL && !stp_ofi.cpu_atomics;
 
     /*
      * Do not sleep while this PE has unsent operations or acknowledgements, because no event would
      * wake this thread to send them.
      */
     if (stp_ofi_batch_has_unsent() || stp_ofi_ack_any()) return 0;
-    return unseen || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_endpoints_busy() ? 1
-                                                                                            : -1;
+    return must_poll || stp_ofi_has_retry() || stp_ofi_inbox_lacks() || other_endpoints_busy() ? 1
+                                                                                               : -1;
 }
 
 /* Sleeps until the provider has an event, another thread wakes this thread, or a limit expires. */
@@ -206,34 +206,34 @@ void stp_ofi_progress_wake(void)
 }
 
 /* Checks once a second whether all threads of the program have ended. If so, exits the process. */
-static void look_at_threads(void)
+static void exit_if_threads_ended(void)
 {
-    static time_t looked;
+    static time_t last_check_s;
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    if (now.tv_sec == looked) return;
-    looked = now.tv_sec;
+    if (now.tv_sec == last_check_s) return;
+    last_check_s = now.tv_sec;
     stp_ofi.core->thread_exit_check();
 }
 
 static void *progress_main(void *arg)
 {
-    unsigned seen = activity();
+    unsigned last_activity = activity();
 
     (void)arg;
     while (!__atomic_load_n(&progress.stop, __ATOMIC_RELAXED)) {
         serve();
         /* If the sum has changed, application threads make calls and poll the queues themselves. */
-        if (activity() != seen || is_draining() || stp_ofi_batch_has_unsent()) {
-            seen = park();
+        if (activity() != last_activity || is_draining() || stp_ofi_batch_has_unsent()) {
+            last_activity = park();
             if (stp_ofi.by_sockets) stp_ofi_socket_sleep_mark_stale();
         } else {
             if (stp_ofi_ack_any()) stp_ofi_ack_flush(STP_OFI_ACK_ALL);
             sleep_on_queue();
         }
         stp_ofi_failure_poll();
-        look_at_threads();
+        exit_if_threads_ended();
     }
     return NULL;
 }

@@ -105,9 +105,9 @@ static const char *advice_for(enum stp_provider_verdict code, int error)
 static const char *trouble_of(const struct fi_info *info)
 {
     const struct stp_ofi_provider *provider = stp_ofi_provider_of(info);
-    uint32_t version = fi_version(), before = provider->trouble.before;
+    uint32_t version = fi_version(), fixed_in = provider->trouble.fixed_in;
 
-    if (version < provider->trouble.from || (before != 0 && version >= before)) return NULL;
+    if (version < provider->trouble.since || (fixed_in != 0 && version >= fixed_in)) return NULL;
     return provider->trouble.text;
 }
 
@@ -126,7 +126,7 @@ void stp_ofi_report_candidate(const struct stp_core *core, const struct stp_ofi_
     struct stp_provider_status offer = {
         .provider = info->fabric_attr->prov_name,
         .domain = domain != NULL ? domain : "-",
-        .reason = choice->refused,
+        .reason = choice->reason,
         .advice = advice_for(choice->code, choice->error),
         .trouble = trouble_of(info),
         .code = choice->code,
@@ -159,10 +159,10 @@ static bool offered(const struct stp_ofi_choice *choices, int n, const char *pro
 void stp_ofi_report_providers_without_info(const struct stp_core *core,
                                            const struct stp_ofi_choice *choices, int n)
 {
-    struct fi_info *all = NULL;
+    struct fi_info *infos = NULL;
 
-    if (fi_getinfo(STP_OFI_VERSION, NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &all) != 0) return;
-    for (const struct fi_info *info = all; info != NULL; info = info->next) {
+    if (fi_getinfo(STP_OFI_VERSION, NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &infos) != 0) return;
+    for (const struct fi_info *info = infos; info != NULL; info = info->next) {
         const char *provider = info->fabric_attr != NULL ? info->fabric_attr->prov_name : NULL;
         struct stp_provider_status offer = {
             .provider = provider,
@@ -177,5 +177,5 @@ void stp_ofi_report_providers_without_info(const struct stp_core *core,
         if (provider == NULL || is_layer(provider) || offered(choices, n, provider)) continue;
         core->report(core->report_arg, &offer);
     }
-    fi_freeinfo(all);
+    fi_freeinfo(infos);
 }

@@ -27,9 +27,9 @@
 #define MODES (FI_CONTEXT | FI_CONTEXT2)
 #define SHM_PEERS_MAX 256 /* maximum number of PEs with the shm provider (libfabric 1.17) */
 
-static bool differs(const char *wanted, const char *name)
+static bool differs(const char *requested, const char *name)
 {
-    return wanted != NULL && (name == NULL || strcmp(wanted, name) != 0);
+    return requested != NULL && (name == NULL || strcmp(requested, name) != 0);
 }
 
 static enum stp_provider_verdict judge_name(const struct fi_info *info, const struct stp_env *env)
@@ -103,18 +103,18 @@ bool stp_ofi_leaves_host(const struct fi_info *info)
 static void judge(struct stp_ofi_choice *choice, const struct stp_core *core)
 {
     const struct fi_info *info = choice->info;
-    const char *unsafe_why = stp_ofi_provider_of(info)->refused;
+    const char *unsafe_reason = stp_ofi_provider_of(info)->refusal;
 
     choice->code = judge_name(info, core->env);
-    choice->unnamed = choice->code != STP_PROVIDER_UNJUDGED;
+    choice->excluded = choice->code != STP_PROVIDER_UNJUDGED;
     if (choice->code == STP_PROVIDER_UNJUDGED) choice->code = judge_attr(info);
     if (choice->code == STP_PROVIDER_UNJUDGED && core->env->ofi_provider == NULL &&
-        unsafe_why != NULL)
+        unsafe_reason != NULL)
         choice->code = STP_PROVIDER_UNSAFE;
     if (choice->code == STP_PROVIDER_UNJUDGED) choice->code = judge_reach(info, core);
-    choice->refused = choice->code == STP_PROVIDER_UNSAFE    ? unsafe_why
-                      : choice->code == STP_PROVIDER_NETWORK ? stp_ofi_netif_unreachable(info, core)
-                                                             : stp_ofi_reason(choice->code);
+    choice->reason = choice->code == STP_PROVIDER_UNSAFE    ? unsafe_reason
+                     : choice->code == STP_PROVIDER_NETWORK ? stp_ofi_netif_unreachable(info, core)
+                                                            : stp_ofi_reason(choice->code);
 }
 
 /*
@@ -163,18 +163,18 @@ static int append(struct fi_info **list, struct fi_info *hints)
  * Makes a list of infos. The list begins with infos that have atomics. Infos with messages follow,
  * and then all infos. An interface may occur several times.
  */
-static int list_all(struct fi_info **all)
+static int list_all(struct fi_info **all_infos)
 {
     int rc;
 
-    *all = NULL;
-    append(all, make_hints(FI_RMA | FI_ATOMIC));
-    append(all, make_hints(FI_RMA | FI_MSG));
-    rc = append(all, NULL);
-    return *all != NULL ? 0 : rc != 0 ? rc : -FI_ENODATA;
+    *all_infos = NULL;
+    append(all_infos, make_hints(FI_RMA | FI_ATOMIC));
+    append(all_infos, make_hints(FI_RMA | FI_MSG));
+    rc = append(all_infos, NULL);
+    return *all_infos != NULL ? 0 : rc != 0 ? rc : -FI_ENODATA;
 }
 
-static bool same(const char *a, const char *b)
+static bool equal(const char *a, const char *b)
 {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
@@ -182,9 +182,9 @@ static bool same(const char *a, const char *b)
 static bool same_interface(const struct fi_info *a, const struct fi_info *b)
 {
     return a->ep_attr->type == b->ep_attr->type && a->addr_format == b->addr_format &&
-           same(a->fabric_attr->prov_name, b->fabric_attr->prov_name) &&
-           same(a->fabric_attr->name, b->fabric_attr->name) &&
-           same(a->domain_attr->name, b->domain_attr->name);
+           equal(a->fabric_attr->prov_name, b->fabric_attr->prov_name) &&
+           equal(a->fabric_attr->name, b->fabric_attr->name) &&
+           equal(a->domain_attr->name, b->domain_attr->name);
 }
 
 static bool listed(const struct stp_ofi_choice *choices, int n, const struct fi_info *info)
@@ -198,11 +198,11 @@ static int order_choices(const void *a, const void *b)
 {
     const struct stp_ofi_choice *x = a, *y = b;
 
-    if ((x->refused != NULL) != (y->refused != NULL)) return x->refused != NULL ? 1 : -1;
+    if ((x->reason != NULL) != (y->reason != NULL)) return x->reason != NULL ? 1 : -1;
     return x->cost < y->cost ? -1 : x->cost > y->cost;
 }
 
-int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all,
+int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all_infos,
                             struct stp_ofi_choice **choices)
 {
     struct fi_info *infos = NULL;
@@ -233,7 +233,7 @@ int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all,
         judge(&list[n++], core);
     }
     qsort(list, (size_t)n, sizeof(*list), order_choices);
-    *all = infos;
+    *all_infos = infos;
     *choices = list;
     return n;
 }
@@ -271,7 +271,7 @@ static struct fi_info *refine(const struct fi_info *info, uint64_t caps, uint64_
  * Returns the capabilities FI_ATOMIC and FI_MSG, as far as info has them. Atomics and batches
  * depend on these capabilities.
  */
-static uint64_t means_of(const struct fi_info *info)
+static uint64_t amo_and_msg_caps(const struct fi_info *info)
 {
     return info->caps & (FI_ATOMIC | FI_MSG);
 }
@@ -283,7 +283,7 @@ uint64_t stp_ofi_order_needed(const struct fi_info *info)
 }
 
 /* Returns the message order that is needed to detect lost messages. */
-static uint64_t sends_of(const struct fi_info *info)
+static uint64_t send_order_of(const struct fi_info *info)
 {
     return info->caps & FI_MSG ? FI_ORDER_SAS : 0;
 }
@@ -295,7 +295,7 @@ struct fi_info *stp_ofi_info_with_order(const struct fi_info *info)
      * not use its single-copy path, and get is much slower.
      */
     if (stp_ofi_is(info, STP_OFI_SHM)) return NULL;
-    return refine(info, means_of(info), stp_ofi_order_needed(info) | sends_of(info));
+    return refine(info, amo_and_msg_caps(info), stp_ofi_order_needed(info) | send_order_of(info));
 }
 
 struct fi_info *stp_ofi_info_for_amo_and_messages(const struct fi_info *info)
@@ -312,7 +312,7 @@ struct fi_info *stp_ofi_info_for_messages(const struct fi_info *info)
  * Returns whether PEs that use info a can communicate with PEs that use info b. Both infos must
  * have the same kind of addresses and keys, and the same order of operations.
  */
-static bool alike(const struct fi_info *a, const struct fi_info *b)
+static bool compatible(const struct fi_info *a, const struct fi_info *b)
 {
     int modes = a->domain_attr->mr_mode ^ b->domain_attr->mr_mode;
     uint64_t orders = a->tx_attr->msg_order ^ b->tx_attr->msg_order;
@@ -325,11 +325,11 @@ static bool alike(const struct fi_info *a, const struct fi_info *b)
 
 struct fi_info *stp_ofi_info_for_device_memory(const struct fi_info *info)
 {
-    uint64_t order = stp_ofi_order_needed(info) | sends_of(info);
+    uint64_t order = stp_ofi_order_needed(info) | send_order_of(info);
     struct fi_info *found =
-        refine(info, means_of(info) | FI_HMEM, info->tx_attr->msg_order & order);
+        refine(info, amo_and_msg_caps(info) | FI_HMEM, info->tx_attr->msg_order & order);
 
-    if (found != NULL && alike(found, info)) return found;
+    if (found != NULL && compatible(found, info)) return found;
     fi_freeinfo(found);
     return NULL;
 }

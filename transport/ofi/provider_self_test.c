@@ -24,7 +24,7 @@ int stp_ofi_probe_fds = -1;
  * Returns whether an operation hangs because no descriptor is free. The provider then retries
  * accept() forever. The argument begin is the time at which the operation started.
  */
-static bool is_short(uint64_t begin)
+static bool is_out_of_fds(uint64_t begin)
 {
     return stp_now_ns() - begin > SHORT_NS && stp_ofi_fds_exhausted();
 }
@@ -36,14 +36,14 @@ static int run(struct stp_ofi_req *req, unsigned *pending)
     ssize_t rc;
 
     while ((rc = stp_ofi_post_once(req)) == -FI_EAGAIN && stp_now_ns() < end) {
-        if (is_short(begin)) return -EMFILE;
+        if (is_out_of_fds(begin)) return -EMFILE;
         stp_ofi_poll_cq_once(ONE_ENDPOINT);
     }
     if (rc != 0) return rc == -FI_EAGAIN ? -FI_ETIMEDOUT : (int)rc;
     /* Pairs with the subtraction in finish_locked(). */
     while (__atomic_load_n(pending, __ATOMIC_ACQUIRE) != 0) {
         if (stp_now_ns() > end) return -FI_ETIMEDOUT;
-        if (is_short(begin)) return -EMFILE;
+        if (is_out_of_fds(begin)) return -EMFILE;
         if (stp_ofi_poll_cq_once(ONE_ENDPOINT) == 0) stp_yield_or_sleep(0);
     }
     return -stp_ofi.failure;
@@ -57,10 +57,10 @@ static int run_rma(enum stp_ofi_kind kind, size_t offset, char *local, size_t nb
     struct stp_ofi_fragments fragments = stp_ofi_cut(kind, &target, local, nbytes);
     int rc = 0;
 
-    for (size_t at = 0; at < nbytes && rc == 0; at += fragments.size) {
-        size_t n = nbytes - at < fragments.size ? nbytes - at : fragments.size;
+    for (size_t done = 0; done < nbytes && rc == 0; done += fragments.size) {
+        size_t n = nbytes - done < fragments.size ? nbytes - done : fragments.size;
         struct stp_ofi_req *req = stp_ofi_req_prepare_one_fragment(ONE_ENDPOINT, kind, &target,
-                                                                   &fragments, local + at, n);
+                                                                   &fragments, local + done, n);
         unsigned pending = 1;
 
         req->has_word = word != NULL;
@@ -90,38 +90,38 @@ static uint64_t word(size_t i)
 }
 
 /* Tests a put and a get of n 8-byte words at the start of the region. */
-static int try_data(const uint64_t *region, uint64_t *local, size_t n, const char **why)
+static int try_data(const uint64_t *region, uint64_t *local, size_t n, const char **reason)
 {
     size_t nbytes = n * sizeof(*local);
     int rc;
 
     for (size_t i = 0; i < n; i++)
         local[i] = word(i + n);
-    *why = "failed a put to itself";
+    *reason = "failed a put to itself";
     if ((rc = run_rma(STP_OFI_WRITE, 0, (char *)local, nbytes, NULL)) != 0) return rc;
-    *why = "completed a put to itself before the data had arrived";
+    *reason = "completed a put to itself before the data had arrived";
     if (memcmp(region, local, nbytes) != 0) return -EIO;
     memset(local, 0, nbytes);
-    *why = "failed a get from itself";
+    *reason = "failed a get from itself";
     if ((rc = run_rma(STP_OFI_READ, 0, (char *)local, nbytes, NULL)) != 0) return rc;
-    *why = "returned wrong data for a get from itself";
+    *reason = "returned wrong data for a get from itself";
     return memcmp(region, local, nbytes) == 0 ? 0 : -EIO;
 }
 
 /* Tests a put that carries a flag update, which the target's library applies. */
-static int try_word(uint64_t *region, size_t at, uint64_t *local, const char **why)
+static int try_word(uint64_t *region, size_t index, uint64_t *local, const char **reason)
 {
-    volatile uint64_t *word = &region[at];
-    struct stp_target target = {.number = REGION, .offset = at * sizeof(*region)};
+    volatile uint64_t *word = &region[index];
+    struct stp_target target = {.number = REGION, .offset = index * sizeof(*region)};
     uint64_t begin = stp_now_ns(), data;
     int rc;
 
     if (!stp_ofi.has_cqdata) return 0;
     *word = 3;
-    *why = "failed a put with remote CQ data to itself";
+    *reason = "failed a put with remote CQ data to itself";
     if (!stp_ofi_cqdata_pack(&target, 4, STP_AMO_ADD, &data)) return -EIO;
     if ((rc = run_rma(STP_OFI_WRITE, 0, (char *)local, sizeof(*local), &data)) != 0) return rc;
-    *why = "lost the remote CQ data of a put to itself";
+    *reason = "lost the remote CQ data of a put to itself";
     while (*word != 7) {
         if (stp_now_ns() - begin > LIMIT_NS) return -FI_ETIMEDOUT;
         if (stp_ofi_poll_cq_once(ONE_ENDPOINT) == 0) stp_yield_or_sleep(0);
@@ -130,21 +130,22 @@ static int try_word(uint64_t *region, size_t at, uint64_t *local, const char **w
 }
 
 /* Tests the most important atomics on the word region[at]. */
-static int try_atomics(struct stp_fabric_ctx *ctx, uint64_t *region, size_t at, const char **why)
+static int try_atomics(struct stp_fabric_ctx *ctx, uint64_t *region, size_t index,
+                       const char **reason)
 {
-    size_t offset = at * sizeof(*region);
-    volatile uint64_t *flag = &region[at];
+    size_t offset = index * sizeof(*region);
+    volatile uint64_t *flag = &region[index];
     uint64_t old = 0;
     int rc;
 
-    *why = "failed an atomic to itself";
+    *reason = "failed an atomic to itself";
     if ((rc = run_amo(ctx, STP_AMO_SET, offset, 5, 0, NULL)) != 0) return rc;
-    *why = "completed an atomic set to itself before the value had arrived";
+    *reason = "completed an atomic set to itself before the value had arrived";
     if (*flag != 5) return -EIO;
-    *why = "failed a fetching atomic to itself";
+    *reason = "failed a fetching atomic to itself";
     if ((rc = run_amo(ctx, STP_AMO_ADD, offset, 2, 0, &old)) != 0) return rc;
     if ((rc = run_amo(ctx, STP_AMO_CSWAP, offset, 9, 7, &old)) != 0) return rc;
-    *why = "computed a wrong result for an atomic to itself";
+    *reason = "computed a wrong result for an atomic to itself";
     return old == 7 && *flag == 9 ? 0 : -EIO;
 }
 
@@ -153,40 +154,41 @@ static int try_atomics(struct stp_fabric_ctx *ctx, uint64_t *region, size_t at, 
  * and gets are first small, and then larger than a bounce buffer.
  */
 static int try_all(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_t *local, size_t n_words,
-                   const char **why)
+                   const char **reason)
 {
-    struct stp_fabric_region mine;
+    struct stp_fabric_region my_region;
     int rc;
 
-    *why = "cannot register memory";
-    rc = stp_ofi_region_add(REGION, region, n_words * sizeof(*region), STP_MEMORY_HOST, 0, &mine);
-    if (rc == 0) rc = stp_ofi_region_peers(REGION, &mine);
-    if (rc == 0) rc = try_data(region, local, 1, why);
-    if (rc == 0) rc = try_data(region, local, n_words - 1, why);
-    if (rc == 0) rc = try_word(region, n_words - 1, local, why);
-    return rc != 0 ? rc : try_atomics(ctx, region, n_words - 1, why);
+    *reason = "cannot register memory";
+    rc = stp_ofi_region_add(REGION, region, n_words * sizeof(*region), STP_MEMORY_HOST, 0,
+                            &my_region);
+    if (rc == 0) rc = stp_ofi_region_peers(REGION, &my_region);
+    if (rc == 0) rc = try_data(region, local, 1, reason);
+    if (rc == 0) rc = try_data(region, local, n_words - 1, reason);
+    if (rc == 0) rc = try_word(region, n_words - 1, local, reason);
+    return rc != 0 ? rc : try_atomics(ctx, region, n_words - 1, reason);
 }
 
-static int connect_self(const char **why)
+static int connect_self(const char **reason)
 {
     /* Static, because the module keeps a pointer to this array after the function returns. */
-    static unsigned char own[STP_FABRIC_ADDR_MAX];
+    static unsigned char my_addr[STP_FABRIC_ADDR_MAX];
     size_t len;
-    int rc = stp_ofi_make_published_address(own, &len);
+    int rc = stp_ofi_make_published_address(my_addr, &len);
 
-    *why = "does not report its address";
-    if (rc == 0) rc = stp_ofi_connect(own);
+    *reason = "does not report its address";
+    if (rc == 0) rc = stp_ofi_connect(my_addr);
     return rc;
 }
 
-int stp_ofi_provider_self_test(const char **why)
+int stp_ofi_provider_self_test(const char **reason)
 {
     size_t n_words = stp_ofi.bounce_size / sizeof(uint64_t) + 512;
     uint64_t *memory = calloc(2 * n_words, sizeof(*memory));
     struct stp_fabric_ctx *ctx = NULL;
     int rc = memory != NULL ? 0 : -ENOMEM;
 
-    *why = "there is not enough memory for its test";
+    *reason = "there is not enough memory for its test";
     /*
      * Mark the job as ending, so that a failed operation stores its error in stp_ofi.failure and
      * does not end the job. Set self to -1, so that operations of this PE on itself use the
@@ -195,9 +197,9 @@ int stp_ofi_provider_self_test(const char **why)
     stp_ofi_set_job_ending();
     stp_ofi.self = -1;
     stp_ofi.failure = 0;
-    if (rc == 0) rc = connect_self(why);
+    if (rc == 0) rc = connect_self(reason);
     if (rc == 0) rc = stp_ofi_ctx_create(false, &ctx);
-    if (rc == 0) rc = try_all(ctx, memory, memory + n_words, n_words, why);
+    if (rc == 0) rc = try_all(ctx, memory, memory + n_words, n_words, reason);
     stp_ofi_probe_fds = stp_ofi.core->report != NULL ? stp_count_fds() : -1;
     stp_ofi_ctx_free(ctx);
     stp_ofi_region_remove(REGION);

@@ -50,11 +50,11 @@ static const struct stp_ofi_provider providers[] = {
      .trouble = {FI_VERSION(1, 17), FI_VERSION(1, 18),
                  "reports atomics that it does not have; workaround: Steppe sends atomics as "
                  "messages to the target"}},
-    {.name = "sockets", .refused = "takes milliseconds per operation and is no longer maintained"},
-    {.name = "udp;ofi_rxd", .refused = "loses updates of compare-and-swap and swap"},
+    {.name = "sockets", .refusal = "takes milliseconds per operation and is no longer maintained"},
+    {.name = "udp;ofi_rxd", .refusal = "loses updates of compare-and-swap and swap"},
     {.name = "net;ofi_rxm", /* defect fixed in libfabric 1.19 */
      .flags = RXM,
-     .refused = "its wait descriptor never blocks, which costs a whole core"},
+     .refusal = "its wait descriptor never blocks, which costs a whole core"},
 };
 
 static int find(const char *name)
@@ -67,10 +67,10 @@ static int find(const char *name)
 int stp_ofi_rank_of(const struct fi_info *info)
 {
     const char *name = info->fabric_attr->prov_name, *layer = strchr(name, ';');
-    int at = find(name);
+    int row = find(name);
 
-    if (at < 0 && layer != NULL) at = find(layer);
-    return at >= 0 ? at : find("");
+    if (row < 0 && layer != NULL) row = find(layer);
+    return row >= 0 ? row : find("");
 }
 
 const struct stp_ofi_provider *stp_ofi_provider_of(const struct fi_info *info)
@@ -83,9 +83,9 @@ bool stp_ofi_is(const struct fi_info *info, unsigned flag)
     return (stp_ofi_provider_of(info)->flags & flag) != 0;
 }
 
-bool stp_ofi_names(const char *wanted, const char *provider)
+bool stp_ofi_names(const char *requested, const char *provider)
 {
-    size_t n = strlen(wanted);
+    size_t n = strlen(requested);
 
-    return strncasecmp(wanted, provider, n) == 0 && (provider[n] == '\0' || provider[n] == ';');
+    return strncasecmp(requested, provider, n) == 0 && (provider[n] == '\0' || provider[n] == ';');
 }

@@ -22,9 +22,9 @@ static void region_new_generation(struct stp_ofi_region *region)
      * No other access pairs with these two accesses, because no thread may use a region while the
      * region is added or removed.
      */
-    unsigned now = __atomic_add_fetch(&stp_ofi.generation, 1, __ATOMIC_RELAXED);
+    unsigned generation = __atomic_add_fetch(&stp_ofi.generation, 1, __ATOMIC_RELAXED);
 
-    __atomic_store_n(&region->generation, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&region->generation, generation, __ATOMIC_RELAXED);
 }
 
 /*
@@ -33,19 +33,19 @@ static void region_new_generation(struct stp_ofi_region *region)
  * host memory instead (staging). Typical reasons for device memory are a provider without support
  * for it, a missing kernel module, and a device aperture that is too small.
  */
-static int refused(void *base, size_t nbytes, enum stp_fabric_memory memory, int rc)
+static int report_refusal(void *base, size_t nbytes, enum stp_fabric_memory memory, int rc)
 {
-    bool host = memory == STP_MEMORY_HOST;
+    bool is_host = memory == STP_MEMORY_HOST;
 
-    stp_ofi.core->log(host ? STP_LOG_ERROR : STP_LOG_DEBUG,
+    stp_ofi.core->log(is_host ? STP_LOG_ERROR : STP_LOG_DEBUG,
                       "fabric: provider %s refuses to register %zu bytes of %s memory at %p: %s",
-                      stp_ofi.info->fabric_attr->prov_name, nbytes, host ? "host" : "device", base,
-                      stp_ofi_strerror(-rc));
-    return host ? rc : -EOPNOTSUPP;
+                      stp_ofi.info->fabric_attr->prov_name, nbytes, is_host ? "host" : "device",
+                      base, stp_ofi_strerror(-rc));
+    return is_host ? rc : -EOPNOTSUPP;
 }
 
 int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabric_memory memory,
-                       int device, struct stp_fabric_region *mine)
+                       int device, struct stp_fabric_region *my_region)
 {
     struct stp_ofi_region *region = &stp_ofi.regions[number];
     uint64_t key = stp_ofi.key_base + number;
@@ -59,7 +59,7 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
     }
     rc = memory == STP_MEMORY_HOST ? stp_ofi_mr_open(base, nbytes, key, &mr)
                                    : stp_ofi_mr_open_device(base, nbytes, key, device, &mr);
-    if (rc != 0) return refused(base, nbytes, memory, rc);
+    if (rc != 0) return report_refusal(base, nbytes, memory, rc);
     region->base = base;
     region->nbytes = nbytes;
     region->device = memory == STP_MEMORY_CUDA;
@@ -70,7 +70,7 @@ int stp_ofi_region_add(unsigned number, void *base, size_t nbytes, enum stp_fabr
      */
     __atomic_store_n(&region->mr, mr, __ATOMIC_RELEASE);
     if (region->device || stp_ofi.mr_local) stp_ofi_local_mr_index_add(number);
-    *mine = stp_ofi_mr_describe(mr, base);
+    *my_region = stp_ofi_mr_describe(mr, base);
     return 0;
 }
 

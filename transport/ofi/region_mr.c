@@ -80,11 +80,11 @@ static int mr_open_dmabuf(void *base, size_t nbytes, uint64_t key, int device, s
     if (stp_ofi.core->dmabuf != NULL && knows_descriptors())
         fd = stp_ofi.core->dmabuf(base, nbytes, &offset);
     if (fd >= 0) {
-        struct fi_mr_dmabuf whole = {
+        struct fi_mr_dmabuf dmabuf = {
             .fd = fd, .offset = offset, .len = nbytes, .base_addr = (char *)base - offset};
         struct fi_mr_attr attr = device_attr(key, device);
 
-        attr.dmabuf = &whole;
+        attr.dmabuf = &dmabuf;
         rc = fi_mr_regattr(stp_ofi.domain, &attr, FI_MR_DMABUF, mr);
         close(fd); /* The registration holds its own reference to the memory. */
     }
@@ -116,15 +116,15 @@ struct stp_fabric_region stp_ofi_mr_describe(struct fid_mr *mr, void *base)
     return (struct stp_fabric_region){virt ? (uint64_t)(uintptr_t)base : 0, fi_mr_key(mr)};
 }
 
-int stp_ofi_peer_regions_replace(struct stp_fabric_region **to,
+int stp_ofi_peer_regions_replace(struct stp_fabric_region **table,
                                  const struct stp_fabric_region *peers)
 {
     size_t nbytes = (size_t)stp_ofi.core->n_pes * sizeof(*peers);
     struct stp_fabric_region *copy = malloc(nbytes);
 
     if (copy == NULL) return -ENOMEM;
-    free(*to);
-    *to = memcpy(copy, peers, nbytes);
+    free(*table);
+    *table = memcpy(copy, peers, nbytes);
     return 0;
 }
 
@@ -134,51 +134,51 @@ int stp_ofi_peer_regions_replace(struct stp_fabric_region **to,
  * Returns the index of the extent that contains the offset. Index 0 is the region's first extent.
  * Searches from the last extent, because extents double in size and the last one is used most.
  */
-static unsigned extent_of(const struct stp_ofi_extents *more, size_t offset)
+static unsigned extent_of(const struct stp_ofi_extents *extents, size_t offset)
 {
     /* Pairs with the release store in stp_ofi_region_grown(). */
-    unsigned i = __atomic_load_n(&more->n, __ATOMIC_ACQUIRE);
+    unsigned i = __atomic_load_n(&extents->n, __ATOMIC_ACQUIRE);
 
-    while (i > 0 && offset < more->begin[i - 1])
+    while (i > 0 && offset < extents->begin[i - 1])
         i--;
     return i;
 }
 
-size_t stp_ofi_extent_left(const struct stp_ofi_extents *more, size_t offset)
+size_t stp_ofi_extent_remaining(const struct stp_ofi_extents *extents, size_t offset)
 {
     /* Pairs with the release store in stp_ofi_region_grown(). */
-    unsigned n = __atomic_load_n(&more->n, __ATOMIC_ACQUIRE), i = extent_of(more, offset);
+    unsigned n = __atomic_load_n(&extents->n, __ATOMIC_ACQUIRE), i = extent_of(extents, offset);
 
     /*
      * For the last extent, return SIZE_MAX, because the caller has already checked that the
      * transfer does not exceed the region.
      */
-    return i < n ? more->begin[i] - offset : SIZE_MAX;
+    return i < n ? extents->begin[i] - offset : SIZE_MAX;
 }
 
-unsigned stp_ofi_extent_pieces(const struct stp_ofi_extents *more, size_t offset, size_t nbytes,
+unsigned stp_ofi_extent_pieces(const struct stp_ofi_extents *extents, size_t offset, size_t nbytes,
                                size_t size)
 {
     unsigned n = 0;
 
-    while (more != NULL && nbytes > stp_ofi_extent_left(more, offset)) {
-        size_t left = stp_ofi_extent_left(more, offset);
+    while (extents != NULL && nbytes > stp_ofi_extent_remaining(extents, offset)) {
+        size_t extent_bytes = stp_ofi_extent_remaining(extents, offset);
 
-        n += (unsigned)((left + size - 1) / size);
-        offset += left;
-        nbytes -= left;
+        n += (unsigned)((extent_bytes + size - 1) / size);
+        offset += extent_bytes;
+        nbytes -= extent_bytes;
     }
     return n + (unsigned)((nbytes + size - 1) / size);
 }
 
 struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t offset, size_t nbytes)
 {
-    const struct stp_ofi_extents *more = stp_ofi_extents(region);
-    unsigned i = more != NULL ? extent_of(more, offset) : 0;
+    const struct stp_ofi_extents *extents = stp_ofi_extents(region);
+    unsigned i = extents != NULL ? extent_of(extents, offset) : 0;
 
     if (nbytes > stp_ofi_region_bytes(region) - offset) return NULL;
-    if (more != NULL && nbytes > stp_ofi_extent_left(more, offset)) return NULL;
-    return i == 0 ? region->mr : more->mr[i - 1];
+    if (extents != NULL && nbytes > stp_ofi_extent_remaining(extents, offset)) return NULL;
+    return i == 0 ? region->mr : extents->mr[i - 1];
 }
 
 /* Returns the key of an extent. Called only if the module chooses the keys. */
@@ -190,10 +190,10 @@ static uint64_t key_of(unsigned number, unsigned extent)
 struct stp_fabric_region stp_ofi_resolve_extent(const struct stp_ofi_place *place, int pe)
 {
     const struct stp_ofi_region *region = &stp_ofi.regions[place->number];
-    const struct stp_ofi_extents *more = stp_ofi_extents(region);
-    unsigned i = extent_of(more, place->offset);
-    const struct stp_fabric_region *peers = i == 0 ? region->peers : more->peers[i - 1];
-    size_t offset = place->offset - (i == 0 ? 0 : more->begin[i - 1]);
+    const struct stp_ofi_extents *extents = stp_ofi_extents(region);
+    unsigned i = extent_of(extents, place->offset);
+    const struct stp_fabric_region *peers = i == 0 ? region->peers : extents->peers[i - 1];
+    size_t offset = place->offset - (i == 0 ? 0 : extents->begin[i - 1]);
 
     if (peers == NULL) return (struct stp_fabric_region){offset, key_of(place->number, i)};
     return (struct stp_fabric_region){offset + peers[pe].addr, peers[pe].key};
@@ -204,79 +204,79 @@ struct stp_fabric_region stp_ofi_resolve_extent(const struct stp_ofi_place *plac
 /*
  * Returns the list of added extents, or NULL if out of memory. The first growth creates the list.
  */
-static struct stp_ofi_extents *more_of(struct stp_ofi_region *region)
+static struct stp_ofi_extents *extents_of(struct stp_ofi_region *region)
 {
-    struct stp_ofi_extents *more = region->more;
+    struct stp_ofi_extents *extents = region->extents;
 
-    if (more != NULL) return more;
-    more = calloc(1, sizeof(*more));
-    if (more == NULL) return NULL;
-    more->begin[0] = region->nbytes;
+    if (extents != NULL) return extents;
+    extents = calloc(1, sizeof(*extents));
+    if (extents == NULL) return NULL;
+    extents->begin[0] = region->nbytes;
     /* Pairs with the acquire load in stp_ofi_extents(). */
-    __atomic_store_n(&region->more, more, __ATOMIC_RELEASE);
-    return more;
+    __atomic_store_n(&region->extents, extents, __ATOMIC_RELEASE);
+    return extents;
 }
 
-int stp_ofi_region_grow(unsigned number, size_t bytes, struct stp_fabric_region *mine)
+int stp_ofi_region_grow(unsigned number, size_t nbytes, struct stp_fabric_region *my_region)
 {
     struct stp_ofi_region *region = &stp_ofi.regions[number];
-    struct stp_ofi_extents *more = more_of(region);
+    struct stp_ofi_extents *extents = extents_of(region);
     char *base = region->base + region->nbytes;
     struct fid_mr **mr;
     uint64_t key;
     int rc;
 
-    if (more == NULL) return -ENOMEM;
-    if (more->n + 1 >= STP_FABRIC_EXTENTS) return -ENOSPC;
-    key = key_of(number, more->n + 1);
-    mr = &more->mr[more->n];
-    rc = stp_ofi_mr_open(base, bytes, key, mr);
+    if (extents == NULL) return -ENOMEM;
+    if (extents->n + 1 >= STP_FABRIC_EXTENTS) return -ENOSPC;
+    key = key_of(number, extents->n + 1);
+    mr = &extents->mr[extents->n];
+    rc = stp_ofi_mr_open(base, nbytes, key, mr);
     if (rc != 0) {
         *mr = NULL;
         return rc;
     }
-    more->begin[more->n + 1] = more->begin[more->n] + bytes;
-    *mine = stp_ofi_mr_describe(*mr, base);
+    extents->begin[extents->n + 1] = extents->begin[extents->n] + nbytes;
+    *my_region = stp_ofi_mr_describe(*mr, base);
     return 0;
 }
 
 int stp_ofi_region_grown(unsigned number, const struct stp_fabric_region *peers)
 {
     struct stp_ofi_region *region = &stp_ofi.regions[number];
-    struct stp_ofi_extents *more = region->more;
+    struct stp_ofi_extents *extents = region->extents;
 
     if (stp_ofi.peer_table && peers != NULL &&
-        stp_ofi_peer_regions_replace(&more->peers[more->n], peers) != 0)
+        stp_ofi_peer_regions_replace(&extents->peers[extents->n], peers) != 0)
         return -ENOMEM;
     /*
      * Both stores pair with the acquire loads in extent_of(), stp_ofi_extent_left() and
      * stp_ofi_region_bytes(). A thread learns of the new extent from the caller of this function,
      * or from a message of another PE. Both happen only after these stores.
      */
-    __atomic_store_n(&more->n, more->n + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&region->nbytes, more->begin[more->n], __ATOMIC_RELEASE);
+    __atomic_store_n(&extents->n, extents->n + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&region->nbytes, extents->begin[extents->n], __ATOMIC_RELEASE);
     return 0;
 }
 
 void stp_ofi_region_undo_grow(unsigned number)
 {
-    struct stp_ofi_extents *more = stp_ofi.regions[number].more;
+    struct stp_ofi_extents *extents = stp_ofi.regions[number].extents;
 
-    if (more == NULL || more->mr[more->n] == NULL) return;
-    fi_close(&more->mr[more->n]->fid);
-    more->mr[more->n] = NULL;
+    if (extents == NULL || extents->mr[extents->n] == NULL) return;
+    fi_close(&extents->mr[extents->n]->fid);
+    extents->mr[extents->n] = NULL;
 }
 
 void stp_ofi_extents_close(struct stp_ofi_region *region)
 {
-    struct stp_ofi_extents *more = region->more;
+    struct stp_ofi_extents *extents = region->extents;
 
-    if (more == NULL) return;
-    for (unsigned i = 0; i < more->n; i++) {
-        fi_close(&more->mr[i]->fid);
-        free(more->peers[i]);
+    if (extents == NULL) return;
+    for (unsigned i = 0; i < extents->n; i++) {
+        fi_close(&extents->mr[i]->fid);
+        free(extents->peers[i]);
     }
     /* Pairs with the acquire load in stp_ofi_extents(). */
-    __atomic_store_n(&region->more, NULL, __ATOMIC_RELEASE);
-    free(more);
+    __atomic_store_n(&region->extents, NULL, __ATOMIC_RELEASE);
+    free(extents);
 }

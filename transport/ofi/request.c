@@ -54,16 +54,16 @@ static void pool_init(struct stp_ofi_endpoint *endpoint, unsigned index, size_t 
 }
 
 /*
- * Returns the maximum number of outstanding messages of this PE. In small jobs, the result is the
- * value passed as most. The result is smaller in large jobs, because all PEs may send messages to
- * one PE at the same time, and that PE may have to store a reply to each message.
+ * Returns the maximum number of outstanding messages of this PE. In small jobs, the result is max.
+ * The result is smaller in large jobs, because all PEs may send messages to one PE at the same
+ * time, and that PE may have to store a reply to each message.
  */
-static unsigned message_limit(unsigned most)
+static unsigned message_limit(unsigned max)
 {
-    unsigned fair = MESSAGES_JOB / (unsigned)stp_ofi.core->n_pes;
+    unsigned per_pe = MESSAGES_JOB / (unsigned)stp_ofi.core->n_pes;
 
-    if (fair < MESSAGES_MIN) return MESSAGES_MIN;
-    return fair < most ? fair : most;
+    if (per_pe < MESSAGES_MIN) return MESSAGES_MIN;
+    return per_pe < max ? per_pe : max;
 }
 
 void stp_ofi_pools_init(struct stp_ofi_endpoint *endpoint)
@@ -141,9 +141,9 @@ static int pool_grow_locked(struct stp_ofi_pool *pool)
 
         req->pool = pool;
         req->id = slab->first_id + n;
-        req->own_desc = slab->mr != NULL ? fi_mr_desc(slab->mr) : NULL;
+        req->data_desc = slab->mr != NULL ? fi_mr_desc(slab->mr) : NULL;
         req->pe = -1;
-        req->uses = 0;
+        req->use_count = 0;
         req->next = pool->free;
         pool->free = req;
     }
@@ -171,11 +171,11 @@ struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind
         stp_ofi_count_on(req, NULL);
         req->copy_to = NULL;
         req->result = NULL;
-        __atomic_store_n(&req->turn, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&req->seq, 0, __ATOMIC_RELAXED);
         req->missed = 0;
-        req->then = NULL;
+        req->signal_req = NULL;
         req->desc = NULL;
-        req->lease = NULL;
+        req->mr_ref = NULL;
         req->batch = NULL;
         req->n_pieces = 0;
         req->has_word = false;
@@ -221,7 +221,7 @@ void stp_ofi_req_give(struct stp_ofi_pool *pool, struct stp_ofi_req *first,
     last->next = NULL;
     for (struct stp_ofi_req *req = first; req != NULL; req = req->next, n++) {
         req->pe = -1;
-        req->uses++;
+        req->use_count++;
     }
     last->next = pool->free;
     pool->free = first;
@@ -231,7 +231,7 @@ void stp_ofi_req_give(struct stp_ofi_pool *pool, struct stp_ofi_req *first,
 
 /* ---- by target ----------------------------------------------------------- */
 
-static bool holds(const int *pes, int n, int pe)
+static bool contains(const int *pes, int n, int pe)
 {
     for (int i = 0; i < n; i++)
         if (pes[i] == pe) return true;
@@ -245,7 +245,7 @@ int stp_ofi_pool_targets(struct stp_ofi_pool *pool, int *pes, int n, int max)
         for (unsigned i = 0; i < slab->n && n < max; i++) {
             int pe = req_at(pool, slab, i)->pe;
 
-            if (pe >= 0 && !holds(pes, n, pe)) pes[n++] = pe;
+            if (pe >= 0 && !contains(pes, n, pe)) pes[n++] = pe;
         }
     }
     pthread_mutex_unlock(&pool->lock);
@@ -253,12 +253,12 @@ int stp_ofi_pool_targets(struct stp_ofi_pool *pool, int *pes, int n, int max)
 }
 
 void stp_ofi_req_each(struct stp_ofi_pool *pool, int pe,
-                      void (*look)(struct stp_ofi_req *req, void *arg), void *arg)
+                      void (*visit)(struct stp_ofi_req *req, void *arg), void *arg)
 {
     pthread_mutex_lock(&pool->lock);
     for (struct stp_ofi_slab *slab = pool->slabs; slab != NULL; slab = slab->next)
         for (unsigned i = 0; i < slab->n; i++)
-            if (req_at(pool, slab, i)->pe == pe) look(req_at(pool, slab, i), arg);
+            if (req_at(pool, slab, i)->pe == pe) visit(req_at(pool, slab, i), arg);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -270,8 +270,8 @@ static void cursor_step(struct stp_ofi_cursor *cursor)
 }
 
 unsigned stp_ofi_req_collect(struct stp_ofi_pool *pool, struct stp_ofi_cursor *cursor,
-                             bool (*wanted)(const struct stp_ofi_req *req, const void *arg),
-                             const void *arg, struct stp_ofi_seen *seen, unsigned max)
+                             bool (*matches)(const struct stp_ofi_req *req, const void *arg),
+                             const void *arg, struct stp_ofi_found *found, unsigned max)
 {
     unsigned n = 0;
 
@@ -281,7 +281,8 @@ unsigned stp_ofi_req_collect(struct stp_ofi_pool *pool, struct stp_ofi_cursor *c
     for (; cursor->slab != NULL && n < max; cursor_step(cursor)) {
         struct stp_ofi_req *req = req_at(pool, cursor->slab, cursor->i);
 
-        if (req->pe >= 0 && wanted(req, arg)) seen[n++] = (struct stp_ofi_seen){req, req->uses};
+        if (req->pe >= 0 && matches(req, arg))
+            found[n++] = (struct stp_ofi_found){req, req->use_count};
     }
     pthread_mutex_unlock(&pool->lock);
     return n;
@@ -289,10 +290,10 @@ unsigned stp_ofi_req_collect(struct stp_ofi_pool *pool, struct stp_ofi_cursor *c
 
 static void req_abandon(struct stp_ofi_req *req, void *arg)
 {
-    unsigned *on = stp_ofi_counts_on(req);
+    unsigned *counter = stp_ofi_counts_on(req);
 
     (void)arg;
-    if (on == NULL || on == &stp_ofi.abandoned) return;
+    if (counter == NULL || counter == &stp_ofi.abandoned) return;
     /*
      * Clear the pointers to memory of the thread that waits for req. This thread now stops waiting
      * and may free the memory.
@@ -305,7 +306,7 @@ static void req_abandon(struct stp_ofi_req *req, void *arg)
      * Pairs with the acquire load in stp_ofi_wait_zero(), as the subtraction in finish_locked()
      * does.
      */
-    __atomic_fetch_sub(on, 1, __ATOMIC_ACQ_REL);
+    __atomic_fetch_sub(counter, 1, __ATOMIC_ACQ_REL);
     stp_ofi_count_on(req, &stp_ofi.abandoned);
 }
 

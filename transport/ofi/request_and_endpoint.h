@@ -71,22 +71,22 @@ struct stp_ofi_place {
 /*
  * A libfabric operation, with all data that is needed to post it again or to report an error. The
  * completion subtracts one from the counter *pending and returns the request to its pool. If the
- * counter becomes 0, the request in the field `then` is posted.
+ * counter becomes 0, the request in the field signal_req is posted.
  */
 struct stp_ofi_req {
     struct stp_ofi_work work; /* first member */
     int pe;                   /* target PE, or -1 while the request is free */
-    unsigned uses;            /* number of times that this request was returned to its pool */
+    unsigned use_count;       /* number of times that this request was returned to its pool */
     unsigned *pending;
     /* Signal that is posted when all fragments of this put are complete, or NULL. */
-    struct stp_ofi_req *then;
+    struct stp_ofi_req *signal_req;
     /*
      * For a signal, this is the number of outstanding fragments of its put. For a message, this is
      * the number of outstanding events. The events are the completion of the send and the arrival
      * of the reply (am.c).
      */
     unsigned parts;
-    uint64_t turn;   /* sequence number (see lost_op_by_order.h), or 0 if none */
+    uint64_t seq;    /* sequence number (see lost_op_by_order.h), or 0 if none */
     unsigned missed; /* number of later probes that were answered before this request */
     /* Number of pieces in data if this write combines several puts, otherwise 0. */
     unsigned n_pieces;
@@ -103,11 +103,11 @@ struct stp_ofi_req {
     const void *local;          /* local buffer: source, destination or operand */
     size_t nbytes;              /* number of bytes at local */
     void *desc;                 /* descriptor of the memory at local, or NULL if not needed */
-    void *own_desc;             /* descriptor of the field data, constant */
+    void *data_desc;            /* descriptor of the field data, constant */
     unsigned id;                /* number of this request in its pool, constant */
     void *copy_to;              /* user memory that gets a copy of the received data, or NULL */
-    struct stp_ofi_local_mr_ref *lease; /* registration of the memory at local, or NULL */
-    struct stp_ofi_batch *batch;        /* batch that is notified by the completion, or NULL */
+    struct stp_ofi_local_mr_ref *mr_ref; /* registration of the memory at local, or NULL */
+    struct stp_ofi_batch *batch;         /* batch that is notified by the completion, or NULL */
     unsigned char data[] __attribute__((aligned(16))); /* buffer of pool->data_size bytes */
 };
 
@@ -164,11 +164,11 @@ struct stp_ofi_req *stp_ofi_req_take_waiting(struct stp_ofi_pool *pool, enum stp
 struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind kind, int pe);
 
 /*
- * Calls look() for each request that is in use and has the target PE pe. Holds pool->lock during
+ * Calls visit() for each request that is in use and has the target PE pe. Holds pool->lock during
  * the calls.
  */
 void stp_ofi_req_each(struct stp_ofi_pool *pool, int pe,
-                      void (*look)(struct stp_ofi_req *req, void *arg), void *arg);
+                      void (*visit)(struct stp_ofi_req *req, void *arg), void *arg);
 
 /* A position in a search through the requests of a pool. A search begins with {.slab = NULL}. */
 struct stp_ofi_cursor {
@@ -178,24 +178,24 @@ struct stp_ofi_cursor {
 };
 
 /*
- * A request that was in use when a search found it. When the request returns to its pool, req->uses
- * changes and then differs from the field uses.
+ * A request that was in use when a search found it. When the request returns to its pool,
+ * req->use_count changes and then differs from the field use_count.
  */
-struct stp_ofi_seen {
+struct stp_ofi_found {
     struct stp_ofi_req *req;
-    unsigned uses;
+    unsigned use_count;
 };
 
 /*
- * Searches for requests that are in use and for which wanted() returns true. The search begins at
+ * Searches for requests that are in use and for which matches() returns true. The search begins at
  * the cursor. It ends when max requests are found, or at the end of the pool. Moves the cursor to
- * the next position, and stores the found requests in the array seen. Returns the number of found
- * requests. May miss requests that other threads take from the pool meanwhile. Calls wanted() with
+ * the next position, and stores the requests in the array found. Returns the number of found
+ * requests. May miss requests that other threads take from the pool meanwhile. Calls matches() with
  * pool->lock held.
  */
 unsigned stp_ofi_req_collect(struct stp_ofi_pool *pool, struct stp_ofi_cursor *cursor,
-                             bool (*wanted)(const struct stp_ofi_req *req, const void *arg),
-                             const void *arg, struct stp_ofi_seen *seen, unsigned max);
+                             bool (*matches)(const struct stp_ofi_req *req, const void *arg),
+                             const void *arg, struct stp_ofi_found *found, unsigned max);
 
 /*
  * Returns the request with this id. Returns NULL if the request is not in use for an operation on
@@ -296,9 +296,9 @@ fi_addr_t stp_ofi_addr_slow(struct stp_ofi_endpoint *endpoint, int pe);
 static inline fi_addr_t stp_ofi_addr(struct stp_ofi_endpoint *endpoint, int pe)
 {
     /* Pairs with the release stores in insert_locked() and addr_find(). */
-    fi_addr_t where = ~__atomic_load_n(&endpoint->addrs[pe], __ATOMIC_ACQUIRE);
+    fi_addr_t fi_addr = ~__atomic_load_n(&endpoint->addrs[pe], __ATOMIC_ACQUIRE);
 
-    return STP_LIKELY(where != FI_ADDR_NOTAVAIL) ? where : stp_ofi_addr_slow(endpoint, pe);
+    return STP_LIKELY(fi_addr != FI_ADDR_NOTAVAIL) ? fi_addr : stp_ofi_addr_slow(endpoint, pe);
 }
 
 /* Returns whether requests of the endpoint are in use or wait to be posted. */

@@ -11,12 +11,12 @@
 
 #include "transport/cpu_amo.h"
 
-void stp_ofi_loopback_amo(void *at, size_t size, enum stp_fabric_amo op, const void *operand,
+void stp_ofi_loopback_amo(void *element, size_t size, enum stp_fabric_amo op, const void *operand,
                           const void *compare, void *result)
 {
     /*
      * The head comment of cpu_amo.tmpl.h explains this memory order and the accesses that pair with
      * it.
      */
-    stp_amo_cpu(at, size, op, operand, compare, result, __ATOMIC_ACQ_REL);
+    stp_amo_cpu(element, size, op, operand, compare, result, __ATOMIC_ACQ_REL);
 }

@@ -34,16 +34,16 @@
  * Number of wake-ups after which the sockets are searched again. The search is necessary because
  * the provider may have closed sockets, and the program may have reused their descriptors.
  */
-#define WAKES_A_SCAN 64
+#define WAKES_PER_SCAN 64
 
 union address {
-    struct sockaddr any;
+    struct sockaddr sa;
     struct sockaddr_in in;
     struct sockaddr_in6 in6;
 };
 
 static struct {
-    union address own;
+    union address my_addr;
     union address pes[MAX_PES];
     int n_pes; /* number of valid entries in pes */
     /*
@@ -70,7 +70,7 @@ static struct {
 
 static bool is_any(const union address *address)
 {
-    if (address->any.sa_family == AF_INET) return address->in.sin_addr.s_addr == INADDR_ANY;
+    if (address->sa.sa_family == AF_INET) return address->in.sin_addr.s_addr == INADDR_ANY;
     return IN6_IS_ADDR_UNSPECIFIED(&address->in6.sin6_addr);
 }
 
@@ -80,8 +80,8 @@ static bool is_any(const union address *address)
  */
 static bool matches(const union address *known, const union address *found)
 {
-    if (known->any.sa_family != found->any.sa_family) return false;
-    if (known->any.sa_family == AF_INET)
+    if (known->sa.sa_family != found->sa.sa_family) return false;
+    if (known->sa.sa_family == AF_INET)
         return known->in.sin_port == found->in.sin_port &&
                (is_any(known) || known->in.sin_addr.s_addr == found->in.sin_addr.s_addr);
     return known->in6.sin6_port == found->in6.sin6_port &&
@@ -91,7 +91,7 @@ static bool matches(const union address *known, const union address *found)
 
 static bool is_internet(const union address *address)
 {
-    return address->any.sa_family == AF_INET || address->any.sa_family == AF_INET6;
+    return address->sa.sa_family == AF_INET || address->sa.sa_family == AF_INET6;
 }
 
 /* Returns whether the socket fd is bound to this PE's endpoint address or connected to a PE. */
@@ -101,10 +101,10 @@ static bool is_ours(int fd)
     socklen_t len = sizeof(address);
     int n_pes;
 
-    if (getsockname(fd, &address.any, &len) != 0 || !is_internet(&address)) return false;
-    if (matches(&sockets.own, &address)) return true;
+    if (getsockname(fd, &address.sa, &len) != 0 || !is_internet(&address)) return false;
+    if (matches(&sockets.my_addr, &address)) return true;
     len = sizeof(address);
-    if (getpeername(fd, &address.any, &len) != 0) return false;
+    if (getpeername(fd, &address.sa, &len) != 0) return false;
     /* Pairs with the release store in stp_ofi_socket_sleep_set_peers(). */
     n_pes = __atomic_load_n(&sockets.n_pes, __ATOMIC_ACQUIRE);
     for (int pe = 0; pe < n_pes; pe++)
@@ -138,7 +138,7 @@ static void scan(void)
  * send buffer of a socket is full, free space in this buffer also ends the sleep, because the
  * provider may have more data to send.
  */
-static bool look(void)
+static bool poll_once(void)
 {
     bool ready = false;
 
@@ -167,7 +167,7 @@ static int sleep_ms(void)
 }
 
 /* Updates the state after an event. Stops polling broken sockets, which the provider will close. */
-static void woken(void)
+static void after_wakeup(void)
 {
     for (nfds_t i = FIRST; i < sockets.n_fds; i++) {
         short found = sockets.fds[i].revents;
@@ -179,19 +179,19 @@ static void woken(void)
             sockets.unsettled = sockets.scan = true;
         }
     }
-    if (++sockets.n_wakes % WAKES_A_SCAN == 0) sockets.scan = true;
+    if (++sockets.n_wakes % WAKES_PER_SCAN == 0) sockets.scan = true;
     sockets.n_calm = 0;
 }
 
-void stp_ofi_socket_sleep(int limit_ms, const struct pollfd also[STP_OFI_FAILURE_FDS])
+void stp_ofi_socket_sleep(int limit_ms, const struct pollfd extra_fds[STP_OFI_FAILURE_FDS])
 {
     int ms = sleep_ms();
     bool ready;
 
     if (sockets.scan) scan();
-    memcpy(sockets.fds + 1, also, STP_OFI_FAILURE_FDS * sizeof(*also));
+    memcpy(sockets.fds + 1, extra_fds, STP_OFI_FAILURE_FDS * sizeof(*extra_fds));
     if (limit_ms >= 0 && limit_ms < ms) ms = limit_ms;
-    ready = look();
+    ready = poll_once();
     sockets.n_rushed = ready ? sockets.n_rushed + 1 : 0;
     /*
      * Rest for 1 ms after more than RUSH consecutive polls that found an event. Otherwise this
@@ -203,7 +203,7 @@ void stp_ofi_socket_sleep(int limit_ms, const struct pollfd also[STP_OFI_FAILURE
         poll(sockets.fds, 1, 1);
     }
     if (ready || poll(sockets.fds, sockets.n_fds, ms) > 0) {
-        woken();
+        after_wakeup();
         return;
     }
     sockets.scan = sockets.unsettled && sockets.n_calm % 2 == 0;
@@ -227,8 +227,8 @@ void stp_ofi_socket_sleep_mark_stale(void)
 
 bool stp_ofi_socket_sleep_usable(const struct fi_info *info, int n_pes)
 {
-    bool few = n_pes <= stp_ofi_provider_of(info)->sleepers;
-    DIR *dir = few ? opendir("/proc/self/fd") : NULL;
+    bool small_job = n_pes <= stp_ofi_provider_of(info)->sleepers;
+    DIR *dir = small_job ? opendir("/proc/self/fd") : NULL;
 
     if (dir == NULL) return false;
     closedir(dir);
@@ -237,7 +237,7 @@ bool stp_ofi_socket_sleep_usable(const struct fi_info *info, int n_pes)
 
 void stp_ofi_socket_sleep_init(int wake_fd)
 {
-    unsigned char own[STP_FABRIC_ADDR_MAX] = {0};
+    unsigned char my_addr[STP_FABRIC_ADDR_MAX] = {0};
     size_t len;
 
     memset(&sockets, 0, sizeof(sockets));
@@ -245,8 +245,8 @@ void stp_ofi_socket_sleep_init(int wake_fd)
      * This call succeeds, because the same call has already succeeded when the module was opened. A
      * failure would only delay progress.
      */
-    if (stp_ofi_make_published_address(own, &len) == 0)
-        memcpy(&sockets.own, own, sizeof(sockets.own));
+    if (stp_ofi_make_published_address(my_addr, &len) == 0)
+        memcpy(&sockets.my_addr, my_addr, sizeof(sockets.my_addr));
     sockets.dir = opendir("/proc/self/fd");
     sockets.fds[0] = (struct pollfd){.fd = wake_fd, .events = POLLIN};
     for (nfds_t i = 1; i < FIRST; i++)

@@ -29,10 +29,10 @@ void stp_ofi_socket_sleep_fini(void);
 void stp_ofi_socket_sleep_set_peers(const unsigned char *addrs, size_t addr_len, int n_pes);
 
 /*
- * Sleeps until a socket of the provider, or a descriptor in the array also[], is ready. A sleep
- * lasts at most 128 ms, and at most limit_ms milliseconds if limit_ms is not -1.
+ * Sleeps until a socket of the provider, or a descriptor in extra_fds, is ready. A sleep lasts at
+ * most 128 ms, and at most limit_ms milliseconds if limit_ms is not -1.
  */
-void stp_ofi_socket_sleep(int limit_ms, const struct pollfd also[STP_OFI_FAILURE_FDS]);
+void stp_ofi_socket_sleep(int limit_ms, const struct pollfd extra_fds[STP_OFI_FAILURE_FDS]);
 
 /*
  * Records that the provider may have opened new sockets. Called after other threads have made

@@ -216,7 +216,7 @@ static bool list_networks(const struct stp_doctor *doctor, char *text, size_t si
         len += (size_t)snprintf(text + len, size - len, "%s%s %s%s%s", len > 0 ? "; " : "",
                                 network->name, addr, judged ? ": " : "",
                                 !judged                       ? ""
-                                : network->refused[0] != '\0' ? network->refused
+                                : network->refusal[0] != '\0' ? network->refusal
                                                               : "reaches all hosts");
     }
     return n > 0;
