@@ -12,7 +12,7 @@
 #include <string.h>
 
 /*
- * Reads an unsigned number. The next character after the number must be terminator. Returns the
+ * Reads an unsigned number. The character after the number must be equal to terminator. Returns the
  * text after this character, or NULL if text is malformed.
  */
 static const char *map_number(const char *text, char terminator, int *number)

@@ -322,9 +322,9 @@ static const struct stp_pmi_client *pmi_demand_pmix(char *reason, size_t capacit
 }
 
 /*
- * Chooses the client by the environment variables, and stores the reason for the choice in reason.
- * If the launcher is not supported, stores the error in reason and returns NULL. If PMI_FD is set,
- * the greeting can later change the choice between PMI-1 and PMI-2.
+ * Chooses the client by the environment variables, and writes the reason for the choice to the
+ * buffer reason. If the launcher is not supported, writes the error to this buffer and returns
+ * NULL. If PMI_FD is set, the greeting can later change the choice between PMI-1 and PMI-2.
  */
 static const struct stp_pmi_client *pmi_choose(char *reason, size_t capacity)
 {

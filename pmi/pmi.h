@@ -28,8 +28,8 @@ struct stp_pmi_details {
     const char *client; /* name of the client, or "none" if the launcher is not supported */
     char reason[STP_PMI_REASON_MAX]; /* reason for the choice, or the error if client is "none" */
     char libpmix[256];               /* reason why libpmix cannot be loaded, or "" */
-    int key_max;     /* greatest length of a key, if the launcher has reported it, or 0 */
-    int value_max;   /* greatest length of a value, if the launcher has reported it, or 0 */
+    int key_max;     /* greatest length of a key, or 0 if the launcher has not reported it */
+    int value_max;   /* greatest length of a value, or 0 if the launcher has not reported it */
     size_t fragment; /* most characters in a fragment of a value, or 0 without a session */
 };
 
@@ -43,8 +43,8 @@ void stp_pmi_describe_client(struct stp_pmi_details *details);
  * Connects to the launcher at the first call. Later calls return the result of the first call. The
  * connection stays open until the process exits. An atexit handler then sends finalize to the
  * launcher, but not in a forked child. Returns 0, or -errno. Logs all errors except -ENOMEM.
- * Returns -EPROTO if the environment shows that this process is one of several, but the library
- * knows no protocol by which it can reach the launcher.
+ * Returns -EPROTO if this process is one of several according to the environment, but the library
+ * does not support the launcher's protocol.
  */
 int stp_pmi_open(struct stp_pmi_info *info);
 

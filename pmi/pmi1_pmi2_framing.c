@@ -60,11 +60,11 @@ void stp_pmi_set_idle(void (*idle)(void))
 }
 
 /*
- * Waits until fd is ready, but at most *remaining_ns nanoseconds, or without limit if *remaining_ns
- * is negative. Subtracts the time of the wait from *remaining_ns. Returns 0, -EIO or -ETIMEDOUT.
- * The function waits in steps of at most STEP_MS. It subtracts at most the planned time of each
- * step, even if the step takes longer. A step takes longer if a virtual machine or a stopped job
- * pauses, and such a pause must not cause a timeout.
+ * Waits until fd is ready, but at most *remaining_ns nanoseconds. If *remaining_ns is negative, the
+ * wait has no limit. Subtracts the time of the wait from *remaining_ns. Returns 0, -EIO or
+ * -ETIMEDOUT. The function waits in steps of at most STEP_MS. It subtracts at most the planned time
+ * of each step, even if the step takes longer. A step takes longer if a virtual machine or a
+ * stopped job pauses, and such a pause must not cause a timeout.
  */
 static int wire_wait(int fd, short events, int64_t *remaining_ns)
 {

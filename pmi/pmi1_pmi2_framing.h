@@ -52,8 +52,8 @@ int stp_wire_vsend(struct stp_wire *wire, enum stp_wire_framing framing, const c
  * the newline. It reads no bytes after the line, so that several libraries can use the connection
  * in turns.
  * timeout_ms: time limit for the whole reply, or STP_WIRE_FOREVER.
- * Returns 0, -ETIMEDOUT, -EIO if the connection is closed before the end of the reply, or -EPROTO
- * if the reply is too long or contains a zero byte.
+ * Returns 0 or -ETIMEDOUT. Returns -EIO if the connection is closed before the end of the reply.
+ * Returns -EPROTO if the reply is too long or contains a zero byte.
  */
 int stp_wire_recv_line(struct stp_wire *wire, int timeout_ms);
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The PMIx client. It loads libpmix, the library of the launcher, at run time. With PMIx each rank
- * has its own key-value space. A rank puts data into its own space, a fence collects the spaces of
- * all ranks, and a get names the rank whose data it reads. This file checks all data that libpmix
+ * has its own key-value space. A rank puts data into its own space. A fence collects the spaces of
+ * all ranks. A get names the rank whose data it reads. This file checks all data that libpmix
  * returns. Design: docs/design/launch.md.
  */
 #include "pmi/client.h"
@@ -118,9 +118,9 @@ static void pmix_free(struct stp_pmix_value *value)
 
 /*
  * Gets the value that rank has put under key, or that the launcher provides for rank. Never waits
- * for an absent key. A wait is not needed, because the launcher's values are available since init,
- * and the PMIx server has the values of all ranks since the fence. Returns 0, -ENOENT without
- * logging if there is no value, or another -errno after logging the reason.
+ * for an absent key. A wait is not needed. The launcher's values are available after init, and the
+ * PMIx server has the values of all ranks after the fence. Returns 0, -ENOENT without logging if
+ * there is no value, or another -errno after logging the reason.
  */
 static int pmix_ask(uint32_t rank, const char *key, struct stp_pmix_value **value)
 {
