@@ -170,8 +170,8 @@ struct stp_core {
     void (*on_notice)(const struct stp_notice *notice);
     /*
      * NULL, or a function that an application thread calls repeatedly while its wait makes no
-     * progress. The first argument is the number of calls in this wait so far. The second argument
-     * is a PE that has not replied, or -1. When the wait ends, a last call passes 0 and -1. The
+     * progress. The argument n_calls is the number of calls in this wait so far. The argument pe is
+     * a PE that has not replied, or -1. When the wait ends, a last call passes 0 and -1. The
      * waiting thread may hold locks, so the function must not call the module.
      */
     void (*on_stall)(unsigned n_calls, int pe);
@@ -255,8 +255,8 @@ struct stp_fabric {
 
     /*
      * Passes the addresses of all PEs to the module. The array addrs has n_pes entries of addr_len
-     * bytes each. The caller keeps it in memory until the module is closed. Called once. Returns 0,
-     * or -errno.
+     * bytes each. The caller keeps the array in memory until the module is closed. Called once.
+     * Returns 0, or -errno.
      */
     int (*connect)(const void *addrs);
 
@@ -300,8 +300,8 @@ struct stp_fabric {
     void (*region_shrink)(unsigned number);
 
     /*
-     * Registers an allocation of private CUDA device memory, so that local buffers may be in it.
-     * The number is below STP_FABRIC_BUFFERS. Returns 0, or -errno without logging.
+     * Registers an allocation of private CUDA device memory. Local buffers may then be in this
+     * allocation. The number is less than STP_FABRIC_BUFFERS. Returns 0, or -errno without logging.
      */
     int (*buffer_add)(unsigned number, void *base, size_t nbytes, int device);
     /*
@@ -322,9 +322,10 @@ struct stp_fabric {
     void (*ctx_destroy)(struct stp_fabric_ctx *ctx);
 
     /*
-     * Copies nbytes > 0 bytes from source to dest. The program may change the source when put
-     * returns or, if nbi is true, after quiet. The local buffer of put and get is in host memory,
-     * in a region of this PE, or in the private allocation that the thread has selected.
+     * Copies nbytes > 0 bytes from source to dest. The program may change the source after put has
+     * returned. If nbi is true, the program may change the source only after quiet. The local
+     * buffer of put and get is in host memory, in a region of this PE, or in the private allocation
+     * that the thread has selected.
      *
      * Put and get also work on regions of device memory, because the provider can copy device
      * memory. The operations store and amo work on host memory only. A signal in host memory may
@@ -334,8 +335,8 @@ struct stp_fabric {
     void (*put)(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                 size_t nbytes, bool nbi);
     /*
-     * Copies nbytes > 0 bytes from source to dest. The data has arrived when get returns or, if nbi
-     * is true, after quiet.
+     * Copies nbytes > 0 bytes from source to dest. The data has arrived when get returns. If nbi is
+     * true, the data has arrived only after quiet.
      */
     void (*get)(struct stp_fabric_ctx *ctx, const struct stp_target *source, void *dest,
                 size_t nbytes, bool nbi);
@@ -346,8 +347,9 @@ struct stp_fabric {
 
     /*
      * Performs an atomic on one element. The values of operand and compare are copied. If the
-     * atomic fetches, *result is set on return or, if nbi is true, after quiet. Otherwise result is
-     * NULL, and quiet completes the atomic.
+     * atomic fetches a value, *result is set when the function returns. If nbi is true, *result is
+     * set only after quiet. If the atomic fetches no value, result is NULL, and quiet completes the
+     * atomic.
      */
     void (*amo)(struct stp_fabric_ctx *ctx, const struct stp_target *dest, enum stp_fabric_amo op,
                 enum stp_dtype dtype, const void *operand, const void *compare, void *result,
@@ -363,9 +365,9 @@ struct stp_fabric {
                        uint64_t signal, enum stp_fabric_amo op, bool nbi);
 
     /*
-     * Copies nbytes > 0 bytes to dest and then updates a word on the same PE. The word must only
-     * increase, and its region must never be removed. The argument value is the increment
-     * (STP_AMO_ADD) or the new value (STP_AMO_SET). The word must increase by less than
+     * Copies nbytes > 0 bytes to dest and then updates a word on the same PE. The value of the word
+     * must never decrease, and its region must never be removed. The argument value is the
+     * increment (STP_AMO_ADD) or the new value (STP_AMO_SET). The word must increase by less than
      * STP_FABRIC_WORD_GROWS. A call of quiet completes the data, and the source may then be reused.
      * Quiet does not complete the update, because the PE that owns the word waits for the update
      * itself. One message can therefore carry the data and the update, whereas put_signal may have

@@ -129,9 +129,7 @@ void stp_ofi_inbox_locked(struct stp_ofi_work *work, bool failed);
  * drain lock of the main endpoint.
  */
 void stp_ofi_inbox_refill_locked(void);
-/*
- * Returns whether there are receive buffers that the provider refused and that are not posted yet.
- */
+/* Returns whether receive buffers wait to be posted, because the provider refused them earlier. */
 bool stp_ofi_inbox_lacks(void);
 
 #endif /* STP_OFI_AM_H */

@@ -10,8 +10,8 @@
 #define N_PENDING 16   /* maximum number of PEs for which acknowledgements are delayed */
 #define N_HISTORY 256u /* number of history entries, a power of two */
 /*
- * If a peer waits for an acknowledgement, this PE delays the acknowledgement only if the field hits
- * in the history of the peer has reached this value.
+ * Value that ack_history.hits of a peer must reach before this PE delays an acknowledgement for
+ * which the peer waits.
  */
 #define HITS_TO_DEFER 4
 
@@ -77,8 +77,8 @@ bool stp_ofi_ack_urgent(void)
 }
 
 /*
- * Returns whether the drain count has reached the value due. The argument now is the current drain
- * count, which wraps around.
+ * Returns whether the current drain count (now) has reached the drain count due. Drain counts wrap
+ * around.
  */
 static bool ack_is_due(uint32_t due, uint32_t now)
 {

@@ -2,11 +2,11 @@
 /*
  * Delays acknowledgements of packed messages, so that a later message can carry them. A program
  * that receives a flag often sends a flag back to the same PE. The message with that flag can then
- * also carry the acknowledgement. If the sender waits for the acknowledgement, this PE delays the
- * acknowledgement only if recent messages to the sender could have carried one. If no message has
- * carried the acknowledgement by the next read of the completion queue, that read sends the
- * acknowledgement. If the sender does not wait, the acknowledgement is sent after 64 reads at the
- * latest.
+ * also carry the acknowledgement.
+ * If the sender waits for the acknowledgement, this PE delays it only if recent messages to the
+ * sender could have carried one. The acknowledgement is then sent at the next read of the
+ * completion queue at the latest. If the sender does not wait, the acknowledgement is sent after 64
+ * reads at the latest.
  * Design: docs/design/messages.md.
  */
 #ifndef STP_AM_ACK_DELAY_H

@@ -5,10 +5,11 @@
  * are collected. On TCP, each operation costs a system call at both ends. Therefore operations are
  * also collected outside sessions, while an earlier operation to the same PE is not acknowledged.
  *
- * As soon as a packed message has its first item, it is counted as an operation of its context, so
- * that quiet waits for it. The message is sent when it is full, when an operation must complete, or
- * when the earlier operation is acknowledged. It is also sent when it is old. The progress thread
- * and threads that wait in the library check the age of messages. Design: docs/design/messages.md.
+ * A packed message counts as an operation of its context as soon as it has its first item. Quiet
+ * therefore waits for the message. The message is sent when it is full, when an operation must
+ * complete, or when the earlier operation is acknowledged. It is also sent when it is old. The
+ * progress thread and threads that wait in the library check the age of messages.
+ * Design: docs/design/messages.md.
  */
 #include "batch.h"
 
@@ -389,8 +390,8 @@ bool stp_ofi_batch_join(struct stp_fabric_ctx *ctx, const struct stp_ofi_item *i
 
 /*
  * Takes requests out of their slots and adds them to the list. If current_scan is NULL, takes all
- * requests. Otherwise requests that were begun during scan number *current_scan stay in their
- * slots. Returns the new head of the list.
+ * requests. Otherwise requests that were begun after the last scan stay in their slots. Their scan
+ * number is *current_scan. Returns the new head of the list.
  */
 static struct stp_ofi_req *batch_take_locked(struct stp_ofi_batch *batch, struct stp_ofi_req *list,
                                              const unsigned *current_scan)
@@ -536,10 +537,10 @@ static struct stp_ofi_batch *batch_of(struct stp_fabric_ctx *ctx)
 }
 
 /*
- * Returns NULL in three cases. Without a progress thread, no thread would send collected operations
- * while the program computes. A single operation has no other operation with which it can be
- * combined. If packed_size is 0, messages to the target's library are not used or would be slower
- * than operations that adapters execute.
+ * Returns NULL in three cases, and also if memory is short. First, without a progress thread, no
+ * thread would send collected operations while the program computes. Second, a session with a
+ * single operation has nothing to combine. Third, if packed_size is 0, messages to the target's
+ * library are not used, or would be slower than operations that adapters execute.
  */
 struct stp_ofi_batch *stp_ofi_batch_prepare(struct stp_fabric_ctx *ctx, size_t total_ops)
 {

@@ -106,7 +106,7 @@ bool stp_ofi_batch_has_unsent(void);
 
 /*
  * Sends collected operations of all contexts. Does not wait if the provider is busy. If flush_all
- * is false, sends only messages and writes that were begun before the previous call of this
+ * is false, does not send messages and writes that were begun after the previous call of this
  * function. If may_block is false and another thread holds the drain lock of the main endpoint, the
  * function does nothing.
  */

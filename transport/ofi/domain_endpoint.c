@@ -149,9 +149,9 @@ static bool coalesces_small(const struct stp_core *core)
 }
 
 /*
- * Returns whether a write may carry the update of a word in its remote CQ data. Otherwise
- * the word would need a message of its own, after the data has arrived. Such updates are made only
- * if the target's CPU also executes the atomics, because the target's library updates the word.
+ * Returns whether a write may carry the update of a word in its remote CQ data. Otherwise the
+ * update needs a message of its own, after the data has arrived. Remote CQ data is used only if the
+ * target's CPU also executes the atomics, because the target's library updates the word.
  */
 static bool takes_cqdata(const struct fi_info *info)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Counts file descriptors, finds the provider's listening socket, and detects during a job that
- * this PE has no free descriptor. If no descriptor is free for a new connection, the provider
- * reports no error and tries forever to accept the connection (seen with libfabric 1.17). The PE
- * that connects also tries forever, so both PEs would hang. Therefore a PE without a free
- * descriptor checks whether connections wait at its listening socket.
+ * this PE has no free descriptor. If no descriptor is free for a new connection, the provider tries
+ * forever to accept the connection and reports no error (seen with libfabric 1.17). The PE that
+ * connects also tries forever, so both PEs would hang. Therefore a PE without a free descriptor
+ * checks whether connections wait at its listening socket.
  * Design: docs/design/security.md.
  */
 #include "ofi_internal.h"

@@ -66,8 +66,8 @@ const struct stp_ofi_region *stp_ofi_local_mr_find(const void *local)
         found = NULL;
     pthread_rwlock_unlock(&list.lock);
     /*
-     * Prefer a region to a private buffer, because the memory of a space may be part of an
-     * allocation that is registered as a private buffer.
+     * Prefer a region to a private buffer. The memory of a space may be part of an allocation that
+     * is also registered as a private buffer.
      */
     if (found == NULL && current_buffer != NULL && address >= current_buffer->base &&
         (size_t)(address - current_buffer->base) < current_buffer->nbytes)

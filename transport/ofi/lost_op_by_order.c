@@ -12,6 +12,7 @@
 /* An unanswered operation counts as lost when this number of later probes has been answered. */
 #define MISSES 2
 
+/* Input and result of a search for lost requests. */
 struct loss_search {
     uint64_t seq;
     bool lost;

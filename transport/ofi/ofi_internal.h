@@ -222,8 +222,8 @@ struct stp_ofi_provider {
     uint32_t dmabuf_since;
     struct {
         /*
-         * First version of libfabric with the defect, and first version without it. The second
-         * version is 0 if no fixed version is known.
+         * The field since is the first version of libfabric with the defect. The field fixed_in is
+         * the first version without the defect, or 0 if no such version is known.
          */
         uint32_t since, fixed_in;
         const char *text; /* description of the defect, or NULL */
@@ -232,7 +232,8 @@ struct stp_ofi_provider {
 
 /*
  * Returns the row of the provider in the table. If a provider has no row of its own, returns the
- * row of its layer. If its layer has no row, returns the row with the name "".
+ * row of its layer, such as ";ofi_rxm". If the layer has no row either, returns the row with the
+ * name "".
  */
 const struct stp_ofi_provider *stp_ofi_provider_of(const struct fi_info *info);
 bool stp_ofi_is(const struct fi_info *info, unsigned flag);
@@ -251,7 +252,7 @@ bool stp_ofi_names(const char *requested, const char *provider);
 
 struct stp_ofi_choice {
     struct fi_info *info;
-    const char *reason; /* reason why info is refused, or NULL */
+    const char *reason; /* reason for the verdict, or NULL while info has no verdict */
     /* Whether info is refused because the user has named another provider or interface. */
     bool excluded;
     int cost;                       /* cost of info, where a lower cost is better */
@@ -497,12 +498,12 @@ static inline struct stp_ofi_place stp_ofi_place_of(const struct stp_target *tar
 {
     const struct stp_ofi_region *region = &stp_ofi.regions[target->number];
 
+    /*
+     * A relaxed load suffices, because the generation changes only while no thread may issue
+     * operations on the region.
+     */
     return (struct stp_ofi_place){.fn = target->fn,
                                   .number = target->number,
-                                  /*
-         * A relaxed load suffices, because the generation changes only while no thread may issue
-         * operations on the region.
-         */
                                   .generation =
                                       __atomic_load_n(&region->generation, __ATOMIC_RELAXED),
                                   .offset = target->offset};
@@ -577,7 +578,7 @@ static inline bool stp_ofi_by_cpu(unsigned number, const void *local)
 struct stp_ofi_fragments {
     size_t size; /* maximum size of a fragment in bytes */
     unsigned n;
-    bool copied; /* whether data is copied through the requests */
+    bool copied; /* whether the data is copied through buffers in the requests */
     void *desc;
     struct stp_ofi_local_mr_ref *mr_ref; /* registration that each fragment references, or NULL */
 };
@@ -628,8 +629,8 @@ ssize_t stp_ofi_post_once(struct stp_ofi_req *req);
 void stp_ofi_post_or_defer_locked(struct stp_ofi_endpoint *endpoint, struct stp_ofi_req *req);
 
 /*
- * Counts one event of a message. The events are the completion of its send and the arrival of its
- * reply. The last event completes the request. The caller holds the main endpoint's drain lock.
+ * Counts one event of a message, which is the completion of its send or the arrival of its reply.
+ * The last event completes the request. The caller holds the main endpoint's drain lock.
  */
 void stp_ofi_message_part_done_locked(struct stp_ofi_req *req);
 
@@ -686,8 +687,8 @@ void stp_ofi_wait_step(struct stp_ofi_wait *wait);
 
 /*
  * Called from time to time by a wait without progress. Reports the stall to the library. After a
- * while, also checks for target PEs that have ended and for lost messages. If any are found, the
- * job ends. Defined in peer_failure.c.
+ * while, also checks whether target PEs have ended and whether messages were lost. If either is
+ * true, the job ends. Defined in peer_failure.c.
  */
 void stp_ofi_wait_stalled(struct stp_ofi_wait *wait);
 
@@ -783,7 +784,6 @@ const char *stp_ofi_atomics_missing(struct fid_domain *domain);
  * Executes an atomic on this PE's own memory with the CPU. The argument element is an address in
  * this process. Defined in self_amo_by_cpu.c.
  */
-
 void stp_ofi_loopback_amo(void *element, size_t size, enum stp_fabric_amo op, const void *operand,
                           const void *compare, void *result);
 

@@ -35,8 +35,8 @@ static bool is_done(struct stp_fabric_ctx *ctx)
 }
 
 /*
- * Asks the target PEs to send delayed acknowledgements now, because they might not send a message
- * that could carry them. Asks only if operations are still incomplete after a poll.
+ * Asks the target PEs to send delayed acknowledgements now, because these PEs might send no message
+ * that could carry the acknowledgements. Asks only if operations are still incomplete after a poll.
  */
 static void request_missing_acks(struct stp_fabric_ctx *ctx)
 {
@@ -52,9 +52,9 @@ void stp_ofi_quiet(struct stp_fabric_ctx *ctx)
     lock_with_progress(ctx->endpoint, &ctx->quiet);
     phase = __atomic_load_n(&ctx->phase, __ATOMIC_RELAXED);
     /*
-     * First wait until the counter of the previous phase is 0. Another thread may have read the
-     * previous phase before the last quiet changed the phase. That thread may have counted its
-     * operation in the previous phase only after the last quiet had ended.
+     * First wait until the counter of the previous phase is 0, although the last quiet has already
+     * waited for this counter. Another thread can read the phase, be suspended, and count its
+     * operation in that phase only after the last quiet has ended.
      */
     stp_ofi_wait_zero(ctx->endpoint, &ctx->pending[(phase + 1) & 1]);
     __atomic_store_n(&ctx->phase, phase + 1, __ATOMIC_RELAXED);
@@ -105,6 +105,7 @@ void stp_ofi_fence(struct stp_fabric_ctx *ctx)
 
 /* ---- some PEs ---------------------------------------------------------------- */
 
+/* Selects the operations of a context to some PEs. */
 struct op_selection {
     struct stp_fabric_ctx *ctx;
     const int *pes;

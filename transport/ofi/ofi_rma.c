@@ -4,8 +4,9 @@
  * needs only to wait for completions. The data of a small blocking put is copied, so that the put
  * returns at once. Data in device memory is not copied, because only the provider may access it.
  *
- * Operations of a PE on its own memory are complete on return. If they were still outstanding, they
- * would have no defined order with the CPU's copies and atomics. Design: docs/design/fabric.md.
+ * Operations of a PE on its own memory are complete on return if the CPU may execute some of them
+ * (stp_ofi.self). If they were still outstanding, they would have no defined order with the CPU's
+ * copies and atomics. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 

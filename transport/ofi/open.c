@@ -231,7 +231,7 @@ static void fill(struct stp_fabric *fabric)
                       (uint32_t)stp_ofi.has_cqdata << 2 |
                       (uint32_t)stp_ofi.info->domain_attr->mr_key_size << 8 |
                       (uint32_t)stp_ofi.packed_size << 16;
-    /* Only close() unlinks the shm provider's files in /dev/shm, so it must also run at abort. */
+    /* Only close() unlinks the files of shm in /dev/shm, so close() must also run at abort. */
     fabric->close_at_abort = stp_ofi_is(stp_ofi.info, STP_OFI_SHM);
     fabric->connect = stp_ofi_connect;
     fabric->region_add = stp_ofi_region_add;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Detects dead peers. Providers report most broken connections, but some providers of libfabric
- * 1.17 hide failures. They reconnect forever, lose the reply to an atomic without an error, or send
- * to a dead host for a quarter of an hour. Therefore each PE connects to the liveness socket of its
- * successor, which is the PE with the next number (liveness_socket_and_notices.c). If an operation
- * stalls, the PE also connects to the liveness socket of the operation's target. Such a connection
- * is called a link. A PE that finds a dead peer ends the job and notifies the other PEs.
+ * 1.17 hide failures. Such a provider may reconnect forever, may lose the reply to an atomic
+ * without an error, or may send to a dead host for a quarter of an hour. Therefore each PE connects
+ * to the liveness socket of its successor, which is the PE with the next number
+ * (liveness_socket_and_notices.c). If an operation stalls, the PE also connects to the liveness
+ * socket of the operation's target. Such a connection is called a link. A PE that finds a dead peer
+ * ends the job and notifies the other PEs.
  * Design: docs/design/security.md and fabric.md.
  */
 #include "peer_liveness_and_fd_limits.h"
@@ -36,6 +37,11 @@
 #define RESETS 3                 /* number of consecutive resets after which a PE counts as dead */
 #define STEADY_NS 10000000000ull /* uptime of a link after which its reset counter restarts */
 
+/*
+ * States of a link. In LINK_WAITING, the link waits for its next attempt to connect. In
+ * LINK_PROCESS, a pidfd watches the peer instead of a connection. In LINK_USELESS, this PE cannot
+ * watch the peer.
+ */
 enum link_state { LINK_FREE, LINK_WAITING, LINK_CONNECTING, LINK_UP, LINK_PROCESS, LINK_USELESS };
 
 struct link {
@@ -128,8 +134,8 @@ static void keep_alive(int fd)
 
 /*
  * Watches a peer on this host by a pidfd instead of a connection. This is needed if the PEs share a
- * PID namespace but not a network namespace, because the address of a local socket is valid in one
- * network namespace only.
+ * PID namespace but not a network namespace. The address of a local socket is valid in one network
+ * namespace only.
  */
 static void link_start_process(struct link *link)
 {
@@ -222,7 +228,8 @@ static void link_broke(struct link *link, int error)
     } else if (error == 0 || error == ECONNRESET || error == EPIPE) {
         link->resets = stp_now_ns() - link->up_ns > STEADY_NS ? 1 : link->resets + 1;
         link_wait(link, 0);
-    } else { /* The kernel's probes of the host got no reply in time. */
+    } else {
+        /* The host has not replied to the keepalive probes. Count their duration as silence. */
         if (link->silent_ns == 0) {
             uint64_t now = stp_now_ns(), elapsed = max_silence_ns() / 5 * 4;
 
@@ -347,9 +354,10 @@ static enum verdict link_verdict(const struct link *link, uint64_t now)
 }
 
 /*
- * Returns the final verdict on the link's PE. If the provider uses IP, accepts_connection() makes
- * the final check. Otherwise the PE counts as dead only if this link, or a link to another PE on
- * its host, was ever up.
+ * Returns the final verdict on the link's PE. While the job ends, the PE counts as dead only if
+ * this link was ever up or this PE suspected the peer recently. At other times, if the provider
+ * uses IP, accepts_connection() makes the final check. If the provider does not use IP, the PE
+ * counts as dead only if this link, or a link to another PE on its host, was ever up.
  */
 static enum verdict judge_locked(struct link *link)
 {
@@ -450,7 +458,10 @@ void stp_ofi_failure_poll(void)
     links_poll(end_job_or_abandon);
 }
 
-/* Starts a link to PE pe if none exists. Replaces the least recently used link if none is free. */
+/*
+ * Starts a link to PE pe if there is no link to it yet. If all links are in use, replaces the least
+ * recently used link.
+ */
 static void suspect_locked(int pe, uint64_t now)
 {
     struct link *victim = NULL;

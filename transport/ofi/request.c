@@ -20,6 +20,7 @@
  */
 #define MESSAGES_JOB 65536u
 
+/* An array of requests. A pool grows by one slab at a time, and frees its slabs at the end. */
 struct stp_ofi_slab {
     struct stp_ofi_slab *next;
     struct fid_mr *mr; /* registration of the array reqs, or NULL if not needed */
@@ -55,8 +56,8 @@ static void pool_init(struct stp_ofi_endpoint *endpoint, unsigned index, size_t 
 
 /*
  * Returns the maximum number of outstanding messages of this PE. In small jobs, the result is max.
- * The result is smaller in large jobs, because all PEs may send messages to one PE at the same
- * time, and that PE may have to store a reply to each message.
+ * In large jobs, the result is smaller, because all PEs may send messages to one PE at the same
+ * time. That PE may have to store a reply to each message.
  */
 static unsigned message_limit(unsigned max)
 {

@@ -37,8 +37,8 @@ enum stp_ofi_kind {
     STP_OFI_COMPARE,
     STP_OFI_MESSAGE, /* atomic that a message requests */
     STP_OFI_PACKED,  /* packed message, which contains several operations */
-    STP_OFI_ANSWER,
-    STP_OFI_INBOX, /* receive buffer, which is not a request */
+    STP_OFI_ANSWER,  /* reply, acknowledgement or control message */
+    STP_OFI_INBOX,   /* receive buffer, which is not a request */
 };
 
 /* The context that is passed with a libfabric operation. The completion reports its address. */
@@ -204,15 +204,15 @@ unsigned stp_ofi_req_collect(struct stp_ofi_pool *pool, struct stp_ofi_cursor *c
 struct stp_ofi_req *stp_ofi_req_find(struct stp_ofi_pool *pool, unsigned id, int pe);
 
 /*
- * Adds PEs to the array pes, which has n entries and room for max entries. Adds each PE that is the
- * target of a request of the pool, if the request is in use and the array does not contain the PE
- * yet. Returns the new number of entries.
+ * Adds the target PEs of the pool's requests in use to the array pes. The array has n entries and
+ * room for max entries. A PE that is already in the array is not added again. Returns the new
+ * number of entries.
  */
 int stp_ofi_pool_targets(struct stp_ofi_pool *pool, int *pes, int n, int max);
 
 /*
- * Writes PEs to the array pes, which has room for max entries. Writes each PE that is the target of
- * a request in use on any endpoint. Each PE is written once. Returns the number of written PEs.
+ * Writes the target PEs of the requests in use on all endpoints to the array pes. The array has
+ * room for max entries, and each PE is written only once. Returns the number of written PEs.
  */
 int stp_ofi_targets(int *pes, int max);
 

@@ -135,8 +135,8 @@ static void scan(void)
 /*
  * Polls all descriptors once, without waiting. Returns true if one of them has input or an error.
  * Also sets the events that end the next sleep. Input on a socket always ends the sleep. If the
- * send buffer of a socket is full, free space in this buffer also ends the sleep, because the
- * provider may have more data to send.
+ * send buffer of a socket is full, the provider may have more data to send. Free space in this
+ * buffer then also ends the sleep.
  */
 static bool poll_once(void)
 {
