@@ -35,7 +35,7 @@
 #define NOTICE_MAGIC 0x7374657070654e31u
 
 _Static_assert(sizeof(struct stp_ofi_liveness_addr) == STP_OFI_LIVENESS,
-               "the address must have the size that ofi_internal.h defines");
+               "the size must be STP_OFI_LIVENESS, the published size");
 
 static struct {
     int listen_fd;
