@@ -273,7 +273,7 @@ static void begin_closing(enum stp_pe_exit exit_kind, uint64_t syncs, uint64_t c
     pthread_mutex_lock(&watch.lock);
     watch.sent = (struct stp_notice){.kind = STP_NOTICE_CLOSING,
                                      .pe = stp_rt.pe,
-                                     .how = exit_kind,
+                                     .exit_kind = exit_kind,
                                      .syncs = syncs,
                                      .cells = cells};
     watch.notice_interval_ns = FIRST_NOTICE_NS;
