@@ -12,7 +12,7 @@ int pshmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int fl
 {
     struct stp_adopt adopt = {
         .flags = flags, .fd = fd, .file_offset = offset, .heap = (flags & SHMEMX_ADOPT_HEAP) != 0};
-    struct stp_space *made;
+    struct stp_space *new_space;
 
     stp_check_live(__func__);
     if (space == NULL)
@@ -20,9 +20,10 @@ int pshmemx_buffer_register(shmem_team_t team, void *addr, size_t nbytes, int fl
     else
         *space = SHMEM_SPACE_INVALID;
     stp_kind_begin();
-    if (stp_space_adopt(team, addr, nbytes, &adopt, space == NULL, &made, __func__) != 0) return 1;
-    stp_space_allow_use_without_handle(made);
-    *space = stp_space_handle(made);
+    if (stp_space_adopt(team, addr, nbytes, &adopt, space == NULL, &new_space, __func__) != 0)
+        return 1;
+    stp_space_allow_use_without_handle(new_space);
+    *space = stp_space_handle(new_space);
     return 0;
 }
 STP_PROFILED(shmemx_buffer_register);

@@ -44,24 +44,24 @@ static const char *create_argument(const struct create *c, int i)
  * Finds the first PE whose arguments differ from those of rank 0. This PE and rank 0 log each
  * argument that differs.
  */
-static void create_name_differing(const struct create *c, const int64_t mine[CONFIG_N])
+static void create_name_differing(const struct create *c, const int64_t my_numbers[CONFIG_N])
 {
     struct stp_team *parent = c->parent;
-    int64_t first[CONFIG_N], other[CONFIG_N], differs = INT64_MIN;
+    int64_t rank0[CONFIG_N], differing[CONFIG_N], neg_rank = INT64_MIN;
     int pe;
 
     for (int i = 0; i < CONFIG_N; i++)
-        first[i] = parent->rank == 0 ? mine[i] : INT64_MIN;
-    stp_coll_agree(parent, first, CONFIG_N);
-    if (memcmp(first, mine, sizeof(first)) != 0) differs = -(int64_t)parent->rank;
-    stp_coll_agree(parent, &differs, 1);
+        rank0[i] = parent->rank == 0 ? my_numbers[i] : INT64_MIN;
+    stp_coll_agree(parent, rank0, CONFIG_N);
+    if (memcmp(rank0, my_numbers, sizeof(rank0)) != 0) neg_rank = -(int64_t)parent->rank;
+    stp_coll_agree(parent, &neg_rank, 1);
     for (int i = 0; i < CONFIG_N; i++)
-        other[i] = parent->rank == (int)-differs ? mine[i] : INT64_MIN;
-    stp_coll_agree(parent, other, CONFIG_N);
-    if (parent->rank != 0 && parent->rank != (int)-differs) return;
-    pe = stp_team_pe(parent, (int)-differs);
+        differing[i] = parent->rank == (int)-neg_rank ? my_numbers[i] : INT64_MIN;
+    stp_coll_agree(parent, differing, CONFIG_N);
+    if (parent->rank != 0 && parent->rank != (int)-neg_rank) return;
+    pe = stp_team_pe(parent, (int)-neg_rank);
     for (int i = 0; i < CONFIG_N; i++) {
-        if (first[i] == other[i]) continue;
+        if (rank0[i] == differing[i]) continue;
         /*
          * The numbers of the name and the descriptor are a hash and a flag. Log the arguments
          * instead.
@@ -69,31 +69,31 @@ static void create_name_differing(const struct create *c, const int64_t mine[CON
         if (i == CONFIG_NAME || i == CONFIG_FD)
             stp_error("%s: %s differs between PE %d and PE %d: this PE passed %s", c->fn,
                       create_argument(c, i), stp_team_pe(parent, 0), pe,
-                      i == CONFIG_NAME ? (c->params.name != NULL ? c->params.name : "NULL")
-                      : mine[i] != 0   ? "a descriptor"
-                                       : "-1");
+                      i == CONFIG_NAME     ? (c->params.name != NULL ? c->params.name : "NULL")
+                      : my_numbers[i] != 0 ? "a descriptor"
+                                           : "-1");
         else
             stp_error("%s: %s is %lld on PE %d and %lld on PE %d: all members must pass the same "
                       "value",
-                      c->fn, create_argument(c, i), (long long)first[i], stp_team_pe(parent, 0),
-                      (long long)other[i], pe);
+                      c->fn, create_argument(c, i), (long long)rank0[i], stp_team_pe(parent, 0),
+                      (long long)differing[i], pe);
     }
 }
 
-static size_t create_find_number(size_t from, void *arg)
+static size_t create_find_number(size_t start, void *arg)
 {
     const struct create *c = arg;
 
-    return stp_space_number_find(from > c->floor_number ? from : c->floor_number);
+    return stp_space_number_find(start > c->floor_number ? start : c->floor_number);
 }
 
-static size_t create_find_offset(size_t from, void *arg)
+static size_t create_find_offset(size_t start, void *arg)
 {
     const struct create *c = arg;
 
-    if (c->outside || c->space == NULL) return 0;
-    if (from < c->floor_offset) from = c->floor_offset;
-    return stp_window_find(c->space->max_bytes, STP_RANGE_ALIGN, from);
+    if (c->outside_window || c->space == NULL) return 0;
+    if (start < c->floor_offset) start = c->floor_offset;
+    return stp_window_find(c->space->max_bytes, STP_RANGE_ALIGN, start);
 }
 
 static int64_t create_offer(size_t index)
@@ -119,7 +119,7 @@ static bool create_same(const int64_t range[2])
 
 /*
  * Called when no number or no offset is free. If no number is free, returns 1 after logging.
- * Otherwise the window is full. In this case sets c->outside, so that the space gets a place
+ * Otherwise the window is full. In this case sets c->outside_window, so that the space gets a place
  * outside the window, and returns 0.
  */
 static int create_no_room(struct create *c)
@@ -129,7 +129,7 @@ static int create_no_room(struct create *c)
                   c->fn, STP_SPACE_NUMBERS - STP_SPACE_FIRST_USER);
         return 1;
     }
-    c->outside = true;
+    c->outside_window = true;
     return 0;
 }
 
@@ -169,7 +169,7 @@ static int create_no_access(const struct create *c)
 {
     if (c->parent->rank == 0)
         stp_error("%s: no PE has %s memory; the reason on PE %d: %s", c->fn, c->kind->name,
-                  stp_rt.pe, c->why);
+                  stp_rt.pe, c->reason);
     return 1;
 }
 
@@ -207,13 +207,13 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
         TOKEN = OFFSET + 2,
         N
     };
-    int64_t mine[CONFIG_N], facts[N];
+    int64_t my_numbers[CONFIG_N], facts[N];
 
     stp_coll_index_search_begin(&c->search, c->parent, stp_space_room_freed_since);
-    stp_create_numbers(config, c, mine); /* must precede the check, which rounds sizes */
+    stp_create_numbers(config, c, my_numbers); /* must precede the check, which rounds sizes */
     facts[FAILED] = stp_create_check_and_prepare(c, config) != 0;
     for (int i = 0; i < CONFIG_N; i++)
-        create_range(&facts[2 * i], mine[i]);
+        create_range(&facts[2 * i], my_numbers[i]);
     create_range(&facts[ACCESS], c->access);
     create_range(&facts[NUMBER], create_offer(create_find_number(0, c)));
     create_range(&facts[OFFSET], create_offer(create_find_offset(0, c)));
@@ -222,12 +222,12 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
     c->params.token = (uint64_t)facts[TOKEN];
     for (int i = 0; i < CONFIG_N; i++) {
         if (create_same(&facts[2 * i])) continue;
-        create_name_differing(c, mine);
+        create_name_differing(c, my_numbers);
         return 1;
     }
     if (facts[FAILED] != 0) return 1;
     if (facts[ACCESS] == 0) return create_no_access(c);
-    c->everyone = create_same(&facts[ACCESS]);
+    c->all_are_members = create_same(&facts[ACCESS]);
     return create_agree_free(c, &facts[NUMBER], &facts[OFFSET]);
 }
 
@@ -240,26 +240,26 @@ static int create_agree(struct create *c, const shmem_space_config_t *config)
 static void create_members(const struct create *c, struct stp_team_members *members)
 {
     const struct stp_team *parent = c->parent;
-    char mine = c->access;
-    char *all;
+    char my_access = c->access;
+    char *has_access;
 
     *members = (struct stp_team_members){.rank = -1};
-    if (c->everyone && parent->table == NULL) {
+    if (c->all_are_members && parent->table == NULL) {
         *members = (struct stp_team_members){parent->n_pes, parent->rank, parent->start,
                                              parent->stride, NULL};
         return;
     }
-    all = malloc((size_t)parent->n_pes);
+    has_access = malloc((size_t)parent->n_pes);
     members->table = malloc((size_t)parent->n_pes * sizeof(*members->table));
-    if (all == NULL || members->table == NULL)
+    if (has_access == NULL || members->table == NULL)
         stp_fatal(c->fn, "no memory for a list of %d PEs", parent->n_pes);
-    stp_coll_gather(c->parent, all, &mine, sizeof(mine));
+    stp_coll_gather(c->parent, has_access, &my_access, sizeof(my_access));
     for (int rank = 0; rank < parent->n_pes; rank++) {
-        if (!all[rank]) continue;
+        if (!has_access[rank]) continue;
         if (rank == parent->rank) members->rank = members->n_pes;
         members->table[members->n_pes++] = stp_team_pe(parent, rank);
     }
-    free(all);
+    free(has_access);
     if (members->rank >= 0) return;
     free(members->table);
     members->table = NULL;
@@ -314,7 +314,7 @@ static int create_open(struct create *c)
     int rc;
 
     c->space->number = (unsigned)c->number;
-    c->space->offset = c->outside ? SIZE_MAX : c->offset;
+    c->space->offset = c->outside_window ? SIZE_MAX : c->offset;
     rc = stp_space_open(c->space, &c->params, true, &c->share, &c->region);
     if (rc == 0 && c->params.pinned) {
         rc = stp_pinned_register_space(c->space, &c->params);
@@ -386,11 +386,11 @@ static struct create_verdict create_judge(struct create *c, int outcome)
  */
 static int create_pin(struct create *c)
 {
-    char why[2 * CREATE_WHY];
-    int64_t failed =
-        c->access && stp_space_pin_peers(c->space, 0, c->space->nbytes, why, sizeof(why)) != 0;
+    char reason[2 * CREATE_REASON_SIZE];
+    int64_t failed = c->access && stp_space_pin_peers(c->space, 0, c->space->nbytes, reason,
+                                                      sizeof(reason)) != 0;
 
-    if (failed != 0) stp_error("%s: cannot pin host memory for GPUs: %s", c->fn, why);
+    if (failed != 0) stp_error("%s: cannot pin host memory for GPUs: %s", c->fn, reason);
     stp_coll_agree(c->parent, &failed, 1);
     if (failed == 0) return OPEN_DONE;
     if (c->access) {
@@ -469,12 +469,12 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
  * step depends on the team, so that competing threads try different values. Returns 0, or 1 after
  * logging.
  */
-static int create_look_further(struct create *c)
+static int create_find_next(struct create *c)
 {
     size_t step = stp_coll_index_retry_distance(&c->search);
 
     c->floor_number = c->number + step;
-    if (!c->outside) c->floor_offset = c->offset + step * STP_RANGE_ALIGN;
+    if (!c->outside_window) c->floor_offset = c->offset + step * STP_RANGE_ALIGN;
     return create_find_free(c);
 }
 
@@ -488,7 +488,7 @@ static int create_run(struct create *c, const shmem_space_config_t *config)
     c->refused =
         c->access && stp_space_check_host_fit(c->space, c->space->team, &c->params, c->fn) != 0;
     while ((outcome = create_build(c, &verdict)) == OPEN_LOST_RACE)
-        if (create_look_further(c) != 0) break;
+        if (create_find_next(c) != 0) break;
     if (outcome != OPEN_DONE) {
         create_drop_teams(c);
         return 1;
@@ -531,24 +531,26 @@ static bool create_set_parent(struct create *c, shmem_team_t team, const char *a
 }
 
 /*
- * Copies the attributes from given to *c. Sets *parent to the team whose members create the space.
- * If the structure is wrong, the creation fails. This PE must still take part in the creation,
- * because the other members wait for this PE. In this case *parent is set only if the structure
- * names a live team. Otherwise *parent stays unchanged.
+ * Copies the attributes from user_attr to *c. Sets *parent to the team whose members create the
+ * space. If the structure is wrong, the creation fails. This PE must still take part in the
+ * creation, because the other members wait for this PE. In this case *parent is set only if the
+ * structure names a live team. Otherwise *parent stays unchanged.
  */
-static void create_read_attr(struct create *c, const shmemx_space_attr_t *given, const char *fn,
+static void create_read_attr(struct create *c, const shmemx_space_attr_t *user_attr, const char *fn,
                              shmem_team_t *parent)
 {
     shmemx_space_attr_t attr = SHMEMX_SPACE_ATTR_INITIALIZER;
 
-    if (!stp_struct_read(&attr, sizeof(attr), given, STP_SPACE_ATTR_MIN, "attr", "SPACE_ATTR",
+    if (!stp_struct_read(&attr, sizeof(attr), user_attr, STP_SPACE_ATTR_MIN, "attr", "SPACE_ATTR",
                          fn)) {
-        bool has_parent = given->struct_size == 0 || given->struct_size >= STP_SPACE_ATTR_MIN;
+        bool has_parent =
+            user_attr->struct_size == 0 || user_attr->struct_size >= STP_SPACE_ATTR_MIN;
 
-        c->wrong = true;
-        if (has_parent &&
-            (stp_team_is_invalid(given->parent) || stp_team_is_live(stp_team_of(given->parent))))
-            *parent = given->parent; /* INVALID: this PE is not a member, and none waits for it */
+        c->invalid = true;
+        if (has_parent && (stp_team_is_invalid(user_attr->parent) ||
+                           stp_team_is_live(stp_team_of(user_attr->parent))))
+            *parent =
+                user_attr->parent; /* INVALID: this PE is not a member, and none waits for it */
         return;
     }
     *parent = attr.parent;
@@ -566,11 +568,11 @@ static void create_read_attr(struct create *c, const shmemx_space_attr_t *given,
     c->params.max_bytes = attr.max_size;
 }
 
-int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr, bool wrong,
-                   struct stp_space **space, struct stp_team **team, const char *fn)
+int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
+                   bool invalid, struct stp_space **space, struct stp_team **team, const char *fn)
 {
     struct create c = {
-        .fn = stp_public_name(fn), .wrong = wrong, .params = {.device = -1, .numa_node = -1}};
+        .fn = stp_public_name(fn), .invalid = invalid, .params = {.device = -1, .numa_node = -1}};
     shmem_team_t parent = SHMEM_TEAM_WORLD;
 
     *space = NULL;
@@ -580,17 +582,17 @@ int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t
 }
 
 int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct stp_adopt *adopt,
-                    bool wrong, struct stp_space **space, const char *fn)
+                    bool invalid, struct stp_space **space, const char *fn)
 {
     shmem_space_config_t config = {stp_device_of(buffer) != NULL ? SHMEM_DEVICE_GPU
                                                                  : SHMEM_DEVICE_CPU,
                                    nbytes, SHMEM_SPACE_FLAG_DEFAULT};
     struct create c = {.fn = stp_public_name(fn),
-                       .wrong = wrong,
+                       .invalid = invalid,
                        .params = {.device = -1, .numa_node = -1, .buffer = buffer, .adopt = adopt}};
-    struct stp_team *none;
+    struct stp_team *user_team;
 
-    return create_set_parent(&c, team, "team") ? create_do(&c, &config, space, &none) : 1;
+    return create_set_parent(&c, team, "team") ? create_do(&c, &config, space, &user_team) : 1;
 }
 
 /* ---- the public routines ------------------------------------------------------------------- */
@@ -598,19 +600,19 @@ int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct
 static int create_public(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                          shmem_space_t *space, shmem_team_t *team, const char *fn)
 {
-    struct stp_space *made;
-    struct stp_team *made_team;
-    bool wrong = space == NULL || team == NULL;
+    struct stp_space *new_space;
+    struct stp_team *new_team;
+    bool invalid = space == NULL || team == NULL;
 
     stp_check_live(fn);
-    if (wrong) (void)stp_reject(fn, space == NULL ? "space" : "team", "a null pointer");
+    if (invalid) (void)stp_reject(fn, space == NULL ? "space" : "team", "a null pointer");
     if (space != NULL) *space = SHMEM_SPACE_INVALID;
     if (team != NULL) *team = SHMEM_TEAM_INVALID;
-    if (stp_space_make(config, attr, wrong, &made, &made_team, fn) != 0) return 1;
-    if (made == NULL) return 0;
-    stp_space_allow_use_without_handle(made);
-    *space = stp_space_handle(made);
-    *team = stp_team_handle(made_team);
+    if (stp_space_make(config, attr, invalid, &new_space, &new_team, fn) != 0) return 1;
+    if (new_space == NULL) return 0;
+    stp_space_allow_use_without_handle(new_space);
+    *space = stp_space_handle(new_space);
+    *team = stp_team_handle(new_team);
     if (stp_env.spaces_table && stp_rt.pe == 0) pshmemx_space_print(2);
     return 0;
 }

@@ -47,24 +47,25 @@ void stp_create_numbers(const shmem_space_config_t *config, const struct create 
  * Writes the names of kinds to the buffer text, for example "SHMEM_DEVICE_CPU and
  * SHMEM_DEVICE_HBM". Names each kind that has all the given traits. Returns text.
  */
-static const char *create_kinds_with(unsigned traits, char text[CREATE_WHY])
+static const char *create_kinds_with(unsigned traits, char text[CREATE_REASON_SIZE])
 {
-    int n = 0, left = 0;
-    size_t used = 0;
+    int n = 0, n_remaining = 0;
+    size_t len = 0;
 
     text[0] = '\0';
     for (int i = 0; i < stp_n_kinds; i++)
-        left += (stp_kinds[i]->traits & traits) == traits;
+        n_remaining += (stp_kinds[i]->traits & traits) == traits;
     for (int i = 0; i < stp_n_kinds; i++) {
         if ((stp_kinds[i]->traits & traits) != traits) continue;
-        used += (size_t)snprintf(text + used, CREATE_WHY - used, "%sSHMEM_DEVICE_",
-                                 n++ == 0    ? ""
-                                 : left == 1 ? " and "
-                                             : ", ");
-        for (const char *name = stp_kinds[i]->name; *name != '\0' && used + 1 < CREATE_WHY; name++)
-            text[used++] = (char)toupper((unsigned char)*name);
-        text[used] = '\0';
-        left--;
+        len += (size_t)snprintf(text + len, CREATE_REASON_SIZE - len, "%sSHMEM_DEVICE_",
+                                n++ == 0           ? ""
+                                : n_remaining == 1 ? " and "
+                                                   : ", ");
+        for (const char *name = stp_kinds[i]->name; *name != '\0' && len + 1 < CREATE_REASON_SIZE;
+             name++)
+            text[len++] = (char)toupper((unsigned char)*name);
+        text[len] = '\0';
+        n_remaining--;
     }
     return text;
 }
@@ -72,7 +73,7 @@ static const char *create_kinds_with(unsigned traits, char text[CREATE_WHY])
 static int create_check_config(const struct create *c, const shmem_space_config_t *config)
 {
     const char *fn = c->fn, *size = c->params.adopt != NULL ? "nbytes" : "config->size";
-    char kinds[CREATE_WHY];
+    char kinds[CREATE_REASON_SIZE];
 
     if (config == NULL) {
         stp_error("%s: config is a null pointer", fn);
@@ -112,7 +113,7 @@ static bool create_has(const struct create *c, enum stp_trait trait)
  */
 static int create_check_trait(const struct create *c, enum stp_trait trait, const char *is_set)
 {
-    char kinds[CREATE_WHY];
+    char kinds[CREATE_REASON_SIZE];
 
     if (create_has(c, trait)) return 0;
     stp_error("%s: %s, but spaces of kind %s do not support this: only spaces of %s do", c->fn,
@@ -274,12 +275,12 @@ static int create_check_device(const struct create *c)
 
 static int create_check_flags(const struct create *c)
 {
-    int unknown = c->flags & ~(SHMEMX_SPACE_KEEP | SHMEMX_SPACE_PINNED | SHMEMX_SPACE_RESHAPE);
+    int unknown_bits = c->flags & ~(SHMEMX_SPACE_KEEP | SHMEMX_SPACE_PINNED | SHMEMX_SPACE_RESHAPE);
 
-    if (unknown != 0) {
+    if (unknown_bits != 0) {
         stp_error("%s: attr->flags has the unknown bits %#x: valid bits are SHMEMX_SPACE_KEEP "
                   "(%d), _PINNED (%d) and _RESHAPE (%d)",
-                  c->fn, (unsigned)unknown, SHMEMX_SPACE_KEEP, SHMEMX_SPACE_PINNED,
+                  c->fn, (unsigned)unknown_bits, SHMEMX_SPACE_KEEP, SHMEMX_SPACE_PINNED,
                   SHMEMX_SPACE_RESHAPE);
         return -EINVAL;
     }
@@ -304,18 +305,18 @@ static int create_check_params(const struct create *c)
 
 int stp_create_check_and_prepare(struct create *c, const shmem_space_config_t *config)
 {
-    int rc = c->wrong ? -EINVAL : create_check_config(c, config);
+    int rc = c->invalid ? -EINVAL : create_check_config(c, config);
 
     if (rc == 0 && c->params.adopt != NULL) rc = create_check_adopt(c->params.adopt, c->fn);
     if (rc != 0) return rc;
     c->kind = stp_kind_find((int)config->device_type);
     if (c->params.adopt != NULL && c->params.adopt->fd < 0 && c->kind->host)
         c->kind = &stp_kind_private;
-    c->outside = !c->kind->in_window || c->params.adopt != NULL || c->params.page_bytes != 0;
+    c->outside_window = !c->kind->in_window || c->params.adopt != NULL || c->params.page_bytes != 0;
     c->params.nbytes = config->size;
     rc = create_check_params(c);
     if (rc != 0) return rc;
-    c->access = c->kind->probe(&c->params, c->why, sizeof(c->why)) == 0;
+    c->access = c->kind->probe(&c->params, c->reason, sizeof(c->reason)) == 0;
     c->space = stp_space_prepare(c->kind, config->size);
     if (c->space == NULL) {
         stp_error("%s: no memory for the records of a space", c->fn);

@@ -11,7 +11,7 @@
 
 #include "coll/coll.h"
 
-#define CREATE_WHY 128
+#define CREATE_REASON_SIZE 128
 
 /* State of the creation of a space. */
 struct create {
@@ -20,19 +20,19 @@ struct create {
     int flags;                   /* value of attr->flags */
     struct stp_space_params params;
     struct stp_team *parent;
-    bool wrong;           /* whether an argument of this PE is wrong; the error was logged */
-    bool access;          /* whether this PE has access to memory of the kind */
-    char why[CREATE_WHY]; /* reason why access is false */
+    bool invalid; /* whether an argument of this PE is invalid; the error was logged */
+    bool access;  /* whether this PE has access to memory of the kind */
+    char reason[CREATE_REASON_SIZE]; /* reason why access is false */
     struct stp_space *space;
     struct stp_part_export share;
     struct stp_fabric_region region;
     size_t number, offset;               /* space number and window offset of the next attempt */
     size_t floor_number, floor_offset;   /* lowest number and offset that the search may find */
     struct stp_coll_index_search search; /* state of the search for number and offset */
-    bool everyone;                       /* whether all PEs of the parent team are members */
+    bool all_are_members;                /* whether all PEs of the parent team are members */
     /* Whether this host does not have enough memory for the parts of the members on this host. */
     bool refused;
-    bool outside; /* whether the space lies outside the window */
+    bool outside_window; /* whether the space lies outside the window */
 };
 
 /*

@@ -29,7 +29,7 @@ static void destroy_warn_live(const struct stp_space *space)
  * Returns true after logging if the program has unmapped an adopted buffer. Since then, peers may
  * have accessed other memory at the address of the buffer.
  */
-static bool destroy_look_gone(const struct stp_space *space)
+static bool destroy_check_unmapped(const struct stp_space *space)
 {
     if (!space->adopted || space->device >= 0 || !stp_private_gone(space)) return false;
     stp_error("shmem_space_destroy: the buffer of space %u, %zu bytes at %p, is no longer "
@@ -60,7 +60,7 @@ int pshmem_space_destroy(shmem_space_t handle)
     struct stp_space *space;
     bool destroyed;
     int64_t facts[2]; /* number of users of the space, and whether the buffer was unmapped */
-    int here;
+    int n_local_users;
 
     if (stp_space_is_invalid(handle)) return 0;
     stp_check_live(__func__);
@@ -76,15 +76,15 @@ int pshmem_space_destroy(shmem_space_t handle)
                                                 : "a space that SHMEM_ENABLE_<KIND> created");
         return 1;
     }
-    facts[0] = here = stp_space_end_use_without_handle_if_unused(space);
-    facts[1] = destroy_look_gone(space);
+    facts[0] = n_local_users = stp_space_end_use_without_handle_if_unused(space);
+    facts[1] = destroy_check_unmapped(space);
     stp_coll_agree(space->team, facts, 2);
     if (facts[0] != 0) {
         stp_space_allow_use_without_handle(space);
-        if (here > 0)
+        if (n_local_users > 0)
             stp_error("shmem_space_destroy: %d teams, contexts and device handles use space %u: "
                       "destroy them first",
-                      here, space->number);
+                      n_local_users, space->number);
         return 1;
     }
     destroy_warn_live(space);

@@ -16,63 +16,63 @@
 #include <stdlib.h>
 
 /* Least number of bytes that a first attempt adds, unless the maximum size allows fewer. */
-#define GROW_LEAST ((size_t)64 << 20)
-#define GROW_WHY 160
+#define GROW_MIN_STEP ((size_t)64 << 20)
+#define GROW_REASON_SIZE 160
 
 /* State of one attempt to grow a space. */
 struct grow {
     struct stp_space *space;
     size_t nbytes; /* size of each part after the growth */
-    struct stp_fabric_region mine;
-    bool here;          /* whether this PE's part has been grown */
-    bool registered;    /* whether the fabric has registered the added memory */
-    char why[GROW_WHY]; /* reason for a failure */
+    struct stp_fabric_region my_region;
+    bool part_grown;               /* whether this PE's part has been grown */
+    bool registered;               /* whether the fabric has registered the added memory */
+    char reason[GROW_REASON_SIZE]; /* reason for a failure */
 };
 
-/* Returns need, rounded up to a multiple of STP_RANGE_ALIGN, but at most the maximum size. */
-static size_t grow_least(const struct stp_space *space, size_t need)
+/* Returns needed, rounded up to a multiple of STP_RANGE_ALIGN, but at most the maximum size. */
+static size_t grow_min_size(const struct stp_space *space, size_t needed)
 {
-    size_t whole = need > SIZE_MAX - STP_RANGE_ALIGN
-                       ? SIZE_MAX
-                       : (need + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
+    size_t rounded = needed > SIZE_MAX - STP_RANGE_ALIGN
+                         ? SIZE_MAX
+                         : (needed + STP_RANGE_ALIGN - 1) & ~(STP_RANGE_ALIGN - 1);
 
-    return whole < space->max_bytes ? whole : space->max_bytes;
+    return rounded < space->max_bytes ? rounded : space->max_bytes;
 }
 
 /*
  * Returns the size to try first, which is at most the maximum size. Normally the space doubles in
- * size, or grows by GROW_LEAST bytes if this is more, so that a few growths reach any size. If this
- * size is less than need, returns grow_least(). A part can have only a limited number of extents
- * (pieces). Therefore the last extent takes all memory up to the maximum size.
+ * size, or grows by GROW_MIN_STEP bytes if this is more. A few growths can then reach any size. If
+ * this size is not above needed, returns grow_min_size(). A part can have only a limited number of
+ * extents (pieces). Therefore the last extent takes all memory up to the maximum size.
  */
-static size_t grow_target(const struct stp_space *space, size_t need)
+static size_t grow_preferred_size(const struct stp_space *space, size_t needed)
 {
-    size_t max = space->max_bytes, had = space->nbytes;
-    size_t more = had > GROW_LEAST ? had : GROW_LEAST;
+    size_t max = space->max_bytes, old_size = space->nbytes;
+    size_t added = old_size > GROW_MIN_STEP ? old_size : GROW_MIN_STEP;
 
-    if (space->n_extents + 1 == STP_FABRIC_EXTENTS || more > max - had) return max;
-    return had + more > need ? had + more : grow_least(space, need);
+    if (space->n_extents + 1 == STP_FABRIC_EXTENTS || added > max - old_size) return max;
+    return old_size + added > needed ? old_size + added : grow_min_size(space, needed);
 }
 
-static int grow_here(struct grow *g)
+static int grow_part(struct grow *g)
 {
     struct stp_space *space = g->space;
     int rc = stp_heap_reserve_record(space->heap);
 
     if (rc != 0) {
-        snprintf(g->why, sizeof(g->why), "no memory for a record of the heap");
+        snprintf(g->reason, sizeof(g->reason), "no memory for a record of the heap");
         return rc;
     }
-    rc = space->kind->grow(space, g->nbytes, g->why, sizeof(g->why));
-    g->here = rc == 0;
+    rc = space->kind->grow(space, g->nbytes, g->reason, sizeof(g->reason));
+    g->part_grown = rc == 0;
     if (rc == 0 && space->pinned != NULL)
-        rc = stp_pinned_register(space, stp_window_local(), space->nbytes, g->nbytes, g->why,
-                                 sizeof(g->why));
+        rc = stp_pinned_register(space, stp_window_local(), space->nbytes, g->nbytes, g->reason,
+                                 sizeof(g->reason));
     if (rc != 0 || !space->registered) return rc;
-    rc = stp_rt.fabric.region_grow(space->number, g->nbytes - space->nbytes, &g->mine);
+    rc = stp_rt.fabric.region_grow(space->number, g->nbytes - space->nbytes, &g->my_region);
     g->registered = rc == 0;
     if (rc != 0)
-        snprintf(g->why, sizeof(g->why), "provider %s cannot register %zu more bytes: %s",
+        snprintf(g->reason, sizeof(g->reason), "provider %s cannot register %zu more bytes: %s",
                  stp_rt.fabric.provider, g->nbytes - space->nbytes, stp_errno_text(-rc));
     return rc;
 }
@@ -81,7 +81,7 @@ static void grow_undo(struct grow *g)
 {
     if (g->registered) stp_rt.fabric.region_shrink(g->space->number);
     if (g->space->pinned != NULL) stp_pinned_unregister_from(g->space, g->space->nbytes);
-    if (g->here) g->space->kind->shrink(g->space);
+    if (g->part_grown) g->space->kind->shrink(g->space);
 }
 
 /*
@@ -94,7 +94,7 @@ static void grow_exchange(const struct grow *g, const char *fn)
     struct stp_fabric_region *by_pe = NULL;
 
     if (!g->space->registered) return;
-    if (g->space->on_fabric) by_pe = stp_space_gather_regions_if_used(g->space, &g->mine, fn);
+    if (g->space->on_fabric) by_pe = stp_space_gather_regions_if_used(g->space, &g->my_region, fn);
     if (stp_rt.fabric.region_grown(g->space->number, by_pe) != 0)
         stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
     free(by_pe);
@@ -124,7 +124,8 @@ static int grow_pin(struct grow *g)
     int64_t failed;
 
     if (space->pinned == NULL) return 0;
-    failed = stp_space_pin_peers(space, space->nbytes, g->nbytes, g->why, sizeof(g->why)) != 0;
+    failed =
+        stp_space_pin_peers(space, space->nbytes, g->nbytes, g->reason, sizeof(g->reason)) != 0;
     stp_coll_agree(space->team, &failed, 1);
     return failed != 0;
 }
@@ -132,7 +133,7 @@ static int grow_pin(struct grow *g)
 /* Makes one attempt. Returns 0, or 1 if a member failed. The result is the same on all members. */
 static int grow_try(struct grow *g, const char *fn)
 {
-    int64_t failed = grow_here(g) != 0;
+    int64_t failed = grow_part(g) != 0;
 
     stp_coll_agree(g->space->team, &failed, 1);
     if (failed == 0) failed = grow_pin(g);
@@ -144,28 +145,28 @@ static int grow_try(struct grow *g, const char *fn)
 }
 
 /* Logs the failure once for each space, because a program may repeat a request that cannot fit. */
-STP_COLD static void grow_tell(const struct grow *g, const char *fn)
+STP_COLD static void grow_log_failure(const struct grow *g, const char *fn)
 {
     struct stp_space *space = g->space;
 
-    if (g->why[0] == '\0' || space->growth_failure_reported) return;
+    if (g->reason[0] == '\0' || space->growth_failure_reported) return;
     space->growth_failure_reported = true;
     stp_warn("%s: space %u cannot grow from %zu to %zu bytes on this PE: %s (printed once; "
              "SHMEM_WARN=off hides it)",
-             stp_public_name(fn), space->number, space->nbytes, g->nbytes, g->why);
+             stp_public_name(fn), space->number, space->nbytes, g->nbytes, g->reason);
 }
 
-int stp_space_grow(struct stp_space *space, size_t need, const char *fn)
+int stp_space_grow(struct stp_space *space, size_t needed, const char *fn)
 {
-    struct grow most = {.space = space, .nbytes = grow_target(space, need)};
-    struct grow least = {.space = space, .nbytes = grow_least(space, need)};
+    struct grow preferred = {.space = space, .nbytes = grow_preferred_size(space, needed)};
+    struct grow minimal = {.space = space, .nbytes = grow_min_size(space, needed)};
 
-    if (need > space->max_bytes || space->n_extents == STP_FABRIC_EXTENTS) return -ENOMEM;
-    if (grow_try(&most, fn) == 0) return 0;
-    if (least.nbytes < most.nbytes) {
+    if (needed > space->max_bytes || space->n_extents == STP_FABRIC_EXTENTS) return -ENOMEM;
+    if (grow_try(&preferred, fn) == 0) return 0;
+    if (minimal.nbytes < preferred.nbytes) {
         stp_coll_sync(space->team); /* after this, all members have undone the first attempt */
-        if (grow_try(&least, fn) == 0) return 0;
+        if (grow_try(&minimal, fn) == 0) return 0;
     }
-    grow_tell(least.nbytes < most.nbytes ? &least : &most, fn);
+    grow_log_failure(minimal.nbytes < preferred.nbytes ? &minimal : &preferred, fn);
     return -ENOMEM;
 }

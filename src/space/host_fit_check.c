@@ -15,31 +15,32 @@
  * the claims of all members and keeps only the claims of members on this host.
  */
 static int claims_gather(struct stp_team *team, struct stp_capacity_request *claims,
-                         const struct stp_capacity_request *mine)
+                         const struct stp_capacity_request *my_claim)
 {
     int n = 0;
 
     if (stp_env.node) {
-        stp_coll_gather_node(team, claims, mine, sizeof(*mine));
+        stp_coll_gather_node(team, claims, my_claim, sizeof(*my_claim));
         return team->plan.n_local;
     }
-    stp_coll_gather(team, claims, mine, sizeof(*mine));
+    stp_coll_gather(team, claims, my_claim, sizeof(*my_claim));
     for (int rank = 0; rank < team->n_pes; rank++)
-        if (claims[rank].host == mine->host) claims[n++] = claims[rank];
+        if (claims[rank].host == my_claim->host) claims[n++] = claims[rank];
     return n;
 }
 
 int stp_space_check_host_fit(struct stp_space *space, struct stp_team *team,
                              const struct stp_space_params *params, const char *fn)
 {
-    struct stp_capacity_request mine = {.pe = stp_rt.pe, .host = stp_host_of(stp_rt.pe)}, *claims;
+    struct stp_capacity_request my_claim = {.pe = stp_rt.pe, .host = stp_host_of(stp_rt.pe)},
+                                *claims;
     int rc;
 
     if (space->kind->claim == NULL) return 0;
     claims = malloc((size_t)team->n_pes * sizeof(*claims));
     if (claims == NULL) stp_fatal(fn, "no memory for the memory requests of %d PEs", team->n_pes);
-    space->kind->claim(params, &mine);
-    rc = space->kind->admit_all(space, claims, claims_gather(team, claims, &mine), &mine);
+    space->kind->claim(params, &my_claim);
+    rc = space->kind->admit_all(space, claims, claims_gather(team, claims, &my_claim), &my_claim);
     free(claims);
     return rc;
 }

@@ -63,13 +63,13 @@ void stp_space_fatal_if_named(struct stp_space *space, size_t offset, const char
 
 size_t stp_space_named_blocks(const struct stp_space *space)
 {
-    struct stp_named_block root, before;
+    struct stp_named_block root, earlier;
     size_t n = 0, start, nbytes;
 
     for (unsigned i = 0; roots_at(space, i, &root); i++) {
         bool counted = false;
         for (unsigned j = 0; j < i && !counted; j++)
-            counted = roots_at(space, j, &before) && before.block == root.block;
+            counted = roots_at(space, j, &earlier) && earlier.block == root.block;
         if (!counted && stp_heap_find(space->heap, root.block, &start, &nbytes) == 0) n++;
     }
     return n;

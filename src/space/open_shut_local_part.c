@@ -15,18 +15,18 @@
 #define SPACE_PAGE 4096
 
 int stp_space_register_memory(struct stp_space *space, void *base, size_t nbytes,
-                              struct stp_fabric_region *mine)
+                              struct stp_fabric_region *region)
 {
     const struct stp_device_ops *device = space->kind != NULL ? space->kind->device : NULL;
     bool entered;
     int rc;
 
-    *mine = (struct stp_fabric_region){0};
+    *region = (struct stp_fabric_region){0};
     if (!stp_rt.has_fabric) return 0;
     entered = device != NULL && device->push_context(space);
     rc = stp_rt.fabric.region_add(space->number, base, nbytes,
                                   device != NULL ? STP_MEMORY_CUDA : STP_MEMORY_HOST, space->device,
-                                  mine);
+                                  region);
     if (entered) device->pop_context();
     /*
      * It is no error if the provider cannot register device memory or private pages. Transfers of
@@ -35,7 +35,7 @@ int stp_space_register_memory(struct stp_space *space, void *base, size_t nbytes
     if (device != NULL && rc == -EOPNOTSUPP) return 0;
     if (rc != 0 && !space->host && device == NULL) return 0;
     if (rc != 0) return rc;
-    space->key = mine->key;
+    space->key = region->key;
     space->registered = true;
     return 0;
 }
@@ -54,8 +54,9 @@ static void space_unregister(struct stp_space *space)
  */
 static int space_make_heap(struct stp_space *space)
 {
-    size_t more = space->single_block ? STP_HEAP_ALIGN - 1 : 0, offset;
-    int rc = stp_heap_create(stp_space_has_no_heap(space) ? 0 : space->nbytes + more, &space->heap);
+    size_t extra = space->single_block ? STP_HEAP_ALIGN - 1 : 0, offset;
+    int rc =
+        stp_heap_create(stp_space_has_no_heap(space) ? 0 : space->nbytes + extra, &space->heap);
 
     if (rc != 0 || !space->single_block) return rc;
     rc = stp_heap_alloc(space->heap, space->nbytes, 0, &offset);
@@ -66,13 +67,13 @@ static int space_make_heap(struct stp_space *space)
 }
 
 int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
-                   struct stp_part_export *share, struct stp_fabric_region *mine)
+                   struct stp_part_export *share, struct stp_fabric_region *region)
 {
     /* Registration by number must be first, because the fabric region uses the space number. */
     int rc = stp_space_register_by_number(space);
 
     *share = (struct stp_part_export){.pe = stp_rt.pe};
-    *mine = (struct stp_fabric_region){0};
+    *region = (struct stp_fabric_region){0};
     if (rc != 0) return rc;
     rc = space->kind->create(space, params, share);
     if (rc != 0) goto err_claim;
@@ -82,7 +83,7 @@ int stp_space_open(struct stp_space *space, const struct stp_space_params *param
         rc = stp_space_restore_named_blocks(space);
         if (rc != 0) goto err_heap;
     }
-    rc = stp_space_register_memory(space, space->base, space->nbytes, mine);
+    rc = stp_space_register_memory(space, space->base, space->nbytes, region);
     if (rc != 0) goto err_heap;
     stp_space_lookup_insert(space);
     return 0;
@@ -141,31 +142,32 @@ uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world)
     return ident ? caps | SHMEM_SPACE_CAP_IDENT_ADDR : caps;
 }
 
-struct stp_fabric_region *stp_space_gather_regions_if_used(struct stp_space *space,
-                                                           const struct stp_fabric_region *mine,
-                                                           const char *fn)
+struct stp_fabric_region *stp_space_gather_regions_if_used(
+    struct stp_space *space, const struct stp_fabric_region *my_region, const char *fn)
 {
     const struct stp_team *team = space->team;
-    struct stp_fabric_region *all, *by_pe;
+    struct stp_fabric_region *regions, *by_pe;
 
     if (!stp_rt.fabric.peer_table) return NULL;
-    all = malloc((size_t)team->n_pes * sizeof(*all));
+    regions = malloc((size_t)team->n_pes * sizeof(*regions));
     by_pe = calloc((size_t)stp_rt.n_pes, sizeof(*by_pe));
-    if (all == NULL || by_pe == NULL) stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
-    stp_coll_gather(space->team, all, mine, sizeof(*all));
+    if (regions == NULL || by_pe == NULL)
+        stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
+    stp_coll_gather(space->team, regions, my_region, sizeof(*regions));
     for (int rank = 0; rank < team->n_pes; rank++)
-        by_pe[stp_team_pe(team, rank)] = all[rank];
-    free(all);
+        by_pe[stp_team_pe(team, rank)] = regions[rank];
+    free(regions);
     return by_pe;
 }
 
-int stp_space_pin_peers(struct stp_space *space, size_t from, size_t to, char *why, size_t len)
+int stp_space_pin_peers(struct stp_space *space, size_t start, size_t end, char *reason, size_t len)
 {
     const struct stp_team_hierarchy *plan = &space->team->plan;
     int rc = 0;
 
     for (int i = 0; i < plan->n_local && rc == 0; i++)
         if (plan->local_pes[i] != stp_rt.pe)
-            rc = stp_pinned_register(space, stp_local_of(plan->local_pes[i]), from, to, why, len);
+            rc = stp_pinned_register(space, stp_local_of(plan->local_pes[i]), start, end, reason,
+                                     len);
     return rc;
 }

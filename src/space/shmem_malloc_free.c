@@ -49,11 +49,12 @@ static void memory_check_equal(struct stp_space *space, int64_t first, int64_t s
  * Returns advice on how to make the space larger. The result is a constant string, or the buffer
  * text, which has len bytes.
  */
-static const char *memory_remedy(const struct stp_space *space, size_t need, char *text, size_t len)
+static const char *memory_remedy(const struct stp_space *space, size_t needed, char *text,
+                                 size_t len)
 {
     uintptr_t type = (uintptr_t)space->handle - (uintptr_t)SHMEM_SPACE_CPU;
 
-    if (space->may_grow && need <= space->max_bytes)
+    if (space->may_grow && needed <= space->max_bytes)
         return "the part of a PE could not grow, and that PE prints the reason";
     if (space->number == STP_SPACE_HEAP)
         return space->may_grow ? "raise the second number of SHMEM_SYMMETRIC_SIZE"
@@ -72,49 +73,50 @@ static const char *memory_remedy(const struct stp_space *space, size_t need, cha
  * and only once. The field alloc_failure_reported needs no lock, because all members take part in
  * each allocation, and a space has only one allocation at a time.
  */
-STP_COLD static void memory_tell_full(struct stp_space *space, size_t nbytes, size_t align,
-                                      const char *fn)
+STP_COLD static void memory_log_full(struct stp_space *space, size_t nbytes, size_t align,
+                                     const char *fn)
 {
     const struct stp_team *team = space->team;
-    char where[32] = "the symmetric heap", text[64], what[96] = "more bytes than SIZE_MAX";
+    char location[32] = "the symmetric heap", text[64], request[96] = "more bytes than SIZE_MAX";
     struct stp_heap_stats stats;
 
     if (space->alloc_failure_reported || team->rank != 0) return;
     space->alloc_failure_reported = true;
     stp_heap_stats(space->heap, &stats);
-    if (space->number != STP_SPACE_HEAP) snprintf(where, sizeof(where), "space %u", space->number);
+    if (space->number != STP_SPACE_HEAP)
+        snprintf(location, sizeof(location), "space %u", space->number);
     if (align > STP_HEAP_ALIGN)
-        snprintf(what, sizeof(what), "%zu bytes at a multiple of %zu", nbytes, align);
+        snprintf(request, sizeof(request), "%zu bytes at a multiple of %zu", nbytes, align);
     else if (nbytes != SIZE_MAX)
-        snprintf(what, sizeof(what), "%zu bytes", nbytes);
+        snprintf(request, sizeof(request), "%zu bytes", nbytes);
     if (stats.size == 0 && !space->may_grow)
         stp_warn(
             "%s: the result is NULL because SHMEM_SYMMETRIC_SIZE is 0, so there is no symmetric "
             "heap for %s: raise this variable, or create a space (printed once; SHMEM_WARN=off "
             "hides it)",
-            stp_public_name(fn), what);
+            stp_public_name(fn), request);
     else if (align > space->base_align)
         stp_warn("%s: the result is NULL because %s are not possible: the largest alignment in "
                  "%s is %zu (printed once; SHMEM_WARN=off hides it)",
-                 stp_public_name(fn), what, where, space->base_align);
+                 stp_public_name(fn), request, location, space->base_align);
     else
         stp_warn("%s: the result is NULL because %s do not fit into %s: %zu of its %zu bytes are "
                  "in use, the largest free block has %zu bytes: %s (printed once; SHMEM_WARN=off "
                  "hides it)",
-                 stp_public_name(fn), what, where, stats.used, stats.size, stats.largest_free,
+                 stp_public_name(fn), request, location, stats.used, stats.size, stats.largest_free,
                  memory_remedy(space, stp_heap_size_needed(space->heap, nbytes, align), text,
                                sizeof(text)));
 }
 
 /*
- * Grows the space to at least need bytes. If need is 0, does not grow the space. The heap then has
- * enough room, and the allocation has failed because there was no memory for a record. All members
- * make this call, because their heaps are equal. Returns 0, or -ENOMEM.
+ * Grows the space to at least needed bytes. If needed is 0, does not grow the space. The heap then
+ * has enough room, and the allocation has failed because there was no memory for a record. All
+ * members make this call, because their heaps are equal. Returns 0, or -ENOMEM.
  */
-STP_COLD static int memory_grow(struct stp_space *space, size_t need, const char *fn)
+STP_COLD static int memory_grow(struct stp_space *space, size_t needed, const char *fn)
 {
-    if (!space->may_grow || need == 0 || need > space->max_bytes) return -ENOMEM;
-    return stp_space_grow(space, need, fn);
+    if (!space->may_grow || needed == 0 || needed > space->max_bytes) return -ENOMEM;
+    return stp_space_grow(space, needed, fn);
 }
 
 static int memory_take(struct stp_space *space, size_t nbytes, size_t align, size_t *offset,
@@ -139,7 +141,7 @@ void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool
     memory_check_equal(space, (int64_t)nbytes, (int64_t)align, fn);
     rc = memory_take(space, nbytes, align, &offset, fn);
     if (rc == 0 && zero) stp_copy_zero(space, offset, nbytes, fn);
-    if (STP_UNLIKELY(rc == -ENOMEM)) memory_tell_full(space, nbytes, align, fn);
+    if (STP_UNLIKELY(rc == -ENOMEM)) memory_log_full(space, nbytes, align, fn);
     memory_barrier(space);
     return rc == 0 ? space->base + offset : NULL;
 }
@@ -234,24 +236,25 @@ static int memory_resize(struct stp_space *space, size_t offset, size_t nbytes, 
 
 void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const char *fn)
 {
-    size_t offset = memory_block(space, ptr, fn), start, old, target = offset;
+    size_t offset = memory_block(space, ptr, fn), start, old_bytes, target = offset;
     int rc;
 
     memory_check_equal(space, (int64_t)offset, (int64_t)nbytes, fn);
     stp_space_fatal_if_named(space, offset, fn);
     memory_barrier_leave(space);
-    stp_heap_find(space->heap, offset, &start, &old);
-    stp_active_set_forget(ptr, old); /* because pSync arrays in the block may move or vanish */
+    stp_heap_find(space->heap, offset, &start, &old_bytes);
+    stp_active_set_forget(ptr,
+                          old_bytes); /* because pSync arrays in the block may move or vanish */
     rc = memory_resize(space, offset, nbytes, fn);
     if (rc == -ENOMEM) {
         rc = memory_take(space, nbytes, 0, &target, fn);
         if (rc == 0) {
-            stp_copy_any(space->base + target, space->base + offset, old < nbytes ? old : nbytes,
-                         fn);
+            stp_copy_any(space->base + target, space->base + offset,
+                         old_bytes < nbytes ? old_bytes : nbytes, fn);
             stp_heap_free(space->heap, offset);
         }
     }
-    if (STP_UNLIKELY(rc == -ENOMEM)) memory_tell_full(space, nbytes, 0, fn);
+    if (STP_UNLIKELY(rc == -ENOMEM)) memory_log_full(space, nbytes, 0, fn);
     memory_barrier(space); /* no PE writes to the block before all copies are complete */
     return rc == 0 ? space->base + target : NULL;
 }

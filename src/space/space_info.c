@@ -103,7 +103,7 @@ static void info_fill(const struct stp_space *space, shmemx_space_info_t *info)
 int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
 {
     size_t nbytes;
-    shmemx_space_info_t full;
+    shmemx_space_info_t result;
 
     if (info == NULL) return stp_reject(__func__, "info", "a null pointer");
     nbytes = info->struct_size;
@@ -111,9 +111,9 @@ int pshmemx_space_query(shmem_space_t handle, shmemx_space_info_t *info)
                           __func__))
         return 1;
     if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", STP_INVALID_SPACE);
-    full.struct_size = nbytes;
-    info_fill(stp_space_check(handle, __func__, "space"), &full);
-    stp_struct_copy_versioned(info, nbytes, &full, sizeof(full));
+    result.struct_size = nbytes;
+    info_fill(stp_space_check(handle, __func__, "space"), &result);
+    stp_struct_copy_versioned(info, nbytes, &result, sizeof(result));
     return 0;
 }
 STP_PROFILED(shmemx_space_query);
@@ -133,7 +133,7 @@ static int info_stat_named(const char *name, struct stp_named *named)
 
 int pshmemx_space_stat(const char *name, shmemx_space_info_t *info)
 {
-    shmemx_space_info_t full = SHMEMX_SPACE_INFO_INITIALIZER;
+    shmemx_space_info_t result = SHMEMX_SPACE_INFO_INITIALIZER;
     struct stp_named named;
     size_t nbytes;
     int rc;
@@ -151,15 +151,15 @@ int pshmemx_space_stat(const char *name, shmemx_space_info_t *info)
     rc = info_stat_named(name, &named);
     stp_log_routine = NULL;
     if (rc != 0) return -rc;
-    full.struct_size = nbytes;
-    full.device_type = (shmem_device_type_t)named.kind->device_type;
-    full.nbytes = named.nbytes;
-    full.found = 1;
-    full.n_parts = (int)named.n_parts;
-    full.flags = named.keep ? SHMEMX_SPACE_KEEP : 0;
-    full.in_use = named.in_use;
-    snprintf(full.kind, sizeof(full.kind), "%s", named.kind->name);
-    stp_struct_copy_versioned(info, nbytes, &full, sizeof(full));
+    result.struct_size = nbytes;
+    result.device_type = (shmem_device_type_t)named.kind->device_type;
+    result.nbytes = named.nbytes;
+    result.found = 1;
+    result.n_parts = (int)named.n_parts;
+    result.flags = named.keep ? SHMEMX_SPACE_KEEP : 0;
+    result.in_use = named.in_use;
+    snprintf(result.kind, sizeof(result.kind), "%s", named.kind->name);
+    stp_struct_copy_versioned(info, nbytes, &result, sizeof(result));
     return 0;
 }
 STP_PROFILED(shmemx_space_stat);
@@ -241,7 +241,8 @@ int pshmemx_space_print(int fd)
               dprintf(fd, "%-3s %-9s %-5s %5s %14s %-18s %-14s %-12s %-18s %s\n", "nr", "name",
                       "kind", "pes", "bytes", "base", "provider", "iface", "key", "used") >= 0;
     for (unsigned n = 0; written && n < STP_SPACE_NUMBERS; n++)
-        for (bool more = stp_space_with_locked(n, fill_row, &row); more; more = info_next(&row))
+        for (bool has_row = stp_space_with_locked(n, fill_row, &row); has_row;
+             has_row = info_next(&row))
             written = info_print_row(fd, n, &row) && written;
     if (written) return 0;
     stp_error("shmemx_space_print: cannot write to fd %d: %s", fd, strerror(errno));

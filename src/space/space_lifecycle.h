@@ -13,12 +13,13 @@
 /*
  * Creates the internal space, the space of the data segment and the default space, and registers
  * them with the fabric. The library calls on_change() when the default space or a later space has
- * been created (by is 1). It also calls on_change() before shmem_space_destroy() frees a space (by
- * is -1).
+ * been created (change is 1). It also calls on_change() before shmem_space_destroy() frees a space
+ * (change is -1).
  */
 void stp_space_make_internal_data_heap(struct stp_pe_info *pe_info,
-                                       void (*on_change)(const struct stp_space *space, int by));
-void stp_space_notify_change(const struct stp_space *space, int by); /* calls on_change() */
+                                       void (*on_change)(const struct stp_space *space,
+                                                         int change));
+void stp_space_notify_change(const struct stp_space *space, int change); /* calls on_change() */
 void stp_space_attach(void);            /* attaches peers' parts, after the exchange of PE infos */
 void stp_space_finish_heap_setup(void); /* called after the creation of the world team */
 void stp_space_detach_all(void);        /* detaches peers' parts; a barrier must follow */
@@ -29,19 +30,19 @@ void stp_space_create_env(void);
 
 /*
  * Creates a space, collectively over attr->parent, or over the world if attr is NULL. Sets *space
- * and *team to NULL on a PE that has no memory of the kind. The argument wrong is true if this PE
- * has already logged a wrong argument. Returns 0, or 1 after logging. The result is the same on all
- * PEs of the parent.
+ * and *team to NULL on a PE that has no memory of the kind. The argument invalid is true if this PE
+ * has already logged an invalid argument. Returns 0, or 1 after logging. The result is the same on
+ * all PEs of the parent.
  */
-int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr, bool wrong,
-                   struct stp_space **space, struct stp_team **team, const char *fn);
+int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
+                   bool invalid, struct stp_space **space, struct stp_team **team, const char *fn);
 
 /*
  * Turns a buffer of the program into a space, collectively over team. Returns 0, or 1 on all
  * members after logging.
  */
 int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct stp_adopt *adopt,
-                    bool wrong, struct stp_space **space, const char *fn);
+                    bool invalid, struct stp_space **space, const char *fn);
 
 /*
  * Creates and registers this PE's part of a space. Returns 0, or -errno. Returns -EEXIST if another
@@ -49,7 +50,7 @@ int stp_space_adopt(shmem_team_t team, void *buffer, size_t nbytes, const struct
  * the part remains allocated.
  */
 int stp_space_open(struct stp_space *space, const struct stp_space_params *params, bool with_heap,
-                   struct stp_part_export *share, struct stp_fabric_region *mine);
+                   struct stp_part_export *share, struct stp_fabric_region *region);
 /* Frees the part that stp_space_open() has created. */
 void stp_space_shut(struct stp_space *space);
 
@@ -58,7 +59,7 @@ void stp_space_shut(struct stp_space *space);
  * rejects device memory or private pages. Returns 0, or -errno.
  */
 int stp_space_register_memory(struct stp_space *space, void *base, size_t nbytes,
-                              struct stp_fabric_region *mine);
+                              struct stp_fabric_region *region);
 
 /*
  * Returns whether this is the default space and SHMEM_SYMMETRIC_SIZE is 0. The space is then one
@@ -93,15 +94,15 @@ size_t stp_space_named_blocks(const struct stp_space *space);
  * Returns NULL if the provider does not need the descriptors of peers. A provider needs them if it
  * chooses the memory keys, or if it uses addresses instead of offsets. Collective over the members.
  */
-struct stp_fabric_region *stp_space_gather_regions_if_used(struct stp_space *space,
-                                                           const struct stp_fabric_region *mine,
-                                                           const char *fn);
+struct stp_fabric_region *stp_space_gather_regions_if_used(
+    struct stp_space *space, const struct stp_fabric_region *my_region, const char *fn);
 
 /*
- * Pins the bytes in [from, to) of the parts of the other members on this node. These members have
- * pinned their own parts. Returns 0, or -errno with the reason in why.
+ * Pins the bytes in [start, end) of the parts of the other members on this node. These members have
+ * pinned their own parts. Returns 0, or -errno with the reason in the buffer reason.
  */
-int stp_space_pin_peers(struct stp_space *space, size_t from, size_t to, char *why, size_t len);
+int stp_space_pin_peers(struct stp_space *space, size_t start, size_t end, char *reason,
+                        size_t len);
 
 /*
  * Returns a new space without memory, or NULL on failure. Only stp_space_open() gives memory to the
@@ -113,12 +114,12 @@ struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
 void stp_space_set_max(struct stp_space *space, size_t max_bytes);
 
 /*
- * Grows the space to at least need bytes (grow.c). Collective over the private team of the space,
+ * Grows the space to at least needed bytes (grow.c). Collective over the private team of the space,
  * because the heaps of its members are equal. Returns 0, or -ENOMEM on all members. After an error,
- * the space is unchanged. An error occurs if need is above the maximum, or if a member cannot grow
- * its part. This member logs the reason once.
+ * the space is unchanged. An error occurs if needed is above the maximum, or if a member cannot
+ * grow its part. This member logs the reason once.
  */
-int stp_space_grow(struct stp_space *space, size_t need, const char *fn);
+int stp_space_grow(struct stp_space *space, size_t needed, const char *fn);
 
 /*
  * Returns the capabilities of a space (SHMEM_SPACE_CAP_ bits). Some capabilities depend only on the

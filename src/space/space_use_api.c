@@ -101,7 +101,7 @@ void *pshmemx_space_device_ptr(shmem_space_t handle, const void *addr, int pe)
 {
     struct stp_space *space;
     size_t offset;
-    char *there;
+    char *part;
     int local;
 
     if (space_rejected(handle, __func__)) return NULL;
@@ -117,8 +117,8 @@ void *pshmemx_space_device_ptr(shmem_space_t handle, const void *addr, int pe)
         return NULL;
     if (space->host)
         return space->pinned != NULL ? stp_pinned_device_ptr(space, local, offset) : NULL;
-    there = stp_kind_reach(space, local);
-    return there != NULL ? there + offset : NULL;
+    part = stp_kind_reach(space, local);
+    return part != NULL ? part + offset : NULL;
 }
 STP_PROFILED(shmemx_space_device_ptr);
 

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define SPACE_WHY 256                   /* size of a buffer for the reason of a failure */
+#define SPACE_REASON_SIZE 256           /* size of a buffer for the reason of a failure */
 #define SPACE_DUMPED ((size_t)16 << 20) /* bytes of the internal space that core dumps include */
 
 /*
@@ -51,7 +51,7 @@ static struct stp_space_params space_params(size_t nbytes)
                                      .n_pes = stp_rt.n_pes};
 }
 
-static void space_init_internal(struct stp_fabric_region *mine)
+static void space_init_internal(struct stp_fabric_region *region)
 {
     size_t nbytes = stp_coll_lay_out_internal(stp_window_bytes_for_spaces());
     struct stp_space_params params = space_params(nbytes);
@@ -61,7 +61,7 @@ static void space_init_internal(struct stp_fabric_region *mine)
     if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
     space->number = STP_SPACE_INTERNAL;
     space_find_first(space, false);
-    if (stp_space_open(space, &params, false, &share, mine) != 0)
+    if (stp_space_open(space, &params, false, &share, region) != 0)
         stp_fatal("shmem_init", "cannot create the internal space of %zu bytes", space->nbytes);
     /* Exclude the rest of the space from core dumps, because most programs do not use it. */
     if (space->nbytes > SPACE_DUMPED)
@@ -85,17 +85,17 @@ static struct stp_space *space_prepare_part(const struct stp_data_segment_part *
  * the library did not create the memory. All its parts are one region of the fabric, but each part
  * has its own entry in the registry.
  */
-static void space_init_data(struct stp_fabric_region *mine)
+static void space_init_data(struct stp_fabric_region *region)
 {
     struct stp_space *first, *last;
-    char *in_one = NULL;
+    char *whole_alias = NULL;
 
     if (stp_data_segment.n_parts == 0) return;
     first = last = space_prepare_part(&stp_data_segment.parts[0]);
     (void)stp_space_register_by_number(first); /* succeeds, as no other thread takes numbers yet */
-    if (stp_rt.has_fabric) in_one = stp_data_segment_alias_whole();
-    if ((stp_rt.has_fabric && in_one == NULL) ||
-        stp_space_register_memory(first, in_one, stp_data_segment.nbytes, mine) != 0)
+    if (stp_rt.has_fabric) whole_alias = stp_data_segment_alias_whole();
+    if ((stp_rt.has_fabric && whole_alias == NULL) ||
+        stp_space_register_memory(first, whole_alias, stp_data_segment.nbytes, region) != 0)
         stp_fatal("shmem_init", "cannot register the global and static variables with libfabric");
     stp_space_lookup_insert(first);
     for (unsigned i = 1; i < stp_data_segment.n_parts; i++) {
@@ -160,10 +160,10 @@ static void space_init_heap(struct stp_pe_info *pe_info)
     pe_info->heap_registered = space->registered;
 }
 
-static void (*space_on_change)(const struct stp_space *space, int by);
+static void (*space_on_change)(const struct stp_space *space, int change);
 
 void stp_space_make_internal_data_heap(struct stp_pe_info *pe_info,
-                                       void (*on_change)(const struct stp_space *space, int by))
+                                       void (*on_change)(const struct stp_space *space, int change))
 {
     space_on_change = on_change;
     space_init_internal(&pe_info->regions[STP_SPACE_INTERNAL]);
@@ -171,9 +171,9 @@ void stp_space_make_internal_data_heap(struct stp_pe_info *pe_info,
     space_init_heap(pe_info);
 }
 
-void stp_space_notify_change(const struct stp_space *space, int by)
+void stp_space_notify_change(const struct stp_space *space, int change)
 {
-    space_on_change(space, by);
+    space_on_change(space, change);
 }
 
 /*
@@ -189,8 +189,8 @@ void stp_space_attach(void)
     internal->on_fabric = stp_rt.has_fabric;
     for (int local = 0; local < stp_win.n_view; local++) {
         const struct stp_pe_info *pe_info = stp_boot_local_pe_info(stp_local_pe(local));
-        struct stp_part_export nothing = {.pe = pe_info->pe};
-        if (internal->kind->attach(internal, local, &nothing) != 0 ||
+        struct stp_part_export no_export = {.pe = pe_info->pe};
+        if (internal->kind->attach(internal, local, &no_export) != 0 ||
             heap->kind->attach(heap, local, &pe_info->heap_share) != 0)
             stp_fatal("shmem_init", "cannot open the symmetric memory of PE %d", pe_info->pe);
     }
@@ -202,12 +202,13 @@ void stp_space_attach(void)
  */
 static void space_measure_heap(struct stp_space *heap)
 {
-    int64_t of_base = (int64_t)((uintptr_t)heap->base & -(uintptr_t)heap->base);
-    int64_t facts[3] = {-of_base, (int64_t)(uintptr_t)heap->base, -(int64_t)(uintptr_t)heap->base};
+    int64_t base_align = (int64_t)((uintptr_t)heap->base & -(uintptr_t)heap->base);
+    int64_t facts[3] = {-base_align, (int64_t)(uintptr_t)heap->base,
+                        -(int64_t)(uintptr_t)heap->base};
 
     if (heap->kind->in_window) {
-        size_t of_offset = heap->offset & -heap->offset;
-        heap->base_align = of_offset < STP_WINDOW_ALIGN ? of_offset : STP_WINDOW_ALIGN;
+        size_t offset_align = heap->offset & -heap->offset;
+        heap->base_align = offset_align < STP_WINDOW_ALIGN ? offset_align : STP_WINDOW_ALIGN;
         heap->caps = stp_space_caps(heap, stp_rt.ident_addr, true);
         return;
     }
@@ -223,18 +224,18 @@ static void space_measure_heap(struct stp_space *heap)
 static void space_pin_heap(struct stp_space *heap)
 {
     struct stp_space_params params = space_params(heap->nbytes);
-    char why[SPACE_WHY] = "";
+    char reason[SPACE_REASON_SIZE] = "";
     int64_t failed;
 
     if (!stp_env.pin_heap || !heap->host || stp_space_has_no_heap(heap)) return;
     failed = stp_pinned_register_space(heap, &params) != 0;
     stp_coll_agree(stp_team_world, &failed, 1);
     if (failed == 0) {
-        failed = stp_space_pin_peers(heap, 0, heap->nbytes, why, sizeof(why)) != 0;
+        failed = stp_space_pin_peers(heap, 0, heap->nbytes, reason, sizeof(reason)) != 0;
         stp_coll_agree(stp_team_world, &failed, 1);
     }
     if (failed == 0) return;
-    if (why[0] != '\0') stp_error("cannot pin host memory for GPUs: %s", why);
+    if (reason[0] != '\0') stp_error("cannot pin host memory for GPUs: %s", reason);
     stp_pinned_unregister_peers(heap);
     stp_pinned_unregister_space(heap);
     if (stp_rt.pe == 0)
