@@ -23,16 +23,17 @@ enum { RINGS_MAX = 1024, SLOTS_MIN = 2, SLOTS_MAX = 65536 };
 /* ---- options ----------------------------------------------------------------------------- */
 
 /*
- * Copies the caller's options to *options, or the defaults if given is NULL. Returns false after
- * logging if an option is wrong.
+ * Copies the caller's options to *options, or the defaults if user_options is NULL. Returns false
+ * after logging if an option is wrong.
  */
-static bool options_read(const shmemx_device_options_t *given, shmemx_device_options_t *options)
+static bool options_read(const shmemx_device_options_t *user_options,
+                         shmemx_device_options_t *options)
 {
     static const shmemx_device_options_t defaults = SHMEMX_DEVICE_OPTIONS_INITIALIZER;
 
     *options = defaults;
-    if (given == NULL) return true;
-    if (!stp_struct_read(options, sizeof(*options), given, STP_DEVICE_OPTIONS_MIN, "options",
+    if (user_options == NULL) return true;
+    if (!stp_struct_read(options, sizeof(*options), user_options, STP_DEVICE_OPTIONS_MIN, "options",
                          "DEVICE_OPTIONS", "shmemx_device_handle_create"))
         return false;
     if (options->kind != SHMEM_DEVICE_CPU && options->kind != SHMEM_DEVICE_GPU) {
@@ -69,23 +70,16 @@ static bool options_find_gpu(const shmemx_device_options_t *options, struct stp_
 
 /*
  * Makes the members agree on the options. Returns true if the options are correct and equal on all
- * members. The argument good is false if an option of this PE is wrong. Sets *n_rows to the largest
- * *n_rows of all members.
+ * members. The argument options_ok is false if an option of this PE is wrong. Sets *n_rows to the
+ * largest *n_rows of all members.
  */
-static bool options_agree(struct stp_team *team, const shmemx_device_options_t *options, bool good,
-                          size_t *n_rows)
+static bool options_agree(struct stp_team *team, const shmemx_device_options_t *options,
+                          bool options_ok, size_t *n_rows)
 {
     int by_ring = options->by_ring != 0;
-    int64_t facts[] = {!good,
-                       (int64_t)*n_rows,
-                       -options->n_rings,
-                       options->n_rings,
-                       -options->n_slots,
-                       options->n_slots,
-                       -options->kind,
-                       options->kind,
-                       -by_ring,
-                       by_ring};
+    int64_t facts[] = {!options_ok,       (int64_t)*n_rows, -options->n_rings, options->n_rings,
+                       -options->n_slots, options->n_slots, -options->kind,    options->kind,
+                       -by_ring,          by_ring};
     bool equal = true;
 
     stp_coll_agree(team, facts, STP_COUNT(facts));
@@ -112,10 +106,10 @@ struct layout {
 
 static size_t layout_take(struct layout *layout, size_t n, size_t size)
 {
-    size_t at = layout->nbytes;
+    size_t offset = layout->nbytes;
 
     layout->nbytes += (n * size + STP_CACHE_LINE - 1) / STP_CACHE_LINE * STP_CACHE_LINE;
-    return at;
+    return offset;
 }
 
 static struct layout layout_of(const shmemx_device_options_t *options, size_t n_spaces, int n_pes)
@@ -161,7 +155,7 @@ static char *words_make(struct stp_device_handle *handle, shmem_team_t team, siz
 
 void stp_device_handle_free_host_records(struct stp_device_handle *handle)
 {
-    free(handle->used);
+    free(handle->row_spaces);
     free(handle->bases);
     free(handle->pes);
     free(handle->served);
@@ -170,18 +164,18 @@ void stp_device_handle_free_host_records(struct stp_device_handle *handle)
 
 /* Allocates the host's record of a handle, without a space. Returns NULL if there is no memory. */
 static struct stp_device_handle *handle_new(const struct stp_team *team,
-                                            const struct stp_device_handle *how, size_t n_rings,
-                                            size_t n_spaces)
+                                            const struct stp_device_handle *prototype,
+                                            size_t n_rings, size_t n_spaces)
 {
     struct stp_device_handle *handle = calloc(1, sizeof(*handle));
 
     if (handle == NULL) return NULL;
-    *handle = *how;
-    handle->used = calloc(n_spaces, sizeof(struct stp_space *));
+    *handle = *prototype;
+    handle->row_spaces = calloc(n_spaces, sizeof(struct stp_space *));
     handle->bases = calloc(n_spaces, sizeof(*handle->bases));
     handle->pes = calloc((size_t)team->n_pes, sizeof(*handle->pes));
     handle->served = calloc(n_rings, sizeof(*handle->served));
-    if (handle->used == NULL || handle->bases == NULL || handle->pes == NULL ||
+    if (handle->row_spaces == NULL || handle->bases == NULL || handle->pes == NULL ||
         handle->served == NULL) {
         stp_device_handle_free_host_records(handle);
         return NULL;
@@ -247,44 +241,47 @@ static void handle_end(struct stp_device_handle *handle)
         pshmem_ctx_destroy((shmem_ctx_t)handle->ctx); /* performs a quiet */
     }
     for (uint32_t i = 0; i < handle->view.n_spaces; i++)
-        stp_space_use(handle->used[i], -1);
+        stp_space_use(handle->row_spaces[i], -1);
 }
 
 /*
  * Enables atomics by GPUs: on each member, GPUs perform the atomics of all PEs on this member's GPU
- * memory. Sets handle->shares if all members succeed. Kernels may then also perform atomics on
- * device memory.
+ * memory. Sets handle->kernel_atomics if all members succeed. Kernels may then also perform atomics
+ * on device memory.
  */
-static void handle_share(struct stp_device_handle *handle, struct stp_team *team)
+static void handle_enable_gpu_atomics(struct stp_device_handle *handle, struct stp_team *team)
 {
-    int64_t alone;
+    int64_t failed;
 
     if (!handle->on_gpu) return; /* on_gpu is equal on all members */
-    alone = stp_stage_amo_by_gpu_enable(handle->gpu.device) != 0;
-    handle->shares = alone == 0;
-    stp_coll_agree(team, &alone, 1);
-    if (handle->shares && alone != 0) stp_stage_amo_by_gpu_disable();
-    handle->shares = alone == 0;
+    failed = stp_stage_amo_by_gpu_enable(handle->gpu.device) != 0;
+    handle->kernel_atomics = failed == 0;
+    stp_coll_agree(team, &failed, 1);
+    if (handle->kernel_atomics && failed != 0) stp_stage_amo_by_gpu_disable();
+    handle->kernel_atomics = failed == 0;
 }
 
-/* Undoes handle_share(). Called when no kernel of any member uses the handle any more. */
-static void handle_keep(struct stp_device_handle *handle)
+/*
+ * Undoes handle_enable_gpu_atomics(). Called when no kernel of any member uses the handle any more.
+ */
+static void handle_disable_gpu_atomics(struct stp_device_handle *handle)
 {
-    if (handle->shares) stp_stage_amo_by_gpu_disable();
+    if (handle->kernel_atomics) stp_stage_amo_by_gpu_disable();
 }
 
 /*
  * Creates a handle after the members have agreed on the options. The table of the handle gets room
- * for n_rows rows. The argument how contains the fields of the handle that are derived from the
- * options. If a member fails, returns NULL after logging, on all members.
+ * for n_rows rows. The argument prototype contains the fields of the handle that are derived from
+ * the options. If a member fails, returns NULL after logging, on all members.
  */
 static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t team_handle,
                                              const shmemx_device_options_t *options,
-                                             const struct stp_device_handle *how, size_t n_rows,
-                                             const char *fn)
+                                             const struct stp_device_handle *prototype,
+                                             size_t n_rows, const char *fn)
 {
     struct layout layout = layout_of(options, n_rows, team->n_pes);
-    struct stp_device_handle *handle = handle_new(team, how, (size_t)options->n_rings, n_rows);
+    struct stp_device_handle *handle =
+        handle_new(team, prototype, (size_t)options->n_rings, n_rows);
     int64_t failed = handle == NULL;
     char *words = NULL;
 
@@ -295,7 +292,7 @@ static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t
         if (handle != NULL) stp_device_handle_free_host_records(handle);
         return NULL;
     }
-    handle_share(handle, team);
+    handle_enable_gpu_atomics(handle, team);
     failed = -handle_fill(handle, team, words, options, &layout, n_rows);
     if (failed == 0) failed = -handle_start(handle);
     stp_coll_agree(team, &failed, 1); /* after this call, all members' tables are complete */
@@ -304,35 +301,36 @@ static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t
               "addresses of the handle: %s",
               stp_public_name(fn), strerror((int)failed));
     handle_end(handle);
-    handle_keep(handle);
+    handle_disable_gpu_atomics(handle);
     stp_space_free(handle->words, words, fn);
     (void)pshmem_space_destroy(stp_space_handle(handle->words));
     stp_device_handle_free_host_records(handle);
     return NULL;
 }
 
-int pshmemx_device_handle_create(shmem_team_t team_handle, const shmemx_device_options_t *given,
+int pshmemx_device_handle_create(shmem_team_t team_handle,
+                                 const shmemx_device_options_t *user_options,
                                  shmemx_device_handle_t *handle)
 {
     shmemx_device_options_t options;
-    struct stp_device_handle how = {0}, *record;
+    struct stp_device_handle prototype = {0}, *record;
     struct stp_team *team;
     size_t n_rows;
-    bool good;
+    bool options_ok;
 
     if (stp_team_is_invalid(team_handle)) return stp_reject(__func__, "team", STP_INVALID_TEAM);
     team = stp_team_check(team_handle, __func__);
-    good = options_read(given, &options) && options_find_gpu(&options, &how.gpu);
+    options_ok = options_read(user_options, &options) && options_find_gpu(&options, &prototype.gpu);
     if (handle == NULL)
-        good = stp_reject(__func__, "handle", "a null pointer") == 0;
+        options_ok = stp_reject(__func__, "handle", "a null pointer") == 0;
     else
         memset(handle, 0, sizeof(*handle));
-    how.on_gpu = options.kind == SHMEM_DEVICE_GPU;
-    how.by_ring = options.by_ring != 0;
+    prototype.on_gpu = options.kind == SHMEM_DEVICE_GPU;
+    prototype.by_ring = options.by_ring != 0;
     /* The additional row is for the handle's own space. */
-    n_rows = stp_device_handle_count_eligible(&how) + 1;
-    if (!options_agree(team, &options, good, &n_rows)) return 1;
-    record = handle_make(team, team_handle, &options, &how, n_rows, __func__);
+    n_rows = stp_device_handle_count_eligible(&prototype) + 1;
+    if (!options_agree(team, &options, options_ok, &n_rows)) return 1;
+    record = handle_make(team, team_handle, &options, &prototype, n_rows, __func__);
     if (record == NULL) return 1;
     *handle = stp_device_handle_view(record);
     return 0;
@@ -357,7 +355,7 @@ int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
     handle_end(record);
     /* This call first syncs the members. After the sync, no member uses its handle any more. */
     stp_space_free(words, memory, __func__);
-    handle_keep(record);
+    handle_disable_gpu_atomics(record);
     (void)pshmem_space_destroy(stp_space_handle(words));
     stp_device_handle_free_host_records(record);
     memset(handle, 0, sizeof(*handle));

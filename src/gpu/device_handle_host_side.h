@@ -22,13 +22,13 @@ struct stp_device_handle {
     struct stp_gpu gpu;      /* GPU on which the kernels run */
     uint64_t shift;          /* GPU's address of the handle's space, minus the host's address */
     bool by_ring;            /* whether operations on other PEs always use rings */
-    bool shares;             /* whether kernels may perform atomics on device memory */
+    bool kernel_atomics;     /* whether kernels may perform atomics on device memory */
     struct stp_space *words; /* the handle's own space, which holds its tables and rings */
-    struct stp_space **used; /* spaces of the table rows; each counts the handle as a user */
-    char **bases;            /* host's address of this PE's part, for each table row */
-    int *pes;                /* world numbers of the team's PEs, by rank */
-    struct stp_ctx *ctx;     /* context for the operations that kernels request */
-    uint64_t *served;        /* number of requests served so far, for each ring */
+    struct stp_space **row_spaces;  /* spaces of the table rows; each counts the handle as a user */
+    char **bases;                   /* host's address of this PE's part, for each table row */
+    int *pes;                       /* world numbers of the team's PEs, by rank */
+    struct stp_ctx *ctx;            /* context for the operations that kernels request */
+    uint64_t *served;               /* number of requests served so far, for each ring */
     struct stp_device_handle *next; /* next live handle, guarded by the lock in device_ring.c */
 };
 

@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 /* Number of polls without a request before the thread naps. The thread yields after each poll. */
-#define RING_LOOKS 200
+#define RING_IDLE_POLLS 200
 #define RING_NAP_US 50
 /*
  * Number of naps between two checks. A check determines whether the program has ended and whether
  * the peers are alive. These naps take about 1 s in total.
  */
-#define RING_NAPS_A_LOOK 10000
+#define RING_NAPS_PER_CHECK 10000
 #define RING_HALT_MS 100
 
 _Static_assert(SHMEMX_DEV_CMP_EQ == SHMEM_CMP_EQ && SHMEMX_DEV_CMP_NE == SHMEM_CMP_NE &&
@@ -31,14 +31,14 @@ _Static_assert(SHMEMX_DEV_SIGNAL_SET == SHMEM_SIGNAL_SET &&
                "signals of shmem.h");
 
 static struct {
-    pthread_mutex_t life; /* guards the start and the end of the thread */
-    pthread_mutex_t lock; /* guards the list of handles; held while rings are served */
+    pthread_mutex_t life_lock; /* guards the start and the end of the thread */
+    pthread_mutex_t lock;      /* guards the list of handles; held while rings are served */
     struct stp_device_handle *first;
     pthread_t thread;
-    bool running; /* whether the thread exists; changed only under the lock life */
-    bool stop;
-    bool left; /* whether the thread has seen stop and is ending */
-} ring = {.life = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
+    bool running; /* whether the thread exists; changed only under life_lock */
+    bool stop_requested;
+    bool exiting; /* whether the thread has seen stop_requested and is ending */
+} ring = {.life_lock = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- one request --------------------------------------------------------------------- */
 
@@ -68,10 +68,10 @@ static char *ring_address(const struct stp_device_handle *handle, uint32_t space
 static void ring_store(struct stp_ctx *ctx, void *dest, const void *value, size_t nbytes, int pe,
                        const char *fn)
 {
-    void *there = stp_ptr_inline(dest, pe, STP_USE_COPY);
+    void *mapped = stp_ptr_inline(dest, pe, STP_USE_COPY);
 
-    if (there != NULL)
-        memcpy(there, value, nbytes);
+    if (mapped != NULL)
+        memcpy(mapped, value, nbytes);
     else
         stp_store_slow(ctx, dest, value, nbytes, pe, fn);
 }
@@ -88,22 +88,22 @@ static uint64_t ring_atomic(struct stp_ctx *ctx, const struct stp_dev_request *r
     enum stp_fabric_amo op = ops[request->variant];
     /* Use 4-byte variables for 4-byte operands, because the host may be big-endian. */
     uint32_t value32 = (uint32_t)request->value, compare32 = (uint32_t)request->compare, old32 = 0;
-    bool small = request->nbytes == sizeof(value32);
-    const void *value = small ? (const void *)&value32 : &request->value;
-    const void *compare = small ? (const void *)&compare32 : &request->compare;
-    uint64_t old = 0;
-    void *result = small ? (void *)&old32 : &old;
-    void *there = stp_ptr_inline(dest, pe, STP_USE_ATOMIC);
+    bool is_4_bytes = request->nbytes == sizeof(value32);
+    const void *value = is_4_bytes ? (const void *)&value32 : &request->value;
+    const void *compare = is_4_bytes ? (const void *)&compare32 : &request->compare;
+    uint64_t old64 = 0;
+    void *result = is_4_bytes ? (void *)&old32 : &old64;
+    void *mapped = stp_ptr_inline(dest, pe, STP_USE_ATOMIC);
 
     if (op == STP_AMO_FETCH) value = NULL;
     if (op != STP_AMO_CSWAP) compare = NULL;
     if (!request->waits) result = NULL;
-    if (there != NULL)
-        stp_amo_apply(there, request->nbytes, op, value, compare, result);
+    if (mapped != NULL)
+        stp_amo_apply(mapped, request->nbytes, op, value, compare, result);
     else
-        stp_amo_slow(ctx, op, small ? STP_U32 : STP_U64, dest, value, compare, result, false, pe,
-                     fn);
-    return small ? old32 : old;
+        stp_amo_slow(ctx, op, is_4_bytes ? STP_U32 : STP_U64, dest, value, compare, result, false,
+                     pe, fn);
+    return is_4_bytes ? old32 : old64;
 }
 
 /*
@@ -148,7 +148,8 @@ static void ring_check(const struct stp_device_handle *handle,
 }
 
 /* Performs a request. Returns its result, or 0 if the operation has no result. */
-static uint64_t ring_do(struct stp_device_handle *handle, const struct stp_dev_request *request)
+static uint64_t ring_perform(struct stp_device_handle *handle,
+                             const struct stp_dev_request *request)
 {
     const char *fn = routines[request->op];
     struct stp_ctx *ctx = handle->ctx;
@@ -200,7 +201,7 @@ static bool ring_serve_one(struct stp_device_handle *handle, uint32_t number)
     if (__atomic_load_n(&slot->ready, __ATOMIC_ACQUIRE) != ticket + 1) return false;
     request = slot->request;
     ring_check(handle, &request);
-    slot->result = ring_do(handle, &request);
+    slot->result = ring_perform(handle, &request);
     handle->served[number] = ticket + 1;
     if (request.op == SHMEMX_DEV_QUIET) /* Pairs with the acquire load in shmemx_dev_quiet(). */
         __atomic_store_n(&view->rings[number].completed, ticket + 1, __ATOMIC_RELEASE);
@@ -234,18 +235,18 @@ static void ring_nap(void)
     static unsigned naps;
 
     usleep(RING_NAP_US);
-    if (++naps % RING_NAPS_A_LOOK != 0) return;
+    if (++naps % RING_NAPS_PER_CHECK != 0) return;
     stp_process_exit_if_program_over();
     stp_wait_run_hook();
 }
 
 static void *ring_main(void *arg)
 {
-    int idle = 0;
+    int n_idle_polls = 0;
 
     (void)arg;
     /* Pairs with the release stores in ring_end() and stp_device_handles_try_stop(). */
-    while (!__atomic_load_n(&ring.stop, __ATOMIC_ACQUIRE)) {
+    while (!__atomic_load_n(&ring.stop_requested, __ATOMIC_ACQUIRE)) {
         bool found = false;
 
         pthread_mutex_lock(&ring.lock);
@@ -253,28 +254,28 @@ static void *ring_main(void *arg)
             found |= ring_serve_all(handle);
         pthread_mutex_unlock(&ring.lock);
         if (found)
-            idle = 0;
-        else if (idle++ < RING_LOOKS)
+            n_idle_polls = 0;
+        else if (n_idle_polls++ < RING_IDLE_POLLS)
             stp_yield_and_watch_peers(0);
         else
             ring_nap();
     }
     /* Pairs with the acquire loads in stp_device_handles_try_stop(). */
-    __atomic_store_n(&ring.left, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring.exiting, true, __ATOMIC_RELEASE);
     return NULL;
 }
 
 /* ---- start and end ------------------------------------------------------------------------ */
 
-/* Starts the thread if it does not run. The caller holds ring.life. Returns 0, or -errno. */
+/* Starts the thread if it does not run. The caller holds ring.life_lock. Returns 0, or -errno. */
 static int ring_start(void)
 {
     int rc;
 
     if (ring.running) return 0;
     /* These two stores pair with no load, because the thread starts after them. */
-    __atomic_store_n(&ring.stop, false, __ATOMIC_RELEASE);
-    __atomic_store_n(&ring.left, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring.stop_requested, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring.exiting, false, __ATOMIC_RELEASE);
     rc = stp_thread_start(&ring.thread, "steppe-kernels", ring_main);
     /* Pairs with the acquire load in stp_device_handles_try_stop(). */
     if (rc == 0) __atomic_store_n(&ring.running, true, __ATOMIC_RELEASE);
@@ -285,7 +286,7 @@ static void ring_end(void)
 {
     if (!ring.running) return;
     /* Pairs with the acquire load in ring_main(). */
-    __atomic_store_n(&ring.stop, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring.stop_requested, true, __ATOMIC_RELEASE);
     pthread_join(ring.thread, NULL);
     __atomic_store_n(&ring.running, false, __ATOMIC_RELEASE);
 }
@@ -294,7 +295,7 @@ int stp_device_handle_start_serving(struct stp_device_handle *handle)
 {
     int rc;
 
-    pthread_mutex_lock(&ring.life);
+    pthread_mutex_lock(&ring.life_lock);
     rc = ring_start();
     if (rc == 0) {
         pthread_mutex_lock(&ring.lock);
@@ -302,7 +303,7 @@ int stp_device_handle_start_serving(struct stp_device_handle *handle)
         ring.first = handle;
         pthread_mutex_unlock(&ring.lock);
     }
-    pthread_mutex_unlock(&ring.life);
+    pthread_mutex_unlock(&ring.life_lock);
     return rc;
 }
 
@@ -319,21 +320,21 @@ struct stp_device_handle *stp_device_handle_check_live(const void *owner)
 
 bool stp_device_handle_stop_if_live(struct stp_device_handle *handle)
 {
-    struct stp_device_handle **at;
+    struct stp_device_handle **link;
     bool found;
 
-    pthread_mutex_lock(&ring.life);
+    pthread_mutex_lock(&ring.life_lock);
     pthread_mutex_lock(&ring.lock);
-    for (at = &ring.first; *at != NULL && *at != handle;)
-        at = &(*at)->next;
-    found = *at != NULL;
+    for (link = &ring.first; *link != NULL && *link != handle;)
+        link = &(*link)->next;
+    found = *link != NULL;
     while (found && ring_serve_all(handle))
         ;
-    if (found) *at = handle->next;
+    if (found) *link = handle->next;
     pthread_mutex_unlock(&ring.lock);
-    /* The list cannot change now, because this thread holds ring.life. */
+    /* The list cannot change now, because this thread holds ring.life_lock. */
     if (ring.first == NULL) ring_end();
-    pthread_mutex_unlock(&ring.life);
+    pthread_mutex_unlock(&ring.life_lock);
     return found;
 }
 
@@ -343,7 +344,7 @@ bool stp_device_handle_stop_if_live(struct stp_device_handle *handle)
  */
 void stp_device_handles_stop_and_free(void)
 {
-    pthread_mutex_lock(&ring.life);
+    pthread_mutex_lock(&ring.life_lock);
     ring_end();
     pthread_mutex_lock(&ring.lock);
     while (ring.first != NULL) {
@@ -353,20 +354,20 @@ void stp_device_handles_stop_and_free(void)
         stp_device_handle_free_host_records(handle);
     }
     pthread_mutex_unlock(&ring.lock);
-    pthread_mutex_unlock(&ring.life);
+    pthread_mutex_unlock(&ring.life_lock);
 }
 
 bool stp_device_handles_try_stop(void)
 {
     /* Pairs with the release stores in ring_start() and ring_end(). */
     if (!__atomic_load_n(&ring.running, __ATOMIC_ACQUIRE)) return true;
-    __atomic_store_n(&ring.stop, true, __ATOMIC_RELEASE);
-    /* This load of left and the last load pair with the release store in ring_main(). */
-    for (int ms = 0; ms < RING_HALT_MS && !__atomic_load_n(&ring.left, __ATOMIC_ACQUIRE); ms++)
+    __atomic_store_n(&ring.stop_requested, true, __ATOMIC_RELEASE);
+    /* This load of exiting and the last load pair with the release store in ring_main(). */
+    for (int ms = 0; ms < RING_HALT_MS && !__atomic_load_n(&ring.exiting, __ATOMIC_ACQUIRE); ms++)
         usleep(1000);
     /*
-     * If left is still false, the thread may be waiting for a dead peer. The field left also stays
-     * false if the thread itself has called this function.
+     * If exiting is still false, the thread may be waiting for a dead peer. The field exiting also
+     * stays false if the thread itself has called this function.
      */
-    return __atomic_load_n(&ring.left, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&ring.exiting, __ATOMIC_ACQUIRE);
 }

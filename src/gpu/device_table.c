@@ -20,7 +20,7 @@
  * addresses. With different addresses, the GPU could see the pieces that growth adds at unrelated
  * addresses. A row has only one base address for all pieces.
  */
-static bool table_wants(const struct stp_device_handle *handle, const struct stp_space *space)
+static bool table_has_row_for(const struct stp_device_handle *handle, const struct stp_space *space)
 {
     if (!handle->on_gpu) return space->host;
     if (space->host) return space->pinned != NULL && handle->gpu.host_pointers;
@@ -32,16 +32,16 @@ static bool table_wants(const struct stp_device_handle *handle, const struct stp
  * space is incomplete, is being destroyed or belongs to a handle. The caller holds the registry's
  * lock.
  */
-static void table_hold(const struct stp_space *found, void *arg)
+static void table_add_user(const struct stp_space *const_space, void *arg)
 {
-    struct stp_space *space = (struct stp_space *)found, **held = arg;
-    bool usable;
+    struct stp_space *space = (struct stp_space *)const_space, **result = arg;
+    bool offered;
 
     pthread_mutex_lock(&stp_rt.lock);
     usable = space->usable;
     if (usable) {
         space->n_users++;
-        *held = space;
+        *result = space;
     }
     pthread_mutex_unlock(&stp_rt.lock);
 }
@@ -54,23 +54,24 @@ static struct stp_space *table_take(const struct stp_device_handle *handle, unsi
 {
     struct stp_space *space = NULL;
 
-    (void)stp_space_with_locked(number, table_hold, &space);
-    if (space == NULL || table_wants(handle, space)) return space;
+    (void)stp_space_with_locked(number, table_add_user, &space);
+    if (space == NULL || table_has_row_for(handle, space)) return space;
     stp_space_use(space, -1);
     return NULL;
 }
 
 /*
  * Returns the next space that gets a row, after adding a user to it. Returns NULL at the end. The
- * argument before is the previous result, or NULL. The data segment can have several parts with the
- * same space number. These parts are not freed before finalize, so before->next_part is valid.
+ * argument previous is the previous result, or NULL. The data segment can have several parts with
+ * the same space number. These parts are not freed before finalize, so previous->next_part is
+ * valid.
  */
 static struct stp_space *table_next(const struct stp_device_handle *handle, unsigned *number,
-                                    struct stp_space *before)
+                                    struct stp_space *previous)
 {
     struct stp_space *space = NULL;
 
-    if (before != NULL && *number == STP_SPACE_DATA) space = before->next_part;
+    if (previous != NULL && *number == STP_SPACE_DATA) space = previous->next_part;
     if (space != NULL) stp_space_use(space, 1);
     while (space == NULL && *number + 1 < STP_SPACE_NUMBERS)
         space = table_take(handle, ++*number);
@@ -106,9 +107,9 @@ static uint64_t table_words(const struct stp_device_handle *handle, int pe)
     struct stp_space *words = handle->words;
     size_t offset = (size_t)((char *)handle->view.sync - words->base);
     int local = stp_local_of(pe);
-    void *there = local >= 0 ? stp_pinned_device_ptr(words, local, offset) : NULL;
+    void *gpu_addr = local >= 0 ? stp_pinned_device_ptr(words, local, offset) : NULL;
 
-    return there != NULL ? (uint64_t)(uintptr_t)there - offset : 0;
+    return gpu_addr != NULL ? (uint64_t)(uintptr_t)gpu_addr - offset : 0;
 }
 
 /* Returns the address by which kernels access pe's part of a space, or 0 if they must use rings. */
@@ -126,15 +127,16 @@ static uint64_t table_part(const struct stp_device_handle *handle, struct stp_sp
 
 /*
  * Returns how kernels may change words in pe's part, as an SHMEMX_DEV_BY_ constant. Each allowed
- * change is atomic with respect to the accesses of PEs. If handle->shares is not set, only the PE
- * that owns a word in device memory changes this word. If handle->shares is set, devices perform
- * the atomics of PEs, so kernels may change the words, too. Stores by kernels are then atomic with
- * respect to atomics of CPUs and of other devices. For atomics by kernels, this is only true if the
- * bus supports atomics.
+ * change is atomic with respect to the accesses of PEs. If handle->kernel_atomics is not set, only
+ * the PE that owns a word in device memory changes this word. If handle->kernel_atomics is set,
+ * devices perform the atomics of PEs, so kernels may change the words, too. Stores by kernels are
+ * then atomic with respect to atomics of CPUs and of other devices. For atomics by kernels, this is
+ * only true if the bus supports atomics.
  */
-static uint64_t table_way(const struct stp_device_handle *handle, struct stp_space *space, int pe)
+static uint64_t table_access(const struct stp_device_handle *handle, struct stp_space *space,
+                             int pe)
 {
-    if (!space->host && !handle->shares) return SHMEMX_DEV_BY_COPY;
+    if (!space->host && !handle->kernel_atomics) return SHMEMX_DEV_BY_COPY;
     if (!space->host)
         return stp_gpu_atomics_reach(space, stp_local_of(pe)) ? SHMEMX_DEV_BY_ATOMIC
                                                               : SHMEMX_DEV_BY_STORE;
@@ -157,7 +159,8 @@ static void table_row(struct stp_device_handle *handle, struct stp_space *space,
 
     for (size_t i = 0; i < n_pes; i++) {
         parts[i] = table_part(handle, space, handle->pes[i]);
-        atomic[i] = parts[i] != 0 ? table_way(handle, space, handle->pes[i]) : SHMEMX_DEV_BY_COPY;
+        atomic[i] =
+            parts[i] != 0 ? table_access(handle, space, handle->pes[i]) : SHMEMX_DEV_BY_COPY;
     }
     handle->view.spaces[n] = (struct stp_dev_space){
         .base = (uint64_t)(uintptr_t)space->base + shift,
@@ -172,7 +175,7 @@ static void table_add(struct stp_device_handle *handle, struct stp_space *space,
                       uint64_t *tables)
 {
     table_row(handle, space, n, tables + 2 * n * (size_t)handle->view.n_pes);
-    handle->used[n] = space;
+    handle->row_spaces[n] = space;
     handle->bases[n] = space->base;
 }
 
@@ -196,12 +199,12 @@ void stp_device_handle_fill_tables(struct stp_device_handle *handle, uint64_t *t
 
 int stp_device_handle_find_gpu_words(struct stp_device_handle *handle)
 {
-    uint64_t there;
+    uint64_t gpu_addr;
 
     if (!handle->on_gpu) return 0;
-    there = table_words(handle, stp_rt.pe);
-    if (there == 0) return -EFAULT;
-    handle->shift = there - (uint64_t)(uintptr_t)handle->words->base;
+    gpu_addr = table_words(handle, stp_rt.pe);
+    if (gpu_addr == 0) return -EFAULT;
+    handle->shift = gpu_addr - (uint64_t)(uintptr_t)handle->words->base;
     return 0;
 }
 

@@ -36,16 +36,16 @@ static bool coll_sync_step(struct stream_work *work)
     for (int n = coll_rounds(team); work->round < n; work->round++) {
         uint64_t *word = &team->area->streams[work->round];
 
-        if (!work->sent) {
+        if (!work->word_stored) {
             int64_t rank = (team->rank + ((int64_t)1 << work->round)) % team->n_pes;
 
             stp_store_slow(&stp_ctx_stream, word, &epoch, sizeof(epoch),
                            stp_team_pe(team, (int)rank), work->fn);
-            work->sent = true;
+            work->word_stored = true;
         }
         /* Pairs with the fence in coll_begin() of the member that stored the word. */
         if (__atomic_load_n(word, __ATOMIC_ACQUIRE) < epoch) return false;
-        work->sent = false;
+        work->word_stored = false;
     }
     team->stream_epoch = epoch;
     work->round = 0;
@@ -59,7 +59,7 @@ static bool coll_sync_step(struct stream_work *work)
 static bool coll_begin(struct stream_work *work)
 {
     if (work->phase > 0) return true;
-    if (work->team->stream_done != work->turn) return false;
+    if (work->team->stream_done != work->position) return false;
     stp_quiet(&stp_ctx_stream);
     /*
      * Order earlier stores of this PE before the words that coll_sync_step() stores, as in
@@ -75,7 +75,7 @@ static bool coll_end(struct stream_work *work)
 {
     stp_remote_flush();
     /* Pairs with the acquire load in shmem_team_destroy(). */
-    __atomic_store_n(&work->team->stream_done, work->turn + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&work->team->stream_done, work->position + 1, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -107,24 +107,24 @@ static bool step_broadcast(struct stream_work *work)
     return coll_sync_step(work) && coll_end(work);
 }
 
-static struct stp_coll_slice coll_share(const struct stream_work *work)
+static struct stp_coll_slice coll_slice(const struct stream_work *work)
 {
     return stp_coll_slice_of(&stp_ctx_stream, work->team, work->op, work->dtype, work->dest,
                              work->source, work->nelems, work->fn);
 }
 
 /*
- * Performs a reduction in steps. This member reduces its share of the elements on the host. Another
- * member may reduce its share on a device.
+ * Performs a reduction in steps. This member reduces its slice of the elements on the host. Another
+ * member may reduce its slice on a device.
  */
 static bool step_reduce(struct stream_work *work)
 {
     if (!coll_begin(work)) return false;
     if (work->phase == 1) {
-        struct stp_coll_slice share = coll_share(work);
+        struct stp_coll_slice slice = coll_slice(work);
 
         if (!coll_sync_step(work)) return false;
-        stp_coll_slice_on_host(&share);
+        stp_coll_slice_on_host(&slice);
         stp_quiet(&stp_ctx_stream);
         work->phase = 2;
     }
@@ -133,9 +133,9 @@ static bool step_reduce(struct stream_work *work)
 
 /* ---- calls ------ */
 
-static void coll_put(struct stream_slot *slot, struct stream_work *work)
+static void coll_enqueue(struct stream_slot *slot, struct stream_work *work)
 {
-    work->turn = __atomic_fetch_add(&work->team->stream_called, 1, __ATOMIC_RELAXED);
+    work->position = __atomic_fetch_add(&work->team->stream_called, 1, __ATOMIC_RELAXED);
     stp_stream_enqueue_work(slot, work, true);
 }
 
@@ -143,28 +143,28 @@ static int coll_call(struct stream_work *work, void *stream, int device)
 {
     struct stream_slot *slot = stp_stream_lock_slot(stream, device, work->fn);
 
-    coll_put(slot, work);
+    coll_enqueue(slot, work);
     stp_stream_unlock_slot(slot);
     return 0;
 }
 
 /*
- * Enqueues a sync, a kernel that reduces this member's share of the elements, and a second sync.
+ * Enqueues a sync, a kernel that reduces this member's slice of the elements, and a second sync.
  * Returns false, without enqueuing anything, if no kernel can do this reduction.
  */
 static bool coll_reduce_by_stream(struct stream_slot *slot, const struct stream_work *work)
 {
     struct stream_work sync = {.step = step_sync, .fn = work->fn, .team = work->team};
-    struct stp_coll_slice share = coll_share(work);
+    struct stp_coll_slice slice = coll_slice(work);
     struct stp_reduction parts;
 
-    if (stp_coll_slice_parts(&share, &parts) == NULL || !stp_stream_reduces(&slot->stream, &parts))
+    if (stp_coll_slice_parts(&slice, &parts) == NULL || !stp_stream_reduces(&slot->stream, &parts))
         return false;
-    coll_put(slot, &sync);
+    coll_enqueue(slot, &sync);
     if (stp_stream_reduction(&slot->stream, &parts) != 0)
         stp_fatal(work->fn, "cannot enqueue a reduction of %zu elements on the stream",
                   work->nelems);
-    coll_put(slot, &sync);
+    coll_enqueue(slot, &sync);
     return true;
 }
 
@@ -208,7 +208,7 @@ int stp_stream_reduce(shmem_team_t team_handle, enum stp_op op, enum stp_dtype d
     }
     stp_kind_begin();
     slot = stp_stream_lock_slot(stream, stp_stream_choose(dest, source), fn);
-    if (!coll_reduce_by_stream(slot, &work)) coll_put(slot, &work);
+    if (!coll_reduce_by_stream(slot, &work)) coll_enqueue(slot, &work);
     stp_stream_unlock_slot(slot);
     return 0;
 }

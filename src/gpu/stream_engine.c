@@ -16,24 +16,24 @@
 #include <string.h>
 #include <time.h>
 
-#define STREAM_MAX 256      /* maximum number of slots; slots of idle streams are reused */
-#define STREAM_LOOKS 200    /* number of passes over all works without progress before a nap */
+#define STREAM_MAX 256         /* maximum number of slots; slots of idle streams are reused */
+#define STREAM_IDLE_PASSES 200 /* number of passes over all works without progress before a nap */
 #define STREAM_NAP_NS 20000 /* length of a nap, about equal to the interval of a stream's polls */
-#define STREAM_NAPS 1024    /* number of naps between two checks that peers are alive */
+#define STREAM_NAPS_PER_CHECK 1024 /* number of naps between two checks that peers are alive */
 #define STREAM_FAR ((uint64_t)1 << 62)
 
 static struct {
     pthread_mutex_t lock; /* guards the start of the thread, the slots and their waits */
     bool running;
-    bool called; /* whether the program has used a stream; the thread then runs until finalize */
-    bool stop;
+    bool was_used; /* whether the program has used a stream; the thread then runs until finalize */
+    bool stop_requested;
     int device;                       /* device in whose CUDA context the words were allocated */
     int n_spaces[STP_STREAM_DEVICES]; /* number of spaces that each device can access */
     struct stream_words *words;
     struct stream_slot slots[STREAM_MAX];
     pthread_t thread;
     struct stream_work *pushed; /* works that the thread has not taken yet, latest first */
-    uint32_t rings;
+    uint32_t doorbell;
     uint32_t sleeping;
     uint64_t n_called, n_done; /* numbers of works requested and done; lock guards n_called */
 } streams = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -59,11 +59,11 @@ static void stream_push(void *arg)
      */
     if (__atomic_load_n(&streams.sleeping, __ATOMIC_SEQ_CST) == 0) return;
     /*
-     * Pairs with the load of rings in stream_sleep(). If rings has changed since that load, the
-     * futex wait in stream_sleep() returns at once.
+     * Pairs with the load of doorbell in stream_sleep(). If doorbell has changed since that load,
+     * the futex wait in stream_sleep() returns at once.
      */
-    __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
-    stp_wake(&streams.rings, 1);
+    __atomic_fetch_add(&streams.doorbell, 1, __ATOMIC_SEQ_CST);
+    stp_wake(&streams.doorbell, 1);
 }
 
 /* Moves the pushed works to the end of the list, in the order in which they were pushed. */
@@ -92,7 +92,7 @@ static void stream_finish(struct stream_work *work)
      * sees the results of the work.
      */
     if (work->number != 0)
-        __atomic_store_n(&work->slot->words->done, work->number, __ATOMIC_RELEASE);
+        __atomic_store_n(&work->slot->words->last_done_work, work->number, __ATOMIC_RELEASE);
     free(work);
     /* Pairs with the acquire load in stp_stream_stop(). */
     __atomic_fetch_add(&streams.n_done, 1, __ATOMIC_RELEASE);
@@ -101,7 +101,7 @@ static void stream_finish(struct stream_work *work)
 /* Performs one step of each work in the list. Returns true if a work has ended. */
 static bool stream_steps(struct stream_work **list)
 {
-    bool any = false;
+    bool work_ended = false;
 
     while (*list != NULL) {
         struct stream_work *work = *list;
@@ -112,16 +112,16 @@ static bool stream_steps(struct stream_work **list)
         }
         *list = work->next;
         stream_finish(work);
-        any = true;
+        work_ended = true;
     }
-    return any;
+    return work_ended;
 }
 
 /* Returns whether the stream may be waiting for a word of the program or for the stream thread. */
 static bool slot_is_waiting(const struct stream_slot *slot)
 {
-    /* Pairs with the write to passed that the stream performs after each wait. */
-    return __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE) <
+    /* Pairs with the write to n_ended_waits that the stream performs after each wait. */
+    return __atomic_load_n(&slot->words->n_ended_waits, __ATOMIC_ACQUIRE) <
            __atomic_load_n(&slot->n_waits, __ATOMIC_RELAXED);
 }
 
@@ -129,19 +129,19 @@ static bool slot_is_waiting(const struct stream_slot *slot)
  * Checks that the peers are alive if a stream may be waiting. A stream may wait for a dead PE, and
  * the program may wait for this stream in the CUDA driver.
  */
-static void stream_look_at_peers(void)
+static void stream_check_peers(void)
 {
-    bool waits = false;
+    bool is_waiting = false;
 
-    for (int i = 0; i < STREAM_MAX && !waits; i++)
-        waits = slot_is_waiting(&streams.slots[i]);
-    if (waits) stp_wait_run_hook();
+    for (int i = 0; i < STREAM_MAX && !is_waiting; i++)
+        is_waiting = slot_is_waiting(&streams.slots[i]);
+    if (is_waiting) stp_wait_run_hook();
 }
 
 static void stream_sleep(void)
 {
-    /* Pairs with the additions to rings in stream_push() and stream_end(). */
-    uint32_t seen = __atomic_load_n(&streams.rings, __ATOMIC_SEQ_CST);
+    /* Pairs with the additions to doorbell in stream_push() and stream_end(). */
+    uint32_t old_doorbell = __atomic_load_n(&streams.doorbell, __ATOMIC_SEQ_CST);
 
     /*
      * Pairs with stream_push(), which pushes a work and then loads sleeping. Either this thread
@@ -149,20 +149,20 @@ static void stream_sleep(void)
      */
     __atomic_store_n(&streams.sleeping, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&streams.pushed, __ATOMIC_SEQ_CST) == NULL &&
-        !__atomic_load_n(&streams.stop, __ATOMIC_SEQ_CST))
-        (void)stp_sleep_on(&streams.rings, seen);
+        !__atomic_load_n(&streams.stop_requested, __ATOMIC_SEQ_CST))
+        (void)stp_sleep_on(&streams.doorbell, old_doorbell);
     __atomic_store_n(&streams.sleeping, 0, __ATOMIC_SEQ_CST);
     stp_process_exit_if_program_over();
-    stream_look_at_peers();
+    stream_check_peers();
 }
 
-static void stream_idle(int looks)
+static void stream_idle_once(int n_idle)
 {
     static const struct timespec nap = {0, STREAM_NAP_NS};
 
     if (stp_rt.has_fabric) stp_rt.fabric.progress();
-    if (looks % STREAM_NAPS == STREAM_LOOKS) stp_wait_run_hook();
-    if (looks < STREAM_LOOKS)
+    if (n_idle % STREAM_NAPS_PER_CHECK == STREAM_IDLE_PASSES) stp_wait_run_hook();
+    if (n_idle < STREAM_IDLE_PASSES)
         stp_yield_and_watch_peers(0);
     else
         nanosleep(&nap, NULL);
@@ -171,17 +171,17 @@ static void stream_idle(int looks)
 static void *stream_main(void *arg)
 {
     struct stream_work *list = NULL;
-    int looks = 0;
+    int n_idle = 0;
 
     (void)arg;
-    while (!__atomic_load_n(&streams.stop, __ATOMIC_RELAXED)) {
+    while (!__atomic_load_n(&streams.stop_requested, __ATOMIC_RELAXED)) {
         stream_take(&list);
         if (list == NULL)
             stream_sleep();
         else if (stream_steps(&list))
-            looks = 0;
+            n_idle = 0;
         else
-            stream_idle(looks++);
+            stream_idle_once(n_idle++);
     }
     return NULL;
 }
@@ -190,30 +190,30 @@ static void *stream_main(void *arg)
 
 /*
  * Starts the stream thread if it does not run. The caller holds streams.lock. Returns 0, or -errno
- * with the reason in why. Does not log, because a failure is an error only for a call that needs
- * the thread.
+ * with the reason in the buffer reason. Does not log, because a failure is an error only for a call
+ * that needs the thread.
  */
-static int stream_start_locked(int device, char *why)
+static int stream_start_locked(int device, char *reason)
 {
     int rc = -EIO;
 
     if (streams.running) return 0;
-    streams.words = stp_stream_words(device, STREAM_MAX * sizeof(*streams.words), why);
+    streams.words = stp_stream_words(device, STREAM_MAX * sizeof(*streams.words), reason);
     if (streams.words == NULL) return -ENOMEM;
     streams.device = device;
-    snprintf(why, STP_STREAM_WHY, "cannot create the context for operations on streams");
+    snprintf(reason, STP_STREAM_WHY, "cannot create the context for operations on streams");
     if (stp_ctx_open_for_stream_thread() != 0) goto err_words;
     /*
      * Allocate the bounce buffers now. A later allocation would register memory with the driver,
      * which may wait for streams. These streams may wait for the stream thread.
      */
     stp_bounce_give(stp_bounce_wait_take());
-    streams.stop = false;
+    streams.stop_requested = false;
     streams.n_called = streams.n_done = 0;
     for (int i = 0; i < STREAM_MAX; i++)
         streams.slots[i].words = &streams.words[i];
     rc = stp_thread_start(&streams.thread, "steppe-stream", stream_main);
-    snprintf(why, STP_STREAM_WHY, "cannot start the thread for operations on streams: %s",
+    snprintf(reason, STP_STREAM_WHY, "cannot start the thread for operations on streams: %s",
              strerror(-rc));
     if (rc != 0) goto err_context;
     for (int i = 0; i < STREAM_MAX; i++)
@@ -233,23 +233,23 @@ err_words:
 static void stream_end(void)
 {
     /*
-     * Pairs with the load of stop in stream_sleep(). If that load returns the old value,
-     * stream_sleep() has loaded rings before the addition below. In this case the addition and the
-     * wake end its futex wait.
+     * Pairs with the load of stop_requested in stream_sleep(). If that load returns the old value,
+     * stream_sleep() has loaded doorbell before the addition below. In this case the addition and
+     * the wake end its futex wait.
      */
-    __atomic_store_n(&streams.stop, true, __ATOMIC_SEQ_CST);
-    __atomic_fetch_add(&streams.rings, 1, __ATOMIC_SEQ_CST);
-    stp_wake(&streams.rings, 1);
+    __atomic_store_n(&streams.stop_requested, true, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&streams.doorbell, 1, __ATOMIC_SEQ_CST);
+    stp_wake(&streams.doorbell, 1);
     pthread_join(streams.thread, NULL);
     for (int i = 0; i < STREAM_MAX; i++) {
         struct stream_slot *slot = &streams.slots[i];
 
         pthread_mutex_destroy(&slot->lock);
-        *slot = (struct stream_slot){.used = false};
+        *slot = (struct stream_slot){.in_use = false};
     }
     stp_ctx_close_stream();
     stp_stream_words_free(streams.device, streams.words);
-    streams.called = false;
+    streams.was_used = false;
     __atomic_store_n(&streams.running, false, __ATOMIC_RELEASE);
 }
 
@@ -263,7 +263,7 @@ void stp_stream_stop(void)
     /* Pairs with the addition in stream_finish(). */
     while (__atomic_load_n(&streams.n_done, __ATOMIC_ACQUIRE) != streams.n_called)
         stp_wait_idle_once(&wait);
-    /* Wait until each stream has ended its last wait and has reported this in passed. */
+    /* Wait until each stream has ended its last wait and has reported this in n_ended_waits. */
     for (int i = 0; i < STREAM_MAX; i++) {
         while (slot_is_waiting(&streams.slots[i]))
             stp_wait_idle_once(&wait);
@@ -276,20 +276,20 @@ void stp_stream_stop(void)
  * Ends the stream's waits for host words of the program, by storing the awaited value in each word.
  * Skips waits that are over, because the program may have freed their words.
  */
-static void slot_let_go(const struct stream_slot *slot)
+static void slot_release_waits(const struct stream_slot *slot)
 {
-    /* Pairs with the write to passed that the stream performs after each wait. */
-    uint64_t passed = __atomic_load_n(&slot->words->passed, __ATOMIC_ACQUIRE);
+    /* Pairs with the write to n_ended_waits that the stream performs after each wait. */
+    uint64_t n_ended = __atomic_load_n(&slot->words->n_ended_waits, __ATOMIC_ACQUIRE);
 
     for (int i = 0; i < STREAM_WAITS; i++) {
         const struct stream_wait *wait = &slot->host_waits[i];
-        /* Pairs with the release store in slot_note(). */
+        /* Pairs with the release store in slot_record_wait(). */
         uint64_t number = __atomic_load_n(&wait->number, __ATOMIC_ACQUIRE);
         uint64_t *host = __atomic_load_n(&wait->word, __ATOMIC_RELAXED);
-        uint64_t wanted = __atomic_load_n(&wait->wanted, __ATOMIC_RELAXED);
+        uint64_t value = __atomic_load_n(&wait->value, __ATOMIC_RELAXED);
 
         /* Pairs with the wait of the stream for this word. */
-        if (number > passed) __atomic_store_n(host, wanted, __ATOMIC_RELEASE);
+        if (number > n_ended) __atomic_store_n(host, value, __ATOMIC_RELEASE);
     }
 }
 
@@ -301,10 +301,11 @@ void stp_stream_release_all_waits(void)
     for (int i = 0; i < STREAM_MAX; i++) {
         struct stream_slot *slot = &streams.slots[i];
 
-        if (!slot->used) continue;
-        /* Pairs with the waits of the stream for done. */
-        __atomic_store_n(&slot->words->done, slot->n_works + STREAM_FAR, __ATOMIC_RELEASE);
-        slot_let_go(slot);
+        if (!slot->in_use) continue;
+        /* Pairs with the waits of the stream for last_done_work. */
+        __atomic_store_n(&slot->words->last_done_work, slot->n_works + STREAM_FAR,
+                         __ATOMIC_RELEASE);
+        slot_release_waits(slot);
     }
 }
 
@@ -322,30 +323,30 @@ static int stream_device_of(const struct stp_space *space)
  */
 static void stream_prepare_locked(void)
 {
-    char why[STP_STREAM_WHY];
+    char reason[STP_STREAM_WHY];
 
     for (int device = 0; device < STP_STREAM_DEVICES && !streams.running; device++)
-        if (streams.n_spaces[device] > 0 && stream_start_locked(device, why) != 0)
-            stp_debug("gpu %d is not ready for operations on streams: %s", device, why);
+        if (streams.n_spaces[device] > 0 && stream_start_locked(device, reason) != 0)
+            stp_debug("gpu %d is not ready for operations on streams: %s", device, reason);
 }
 
-void stp_stream_on_space_change(const struct stp_space *space, int by)
+void stp_stream_on_space_change(const struct stp_space *space, int change)
 {
     int device = stream_device_of(space);
 
     if (device < 0) return;
     pthread_mutex_lock(&streams.lock);
-    streams.n_spaces[device] += by;
-    if (streams.running && !streams.called && streams.n_spaces[streams.device] == 0) stream_end();
+    streams.n_spaces[device] += change;
+    if (streams.running && !streams.was_used && streams.n_spaces[streams.device] == 0) stream_end();
     stream_prepare_locked();
     pthread_mutex_unlock(&streams.lock);
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-_Noreturn static void stream_refuse(void *handle, const char *fn, const char *why)
+_Noreturn static void stream_fatal(void *handle, const char *fn, const char *reason)
 {
-    stp_fatal(fn, "stream %p: %s", handle, why);
+    stp_fatal(fn, "stream %p: %s", handle, reason);
 }
 
 static bool slot_is_idle_locked(const struct stream_slot *slot)
@@ -354,9 +355,9 @@ static bool slot_is_idle_locked(const struct stream_slot *slot)
            __atomic_load_n(&slot->n_nbi, __ATOMIC_RELAXED) == 0;
 }
 
-static bool slot_is_of(const struct stream_slot *slot, const struct stp_stream *stream)
+static bool slot_belongs_to(const struct stream_slot *slot, const struct stp_stream *stream)
 {
-    return slot->used && slot->stream.handle == stream->handle &&
+    return slot->in_use && slot->stream.handle == stream->handle &&
            slot->stream.device == stream->device;
 }
 
@@ -366,42 +367,42 @@ static bool slot_is_of(const struct stream_slot *slot, const struct stp_stream *
  */
 static struct stream_slot *slot_find_locked(const struct stp_stream *stream, const char *fn)
 {
-    struct stream_slot *room = NULL;
+    struct stream_slot *free_slot = NULL;
 
     for (int i = 0; i < STREAM_MAX; i++) {
         struct stream_slot *slot = &streams.slots[i];
 
-        if (slot_is_of(slot, stream)) return slot;
-        if (room == NULL || (room->used && !slot->used)) {
-            if (!slot->used || slot_is_idle_locked(slot)) room = slot;
+        if (slot_belongs_to(slot, stream)) return slot;
+        if (free_slot == NULL || (free_slot->in_use && !slot->in_use)) {
+            if (!slot->in_use || slot_is_idle_locked(slot)) free_slot = slot;
         }
     }
-    if (room == NULL)
+    if (free_slot == NULL)
         stp_fatal(fn,
                   "%d streams have unfinished operations, which is the limit: synchronize a "
                   "stream first",
                   STREAM_MAX);
-    room->used = true;
-    room->stream = *stream;
-    return room;
+    free_slot->in_use = true;
+    free_slot->stream = *stream;
+    return free_slot;
 }
 
 struct stream_slot *stp_stream_lock_slot(void *handle, int device, const char *fn)
 {
-    char why[STP_STREAM_WHY];
+    char reason[STP_STREAM_WHY];
     struct stp_stream stream;
     struct stream_slot *slot;
 
     stp_check_live(fn);
-    if (stp_stream_find(handle, device, &stream, why) != 0) stream_refuse(handle, fn, why);
+    if (stp_stream_find(handle, device, &stream, reason) != 0) stream_fatal(handle, fn, reason);
     pthread_mutex_lock(&streams.lock);
-    if (stream_start_locked(stream.device, why) != 0) stp_fatal(fn, "%s", why);
-    streams.called = true;
+    if (stream_start_locked(stream.device, reason) != 0) stp_fatal(fn, "%s", reason);
+    streams.was_used = true;
     slot = slot_find_locked(&stream, fn);
     slot->n_calls++;
     pthread_mutex_unlock(&streams.lock);
     pthread_mutex_lock(&slot->lock);
-    if (stp_stream_context_push(&stream, why) != 0) stream_refuse(handle, fn, why);
+    if (stp_stream_context_push(&stream, reason) != 0) stream_fatal(handle, fn, reason);
     return slot;
 }
 
@@ -425,35 +426,35 @@ static void stream_require(int rc, const char *fn)
  * queues. A stream that waits may block other streams in its queue, even the stream that must end
  * the wait.
  */
-static bool slot_may_wait(struct stream_slot *slot)
+static bool slot_try_begin_wait(struct stream_slot *slot)
 {
     int n = 0;
-    bool may;
+    bool allowed;
 
     pthread_mutex_lock(&streams.lock);
     for (int i = 0; i < STREAM_MAX; i++) {
-        const struct stream_slot *other = &streams.slots[i];
+        const struct stream_slot *other_slot = &streams.slots[i];
 
-        n += other != slot && slot_is_waiting(other);
+        n += other_slot != slot && slot_is_waiting(other_slot);
     }
-    may = n < stp_env.stream_waits;
-    if (may) __atomic_store_n(&slot->n_waits, slot->n_waits + 1, __ATOMIC_RELAXED);
+    allowed = n < stp_env.stream_waits;
+    if (allowed) __atomic_store_n(&slot->n_waits, slot->n_waits + 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&streams.lock);
-    return may;
+    return allowed;
 }
 
 static void slot_wait(struct stream_slot *slot, void *word, uint64_t value, bool equal,
                       const char *fn)
 {
     stream_require(stp_stream_wait(&slot->stream, word, value, equal), fn);
-    stream_require(stp_stream_write(&slot->stream, &slot->words->passed, slot->n_waits), fn);
+    stream_require(stp_stream_write(&slot->stream, &slot->words->n_ended_waits, slot->n_waits), fn);
 }
 
-static void slot_take_wait(struct stream_slot *slot)
+static void slot_begin_wait(struct stream_slot *slot)
 {
     struct stp_wait wait = {0};
 
-    while (!slot_may_wait(slot))
+    while (!slot_try_begin_wait(slot))
         stp_wait_idle_once(&wait);
     stp_wait_end(&wait);
 }
@@ -467,41 +468,41 @@ void stp_stream_enqueue_work(struct stream_slot *slot, const struct stream_work 
     *copy = *work;
     copy->slot = slot;
     copy->number = stream_waits ? ++slot->n_works : 0;
-    if (stream_waits) slot_take_wait(slot);
+    if (stream_waits) slot_begin_wait(slot);
     pthread_mutex_lock(&streams.lock);
     streams.n_called++;
     pthread_mutex_unlock(&streams.lock);
     stream_require(stp_stream_call(&slot->stream, stream_push, copy), work->fn);
     if (stream_waits)
-        slot_wait(slot, &slot->words->done, slot->n_works, false, work->fn);
+        slot_wait(slot, &slot->words->last_done_work, slot->n_works, false, work->fn);
     else
         __atomic_store_n(&slot->n_nbi, slot->n_nbi + 1, __ATOMIC_RELAXED);
 }
 
 /*
  * Records the latest wait of the stream, which is a wait for a host word of the program. If the
- * process ends by an error, slot_let_go() uses this record to end the wait.
+ * process ends by an error, slot_release_waits() uses this record to end the wait.
  */
-static void slot_note(struct stream_slot *slot, uint64_t *word, uint64_t wanted)
+static void slot_record_wait(struct stream_slot *slot, uint64_t *word, uint64_t value)
 {
     struct stream_wait *wait = &slot->host_waits[slot->n_waits % STREAM_WAITS];
 
     __atomic_store_n(&wait->number, 0, __ATOMIC_RELAXED);
     /*
-     * Pairs with the acquire load in slot_let_go(). The fence ensures that number becomes 0 before
-     * word and wanted change.
+     * Pairs with the acquire load in slot_release_waits(). The fence ensures that number becomes 0
+     * before word and value change.
      */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     __atomic_store_n(&wait->word, word, __ATOMIC_RELAXED);
-    __atomic_store_n(&wait->wanted, wanted, __ATOMIC_RELAXED);
-    /* Pairs with the acquire load in slot_let_go(). */
+    __atomic_store_n(&wait->value, value, __ATOMIC_RELAXED);
+    /* Pairs with the acquire load in slot_release_waits(). */
     __atomic_store_n(&wait->number, slot->n_waits, __ATOMIC_RELEASE);
 }
 
 void stp_stream_wait_word(struct stream_slot *slot, void *word, uint64_t *host, uint64_t value,
                           bool equal, const char *fn)
 {
-    slot_take_wait(slot);
-    if (host != NULL) slot_note(slot, host, value);
+    slot_begin_wait(slot);
+    if (host != NULL) slot_record_wait(slot, host, value);
     slot_wait(slot, word, value, equal, fn);
 }

@@ -25,13 +25,13 @@ int stp_stream_reduce(shmem_team_t team_handle, enum stp_op op, enum stp_dtype d
 /* ---- the thread (stream_engine.c) ------------------------------------------------------- */
 
 /*
- * Called after a space was created (by is 1) and before a space is destroyed (by is -1). Counts the
- * spaces that each device can access. The first such space starts the stream thread and allocates
- * the words (struct stream_words). When the last such space of the thread's device is destroyed,
- * the thread ends and the words are freed. The thread does not end if the program has used a
- * stream.
+ * Called after a space was created (change is 1) and before a space is destroyed (change is -1).
+ * Counts the spaces that each device can access. The first such space starts the stream thread and
+ * allocates the words (struct stream_words). When the last such space of the thread's device is
+ * destroyed, the thread ends and the words are freed. The thread does not end if the program has
+ * used a stream.
  */
-void stp_stream_on_space_change(const struct stp_space *space, int by);
+void stp_stream_on_space_change(const struct stp_space *space, int change);
 
 /* Completes all works and ends the stream thread. Called by finalize. */
 void stp_stream_stop(void);
@@ -40,14 +40,14 @@ void stp_stream_release_all_waits(void);
 
 /* Words that the stream thread shares with a stream. Devices can access this cache line. */
 struct stream_words {
-    uint64_t done;   /* number of the last work that is done; written by the thread */
-    uint64_t passed; /* number of waits that are over; written by the stream */
+    uint64_t last_done_work; /* number of the last work that is done; written by the thread */
+    uint64_t n_ended_waits;  /* number of waits that are over; written by the stream */
 } STP_ALIGNED_LINE;
 
 /* A stream's wait for a host word of the program. PEs change this word, not the stream thread. */
 struct stream_wait {
     uint64_t number; /* number of the wait in its stream; 0 if the record is unused */
-    uint64_t *word, wanted;
+    uint64_t *word, value;
 };
 #define STREAM_WAITS 8 /* number of records of waits for host words, for each stream */
 
@@ -55,11 +55,14 @@ struct stream_wait {
 struct stream_slot {
     pthread_mutex_t lock;     /* held while a call enqueues operations; taken before streams.lock */
     struct stp_stream stream; /* stream that has this slot; guarded by streams.lock */
-    bool used;                /* whether a stream has this slot; guarded by streams.lock */
+    bool in_use;              /* whether a stream has this slot; guarded by streams.lock */
     int n_calls;              /* number of calls that hold or await lock; guarded by streams.lock */
     struct stream_words *words;
     uint64_t n_works; /* number of works so far for which the stream waits */
-    /* Number of waits so far. If this number is above words->passed, the stream may be waiting. */
+    /*
+     * Number of waits so far. If this number is above words->n_ended_waits, the stream may be
+     * waiting.
+     */
     uint64_t n_waits;
     uint64_t n_nbi; /* number of nonblocking works since the last quiet; read by other threads */
     /* Latest waits for host words. The record of wait n is at index n % STREAM_WAITS. */
@@ -88,14 +91,14 @@ struct stream_work {
     int sig_op, cmp;
     bool nbi;
     struct stp_team *team;
-    uint64_t turn; /* position in the order of the team's collectives on streams */
+    uint64_t position; /* position in the order of the team's collectives on streams */
     int root;
     enum stp_op op;
     enum stp_dtype dtype;
     size_t nelems;
     /* State that the step function keeps between two calls. */
     int phase, round;
-    bool sent;
+    bool word_stored;
 };
 
 /*
@@ -140,6 +143,7 @@ int stp_stream_choose(const void *dest, const void *source);
  * Returns the address by which the stream's device accesses pe's copy of addr. Returns NULL if the
  * device cannot access the copy. Sets *on_device to whether the copy is in device memory.
  */
-void *stp_stream_there(const struct stp_stream *stream, const void *addr, int pe, bool *on_device);
+void *stp_stream_device_addr(const struct stp_stream *stream, const void *addr, int pe,
+                             bool *on_device);
 
 #endif /* STP_STREAM_ENGINE_H */

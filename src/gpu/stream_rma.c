@@ -22,7 +22,8 @@ int stp_stream_device_of(const void *addr)
  * Returns NULL if the object is in memory of another device. This memory is mapped only in the CUDA
  * context of that device.
  */
-void *stp_stream_there(const struct stp_stream *stream, const void *addr, int pe, bool *on_device)
+void *stp_stream_device_addr(const struct stp_stream *stream, const void *addr, int pe,
+                             bool *on_device)
 {
     int local = stp_local_of(pe);
     size_t offset;
@@ -58,20 +59,20 @@ static void stream_check(const void *addr, size_t nbytes, int pe, const char *fn
 }
 
 /*
- * The argument ptr is this PE's buffer of a copy. Sets *there to the address by which the stream
- * accesses the buffer. Sets *on_device to whether the buffer is in device memory. Returns whether
- * the stream can access the buffer.
+ * The argument ptr is this PE's buffer of a copy. Sets *device_addr to the address by which the
+ * stream accesses the buffer. Sets *on_device to whether the buffer is in device memory. Returns
+ * whether the stream can access the buffer.
  */
-static bool stream_own_end(const struct stp_stream *stream, const void *ptr, const void **there,
-                           bool *on_device)
+static bool stream_local_addr(const struct stp_stream *stream, const void *ptr,
+                              const void **device_addr, bool *on_device)
 {
     size_t offset;
 
     if (stp_space_lookup(ptr, &offset) != NULL) {
-        *there = stp_stream_there(stream, ptr, stp_rt.pe, on_device);
-        return *there != NULL;
+        *device_addr = stp_stream_device_addr(stream, ptr, stp_rt.pe, on_device);
+        return *device_addr != NULL;
     }
-    *there = ptr;
+    *device_addr = ptr;
     *on_device = stp_device_kind_of(ptr) != NULL;
     return *on_device || stp_stream_reaches(ptr);
 }
@@ -83,16 +84,18 @@ static bool stream_own_end(const struct stp_stream *stream, const void *ptr, con
 static bool stream_copies(const struct stream_slot *slot, void *dest, const void *source,
                           size_t nbytes, int pe, bool put, const char *fn)
 {
-    bool far_on_device, near_on_device;
-    void *far = stp_stream_there(&slot->stream, put ? dest : source, pe, &far_on_device);
-    const void *near;
+    bool remote_on_device, local_on_device;
+    void *remote =
+        stp_stream_device_addr(&slot->stream, put ? dest : source, pe, &remote_on_device);
+    const void *local_addr;
 
-    if (far == NULL ||
-        !stream_own_end(&slot->stream, put ? source : dest, &near, &near_on_device) ||
-        (!far_on_device && !near_on_device))
+    if (remote == NULL ||
+        !stream_local_addr(&slot->stream, put ? source : dest, &local_addr, &local_on_device) ||
+        (!remote_on_device && !local_on_device))
         return false;
-    if (far != near && stp_stream_copy(&slot->stream, put ? far : (void *)(uintptr_t)near,
-                                       put ? near : far, nbytes) != 0)
+    if (remote != local_addr &&
+        stp_stream_copy(&slot->stream, put ? remote : (void *)(uintptr_t)local_addr,
+                        put ? local_addr : remote, nbytes) != 0)
         stp_fatal(fn, "cannot enqueue a copy of %zu bytes from %p to %p on the stream", nbytes,
                   source, dest);
     return true;
@@ -172,7 +175,7 @@ static uint64_t *stream_word(const struct stream_slot *slot, uint64_t *sig_addr,
     bool on_device;
 
     if (sig_op != SHMEM_SIGNAL_SET || !stp_win.cpu_atomics) return NULL;
-    return stp_stream_there(&slot->stream, sig_addr, pe, &on_device);
+    return stp_stream_device_addr(&slot->stream, sig_addr, pe, &on_device);
 }
 
 static void stream_signal(void *dest, const void *source, size_t nbytes, uint64_t *sig_addr,

@@ -7,21 +7,21 @@
 
 /* ---- waiting for a signal ---------------------------------------------------------------- */
 
-static bool order_holds(uint64_t value, int cmp, uint64_t wanted)
+static bool condition_holds(uint64_t value, int cmp, uint64_t cmp_value)
 {
     switch (cmp) {
     case SHMEM_CMP_EQ:
-        return value == wanted;
+        return value == cmp_value;
     case SHMEM_CMP_NE:
-        return value != wanted;
+        return value != cmp_value;
     case SHMEM_CMP_LT:
-        return value < wanted;
+        return value < cmp_value;
     case SHMEM_CMP_LE:
-        return value <= wanted;
+        return value <= cmp_value;
     case SHMEM_CMP_GT:
-        return value > wanted;
+        return value > cmp_value;
     default:
-        return value >= wanted;
+        return value >= cmp_value;
     }
 }
 
@@ -34,7 +34,7 @@ static bool step_wait(struct stream_work *work)
         value = __atomic_load_n(work->sig_addr, __ATOMIC_ACQUIRE);
     else
         stp_copy_any(&value, work->sig_addr, sizeof(value), work->fn);
-    if (!order_holds(value, work->cmp, work->signal)) return false;
+    if (!condition_holds(value, work->cmp, work->signal)) return false;
     stp_remote_flush();
     return true;
 }
@@ -46,12 +46,12 @@ static bool step_wait(struct stream_work *work)
  * to device memory, the stream thread must wait instead of the stream. The thread flushes these
  * writes after the wait, but a stream cannot flush them.
  */
-static bool order_by_stream(int cmp, uint64_t value)
+static bool stream_can_wait(int cmp, uint64_t value)
 {
-    bool small = value < INT64_MAX;
+    bool below_limit = value < INT64_MAX;
 
     return !__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED) &&
-           (cmp == SHMEM_CMP_EQ || ((cmp == SHMEM_CMP_GE || cmp == SHMEM_CMP_GT) && small));
+           (cmp == SHMEM_CMP_EQ || ((cmp == SHMEM_CMP_GE || cmp == SHMEM_CMP_GT) && below_limit));
 }
 
 void pshmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value,
@@ -69,8 +69,8 @@ void pshmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t c
         stp_fatal(__func__, "sig_addr %p is not aligned to 8 bytes", (void *)sig_addr);
     (void)stp_symmetric(sig_addr, sizeof(*sig_addr), stp_rt.pe, NULL, __func__, "sig_addr");
     slot = stp_stream_lock_slot(stream, stp_stream_device_of(sig_addr), __func__);
-    word = order_by_stream(cmp, cmp_value)
-               ? stp_stream_there(&slot->stream, sig_addr, stp_rt.pe, &on_device)
+    word = stream_can_wait(cmp, cmp_value)
+               ? stp_stream_device_addr(&slot->stream, sig_addr, stp_rt.pe, &on_device)
                : NULL;
     if (word == NULL)
         stp_stream_enqueue_work(slot, &work, true);
