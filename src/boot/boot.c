@@ -87,25 +87,25 @@ int stp_boot_n_local(void)
 
 void stp_boot_publish_job_ended(int status)
 {
-    int none = 0;
+    int expected = 0;
 
     if (stp_boot.area == NULL) return;
     /*
      * Pairs with the load in stp_boot_ended() and with the same operation in other PEs. Only the
      * first PE of the node that executes this operation stores its status.
      */
-    __atomic_compare_exchange_n(&stp_boot.area->ended, &none, (status & 0xff) + 1, false,
+    __atomic_compare_exchange_n(&stp_boot.area->end_status, &expected, (status & 0xff) + 1, false,
                                 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 bool stp_boot_ended(int *status)
 {
     /* Pairs with the compare-and-swap in stp_boot_publish_job_ended(). */
-    int ended =
-        stp_boot.area != NULL ? __atomic_load_n(&stp_boot.area->ended, __ATOMIC_SEQ_CST) : 0;
+    int end_status =
+        stp_boot.area != NULL ? __atomic_load_n(&stp_boot.area->end_status, __ATOMIC_SEQ_CST) : 0;
 
-    if (ended != 0) *status = ended - 1;
-    return ended != 0;
+    if (end_status != 0) *status = end_status - 1;
+    return end_status != 0;
 }
 
 int stp_local_pe(int local)
@@ -115,9 +115,9 @@ int stp_local_pe(int local)
 
 static void *boot_shrink(void *block, size_t nbytes)
 {
-    void *less = realloc(block, nbytes);
+    void *shrunk = realloc(block, nbytes);
 
-    return less != NULL ? less : block;
+    return shrunk != NULL ? shrunk : block;
 }
 
 static void boot_find_local(void)
@@ -139,16 +139,16 @@ static void boot_find_local(void)
     stp_boot.contiguous = stp_boot.local_pes[n - 1] - stp_boot.first_pe == n - 1;
 }
 
-static void boot_key_name(char *name, size_t len, const char *what, int pe)
+static void boot_key_name(char *name, size_t len, const char *label, int pe)
 {
-    snprintf(name, len, "stp%d.%s.%d", stp_rt.epoch, what, pe);
+    snprintf(name, len, "stp%d.%s.%d", stp_rt.epoch, label, pe);
 }
 
-void stp_boot_publish(const char *what, int pe, const void *data, size_t nbytes)
+void stp_boot_publish(const char *label, int pe, const void *data, size_t nbytes)
 {
     char key[48];
 
-    boot_key_name(key, sizeof(key), what, pe);
+    boot_key_name(key, sizeof(key), label, pe);
     if (stp_pmi_put(key, data, nbytes) != 0)
         stp_fatal("shmem_init",
                   "cannot publish the start-up data of PE %d through the launcher (key %s)", pe,
@@ -156,13 +156,13 @@ void stp_boot_publish(const char *what, int pe, const void *data, size_t nbytes)
     stp_debug("start: published %s, %zu bytes", key, nbytes);
 }
 
-size_t stp_boot_kvs_get(const char *what, int pe, void *data, size_t capacity)
+size_t stp_boot_kvs_get(const char *label, int pe, void *data, size_t capacity)
 {
     char key[48];
     size_t nbytes = 0;
     int rc;
 
-    boot_key_name(key, sizeof(key), what, pe);
+    boot_key_name(key, sizeof(key), label, pe);
     rc = stp_pmi_get(pe, key, data, capacity, &nbytes);
     if (rc != 0)
         stp_fatal("shmem_init",
@@ -197,7 +197,7 @@ static uint64_t boot_random(void)
     return value;
 }
 
-_Noreturn void stp_boot_abort_mismatch(bool mine, const char *fmt, ...)
+_Noreturn void stp_boot_abort_mismatch(bool print_now, const char *fmt, ...)
 {
     struct timespec silence = {.tv_sec = SILENCE_S};
     char text[512];
@@ -206,7 +206,7 @@ _Noreturn void stp_boot_abort_mismatch(bool mine, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    if (!mine) nanosleep(&silence, NULL);
+    if (!print_now) nanosleep(&silence, NULL);
     stp_fatal("shmem_init", "%s", text);
 }
 
@@ -243,23 +243,23 @@ uint64_t *stp_boot_hang_reported(void)
 
 void stp_boot_write_trailer_for_oshrun(void)
 {
-    struct stp_node_file_trailer *mark =
+    struct stp_node_file_trailer *trailer =
         (void *)((char *)stp_boot.area + stp_boot.layout.area_bytes);
-    size_t hosts_at = (size_t)(stp_boot_host(0) - (char *)stp_boot.area);
+    size_t hosts_offset = (size_t)(stp_boot_host(0) - (char *)stp_boot.area);
 
-    mark[-1] =
+    trailer[-1] =
         (struct stp_node_file_trailer){.magic = STP_TRAILER_MAGIC,
                                        .job = stp_boot.area->job_key,
                                        .area_bytes = stp_boot.layout.area_bytes,
                                        .processes_at = offsetof(struct stp_node_shm_header, pes),
                                        .process_bytes = sizeof(struct stp_pe_info),
                                        .pages_at = stp_boot_wait_pages_offset(),
-                                       .hosts_at = stp_rt.n_nodes > 1 ? hosts_at : 0,
+                                       .hosts_at = stp_rt.n_nodes > 1 ? hosts_offset : 0,
                                        .n_pes = stp_rt.n_pes,
                                        .n_local = stp_boot.n_local,
                                        .n_nodes = stp_rt.n_nodes,
                                        .node = stp_boot.node};
-    snprintf(mark[-1].program, sizeof(mark->program), "%s", program_invocation_short_name);
+    snprintf(trailer[-1].program, sizeof(trailer->program), "%s", program_invocation_short_name);
 }
 
 static void boot_use_area(int fd)
@@ -275,20 +275,20 @@ static void boot_use_area(int fd)
  * windows from this number, because the windows must have the same size on all nodes. A PE maps the
  * windows of all PEs of its node, and all these windows must fit into the address space of the PE.
  */
-static int boot_most_local(void)
+static int boot_max_local(void)
 {
     int *n_local = calloc((size_t)stp_rt.n_nodes, sizeof(*n_local));
-    int most = 0;
+    int max_local = 0;
 
     if (n_local == NULL)
         stp_fatal("shmem_init", "no memory for the number of PEs on each of %d nodes",
                   stp_rt.n_nodes);
     for (int pe = 0; pe < stp_rt.n_pes; pe++) {
         int n = ++n_local[stp_node_of(pe)];
-        if (n > most) most = n;
+        if (n > max_local) max_local = n;
     }
     free(n_local);
-    return most;
+    return max_local;
 }
 
 /* Returns the number of this process's PID namespace, or 0 if the system does not report it. */
@@ -303,7 +303,7 @@ static int boot_lead_node(struct boot_node_info *node_info)
 {
     int fd;
 
-    if (stp_window_choose(boot_most_local(), stp_env.symmetric.max, stp_env.window_size,
+    if (stp_window_choose(boot_max_local(), stp_env.symmetric.max, stp_env.window_size,
                           &stp_boot.layout) != 0)
         stp_fatal("shmem_init",
                   "cannot reserve addresses for symmetric memory; the error before this line "
@@ -331,7 +331,7 @@ static int boot_lead_node(struct boot_node_info *node_info)
     stp_boot.area->magic = AREA_MAGIC;
     stp_boot.area->nonce = node_info->nonce;
     stp_boot.area->n_local = stp_boot.n_local;
-    stp_boot.area->missing = stp_kinds_without_driver();
+    stp_boot.area->missing_drivers = stp_kinds_without_driver();
     stp_boot_write_trailer_for_oshrun(); /* the trailer is written again when job_key is known */
     return fd;
 }
@@ -382,32 +382,32 @@ static int boot_join_node(const struct boot_node_info *node_info)
  */
 static void boot_compare_node_info(int pe, const struct boot_node_info *node_info, size_t nbytes)
 {
-    bool mine = stp_boot.host_rank == 0;
-    const char *here = stp_hostname();
+    bool print_now = stp_boot.host_rank == 0;
+    const char *hostname = stp_hostname();
 
     if (nbytes < offsetof(struct boot_node_info, pe_info_bytes) || node_info->magic != AREA_MAGIC)
-        stp_boot_abort_mismatch(mine,
+        stp_boot_abort_mismatch(print_now,
                                 "PE %d has another version of Steppe than PE %d: Steppe %s on "
                                 "%s; use the same version on all hosts",
-                                stp_rt.pe, pe, STP_BOOT_VERSION, here);
+                                stp_rt.pe, pe, STP_BOOT_VERSION, hostname);
     if (strncmp(node_info->version, STP_BOOT_VERSION, sizeof(node_info->version)) != 0)
-        stp_boot_abort_mismatch(mine,
+        stp_boot_abort_mismatch(print_now,
                                 "PE %d has another version of Steppe than PE %d: %s (host %s) "
                                 "and %.*s (host %.*s); use the same version on all hosts",
-                                stp_rt.pe, pe, STP_BOOT_VERSION, here,
+                                stp_rt.pe, pe, STP_BOOT_VERSION, hostname,
                                 (int)sizeof(node_info->version), node_info->version,
                                 (int)sizeof(node_info->host), node_info->host);
     if (nbytes != sizeof(*node_info) || node_info->pe_info_bytes != sizeof(struct stp_pe_info))
-        stp_boot_abort_mismatch(mine,
+        stp_boot_abort_mismatch(print_now,
                                 "PE %d has another build of Steppe %s than PE %d: install the "
                                 "same build on all hosts and in all containers",
                                 stp_rt.pe, STP_BOOT_VERSION, pe);
     if (node_info->node != stp_env.node)
         stp_boot_abort_mismatch(
-            mine,
+            print_now,
             "PE %d has another SHMEM_NODE than PE %d: %s (host %s) and %s (host %.*s); set "
             "the same value for all PEs",
-            stp_rt.pe, pe, stp_env.node ? "on" : "off", here, node_info->node ? "on" : "off",
+            stp_rt.pe, pe, stp_env.node ? "on" : "off", hostname, node_info->node ? "on" : "off",
             (int)sizeof(node_info->host), node_info->host);
 }
 
@@ -472,35 +472,35 @@ static void boot_find_host(void)
  */
 static void boot_warn_memory(void)
 {
-    size_t group, all;
+    size_t limit, total;
 
     if (stp_env.default_space != 0 /* no host memory */ || stp_boot.host_rank != 0) return;
-    group = stp_cgroup_memory();
-    if (group == SIZE_MAX) return;
-    if (!__builtin_mul_overflow(stp_env.symmetric.size, (size_t)stp_rt.host_pes, &all) &&
-        all <= group)
+    limit = stp_cgroup_memory();
+    if (limit == SIZE_MAX) return;
+    if (!__builtin_mul_overflow(stp_env.symmetric.size, (size_t)stp_rt.host_pes, &total) &&
+        total <= limit)
         return;
     stp_warn("%d symmetric heaps of %zu MiB on this host exceed the memory limit of its control "
              "group, %zu MiB (memory.max): the kernel kills a PE that touches more; lower "
              "SHMEM_SYMMETRIC_SIZE or raise the limit",
-             stp_rt.host_pes, stp_env.symmetric.size >> 20, group >> 20);
+             stp_rt.host_pes, stp_env.symmetric.size >> 20, limit >> 20);
 }
 
 void stp_boot_join_job_open_window(void)
 {
-    int quiet = stp_env.warn ? STP_LOG_WARN : STP_LOG_ERROR;
+    int level = stp_env.warn ? STP_LOG_WARN : STP_LOG_ERROR;
     struct stp_pmi_info info;
     struct boot_node_info node_info;
     int fd = -1;
 
-    stp_log_level = quiet; /* also limits the messages of the PMI client */
+    stp_log_level = level; /* also limits the messages of the PMI client */
     if (stp_pmi_open(&info) != 0)
         stp_fatal("shmem_init", "cannot join the job of a launcher; the error before "
                                 "this line gives the reason, and oshinfo --doctor "
                                 "examines the launcher");
     stp_rt.pe = info.rank;
     stp_rt.n_pes = info.size;
-    stp_log_identify(info.rank, stp_env.debug ? STP_LOG_DEBUG : quiet);
+    stp_log_identify(info.rank, stp_env.debug ? STP_LOG_DEBUG : level);
     stp_rt.n_nodes = stp_env.node ? info.n_nodes : info.size;
     stp_boot.n_hosts = info.n_nodes;
     boot_find_local();
@@ -528,7 +528,7 @@ void stp_boot_join_job_open_window(void)
     if (stp_boot.local == 0) stp_boot_write_trailer_for_oshrun();
     stp_boot_node_barrier();
     if (stp_boot.local != 0)
-        stp_kinds_mark_driver_missing(stp_boot.area->missing, stp_boot.first_pe);
+        stp_kinds_mark_driver_missing(stp_boot.area->missing_drivers, stp_boot.first_pe);
     stp_rt.job_key = stp_boot.area->job_key;
     stp_rt.job_token = stp_boot.area->job_token;
     if (stp_window_reserve(&stp_boot.layout, fd, stp_boot.local) != 0)

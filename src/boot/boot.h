@@ -40,7 +40,7 @@ struct stp_settings {
  */
 struct stp_closing {
     /* Value of enum stp_pe_exit. The PE stores it atomically, after the fields syncs and cells. */
-    int how;
+    int pe_exit;
     uint64_t syncs; /* number of syncs of the world team that the PE has started */
     uint64_t cells; /* number of other collectives of the world team that the PE has started */
 };
@@ -85,7 +85,7 @@ void stp_boot_join_job_open_window(void);
  * arguments bcast and nbytes are ignored. Each PE calls this function once at each start of the
  * library. An error is fatal.
  */
-void stp_boot_exchange(const struct stp_pe_info *mine, const void *bcast, size_t nbytes);
+void stp_boot_exchange(const struct stp_pe_info *pe_info, const void *bcast, size_t nbytes);
 
 /*
  * Returns the data that PE 0 passed to stp_boot_exchange() as bcast, and sets *nbytes to its size.
@@ -137,7 +137,7 @@ bool stp_boot_ended(int *status);
  * Announces to the PEs of this node that this PE has reached the end of the job. The arguments are
  * the values for the fields of struct stp_closing.
  */
-void stp_boot_set_closing(enum stp_pe_exit how, uint64_t syncs, uint64_t cells);
+void stp_boot_set_closing(enum stp_pe_exit pe_exit, uint64_t syncs, uint64_t cells);
 
 /* Returns the wait state page of the PE that has this local index on the node. */
 struct stp_wait_state_page *stp_boot_wait_state_page(int local);

@@ -21,14 +21,15 @@ struct stp_node_shm_header {
     uint64_t nonce;
     uint64_t job_key, job_token;
     int n_local;
-    int n_networks;         /* number of entries in networks, or 0 in a job on one host */
-    uint32_t addr_len;      /* length of a fabric address */
-    uint32_t missing;       /* one bit for each memory kind for which the leader found no driver */
+    int n_networks;    /* number of entries in networks, or 0 in a job on one host */
+    uint32_t addr_len; /* length of a fabric address */
+    uint32_t
+        missing_drivers;    /* one bit for each memory kind for which the leader found no driver */
     bool ident_addr;        /* whether the windows of all PEs begin at the same address */
     bool registered;        /* whether all PEs registered the default space with the fabric */
     bool peer_table;        /* whether the fabric needs region descriptors of all PEs */
     struct stp_cores cores; /* cores on which the PEs of this host may run */
-    int ended;              /* exit status of the job plus 1, or 0 while the job runs */
+    int end_status;         /* exit status of the job plus 1, or 0 while the job runs */
     uint64_t hang_reported; /* time of the node's last hang report, or 0 */
     uint32_t bcast_bytes;   /* size of the data in bcast */
     int arrived STP_ALIGNED_LINE;
@@ -86,9 +87,9 @@ static inline unsigned char *stp_boot_world(void)
  */
 static inline struct stp_fabric_region *stp_boot_world_regions(unsigned number)
 {
-    unsigned char *at = stp_boot_world() + (size_t)stp_rt.n_pes * STP_FABRIC_ADDR_MAX;
+    unsigned char *tables = stp_boot_world() + (size_t)stp_rt.n_pes * STP_FABRIC_ADDR_MAX;
 
-    return (struct stp_fabric_region *)at + (size_t)stp_rt.n_pes * number;
+    return (struct stp_fabric_region *)tables + (size_t)stp_rt.n_pes * number;
 }
 
 /*
@@ -112,17 +113,17 @@ size_t stp_boot_wait_pages_offset(void);
 void stp_boot_write_trailer_for_oshrun(void);
 
 /*
- * Publishes nbytes bytes of data through the launcher. The key consists of the word `what` and the
+ * Publishes nbytes bytes of data through the launcher. The key consists of the word `label` and the
  * number `pe` of this PE. An error is fatal.
  */
-void stp_boot_publish(const char *what, int pe, const void *data, size_t nbytes);
+void stp_boot_publish(const char *label, int pe, const void *data, size_t nbytes);
 
 /*
- * Reads the data that PE pe published under the word `what`. Both PEs must have called
+ * Reads the data that PE pe published under the word `label`. Both PEs must have called
  * stp_boot_fence() after the publication and before this call. Returns the size of the data. An
  * error is fatal.
  */
-size_t stp_boot_kvs_get(const char *what, int pe, void *data, size_t capacity);
+size_t stp_boot_kvs_get(const char *label, int pe, void *data, size_t capacity);
 
 /* Waits at the launcher's fence until all PEs have called this function. An error is fatal. */
 void stp_boot_fence(void);
@@ -137,16 +138,16 @@ void stp_init_stragglers_end(void);
 
 /*
  * Prints a message about PEs that do not match, and ends the job. The PE that should print passes
- * mine = true. The other PEs pass mine = false. They wait for some seconds first, so that they
- * print only if the job still runs.
+ * print_now = true. The other PEs pass print_now = false. They wait for some seconds first, so that
+ * they print only if the job still runs.
  */
-_Noreturn void stp_boot_abort_mismatch(bool mine, const char *fmt, ...) STP_PRINTF(2, 3);
+_Noreturn void stp_boot_abort_mismatch(bool print_now, const char *fmt, ...) STP_PRINTF(2, 3);
 
 /*
  * Lists the addresses by which other hosts may reach this host, and returns their number. Uses no
  * data of other hosts, and therefore leaves the fields rank and refused empty.
  */
-int stp_network_here(struct stp_network networks[STP_NETWORKS_MAX]);
+int stp_network_list_local(struct stp_network networks[STP_NETWORKS_MAX]);
 
 /*
  * Publishes the networks of this host. pe is the number of this PE. The first PE of each host calls

@@ -53,33 +53,33 @@ struct exchange_node {
 /* ---- bytes of a blob ------------------------------------------------------- */
 
 /*
- * Buffer for a blob. The field `at` is the offset of the next byte. When a leader reads a blob, the
- * field `end` is the size of the data. When a leader writes a blob, `end` is the size of the
- * buffer.
+ * Buffer for a blob. The field `offset` is the offset of the next byte. When a leader reads a blob,
+ * the field `nbytes` is the size of the data. When a leader writes a blob, `nbytes` is the size of
+ * the buffer.
  */
 struct exchange_blob {
     unsigned char *data;
-    size_t at;
-    size_t end;
+    size_t offset;
+    size_t nbytes;
     /*
      * Direction of all copies. If true, blob_move() copies from the blob to an object. Otherwise it
      * copies from an object to the blob.
      */
     bool reads;
     /* Whether a copy failed because the buffer was full or the data ended too early. */
-    bool bad;
+    bool failed;
 };
 
 static void blob_move(struct exchange_blob *blob, void *object, size_t nbytes)
 {
-    unsigned char *bytes = blob->data + blob->at;
+    unsigned char *bytes = blob->data + blob->offset;
 
-    if (nbytes > blob->end - blob->at) {
-        blob->bad = true;
+    if (nbytes > blob->nbytes - blob->offset) {
+        blob->failed = true;
         return;
     }
     memcpy(blob->reads ? object : bytes, blob->reads ? bytes : object, nbytes);
-    blob->at += nbytes;
+    blob->offset += nbytes;
 }
 
 static void blob_move_text(struct exchange_blob *blob, char *text, size_t size)
@@ -88,7 +88,7 @@ static void blob_move_text(struct exchange_blob *blob, char *text, size_t size)
 
     blob_move(blob, &len, 1);
     if (len >= size) {
-        blob->bad = true;
+        blob->failed = true;
         return;
     }
     blob_move(blob, text, len);
@@ -185,7 +185,7 @@ static void blob_move_bcast(struct exchange_blob *blob, int leader)
     if (leader != 0) return;
     blob_move(blob, &area->bcast_bytes, sizeof(area->bcast_bytes));
     if (area->bcast_bytes > STP_BOOT_BCAST_MAX)
-        blob->bad = true;
+        blob->failed = true;
     else
         blob_move(blob, area->bcast, area->bcast_bytes);
 }
@@ -225,32 +225,32 @@ static void format_value(const char *name, int64_t value, char *text, size_t len
 
 /*
  * Returns the name of the first setting that differs between `a` and `b`, or NULL if all settings
- * are equal. Writes the value of this setting in `a` as text to `of_a`, and the value in `b` to
- * `of_b`. The texts are empty if users would not understand the values.
+ * are equal. Writes the value of this setting in `a` as text to `text_a`, and the value in `b` to
+ * `text_b`. The texts are empty if users would not understand the values.
  */
 static const char *settings_differ(const struct stp_settings *a, const struct stp_settings *b,
-                                   char *of_a, char *of_b)
+                                   char *text_a, char *text_b)
 {
-    of_a[0] = of_b[0] = '\0';
+    text_a[0] = text_b[0] = '\0';
     for (size_t i = 0; i < STP_SETTINGS_VARIABLES; i++) {
         if (a->variables[i] == b->variables[i]) continue;
-        format_value(exchange_variables[i], a->variables[i], of_a, VALUE_MAX);
-        format_value(exchange_variables[i], b->variables[i], of_b, VALUE_MAX);
+        format_value(exchange_variables[i], a->variables[i], text_a, VALUE_MAX);
+        format_value(exchange_variables[i], b->variables[i], text_b, VALUE_MAX);
         return exchange_variables[i];
     }
     if (a->window_bytes != b->window_bytes) {
-        stp_env_format_size(a->window_bytes, of_a, VALUE_MAX);
-        stp_env_format_size(b->window_bytes, of_b, VALUE_MAX);
+        stp_env_format_size(a->window_bytes, text_a, VALUE_MAX);
+        stp_env_format_size(b->window_bytes, text_b, VALUE_MAX);
         return "window size (SHMEM_WINDOW_SIZE)";
     }
     if (strcmp(a->provider, b->provider) != 0) {
-        snprintf(of_a, VALUE_MAX, "%s", a->provider);
-        snprintf(of_b, VALUE_MAX, "%s", b->provider);
+        snprintf(text_a, VALUE_MAX, "%s", a->provider);
+        snprintf(text_b, VALUE_MAX, "%s", b->provider);
         return "fabric provider (SHMEM_OFI_PROVIDER)";
     }
     if (a->addr_len != b->addr_len) {
-        snprintf(of_a, VALUE_MAX, "%u bytes", a->addr_len);
-        snprintf(of_b, VALUE_MAX, "%u bytes", b->addr_len);
+        snprintf(text_a, VALUE_MAX, "%u bytes", a->addr_len);
+        snprintf(text_b, VALUE_MAX, "%u bytes", b->addr_len);
         return "length of fabric addresses, such as IPv4 or IPv6 (SHMEM_OFI_INTERFACE)";
     }
     if (a->peer_table != b->peer_table || a->dialect != b->dialect)
@@ -258,67 +258,70 @@ static const char *settings_differ(const struct stp_settings *a, const struct st
                "the versions of libfabric)";
     if (a->layout == b->layout) {
         if (a->globals == b->globals) return NULL;
-        snprintf(of_a, VALUE_MAX, "%u ranges", a->n_globals);
-        snprintf(of_b, VALUE_MAX, "%u ranges", b->n_globals);
+        snprintf(text_a, VALUE_MAX, "%u ranges", a->n_globals);
+        snprintf(text_b, VALUE_MAX, "%u ranges", b->n_globals);
         return "set of symmetric globals and statics";
     }
     if (strcmp(a->program, b->program) != 0) {
-        snprintf(of_a, VALUE_MAX, "%s", a->program);
-        snprintf(of_b, VALUE_MAX, "%s", b->program);
+        snprintf(text_a, VALUE_MAX, "%s", a->program);
+        snprintf(text_b, VALUE_MAX, "%s", b->program);
     }
     return "executable";
 }
 
 /*
- * Ends the job if the settings of PE pe (`wrong`) differ from those of PE first_pe (`right`). If
- * `mine` is true, this PE prints the mismatch at once. Otherwise this PE waits first, so that
- * another PE can print it (stp_boot_abort_mismatch()).
+ * Ends the job if the settings of PE pe (`settings`) differ from those of PE first_pe
+ * (`first_settings`). If `print_now` is true, this PE prints the mismatch at once. Otherwise this
+ * PE waits first, so that another PE can print it (stp_boot_abort_mismatch()).
  */
-static void exchange_complain(bool mine, int pe, const char *host, const struct stp_settings *wrong,
-                              int first_pe, const char *first_host,
-                              const struct stp_settings *right)
+static void exchange_check_settings(bool print_now, int pe, const char *host,
+                                    const struct stp_settings *settings, int first_pe,
+                                    const char *first_host,
+                                    const struct stp_settings *first_settings)
 {
-    char of_wrong[VALUE_MAX], of_right[VALUE_MAX];
-    const char *what = settings_differ(wrong, right, of_wrong, of_right);
+    char value[VALUE_MAX], first_value[VALUE_MAX];
+    const char *setting = settings_differ(settings, first_settings, value, first_value);
 
-    if (what == NULL) return;
-    if (of_wrong[0] == '\0')
-        stp_boot_abort_mismatch(mine,
+    if (setting == NULL) return;
+    if (value[0] == '\0')
+        stp_boot_abort_mismatch(print_now,
                                 "PE %d has another %s than PE %d (hosts %s and %s); it must be "
                                 "the same for all PEs",
-                                pe, what, first_pe, host, first_host);
-    stp_boot_abort_mismatch(mine,
+                                pe, setting, first_pe, host, first_host);
+    stp_boot_abort_mismatch(print_now,
                             "PE %d has another %s than PE %d: %s (host %s) and %s (host %s); it "
                             "must be the same for all PEs",
-                            pe, what, first_pe, of_wrong, host, of_right, first_host);
+                            pe, setting, first_pe, value, host, first_value, first_host);
 }
 
 /*
  * Ends the job if the leader of a node has other settings than PE 0. Also ends the job if a PE of
  * the node has other settings than the leader, or has no memory for the default space. If this PE
- * belongs to the node, it prints the message at once. `that` is the summary of the node, and
- * `first` is the summary of PE 0's node.
+ * belongs to the node, it prints the message at once. `summary` is the summary of the node, and
+ * `pe0_summary` is the summary of PE 0's node.
  */
-static void exchange_judge(int node, int leader, const struct exchange_node *that,
-                           const struct exchange_node *first)
+static void exchange_judge(int node, int leader, const struct exchange_node *summary,
+                           const struct exchange_node *pe0_summary)
 {
-    bool mine = node == stp_boot.node;
+    bool is_my_node = node == stp_boot.node;
 
-    exchange_complain(mine, leader, that->host, &that->settings, 0, first->host, &first->settings);
-    if (that->odd_pe >= 0 && mine)
-        exchange_complain(true, that->odd_pe, that->host,
-                          &stp_boot_local_pe_info(that->odd_pe)->settings, leader, that->host,
-                          &that->settings);
-    if (that->odd_pe >= 0)
+    exchange_check_settings(is_my_node, leader, summary->host, &summary->settings, 0,
+                            pe0_summary->host, &pe0_summary->settings);
+    if (summary->odd_pe >= 0 && is_my_node)
+        exchange_check_settings(true, summary->odd_pe, summary->host,
+                                &stp_boot_local_pe_info(summary->odd_pe)->settings, leader,
+                                summary->host, &summary->settings);
+    if (summary->odd_pe >= 0)
         stp_boot_abort_mismatch(false, "PE %d has other settings than PE %d of its node (host %s)",
-                                that->odd_pe, leader, that->host);
-    if (that->poor_pe >= 0)
+                                summary->odd_pe, leader, summary->host);
+    if (summary->poor_pe >= 0)
         stp_boot_abort_mismatch(
-            mine,
+            is_my_node,
             "SHMEM_DEFAULT_SPACE=%s: PE %d cannot create its symmetric heap in memory of "
             "this kind%s%s",
-            stp_space_type_name(stp_env.default_space), that->poor_pe, mine ? ": " : " on host ",
-            mine ? stp_boot_local_pe_info(that->poor_pe)->no_heap : that->host);
+            stp_space_type_name(stp_env.default_space), summary->poor_pe,
+            is_my_node ? ": " : " on host ",
+            is_my_node ? stp_boot_local_pe_info(summary->poor_pe)->no_heap : summary->host);
 }
 
 /* ---- the exchange ---------------------------------------------------------- */
@@ -327,7 +330,7 @@ static void exchange_judge(int node, int leader, const struct exchange_node *tha
 static void exchange_summarize_node(struct exchange_node *node)
 {
     const struct stp_pe_info *pe_infos = stp_boot.area->pes;
-    char of_a[VALUE_MAX], of_b[VALUE_MAX];
+    char text_a[VALUE_MAX], text_b[VALUE_MAX];
 
     *node = (struct exchange_node){.settings = pe_infos[0].settings,
                                    .window_base = pe_infos[0].window_base,
@@ -338,7 +341,7 @@ static void exchange_summarize_node(struct exchange_node *node)
     for (int i = stp_boot.n_local - 1; i >= 0; i--) {
         const struct stp_pe_info *pe_info = &pe_infos[i];
 
-        if (settings_differ(&pe_info->settings, &pe_infos[0].settings, of_a, of_b) != NULL)
+        if (settings_differ(&pe_info->settings, &pe_infos[0].settings, text_a, text_b) != NULL)
             node->odd_pe = pe_info->pe;
         if (pe_info->no_heap[0] != '\0') node->poor_pe = pe_info->pe;
         if (pe_info->window_base != pe_infos[0].window_base) node->window_base = 0;
@@ -353,14 +356,14 @@ static void exchange_summarize_node(struct exchange_node *node)
  */
 static size_t exchange_capacity(void)
 {
-    size_t each = STP_FABRIC_ADDR_MAX + STP_PE_INFO_REGIONS * sizeof(struct stp_fabric_region);
-    int most = 0;
+    size_t pe_bytes = STP_FABRIC_ADDR_MAX + STP_PE_INFO_REGIONS * sizeof(struct stp_fabric_region);
+    int max_n = 0;
 
     for (int node = 0; node < stp_rt.n_nodes; node++) {
         int n = exchange_world.start[node + 1] - exchange_world.start[node];
-        if (n > most) most = n;
+        if (n > max_n) max_n = n;
     }
-    return sizeof(struct exchange_node) + STP_BOOT_BCAST_MAX + ADDR_MASK + (size_t)most * each;
+    return sizeof(struct exchange_node) + STP_BOOT_BCAST_MAX + ADDR_MASK + (size_t)max_n * pe_bytes;
 }
 
 static void exchange_publish(struct exchange_node *node, struct exchange_blob *blob)
@@ -369,7 +372,7 @@ static void exchange_publish(struct exchange_node *node, struct exchange_blob *b
     blob_move_bcast(blob, stp_boot.first_pe);
     blob_put_addrs(blob, node->settings.addr_len);
     if (node->settings.peer_table) blob_put_regions(blob);
-    stp_boot_publish("pe_info", stp_rt.pe, blob->data, blob->at);
+    stp_boot_publish("pe_info", stp_rt.pe, blob->data, blob->offset);
 }
 
 /*
@@ -378,29 +381,31 @@ static void exchange_publish(struct exchange_node *node, struct exchange_blob *b
  * are read, because the size of an address is one of the settings.
  */
 static void exchange_learn(int node, int leader, struct exchange_blob *blob,
-                           const struct exchange_node *mine, struct exchange_node *first)
+                           const struct exchange_node *my_summary,
+                           struct exchange_node *pe0_summary)
 {
     struct stp_node_shm_header *area = stp_boot.area;
-    struct exchange_node that;
+    struct exchange_node summary;
 
-    memset(&that, 0, sizeof(that));
-    blob_move_node(blob, &that);
-    if (leader == 0) *first = that;
-    if (leader == 0 && !blob->bad) exchange_judge(stp_boot.node, stp_boot.first_pe, mine, first);
-    if (!blob->bad) exchange_judge(node, leader, &that, first);
-    memcpy(stp_boot_host(node), that.host, sizeof(that.host));
-    if (!blob->bad) blob_move_bcast(blob, leader);
-    if (!blob->bad) blob_get_addrs(blob, area->addr_len, node);
-    if (!blob->bad && area->peer_table) blob_get_regions(blob, node);
-    if (blob->bad)
+    memset(&summary, 0, sizeof(summary));
+    blob_move_node(blob, &summary);
+    if (leader == 0) *pe0_summary = summary;
+    if (leader == 0 && !blob->failed)
+        exchange_judge(stp_boot.node, stp_boot.first_pe, my_summary, pe0_summary);
+    if (!blob->failed) exchange_judge(node, leader, &summary, pe0_summary);
+    memcpy(stp_boot_host(node), summary.host, sizeof(summary.host));
+    if (!blob->failed) blob_move_bcast(blob, leader);
+    if (!blob->failed) blob_get_addrs(blob, area->addr_len, node);
+    if (!blob->failed && area->peer_table) blob_get_regions(blob, node);
+    if (blob->failed)
         stp_fatal("shmem_init",
                   "the start-up data that PE %d published for its node is incomplete (oshinfo "
                   "--doctor shows the launcher's limits)",
                   leader);
     if (exchange_shares_host() && stp_pmi_node_of(leader) == stp_pmi_node_of(stp_rt.pe))
-        stp_cores_add(&area->cores, &that.cores);
-    area->registered = area->registered && that.registered;
-    area->ident_addr = area->ident_addr && that.window_base == area->pes[0].window_base;
+        stp_cores_add(&area->cores, &summary.cores);
+    area->registered = area->registered && summary.registered;
+    area->ident_addr = area->ident_addr && summary.window_base == area->pes[0].window_base;
 }
 
 /* Sorts the PEs of the job by node with a counting sort. Stores the result in exchange_world. */
@@ -442,28 +447,28 @@ static void exchange_forget(void)
  * Publishes the blob of this node and reads the blobs of all nodes. The blob of PE 0's node is read
  * first, because all nodes are compared with it. Only leaders call this function.
  */
-static void exchange_nodes(const struct exchange_node *mine)
+static void exchange_nodes(const struct exchange_node *my_summary)
 {
     size_t capacity = exchange_capacity();
     unsigned char *data = malloc(2 * capacity);
     int first_node = stp_node_of(0);
-    struct exchange_node first = *mine;
-    struct exchange_blob own = {.data = data, .end = capacity};
+    struct exchange_node pe0_summary = *my_summary;
+    struct exchange_blob my_blob = {.data = data, .nbytes = capacity};
 
     if (data == NULL)
         stp_fatal("shmem_init", "no memory for the start-up data of %d PEs", stp_rt.n_pes);
-    exchange_publish(&first, &own);
+    exchange_publish(&pe0_summary, &my_blob);
     stp_boot_fence();
     for (int i = 0; i < stp_rt.n_nodes; i++) {
         int node = (first_node + i) % stp_rt.n_nodes;
         int leader = exchange_leader(node);
-        struct exchange_blob blob = {.data = data, .end = own.at, .reads = true};
+        struct exchange_blob blob = {.data = data, .nbytes = my_blob.offset, .reads = true};
 
         if (node != stp_boot.node) {
             blob.data = data + capacity;
-            blob.end = stp_boot_kvs_get("pe_info", leader, blob.data, capacity);
+            blob.nbytes = stp_boot_kvs_get("pe_info", leader, blob.data, capacity);
         }
-        exchange_learn(node, leader, &blob, mine, &first);
+        exchange_learn(node, leader, &blob, my_summary, &pe0_summary);
     }
     free(data);
 }
@@ -471,20 +476,20 @@ static void exchange_nodes(const struct exchange_node *mine)
 static void exchange_lead(void)
 {
     struct stp_node_shm_header *area = stp_boot.area;
-    struct exchange_node mine;
+    struct exchange_node my_summary;
 
-    exchange_summarize_node(&mine);
-    area->addr_len = mine.settings.addr_len;
-    area->peer_table = mine.settings.peer_table != 0;
-    area->registered = mine.registered;
-    area->ident_addr = mine.window_base != 0;
-    area->cores = mine.cores;
+    exchange_summarize_node(&my_summary);
+    area->addr_len = my_summary.settings.addr_len;
+    area->peer_table = my_summary.settings.peer_table != 0;
+    area->registered = my_summary.registered;
+    area->ident_addr = my_summary.window_base != 0;
+    area->cores = my_summary.cores;
     if (stp_rt.n_nodes > 1) {
         exchange_sort();
-        exchange_nodes(&mine);
+        exchange_nodes(&my_summary);
         exchange_forget();
     } else {
-        exchange_judge(stp_boot.node, stp_boot.first_pe, &mine, &mine);
+        exchange_judge(stp_boot.node, stp_boot.first_pe, &my_summary, &my_summary);
     }
 }
 
@@ -501,9 +506,9 @@ static void exchange_count_cores(void)
     stp_debug("start: PEs of this host: %d, cores: %d", stp_rt.host_pes, stp_rt.host_cores);
 }
 
-void stp_boot_exchange(const struct stp_pe_info *mine, const void *bcast, size_t nbytes)
+void stp_boot_exchange(const struct stp_pe_info *pe_info, const void *bcast, size_t nbytes)
 {
-    stp_boot.area->pes[stp_boot.local] = *mine;
+    stp_boot.area->pes[stp_boot.local] = *pe_info;
     settings_fill(stp_boot.area->pes[stp_boot.local].settings.variables);
     if (stp_rt.pe == 0) {
         stp_boot.area->bcast_bytes = (uint32_t)nbytes;
@@ -530,14 +535,14 @@ const struct stp_pe_info *stp_boot_local_pe_info(int pe)
     return &stp_boot.area->pes[stp_local_of(pe)];
 }
 
-void stp_boot_set_closing(enum stp_pe_exit how, uint64_t syncs, uint64_t cells)
+void stp_boot_set_closing(enum stp_pe_exit pe_exit, uint64_t syncs, uint64_t cells)
 {
     struct stp_closing *closing = &stp_boot.area->pes[stp_boot.local].closing;
 
     closing->syncs = syncs;
     closing->cells = cells;
     /* Pairs with the acquire load in find_closer_locked() of another PE. */
-    __atomic_store_n(&closing->how, (int)how, __ATOMIC_RELEASE);
+    __atomic_store_n(&closing->pe_exit, (int)pe_exit, __ATOMIC_RELEASE);
 }
 
 const void *stp_boot_addrs(void)
@@ -562,10 +567,10 @@ bool stp_boot_heap_registered(void)
 void stp_boot_free_region_tables(void)
 {
     size_t addrs = (size_t)stp_rt.n_pes * stp_boot.area->addr_len;
-    uintptr_t from = ((uintptr_t)stp_boot_world() + addrs + 0xffff) & ~(uintptr_t)0xffff;
+    uintptr_t start = ((uintptr_t)stp_boot_world() + addrs + 0xffff) & ~(uintptr_t)0xffff;
     uintptr_t end = ((uintptr_t)stp_boot.area + stp_boot_wait_pages_offset()) & ~(uintptr_t)0xffff;
 
     stp_boot_node_barrier();
-    if (stp_rt.n_nodes > 1 && stp_boot.local == 0 && from < end)
-        madvise((void *)from, end - from, MADV_REMOVE);
+    if (stp_rt.n_nodes > 1 && stp_boot.local == 0 && start < end)
+        madvise((void *)start, end - start, MADV_REMOVE);
 }

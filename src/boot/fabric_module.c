@@ -63,12 +63,12 @@ static bool fabric_name_is_known(const char *name, size_t len)
 
 static bool fabric_list_is_known(const char *list)
 {
-    for (const char *at = list; *at != '\0';) {
-        size_t len = strcspn(at, ";,");
+    for (const char *name = list; *name != '\0';) {
+        size_t len = strcspn(name, ";,");
 
-        if (!fabric_name_is_known(at + (*at == '^'), len - (*at == '^'))) return false;
-        at += len;
-        at += strspn(at, ";,");
+        if (!fabric_name_is_known(name + (*name == '^'), len - (*name == '^'))) return false;
+        name += len;
+        name += strspn(name, ";,");
     }
     return true;
 }
@@ -77,7 +77,7 @@ static bool fabric_list_is_known(const char *list)
  * Warns if SHMEM_OFI_PROVIDER contains a name that no provider has. A job on one node does not use
  * a provider, so users would otherwise notice a misspelt name only in a job on several nodes.
  */
-static void fabric_doubt_provider(void)
+static void fabric_warn_unknown_provider(void)
 {
     if (stp_env.ofi_provider != NULL && !fabric_list_is_known(stp_env.ofi_provider))
         stp_warn("SHMEM_OFI_PROVIDER=%s contains a name that no provider of libfabric has; this "
@@ -89,17 +89,17 @@ static void fabric_doubt_provider(void)
 void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks)
 {
     stp_module_entry_fn open_fn;
-    char why[512];
+    char reason[512];
 
     if (stp_rt.n_nodes == 1) {
-        if (stp_rt.pe == 0) fabric_doubt_provider();
+        if (stp_rt.pe == 0) fabric_warn_unknown_provider();
         return;
     }
-    if (stp_fabric_module_dlopen(&open_fn, why, sizeof(why)) != 0)
+    if (stp_fabric_module_dlopen(&open_fn, reason, sizeof(reason)) != 0)
         stp_fatal("shmem_init",
                   "this job needs a fabric, because its PEs are on several nodes, but the fabric "
                   "module cannot be loaded: %s",
-                  why);
+                  reason);
     fabric_fill_core(callbacks);
     if (((stp_ofi_open_fn)open_fn)(&fabric_core, &stp_rt.fabric) != 0)
         stp_fatal("shmem_init",

@@ -13,38 +13,38 @@
  * Number of PEs per host that can print the warning. One is not enough, because the first PE itself
  * may be missing.
  */
-#define TELLERS 2
+#define MAX_REPORTERS 2
 
 static struct {
-    uint64_t seen_ns, waited_ns;
+    uint64_t checked_ns, waited_ns;
     uint64_t limit_ns; /* waiting time after which this PE prints the warning */
     bool reported;
-} missing;
+} stragglers;
 
-static void missing_idle(void)
+static void stragglers_idle(void)
 {
-    uint64_t now = stp_now_ns(), passed = now - missing.seen_ns;
+    uint64_t now = stp_now_ns(), elapsed = now - stragglers.checked_ns;
 
-    missing.waited_ns += passed < SECOND_NS / 2 ? passed : SECOND_NS / 2;
-    missing.seen_ns = now;
-    if (missing.reported || missing.waited_ns < missing.limit_ns) return;
-    missing.reported = true;
+    stragglers.waited_ns += elapsed < SECOND_NS / 2 ? elapsed : SECOND_NS / 2;
+    stragglers.checked_ns = now;
+    if (stragglers.reported || stragglers.waited_ns < stragglers.limit_ns) return;
+    stragglers.reported = true;
     stp_warn("shmem_init has waited for %u s (SHMEM_HANG_REPORT sets this time) because not all "
              "PEs have come to the same point of shmem_init; the job goes on; oshrun --status "
              "prints the PEs of this host that are missing",
-             (unsigned)(missing.waited_ns / SECOND_NS));
+             (unsigned)(stragglers.waited_ns / SECOND_NS));
 }
 
 void stp_init_stragglers_begin(void)
 {
     int rank = stp_boot.host_rank;
 
-    if (stp_env.hang_report <= 0 || rank >= TELLERS) return;
-    missing.seen_ns = stp_now_ns();
-    missing.waited_ns = 0;
-    missing.limit_ns = (uint64_t)stp_env.hang_report * SECOND_NS * (uint64_t)(rank + 1);
-    missing.reported = false;
-    stp_pmi_set_idle(missing_idle);
+    if (stp_env.hang_report <= 0 || rank >= MAX_REPORTERS) return;
+    stragglers.checked_ns = stp_now_ns();
+    stragglers.waited_ns = 0;
+    stragglers.limit_ns = (uint64_t)stp_env.hang_report * SECOND_NS * (uint64_t)(rank + 1);
+    stragglers.reported = false;
+    stp_pmi_set_idle(stragglers_idle);
 }
 
 void stp_init_stragglers_end(void)

@@ -31,7 +31,7 @@ struct network_addr {
     uint8_t version;
     uint8_t prefix;
     /* Whether the link has a carrier (1 or 0). The kernel reports a new carrier with a delay. */
-    uint16_t running;
+    uint16_t has_carrier;
     uint32_t speed; /* speed in Mb/s, or 0 if unknown */
 };
 
@@ -45,7 +45,7 @@ struct network_host {
     struct network_addr addrs[STP_NETWORKS_MAX];
 };
 
-static struct network_host network_mine;
+static struct network_host my_networks;
 static char network_names[STP_NETWORKS_MAX][IF_NAMESIZE];
 
 /* ---- this host ------------------------------------------------------------- */
@@ -97,44 +97,43 @@ static uint8_t network_prefix(const unsigned char *mask, size_t nbytes)
  * Converts an address of an interface from the format of getifaddrs(). Returns false if no other
  * host can use the address, for example a loopback address.
  */
-static bool network_read(const struct ifaddrs *from, struct network_addr *to)
+static bool network_read(const struct ifaddrs *ifa, struct network_addr *addr)
 {
-    const struct sockaddr_in *v4 = (const void *)from->ifa_addr, *mask4 = (void *)from->ifa_netmask;
-    const struct sockaddr_in6 *v6 = (const void *)from->ifa_addr,
-                              *mask6 = (void *)from->ifa_netmask;
+    const struct sockaddr_in *v4 = (const void *)ifa->ifa_addr, *mask4 = (void *)ifa->ifa_netmask;
+    const struct sockaddr_in6 *v6 = (const void *)ifa->ifa_addr, *mask6 = (void *)ifa->ifa_netmask;
 
-    memset(to, 0, sizeof(*to));
-    if (from->ifa_addr == NULL || from->ifa_netmask == NULL) return false;
-    if ((from->ifa_flags & (IFF_UP | IFF_LOOPBACK)) != IFF_UP) return false;
-    to->running = (from->ifa_flags & IFF_RUNNING) != 0;
-    if (from->ifa_addr->sa_family == AF_INET) {
-        to->version = 4;
-        memcpy(to->addr, &v4->sin_addr, 4);
-        to->prefix = network_prefix((const void *)&mask4->sin_addr, 4);
+    memset(addr, 0, sizeof(*addr));
+    if (ifa->ifa_addr == NULL || ifa->ifa_netmask == NULL) return false;
+    if ((ifa->ifa_flags & (IFF_UP | IFF_LOOPBACK)) != IFF_UP) return false;
+    addr->has_carrier = (ifa->ifa_flags & IFF_RUNNING) != 0;
+    if (ifa->ifa_addr->sa_family == AF_INET) {
+        addr->version = 4;
+        memcpy(addr->addr, &v4->sin_addr, 4);
+        addr->prefix = network_prefix((const void *)&mask4->sin_addr, 4);
         return true;
     }
-    if (from->ifa_addr->sa_family != AF_INET6 || IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr))
-        return false;
-    to->version = 6;
-    memcpy(to->addr, &v6->sin6_addr, 16);
-    to->prefix = network_prefix((const void *)&mask6->sin6_addr, 16);
+    if (ifa->ifa_addr->sa_family != AF_INET6 || IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr)) return false;
+    addr->version = 6;
+    memcpy(addr->addr, &v6->sin6_addr, 16);
+    addr->prefix = network_prefix((const void *)&mask6->sin6_addr, 16);
     return true;
 }
 
 static void network_list(struct network_host *host)
 {
-    struct ifaddrs *all = NULL;
+    struct ifaddrs *list = NULL;
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
     memset(host, 0, sizeof(*host));
     host->identity = network_identity();
-    if (getifaddrs(&all) != 0) all = NULL;
-    for (struct ifaddrs *at = all; at != NULL && host->n < STP_NETWORKS_MAX; at = at->ifa_next) {
-        if (!network_read(at, &host->addrs[host->n])) continue;
-        host->addrs[host->n].speed = network_speed(fd, at->ifa_name);
-        snprintf(network_names[host->n++], IF_NAMESIZE, "%s", at->ifa_name);
+    if (getifaddrs(&list) != 0) list = NULL;
+    for (struct ifaddrs *ifa = list; ifa != NULL && host->n < STP_NETWORKS_MAX;
+         ifa = ifa->ifa_next) {
+        if (!network_read(ifa, &host->addrs[host->n])) continue;
+        host->addrs[host->n].speed = network_speed(fd, ifa->ifa_name);
+        snprintf(network_names[host->n++], IF_NAMESIZE, "%s", ifa->ifa_name);
     }
-    freeifaddrs(all);
+    freeifaddrs(list);
     if (fd >= 0) close(fd);
 }
 
@@ -144,27 +143,27 @@ static void network_list(struct network_host *host)
  */
 static void network_fill(uint32_t i, struct stp_network *network)
 {
-    const struct network_addr *addr = &network_mine.addrs[i];
+    const struct network_addr *addr = &my_networks.addrs[i];
 
     *network = (struct stp_network){.version = addr->version, .prefix = addr->prefix};
     memcpy(network->name, network_names[i], sizeof(network->name));
     memcpy(network->addr, addr->addr, sizeof(network->addr));
 }
 
-int stp_network_here(struct stp_network networks[STP_NETWORKS_MAX])
+int stp_network_list_local(struct stp_network networks[STP_NETWORKS_MAX])
 {
-    network_list(&network_mine);
-    for (uint32_t i = 0; i < network_mine.n; i++)
+    network_list(&my_networks);
+    for (uint32_t i = 0; i < my_networks.n; i++)
         network_fill(i, &networks[i]);
-    return (int)network_mine.n;
+    return (int)my_networks.n;
 }
 
 void stp_network_publish_host(int pe)
 {
-    network_list(&network_mine);
-    stp_boot_publish("net", pe, &network_mine,
+    network_list(&my_networks);
+    stp_boot_publish("net", pe, &my_networks,
                      offsetof(struct network_host, addrs) +
-                         network_mine.n * sizeof(struct network_addr));
+                         my_networks.n * sizeof(struct network_addr));
 }
 
 /* ---- other members --------------------------------------------------------- */
@@ -181,24 +180,25 @@ static bool network_same_addr(const struct network_addr *a, const struct network
 }
 
 /*
- * Finds an address of a host that is in the same network as the address `mine`. Skips addresses
- * equal to `mine`, as network_routes() does. Returns NULL if the host has no such address.
+ * Finds an address of a host that is in the same network as the address `my_addr`. Skips addresses
+ * equal to `my_addr`, as network_routes() does. Returns NULL if the host has no such address.
  */
-static const struct network_addr *network_meet(const struct network_addr *mine,
-                                               const struct network_host *host)
+static const struct network_addr *network_find_common(const struct network_addr *my_addr,
+                                                      const struct network_host *host)
 {
     for (uint32_t i = 0; i < host->n; i++)
-        if (network_same_net(mine, &host->addrs[i]) && !network_same_addr(mine, &host->addrs[i]))
+        if (network_same_net(my_addr, &host->addrs[i]) &&
+            !network_same_addr(my_addr, &host->addrs[i]))
             return &host->addrs[i];
     return NULL;
 }
 
 /*
- * Returns true if the kernel would use the source address `mine` for packets to at least one
- * address of the host. Sends no packet. Skips addresses of the host that are equal to `mine`,
+ * Returns true if the kernel would use the source address `my_addr` for packets to at least one
+ * address of the host. Sends no packet. Skips addresses of the host that are equal to `my_addr`,
  * because bridges for virtual machines have the same address on every host.
  */
-static bool network_routes(const struct network_addr *mine, const struct network_host *host)
+static bool network_routes(const struct network_addr *my_addr, const struct network_host *host)
 {
     bool found = false;
 
@@ -206,18 +206,18 @@ static bool network_routes(const struct network_addr *mine, const struct network
         const struct network_addr *addr = &host->addrs[i];
         struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(9)};
         struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(9)};
-        bool old = addr->version == 4;
-        socklen_t len = old ? sizeof(v4) : sizeof(v6);
-        void *to = old ? (void *)&v4 : (void *)&v6;
-        void *bits = old ? (void *)&v4.sin_addr : (void *)&v6.sin6_addr;
-        size_t n_bits = old ? 4 : 16;
+        bool is_ipv4 = addr->version == 4;
+        socklen_t len = is_ipv4 ? sizeof(v4) : sizeof(v6);
+        void *dest = is_ipv4 ? (void *)&v4 : (void *)&v6;
+        void *bits = is_ipv4 ? (void *)&v4.sin_addr : (void *)&v6.sin6_addr;
+        size_t n_bits = is_ipv4 ? 4 : 16;
         int fd;
 
-        if (addr->version != mine->version || network_same_addr(mine, addr)) continue;
-        fd = socket(old ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        if (addr->version != my_addr->version || network_same_addr(my_addr, addr)) continue;
+        fd = socket(is_ipv4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         memcpy(bits, addr->addr, n_bits);
-        if (fd >= 0 && connect(fd, to, len) == 0 && getsockname(fd, to, &len) == 0)
-            found = memcmp(bits, mine->addr, n_bits) == 0;
+        if (fd >= 0 && connect(fd, dest, len) == 0 && getsockname(fd, dest, &len) == 0)
+            found = memcmp(bits, my_addr->addr, n_bits) == 0;
         if (fd >= 0) close(fd);
     }
     return found;
@@ -225,68 +225,68 @@ static bool network_routes(const struct network_addr *mine, const struct network
 
 /* ---- the verdict ----------------------------------------------------------- */
 
-/* Value of the field `wrong` in struct network_verdict if the address reaches all hosts. */
-#define NOBODY UINT64_MAX
+/* Value of the field `unreached_pe` in struct network_verdict if the address reaches all hosts. */
+#define NO_PE UINT64_MAX
 
 struct network_verdict {
-    uint64_t quality; /* lowest value of network_quality() over all hosts */
-    uint64_t wrong;   /* first PE of a host that the address does not reach, or NOBODY */
+    uint64_t quality;      /* lowest value of network_quality() over all hosts */
+    uint64_t unreached_pe; /* first PE of a host that the address does not reach, or NO_PE */
 };
 
 /* Rates an address by its carrier, then by its speed. An unknown speed is the lowest. */
 static uint64_t network_quality(const struct network_addr *addr)
 {
-    return (uint64_t)addr->running << 32 | addr->speed;
+    return (uint64_t)addr->has_carrier << 32 | addr->speed;
 }
 
 /*
- * Returns the verdict on the address `mine` of this host. The address is good if all other hosts
+ * Returns the verdict on the address `my_addr` of this host. The address is good if all other hosts
  * have an address in the same network. pes[i] is the first PE of host i, and n is the number of
  * hosts.
  */
-static struct network_verdict network_judge(const struct network_addr *mine,
+static struct network_verdict network_judge(const struct network_addr *my_addr,
                                             const struct network_host *hosts, const int *pes, int n)
 {
-    struct network_verdict verdict = {network_quality(mine), NOBODY};
+    struct network_verdict verdict = {network_quality(my_addr), NO_PE};
 
-    for (int i = 0; i < n && verdict.wrong == NOBODY; i++) {
-        const struct network_addr *there;
+    for (int i = 0; i < n && verdict.unreached_pe == NO_PE; i++) {
+        const struct network_addr *peer_addr;
 
-        if (hosts[i].identity == network_mine.identity) continue;
-        there = network_meet(mine, &hosts[i]);
-        if (there == NULL)
-            verdict.wrong = (uint64_t)pes[i];
-        else if (network_quality(there) < verdict.quality)
-            verdict.quality = network_quality(there);
+        if (hosts[i].identity == my_networks.identity) continue;
+        peer_addr = network_find_common(my_addr, &hosts[i]);
+        if (peer_addr == NULL)
+            verdict.unreached_pe = (uint64_t)pes[i];
+        else if (network_quality(peer_addr) < verdict.quality)
+            verdict.quality = network_quality(peer_addr);
     }
     return verdict;
 }
 
 /*
- * Returns the first PE of a host to which the kernel would not send from the address `mine`.
- * Returns NOBODY if the kernel would use this address for all other hosts.
+ * Returns the first PE of a host to which the kernel would not send from the address `my_addr`.
+ * Returns NO_PE if the kernel would use this address for all other hosts.
  */
-static uint64_t network_astray(const struct network_addr *mine, const struct network_host *hosts,
-                               const int *pes, int n)
+static uint64_t network_first_unrouted(const struct network_addr *my_addr,
+                                       const struct network_host *hosts, const int *pes, int n)
 {
     for (int i = 0; i < n; i++)
-        if (hosts[i].identity != network_mine.identity && !network_routes(mine, &hosts[i]))
+        if (hosts[i].identity != my_networks.identity && !network_routes(my_addr, &hosts[i]))
             return (uint64_t)pes[i];
-    return NOBODY;
+    return NO_PE;
 }
 
 /*
  * Returns true if network a is preferred to network b. A network of higher quality is preferred. At
  * equal quality, IPv4 is preferred to IPv6, and then the lower address is preferred.
  */
-static bool network_before(int a, int b, const struct network_verdict *verdicts)
+static bool network_is_preferred(int a, int b, const struct network_verdict *verdicts)
 {
-    const struct network_addr *of_a = &network_mine.addrs[a], *of_b = &network_mine.addrs[b];
+    const struct network_addr *addr_a = &my_networks.addrs[a], *addr_b = &my_networks.addrs[b];
 
     if (verdicts[a].quality != verdicts[b].quality)
         return verdicts[a].quality > verdicts[b].quality;
-    if (of_a->version != of_b->version) return of_a->version < of_b->version;
-    return memcmp(of_a->addr, of_b->addr, sizeof(of_a->addr)) < 0;
+    if (addr_a->version != addr_b->version) return addr_a->version < addr_b->version;
+    return memcmp(addr_a->addr, addr_b->addr, sizeof(addr_a->addr)) < 0;
 }
 
 static void network_text(const struct network_addr *addr, char *text, size_t len)
@@ -297,26 +297,27 @@ static void network_text(const struct network_addr *addr, char *text, size_t len
     snprintf(text, len, "%s/%d", bits, addr->prefix);
 }
 
-static void network_tell(const struct network_verdict *verdicts, bool common,
-                         struct stp_network *networks)
+static void network_report(const struct network_verdict *verdicts, bool common,
+                           struct stp_network *networks)
 {
-    for (int i = 0; i < (int)network_mine.n; i++) {
-        const struct network_addr *addr = &network_mine.addrs[i];
+    for (int i = 0; i < (int)my_networks.n; i++) {
+        const struct network_addr *addr = &my_networks.addrs[i];
         struct stp_network *network = &networks[i];
-        uint64_t wrong = verdicts[i].wrong;
+        uint64_t unreached_pe = verdicts[i].unreached_pe;
         char text[INET6_ADDRSTRLEN + 8];
 
         network_fill((uint32_t)i, network);
-        for (int k = 0; k < (int)network_mine.n; k++)
-            network->rank += verdicts[k].wrong == NOBODY && network_before(k, i, verdicts);
+        for (int k = 0; k < (int)my_networks.n; k++)
+            network->rank +=
+                verdicts[k].unreached_pe == NO_PE && network_is_preferred(k, i, verdicts);
         network_text(addr, text, sizeof(text));
-        if (wrong != NOBODY)
-            snprintf(network->refusal, sizeof(network->refusal),
+        if (unreached_pe != NO_PE)
+            snprintf(network->refused, sizeof(network->refused),
                      common ? "the host of PE %d has no other address in network %s"
                             : "the route to the host of PE %d does not use address %s",
-                     (int)wrong, text);
+                     (int)unreached_pe, text);
         stp_debug("start: interface %s %s: %s", network->name, text,
-                  wrong == NOBODY ? "reaches all hosts" : network->refusal);
+                  unreached_pe == NO_PE ? "reaches all hosts" : network->refused);
     }
 }
 
@@ -324,22 +325,22 @@ static int network_decide(const struct network_host *hosts, const int *pes, int 
                           struct stp_network *networks)
 {
     struct network_verdict verdicts[STP_NETWORKS_MAX];
-    bool common = false, alone = true;
+    bool common = false, one_stack = true;
 
     for (int i = 0; i < n; i++)
-        alone = alone && hosts[i].identity == network_mine.identity;
+        one_stack = one_stack && hosts[i].identity == my_networks.identity;
     /*
      * If all hosts share one network stack, every address reaches all PEs, so no verdict is needed.
      */
-    if (alone) return 0;
-    for (uint32_t i = 0; i < network_mine.n; i++) {
-        verdicts[i] = network_judge(&network_mine.addrs[i], hosts, pes, n);
-        common = common || verdicts[i].wrong == NOBODY;
+    if (one_stack) return 0;
+    for (uint32_t i = 0; i < my_networks.n; i++) {
+        verdicts[i] = network_judge(&my_networks.addrs[i], hosts, pes, n);
+        common = common || verdicts[i].unreached_pe == NO_PE;
     }
-    for (uint32_t i = 0; i < network_mine.n && !common; i++)
-        verdicts[i].wrong = network_astray(&network_mine.addrs[i], hosts, pes, n);
-    network_tell(verdicts, common, networks);
-    return (int)network_mine.n;
+    for (uint32_t i = 0; i < my_networks.n && !common; i++)
+        verdicts[i].unreached_pe = network_first_unrouted(&my_networks.addrs[i], hosts, pes, n);
+    network_report(verdicts, common, networks);
+    return (int)my_networks.n;
 }
 
 /* Returns an array with the first PE of each of the n hosts, or NULL if there is no memory. */
@@ -357,7 +358,7 @@ int stp_network_judge_published(int pe, int n_pes, int n_hosts,
                                 struct stp_network networks[STP_NETWORKS_MAX])
 {
     struct network_host *hosts = calloc((size_t)n_hosts, sizeof(*hosts));
-    int *pes = network_first_pes(n_hosts, n_pes), mine = stp_pmi_node_of(pe), n_networks;
+    int *pes = network_first_pes(n_hosts, n_pes), my_host = stp_pmi_node_of(pe), n_networks;
 
     if (hosts == NULL || pes == NULL)
         stp_fatal("shmem_init", "no memory for the networks of %d hosts", n_hosts);
@@ -365,12 +366,12 @@ int stp_network_judge_published(int pe, int n_pes, int n_hosts,
      * With SHMEM_NODE=off, a host has several leaders. Only the first of them has called
      * network_list() before, in stp_network_publish_host().
      */
-    if (pes[mine] != pe) network_list(&network_mine);
+    if (pes[my_host] != pe) network_list(&my_networks);
     for (int i = 0; i < n_hosts; i++) {
         size_t nbytes = sizeof(*hosts), head = offsetof(struct network_host, addrs);
 
-        if (i == mine)
-            hosts[i] = network_mine;
+        if (i == my_host)
+            hosts[i] = my_networks;
         else
             nbytes = stp_boot_kvs_get("net", pes[i], &hosts[i], sizeof(*hosts));
         if (nbytes < head || hosts[i].n > (nbytes - head) / sizeof(struct network_addr))

@@ -204,7 +204,7 @@ static bool list_networks(const struct stp_doctor *doctor, char *text, size_t si
 {
     struct stp_network networks[STP_NETWORKS_MAX];
     bool judged = doctor->n_networks > 0;
-    int n = judged ? doctor->n_networks : stp_network_here(networks);
+    int n = judged ? doctor->n_networks : stp_network_list_local(networks);
     size_t len = 0;
 
     snprintf(text, size, "no interface except loopback is up and has an address");
