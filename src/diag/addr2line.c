@@ -20,11 +20,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define READ_MOST ((size_t)1 << 20)
-#define FRAMES_MOST 64 /* maximum number of frames read per PE; PEs write at most 32 */
-#define GROUPS_MOST 8  /* maximum number of groups of PEs that are printed */
+#define READ_MAX ((size_t)1 << 20)
+#define FRAMES_MAX 64 /* maximum number of frames read per PE; PEs write at most 32 */
+#define GROUPS_MAX 8  /* maximum number of groups of PEs that are printed */
 #define LIMIT_NS UINT64_C(10000000000) /* time limit for all calls of addr2line */
-#define LINE_MOST 1024
+#define LINE_BYTES 1024
 
 struct frame {
     const char *file;
@@ -38,7 +38,7 @@ struct frame {
 
 /* Group of PEs that have crashed with equal frames. */
 struct group {
-    struct frame frames[FRAMES_MOST];
+    struct frame frames[FRAMES_MAX];
     int n;
     int pe; /* lowest PE number in the group */
     struct group *next;
@@ -89,10 +89,10 @@ static struct group *group_of(struct group **groups, int pe)
 static struct group *read_groups(char *text)
 {
     struct group *groups = NULL;
-    char *rest = NULL;
+    char *save = NULL;
 
-    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest)) {
+    for (char *line = strtok_r(text, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save)) {
         char *end;
         int pe = (int)strtol(line, &end, 10);
         unsigned long addr = strtoul(end, &end, 16);
@@ -100,7 +100,7 @@ static struct group *read_groups(char *text)
 
         if (*end != ' ' || end[1] != '/' || pe < 0) continue;
         group = group_of(&groups, pe);
-        if (group == NULL || group->n == FRAMES_MOST) continue;
+        if (group == NULL || group->n == FRAMES_MAX) continue;
         group->frames[group->n++] = (struct frame){.file = end + 1, .addr = addr};
     }
     return groups;
@@ -124,15 +124,15 @@ static void join_groups(struct group *groups)
 
         stp_pe_list_append(&group->pes, group->pe);
         while (*next != NULL) {
-            struct group *other = *next;
+            struct group *candidate = *next;
 
-            if (!is_same_place(group, other)) {
-                next = &other->next;
+            if (!is_same_place(group, candidate)) {
+                next = &candidate->next;
                 continue;
             }
-            stp_pe_list_append(&group->pes, other->pe);
-            *next = other->next;
-            free(other);
+            stp_pe_list_append(&group->pes, candidate->pe);
+            *next = candidate->next;
+            free(candidate);
         }
         stp_pe_list_end(&group->pes);
     }
@@ -150,15 +150,15 @@ static int frames_signals;
 static bool wait_for(int fd)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = POLLIN}, {.fd = frames_signals, .events = POLLIN}};
-    int left = launch_ms_until(frames_end_ns);
+    int timeout_ms = launch_ms_until(frames_end_ns);
 
-    if (left == 0 || poll(fds, 2, left) <= 0) return false;
+    if (timeout_ms == 0 || poll(fds, 2, timeout_ms) <= 0) return false;
     return (fds[0].revents & (POLLIN | POLLHUP)) && !launch_got_end_signal(fds[1].revents);
 }
 
-_Noreturn static void become_addr2line(const struct group *group, const char *file, int to)
+_Noreturn static void become_addr2line(const struct group *group, const char *file, int out_fd)
 {
-    char *argv[FRAMES_MOST + 5] = {"addr2line", "-Cfpi", "-e", (char *)file};
+    char *argv[FRAMES_MAX + 5] = {"addr2line", "-Cfpi", "-e", (char *)file};
     int n = 4, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     for (int i = 0; i < group->n; i++) {
@@ -170,7 +170,7 @@ _Noreturn static void become_addr2line(const struct group *group, const char *fi
     }
     argv[n] = NULL;
     dup2(null, STDIN_FILENO);
-    dup2(to, STDOUT_FILENO);
+    dup2(out_fd, STDOUT_FILENO);
     dup2(null, STDERR_FILENO);
     unsetenv("DEBUGINFOD_URLS"); /* prevents addr2line from searching servers in the network */
     launch_restore_signals();
@@ -179,13 +179,13 @@ _Noreturn static void become_addr2line(const struct group *group, const char *fi
 }
 
 /*
- * Finds the next frame of the group that lies in this file. The search begins at index *at. Sets
- * *at to the index after the frame. Returns NULL if there is no further frame.
+ * Finds the next frame of the group that lies in this file. The search begins at *index. Sets
+ * *index to the index after the frame. Returns NULL if there is no further frame.
  */
-static struct frame *next_frame(struct group *group, const char *file, int *at)
+static struct frame *next_frame(struct group *group, const char *file, int *index)
 {
-    for (; *at < group->n; ++*at)
-        if (strcmp(group->frames[*at].file, file) == 0) return &group->frames[(*at)++];
+    for (; *index < group->n; ++*index)
+        if (strcmp(group->frames[*index].file, file) == 0) return &group->frames[(*index)++];
     return NULL;
 }
 
@@ -193,23 +193,23 @@ static struct frame *next_frame(struct group *group, const char *file, int *at)
  * Reads the output of addr2line and sets the texts of the frames. Each address has one line,
  * followed by "(inlined by)" lines if calls were inlined.
  */
-static void take_lines(struct group *group, const char *file, FILE *in)
+static void read_lines(struct group *group, const char *file, FILE *stream)
 {
     struct frame *frame = NULL;
-    char line[LINE_MOST];
-    int at = 0;
+    char line[LINE_BYTES];
+    int index = 0;
 
-    while (wait_for(fileno(in)) && fgets(line, sizeof(line), in) != NULL) {
-        char *more;
+    while (wait_for(fileno(stream)) && fgets(line, sizeof(line), stream) != NULL) {
+        char *joined;
 
         line[strcspn(line, "\n")] = '\0';
         if (strncmp(line, " (inlined by) ", 14) != 0) {
-            frame = next_frame(group, file, &at);
+            frame = next_frame(group, file, &index);
             if (frame != NULL && strncmp(line, "??", 2) != 0) frame->text = strdup(line);
         } else if (frame != NULL && frame->text != NULL &&
-                   asprintf(&more, "%s,%s", frame->text, line) > 0) {
+                   asprintf(&joined, "%s,%s", frame->text, line) > 0) {
             free(frame->text);
-            frame->text = more;
+            frame->text = joined;
         }
         if (frame == NULL) return;
     }
@@ -219,18 +219,19 @@ static void take_lines(struct group *group, const char *file, FILE *in)
 static void resolve_file(struct group *group, const char *file)
 {
     int fds[2];
-    FILE *in;
+    FILE *stream;
     pid_t child;
 
     if (pipe2(fds, O_CLOEXEC) != 0) return;
     child = fork();
     if (child == 0) become_addr2line(group, file, fds[1]);
     close(fds[1]);
-    in = fdopen(fds[0], "r");
-    if (in != NULL) {
-        setvbuf(in, NULL, _IONBF, 0); /* no buffer, because poll() does not see buffered input */
-        take_lines(group, file, in);
-        fclose(in);
+    stream = fdopen(fds[0], "r");
+    if (stream != NULL) {
+        setvbuf(stream, NULL, _IONBF,
+                0); /* no buffer, because poll() does not see buffered input */
+        read_lines(group, file, stream);
+        fclose(stream);
     }
     if (child < 0) return;
     kill(child, SIGKILL);
@@ -240,18 +241,18 @@ static void resolve_file(struct group *group, const char *file)
 static void resolve(struct group *group)
 {
     for (int i = 0; i < group->n; i++) {
-        bool before = false;
+        bool resolved = false;
 
         for (int k = 0; k < i; k++)
-            before = before || strcmp(group->frames[k].file, group->frames[i].file) == 0;
-        if (!before) resolve_file(group, group->frames[i].file);
+            resolved = resolved || strcmp(group->frames[k].file, group->frames[i].file) == 0;
+        if (!resolved) resolve_file(group, group->frames[i].file);
     }
 }
 
 static bool has_addr2line(void)
 {
     const char *path = getenv("PATH");
-    char file[LINE_MOST];
+    char file[LINE_BYTES];
 
     while (path != NULL && *path != '\0') {
         size_t len = strcspn(path, ":");
@@ -265,13 +266,13 @@ static bool has_addr2line(void)
 
 /* ---- messages ------------------------------------------------------------------------- */
 
-static void say_group(const struct group *group)
+static void print_group(const struct group *group)
 {
-    bool known = false;
+    bool resolved = false;
 
     for (int i = 0; i < group->n; i++)
-        known = known || group->frames[i].text != NULL;
-    if (!known) return;
+        resolved = resolved || group->frames[i].text != NULL;
+    if (!resolved) return;
     fprintf(stderr, "oshrun: stack frames of PE %s with their source lines:\n", group->pes.text);
     for (int i = 0; i < group->n; i++) {
         const struct frame *frame = &group->frames[i];
@@ -288,12 +289,12 @@ static void say_group(const struct group *group)
 
 void launch_crash_frames_addr2line(int signals)
 {
-    static char text[READ_MOST + 1];
-    ssize_t got = frames_fd >= 0 ? pread(frames_fd, text, READ_MOST, 0) : 0;
+    static char text[READ_MAX + 1];
+    ssize_t nbytes = frames_fd >= 0 ? pread(frames_fd, text, READ_MAX, 0) : 0;
     struct group *groups;
     int n = 0;
 
-    if (got <= 0) return;
+    if (nbytes <= 0) return;
     if (!has_addr2line()) {
         fprintf(stderr,
                 "oshrun: install addr2line (package binutils) to get the source lines of these "
@@ -304,8 +305,8 @@ void launch_crash_frames_addr2line(int signals)
     frames_signals = signals;
     groups = read_groups(text);
     join_groups(groups);
-    for (struct group *group = groups; group != NULL && n < GROUPS_MOST; group = group->next, n++) {
+    for (struct group *group = groups; group != NULL && n < GROUPS_MAX; group = group->next, n++) {
         resolve(group);
-        say_group(group);
+        print_group(group);
     }
 }

@@ -66,8 +66,8 @@ struct walk {
      * Address of the interrupted instruction. The walk starts in the frames of the signal handler.
      * Frames are printed only from this address on.
      */
-    uintptr_t hit;
-    bool seen;
+    uintptr_t pc;
+    bool started;
     int n;
     const char *program; /* path of the executable, for which the loader reports an empty name */
     int copy;            /* descriptor of the file for oshrun, or -1 */
@@ -98,7 +98,7 @@ static void copy_write(const struct walk *walk, const char *name, unsigned long 
         return; /* a failed write is ignored, because the frame has been printed */
 }
 
-static void walk_say(struct walk *walk, uintptr_t addr)
+static void walk_print(struct walk *walk, uintptr_t addr)
 {
     struct object object = {.addr = addr};
     const char *name;
@@ -126,13 +126,13 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg
      * The unwinder sets this variable to 1 if a signal interrupted the frame, and to 0 if the
      * address is a return address.
      */
-    int before = 0;
-    uintptr_t at = _Unwind_GetIPInfo(context, &before);
+    int is_signal_frame = 0;
+    uintptr_t pc = _Unwind_GetIPInfo(context, &is_signal_frame);
 
-    if (!walk->seen && at != walk->hit) return _URC_NO_REASON;
-    walk->seen = true;
-    if (at == 0 && walk->n > 0) return _URC_END_OF_STACK; /* address 0 marks the end of the stack */
-    walk_say(walk, before ? at : at - 1);
+    if (!walk->started && pc != walk->pc) return _URC_NO_REASON;
+    walk->started = true;
+    if (pc == 0 && walk->n > 0) return _URC_END_OF_STACK; /* address 0 marks the end of the stack */
+    walk_print(walk, is_signal_frame ? pc : pc - 1);
     return walk->n < FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
@@ -151,10 +151,10 @@ void stp_backtrace_enable_oshrun_copy(int pe)
     copies.path[len] = '\0';
 }
 
-void stp_backtrace(const void *hit, const void *caller)
+void stp_backtrace(const void *pc, const void *caller)
 {
     static char program[PATH_MAX]; /* static, because the stack may be small */
-    struct walk walk = {.hit = (uintptr_t)hit, .program = program, .copy = copy_open()};
+    struct walk walk = {.pc = (uintptr_t)pc, .program = program, .copy = copy_open()};
     ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
     program[len > 0 ? len : 0] = '\0';
@@ -163,6 +163,6 @@ void stp_backtrace(const void *hit, const void *caller)
      * The unwinder cannot continue after a call to an address without code. The return address of
      * the call is known, so print the frame of the caller.
      */
-    if (walk.n <= 1 && caller != NULL) walk_say(&walk, (uintptr_t)caller - 1);
+    if (walk.n <= 1 && caller != NULL) walk_print(&walk, (uintptr_t)caller - 1);
     if (walk.copy >= 0) close(walk.copy);
 }

@@ -11,11 +11,11 @@
 /* ---- frames (backtrace.c) --------------------------------------------------- */
 
 /*
- * Prints a line for each stack frame of this thread. A signal handler calls this function. hit is
+ * Prints a line for each stack frame of this thread. A signal handler calls this function. pc is
  * the address of the interrupted instruction. If the fault is a call to an address without code,
  * caller is the return address of the call. Otherwise caller is NULL.
  */
-void stp_backtrace(const void *hit, const void *caller);
+void stp_backtrace(const void *pc, const void *caller);
 
 /*
  * Makes stp_backtrace() also write the frames to a file of oshrun. Has no effect if the environment

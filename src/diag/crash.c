@@ -24,7 +24,7 @@
 /* Size of the alternate stack, without the room in which the kernel saves registers. */
 #define CRASH_STACK ((size_t)64 << 10)
 #define CRASH_SECONDS 5 /* time limit for the report */
-#define CRASH_NEAR ((uintptr_t)64 << 10)
+#define CRASH_STACK_DISTANCE ((uintptr_t)64 << 10)
 
 /*
  * Signals that our handler reports. If the field `explained` is true, our handler explains the
@@ -42,8 +42,8 @@ static const struct {
 #define N_SIGNALS STP_COUNT(crash_signals)
 
 static struct {
-    struct sigaction before[N_SIGNALS];
-    bool taken[N_SIGNALS];
+    struct sigaction old_actions[N_SIGNALS];
+    bool handled[N_SIGNALS];
     bool installed;
     char *stack; /* alternate stack of the thread that called init, or NULL */
     size_t stack_bytes;
@@ -72,21 +72,21 @@ struct crash_place {
     const void *caller; /* return address of a call to an address without code, or NULL */
 };
 
-static struct crash_place crash_place(const siginfo_t *info, const ucontext_t *at)
+static struct crash_place crash_place(const siginfo_t *info, const ucontext_t *context)
 {
     struct crash_place place = {0};
 
 #if defined(__x86_64__)
-    place.code = (const void *)at->uc_mcontext.gregs[REG_RIP];
-    place.sp = (const void *)at->uc_mcontext.gregs[REG_RSP];
+    place.code = (const void *)context->uc_mcontext.gregs[REG_RIP];
+    place.sp = (const void *)context->uc_mcontext.gregs[REG_RSP];
     if (info->si_code > 0 && info->si_addr == place.code)
         place.caller = *(const void *const *)place.sp;
 #elif defined(__aarch64__)
-    place.code = (const void *)at->uc_mcontext.pc;
-    place.sp = (const void *)at->uc_mcontext.sp;
-    place.caller = (const void *)at->uc_mcontext.regs[30];
+    place.code = (const void *)context->uc_mcontext.pc;
+    place.sp = (const void *)context->uc_mcontext.sp;
+    place.caller = (const void *)context->uc_mcontext.regs[30];
 #else
-    (void)at;
+    (void)context;
 #endif
     (void)info;
     return place;
@@ -97,11 +97,11 @@ static struct crash_place crash_place(const siginfo_t *info, const ucontext_t *a
  * operation -1, so that the call always fails. Before the kernel checks the operation, it reads a
  * signal set from the address. If the kernel cannot read this memory, the error is EFAULT.
  */
-static bool crash_is_readable(uintptr_t at)
+static bool crash_is_readable(uintptr_t addr)
 {
     int error = errno;
     bool fault =
-        syscall(SYS_rt_sigprocmask, -1, at, NULL, sizeof(uint64_t)) != 0 && errno == EFAULT;
+        syscall(SYS_rt_sigprocmask, -1, addr, NULL, sizeof(uint64_t)) != 0 && errno == EFAULT;
 
     errno = error;
     return !fault;
@@ -117,15 +117,16 @@ static bool crash_is_readable(uintptr_t at)
  */
 static bool crash_stack_full(const siginfo_t *info, const struct crash_place *place)
 {
-    uintptr_t at = (uintptr_t)info->si_addr, sp = (uintptr_t)place->sp & ~(sizeof(uint64_t) - 1);
+    uintptr_t addr = (uintptr_t)info->si_addr, sp = (uintptr_t)place->sp & ~(sizeof(uint64_t) - 1);
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 
-    if (info->si_signo != SIGSEGV || sp == 0 || sp - at + CRASH_NEAR >= 2 * CRASH_NEAR)
+    if (info->si_signo != SIGSEGV || sp == 0 ||
+        sp - addr + CRASH_STACK_DISTANCE >= 2 * CRASH_STACK_DISTANCE)
         return false;
     if (!crash_is_readable(sp)) return true;
-    if (at >= sp) return false;
-    for (at = at / page * page + page; at < sp; at += page)
-        if (!crash_is_readable(at)) return false;
+    if (addr >= sp) return false;
+    for (addr = addr / page * page + page; addr < sp; addr += page)
+        if (!crash_is_readable(addr)) return false;
     return true;
 }
 
@@ -180,13 +181,13 @@ static void crash_explain(const siginfo_t *info, const ucontext_t *context,
  */
 static bool crash_enter(void)
 {
-    int tid = (int)syscall(SYS_gettid), first = 0;
+    int tid = (int)syscall(SYS_gettid), reporter = 0;
 
     /* Pairs with the same operation in other threads. It succeeds only in the first thread. */
-    if (__atomic_compare_exchange_n(&crash.dying_tid, &first, tid, false, __ATOMIC_SEQ_CST,
+    if (__atomic_compare_exchange_n(&crash.dying_tid, &reporter, tid, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST))
         return true;
-    if (first != tid) sleep(CRASH_SECONDS);
+    if (reporter != tid) sleep(CRASH_SECONDS);
     return false;
 }
 
@@ -206,7 +207,7 @@ static void crash_set_limit(void)
     alarm(CRASH_SECONDS);
 }
 
-static void crash_say(size_t i, const siginfo_t *info, const ucontext_t *context)
+static void crash_report(size_t i, const siginfo_t *info, const ucontext_t *context)
 {
     struct crash_place place = crash_place(info, context);
     char text[CRASH_TEXT] = "";
@@ -227,35 +228,35 @@ static void crash_say(size_t i, const siginfo_t *info, const ucontext_t *context
 /* Explains a fault in symmetric memory, then calls the handler that existed before init. */
 static void crash_pass_on(size_t i, siginfo_t *info, void *context)
 {
-    const struct sigaction *before = &crash.before[i];
+    const struct sigaction *old = &crash.old_actions[i];
     struct crash_place place = crash_place(info, context);
     char text[CRASH_TEXT];
 
     if (info->si_code > 0 && !crash_stack_full(info, &place) &&
         stp_fault_explain(info, context, text, sizeof(text)))
         stp_error("%s", text);
-    if (before->sa_flags & SA_SIGINFO)
-        before->sa_sigaction(info->si_signo, info, context);
-    else if (before->sa_handler != SIG_IGN)
-        before->sa_handler(info->si_signo);
+    if (old->sa_flags & SA_SIGINFO)
+        old->sa_sigaction(info->si_signo, info, context);
+    else if (old->sa_handler != SIG_IGN)
+        old->sa_handler(info->si_signo);
     else
-        sigaction(info->si_signo, before, NULL); /* the kernel kills processes that ignore faults */
+        sigaction(info->si_signo, old, NULL); /* the kernel kills processes that ignore faults */
 }
 
 static void crash_handler(int signo, siginfo_t *info, void *context)
 {
     size_t i = crash_index(signo);
 
-    if (!crash_is_default(&crash.before[i])) {
+    if (!crash_is_default(&crash.old_actions[i])) {
         crash_pass_on(i, info, context);
         return;
     }
-    if (crash_enter()) crash_say(i, info, context);
+    if (crash_enter()) crash_report(i, info, context);
     /*
      * Restore the default action. After this handler returns, the faulting instruction runs again
      * and the signal ends the process.
      */
-    sigaction(signo, &crash.before[i], NULL);
+    sigaction(signo, &crash.old_actions[i], NULL);
     if (info->si_code <= 0) raise(signo);
 }
 
@@ -265,15 +266,16 @@ static void crash_handler(int signo, siginfo_t *info, void *context)
  * Gives this thread an alternate signal stack, so that our handler can run when the thread's stack
  * is full. Other threads do not get an alternate stack.
  */
-static void crash_take_stack(void)
+static void crash_set_alt_stack(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
 #ifdef _SC_SIGSTKSZ
-    long least = sysconf(_SC_SIGSTKSZ);
+    long min_bytes = sysconf(_SC_SIGSTKSZ);
 #else
-    long least = SIGSTKSZ; /* in musl, SIGSTKSZ is a constant */
+    long min_bytes = SIGSTKSZ; /* in musl, SIGSTKSZ is a constant */
 #endif
-    size_t nbytes = CRASH_STACK + (least > 0 ? ((size_t)least + page - 1) / page * page : 0);
+    size_t nbytes =
+        CRASH_STACK + (min_bytes > 0 ? ((size_t)min_bytes + page - 1) / page * page : 0);
     stack_t stack = {0};
     char *memory;
 
@@ -291,21 +293,22 @@ static void crash_take_stack(void)
     crash.stack_bytes = page + nbytes;
 }
 
-static void crash_give_stack(void)
+static void crash_free_alt_stack(void)
 {
-    stack_t off = {.ss_flags = SS_DISABLE}, now;
+    stack_t disabled = {.ss_flags = SS_DISABLE}, current;
     const char *memory = crash.stack;
 
     crash.stack = NULL;
-    if (memory == NULL || sigaltstack(NULL, &now) != 0) return;
+    if (memory == NULL || sigaltstack(NULL, &current) != 0) return;
     /*
      * Free the memory only if it is the alternate stack of this thread. It can be the stack of
      * another thread, because finalize may run in another thread than init. The program may also
      * have set an alternate stack of its own.
      */
-    if ((const char *)now.ss_sp <= memory || (const char *)now.ss_sp > memory + crash.stack_bytes)
+    if ((const char *)current.ss_sp <= memory ||
+        (const char *)current.ss_sp > memory + crash.stack_bytes)
         return;
-    if (sigaltstack(&off, NULL) == 0) munmap((void *)(uintptr_t)memory, crash.stack_bytes);
+    if (sigaltstack(&disabled, NULL) == 0) munmap((void *)(uintptr_t)memory, crash.stack_bytes);
 }
 
 void stp_crash_install(void)
@@ -314,13 +317,13 @@ void stp_crash_install(void)
 
     if (crash.installed || !stp_env.crash) return;
     stp_backtrace_enable_oshrun_copy(stp_rt.pe);
-    crash_take_stack();
+    crash_set_alt_stack();
     action.sa_sigaction = crash_handler;
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < N_SIGNALS; i++) {
-        sigaction(crash_signals[i].signo, NULL, &crash.before[i]);
-        crash.taken[i] = crash_signals[i].explained || crash_is_default(&crash.before[i]);
-        if (crash.taken[i]) sigaction(crash_signals[i].signo, &action, NULL);
+        sigaction(crash_signals[i].signo, NULL, &crash.old_actions[i]);
+        crash.handled[i] = crash_signals[i].explained || crash_is_default(&crash.old_actions[i]);
+        if (crash.handled[i]) sigaction(crash_signals[i].signo, &action, NULL);
     }
     crash.installed = true;
 }
@@ -329,12 +332,12 @@ void stp_crash_install(void)
 void stp_crash_remove(void)
 {
     for (size_t i = 0; i < N_SIGNALS && crash.installed; i++) {
-        struct sigaction now;
+        struct sigaction current;
 
-        if (!crash.taken[i] || sigaction(crash_signals[i].signo, NULL, &now) != 0) continue;
-        if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == crash_handler)
-            sigaction(crash_signals[i].signo, &crash.before[i], NULL);
+        if (!crash.handled[i] || sigaction(crash_signals[i].signo, NULL, &current) != 0) continue;
+        if ((current.sa_flags & SA_SIGINFO) && current.sa_sigaction == crash_handler)
+            sigaction(crash_signals[i].signo, &crash.old_actions[i], NULL);
     }
-    if (crash.installed) crash_give_stack();
+    if (crash.installed) crash_free_alt_stack();
     crash.installed = false;
 }

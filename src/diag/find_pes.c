@@ -21,14 +21,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TEXT_MOST 65536 /* maximum number of bytes that are read of a process's environment */
+#define TEXT_MAX 65536 /* maximum number of bytes that are read of a process's environment */
 
-static void *array_grow(void *list, size_t n, size_t each)
+static void *array_grow(void *list, size_t n, size_t item_bytes)
 {
-    void *more = (n & (n - 1)) == 0 ? realloc(list, (n == 0 ? 1 : 2 * n) * each) : list;
+    void *grown = (n & (n - 1)) == 0 ? realloc(list, (n == 0 ? 1 : 2 * n) * item_bytes) : list;
 
-    if (more == NULL) launch_fail("out of memory");
-    return more;
+    if (grown == NULL) launch_fail("out of memory");
+    return grown;
 }
 
 /* ---- processes ------------------------------------------------------------------------ */
@@ -36,30 +36,30 @@ static void *array_grow(void *list, size_t n, size_t each)
 size_t scan_text(pid_t pid, const char *name, char *text, size_t len)
 {
     char path[64];
-    size_t got = 0;
+    size_t nbytes = 0;
     ssize_t n = 1;
     int fd;
 
     snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && n > 0 && got < len - 1) {
-        n = read(fd, text + got, len - 1 - got);
-        if (n > 0) got += (size_t)n;
+    while (fd >= 0 && n > 0 && nbytes < len - 1) {
+        n = read(fd, text + nbytes, len - 1 - nbytes);
+        if (n > 0) nbytes += (size_t)n;
     }
     if (fd >= 0) close(fd);
-    text[got] = '\0';
-    return got;
+    text[nbytes] = '\0';
+    return nbytes;
 }
 
 pid_t scan_parent(pid_t pid)
 {
     char text[512];
-    const char *behind;
+    const char *paren;
     int parent = 0;
 
     scan_text(pid, "stat", text, sizeof(text));
-    behind = strrchr(text, ')');
-    if (behind == NULL || sscanf(behind + 1, " %*c %d", &parent) != 1) return 0;
+    paren = strrchr(text, ')');
+    if (paren == NULL || sscanf(paren + 1, " %*c %d", &parent) != 1) return 0;
     return parent;
 }
 
@@ -72,32 +72,33 @@ static int number_in(const char *text, size_t len, const char *const *names)
     for (; *names != NULL; names++) {
         size_t n = strlen(*names);
 
-        for (const char *at = text; at < text + len; at += strlen(at) + 1)
-            if (strncmp(at, *names, n) == 0 && at[n] == '=' && isdigit((unsigned char)at[n + 1]))
-                return (int)strtol(at + n + 1, NULL, 10);
+        for (const char *entry = text; entry < text + len; entry += strlen(entry) + 1)
+            if (strncmp(entry, *names, n) == 0 && entry[n] == '=' &&
+                isdigit((unsigned char)entry[n + 1]))
+                return (int)strtol(entry + n + 1, NULL, 10);
     }
     return -1;
 }
 
-static void read_variables(const struct proc_scan *look, struct process *process)
+static void read_variables(const struct proc_scan *scan, struct process *process)
 {
     static const char *const ranks[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", NULL};
     static const char *const sizes[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", NULL};
-    static char text[TEXT_MOST];
+    static char text[TEXT_MAX];
     size_t len = scan_text(process->pid, "environ", text, sizeof(text));
 
     process->pe = number_in(text, len, ranks);
     process->n_pes = number_in(text, len, sizes);
-    for (const char *at = text; at < text + len; at += strlen(at) + 1)
-        if (strncmp(at, LAUNCH_VARIABLE "=", strlen(LAUNCH_VARIABLE "=")) == 0 &&
-            strcmp(at + strlen(LAUNCH_VARIABLE "="), look->of_job) == 0)
-            process->ours = true;
+    for (const char *entry = text; entry < text + len; entry += strlen(entry) + 1)
+        if (strncmp(entry, LAUNCH_VARIABLE "=", strlen(LAUNCH_VARIABLE "=")) == 0 &&
+            strcmp(entry + strlen(LAUNCH_VARIABLE "="), scan->job_name) == 0)
+            process->is_selected = true;
 }
 
-struct process *scan_find_process(const struct proc_scan *look, pid_t pid)
+struct process *scan_find_process(const struct proc_scan *scan, pid_t pid)
 {
-    for (size_t i = 0; i < look->n_processes; i++)
-        if (look->processes[i].pid == pid) return &look->processes[i];
+    for (size_t i = 0; i < scan->n_processes; i++)
+        if (scan->processes[i].pid == pid) return &scan->processes[i];
     return NULL;
 }
 
@@ -107,12 +108,12 @@ struct process *scan_find_process(const struct proc_scan *look, pid_t pid)
  * Checks the position of the host names in a node's memory file. Returns true if all names lie in
  * the area, or if the file has no host names.
  */
-static bool has_hosts(const struct stp_node_file_trailer *mark)
+static bool has_hosts(const struct stp_node_file_trailer *trailer)
 {
-    return mark->hosts_at == 0 ||
-           (mark->n_nodes >= 1 && mark->node >= 0 && mark->node < mark->n_nodes &&
-            mark->hosts_at <= mark->area_bytes &&
-            (mark->area_bytes - mark->hosts_at) / STP_HOST_MAX >= (uint64_t)mark->n_nodes);
+    return trailer->hosts_at == 0 ||
+           (trailer->n_nodes >= 1 && trailer->node >= 0 && trailer->node < trailer->n_nodes &&
+            trailer->hosts_at <= trailer->area_bytes &&
+            (trailer->area_bytes - trailer->hosts_at) / STP_HOST_MAX >= (uint64_t)trailer->n_nodes);
 }
 
 /*
@@ -121,50 +122,51 @@ static bool has_hosts(const struct stp_node_file_trailer *mark)
  */
 static bool node_map(struct node *node, int fd, off_t size)
 {
-    struct stp_node_file_trailer *mark = &node->mark;
+    struct stp_node_file_trailer *trailer = &node->trailer;
     size_t nbytes;
 
-    if (size < (off_t)sizeof(*mark) ||
-        pread(fd, mark, sizeof(*mark), size - (off_t)sizeof(*mark)) != sizeof(*mark) ||
-        mark->magic != STP_TRAILER_MAGIC || mark->n_local < 1 ||
-        mark->area_bytes > (uint64_t)size || mark->pages_at > mark->area_bytes ||
-        mark->processes_at > mark->area_bytes || mark->n_pes < 1 || !has_hosts(mark))
+    if (size < (off_t)sizeof(*trailer) ||
+        pread(fd, trailer, sizeof(*trailer), size - (off_t)sizeof(*trailer)) != sizeof(*trailer) ||
+        trailer->magic != STP_TRAILER_MAGIC || trailer->n_local < 1 ||
+        trailer->area_bytes > (uint64_t)size || trailer->pages_at > trailer->area_bytes ||
+        trailer->processes_at > trailer->area_bytes || trailer->n_pes < 1 || !has_hosts(trailer))
         return false;
-    nbytes = (size_t)mark->area_bytes;
-    if ((nbytes - mark->pages_at) / sizeof(struct stp_wait_state_page) < (size_t)mark->n_local ||
-        (nbytes - mark->processes_at) / mark->process_bytes < (size_t)mark->n_local)
+    nbytes = (size_t)trailer->area_bytes;
+    if ((nbytes - trailer->pages_at) / sizeof(struct stp_wait_state_page) <
+            (size_t)trailer->n_local ||
+        (nbytes - trailer->processes_at) / trailer->process_bytes < (size_t)trailer->n_local)
         return false;
-    mark->program[sizeof(mark->program) - 1] = '\0';
+    trailer->program[sizeof(trailer->program) - 1] = '\0';
     node->area = mmap(NULL, nbytes, PROT_READ, MAP_SHARED, fd, size - (off_t)nbytes);
     return node->area != MAP_FAILED;
 }
 
 /*
- * Adds a node to the list look->nodes, unless the node is already in the list. `name` is the entry
+ * Adds a node to the list scan->nodes, unless the node is already in the list. `name` is the entry
  * of the node's memory file in the directory `folder`, a /proc/PID/fd. Returns false if this oshrun
  * does not know the layout of the file.
  */
-static bool node_add(struct proc_scan *look, int folder, const char *name)
+static bool node_add(struct proc_scan *scan, int folder, const char *name)
 {
     struct node node;
     struct stat info;
-    bool known;
+    bool is_known;
     int fd;
 
     if (fstatat(folder, name, &info, 0) != 0) return true;
-    for (size_t i = 0; i < look->n_nodes; i++)
-        if (look->nodes[i].inode == info.st_ino && look->nodes[i].device == info.st_dev)
+    for (size_t i = 0; i < scan->n_nodes; i++)
+        if (scan->nodes[i].inode == info.st_ino && scan->nodes[i].device == info.st_dev)
             return true;
     fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return true;
     node = (struct node){.device = info.st_dev, .inode = info.st_ino};
-    known = node_map(&node, fd, info.st_size);
-    if (known) {
-        look->nodes = array_grow(look->nodes, look->n_nodes, sizeof(node));
-        look->nodes[look->n_nodes++] = node;
+    is_known = node_map(&node, fd, info.st_size);
+    if (is_known) {
+        scan->nodes = array_grow(scan->nodes, scan->n_nodes, sizeof(node));
+        scan->nodes[scan->n_nodes++] = node;
     }
     close(fd);
-    return known;
+    return is_known;
 }
 
 static bool is_memfd(const char *target, const char *name)
@@ -175,7 +177,7 @@ static bool is_memfd(const char *target, const char *name)
            target[7 + len] == ' ';
 }
 
-static bool look_at_files(struct proc_scan *look, struct process *process)
+static bool scan_files(struct proc_scan *scan, struct process *process)
 {
     char path[64], target[64];
     struct dirent *entry;
@@ -189,9 +191,9 @@ static bool look_at_files(struct proc_scan *look, struct process *process)
 
         if (len <= 0) continue;
         target[len] = '\0';
-        if (is_memfd(target, STP_ALIVE_FD_NAME)) process->witness = true;
-        if (is_memfd(target, STP_NODE_FILE) && !node_add(look, dirfd(folder), entry->d_name))
-            process->foreign = true;
+        if (is_memfd(target, STP_ALIVE_FD_NAME)) process->has_witness = true;
+        if (is_memfd(target, STP_NODE_FILE) && !node_add(scan, dirfd(folder), entry->d_name))
+            process->unknown_layout = true;
     }
     closedir(folder);
     return true;
@@ -199,25 +201,25 @@ static bool look_at_files(struct proc_scan *look, struct process *process)
 
 const struct stp_process *scan_find_pe(const struct node *node, int local)
 {
-    return (const void *)(node->area + node->mark.processes_at +
-                          (size_t)local * node->mark.process_bytes);
+    return (const void *)(node->area + node->trailer.processes_at +
+                          (size_t)local * node->trailer.process_bytes);
 }
 
 /* ---- existing state ------------------------------------------------------------------- */
 
-static void find_proxies(struct proc_scan *look)
+static void find_proxies(struct proc_scan *scan)
 {
-    for (size_t i = 0; i < look->n_processes; i++) {
-        struct process *process = &look->processes[i], *above = process;
+    for (size_t i = 0; i < scan->n_processes; i++) {
+        struct process *process = &scan->processes[i], *ancestor = process;
 
-        while (above != NULL && above->pe >= 0) {
-            process->proxy = above->parent;
-            above = scan_find_process(look, above->parent);
+        while (ancestor != NULL && ancestor->pe >= 0) {
+            process->proxy = ancestor->parent;
+            ancestor = scan_find_process(scan, ancestor->parent);
         }
     }
 }
 
-void scan_processes(struct proc_scan *look)
+void scan_processes(struct proc_scan *scan)
 {
     struct dirent *entry;
     DIR *folder = opendir("/proc");
@@ -226,12 +228,12 @@ void scan_processes(struct proc_scan *look)
     while ((entry = readdir(folder)) != NULL) {
         struct process process = {.pid = (pid_t)strtol(entry->d_name, NULL, 10)};
 
-        if (process.pid <= 0 || !look_at_files(look, &process)) continue;
+        if (process.pid <= 0 || !scan_files(scan, &process)) continue;
         process.parent = scan_parent(process.pid);
-        read_variables(look, &process);
-        look->processes = array_grow(look->processes, look->n_processes, sizeof(process));
-        look->processes[look->n_processes++] = process;
+        read_variables(scan, &process);
+        scan->processes = array_grow(scan->processes, scan->n_processes, sizeof(process));
+        scan->processes[scan->n_processes++] = process;
     }
     closedir(folder);
-    find_proxies(look);
+    find_proxies(scan);
 }

@@ -20,11 +20,11 @@ struct process {
      * field proxy is 0 if the process is not a PE.
      */
     pid_t pid, parent, proxy;
-    int pe, n_pes; /* PE number and job size from the launcher's variables, or -1 */
-    bool witness;  /* whether the process has begun shmem_init */
-    bool shown;    /* whether the process is listed as a PE in the memory of a node */
-    bool foreign;  /* whether the memory file of the process's node has an unknown layout */
-    bool ours;     /* whether OSHRUN_JOB in the process's environment names the selected job */
+    int pe, n_pes;       /* PE number and job size from the launcher's variables, or -1 */
+    bool has_witness;    /* whether the process has begun shmem_init */
+    bool in_table;       /* whether the process is listed as a PE in the memory of a node */
+    bool unknown_layout; /* whether the memory file of the process's node has an unknown layout */
+    bool is_selected; /* whether OSHRUN_JOB in the process's environment names the selected job */
 };
 
 /* Memory that the PEs of one node of a job share, as mapped by oshrun. */
@@ -32,12 +32,12 @@ struct node {
     dev_t device;
     ino_t inode;
     const char *area;
-    struct stp_node_file_trailer mark;
+    struct stp_node_file_trailer trailer;
 };
 
 struct proc_scan {
     /* Name of the selected job. It is the value of OSHRUN_JOB in the processes of this job. */
-    char of_job[64];
+    char job_name[64];
     struct process *processes;
     size_t n_processes;
     struct node *nodes;
@@ -45,13 +45,13 @@ struct proc_scan {
 };
 
 /*
- * Fills in *look with the processes and nodes that this user may read. The caller must set the
- * field of_job first.
+ * Fills in *scan with the processes and nodes that this user may read. The caller must set the
+ * field job_name first.
  */
-void scan_processes(struct proc_scan *look);
+void scan_processes(struct proc_scan *scan);
 
 /* Returns the process with this process ID, or NULL if it was not found. */
-struct process *scan_find_process(const struct proc_scan *look, pid_t pid);
+struct process *scan_find_process(const struct proc_scan *scan, pid_t pid);
 /* Returns the process ID of the parent, or 0 if the process has ended. */
 pid_t scan_parent(pid_t pid);
 

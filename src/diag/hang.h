@@ -17,11 +17,11 @@
 void stp_hang_publish_wait(const struct stp_wait_subject *subject);
 
 /*
- * Shows a wait for the fabric that makes no progress. pe is a PE that has not replied, or -1. looks
- * is the number of calls in this wait so far. The last call passes 0, and the wait is then no
- * longer shown. This function is the callback on_stall() of struct stp_core.
+ * Shows a wait for the fabric that makes no progress. pe is a PE that has not replied, or -1.
+ * n_calls is the number of calls in this wait so far. The last call passes 0, and the wait is then
+ * no longer shown. This function is the callback on_stall() of struct stp_core.
  */
-void stp_hang_publish_fabric_wait_if_due(unsigned looks, int pe);
+void stp_hang_publish_fabric_wait_if_due(unsigned n_calls, int pe);
 
 /*
  * Describes a wait in a collective: stores in *note the name of the collective, the team, and the

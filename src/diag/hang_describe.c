@@ -8,21 +8,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *where_text(const void *addr, char *text, size_t len)
+static const char *address_text(const void *addr, char *text, size_t len)
 {
-    size_t at;
-    const struct stp_space *space = stp_space_lookup(addr, &at);
+    size_t offset;
+    const struct stp_space *space = stp_space_lookup(addr, &offset);
 
     if (space != NULL && space->number == STP_SPACE_DATA && stp_symbol_global(addr, text, len))
         return text;
     if (space == NULL)
         snprintf(text, len, "%p", addr);
     else if (space->number == STP_SPACE_HEAP)
-        snprintf(text, len, "heap+%#zx", at);
+        snprintf(text, len, "heap+%#zx", offset);
     else if (space->number == STP_SPACE_DATA)
-        snprintf(text, len, "globals+%#zx", at);
+        snprintf(text, len, "globals+%#zx", offset);
     else
-        snprintf(text, len, "space %u+%#zx", space->number, at);
+        snprintf(text, len, "space %u+%#zx", space->number, offset);
     return text;
 }
 
@@ -38,54 +38,56 @@ static void number_text(const struct stp_wait_subject *vars, uint64_t value, cha
 
 static void element_text(const struct stp_wait_subject *vars, char *text, size_t len)
 {
-    uint64_t now = 0;
+    uint64_t current = 0;
 
     if (stp_win.devices)
-        stp_load_slow(&now, (const char *)vars->addr + vars->i * vars->size, vars->size);
-    else if (vars->size == sizeof(now))
-        now = __atomic_load_n((const uint64_t *)vars->addr + vars->i, __ATOMIC_RELAXED);
+        stp_load_slow(&current, (const char *)vars->addr + vars->i * vars->size, vars->size);
+    else if (vars->size == sizeof(current))
+        current = __atomic_load_n((const uint64_t *)vars->addr + vars->i, __ATOMIC_RELAXED);
     else if (vars->size == sizeof(uint32_t))
-        now = __atomic_load_n((const uint32_t *)vars->addr + vars->i, __ATOMIC_RELAXED);
+        current = __atomic_load_n((const uint32_t *)vars->addr + vars->i, __ATOMIC_RELAXED);
     else
-        now = __atomic_load_n((const uint16_t *)vars->addr + vars->i, __ATOMIC_RELAXED);
-    number_text(vars, now, text, len);
+        current = __atomic_load_n((const uint16_t *)vars->addr + vars->i, __ATOMIC_RELAXED);
+    number_text(vars, current, text, len);
 }
 
-static void show_vars(const struct stp_wait_subject *vars, struct stp_wait_state *note)
+static void describe_vars(const struct stp_wait_subject *vars, struct stp_wait_state *note)
 {
     static const char *const signs[] = {"", "<", "==", "<=", ">", "!=", ">=", ""};
-    char where[88], now[24], value[24], index[24] = "";
-    bool any = vars->i == SIZE_MAX;
+    char location[88], current[24], value[24], index[24] = "";
+    bool any_element = vars->i == SIZE_MAX;
 
-    where_text((const char *)vars->addr + (any ? 0 : vars->i * vars->size), where, sizeof(where));
+    address_text((const char *)vars->addr + (any_element ? 0 : vars->i * vars->size), location,
+                 sizeof(location));
     number_text(vars, vars->value, value, sizeof(value));
-    if (any) {
+    if (any_element) {
         snprintf(note->text, sizeof(note->text),
                  "%s, until one of %zu variables from %s on is %s %s", stp_public_name(vars->fn),
-                 vars->nelems, where, signs[vars->comparisons & 7], value);
+                 vars->nelems, location, signs[vars->wanted & 7], value);
     } else {
-        element_text(vars, now, sizeof(now));
+        element_text(vars, current, sizeof(current));
         if (vars->nelems > 1) snprintf(index, sizeof(index), " (element %zu)", vars->i);
         snprintf(note->text, sizeof(note->text), "%s, until %s%s (now %s) is %s %s",
-                 stp_public_name(vars->fn), where, index, now, signs[vars->comparisons & 7], value);
+                 stp_public_name(vars->fn), location, index, current, signs[vars->wanted & 7],
+                 value);
     }
 }
 
-static void show_lock(const struct stp_wait_subject *lock, struct stp_wait_state *note)
+static void describe_lock(const struct stp_wait_subject *lock, struct stp_wait_state *note)
 {
-    char where[96];
+    char location[96];
 
-    where_text(lock->addr, where, sizeof(where));
+    address_text(lock->addr, location, sizeof(location));
     /*
      * Identify the lock by the hash of its text. The address of a lock in a global variable cannot
      * identify it, because the address differs between PEs.
      */
-    if (lock->pe >= 0) note->lock = stp_hash(STP_HASH_EMPTY, where, strlen(where)) | 1;
-    snprintf(note->text, sizeof(note->text), "%s, lock %s%s", stp_public_name(lock->fn), where,
+    if (lock->pe >= 0) note->lock = stp_hash(STP_HASH_EMPTY, location, strlen(location)) | 1;
+    snprintf(note->text, sizeof(note->text), "%s, lock %s%s", stp_public_name(lock->fn), location,
              lock->pe >= 0 ? "" : ", until the next PE has joined its queue");
 }
 
-static void show_fabric(struct stp_wait_state *note)
+static void describe_fabric(struct stp_wait_state *note)
 {
     const char *routine = stp_symbol_routine();
 
@@ -99,26 +101,26 @@ void stp_hang_publish_wait(const struct stp_wait_subject *subject)
 
     switch (subject->kind) {
     case STP_WAIT_VARS:
-        show_vars(subject, &note);
+        describe_vars(subject, &note);
         break;
     case STP_WAIT_LOCK:
-        show_lock(subject, &note);
+        describe_lock(subject, &note);
         break;
     case STP_WAIT_COLL:
         stp_hang_note_coll(subject->addr, &note);
         break;
     case STP_WAIT_FABRIC:
-        show_fabric(&note);
+        describe_fabric(&note);
         break;
     }
     stp_wait_state_publish(&note, stp_hang_report);
 }
 
-void stp_hang_publish_fabric_wait_if_due(unsigned looks, int pe)
+void stp_hang_publish_fabric_wait_if_due(unsigned n_calls, int pe)
 {
-    const struct stp_wait wait = {.turns = looks * STP_WAIT_TURNS};
+    const struct stp_wait wait = {.turns = n_calls * STP_WAIT_TURNS};
 
-    if (looks == 0)
+    if (n_calls == 0)
         stp_wait_end_slow();
     else if (stp_wait_check_clock(&wait))
         stp_wait_publish_subject(&(struct stp_wait_subject){.kind = STP_WAIT_FABRIC, .pe = pe});

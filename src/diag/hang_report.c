@@ -19,7 +19,7 @@
  */
 #define NODES_FIRST 2
 
-static void STP_PRINTF(1, 2) report_say(const char *fmt, ...)
+static void STP_PRINTF(1, 2) report_line(const char *fmt, ...)
 {
     char text[1400];
     va_list args;
@@ -30,7 +30,7 @@ static void STP_PRINTF(1, 2) report_say(const char *fmt, ...)
     stp_warn("%s", text);
 }
 
-static void look_at_node(struct stp_hang_table *table)
+static void add_node_rows(struct stp_hang_table *table)
 {
     for (int local = 0; local < stp_boot_n_local(); local++) {
         int pe = stp_local_pe(local);
@@ -51,19 +51,19 @@ static bool must_report(const struct stp_hang_table *table)
     for (size_t i = 0; i < table->n; i++) {
         const struct stp_wait_row *row = &table->rows[i];
 
-        if (!row->waits || !row->note.all_nodes || stp_wait_row_is_stopped(row)) return true;
+        if (!row->is_waiting || !row->note.everywhere || stp_wait_row_is_stopped(row)) return true;
     }
     return false;
 }
 
 void stp_hang_report(uint64_t waited_ns)
 {
-    struct stp_hang_table table = {.say = report_say};
+    struct stp_hang_table table = {.print_line = report_line};
     size_t nbytes = (size_t)stp_boot_n_local() * STP_WAIT_STATES * sizeof(*table.rows);
 
     table.rows = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (table.rows == MAP_FAILED) return;
-    look_at_node(&table);
+    add_node_rows(&table);
     if (must_report(&table)) {
         stp_warn("a wait has lasted for %llu s (SHMEM_HANG_REPORT sets this time); the job goes "
                  "on; state of the PEs%s:",

@@ -11,13 +11,13 @@
 #include <string.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-#define READS 100 /* maximum number of attempts to read a note that keeps changing */
+#define READ_ATTEMPTS 100 /* maximum number of attempts to read a note that keeps changing */
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
 static bool note_read(const struct stp_wait_state_page *page, int i, struct stp_wait_state *note)
 {
-    for (int reads = 0; reads < READS; reads++) {
+    for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
         /* Pairs with the release store of an even version in note_write(), in another process. */
         uint32_t version = __atomic_load_n(&page->notes[i].version, __ATOMIC_ACQUIRE);
 
@@ -51,13 +51,13 @@ char stp_process_state(pid_t pid)
 void stp_hang_table_add(struct stp_hang_table *table, int pe, char state,
                         const struct stp_wait_state_page *page)
 {
-    struct stp_wait_row row = {.pe = pe, .state = state, .waits = true};
-    size_t before = table->n;
+    struct stp_wait_row row = {.pe = pe, .state = state, .is_waiting = true};
+    size_t old_n = table->n;
 
     for (int i = 0; i < STP_WAIT_STATES; i++)
         if (note_read(page, i, &row.note)) table->rows[table->n++] = row;
-    row.waits = false;
-    if (table->n == before) table->rows[table->n++] = row;
+    row.is_waiting = false;
+    if (table->n == old_n) table->rows[table->n++] = row;
 }
 
 /* ---- printing ----------------------------------------------------------------------------- */
@@ -74,7 +74,8 @@ static bool is_member(const struct stp_wait_state *note, int pe)
 
 static bool is_same_wait(const struct stp_wait_row *row, const struct stp_wait_state *note)
 {
-    return row->waits && row->note.lock == note->lock && strcmp(row->note.text, note->text) == 0;
+    return row->is_waiting && row->note.lock == note->lock &&
+           strcmp(row->note.text, note->text) == 0;
 }
 
 static bool pe_waits_for(const struct stp_hang_table *table, int pe,
@@ -85,7 +86,7 @@ static bool pe_waits_for(const struct stp_hang_table *table, int pe,
     return false;
 }
 
-static bool is_here(const struct stp_hang_table *table, int pe)
+static bool is_in_table(const struct stp_hang_table *table, int pe)
 {
     for (size_t i = 0; i < table->n; i++)
         if (table->rows[i].pe == pe) return true;
@@ -102,19 +103,19 @@ static int lock_owner(const struct stp_hang_table *table, const struct stp_wait_
     int pe = note->awaited_pe;
 
     for (size_t steps = 0; steps < table->n; steps++) {
-        int before = pe;
+        int previous = pe;
 
-        for (size_t i = 0; i < table->n && before == pe; i++)
-            if (table->rows[i].pe == pe && table->rows[i].waits &&
+        for (size_t i = 0; i < table->n && previous == pe; i++)
+            if (table->rows[i].pe == pe && table->rows[i].is_waiting &&
                 table->rows[i].note.lock == note->lock)
-                before = table->rows[i].note.awaited_pe;
-        if (before == pe) break;
-        pe = before;
+                previous = table->rows[i].note.before;
+        if (previous == pe) break;
+        pe = previous;
     }
     return pe;
 }
 
-static void say_missing(const struct stp_hang_table *table, const struct stp_wait_state *note)
+static void print_missing(const struct stp_hang_table *table, const struct stp_wait_state *note)
 {
     struct stp_pe_list list = {.first = -1};
 
@@ -122,14 +123,14 @@ static void say_missing(const struct stp_hang_table *table, const struct stp_wai
         if (is_member(note, table->rows[i].pe) && !pe_waits_for(table, table->rows[i].pe, note))
             stp_pe_list_append(&list, table->rows[i].pe);
     stp_pe_list_end(&list);
-    if (list.len > 0) table->say("    missing there: PE %s", list.text);
+    if (list.len > 0) table->print_line("    missing there: PE %s", list.text);
 }
 
 /*
  * Each PE in a line of the table may wait for a word that a PE of another node must write. Prints
  * these PEs of other nodes. `first` is the index of the line's first row.
  */
-static void say_far(const struct stp_hang_table *table, size_t first)
+static void print_remote(const struct stp_hang_table *table, size_t first)
 {
     const struct stp_wait_state *note = &table->rows[first].note;
     struct stp_pe_list list = {.first = -1};
@@ -138,10 +139,10 @@ static void say_far(const struct stp_hang_table *table, size_t first)
         if (is_same_wait(&table->rows[i], note) && table->rows[i].note.awaited_pe >= 0)
             stp_pe_list_append(&list, table->rows[i].note.awaited_pe);
     stp_pe_list_end(&list);
-    if (list.len > 0) table->say("    nothing has arrived from PE %s", list.text);
+    if (list.len > 0) table->print_line("    nothing has arrived from PE %s", list.text);
 }
 
-static void say_wait(struct stp_hang_table *table, size_t first)
+static void print_wait(struct stp_hang_table *table, size_t first)
 {
     const struct stp_wait_state *note = &table->rows[first].note;
     struct stp_pe_list list = {.first = -1};
@@ -150,7 +151,7 @@ static void say_wait(struct stp_hang_table *table, size_t first)
 
     for (size_t i = first; i < table->n; i++) {
         if (!is_same_wait(&table->rows[i], note)) continue;
-        table->rows[i].said = true;
+        table->rows[i].is_printed = true;
         stp_pe_list_append(&list, table->rows[i].pe);
         if (table->rows[i].note.waited_ns > longest_ns) longest_ns = table->rows[i].note.waited_ns;
     }
@@ -158,12 +159,12 @@ static void say_wait(struct stp_hang_table *table, size_t first)
     if (note->lock != 0) {
         int pe = lock_owner(table, note);
         snprintf(owner, sizeof(owner), ", %s PE %d",
-                 is_here(table, pe) ? "held by" : "queued after", pe);
+                 is_in_table(table, pe) ? "held by" : "queued after", pe);
     }
-    table->say("  PE %s: waiting for %llu s in %s%s", list.text,
-               (unsigned long long)(longest_ns / SECOND_NS), note->text, owner);
-    say_far(table, first);
-    say_missing(table, note);
+    table->print_line("  PE %s: waiting for %llu s in %s%s", list.text,
+                      (unsigned long long)(longest_ns / SECOND_NS), note->text, owner);
+    print_remote(table, first);
+    print_missing(table, note);
 }
 
 bool stp_wait_row_is_stopped(const struct stp_wait_row *row)
@@ -180,23 +181,24 @@ static bool is_ended(const struct stp_wait_row *row)
 static const char *class_of(const struct stp_hang_table *table, const struct stp_wait_row *row)
 {
     if (stp_wait_row_is_stopped(row)) return "stopped by a signal or debugger";
-    if (row->waits) return NULL;
+    if (row->is_waiting) return NULL;
     if (!table->states) return "in the program";
     if (is_ended(row)) return "ended";
     return row->state == 'R' ? "in the program, running" : "in the program, asleep";
 }
 
-static void say_class(const struct stp_hang_table *table, const char *class)
+static void print_class(const struct stp_hang_table *table, const char *class)
 {
     struct stp_pe_list list = {.first = -1};
 
     for (size_t i = 0; i < table->n; i++) {
-        const char *is = class_of(table, &table->rows[i]);
+        const char *state_text = class_of(table, &table->rows[i]);
 
-        if (is != NULL && strcmp(is, class) == 0) stp_pe_list_append(&list, table->rows[i].pe);
+        if (state_text != NULL && strcmp(state_text, class) == 0)
+            stp_pe_list_append(&list, table->rows[i].pe);
     }
     stp_pe_list_end(&list);
-    if (list.len > 0) table->say("  PE %s: %s", list.text, class);
+    if (list.len > 0) table->print_line("  PE %s: %s", list.text, class);
 }
 
 void stp_hang_table_print(struct stp_hang_table *table)
@@ -208,7 +210,7 @@ void stp_hang_table_print(struct stp_hang_table *table)
                                           "ended"};
 
     for (size_t i = 0; i < table->n; i++)
-        if (table->rows[i].waits && !table->rows[i].said) say_wait(table, i);
+        if (table->rows[i].is_waiting && !table->rows[i].is_printed) print_wait(table, i);
     for (size_t k = 0; k < STP_COUNT(classes); k++)
-        say_class(table, classes[k]);
+        print_class(table, classes[k]);
 }

@@ -16,8 +16,11 @@
 struct stp_wait_row {
     int pe;
     char state; /* state letter of the process in /proc, or 0 if the process has ended */
-    /* The field `waits` is true if a thread waits. `said` is true if the row has been printed. */
-    bool waits, said;
+    /*
+     * The field `is_waiting` is true if a thread waits. `is_printed` is true if the row has been
+     * printed.
+     */
+    bool is_waiting, is_printed;
     struct stp_wait_state note; /* note of the waiting thread */
 };
 
@@ -28,7 +31,7 @@ struct stp_hang_table {
     struct stp_wait_row *rows;
     size_t n;
     bool states; /* whether PEs without a wait are printed as running, asleep or ended */
-    void (*say)(const char *fmt, ...) STP_PRINTF(1, 2);
+    void (*print_line)(const char *fmt, ...) STP_PRINTF(1, 2);
 };
 
 /*

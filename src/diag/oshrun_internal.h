@@ -29,11 +29,11 @@ void launch_job_name(pid_t oshrun, char *text, size_t len);
 /* ---- classification of processes (status.c) -------------------------------------------------- */
 
 /*
- * Prints a table of jobs on this host to the stream out. If `of` is the ID of a process, prints the
- * jobs that this process has started or belongs to. If `of` is 0, prints all jobs. Returns the
+ * Prints a table of jobs on this host to the stream out. If `pid` is the ID of a process, prints
+ * the jobs that this process has started or belongs to. If `pid` is 0, prints all jobs. Returns the
  * number of printed jobs. A process may call this function only once.
  */
-int launch_print_jobs(pid_t of, FILE *out);
+int launch_print_jobs(pid_t pid, FILE *out);
 
 /* ---- frames of PEs that have died (addr2line.c) ---------------------------------------------- */
 

@@ -25,20 +25,20 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define TELL_NS UINT64_C(900000000) /* time limit for printing the table of waits after Ctrl-C */
+#define PRINT_NS UINT64_C(900000000) /* time limit for printing the table of waits after Ctrl-C */
 
 static struct {
-    sigset_t mask_before; /* signal mask with which the launcher starts */
-    struct sigaction child_before;
+    sigset_t old_mask; /* signal mask with which the launcher starts */
+    struct sigaction old_sigchld;
     int signals; /* descriptor of the signalfd */
     pid_t launcher;
-    bool apart; /* whether the launcher has a process group of its own */
-    bool lent;  /* whether the launcher's group is the foreground group now */
-    bool ended;
+    bool own_group;     /* whether the launcher has a process group of its own */
+    bool terminal_lent; /* whether the launcher's group is the foreground group now */
+    bool launcher_ended;
     int status;
     bool reported; /* whether printing of the table of waits has begun */
-    pid_t teller;  /* child process that prints the table now, or 0 */
-    uint64_t tell_until_ns;
+    pid_t printer; /* child process that prints the table now, or 0 */
+    uint64_t print_until_ns;
 } run = {.signals = -1};
 
 /* ---- signals ------------------------------------------------------------------------ */
@@ -49,44 +49,44 @@ static struct {
  */
 static void take_signals(void)
 {
-    static const int others[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
-    struct sigaction usual = {.sa_handler = SIG_DFL};
+    static const int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    struct sigaction default_action = {.sa_handler = SIG_DFL};
     sigset_t set;
 
     /*
      * Set the default action of SIGCHLD. If SIGCHLD were ignored, this process would not learn that
      * the launcher has ended.
      */
-    sigaction(SIGCHLD, &usual, &run.child_before);
+    sigaction(SIGCHLD, &default_action, &run.old_sigchld);
     sigfillset(&set);
-    for (size_t i = 0; i < STP_COUNT(others); i++)
-        sigdelset(&set, others[i]);
-    sigprocmask(SIG_BLOCK, &set, &run.mask_before);
+    for (size_t i = 0; i < STP_COUNT(fault_signals); i++)
+        sigdelset(&set, fault_signals[i]);
+    sigprocmask(SIG_BLOCK, &set, &run.old_mask);
     run.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (run.signals < 0) launch_fail("cannot receive signals: signalfd: %s", strerror(errno));
 }
 
 void launch_restore_signals(void)
 {
-    sigaction(SIGCHLD, &run.child_before, NULL);
-    sigprocmask(SIG_SETMASK, &run.mask_before, NULL);
+    sigaction(SIGCHLD, &run.old_sigchld, NULL);
+    sigprocmask(SIG_SETMASK, &run.old_mask, NULL);
 }
 
 bool launch_got_end_signal(short revents)
 {
     struct signalfd_siginfo info;
-    bool unwanted = false;
+    bool found = false;
 
     while ((revents & POLLIN) && read(run.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-        unwanted = unwanted || info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM ||
-                   info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT;
-    return unwanted;
+        found = found || info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM ||
+                info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT;
+    return found;
 }
 
 static void pass_on(int signo, bool to_group)
 {
-    if (run.ended) return;
-    kill(run.apart && to_group ? -run.launcher : run.launcher, signo);
+    if (run.launcher_ended) return;
+    kill(run.own_group && to_group ? -run.launcher : run.launcher, signo);
 }
 
 /* Stops this process with signo, the signal that stopped the launcher. Returns after SIGCONT. */
@@ -116,24 +116,24 @@ int launch_ms_until(uint64_t end_ns)
  * Starts a child process that prints the table of waits. If the child takes too long, this process
  * kills it.
  */
-static void start_teller(void)
+static void start_printer(void)
 {
-    pid_t of = getpid();
+    pid_t self = getpid();
 
     run.reported = true;
-    run.teller = fork();
-    run.tell_until_ns = stp_now_ns() + TELL_NS;
-    if (run.teller != 0) return;
+    run.printer = fork();
+    run.print_until_ns = stp_now_ns() + PRINT_NS;
+    if (run.printer != 0) return;
     setvbuf(stderr, NULL, _IOFBF, 65536);
-    launch_print_jobs(of, stderr);
+    launch_print_jobs(self, stderr);
     _exit(EXIT_SUCCESS);
 }
 
 static void interrupt(void)
 {
-    if (run.teller > 0) kill(run.teller, SIGKILL);
-    run.teller = 0;
-    if (run.apart) pass_on(SIGINT, true);
+    if (run.printer > 0) kill(run.printer, SIGKILL);
+    run.printer = 0;
+    if (run.own_group) pass_on(SIGINT, true);
 }
 
 /*
@@ -143,25 +143,25 @@ static void interrupt(void)
 static void take_interrupt(void)
 {
     if (!run.reported) {
-        start_teller();
-        if (run.teller > 0) return;
+        start_printer();
+        if (run.printer > 0) return;
     }
     interrupt();
 }
 
-static int tell_timeout(int timeout)
+static int printer_timeout(int timeout)
 {
-    int left = launch_ms_until(run.tell_until_ns);
+    int remaining_ms = launch_ms_until(run.print_until_ns);
 
-    if (run.teller <= 0) return timeout;
-    return timeout >= 0 && timeout < left ? timeout : left;
+    if (run.printer <= 0) return timeout;
+    return timeout >= 0 && timeout < remaining_ms ? timeout : remaining_ms;
 }
 
 /* ---- the terminal --------------------------------------------------------------------- */
 
 static void lend_terminal(bool lend)
 {
-    if (launch_terminal_to(lend ? run.launcher : getpgrp())) run.lent = lend;
+    if (launch_terminal_to(lend ? run.launcher : getpgrp())) run.terminal_lent = lend;
 }
 
 /*
@@ -172,14 +172,14 @@ static void lend_terminal(bool lend)
  */
 static void launcher_stopped(int signo)
 {
-    bool wants = run.apart && (signo == SIGTTIN || signo == SIGTTOU);
+    bool wants_terminal = run.own_group && (signo == SIGTTIN || signo == SIGTTOU);
 
-    if (wants && !run.lent && launch_in_front()) {
+    if (wants_terminal && !run.terminal_lent && launch_in_front()) {
         lend_terminal(true);
     } else {
-        if (run.lent) lend_terminal(false);
+        if (run.terminal_lent) lend_terminal(false);
         stop_as(signo);
-        if (wants && launch_in_front()) lend_terminal(true);
+        if (wants_terminal && launch_in_front()) lend_terminal(true);
     }
     pass_on(SIGCONT, true);
 }
@@ -207,7 +207,7 @@ static bool needs_terminal(char *const *argv)
  */
 _Noreturn static void become_launcher(char **argv, pid_t parent)
 {
-    if (run.apart) setpgid(0, 0);
+    if (run.own_group) setpgid(0, 0);
     launch_tty_relay_in_child();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(EXIT_FAILURE);
@@ -225,30 +225,31 @@ static void start_launcher(char **argv)
     launch_job_name(parent, name, sizeof(name));
     setenv(LAUNCH_VARIABLE, name, 1);
     launch_crash_frames_open();
-    run.apart = !needs_terminal(argv);
-    if (run.apart) launch_tty_relay_open_pipe();
+    run.own_group = !needs_terminal(argv);
+    if (run.own_group) launch_tty_relay_open_pipe();
     run.launcher = fork();
     if (run.launcher < 0) launch_fail("cannot start %s: %s", argv[0], strerror(errno));
     if (run.launcher == 0) become_launcher(argv, parent);
     /* The child calls setpgid() too, because either process may run first. */
-    if (run.apart) setpgid(run.launcher, run.launcher);
+    if (run.own_group) setpgid(run.launcher, run.launcher);
     launch_tty_relay_in_parent();
 }
 
-static void look_after_children(void)
+static void handle_children(void)
 {
     int status;
 
-    while (!run.ended && waitpid(run.launcher, &status, WNOHANG | WUNTRACED) == run.launcher) {
+    while (!run.launcher_ended &&
+           waitpid(run.launcher, &status, WNOHANG | WUNTRACED) == run.launcher) {
         if (WIFSTOPPED(status)) {
             launcher_stopped(WSTOPSIG(status));
             continue;
         }
-        run.ended = true;
+        run.launcher_ended = true;
         run.status = status;
     }
-    if (run.teller > 0 && waitpid(run.teller, NULL, WNOHANG) == run.teller) {
-        run.teller = 0;
+    if (run.printer > 0 && waitpid(run.printer, NULL, WNOHANG) == run.printer) {
+        run.printer = 0;
         interrupt();
     }
 }
@@ -261,11 +262,11 @@ static void take_signal(const struct signalfd_siginfo *info)
      * foreground group. If the launcher is in the same group as oshrun, the launcher has also
      * received the signal, which is then not passed on.
      */
-    bool all = info->ssi_code == SI_KERNEL;
+    bool from_terminal = info->ssi_code == SI_KERNEL;
 
     switch (signo) {
     case SIGCHLD:
-        look_after_children();
+        handle_children();
         return;
     case SIGTTIN:
     case SIGTTOU:
@@ -274,27 +275,28 @@ static void take_signal(const struct signalfd_siginfo *info)
         pass_on(signo, true);
         return;
     case SIGINT:
-        if (all || run.apart) {
+        if (from_terminal || run.own_group) {
             take_interrupt();
             return;
         }
         __attribute__((fallthrough));
     default:
-        if (run.apart || !all) pass_on(signo, all);
+        if (run.own_group || !from_terminal) pass_on(signo, from_terminal);
     }
 }
 
-static void look_after_launcher(void)
+static void supervise_launcher(void)
 {
-    while (!run.ended) {
+    while (!run.launcher_ended) {
         struct pollfd fds[3] = {{.fd = run.signals, .events = POLLIN}};
         struct signalfd_siginfo info;
         int timeout = launch_tty_relay_prepare_poll(&fds[1]);
 
-        if (poll(fds, 3, tell_timeout(timeout)) > 0) launch_tty_relay_move_input(&fds[1]);
-        while (!run.ended && read(run.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        if (poll(fds, 3, printer_timeout(timeout)) > 0) launch_tty_relay_move_input(&fds[1]);
+        while (!run.launcher_ended &&
+               read(run.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
             take_signal(&info);
-        if (run.teller > 0 && stp_now_ns() >= run.tell_until_ns) interrupt();
+        if (run.printer > 0 && stp_now_ns() >= run.print_until_ns) interrupt();
     }
 }
 
@@ -305,13 +307,13 @@ static void look_after_launcher(void)
 _Noreturn static void end_as_launcher(void)
 {
     int signo = WTERMSIG(run.status);
-    struct rlimit none = {0, 0};
+    struct rlimit no_core = {0, 0};
     sigset_t set;
 
-    if (run.lent) lend_terminal(false);
+    if (run.terminal_lent) lend_terminal(false);
     launch_crash_frames_addr2line(run.signals);
     if (WIFEXITED(run.status)) _exit(WEXITSTATUS(run.status));
-    setrlimit(RLIMIT_CORE, &none);
+    setrlimit(RLIMIT_CORE, &no_core);
     signal(signo, SIG_DFL);
     raise(signo);
     sigemptyset(&set);
@@ -321,7 +323,7 @@ _Noreturn static void end_as_launcher(void)
 }
 
 /* Returns whether this user may read the list of open files of a process. */
-static bool may_look_at(pid_t pid)
+static bool may_read_fds(pid_t pid)
 {
     char path[32];
 
@@ -330,22 +332,23 @@ static bool may_look_at(pid_t pid)
 }
 
 /*
- * Prints the table of waits for one job or for all jobs of this user. `word` is the ID of a process
- * of the job, or NULL for all jobs. Returns the exit status of this program.
+ * Prints the table of waits for one job or for all jobs of this user. `pid_text` is the ID of a
+ * process of the job, or NULL for all jobs. Returns the exit status of this program.
  */
-static int print_status(const char *word)
+static int print_status(const char *pid_text)
 {
-    long pid = word != NULL ? strtol(word, NULL, 10) : 0;
+    long pid = pid_text != NULL ? strtol(pid_text, NULL, 10) : 0;
 
-    if (word != NULL && (pid <= 0 || pid > INT_MAX || strspn(word, "0123456789") != strlen(word)))
-        launch_fail("--status %s: PID must be the number of a process, such as 4711", word);
+    if (pid_text != NULL &&
+        (pid <= 0 || pid > INT_MAX || strspn(pid_text, "0123456789") != strlen(pid_text)))
+        launch_fail("--status %s: PID must be the number of a process, such as 4711", pid_text);
     if (pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
-        launch_fail("--status %s: this process does not exist on this host", word);
+        launch_fail("--status %s: this process does not exist on this host", pid_text);
     if (launch_print_jobs((pid_t)pid, stdout) > 0) return EXIT_SUCCESS;
-    if (pid != 0 && !may_look_at((pid_t)pid))
+    if (pid != 0 && !may_read_fds((pid_t)pid))
         launch_fail("--status %s: this process belongs to another user; only that user and root "
                     "can ask",
-                    word);
+                    pid_text);
     fprintf(stderr,
             "oshrun: no PE of %s runs on this host; for another host, run ssh HOST oshrun "
             "--status\n",
@@ -359,6 +362,6 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--status") == 0) return print_status(argv[2]);
     take_signals();
     start_launcher(argv + 1);
-    look_after_launcher();
+    supervise_launcher();
     end_as_launcher();
 }

@@ -17,8 +17,8 @@
 #include <unwind.h>
 
 #define FRAMES 32
-#define SYMBOLS_A_READ 32
-#define NAME_MOST 64
+#define SYMBOLS_PER_READ 32
+#define NAME_BYTES 64
 
 /* ---- routines -------------------------------------------------------------------- */
 
@@ -35,12 +35,12 @@ static bool is_routine(const char *name)
 
 static _Unwind_Reason_Code find_routine(struct _Unwind_Context *context, void *arg)
 {
-    uintptr_t at = _Unwind_GetIP(context);
+    uintptr_t pc = _Unwind_GetIP(context);
     struct search *search = arg;
     Dl_info info;
 
-    if (at == 0 || search->n_frames++ == FRAMES) return _URC_END_OF_STACK;
-    if (dladdr((const void *)(at - 1), &info) != 0 && info.dli_sname != NULL &&
+    if (pc == 0 || search->n_frames++ == FRAMES) return _URC_END_OF_STACK;
+    if (dladdr((const void *)(pc - 1), &info) != 0 && info.dli_sname != NULL &&
         is_routine(info.dli_sname))
         search->found = info.dli_sname;
     return _URC_NO_REASON;
@@ -83,54 +83,55 @@ static bool sections_find(int fd, ElfW(Shdr) * symbols, ElfW(Shdr) * names)
         memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shentsize != sizeof(*symbols))
         return false;
     for (unsigned i = 0; i < header.e_shnum; i++) {
-        off_t at = (off_t)(header.e_shoff + i * sizeof(*symbols));
+        off_t offset = (off_t)(header.e_shoff + i * sizeof(*symbols));
 
-        if (pread(fd, symbols, sizeof(*symbols), at) != sizeof(*symbols)) return false;
+        if (pread(fd, symbols, sizeof(*symbols), offset) != sizeof(*symbols)) return false;
         if (symbols->sh_type != SHT_SYMTAB) continue;
-        at = (off_t)(header.e_shoff + symbols->sh_link * sizeof(*names));
-        return pread(fd, names, sizeof(*names), at) == sizeof(*names);
+        offset = (off_t)(header.e_shoff + symbols->sh_link * sizeof(*names));
+        return pread(fd, names, sizeof(*names), offset) == sizeof(*names);
     }
     return false;
 }
 
 static bool symbol_find(int fd, uintptr_t addr, ElfW(Sym) * found, ElfW(Shdr) * names)
 {
-    ElfW(Sym) some[SYMBOLS_A_READ];
+    ElfW(Sym) batch[SYMBOLS_PER_READ];
     ElfW(Shdr) symbols;
 
     if (!sections_find(fd, &symbols, names)) return false;
-    for (size_t done = 0; done < symbols.sh_size; done += sizeof(some)) {
-        ssize_t got = pread(fd, some, sizeof(some), (off_t)(symbols.sh_offset + done));
+    for (size_t pos = 0; pos < symbols.sh_size; pos += sizeof(batch)) {
+        ssize_t nbytes = pread(fd, batch, sizeof(batch), (off_t)(symbols.sh_offset + pos));
 
-        for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(*some); i++) {
-            if (done + i * sizeof(*some) >= symbols.sh_size) break;
-            if ((some[i].st_info & 0xf) != STT_OBJECT || addr - some[i].st_value >= some[i].st_size)
+        for (size_t i = 0; nbytes > 0 && i < (size_t)nbytes / sizeof(*batch); i++) {
+            if (pos + i * sizeof(*batch) >= symbols.sh_size) break;
+            if ((batch[i].st_info & 0xf) != STT_OBJECT ||
+                addr - batch[i].st_value >= batch[i].st_size)
                 continue;
-            *found = some[i];
+            *found = batch[i];
             return true;
         }
-        if (got < (ssize_t)sizeof(some)) break;
+        if (nbytes < (ssize_t)sizeof(batch)) break;
     }
     return false;
 }
 
 bool stp_symbol_global(const void *addr, char *text, size_t len)
 {
-    uintptr_t at = (uintptr_t)addr - program_bias();
-    char name[NAME_MOST] = "";
+    uintptr_t offset = (uintptr_t)addr - program_bias();
+    char name[NAME_BYTES] = "";
     ElfW(Shdr) names;
     ElfW(Sym) symbol;
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     bool found;
 
     if (fd < 0) return false;
-    found = symbol_find(fd, at, &symbol, &names) &&
+    found = symbol_find(fd, offset, &symbol, &names) &&
             pread(fd, name, sizeof(name) - 1, (off_t)(names.sh_offset + symbol.st_name)) > 0;
     close(fd);
     if (!found) return false;
-    if (at == symbol.st_value)
+    if (offset == symbol.st_value)
         snprintf(text, len, "%s", name);
     else
-        snprintf(text, len, "%s+%zu", name, (size_t)(at - symbol.st_value));
+        snprintf(text, len, "%s+%zu", name, (size_t)(offset - symbol.st_value));
     return true;
 }

@@ -14,15 +14,15 @@
 #include <unistd.h>
 
 static struct {
-    pid_t of; /* process whose jobs are printed, or 0 for all jobs */
-    struct proc_scan found;
+    pid_t selected_pid; /* process whose jobs are printed, or 0 for all jobs */
+    struct proc_scan scan;
     FILE *out;
-    int n_told;
+    int n_printed;
 } status;
 
 /* ---- notices -------------------------------------------------------------------------- */
 
-static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
+static void __attribute__((format(printf, 1, 2))) print_line(const char *fmt, ...)
 {
     va_list args;
 
@@ -59,27 +59,28 @@ static int by_pe(const void *a, const void *b)
 
 /*
  * Adds the PEs of a node to the table. Returns the number of PEs of the node whose process exists.
- * If *first is 0 or greater than the lowest ID of these processes, sets *first to this ID.
+ * If *lowest_pid is 0 or greater than the lowest ID of these processes, sets *lowest_pid to this
+ * ID.
  */
-static int add_node(const struct node *node, struct stp_hang_table *table, pid_t *first)
+static int add_node(const struct node *node, struct stp_hang_table *table, pid_t *lowest_pid)
 {
-    const struct stp_wait_state_page *pages = (const void *)(node->area + node->mark.pages_at);
+    const struct stp_wait_state_page *pages = (const void *)(node->area + node->trailer.pages_at);
     int n_running = 0;
 
-    for (int local = 0; local < node->mark.n_local; local++) {
-        struct stp_process of = *scan_find_pe(node, local);
-        struct process *process = scan_find_process(&status.found, of.pid);
+    for (int local = 0; local < node->trailer.n_local; local++) {
+        struct stp_process process_info = *scan_find_pe(node, local);
+        struct process *process = scan_find_process(&status.scan, process_info.pid);
 
-        if (of.pid <= 0) continue; /* the PE has not stored its process ID yet */
+        if (process_info.pid <= 0) continue; /* the PE has not stored its process ID yet */
         if (process != NULL) {
-            process->shown = true;
+            process->in_table = true;
             n_running++;
-            if (*first == 0 || of.pid < *first) *first = of.pid;
+            if (*lowest_pid == 0 || process_info.pid < *lowest_pid) *lowest_pid = process_info.pid;
         }
         table->rows = realloc(table->rows, (table->n + STP_WAIT_STATES) * sizeof(*table->rows));
         if (table->rows == NULL) launch_fail("out of memory");
-        stp_hang_table_add(table, of.pe, process != NULL ? process_state(of.pid) : '\0',
-                           &pages[local]);
+        stp_hang_table_add(table, process_info.pe,
+                           process != NULL ? process_state(process_info.pid) : '\0', &pages[local]);
     }
     return n_running;
 }
@@ -89,21 +90,21 @@ static int add_node(const struct node *node, struct stp_hang_table *table, pid_t
  * are selected. Otherwise the process must have the name of the selected job in its environment, or
  * must descend from the selected process. Under Slurm, the PEs do not descend from this process.
  */
-static bool belongs(pid_t pid)
+static bool is_selected(pid_t pid)
 {
-    struct process *process = scan_find_process(&status.found, pid);
+    struct process *process = scan_find_process(&status.scan, pid);
 
-    if (status.of == 0 || (process != NULL && process->ours)) return true;
-    while (pid > 1 && pid != status.of)
+    if (status.selected_pid == 0 || (process != NULL && process->is_selected)) return true;
+    while (pid > 1 && pid != status.selected_pid)
         pid = scan_parent(pid);
-    return pid == status.of;
+    return pid == status.selected_pid;
 }
 
 /* ---- PEs of other hosts --------------------------------------------------------------- */
 
 static const char *host_of(const struct node *node, int k)
 {
-    return node->area + node->mark.hosts_at + (size_t)k * STP_HOST_MAX;
+    return node->area + node->trailer.hosts_at + (size_t)k * STP_HOST_MAX;
 }
 
 /*
@@ -114,7 +115,7 @@ static bool is_new_host(const struct node *node, int k)
 {
     const char *name = host_of(node, k);
 
-    if (name[0] == '\0' || strncmp(name, host_of(node, node->mark.node), STP_HOST_MAX) == 0)
+    if (name[0] == '\0' || strncmp(name, host_of(node, node->trailer.node), STP_HOST_MAX) == 0)
         return false;
     for (int i = 0; i < k; i++)
         if (strncmp(name, host_of(node, i), STP_HOST_MAX) == 0) return false;
@@ -122,12 +123,12 @@ static bool is_new_host(const struct node *node, int k)
 }
 
 /* Prints one line for the PEs on other hosts. Their memory is not accessible on this host. */
-static void say_elsewhere(const struct node *node, int n_elsewhere)
+static void print_other_hosts(const struct node *node, int n_remote)
 {
     char names[1024] = "";
     size_t len = 0;
 
-    for (int k = 0; node->mark.hosts_at != 0 && k < node->mark.n_nodes; k++) {
+    for (int k = 0; node->trailer.hosts_at != 0 && k < node->trailer.n_nodes; k++) {
         if (!is_new_host(node, k)) continue;
         if (len + STP_HOST_MAX + 8 > sizeof(names)) {
             snprintf(names + len, sizeof(names) - len, ", ...");
@@ -136,8 +137,8 @@ static void say_elsewhere(const struct node *node, int n_elsewhere)
         len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%.*s", len > 0 ? ", " : "",
                                 STP_HOST_MAX, host_of(node, k));
     }
-    say("  %d PE%s on other hosts%s%s (run oshrun --status there)", n_elsewhere,
-        n_elsewhere == 1 ? " is" : "s are", len > 0 ? ": " : "", names);
+    print_line("  %d PE%s on other hosts%s%s (run oshrun --status there)", n_remote,
+               n_remote == 1 ? " is" : "s are", len > 0 ? ": " : "", names);
 }
 
 /* ---- jobs ----------------------------------------------------------------------------- */
@@ -146,26 +147,28 @@ static void say_elsewhere(const struct node *node, int n_elsewhere)
  * Prints one job from the data of its nodes on this host. The job may have several nodes on this
  * host, but only with SHMEM_NODE=off.
  */
-static void tell_job(const struct node *node)
+static void print_job(const struct node *node)
 {
-    struct stp_hang_table table = {.states = true, .say = say};
-    int n_running = 0, n_here = 0;
-    char here[48] = "";
-    pid_t first = 0;
+    struct stp_hang_table table = {.states = true, .print_line = print_line};
+    int n_running = 0, n_on_host = 0;
+    char on_host[48] = "";
+    pid_t lowest_pid = 0;
 
-    for (size_t i = 0; i < status.found.n_nodes; i++) {
-        if (status.found.nodes[i].mark.job != node->mark.job) continue;
-        n_running += add_node(&status.found.nodes[i], &table, &first);
-        n_here += status.found.nodes[i].mark.n_local;
+    for (size_t i = 0; i < status.scan.n_nodes; i++) {
+        if (status.scan.nodes[i].trailer.job != node->trailer.job) continue;
+        n_running += add_node(&status.scan.nodes[i], &table, &lowest_pid);
+        n_on_host += status.scan.nodes[i].trailer.n_local;
     }
-    if (n_running > 0 && belongs(first)) {
-        if (n_here < node->mark.n_pes)
-            snprintf(here, sizeof(here), ", %d of them on this host", n_here);
-        say("%s%s, process %d: %d PE%s%s", status.n_told++ > 0 ? "\n" : "", node->mark.program,
-            (int)first, node->mark.n_pes, node->mark.n_pes == 1 ? "" : "s", here);
+    if (n_running > 0 && is_selected(lowest_pid)) {
+        if (n_on_host < node->trailer.n_pes)
+            snprintf(on_host, sizeof(on_host), ", %d of them on this host", n_on_host);
+        print_line("%s%s, process %d: %d PE%s%s", status.n_printed++ > 0 ? "\n" : "",
+                   node->trailer.program, (int)lowest_pid, node->trailer.n_pes,
+                   node->trailer.n_pes == 1 ? "" : "s", on_host);
         qsort(table.rows, table.n, sizeof(*table.rows), by_pe);
         stp_hang_table_print(&table);
-        if (n_here < node->mark.n_pes) say_elsewhere(node, node->mark.n_pes - n_here);
+        if (n_on_host < node->trailer.n_pes)
+            print_other_hosts(node, node->trailer.n_pes - n_on_host);
     }
     free(table.rows);
 }
@@ -173,7 +176,7 @@ static void tell_job(const struct node *node)
 static bool is_first_node(size_t k)
 {
     for (size_t i = 0; i < k; i++)
-        if (status.found.nodes[i].mark.job == status.found.nodes[k].mark.job) return false;
+        if (status.scan.nodes[i].trailer.job == status.scan.nodes[k].trailer.job) return false;
     return true;
 }
 
@@ -182,83 +185,83 @@ static bool is_first_node(size_t k)
  * PE. Several processes can have the number of the PE, if a wrapper (such as a shell script) runs
  * the program. Sets *pid to the highest ID of these processes, or to 0 if there is none.
  */
-static bool has_come(pid_t proxy, int pe, pid_t *pid)
+static bool has_begun_init(pid_t proxy, int pe, pid_t *pid)
 {
-    bool come = false;
+    bool has_begun = false;
 
     *pid = 0;
-    for (size_t i = 0; i < status.found.n_processes; i++) {
-        const struct process *process = &status.found.processes[i];
+    for (size_t i = 0; i < status.scan.n_processes; i++) {
+        const struct process *process = &status.scan.processes[i];
 
         if (process->proxy != proxy || process->pe != pe) continue;
-        come = come || process->witness;
+        has_begun = has_begun || process->has_witness;
         if (process->pid > *pid) *pid = process->pid;
     }
-    return come;
+    return has_begun;
 }
 
 static bool is_foreign(pid_t proxy)
 {
-    for (size_t i = 0; i < status.found.n_processes; i++)
-        if (status.found.processes[i].proxy == proxy && status.found.processes[i].foreign)
+    for (size_t i = 0; i < status.scan.n_processes; i++)
+        if (status.scan.processes[i].proxy == proxy && status.scan.processes[i].unknown_layout)
             return true;
     return false;
 }
 
-static void tell_init(pid_t proxy, int n_pes)
+static void print_init(pid_t proxy, int n_pes)
 {
-    struct stp_pe_list come = {.first = -1};
-    char late[1024] = "";
+    struct stp_pe_list in_init = {.first = -1};
+    char missing[1024] = "";
     size_t len = 0;
 
     for (int pe = 0; pe < n_pes; pe++) {
         pid_t pid;
 
-        if (has_come(proxy, pe, &pid)) {
-            stp_pe_list_append(&come, pe);
-        } else if (pid != 0 && len < sizeof(late) - 48) {
-            len += (size_t)snprintf(late + len, sizeof(late) - len, "%s%d (process %d)",
+        if (has_begun_init(proxy, pe, &pid)) {
+            stp_pe_list_append(&in_init, pe);
+        } else if (pid != 0 && len < sizeof(missing) - 48) {
+            len += (size_t)snprintf(missing + len, sizeof(missing) - len, "%s%d (process %d)",
                                     len > 0 ? ", " : "", pe, (int)pid);
         }
     }
-    stp_pe_list_end(&come);
-    say("%s%d PE%s, started by process %d", status.n_told++ > 0 ? "\n" : "", n_pes,
-        n_pes == 1 ? "" : "s", (int)proxy);
+    stp_pe_list_end(&in_init);
+    print_line("%s%d PE%s, started by process %d", status.n_printed++ > 0 ? "\n" : "", n_pes,
+               n_pes == 1 ? "" : "s", (int)proxy);
     if (is_foreign(proxy)) {
-        say("  this oshrun cannot read the state of these PEs, because they run another version "
+        print_line(
+            "  this oshrun cannot read the state of these PEs, because they run another version "
             "of Steppe; use the oshrun of that version");
         return;
     }
-    say("  PE %s: waiting in shmem_init", come.text);
-    if (len > 0) say("    missing there: PE %s", late);
+    print_line("  PE %s: waiting in shmem_init", in_init.text);
+    if (len > 0) print_line("    missing there: PE %s", missing);
 }
 
 /* Prints the jobs that have a PE in shmem_init. Skips jobs that are already printed as a table. */
-static void tell_inits(void)
+static void print_jobs_in_init(void)
 {
-    for (size_t i = 0; i < status.found.n_processes; i++) {
-        const struct process *process = &status.found.processes[i];
+    for (size_t i = 0; i < status.scan.n_processes; i++) {
+        const struct process *process = &status.scan.processes[i];
         bool printed = false;
 
-        if (!process->witness || process->pe < 0 || process->n_pes < 1) continue;
-        for (size_t k = 0; k < status.found.n_processes; k++)
-            printed =
-                printed ||
-                (status.found.processes[k].proxy == process->proxy &&
-                 (status.found.processes[k].shown || (k < i && status.found.processes[k].witness)));
-        if (!printed && belongs(process->pid)) tell_init(process->proxy, process->n_pes);
+        if (!process->has_witness || process->pe < 0 || process->n_pes < 1) continue;
+        for (size_t k = 0; k < status.scan.n_processes; k++)
+            printed = printed || (status.scan.processes[k].proxy == process->proxy &&
+                                  (status.scan.processes[k].in_table ||
+                                   (k < i && status.scan.processes[k].has_witness)));
+        if (!printed && is_selected(process->pid)) print_init(process->proxy, process->n_pes);
     }
 }
 
-int launch_print_jobs(pid_t of, FILE *out)
+int launch_print_jobs(pid_t pid, FILE *out)
 {
-    status.of = of;
+    status.selected_pid = pid;
     status.out = out;
-    launch_job_name(of, status.found.of_job, sizeof(status.found.of_job));
-    scan_processes(&status.found);
-    for (size_t i = 0; i < status.found.n_nodes; i++)
-        if (is_first_node(i)) tell_job(&status.found.nodes[i]);
-    tell_inits();
+    launch_job_name(pid, status.scan.job_name, sizeof(status.scan.job_name));
+    scan_processes(&status.scan);
+    for (size_t i = 0; i < status.scan.n_nodes; i++)
+        if (is_first_node(i)) print_job(&status.scan.nodes[i]);
+    print_jobs_in_init();
     fflush(out);
-    return status.n_told;
+    return status.n_printed;
 }

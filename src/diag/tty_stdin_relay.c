@@ -12,14 +12,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define FRONT_LOOK_MS 500 /* interval of checks whether this process is in the foreground again */
+#define FOREGROUND_CHECK_MS                                                                        \
+    500 /* interval of checks whether this process is in the foreground again */
 
 static struct {
-    int to; /* descriptor of the pipe from which the launcher reads, or -1 */
-    int from;
-    size_t at, end; /* range of the bytes in text that must still be written to the pipe */
+    int write_fd; /* descriptor of the pipe from which the launcher reads, or -1 */
+    int read_fd;
+    size_t start, end; /* range of the bytes in text that must still be written to the pipe */
     char text[4096];
-} relay = {.to = -1, .from = -1};
+} relay = {.write_fd = -1, .read_fd = -1};
 
 void launch_fail(const char *fmt, ...)
 {
@@ -45,12 +46,12 @@ void launch_job_name(pid_t oshrun, char *text, size_t len)
 bool launch_in_front(void)
 {
     int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
-    bool front;
+    bool in_foreground;
 
     if (fd < 0) return false;
-    front = tcgetpgrp(fd) == getpgrp();
+    in_foreground = tcgetpgrp(fd) == getpgrp();
     close(fd);
-    return front;
+    return in_foreground;
 }
 
 /*
@@ -60,12 +61,12 @@ bool launch_in_front(void)
 bool launch_terminal_to(pid_t group)
 {
     int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
-    bool given;
+    bool success;
 
     if (fd < 0) return false;
-    given = tcsetpgrp(fd, group) == 0;
+    success = tcsetpgrp(fd, group) == 0;
     close(fd);
-    return given;
+    return success;
 }
 
 void launch_tty_relay_open_pipe(void)
@@ -77,40 +78,40 @@ void launch_tty_relay_open_pipe(void)
      * the launcher may read standard input directly.
      */
     if (tcgetpgrp(STDIN_FILENO) < 0 || pipe2(fds, O_CLOEXEC) != 0) return;
-    relay.from = fds[0];
-    relay.to = fds[1];
+    relay.read_fd = fds[0];
+    relay.write_fd = fds[1];
 }
 
 void launch_tty_relay_in_child(void)
 {
-    if (relay.from >= 0) dup2(relay.from, STDIN_FILENO);
+    if (relay.read_fd >= 0) dup2(relay.read_fd, STDIN_FILENO);
 }
 
 void launch_tty_relay_in_parent(void)
 {
-    if (relay.from < 0) return;
-    close(relay.from);
-    fcntl(relay.to, F_SETFL, O_NONBLOCK);
+    if (relay.read_fd < 0) return;
+    close(relay.read_fd);
+    fcntl(relay.write_fd, F_SETFL, O_NONBLOCK);
 }
 
 static void relay_close(void)
 {
-    close(relay.to);
-    relay.to = -1;
+    close(relay.write_fd);
+    relay.write_fd = -1;
 }
 
 int launch_tty_relay_prepare_poll(struct pollfd fds[2])
 {
-    bool waits = relay.at < relay.end,
-         front = relay.to >= 0 && !waits && tcgetpgrp(STDIN_FILENO) == getpgrp();
+    bool pending = relay.start < relay.end,
+         in_foreground = relay.write_fd >= 0 && !pending && tcgetpgrp(STDIN_FILENO) == getpgrp();
 
     /*
      * poll() ignores an entry whose descriptor is -1. The entry of the pipe reports an error if the
      * launcher has closed its end.
      */
-    fds[0] = (struct pollfd){.fd = front ? STDIN_FILENO : -1, .events = POLLIN};
-    fds[1] = (struct pollfd){.fd = relay.to, .events = (short)(waits ? POLLOUT : 0)};
-    return relay.to >= 0 && !waits && !front ? FRONT_LOOK_MS : -1;
+    fds[0] = (struct pollfd){.fd = in_foreground ? STDIN_FILENO : -1, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = relay.write_fd, .events = (short)(pending ? POLLOUT : 0)};
+    return relay.write_fd >= 0 && !pending && !in_foreground ? FOREGROUND_CHECK_MS : -1;
 }
 
 /*
@@ -123,7 +124,7 @@ static void relay_read(void)
     ssize_t n = read(STDIN_FILENO, relay.text, sizeof(relay.text));
 
     if (n > 0) {
-        relay.at = 0;
+        relay.start = 0;
         relay.end = (size_t)n;
     } else if (n == 0 || (errno == EIO && tcgetpgrp(STDIN_FILENO) == getpgrp())) {
         relay_close();
@@ -132,21 +133,21 @@ static void relay_read(void)
 
 static void relay_write(void)
 {
-    ssize_t n = write(relay.to, relay.text + relay.at, relay.end - relay.at);
+    ssize_t n = write(relay.write_fd, relay.text + relay.start, relay.end - relay.start);
 
     if (n > 0)
-        relay.at += (size_t)n;
+        relay.start += (size_t)n;
     else if (n < 0 && errno != EAGAIN && errno != EINTR)
         relay_close();
 }
 
 void launch_tty_relay_move_input(const struct pollfd fds[2])
 {
-    if (relay.to < 0) return;
+    if (relay.write_fd < 0) return;
     if (fds[1].revents & (POLLERR | POLLNVAL)) {
         relay_close();
         return;
     }
     if (fds[0].revents & (POLLIN | POLLHUP | POLLERR)) relay_read();
-    if (relay.at < relay.end) relay_write();
+    if (relay.start < relay.end) relay_write();
 }
