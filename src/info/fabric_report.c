@@ -37,13 +37,13 @@ static void info_node(struct stp_report *report)
 
 static void info_fabric(struct stp_report *report)
 {
-    char path[PATH_MAX], why[PATH_MAX + 64];
-    int rc = stp_fabric_module_path(path, sizeof(path), why, sizeof(why));
+    char path[PATH_MAX], reason[PATH_MAX + 64];
+    int rc = stp_fabric_module_path(path, sizeof(path), reason, sizeof(reason));
 
     stp_report_item(report, "path", "fabric");
     stp_report_text(report, "how", "libfabric, which a job loads only if it needs it");
     stp_report_text(report, "module", rc == 0 ? path : NULL);
-    if (rc != 0) stp_report_text(report, "why_not", why);
+    if (rc != 0) stp_report_text(report, "why_not", reason);
     stp_report_text(report, "used",
                     stp_env.node ? "between nodes" : "between all PEs, because SHMEM_NODE is off");
     stp_report_end_group(report);
@@ -87,11 +87,11 @@ static void info_live_provider(struct stp_report *report)
 static void info_all_providers(struct stp_report *report)
 {
     struct stp_info_offers offers;
-    char why[PATH_MAX + 64];
-    int rc = stp_info_offers_query_providers(&offers, 1, 1, NULL, 0, why, sizeof(why));
+    char reason[PATH_MAX + 64];
+    int rc = stp_info_offers_query_providers(&offers, 1, 1, NULL, 0, reason, sizeof(reason));
 
-    if (why[0] != '\0') {
-        stp_report_text(report, "why_not", why);
+    if (reason[0] != '\0') {
+        stp_report_text(report, "why_not", reason);
         return;
     }
     stp_report_list(report, "offered");

@@ -33,8 +33,8 @@ void stp_info_spaces(struct stp_report *report);
  */
 struct stp_doctor;
 bool stp_doctor_examine(struct stp_doctor **doctor);
-/* Prints the warnings and problems that the doctor found, or all checks if `all` is true. */
-void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor, bool all);
+/* Prints the warnings and problems that the doctor found, or all checks if `verbose` is true. */
+void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor, bool verbose);
 /* Frees the checks. Returns true if one of them is a problem, which will make jobs fail. */
 bool stp_doctor_close_has_problem(struct stp_doctor *doctor);
 

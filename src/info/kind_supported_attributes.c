@@ -21,31 +21,31 @@ static const char *const attribute_names[STP_N_TRAITS] = {
     [STP_TRAIT_ADOPTS] = "buffer",
 };
 
-void stp_info_attributes_look(const struct stp_kind *kind, struct stp_info_attributes *found)
+void stp_info_attributes_query(const struct stp_kind *kind, struct stp_info_attributes *attributes)
 {
-    *found = (struct stp_info_attributes){0};
+    *attributes = (struct stp_info_attributes){0};
     for (unsigned trait = 0; trait < STP_N_TRAITS; trait++) {
-        char why[STP_INFO_WHY];
+        char reason[STP_INFO_REASON_SIZE];
 
         if ((kind->traits & STP_HAS(trait)) == 0) continue;
-        if (stp_kinds_trait_is_possible((enum stp_trait)trait, why, sizeof(why))) {
-            found->has |= STP_HAS(trait);
-        } else if (found->lacks == 0) {
-            found->lacks = STP_HAS(trait);
-            snprintf(found->why, sizeof(found->why), "%s", why);
+        if (stp_kinds_trait_is_possible((enum stp_trait)trait, reason, sizeof(reason))) {
+            attributes->supported |= STP_HAS(trait);
+        } else if (attributes->unsupported == 0) {
+            attributes->unsupported = STP_HAS(trait);
+            snprintf(attributes->reason, sizeof(attributes->reason), "%s", reason);
         }
     }
 }
 
-void stp_info_attributes_print(struct stp_report *report, const struct stp_info_attributes *found,
-                               int pe)
+void stp_info_attributes_print(struct stp_report *report,
+                               const struct stp_info_attributes *attributes, int pe)
 {
-    stp_report_words(report, "attributes", attribute_names, STP_N_TRAITS, found->has);
-    if (found->lacks == 0) return;
+    stp_report_words(report, "attributes", attribute_names, STP_N_TRAITS, attributes->supported);
+    if (attributes->unsupported == 0) return;
     stp_report_list(report, "not_here");
-    stp_report_item(report, "attribute", attribute_names[__builtin_ctz(found->lacks)]);
+    stp_report_item(report, "attribute", attribute_names[__builtin_ctz(attributes->unsupported)]);
     if (pe >= 0) stp_report_number(report, "pe", pe);
-    stp_report_prose(report, "why", found->why);
+    stp_report_prose(report, "why", attributes->reason);
     stp_report_end_group(report);
     stp_report_end_group(report);
 }

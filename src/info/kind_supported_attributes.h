@@ -9,24 +9,24 @@
 
 #include "core/job_state.h"
 
-#define STP_INFO_WHY 96
+#define STP_INFO_REASON_SIZE 96
 
 struct stp_info_attributes {
-    unsigned has; /* traits that this PE supports, as bits of enum stp_trait */
+    unsigned supported; /* traits that this PE supports, as bits of enum stp_trait */
     /* Bit of the first trait that the kind supports but this PE does not support, or 0. */
-    unsigned lacks;
-    char why[STP_INFO_WHY]; /* reason why this PE does not support the trait in lacks */
+    unsigned unsupported;
+    char reason[STP_INFO_REASON_SIZE]; /* reason for the bit in unsupported */
 };
 
 /* Finds the attributes that spaces of a kind can have on this PE. */
-void stp_info_attributes_look(const struct stp_kind *kind, struct stp_info_attributes *found);
+void stp_info_attributes_query(const struct stp_kind *kind, struct stp_info_attributes *attributes);
 
 /*
- * Prints the attributes in *found. pe is the PE that does not support the trait in found->lacks. If
+ * Prints *attributes. pe is the PE that does not support the trait in attributes->unsupported. If
  * pe is negative, no PE number is printed.
  */
-void stp_info_attributes_print(struct stp_report *report, const struct stp_info_attributes *found,
-                               int pe);
+void stp_info_attributes_print(struct stp_report *report,
+                               const struct stp_info_attributes *attributes, int pe);
 
 /*
  * Returns the name of an atomics constant, in lower case and without the prefix. Returns NULL if

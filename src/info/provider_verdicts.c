@@ -13,7 +13,7 @@
 #include <string.h>
 
 /*
- * Object in which hear_log() stores an error. This pointer is necessary, because a log function has
+ * Object in which on_log() stores an error. This pointer is necessary, because a log function has
  * no argument for the object.
  */
 static __thread struct stp_info_offers *listener;
@@ -64,7 +64,7 @@ static void offers_measure(struct stp_info_offers *offers, const struct stp_prov
     snprintf(offers->domain, sizeof(offers->domain), "%s", offer->domain);
 }
 
-static void hear_offer(void *arg, const struct stp_provider_status *offer)
+static void on_provider(void *arg, const struct stp_provider_status *offer)
 {
     struct stp_info_offers *offers = arg;
     struct stp_info_offer *row = offers_find(offers, offer);
@@ -79,7 +79,7 @@ static void hear_offer(void *arg, const struct stp_provider_status *offer)
     }
 }
 
-static void STP_PRINTF(2, 3) hear_log(int level, const char *fmt, ...)
+static void STP_PRINTF(2, 3) on_log(int level, const char *fmt, ...)
 {
     va_list args;
 
@@ -90,8 +90,8 @@ static void STP_PRINTF(2, 3) hear_log(int level, const char *fmt, ...)
 }
 
 int stp_info_offers_query_providers(struct stp_info_offers *offers, int n_pes, int n_local,
-                                    const struct stp_network *networks, int n_networks, char *why,
-                                    size_t len)
+                                    const struct stp_network *networks, int n_networks,
+                                    char *reason, size_t len)
 {
     struct stp_core core = {
         .abi = STP_FABRIC_ABI,
@@ -100,9 +100,9 @@ int stp_info_offers_query_providers(struct stp_info_offers *offers, int n_pes, i
         .env = &stp_env,
         .networks = networks,
         .n_networks = n_networks,
-        .log = hear_log,
+        .log = on_log,
         .fatal = stp_fatal,
-        .report = hear_offer,
+        .report = on_provider,
         .report_arg = offers,
         .version = &offers->version,
     };
@@ -111,7 +111,7 @@ int stp_info_offers_query_providers(struct stp_info_offers *offers, int n_pes, i
 
     *offers = (struct stp_info_offers){.fds_open = -1, .fds_peer = -1};
     listener = offers;
-    why[0] = '\0';
-    rc = stp_fabric_module_dlopen(&open_fabric, why, len);
+    reason[0] = '\0';
+    rc = stp_fabric_module_dlopen(&open_fabric, reason, len);
     return rc != 0 ? rc : ((stp_ofi_open_fn)open_fabric)(&core, NULL);
 }

@@ -44,12 +44,12 @@ struct stp_info_offers {
  * Asks the fabric module for its verdict on every provider. The verdicts apply to a job of n_pes
  * PEs, of which n_local are on this host. The array `networks` contains the addresses of this host.
  * The process must not have opened a fabric before. Returns 0 if a provider works for the job, or
- * -errno. If the module cannot be loaded, writes the reason to `why`. Otherwise writes an empty
+ * -errno. If the module cannot be loaded, writes the reason to `reason`. Otherwise writes an empty
  * string. The caller must free offers->rows in all cases.
  */
 int stp_info_offers_query_providers(struct stp_info_offers *offers, int n_pes, int n_local,
-                                    const struct stp_network *networks, int n_networks, char *why,
-                                    size_t len);
+                                    const struct stp_network *networks, int n_networks,
+                                    char *reason, size_t len);
 
 /* Returns true if the verdict means that the offer was tested and works. */
 static inline bool stp_info_offer_works(enum stp_provider_verdict code)

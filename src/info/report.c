@@ -25,25 +25,25 @@ static void report_plain(FILE *out, const char *value, size_t n)
 }
 
 /*
- * Writes words, in lines of at most STP_REPORT_WIDTH columns. The first line begins in column `at`.
- * Each further line begins in column `from`.
+ * Writes words, in lines of at most STP_REPORT_WIDTH columns. The first line begins in column
+ * `column`. Each further line begins in column `indent`.
  */
-static void report_wrap(struct stp_report *report, const char *words, int at, int from)
+static void report_wrap(struct stp_report *report, const char *words, int column, int indent)
 {
     bool first = true;
 
     while (*words != '\0') {
         size_t n = strcspn(words, " ");
 
-        if (!first && at + 1 + (int)n > STP_REPORT_WIDTH) {
-            fprintf(report->out, "\n%*s", from, "");
-            at = from;
+        if (!first && column + 1 + (int)n > STP_REPORT_WIDTH) {
+            fprintf(report->out, "\n%*s", indent, "");
+            column = indent;
         } else if (!first) {
-            at += fprintf(report->out, " ");
+            column += fprintf(report->out, " ");
         }
         report_plain(report->out, words, n);
         first = false;
-        at += (int)n;
+        column += (int)n;
         words += n;
         words += strspn(words, " ");
     }
@@ -107,10 +107,10 @@ int stp_report_close(struct stp_report *report)
     if (report->json) fputs("\n}\n", report->out);
     failed = ferror(report->out);
     if (fclose(report->out) != 0) failed = 1;
-    for (size_t done = 0; done < report->len && !failed;) {
-        ssize_t n = write(report->fd, report->text + done, report->len - done);
+    for (size_t n_written = 0; n_written < report->len && !failed;) {
+        ssize_t n = write(report->fd, report->text + n_written, report->len - n_written);
 
-        if (n > 0) done += (size_t)n;
+        if (n > 0) n_written += (size_t)n;
         failed = n < 0 && errno != EINTR;
     }
     free(report->text);
@@ -180,15 +180,15 @@ void stp_report_textf(struct stp_report *report, const char *name, const char *f
 
 void stp_report_prose(struct stp_report *report, const char *name, const char *value)
 {
-    int at = 2 * report->depth + (int)strlen(name) + 1;
+    int column = 2 * report->depth + (int)strlen(name) + 1;
 
     if (report->json || value == NULL) {
         stp_report_text(report, name, value);
         return;
     }
     report_name(report, name);
-    if (at < STP_REPORT_COLUMN) at = STP_REPORT_COLUMN;
-    report_wrap(report, value, at, STP_REPORT_COLUMN);
+    if (column < STP_REPORT_COLUMN) column = STP_REPORT_COLUMN;
+    report_wrap(report, value, column, STP_REPORT_COLUMN);
     report_newline(report);
 }
 

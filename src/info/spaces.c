@@ -68,29 +68,29 @@ static void info_devices(struct stp_report *report, const struct stp_kind *kind)
 }
 
 /*
- * Returns whether this PE has memory of the kind. Writes a description of the memory to `why`, or
+ * Returns whether this PE has memory of the kind. Writes a description of the memory to `text`, or
  * the reason why the PE has no such memory.
  */
-static bool info_probe(const struct stp_kind *kind, char *why, size_t len)
+static bool info_probe(const struct stp_kind *kind, char *text, size_t len)
 {
-    const struct stp_space_params wanted = {
+    const struct stp_space_params params = {
         .nbytes = SPACES_BYTES, .device = -1, .numa_node = -1, .n_pes = 1};
 
-    return kind->probe(&wanted, why, len) == 0;
+    return kind->probe(&params, text, len) == 0;
 }
 
 static void info_kind(struct stp_report *report, const struct stp_kind *kind)
 {
-    char why[SPACES_TEXT];
-    bool usable = info_probe(kind, why, sizeof(why));
-    struct stp_info_attributes found;
+    char text[SPACES_TEXT];
+    bool usable = info_probe(kind, text, sizeof(text));
+    struct stp_info_attributes attributes;
 
     stp_report_item(report, "kind", kind->name);
     stp_report_flag(report, "usable", usable);
-    stp_report_text(report, "state", why);
+    stp_report_text(report, "state", text);
     if (usable) {
-        stp_info_attributes_look(kind, &found);
-        stp_info_attributes_print(report, &found, -1);
+        stp_info_attributes_query(kind, &attributes);
+        stp_info_attributes_print(report, &attributes, -1);
         info_devices(report, kind);
     }
     if (usable && kind == stp_kind_find(SHMEM_DEVICE_CPU)) info_cpu_memory(report);
@@ -100,20 +100,20 @@ static void info_kind(struct stp_report *report, const struct stp_kind *kind)
 void stp_info_kinds(struct stp_report *report)
 {
     /* True if init, which finds the devices, has not been called. */
-    bool alone = stp_references() == 0;
+    bool before_init = stp_references() == 0;
 
-    if (alone) stp_kinds_find_devices();
+    if (before_init) stp_kinds_find_devices();
     stp_report_list(report, "kinds");
     for (int i = 0; i < stp_n_kinds; i++)
         info_kind(report, stp_kinds[i]);
     stp_report_end_group(report);
-    if (alone) stp_kinds_stop();
+    if (before_init) stp_kinds_stop();
 }
 
 /* ---- questions to all PEs -------------------------------------------------------------- */
 
 /* Reply of one PE about one kind of memory. It must fit into one gather, see SPACES_GATHER. */
-struct spaces_answer {
+struct spaces_reply {
     bool usable;     /* whether the PE has memory of the kind */
     bool member;     /* whether the PE was a member of the space */
     uint64_t caps;   /* capabilities of the space */
@@ -122,7 +122,7 @@ struct spaces_answer {
     char text[SPACES_TEXT]; /* location of the PE's part, or reason why the PE has no part */
 };
 
-_Static_assert(sizeof(struct spaces_answer) <= SPACES_GATHER, "goes into one gather");
+_Static_assert(sizeof(struct spaces_reply) <= SPACES_GATHER, "goes into one gather");
 
 struct spaces_kind {
     const struct stp_kind *kind;
@@ -130,22 +130,22 @@ struct spaces_kind {
     uint64_t caps;
     int32_t atomics;                       /* atomics of the first member */
     struct stp_info_attributes attributes; /* attributes that all members have */
-    int lacking;                           /* PE that does not support the trait attributes.lacks */
-    struct spaces_answer *answers;         /* replies of the PEs, by PE number */
+    int first_lacking_pe;                  /* PE that reported attributes.unsupported */
+    struct spaces_reply *replies;          /* replies of the PEs, by PE number */
     unsigned char *paths;                  /* data path from each PE to every PE, or NULL */
 };
 
-static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *mine)
+static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *my_paths)
 {
     size_t n = (size_t)stp_rt.n_pes;
     unsigned char *piece = malloc(n * SPACES_GATHER);
 
     if (piece == NULL) stp_fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
-    for (size_t from = 0; from < n; from += SPACES_GATHER) {
-        size_t width = n - from < SPACES_GATHER ? n - from : SPACES_GATHER;
-        stp_coll_gather(stp_team_world, piece, mine + from, width);
+    for (size_t start = 0; start < n; start += SPACES_GATHER) {
+        size_t width = n - start < SPACES_GATHER ? n - start : SPACES_GATHER;
+        stp_coll_gather(stp_team_world, piece, my_paths + start, width);
         for (size_t pe = 0; pe < n; pe++)
-            memcpy(kind->paths + pe * n + from, piece + pe * width, width);
+            memcpy(kind->paths + pe * n + start, piece + pe * width, width);
     }
     free(piece);
 }
@@ -154,28 +154,29 @@ static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *m
  * Gathers from each PE its data paths to all PEs. A PE that is not a member of the space passes
  * SHMEM_SPACE_INVALID as the space.
  */
-static void spaces_ask_paths(struct spaces_kind *kind, shmem_space_t space)
+static void spaces_query_paths(struct spaces_kind *kind, shmem_space_t space)
 {
     size_t n = (size_t)stp_rt.n_pes;
-    unsigned char *mine;
+    unsigned char *my_paths;
 
     if (n > SPACES_PATHS_PES) return;
-    mine = malloc(n);
+    my_paths = malloc(n);
     kind->paths = malloc(n * n);
-    if (mine == NULL || kind->paths == NULL)
+    if (my_paths == NULL || kind->paths == NULL)
         stp_fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
     for (size_t pe = 0; pe < n; pe++)
-        mine[pe] = space == SHMEM_SPACE_INVALID ? SHMEMX_PATH_NONE
-                                                : (unsigned char)pshmemx_space_path(space, (int)pe);
-    spaces_gather_paths(kind, mine);
-    free(mine);
+        my_paths[pe] = space == SHMEM_SPACE_INVALID
+                           ? SHMEMX_PATH_NONE
+                           : (unsigned char)pshmemx_space_path(space, (int)pe);
+    spaces_gather_paths(kind, my_paths);
+    free(my_paths);
 }
 
 /*
  * Creates a space of the kind, queries it and destroys it. Collective over all PEs. Errors are
  * printed on standard error.
  */
-static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
+static void spaces_try(struct spaces_kind *kind, struct spaces_reply *my_reply)
 {
     shmem_space_config_t config = {(shmem_device_type_t)kind->kind->device_type, SPACES_BYTES,
                                    SHMEM_SPACE_FLAG_DEFAULT};
@@ -184,23 +185,23 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
     shmem_team_t team;
 
     if (pshmem_space_create(&config, &space, &team) != 0) {
-        if (mine->usable)
-            snprintf(mine->text, sizeof(mine->text),
+        if (my_reply->usable)
+            snprintf(my_reply->text, sizeof(my_reply->text),
                      "this PE has such memory, but a space of 1 MiB could not be created; "
                      "standard error gives the reason");
         return;
     }
     if (space != SHMEM_SPACE_INVALID && pshmemx_space_query(space, &info) == 0) {
-        mine->member = true;
-        mine->caps = info.caps;
-        mine->atomics = info.atomics;
-        stp_info_attributes_look(kind->kind, &mine->attributes);
-        if (!kind->kind->describe(info.device > 0 ? info.device : 0, mine->text,
-                                  sizeof(mine->text)))
-            mine->text[0] = '\0';
+        my_reply->member = true;
+        my_reply->caps = info.caps;
+        my_reply->atomics = info.atomics;
+        stp_info_attributes_query(kind->kind, &my_reply->attributes);
+        if (!kind->kind->describe(info.device > 0 ? info.device : 0, my_reply->text,
+                                  sizeof(my_reply->text)))
+            my_reply->text[0] = '\0';
     }
-    spaces_ask_paths(kind, space);
-    if (!mine->member) return;
+    spaces_query_paths(kind, space);
+    if (!my_reply->member) return;
     pshmem_team_destroy(team);
     pshmem_space_destroy(space);
 }
@@ -210,51 +211,51 @@ static void spaces_try(struct spaces_kind *kind, struct spaces_answer *mine)
  * first member that lacks an attribute of the kind. Returns the number of PEs that have memory of
  * the kind.
  */
-static int spaces_gather(struct spaces_kind *kind, const struct spaces_answer *mine)
+static int spaces_gather(struct spaces_kind *kind, const struct spaces_reply *my_reply)
 {
     int n_usable = 0;
 
-    stp_coll_gather(stp_team_world, kind->answers, mine, sizeof(*mine));
+    stp_coll_gather(stp_team_world, kind->replies, my_reply, sizeof(*my_reply));
     for (int pe = 0; pe < stp_rt.n_pes; pe++) {
-        const struct spaces_answer *answer = &kind->answers[pe];
-        bool first = kind->n_members == 0;
-        unsigned has = first ? ~0u : kind->attributes.has;
+        const struct spaces_reply *reply = &kind->replies[pe];
+        bool is_first = kind->n_members == 0;
+        unsigned supported = is_first ? ~0u : kind->attributes.supported;
 
-        n_usable += answer->usable;
-        if (!answer->member) continue;
+        n_usable += reply->usable;
+        if (!reply->member) continue;
         kind->n_members++;
-        kind->caps = answer->caps;
-        if (first) kind->atomics = answer->atomics;
-        if (first || (kind->attributes.lacks == 0 && answer->attributes.lacks != 0)) {
-            kind->attributes = answer->attributes;
-            kind->lacking = pe;
+        kind->caps = reply->caps;
+        if (is_first) kind->atomics = reply->atomics;
+        if (is_first || (kind->attributes.unsupported == 0 && reply->attributes.unsupported != 0)) {
+            kind->attributes = reply->attributes;
+            kind->first_lacking_pe = pe;
         }
-        kind->attributes.has = has & answer->attributes.has;
+        kind->attributes.supported = supported & reply->attributes.supported;
     }
     return n_usable;
 }
 
-static void spaces_ask(struct spaces_kind *kind)
+static void spaces_query(struct spaces_kind *kind)
 {
-    struct spaces_answer mine = {0};
+    struct spaces_reply my_reply = {0};
 
-    kind->answers = calloc((size_t)stp_rt.n_pes, sizeof(*kind->answers));
-    if (kind->answers == NULL)
+    kind->replies = calloc((size_t)stp_rt.n_pes, sizeof(*kind->replies));
+    if (kind->replies == NULL)
         stp_fatal("shmemx_info_print", "no memory for the replies of %d PEs", stp_rt.n_pes);
-    mine.usable = info_probe(kind->kind, mine.text, sizeof(mine.text));
-    if (spaces_gather(kind, &mine) == 0) return; /* no PE has such memory */
-    spaces_try(kind, &mine);
-    spaces_gather(kind, &mine);
+    my_reply.usable = info_probe(kind->kind, my_reply.text, sizeof(my_reply.text));
+    if (spaces_gather(kind, &my_reply) == 0) return; /* no PE has such memory */
+    spaces_try(kind, &my_reply);
+    spaces_gather(kind, &my_reply);
 }
 
 /* ---- printing on PE 0 -------------------------------------------------------------------- */
 
-/* Writes the numbers of the PEs for which want[pe] is true, for example "0-3, 7". */
-static void spaces_ranges(struct stp_pe_list *list, const bool *want)
+/* Writes the numbers of the PEs for which selected[pe] is true, for example "0-3, 7". */
+static void spaces_ranges(struct stp_pe_list *list, const bool *selected)
 {
     *list = (struct stp_pe_list){.first = -1};
     for (int pe = 0; pe < stp_rt.n_pes; pe++)
-        if (want[pe]) stp_pe_list_append(list, pe);
+        if (selected[pe]) stp_pe_list_append(list, pe);
     stp_pe_list_end(list);
 }
 
@@ -267,27 +268,27 @@ static void spaces_print_texts(struct stp_report *report, const struct spaces_ki
                                bool member, const char *list, const char *key)
 {
     size_t n = (size_t)stp_rt.n_pes;
-    bool *done = calloc(2 * n, sizeof(*done)), *same = done + n;
+    bool *printed = calloc(2 * n, sizeof(*printed)), *matches = printed + n;
     struct stp_pe_list pes;
     char title[sizeof(pes.text) + 8];
 
-    if (done == NULL) return;
+    if (printed == NULL) return;
     stp_report_list(report, list);
     for (size_t pe = 0; pe < n; pe++) {
-        if (done[pe] || kind->answers[pe].member != member) continue;
+        if (printed[pe] || kind->replies[pe].member != member) continue;
         for (size_t i = 0; i < n; i++) {
-            same[i] = kind->answers[i].member == member &&
-                      strcmp(kind->answers[i].text, kind->answers[pe].text) == 0;
-            done[i] = done[i] || same[i];
+            matches[i] = kind->replies[i].member == member &&
+                         strcmp(kind->replies[i].text, kind->replies[pe].text) == 0;
+            printed[i] = printed[i] || matches[i];
         }
-        spaces_ranges(&pes, same);
+        spaces_ranges(&pes, matches);
         snprintf(title, sizeof(title), "%s%s", report->json ? "" : "PE ", pes.text);
         stp_report_item(report, "pes", title);
-        stp_report_prose(report, key, kind->answers[pe].text);
+        stp_report_prose(report, key, kind->replies[pe].text);
         stp_report_end_group(report);
     }
     stp_report_end_group(report);
-    free(done);
+    free(printed);
 }
 
 static void spaces_print_caps(struct stp_report *report, uint64_t caps)
@@ -307,26 +308,26 @@ static void spaces_print_caps(struct stp_report *report, uint64_t caps)
 /* ---- paths ------------------------------------------------------------------------------ */
 
 /*
- * Prints the data paths from PE `from`. For each kind of path, prints the target PEs that this path
- * reaches. `pes` lists all PEs that have the same paths as PE `from`. `want` is a work array with
- * one element per PE.
+ * Prints the data paths from PE `source`. For each kind of path, prints the target PEs that this
+ * path reaches. `pes` lists all PEs that have the same paths as PE `source`. `selected` is a work
+ * array with one element per PE.
  */
-static void spaces_print_row(struct stp_report *report, const struct spaces_kind *kind, size_t from,
-                             const char *pes, bool *want)
+static void spaces_print_row(struct stp_report *report, const struct spaces_kind *kind,
+                             size_t source, const char *pes, bool *selected)
 {
     size_t n = (size_t)stp_rt.n_pes;
-    const unsigned char *row = kind->paths + from * n;
-    struct stp_pe_list to;
-    char title[sizeof(to.text) + 8];
+    const unsigned char *row = kind->paths + source * n;
+    struct stp_pe_list targets;
+    char title[sizeof(targets.text) + 8];
 
     snprintf(title, sizeof(title), "%s%s", report->json ? "" : "from PE ", pes);
     stp_report_item(report, "from", title);
     for (int path = 0; path <= SHMEMX_PATH_PROCESS; path++) {
         if (memchr(row, path, n) == NULL) continue;
         for (size_t i = 0; i < n; i++)
-            want[i] = row[i] == path;
-        spaces_ranges(&to, want);
-        stp_report_prose(report, pshmemx_space_path_name((shmemx_space_path_t)path), to.text);
+            selected[i] = row[i] == path;
+        spaces_ranges(&targets, selected);
+        stp_report_prose(report, pshmemx_space_path_name((shmemx_space_path_t)path), targets.text);
     }
     stp_report_end_group(report);
 }
@@ -337,21 +338,21 @@ static void spaces_print_row(struct stp_report *report, const struct spaces_kind
 static void spaces_print_paths(struct stp_report *report, const struct spaces_kind *kind)
 {
     size_t n = (size_t)stp_rt.n_pes;
-    bool *done = calloc(2 * n, sizeof(*done)), *want = done + n;
+    bool *printed = calloc(2 * n, sizeof(*printed)), *selected = printed + n;
     struct stp_pe_list pes;
 
     stp_report_list(report, "paths");
-    for (size_t from = 0; from < n && done != NULL && kind->paths != NULL; from++) {
-        if (done[from]) continue;
+    for (size_t source = 0; source < n && printed != NULL && kind->paths != NULL; source++) {
+        if (printed[source]) continue;
         for (size_t i = 0; i < n; i++) {
-            want[i] = memcmp(kind->paths + i * n, kind->paths + from * n, n) == 0;
-            done[i] = done[i] || want[i];
+            selected[i] = memcmp(kind->paths + i * n, kind->paths + source * n, n) == 0;
+            printed[i] = printed[i] || selected[i];
         }
-        spaces_ranges(&pes, want);
-        spaces_print_row(report, kind, from, pes.text, want);
+        spaces_ranges(&pes, selected);
+        spaces_print_row(report, kind, source, pes.text, selected);
     }
     stp_report_end_group(report);
-    free(done);
+    free(printed);
 }
 
 /* Prints the reason why the fabric does not access this PE's device memory directly. */
@@ -376,12 +377,12 @@ static void spaces_print_kind(struct stp_report *report, const struct spaces_kin
     if (kind->n_members > 0) {
         spaces_print_texts(report, kind, true, "parts", "where");
         if (kind->kind == stp_kind_find(SHMEM_DEVICE_CPU)) info_cpu_memory(report);
-        if (kind->answers[0].member) info_devices(report, kind->kind);
+        if (kind->replies[0].member) info_devices(report, kind->kind);
         spaces_print_fabric(report, kind->kind);
         spaces_print_caps(report, kind->caps);
         stp_report_text(report, "atomics",
                         stp_info_atomics_name((shmemx_space_atomics_t)kind->atomics));
-        stp_info_attributes_print(report, &kind->attributes, kind->lacking);
+        stp_info_attributes_print(report, &kind->attributes, kind->first_lacking_pe);
         spaces_print_paths(report, kind);
     }
     stp_report_end_group(report);
@@ -402,10 +403,10 @@ void stp_info_spaces(struct stp_report *report)
     for (int i = 0; i < stp_n_kinds; i++) {
         struct spaces_kind kind = {.kind = stp_kinds[i]};
 
-        spaces_ask(&kind);
+        spaces_query(&kind);
         if (stp_rt.pe == 0) spaces_print_kind(report, &kind);
         free(kind.paths);
-        free(kind.answers);
+        free(kind.replies);
     }
     if (stp_rt.pe == 0) stp_report_end_group(report);
 }

@@ -24,19 +24,19 @@ static int json_utf8_length(const unsigned char *text)
 
 void stp_json_string(FILE *out, const char *value)
 {
-    const unsigned char *at = (const unsigned char *)value;
+    const unsigned char *next = (const unsigned char *)value;
 
     fputc('"', out);
-    while (*at != '\0') {
-        int length = json_utf8_length(at);
+    while (*next != '\0') {
+        int length = json_utf8_length(next);
 
-        if (length == 0 || *at < 0x20 || *at == 0x7f) {
-            fprintf(out, "\\u%04x", *at++);
+        if (length == 0 || *next < 0x20 || *next == 0x7f) {
+            fprintf(out, "\\u%04x", *next++);
             continue;
         }
-        if (*at == '"' || *at == '\\') fputc('\\', out);
-        fwrite(at, 1, (size_t)length, out);
-        at += length;
+        if (*next == '"' || *next == '\\') fputc('\\', out);
+        fwrite(next, 1, (size_t)length, out);
+        next += length;
     }
     fputc('"', out);
 }

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const health_names[] = {
+static const char *const severity_names[] = {
     [STP_CHECK_OK] = "ok",
     [STP_CHECK_NOTE] = "note",
     [STP_CHECK_WARNING] = "warning",
@@ -23,8 +23,9 @@ static const char *const health_names[] = {
 
 /* ---- checks -------------------------------------------------------------- */
 
-void stp_doctor_add_check(struct stp_doctor *doctor, enum stp_check_severity health,
-                          const char *name, const char *why, const char *todo, const char *fmt, ...)
+void stp_doctor_add_check(struct stp_doctor *doctor, enum stp_check_severity severity,
+                          const char *name, const char *reason, const char *todo, const char *fmt,
+                          ...)
 {
     struct stp_check *checks = realloc(doctor->checks, (doctor->n_checks + 1) * sizeof(*checks));
     struct stp_check *check;
@@ -36,9 +37,9 @@ void stp_doctor_add_check(struct stp_doctor *doctor, enum stp_check_severity hea
     }
     doctor->checks = checks;
     check = &checks[doctor->n_checks++];
-    check->health = health;
+    check->severity = severity;
     snprintf(check->name, sizeof(check->name), "%s", name);
-    snprintf(check->why, sizeof(check->why), "%s", why);
+    snprintf(check->reason, sizeof(check->reason), "%s", reason);
     snprintf(check->todo, sizeof(check->todo), "%s", todo != NULL ? todo : "");
     va_start(args, fmt);
     vsnprintf(check->found, sizeof(check->found), fmt, args);
@@ -52,12 +53,12 @@ bool stp_doctor_job_needs_fabric(const struct stp_doctor *doctor)
 
 /* ---- the report ---------------------------------------------------------- */
 
-static size_t doctor_count(const struct stp_doctor *doctor, enum stp_check_severity health)
+static size_t doctor_count(const struct stp_doctor *doctor, enum stp_check_severity severity)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < doctor->n_checks; i++)
-        n += doctor->checks[i].health == health;
+        n += doctor->checks[i].severity == severity;
     return n;
 }
 
@@ -65,12 +66,12 @@ static void doctor_check(struct stp_report *report, const struct stp_check *chec
 {
     char title[128];
 
-    snprintf(title, sizeof(title), "%s%s%s", report->json ? "" : health_names[check->health],
+    snprintf(title, sizeof(title), "%s%s%s", report->json ? "" : severity_names[check->severity],
              report->json ? "" : ": ", check->name);
     stp_report_item(report, "check", title);
-    if (report->json) stp_report_text(report, "status", health_names[check->health]);
+    if (report->json) stp_report_text(report, "status", severity_names[check->severity]);
     stp_report_prose(report, "found", check->found);
-    stp_report_prose(report, "why", check->why);
+    stp_report_prose(report, "why", check->reason);
     if (check->todo[0] != '\0' || report->json)
         stp_report_prose(report, "do", check->todo[0] != '\0' ? check->todo : NULL);
     stp_report_end_group(report);
@@ -91,7 +92,7 @@ static void doctor_verdict(struct stp_report *report, const struct stp_doctor *d
     stp_report_text(report, "verdict", text);
 }
 
-void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor, bool all)
+void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor, bool verbose)
 {
     size_t notes;
 
@@ -100,16 +101,16 @@ void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor
         return;
     }
     notes = doctor_count(doctor, STP_CHECK_NOTE);
-    all = all || report->json; /* in JSON, programs select the checks that they need */
+    verbose = verbose || report->json; /* in JSON, programs select the checks that they need */
     stp_report_text(report, "host", stp_hostname());
     stp_report_number(report, "pes", doctor->n_pes);
     stp_report_number(report, "hosts", doctor->n_hosts);
     stp_report_list(report, "checks");
     for (size_t i = 0; i < doctor->n_checks; i++)
-        if (all || doctor->checks[i].health >= STP_CHECK_WARNING)
+        if (verbose || doctor->checks[i].severity >= STP_CHECK_WARNING)
             doctor_check(report, &doctor->checks[i]);
     stp_report_end_group(report);
-    if (!all)
+    if (!verbose)
         stp_report_textf(report, "not_shown",
                          "%zu ok, %zu note%s (oshinfo --doctor --verbose shows them)",
                          doctor_count(doctor, STP_CHECK_OK), notes, notes == 1 ? "" : "s");
@@ -125,7 +126,7 @@ void stp_doctor_print(struct stp_report *report, const struct stp_doctor *doctor
 bool stp_doctor_examine(struct stp_doctor **result)
 {
     struct stp_doctor *doctor = calloc(1, sizeof(*doctor));
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, old_action;
 
     *result = doctor;
     if (doctor == NULL) return true;
@@ -133,9 +134,9 @@ bool stp_doctor_examine(struct stp_doctor **result)
      * Ignore SIGXFSZ. Otherwise the signal would end this process if a check creates a file above
      * the size limit. With the signal ignored, only the check fails.
      */
-    sigaction(SIGXFSZ, &ignore, &before);
+    sigaction(SIGXFSZ, &ignore, &old_action);
     doctor->offers.fds_open = doctor->offers.fds_peer = -1;
-    doctor->live = stp_references() > 0;
+    doctor->in_job = stp_references() > 0;
     stp_doctor_join_job(doctor);
     stp_doctor_node_sharing(doctor);
     if (doctor->leads) {
@@ -144,17 +145,17 @@ bool stp_doctor_examine(struct stp_doctor **result)
         stp_doctor_host_limits(doctor);
         stp_doctor_heap_sizes(doctor);
     }
-    sigaction(SIGXFSZ, &before, NULL);
+    sigaction(SIGXFSZ, &old_action, NULL);
     return doctor->leads;
 }
 
 bool stp_doctor_close_has_problem(struct stp_doctor *doctor)
 {
-    bool bad = doctor == NULL || doctor_count(doctor, STP_CHECK_PROBLEM) > 0;
+    bool has_problem = doctor == NULL || doctor_count(doctor, STP_CHECK_PROBLEM) > 0;
 
-    if (doctor == NULL) return bad;
+    if (doctor == NULL) return has_problem;
     free(doctor->offers.rows);
     free(doctor->checks);
     free(doctor);
-    return bad;
+    return has_problem;
 }

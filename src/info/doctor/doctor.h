@@ -23,11 +23,11 @@ enum stp_check_severity {
 };
 
 struct stp_check {
-    enum stp_check_severity health;
+    enum stp_check_severity severity;
     char name[96];
     char found[1536];
-    char why[512];  /* reason why the finding matters */
-    char todo[512]; /* advice, or "" if nothing has to be done */
+    char reason[512]; /* reason why the finding matters */
+    char todo[512];   /* advice, or "" if nothing has to be done */
 };
 
 struct stp_doctor {
@@ -35,7 +35,7 @@ struct stp_doctor {
     size_t n_checks;
     bool incomplete; /* whether checks are missing for lack of memory */
 
-    bool live;    /* whether the doctor runs inside a job, between init and finalize */
+    bool in_job;  /* whether the doctor runs inside a job, between init and finalize */
     bool has_job; /* whether a launcher was contacted */
     /*
      * Whether this PE checks the host and prints. Before init, this field is true on the first PE
@@ -57,13 +57,12 @@ struct stp_doctor {
 };
 
 /*
- * Adds a check to the list. The text `why` gives the reason why the finding matters. The text
- * `todo` gives advice, or is NULL if nothing has to be done. fmt is the printf format of the
- * finding.
+ * Adds a check to the list. The text `reason` says why the finding matters. The text `todo` gives
+ * advice, or is NULL if nothing has to be done. fmt is the printf format of the finding.
  */
-void stp_doctor_add_check(struct stp_doctor *doctor, enum stp_check_severity health,
-                          const char *name, const char *why, const char *todo, const char *fmt, ...)
-    STP_PRINTF(6, 7);
+void stp_doctor_add_check(struct stp_doctor *doctor, enum stp_check_severity severity,
+                          const char *name, const char *reason, const char *todo, const char *fmt,
+                          ...) STP_PRINTF(6, 7);
 
 /* Returns true if some PEs of the examined job must communicate through the fabric. */
 bool stp_doctor_job_needs_fabric(const struct stp_doctor *doctor);

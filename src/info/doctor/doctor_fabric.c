@@ -17,9 +17,9 @@
 
 /* ---- one provider ---------------------------------------------------------- */
 
-static bool is_of(const struct stp_info_offer *offer, const struct stp_info_offer *other)
+static bool same_provider(const struct stp_info_offer *a, const struct stp_info_offer *b)
 {
-    return strcmp(offer->provider, other->provider) == 0;
+    return strcmp(a->provider, b->provider) == 0;
 }
 
 /*
@@ -32,9 +32,9 @@ static const struct stp_info_offer *best_of(const struct stp_info_offers *offers
     const struct stp_info_offer *best = &offers->rows[first];
 
     for (size_t i = 0; i < first; i++)
-        if (is_of(&offers->rows[i], best)) return NULL;
+        if (same_provider(&offers->rows[i], best)) return NULL;
     for (size_t i = first + 1; i < offers->n; i++)
-        if (is_of(&offers->rows[i], best) && offers->rows[i].code < best->code)
+        if (same_provider(&offers->rows[i], best) && offers->rows[i].code < best->code)
             best = &offers->rows[i];
     return best;
 }
@@ -50,60 +50,61 @@ static void found_text(const struct stp_info_offers *offers, const struct stp_in
 
     for (size_t i = 0; i < offers->n && len < size; i++) {
         const struct stp_info_offer *offer = &offers->rows[i];
-        bool here = strcmp(offer->domains, "-") != 0;
+        bool has_domain = strcmp(offer->domains, "-") != 0;
 
-        if (!is_of(offer, best) ||
+        if (!same_provider(offer, best) ||
             (offer->code == STP_PROVIDER_NO_DATAGRAMS && offer->code != best->code))
             continue;
         len += (size_t)snprintf(text + len, size - len, "%s%s%s%s%s%s", len > 0 ? "; " : "",
-                                here ? "on " : "", here ? offer->domains : "", here ? ": " : "",
+                                has_domain ? "on " : "", has_domain ? offer->domains : "",
+                                has_domain ? ": " : "",
                                 offer->code == STP_PROVIDER_USED ? "used, " : "", offer->reason);
     }
 }
 
-static enum stp_check_severity health_of(enum stp_provider_verdict code)
+static enum stp_check_severity severity_of(enum stp_provider_verdict code)
 {
     if (code <= STP_PROVIDER_UNTRIED) return STP_CHECK_OK;
     return code <= STP_PROVIDER_NOT_OPENED ? STP_CHECK_WARNING : STP_CHECK_NOTE;
 }
 
 /* Copies the advice to text, with the name of the provider in place of the word PROVIDER. */
-static void fill_in(char *text, size_t size, const char *advice, const char *provider)
+static void fill_in_provider(char *text, size_t size, const char *advice, const char *provider)
 {
-    const char *mark = strstr(advice, "=PROVIDER");
+    const char *placeholder = strstr(advice, "=PROVIDER");
 
-    if (mark == NULL) mark = strstr(advice, " PROVIDER");
-    if (mark == NULL)
+    if (placeholder == NULL) placeholder = strstr(advice, " PROVIDER");
+    if (placeholder == NULL)
         snprintf(text, size, "%s", advice);
     else
-        snprintf(text, size, "%.*s%s%s", (int)(mark + 1 - advice), advice, provider,
-                 mark + strlen("=PROVIDER"));
+        snprintf(text, size, "%.*s%s%s", (int)(placeholder + 1 - advice), advice, provider,
+                 placeholder + strlen("=PROVIDER"));
 }
 
-static void say_provider(struct stp_doctor *doctor, const struct stp_info_offer *best)
+static void check_provider(struct stp_doctor *doctor, const struct stp_info_offer *best)
 {
-    char name[96], why[400], todo[400], found[1200] = "";
-    bool good = stp_info_offer_works(best->code);
-    const char *trouble = good ? best->trouble : NULL;
+    char name[96], reason[400], todo[400], found[1200] = "";
+    bool works = stp_info_offer_works(best->code);
+    const char *trouble = works ? best->trouble : NULL;
 
     snprintf(name, sizeof(name), "provider %s", best->provider);
-    fill_in(todo, sizeof(todo), best->advice, best->provider);
+    fill_in_provider(todo, sizeof(todo), best->advice, best->provider);
     found_text(&doctor->offers, best, found, sizeof(found));
-    snprintf(why, sizeof(why), "%s%s%s",
+    snprintf(reason, sizeof(reason), "%s%s%s",
              best->code == STP_PROVIDER_USED
                  ? "jobs use this provider between hosts, and with SHMEM_NODE=off between all PEs"
-             : good ? "this provider also works; jobs use it if SHMEM_OFI_PROVIDER names it, or "
-                      "if the provider in use fails its self-test"
-                    : "jobs do not use this provider",
+             : works ? "this provider also works; jobs use it if SHMEM_OFI_PROVIDER names it, or "
+                       "if the provider in use fails its self-test"
+                     : "jobs do not use this provider",
              trouble != NULL ? "; known defect of this version: " : "",
              trouble != NULL ? trouble : "");
-    stp_doctor_add_check(doctor, health_of(best->code), name, why,
-                         good || todo[0] == '\0' ? NULL : todo, "%s", found);
+    stp_doctor_add_check(doctor, severity_of(best->code), name, reason,
+                         works || todo[0] == '\0' ? NULL : todo, "%s", found);
 }
 
 /* ---- all checks ------------------------------------------------------------ */
 
-static void say_library(struct stp_doctor *doctor)
+static void check_library(struct stp_doctor *doctor)
 {
     const struct stp_fabric_version *version = &doctor->offers.version;
     bool older = version->running < version->built;
@@ -123,36 +124,38 @@ static void say_library(struct stp_doctor *doctor)
  * Adds a check that reports whether any provider works for the job. rc is the result of
  * stp_info_offers_query_providers().
  */
-static void say_choice(struct stp_doctor *doctor, int rc)
+static void check_choice(struct stp_doctor *doctor, int rc)
 {
     const struct stp_info_offers *offers = &doctor->offers;
-    bool needed = stp_doctor_job_needs_fabric(doctor), alone = !doctor->has_job;
-    const char *named = stp_env.ofi_provider != NULL ? stp_env.ofi_provider : "not set";
-    static const char why[] = "jobs on several hosts, and all jobs with SHMEM_NODE=off, need a "
-                              "provider; otherwise the PEs of one host use shared memory";
+    bool needs_fabric = stp_doctor_job_needs_fabric(doctor), no_job = !doctor->has_job;
+    const char *requested = stp_env.ofi_provider != NULL ? stp_env.ofi_provider : "not set";
+    static const char reason[] = "jobs on several hosts, and all jobs with SHMEM_NODE=off, need a "
+                                 "provider; otherwise the PEs of one host use shared memory";
 
     if (rc != 0)
         stp_doctor_add_check(
-            doctor, needed || alone ? STP_CHECK_PROBLEM : STP_CHECK_WARNING, "fabric", why,
+            doctor, needs_fabric || no_job ? STP_CHECK_PROBLEM : STP_CHECK_WARNING, "fabric",
+            reason,
             "oshinfo --doctor --verbose prints the reason and advice for each provider; unset "
             "SHMEM_OFI_PROVIDER, SHMEM_OFI_FABRIC, SHMEM_OFI_DOMAIN and SHMEM_OFI_INTERFACE, so "
             "that all providers are tried",
-            "no provider works for this job (%s); SHMEM_OFI_PROVIDER: %s%s%s", strerror(-rc), named,
-            offers->error[0] != '\0' ? "; " : "", offers->error);
+            "no provider works for this job (%s); SHMEM_OFI_PROVIDER: %s%s%s", strerror(-rc),
+            requested, offers->error[0] != '\0' ? "; " : "", offers->error);
     else if (!offers->leaves_host && doctor->n_hosts == 1)
         stp_doctor_add_check(
-            doctor, STP_CHECK_WARNING, "fabric", why,
+            doctor, STP_CHECK_WARNING, "fabric", reason,
             "bring an interface up and give it an address: ip link set eth0 up; ip addr "
             "add ADDRESS/BITS dev eth0 (as root)",
             "%s on %s works within this host, but no working provider reaches other hosts",
             offers->provider, offers->domain);
     else
-        stp_doctor_add_check(doctor, STP_CHECK_OK, "fabric", why, NULL,
+        stp_doctor_add_check(doctor, STP_CHECK_OK, "fabric", reason, NULL,
                              "%s on %s is used%s; SHMEM_OFI_PROVIDER: %s", offers->provider,
-                             offers->domain, needed ? "" : " when a job needs a provider", named);
+                             offers->domain, needs_fabric ? "" : " when a job needs a provider",
+                             requested);
 }
 
-static void say_live(struct stp_doctor *doctor)
+static void report_used_provider(struct stp_doctor *doctor)
 {
     struct stp_info_offers *offers = &doctor->offers;
 
@@ -166,30 +169,30 @@ static void say_live(struct stp_doctor *doctor)
 void stp_doctor_fabric(struct stp_doctor *doctor)
 {
     struct stp_info_offers *offers = &doctor->offers;
-    char why[PATH_MAX + 64];
+    char reason[PATH_MAX + 64];
     int rc;
 
     if (stp_rt.has_fabric) {
-        say_live(doctor);
+        report_used_provider(doctor);
         return;
     }
     rc = stp_info_offers_query_providers(offers, doctor->n_pes, doctor->n_local,
                                          doctor->n_networks > 0 ? doctor->networks : NULL,
-                                         doctor->n_networks, why, sizeof(why));
+                                         doctor->n_networks, reason, sizeof(reason));
     if (offers->version.running == 0) {
         stp_doctor_add_check(
             doctor, stp_doctor_job_needs_fabric(doctor) ? STP_CHECK_PROBLEM : STP_CHECK_WARNING,
             "fabric", "jobs on several hosts need the fabric module",
             "install libfabric (Debian: libfabric1), and install Steppe with its fabric module",
-            "the fabric module cannot be loaded: %s", why[0] != '\0' ? why : strerror(-rc));
+            "the fabric module cannot be loaded: %s", reason[0] != '\0' ? reason : strerror(-rc));
         return;
     }
-    say_choice(doctor, rc);
-    say_library(doctor);
+    check_choice(doctor, rc);
+    check_library(doctor);
     for (size_t i = 0; i < offers->n; i++) {
         const struct stp_info_offer *best = best_of(offers, i);
 
-        if (best != NULL) say_provider(doctor, best);
+        if (best != NULL) check_provider(doctor, best);
     }
     doctor->incomplete |= offers->incomplete;
 }
@@ -225,31 +228,31 @@ static bool list_networks(const struct stp_doctor *doctor, char *text, size_t si
 void stp_doctor_interfaces(struct stp_doctor *doctor)
 {
     const struct stp_info_offers *offers = &doctor->offers;
-    const char *wanted = stp_env.ofi_interface;
-    bool unserved = offers->provider[0] == '\0', lost = wanted != NULL && unserved;
+    const char *interface = stp_env.ofi_interface;
+    bool no_provider = offers->provider[0] == '\0', unmatched = interface != NULL && no_provider;
     char networks[1400];
-    bool outward = list_networks(doctor, networks, sizeof(networks));
+    bool has_address = list_networks(doctor, networks, sizeof(networks));
 
     stp_doctor_add_check(
         doctor,
-        outward               ? STP_CHECK_OK
+        has_address           ? STP_CHECK_OK
         : doctor->n_hosts > 1 ? STP_CHECK_PROBLEM
                               : STP_CHECK_WARNING,
         "interfaces",
         "other hosts can be reached only through an interface that is up and has an address; the "
         "loopback interface reaches only this host",
-        outward ? NULL
-                : "bring an interface up and give it an address: ip link set eth0 up; ip addr "
-                  "add ADDRESS/BITS dev eth0 (as root), with the name of your interface",
+        has_address ? NULL
+                    : "bring an interface up and give it an address: ip link set eth0 up; ip addr "
+                      "add ADDRESS/BITS dev eth0 (as root), with the name of your interface",
         "%s", networks);
     stp_doctor_add_check(
-        doctor, lost ? STP_CHECK_PROBLEM : STP_CHECK_OK, "interface choice",
+        doctor, unmatched ? STP_CHECK_PROBLEM : STP_CHECK_OK, "interface choice",
         "a job on one host needs no interface; a job on several hosts uses the fastest interface "
         "whose network all hosts have, unless SHMEM_OFI_INTERFACE names another",
-        lost ? "unset SHMEM_OFI_INTERFACE, or set it to the name of an interface (ip -brief "
-               "address lists them) or to a subnet such as 10.1.0.0/16"
-             : NULL,
+        unmatched ? "unset SHMEM_OFI_INTERFACE, or set it to the name of an interface (ip -brief "
+                    "address lists them) or to a subnet such as 10.1.0.0/16"
+                  : NULL,
         "SHMEM_OFI_INTERFACE: %s; domain of the provider in use: %s%s%s",
-        wanted != NULL ? wanted : "not set", unserved ? "none" : offers->domain,
-        lost && offers->error[0] != '\0' ? "; " : "", lost ? offers->error : "");
+        interface != NULL ? interface : "not set", no_provider ? "none" : offers->domain,
+        unmatched && offers->error[0] != '\0' ? "; " : "", unmatched ? offers->error : "");
 }

@@ -23,31 +23,33 @@ static size_t meminfo(const char *key)
 
 static void memory_heaps(struct stp_doctor *doctor)
 {
-    size_t one = stp_env.symmetric.size, total = meminfo("MemTotal:"), all;
-    size_t available = meminfo("MemAvailable:"), group = stp_cgroup_memory();
-    size_t most = group < total ? group : total;
+    size_t heap_bytes = stp_env.symmetric.size, total = meminfo("MemTotal:"), heaps_bytes;
+    size_t available = meminfo("MemAvailable:"), cgroup_limit = stp_cgroup_memory();
+    size_t limit = cgroup_limit < total ? cgroup_limit : total;
     char s[5][STP_SIZE_TEXT], todo[200];
-    enum stp_check_severity health;
+    enum stp_check_severity severity;
 
-    if (__builtin_mul_overflow(one, (size_t)doctor->n_local, &all)) all = SIZE_MAX;
-    health = one > most                      ? STP_CHECK_PROBLEM
-             : all > most || all > available ? STP_CHECK_WARNING
-                                             : STP_CHECK_OK;
+    if (__builtin_mul_overflow(heap_bytes, (size_t)doctor->n_local, &heaps_bytes))
+        heaps_bytes = SIZE_MAX;
+    severity = heap_bytes > limit                               ? STP_CHECK_PROBLEM
+               : heaps_bytes > limit || heaps_bytes > available ? STP_CHECK_WARNING
+                                                                : STP_CHECK_OK;
     snprintf(todo, sizeof(todo),
              "set SHMEM_SYMMETRIC_SIZE=%zum, start fewer PEs on each host, or give the container "
              "or batch job more memory",
-             (most < available ? most : available) / (size_t)doctor->n_local / 2 >> 20);
+             (limit < available ? limit : available) / (size_t)doctor->n_local / 2 >> 20);
     stp_doctor_add_check(
-        doctor, health, "memory",
+        doctor, severity, "memory",
         "a heap takes memory when the program touches it; if the heaps exceed the memory of the "
         "host or the limit of the control group, the kernel kills a PE; shmem_init refuses a "
         "heap that alone exceeds one of them",
-        health == STP_CHECK_OK ? NULL : todo,
+        severity == STP_CHECK_OK ? NULL : todo,
         "%d heap%s of %s on this host: %s in total; memory of the host: %s, of which available: "
         "%s; limit of the control group: %s",
-        doctor->n_local, doctor->n_local > 1 ? "s" : "", stp_size_text(one, s[0]),
-        stp_size_text(all, s[1]), stp_size_text(total, s[2]), stp_size_text(available, s[3]),
-        group == SIZE_MAX ? "none found" : stp_size_text(group, s[4]));
+        doctor->n_local, doctor->n_local > 1 ? "s" : "", stp_size_text(heap_bytes, s[0]),
+        stp_size_text(heaps_bytes, s[1]), stp_size_text(total, s[2]),
+        stp_size_text(available, s[3]),
+        cgroup_limit == SIZE_MAX ? "none found" : stp_size_text(cgroup_limit, s[4]));
 }
 
 /* ---- address space ------------------------------------------------------------- */
@@ -65,9 +67,9 @@ static int try_window(const struct stp_doctor *doctor, struct stp_window_layout 
 
 static void memory_window(struct stp_doctor *doctor)
 {
-    static const char why[] = "every PE reserves addresses for its own symmetric memory (its "
-                              "window) and for the windows of all PEs of its host (its view); "
-                              "addresses take no memory until the program uses them";
+    static const char reason[] = "every PE reserves addresses for its own symmetric memory (its "
+                                 "window) and for the windows of all PEs of its host (its view); "
+                                 "addresses take no memory until the program uses them";
     size_t space = stp_limit(RLIMIT_AS, NULL), view;
     size_t file = stp_limit(RLIMIT_FSIZE, NULL);
     struct stp_window_layout layout = {0};
@@ -80,14 +82,14 @@ static void memory_window(struct stp_doctor *doctor)
                  "run ulimit -v unlimited before the job, or make the heap smaller: "
                  "SHMEM_SYMMETRIC_SIZE=%zum",
                  stp_env.symmetric.max / 4 >> 20);
-        stp_doctor_add_check(doctor, STP_CHECK_PROBLEM, "address space", why, todo,
+        stp_doctor_add_check(doctor, STP_CHECK_PROBLEM, "address space", reason, todo,
                              "addresses for %d heaps of %s cannot be reserved; ulimit -v: %s",
                              doctor->most_local, stp_size_text(stp_env.symmetric.max, s[2]), s[0]);
         return;
     }
     view = stp_window_view_bytes(&layout);
     stp_doctor_add_check(
-        doctor, view > file ? STP_CHECK_PROBLEM : STP_CHECK_OK, "address space", why,
+        doctor, view > file ? STP_CHECK_PROBLEM : STP_CHECK_OK, "address space", reason,
         view > file ? "run ulimit -f unlimited before the job, or set a smaller SHMEM_WINDOW_SIZE"
                     : NULL,
         "a window of %s and a view of %s can be reserved; the view is a sparse file of that "
@@ -98,5 +100,5 @@ static void memory_window(struct stp_doctor *doctor)
 void stp_doctor_heap_sizes(struct stp_doctor *doctor)
 {
     memory_heaps(doctor);
-    if (!doctor->live) memory_window(doctor);
+    if (!doctor->in_job) memory_window(doctor);
 }

@@ -29,40 +29,40 @@ struct job_peer {
     uint64_t word; /* value that other PEs must read from the memory */
 };
 
-static const char launcher_why[] =
+static const char launcher_reason[] =
     "PEs learn their numbers, their hosts and each other's addresses "
     "from the launcher";
 
 /* ---- launcher ---------------------------------------------------------------- */
 
-static void say_launcher(struct stp_doctor *doctor)
+static void check_launcher(struct stp_doctor *doctor)
 {
     struct stp_pmi_details details;
-    char carries[128] = "it reports no limits";
+    char limits[128] = "it reports no limits";
 
     stp_pmi_describe_client(&details);
     if (details.key_max > 0)
-        snprintf(carries, sizeof(carries), "its keys may have %d characters and its values %d",
+        snprintf(limits, sizeof(limits), "its keys may have %d characters and its values %d",
                  details.key_max, details.value_max);
     stp_doctor_add_check(
-        doctor, STP_CHECK_OK, "launcher", launcher_why, NULL,
+        doctor, STP_CHECK_OK, "launcher", launcher_reason, NULL,
         "%s (%s): %d PE%s on %d host%s; %s; Steppe splits the start-up data of PEs into "
         "fragments of at most %zu characters",
-        details.client, details.reason, doctor->n_pes, doctor->n_pes > 1 ? "s" : "",
-        doctor->n_hosts, doctor->n_hosts > 1 ? "s" : "", carries, details.fragment);
+        details.client, details.why, doctor->n_pes, doctor->n_pes > 1 ? "s" : "", doctor->n_hosts,
+        doctor->n_hosts > 1 ? "s" : "", limits, details.fragment);
 }
 
-static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_details *details)
+static void check_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_details *details)
 {
     if (strcmp(details->client, "none") == 0)
         stp_doctor_add_check(
-            doctor, STP_CHECK_PROBLEM, "launcher", launcher_why,
+            doctor, STP_CHECK_PROBLEM, "launcher", launcher_reason,
             "start the program with oshrun or with srun --mpi=pmi2, or set SHMEM_PMI=single to "
             "run each process as a job of one PE",
             "no usable launcher: %s", details->reason);
     else
         stp_doctor_add_check(
-            doctor, STP_CHECK_PROBLEM, "launcher", launcher_why,
+            doctor, STP_CHECK_PROBLEM, "launcher", launcher_reason,
             "start the program with oshrun; unset PMI_FD if another job has left it in the "
             "environment",
             "%s (%s): cannot join its job; the message on standard error gives the reason",
@@ -71,38 +71,39 @@ static void say_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_deta
 
 /* ---- unknown variables ------------------------------------------------------- */
 
-static void say_environment(struct stp_doctor *doctor)
+static void check_environment(struct stp_doctor *doctor)
 {
     char name[64], found[512] = "";
-    const char *nearest;
-    size_t used = 0;
+    const char *suggestion;
+    size_t len = 0;
 
-    for (size_t at = 0; (nearest = stp_env_unknown(&at, name, sizeof(name))) != NULL;)
-        if (used < sizeof(found))
-            used += (size_t)snprintf(found + used, sizeof(found) - used, "%s%s%s%s%s",
-                                     used > 0 ? "; " : "", name, nearest[0] != '\0' ? " (is " : "",
-                                     nearest, nearest[0] != '\0' ? " meant?)" : "");
+    for (size_t position = 0;
+         (suggestion = stp_env_unknown(&position, name, sizeof(name))) != NULL;)
+        if (len < sizeof(found))
+            len += (size_t)snprintf(found + len, sizeof(found) - len, "%s%s%s%s%s",
+                                    len > 0 ? "; " : "", name, suggestion[0] != '\0' ? " (is " : "",
+                                    suggestion, suggestion[0] != '\0' ? " meant?)" : "");
     stp_doctor_add_check(
-        doctor, used > 0 ? STP_CHECK_WARNING : STP_CHECK_OK, "variables",
+        doctor, len > 0 ? STP_CHECK_WARNING : STP_CHECK_OK, "variables",
         "a variable with a wrong name has no effect",
-        used > 0 ? "correct or unset these variables; oshinfo environment lists all that exist"
-                 : NULL,
-        "%s", used > 0 ? found : "no variable that begins with SHMEM_ or SMA_ has an unknown name");
+        len > 0 ? "correct or unset these variables; oshinfo environment lists all that exist"
+                : NULL,
+        "%s", len > 0 ? found : "no variable that begins with SHMEM_ or SMA_ has an unknown name");
 }
 
 static void count_local(struct stp_doctor *doctor)
 {
     int *counts = calloc((size_t)doctor->n_hosts, sizeof(*counts));
-    int mine = stp_pmi_node_of(doctor->pe);
+    int my_host = stp_pmi_node_of(doctor->pe);
 
     doctor->leads = true;
     for (int pe = 0; counts != NULL && pe < doctor->n_pes; pe++) {
         int host = stp_pmi_node_of(pe), n = ++counts[host];
 
-        if (host == mine && pe < doctor->pe) doctor->leads = false;
+        if (host == my_host && pe < doctor->pe) doctor->leads = false;
         if (n > doctor->most_local) doctor->most_local = n;
     }
-    doctor->n_local = counts != NULL ? counts[mine] : 1;
+    doctor->n_local = counts != NULL ? counts[my_host] : 1;
     if (counts == NULL) doctor->most_local = 1;
     free(counts);
 }
@@ -133,7 +134,7 @@ static bool join_launcher(struct stp_doctor *doctor)
 
     stp_pmi_describe_client(&details);
     if (strcmp(details.client, "none") == 0 || stp_pmi_open(&info) != 0) {
-        say_no_launcher(doctor, &details);
+        check_no_launcher(doctor, &details);
         return false;
     }
     doctor->has_job = strcmp(info.client, "single") != 0;
@@ -151,18 +152,18 @@ void stp_doctor_join_job(struct stp_doctor *doctor)
 
     doctor->n_pes = doctor->n_hosts = doctor->n_local = doctor->most_local = 1;
     doctor->leads = true;
-    if (doctor->live)
+    if (doctor->in_job)
         join_live(doctor);
     else
         joined = join_launcher(doctor);
-    if (joined) say_launcher(doctor);
-    say_environment(doctor);
+    if (joined) check_launcher(doctor);
+    check_environment(doctor);
 }
 
 /* ---- the PEs of a host -------------------------------------------------------- */
 
 /* Creates a memory file that other PEs can open in the same way as in init. Returns 0 or errno. */
-static int show_memory(struct job_peer *peer)
+static int create_memory(struct job_peer *peer)
 {
     int fd = memfd_create("steppe-doctor", MFD_CLOEXEC), rc;
 
@@ -244,7 +245,7 @@ static bool try_rights(struct job_peer *peer, struct job_rights *rights)
  */
 static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
 {
-    int mine = stp_pmi_node_of(doctor->pe), n_bad = 0;
+    int my_host = stp_pmi_node_of(doctor->pe), n_failed = 0;
 
     *n_tried = *error = 0;
     for (int pe = 0; pe < doctor->n_pes && *n_tried < JOB_PEERS_MAX; pe++) {
@@ -253,17 +254,17 @@ static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
         char key[48];
         int rc;
 
-        if (pe == doctor->pe || stp_pmi_node_of(pe) != mine) continue;
+        if (pe == doctor->pe || stp_pmi_node_of(pe) != my_host) continue;
         snprintf(key, sizeof(key), "doc.peer.%d", pe);
         rc = -stp_pmi_get(pe, key, &peer, sizeof(peer), &nbytes);
         if (rc == 0) rc = nbytes == sizeof(peer) ? open_memory(&peer) : EPROTO;
         ++*n_tried;
-        if (rc != 0 && n_bad++ == 0) *error = rc;
+        if (rc != 0 && n_failed++ == 0) *error = rc;
     }
-    return n_bad;
+    return n_failed;
 }
 
-static const char node_why[] =
+static const char node_reason[] =
     "the PEs of a host share memory by opening each other's /proc/PID/fd; the provider shm "
     "copies with process_vm_readv if the system allows it";
 static const char node_todo[] =
@@ -283,20 +284,20 @@ static void yama_text(char *text, size_t len)
     fclose(file);
 }
 
-static void say_node(struct stp_doctor *doctor, const struct job_rights *rights, const char *peers,
-                     bool peers_bad)
+static void check_node(struct stp_doctor *doctor, const struct job_rights *rights,
+                       const char *peers, bool peers_failed)
 {
     char yama[32];
-    bool bad = rights->open != 0 || peers_bad;
+    bool failed = rights->open != 0 || peers_failed;
 
     yama_text(yama, sizeof(yama));
     stp_doctor_add_check(
         doctor,
-        bad && stp_env.node        ? STP_CHECK_PROBLEM
-        : bad || rights->copy != 0 ? STP_CHECK_NOTE
-                                   : STP_CHECK_OK,
-        "node sharing", node_why,
-        bad ? node_todo
+        failed && stp_env.node        ? STP_CHECK_PROBLEM
+        : failed || rights->copy != 0 ? STP_CHECK_NOTE
+                                      : STP_CHECK_OK,
+        "node sharing", node_reason,
+        failed ? node_todo
         : rights->copy != 0
             ? "only jobs that use the provider shm need this: sysctl kernel.yama.ptrace_scope=0 "
               "(as root); in a container: --cap-add=SYS_PTRACE"
@@ -315,40 +316,40 @@ static void say_node(struct stp_doctor *doctor, const struct job_rights *rights,
 static bool meet_peers(const struct stp_doctor *doctor, const struct job_peer *peer, char *text,
                        size_t len)
 {
-    int n_tried = 0, n_bad = 0, error = 0;
+    int n_tried = 0, n_failed = 0, error = 0;
     char key[48];
 
     text[0] = '\0';
-    if (doctor->n_pes == 1 || doctor->live) return true;
+    if (doctor->n_pes == 1 || doctor->in_job) return true;
     snprintf(key, sizeof(key), "doc.peer.%d", doctor->pe);
     stp_pmi_put(key, peer, sizeof(*peer));
-    if (stp_pmi_fence() == 0 && doctor->leads) n_bad = try_peers(doctor, &n_tried, &error);
+    if (stp_pmi_fence() == 0 && doctor->leads) n_failed = try_peers(doctor, &n_tried, &error);
     stp_pmi_fence(); /* our memory must exist until the first PE of the host has read it */
     snprintf(text, len, "PE %d opened the memory of %d of %d other PEs of its host%s%s; ",
-             doctor->pe, n_tried - n_bad, n_tried, n_bad > 0 ? ": " : "",
-             n_bad > 0 ? strerror(error) : "");
-    return n_bad == 0;
+             doctor->pe, n_tried - n_failed, n_tried, n_failed > 0 ? ": " : "",
+             n_failed > 0 ? strerror(error) : "");
+    return n_failed == 0;
 }
 
 void stp_doctor_node_sharing(struct stp_doctor *doctor)
 {
     struct job_peer peer;
     struct job_rights rights = {0};
-    int error = show_memory(&peer);
+    int error = create_memory(&peer);
     char peers[160];
-    bool good = meet_peers(doctor, &peer, peers, sizeof(peers));
+    bool opened_all = meet_peers(doctor, &peer, peers, sizeof(peers));
 
     if (peer.fd < 0)
         stp_doctor_add_check(
-            doctor, STP_CHECK_PROBLEM, "node sharing", node_why,
+            doctor, STP_CHECK_PROBLEM, "node sharing", node_reason,
             "allow memfd_create (seccomp profile of the container), or free descriptors "
             "(ulimit -n)",
             "memory cannot be shared: memfd_create: %s", stp_errno_text(error));
     else if (!try_rights(&peer, &rights))
-        stp_doctor_add_check(doctor, STP_CHECK_NOTE, "node sharing", node_why, NULL,
+        stp_doctor_add_check(doctor, STP_CHECK_NOTE, "node sharing", node_reason, NULL,
                              "not checked, because no child process could be started: %s",
                              strerror(errno));
     else
-        say_node(doctor, &rights, peers, !good);
+        check_node(doctor, &rights, peers, !opened_all);
     if (peer.fd >= 0) close(peer.fd);
 }

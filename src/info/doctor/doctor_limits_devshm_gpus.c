@@ -46,17 +46,17 @@ static size_t count_files(const char *pattern)
 
 static void host_memlock(struct stp_doctor *doctor)
 {
-    size_t hard, soft = stp_limit(RLIMIT_MEMLOCK, &hard), need = stp_env.symmetric.size;
+    size_t hard, soft = stp_limit(RLIMIT_MEMLOCK, &hard), needed = stp_env.symmetric.size;
     size_t adapters = count_files("/sys/class/infiniband/*") + count_files("/sys/class/cxi/*");
-    bool exempt = has_capability(CAP_IPC_LOCK), enough = soft >= need || exempt;
-    char have[STP_SIZE_TEXT], want[STP_SIZE_TEXT];
-    enum stp_check_severity health = enough                                ? STP_CHECK_OK
-                                     : doctor->offers.pins_used            ? STP_CHECK_PROBLEM
-                                     : doctor->offers.pins || adapters > 0 ? STP_CHECK_WARNING
-                                                                           : STP_CHECK_NOTE;
+    bool exempt = has_capability(CAP_IPC_LOCK), enough = soft >= needed || exempt;
+    char limit_text[STP_SIZE_TEXT], heap_text[STP_SIZE_TEXT];
+    enum stp_check_severity severity = enough                                ? STP_CHECK_OK
+                                       : doctor->offers.pins_used            ? STP_CHECK_PROBLEM
+                                       : doctor->offers.pins || adapters > 0 ? STP_CHECK_WARNING
+                                                                             : STP_CHECK_NOTE;
 
     stp_doctor_add_check(
-        doctor, health, "locked memory",
+        doctor, severity, "locked memory",
         "providers for RDMA adapters (verbs, efa, cxi, opx) pin the memory that they register, "
         "including the symmetric heap; tcp, net and shm pin nothing",
         enough ? NULL
@@ -64,9 +64,9 @@ static void host_memlock(struct stp_doctor *doctor)
                  "memlock unlimited\" in /etc/security/limits.conf; for services of systemd (sshd, "
                  "slurmd), put LimitMEMLOCK=infinity in the unit",
         "ulimit -l: %s%s; size of a symmetric heap: %s; RDMA adapters on this host: %zu; %s",
-        stp_size_text(soft, have),
+        stp_size_text(soft, limit_text),
         exempt && soft != SIZE_MAX ? ", from which this process is exempt (CAP_IPC_LOCK)" : "",
-        stp_size_text(need, want), adapters,
+        stp_size_text(needed, heap_text), adapters,
         doctor->offers.provider[0] == '\0' ? "no provider is used"
         : doctor->offers.pins_used         ? "the provider in use pins memory"
                                            : "the provider in use pins no memory");
@@ -88,49 +88,51 @@ static size_t fabric_peers(const struct stp_doctor *doctor)
 
 static void host_descriptors(struct stp_doctor *doctor)
 {
-    static const char why[] = "an endpoint of the fabric needs file descriptors; with tcp, every "
-                              "peer with which a PE communicates needs more";
-    size_t hard, soft = stp_limit(RLIMIT_NOFILE, &hard), peers, need, most;
-    int now = stp_count_fds();
-    char todo[160], has[STP_SIZE_TEXT];
-    enum stp_check_severity health = STP_CHECK_OK;
-    bool few;
+    static const char reason[] =
+        "an endpoint of the fabric needs file descriptors; with tcp, every "
+        "peer with which a PE communicates needs more";
+    size_t hard, soft = stp_limit(RLIMIT_NOFILE, &hard), peers, needed, max_peers;
+    int n_open = stp_count_fds();
+    char todo[160], limit_text[STP_SIZE_TEXT];
+    enum stp_check_severity severity = STP_CHECK_OK;
+    bool too_few;
 
-    snprintf(has, sizeof(has), "%zu", soft);
-    if (now < 0 || doctor->offers.fds_open < 0) {
+    snprintf(limit_text, sizeof(limit_text), "%zu", soft);
+    if (n_open < 0 || doctor->offers.fds_open < 0) {
         snprintf(todo, sizeof(todo), "run ulimit -n %zu before the job (the hard limit is %zu)",
                  hard < 65536 ? hard : (size_t)65536, hard);
         stp_doctor_add_check(doctor, doctor->offers.no_fds ? STP_CHECK_PROBLEM : STP_CHECK_NOTE,
-                             "descriptors", why, doctor->offers.no_fds ? todo : NULL,
+                             "descriptors", reason, doctor->offers.no_fds ? todo : NULL,
                              "ulimit -n: %s; the number of descriptors that a job needs could "
                              "not be measured: %s",
-                             has,
-                             now < 0 ? "/proc/self/fd cannot be read"
-                                     : "no provider was opened for the "
-                                       "measurement");
+                             limit_text,
+                             n_open < 0 ? "/proc/self/fd cannot be read"
+                                        : "no provider was opened for the "
+                                          "measurement");
         return;
     }
     peers = fabric_peers(doctor);
-    need = (size_t)(now + doctor->offers.fds_open) + peers * (size_t)doctor->offers.fds_peer;
-    few = need > soft || doctor->offers.no_fds;
-    if (!few && doctor->offers.fds_peer > 0 &&
-        soft - need < FEW_PEERS * (size_t)doctor->offers.fds_peer)
-        health = STP_CHECK_WARNING;
-    if (few) health = STP_CHECK_PROBLEM;
+    needed = (size_t)(n_open + doctor->offers.fds_open) + peers * (size_t)doctor->offers.fds_peer;
+    too_few = needed > soft || doctor->offers.no_fds;
+    if (!too_few && doctor->offers.fds_peer > 0 &&
+        soft - needed < FEW_PEERS * (size_t)doctor->offers.fds_peer)
+        severity = STP_CHECK_WARNING;
+    if (too_few) severity = STP_CHECK_PROBLEM;
     snprintf(todo, sizeof(todo),
              "run ulimit -n %zu before the job (the hard limit is %zu; root raises it with "
              "nofile in /etc/security/limits.conf)",
-             need > 4096 ? 2 * need : (size_t)4096, hard);
-    most = doctor->offers.fds_peer > 0 && soft > need
-               ? peers + (soft - need) / (size_t)doctor->offers.fds_peer
-               : peers;
-    snprintf(has, sizeof(has), doctor->offers.fds_peer > 0 ? "%zu" : "any number of", most);
+             needed > 4096 ? 2 * needed : (size_t)4096, hard);
+    max_peers = doctor->offers.fds_peer > 0 && soft > needed
+                    ? peers + (soft - needed) / (size_t)doctor->offers.fds_peer
+                    : peers;
+    snprintf(limit_text, sizeof(limit_text), doctor->offers.fds_peer > 0 ? "%zu" : "any number of",
+             max_peers);
     stp_doctor_add_check(
-        doctor, health, "descriptors", why, health == STP_CHECK_OK ? NULL : todo,
+        doctor, severity, "descriptors", reason, severity == STP_CHECK_OK ? NULL : todo,
         "ulimit -n: %zu; open now: %d; an endpoint of %s needs %d and each peer %d; this job "
         "needs %zu in total; the limit is enough for %s peers of a PE%s",
-        soft, now, doctor->offers.provider, doctor->offers.fds_open, doctor->offers.fds_peer, need,
-        has,
+        soft, n_open, doctor->offers.provider, doctor->offers.fds_open, doctor->offers.fds_peer,
+        needed, limit_text,
         doctor->offers.no_fds ? "; another provider could not be opened because descriptors "
                                 "ran out"
                               : "");
@@ -183,51 +185,52 @@ static void host_threads(struct stp_doctor *doctor)
 
 static void host_dev_shm(struct stp_doctor *doctor)
 {
-    static const char why[] = "the provider shm keeps its queues and copies in /dev/shm; "
-                              "Steppe's own shared memory does not use /dev/shm";
-    bool used = strcmp(doctor->offers.provider, "shm") == 0;
+    static const char reason[] = "the provider shm keeps its queues and copies in /dev/shm; "
+                                 "Steppe's own shared memory does not use /dev/shm";
+    bool is_used = strcmp(doctor->offers.provider, "shm") == 0;
     struct statvfs fs;
-    char left[STP_SIZE_TEXT], all[STP_SIZE_TEXT];
+    char free_text[STP_SIZE_TEXT], total_text[STP_SIZE_TEXT];
     bool writable = access("/dev/shm", W_OK | X_OK) == 0;
     int error = errno;
 
     if (statvfs("/dev/shm", &fs) != 0 || !writable) {
-        stp_doctor_add_check(doctor, used ? STP_CHECK_WARNING : STP_CHECK_NOTE, "/dev/shm", why,
-                             "mount -t tmpfs -o mode=1777 tmpfs /dev/shm (as root)",
+        stp_doctor_add_check(doctor, is_used ? STP_CHECK_WARNING : STP_CHECK_NOTE, "/dev/shm",
+                             reason, "mount -t tmpfs -o mode=1777 tmpfs /dev/shm (as root)",
                              "/dev/shm cannot be used: %s", strerror(writable ? errno : error));
         return;
     }
-    stp_size_text((size_t)fs.f_bavail * fs.f_frsize, left);
-    stp_size_text((size_t)fs.f_blocks * fs.f_frsize, all);
+    stp_size_text((size_t)fs.f_bavail * fs.f_frsize, free_text);
+    stp_size_text((size_t)fs.f_blocks * fs.f_frsize, total_text);
     stp_doctor_add_check(
-        doctor, fs.f_bavail > 0 ? STP_CHECK_OK : STP_CHECK_WARNING, "/dev/shm", why,
+        doctor, fs.f_bavail > 0 ? STP_CHECK_OK : STP_CHECK_WARNING, "/dev/shm", reason,
         fs.f_bavail > 0 ? NULL
                         : "delete files in /dev/shm that jobs have left there, or make it "
                           "larger: docker run --shm-size=4g, or mount -o remount,size=4g "
                           "/dev/shm (as root)",
-        "%s free of %s; the provider shm is %s", left, all, used ? "used" : "not used");
+        "%s free of %s; the provider shm is %s", free_text, total_text,
+        is_used ? "used" : "not used");
 }
 
 static void host_gpu(struct stp_doctor *doctor)
 {
     const struct stp_kind *kind = stp_kind_find(SHMEM_DEVICE_GPU);
-    const struct stp_space_params wanted = {.nbytes = 65536, .device = -1, .n_pes = 1};
+    const struct stp_space_params params = {.nbytes = 65536, .device = -1, .n_pes = 1};
     size_t devices = count_files("/dev/nvidia[0-9]*");
     char text[256] = "";
     bool usable;
-    bool lost;
+    bool unusable;
 
-    if (!doctor->live) stp_kinds_find_devices(); /* in a live job, init has found the devices */
-    usable = kind->probe(&wanted, text, sizeof(text)) == 0;
-    if (!doctor->live) stp_kinds_stop();
-    lost = !usable && devices > 0 && stp_env.gpu;
+    if (!doctor->in_job) stp_kinds_find_devices(); /* in a live job, init has found the devices */
+    usable = kind->probe(&params, text, sizeof(text)) == 0;
+    if (!doctor->in_job) stp_kinds_stop();
+    unusable = !usable && devices > 0 && stp_env.gpu;
     stp_doctor_add_check(
-        doctor, lost ? STP_CHECK_WARNING : STP_CHECK_OK, "gpu",
+        doctor, unusable ? STP_CHECK_WARNING : STP_CHECK_OK, "gpu",
         "spaces of GPU memory need the library (libcuda.so.1) and the device files of the "
         "driver; host memory needs neither",
-        lost ? "run nvidia-smi to see whether the driver works; start a container with the "
-               "devices and the libraries of the driver (docker run --gpus all)"
-             : NULL,
+        unusable ? "run nvidia-smi to see whether the driver works; start a container with the "
+                   "devices and the libraries of the driver (docker run --gpus all)"
+                 : NULL,
         "usable: %s (%s); device files /dev/nvidia*: %zu", usable ? "yes" : "no", text, devices);
 }
 
