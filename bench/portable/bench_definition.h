@@ -212,7 +212,7 @@ struct bench_run {
      * Offset of the buffer for the next operation. The fields remote, source and local each point
      * to one or more buffers of equal size. Operations use these buffers in turn (--buffers).
      */
-    size_t at;
+    size_t offset;
     size_t step; /* bytes from one buffer to the next, or 0 if there is only one buffer */
     /*
      * Total size in bytes of the buffers at remote. The buffers at source and those at local have
@@ -223,12 +223,12 @@ struct bench_run {
 
     /* The team of the row. Its members are the PEs 0, team_stride, 2 * team_stride, ... */
     bench_team team;
-    int team_me; /* rank of this PE in the team, or -1 if it is not a member */
+    int team_rank; /* rank of this PE in the team, or -1 if it is not a member */
     int team_size, team_stride;
 
-    char *remote_there; /* result of shmem_ptr(remote, peer), or NULL if this PE has no peer */
+    char *remote_ptr; /* result of shmem_ptr(remote, peer), or NULL if this PE has no peer */
     /* Result of shmem_ptr(shared, peer), or NULL if this PE has no peer. */
-    struct bench_shared *shared_there;
+    struct bench_shared *shared_ptr;
     struct bench_shared **shared_of; /* result of shmem_ptr(shared, pe) for each PE */
     char **remote_of;                /* result of shmem_ptr(remote, pe) for each PE */
     /* Functions of the raw libfabric module, or NULL if it is not loaded. */
@@ -289,9 +289,10 @@ typedef void bench_idle(const uint64_t *word, uint64_t value);
 
 /*
  * Creates everything that the bench needs. Collective over all PEs. Returns 0 on success. If the
- * row must be skipped, returns a negative value on all PEs and writes the reason to `why` on PE 0.
+ * row must be skipped, returns a negative value on all PEs and writes the reason to `reason` on PE
+ * 0.
  */
-typedef int bench_open(struct bench_run *run, const struct bench *bench, char *why, size_t len);
+typedef int bench_open(struct bench_run *run, const struct bench *bench, char *reason, size_t len);
 typedef void bench_close(struct bench_run *run);
 
 /* For --verify: writes the data that the next block will move. */
@@ -301,7 +302,7 @@ typedef void bench_check(struct bench_run *run, uint64_t block, uint64_t n_ops);
 
 struct bench_values {
     int n;
-    long at[BENCH_VALUES];
+    long value[BENCH_VALUES];
 };
 
 /* A parameter of a bench, in addition to the message size. The bench has a row for each value. */
@@ -315,7 +316,7 @@ struct bench_parameter {
 
 struct bench {
     const char *name, *group;
-    const char *what; /* routines that one operation calls, as text for users */
+    const char *description; /* routines that one operation calls, as text for users */
     enum bench_metric metric;
     enum bench_shape shape;
     /* Whether the bench has a row for each message size. If false, its only size is nbytes. */
@@ -328,7 +329,7 @@ struct bench {
     /* Largest message size, unless the user gives the sizes. 0 means no limit. */
     size_t default_max;
     /* Fixed list of the bench's message sizes, ended by 0. NULL if the bench has no such list. */
-    const size_t *only;
+    const size_t *sizes;
     const struct bench_parameter *parameter;
     /*
      * Returns the size of one buffer in bytes (run->extent). If this pointer is NULL, a buffer has
@@ -352,8 +353,8 @@ struct bench {
     /* Whether operations synchronize the PEs. Samples then need no barrier before them. */
     bool own_pace;
     /*
-     * Whether the loops advance run->at from buffer to buffer, so that the bench can use several
-     * buffers (--buffers). Benches that set the field moves need not set this field.
+     * Whether the loops advance run->offset from buffer to buffer, so that the bench can use
+     * several buffers (--buffers). Benches that set the field moves need not set this field.
      */
     bool walks;
     bool needs_atomics; /* whether the raw side on the fabric needs a provider with atomics */
@@ -387,13 +388,13 @@ struct bench_list {
 /* ---- loops over PEs ------------------------------------------------------- */
 
 /*
- * Returns the offset of the buffer that follows the buffer at offset `at`. The last buffer is
- * followed by the first one.
+ * Returns the offset of the buffer that follows the buffer at `offset`. The last buffer is followed
+ * by the first one.
  */
-static inline size_t bench_next(const struct bench_run *run, size_t at)
+static inline size_t bench_next(const struct bench_run *run, size_t offset)
 {
-    at += run->step;
-    return at < run->span ? at : at - run->span;
+    offset += run->step;
+    return offset < run->span ? offset : offset - run->span;
 }
 
 /* Executes the CPU's instruction for polling loops, such as pause on x86. */
@@ -490,8 +491,8 @@ uint64_t bench_cpu_ns(void);
 /* Waits until all PEs of the row's team have called this function. */
 void bench_team_sync(struct bench_run *run);
 
-/* Copies nbytes of `mine` from each PE to `all` on every PE, in PE order. Collective. */
-void bench_gather(void *all, const void *mine, size_t nbytes);
+/* Copies nbytes of `source` from each PE to `dest` on every PE, in PE order. Collective. */
+void bench_gather(void *dest, const void *source, size_t nbytes);
 
 /* Returns the largest `status` of all PEs. Each status is 0 or positive. Collective. */
 int bench_worst(int status);
@@ -511,17 +512,17 @@ void bench_fabric_tell_stop(struct bench_run *run, uint64_t stop, int pe);
 void bench_fabric_poll(struct bench_run *run);
 
 /*
- * For --verify: writes nbytes bytes of a pattern to the address `to`. Each byte of the pattern
+ * For --verify: writes nbytes bytes of a pattern to the address `dest`. Each byte of the pattern
  * depends on its offset, on the PE that sends it, and on the number of the block. The first byte
- * has the offset `place`.
+ * has the offset `first_offset`.
  */
-void bench_pattern_write(char *to, size_t nbytes, size_t place, int pe, uint64_t block);
+void bench_pattern_write(char *dest, size_t nbytes, size_t first_offset, int pe, uint64_t block);
 /*
- * Compares nbytes bytes at address `at` with the pattern that bench_pattern_write() writes. If a
- * byte differs, ends the job with a message. The message contains the text `what`, which describes
- * the transfer.
+ * Compares nbytes bytes at address `data` with the pattern that bench_pattern_write() writes. If a
+ * byte differs, ends the job with a message. The message contains the text `description`, which
+ * describes the transfer.
  */
-void bench_pattern_check(const struct bench_run *run, const char *what, const char *at,
-                         size_t nbytes, size_t place, int pe, uint64_t block);
+void bench_pattern_check(const struct bench_run *run, const char *description, const char *data,
+                         size_t nbytes, size_t first_offset, int pe, uint64_t block);
 
 #endif /* STEPPE_BENCH_DEFINITION_H */

@@ -9,9 +9,9 @@
 
 static const struct bench_list *const *const *tables;
 
-void bench_table_use(const struct bench_list *const *const *all)
+void bench_table_use(const struct bench_list *const *const *lists)
 {
-    tables = all;
+    tables = lists;
 }
 
 const struct bench *bench_at(int i)
@@ -45,7 +45,7 @@ void bench_write_list(FILE *out)
 
     for (int i = 0; (bench = bench_at(i)) != NULL; i++)
         fprintf(out, "%-10s %-30s %-7s %s%s%s%s\n", bench->group, bench->name, bench_unit(bench),
-                bench->what, bench->sized ? " (by size)" : "",
+                bench->description, bench->sized ? " (by size)" : "",
                 bench->parameter != NULL ? ", by " : "",
                 bench->parameter != NULL ? bench->parameter->name : "");
 }
@@ -62,7 +62,7 @@ void bench_write_man_items(FILE *out)
     for (int i = 0; (bench = bench_at(i)) != NULL; i++) {
         if (strcmp(group, bench->group) != 0) fprintf(out, ".SS \"Group %s\"\n", bench->group);
         group = bench->group;
-        fprintf(out, ".TP\n.B %s\n%s [%s]%s", bench->name, bench->what, bench_unit(bench),
+        fprintf(out, ".TP\n.B %s\n%s [%s]%s", bench->name, bench->description, bench_unit(bench),
                 bench->sized ? ", by size" : "");
         if (bench->parameter != NULL) fprintf(out, ", by %s", bench->parameter->name);
         fputs(".\n", out);

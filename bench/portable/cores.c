@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static cpu_set_t allowed; /* cores that this process could use before it was bound */
-static bool know_allowed;
+static cpu_set_t allowed_cores; /* cores that this process could use before it was bound */
+static bool knows_allowed;
 
 /* ---- binding ------------------------------------------------------------------- */
 
@@ -18,12 +18,12 @@ static bool know_allowed;
 static int bind_to(int nth)
 {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        cpu_set_t one;
+        cpu_set_t core_set;
 
-        if (!CPU_ISSET(cpu, &allowed) || nth-- > 0) continue;
-        CPU_ZERO(&one);
-        CPU_SET(cpu, &one);
-        return sched_setaffinity(0, sizeof(one), &one) == 0 ? 0 : -errno;
+        if (!CPU_ISSET(cpu, &allowed_cores) || nth-- > 0) continue;
+        CPU_ZERO(&core_set);
+        CPU_SET(cpu, &core_set);
+        return sched_setaffinity(0, sizeof(core_set), &core_set) == 0 ? 0 : -errno;
     }
     return -EINVAL;
 }
@@ -38,12 +38,13 @@ static int local_number(const struct bench_run *run, const struct bench_place *p
     return n;
 }
 
-static int n_on_host_of(const struct bench_run *run, const struct bench_place *places, int of)
+static int n_on_host_of(const struct bench_run *run, const struct bench_place *places,
+                        int pe_of_host)
 {
     int n = 0;
 
     for (int pe = 0; pe < run->n_pes; pe++)
-        n += strcmp(places[pe].host, places[of].host) == 0;
+        n += strcmp(places[pe].host, places[pe_of_host].host) == 0;
     return n;
 }
 
@@ -53,9 +54,10 @@ int bench_cores_set(struct bench_run *run, const struct bench_options *options,
     int status = 0, local = n_on_host_of(run, machine->places, run->me);
     bool may_bind = options->bind != BENCH_BIND_OFF && !run->thread_multiple;
 
-    if (!know_allowed) status = sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? 0 : -errno;
-    know_allowed = status == 0;
-    machine->cores = know_allowed ? CPU_COUNT(&allowed) : 1;
+    if (!knows_allowed)
+        status = sched_getaffinity(0, sizeof(allowed_cores), &allowed_cores) == 0 ? 0 : -errno;
+    knows_allowed = status == 0;
+    machine->cores = knows_allowed ? CPU_COUNT(&allowed_cores) : 1;
     run->crowded = bench_worst(local > machine->cores) != 0;
     run->polls = run->crowded ? BENCH_POLLS_CROWDED : BENCH_POLLS;
     machine->bound = may_bind && (options->bind == BENCH_BIND_ON || !run->crowded);
@@ -66,7 +68,7 @@ int bench_cores_set(struct bench_run *run, const struct bench_options *options,
 
 void bench_cores_restore(void)
 {
-    if (know_allowed) (void)sched_setaffinity(0, sizeof(allowed), &allowed);
+    if (knows_allowed) (void)sched_setaffinity(0, sizeof(allowed_cores), &allowed_cores);
 }
 
 /* ---- places -------------------------------------------------------------------- */
@@ -112,16 +114,16 @@ static int number_hosts(const struct bench_run *run, struct bench_machine *machi
 int bench_find_places(struct bench_run *run, struct bench_machine *machine)
 {
     size_t n = (size_t)run->n_pes;
-    struct bench_place mine = {.core = machine->bound ? sched_getcpu() : -1,
-                               .numa = numa_of(sched_getcpu()),
-                               .pid = (int32_t)getpid()};
+    struct bench_place my_place = {.core = machine->bound ? sched_getcpu() : -1,
+                                   .numa = numa_of(sched_getcpu()),
+                                   .pid = (int32_t)getpid()};
     int status;
 
     if (machine->places == NULL) machine->places = calloc(n, sizeof(*machine->places));
     if (bench_worst(machine->places == NULL) != 0) return -ENOMEM;
-    gethostname(mine.host, sizeof(mine.host) - 1);
-    snprintf(mine.domain, sizeof(mine.domain), "%.63s", machine->domain);
-    bench_gather(machine->places, &mine, sizeof(mine));
+    gethostname(my_place.host, sizeof(my_place.host) - 1);
+    snprintf(my_place.domain, sizeof(my_place.domain), "%.63s", machine->domain);
+    bench_gather(machine->places, &my_place, sizeof(my_place));
     status = number_hosts(run, machine);
     return bench_worst(status != 0) != 0 ? -ENOMEM : 0;
 }

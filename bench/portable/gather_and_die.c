@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void bench_gather(void *all, const void *mine, size_t nbytes)
+void bench_gather(void *dest, const void *source, size_t nbytes)
 {
     size_t n = (size_t)shmem_n_pes();
     char *board = shmem_malloc(n * nbytes);
@@ -22,21 +22,21 @@ void bench_gather(void *all, const void *mine, size_t nbytes)
         abort();
     }
     for (int pe = 0; pe < (int)n; pe++)
-        shmem_putmem(board + (size_t)shmem_my_pe() * nbytes, mine, nbytes, pe);
+        shmem_putmem(board + (size_t)shmem_my_pe() * nbytes, source, nbytes, pe);
     shmem_barrier_all();
-    memcpy(all, board, n * nbytes);
+    memcpy(dest, board, n * nbytes);
     shmem_free(board);
 }
 
 int bench_worst(int status)
 {
-    int n_pes = shmem_n_pes(), *all = malloc((size_t)n_pes * sizeof(*all));
+    int n_pes = shmem_n_pes(), *statuses = malloc((size_t)n_pes * sizeof(*statuses));
 
-    if (all == NULL) abort();
-    bench_gather(all, &status, sizeof(status));
+    if (statuses == NULL) abort();
+    bench_gather(statuses, &status, sizeof(status));
     for (int pe = 0; pe < n_pes; pe++)
-        if (all[pe] > status) status = all[pe];
-    free(all);
+        if (statuses[pe] > status) status = statuses[pe];
+    free(statuses);
     return status;
 }
 

@@ -45,7 +45,7 @@ struct bench_options {
      * Precision at which the measurement of a row ends. The precision is half of the 95 %
      * confidence interval of the median, divided by the median.
      */
-    double until;
+    double precision;
     double seconds; /* time limit for each side of a row, in seconds */
     int peer;       /* PE that is the peer of PE 0; -1 means n_pes / 2 */
     int kind;       /* memory kind of the spaces that benches create (enum bench_kind) */
@@ -65,9 +65,9 @@ struct bench_options {
 
 /*
  * Parses the command line into *options. Returns 0. If an argument is wrong, returns -EINVAL with a
- * message in `why` that contains the argument and the valid values.
+ * message in `reason` that contains the argument and the valid values.
  */
-int bench_parse(int argc, char **argv, struct bench_options *options, char *why, size_t len);
+int bench_parse(int argc, char **argv, struct bench_options *options, char *reason, size_t len);
 void bench_usage(FILE *out);
 
 /* ---- parameter_value_lists.c ---------------------------------------------------------------- */
@@ -81,7 +81,7 @@ void bench_values_add(struct bench_values *values, long value);
  * Sets the table of benches. The table and all arrays in it end with NULL. The program must call
  * this function before the other functions of bench_registry.c.
  */
-void bench_table_use(const struct bench_list *const *const *all);
+void bench_table_use(const struct bench_list *const *const *tables);
 
 /*
  * Returns the bench with index i, or NULL after the last bench. `steppe-bench all` runs the benches
@@ -161,11 +161,11 @@ struct bench_result {
     size_t nbytes;
     int window;
     long value;
-    int from, to;    /* the two PEs of a row with the shape BENCH_EACH, otherwise -1 */
-    int n_measuring; /* number of PEs that measure in this row */
-    int n_pes;       /* number of PEs that take part in this row */
-    uint64_t n_ops;  /* number of operations per sample */
-    int n_samples;   /* number of samples per side */
+    int from_pe, to_pe; /* the two PEs of a row with the shape BENCH_EACH, otherwise -1 */
+    int n_measuring;    /* number of PEs that measure in this row */
+    int n_pes;          /* number of PEs that take part in this row */
+    uint64_t n_ops;     /* number of operations per sample */
+    int n_samples;      /* number of samples per side */
     /* Half of the 95 % confidence interval of Steppe's median, divided by the median. */
     double interval;
     bool has_raw;
@@ -311,16 +311,14 @@ struct bench_disturbance {
     double core_ns; /* shortest time of ten runs of a fixed computation on this core */
 };
 
+/* Stores this host's CPU times and core speed at the start of a measurement in *start. */
+void bench_disturbance_begin(const struct bench_machine *machine, struct bench_disturbance *start);
 /*
- * Stores this host's CPU times and core speed at the start of a measurement in *begun.
- */
-void bench_disturbance_begin(const struct bench_machine *machine, struct bench_disturbance *begun);
-/*
- * Compares the present times and speed with *begun. If other activity on this host has disturbed
+ * Compares the present times and speed with *start. If other activity on this host has disturbed
  * the measurement since then, writes a description of this activity to `text`. Otherwise writes "".
  */
 void bench_disturbance_end(const struct bench_machine *machine,
-                           const struct bench_disturbance *begun, char *text, size_t len);
+                           const struct bench_disturbance *start, char *text, size_t len);
 
 /* ---- setup.c, cores.c ------------------------------------------------------------ */
 

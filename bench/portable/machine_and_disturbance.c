@@ -99,15 +99,15 @@ static uint64_t own_ns(const struct bench_machine *machine)
 {
     uint64_t sum = 0;
 
-    for (int pe = 0, seen = 0; seen < machine->n_local; pe++) {
-        struct timespec used;
+    for (int pe = 0, n_found = 0; n_found < machine->n_local; pe++) {
+        struct timespec cpu_time;
         clockid_t clock;
 
         if (strcmp(machine->places[pe].host, machine->places[0].host) != 0) continue;
-        seen++;
+        n_found++;
         if (clock_getcpuclockid(machine->places[pe].pid, &clock) != 0) continue;
-        if (clock_gettime(clock, &used) != 0) continue;
-        sum += (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+        if (clock_gettime(clock, &cpu_time) != 0) continue;
+        sum += (uint64_t)cpu_time.tv_sec * 1000000000u + (uint64_t)cpu_time.tv_nsec;
     }
     return sum;
 }
@@ -118,7 +118,7 @@ static uint64_t own_ns(const struct bench_machine *machine)
  */
 static double time_core(void)
 {
-    double least = 0;
+    double shortest = 0;
 
     for (int i = 0; i < 10; i++) {
         uint64_t start = bench_now_ns();
@@ -127,41 +127,42 @@ static double time_core(void)
         for (int k = 0; k < 16384; k++)
             __asm__ __volatile__("" : "+r"(k));
         ns = (double)(bench_now_ns() - start);
-        if (least == 0 || ns < least) least = ns;
+        if (shortest == 0 || ns < shortest) shortest = ns;
     }
-    return least;
+    return shortest;
 }
 
-void bench_disturbance_begin(const struct bench_machine *machine, struct bench_disturbance *begun)
+void bench_disturbance_begin(const struct bench_machine *machine, struct bench_disturbance *start)
 {
-    begun->core_ns = time_core();
-    begun->own_ns = own_ns(machine);
-    read_host(&begun->busy_ns, &begun->steal_ns);
-    begun->ns = bench_now_ns();
+    start->core_ns = time_core();
+    start->own_ns = own_ns(machine);
+    read_host(&start->busy_ns, &start->steal_ns);
+    start->ns = bench_now_ns();
 }
 
-static void add_text(char *text, size_t len, const char *what, double percent)
+static void add_text(char *text, size_t len, const char *name, double percent)
 {
-    size_t used = strlen(text);
+    size_t length = strlen(text);
 
-    snprintf(text + used, len - used, "%s%s %.0f %%", used > 0 ? ", " : "", what, percent);
+    snprintf(text + length, len - length, "%s%s %.0f %%", length > 0 ? ", " : "", name, percent);
 }
 
 void bench_disturbance_end(const struct bench_machine *machine,
-                           const struct bench_disturbance *begun, char *text, size_t len)
+                           const struct bench_disturbance *start, char *text, size_t len)
 {
-    double ns = (double)(bench_now_ns() - begun->ns);
+    double ns = (double)(bench_now_ns() - start->ns);
     double n_cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
-    struct bench_disturbance now;
-    double steal, others, speed;
+    struct bench_disturbance end;
+    double steal, other_share, speed;
 
-    bench_disturbance_begin(machine, &now);
+    bench_disturbance_begin(machine, &end);
     text[0] = '\0';
-    speed = now.core_ns / begun->core_ns - 1;
+    speed = end.core_ns / start->core_ns - 1;
     if (speed > SPEED || speed < -SPEED) add_text(text, len, "core speed changed by", -100 * speed);
     if (ns < MIN_NS) return;
-    steal = (double)(now.steal_ns - begun->steal_ns) / ns / n_cores;
+    steal = (double)(end.steal_ns - start->steal_ns) / ns / n_cores;
     if (steal > STEAL) add_text(text, len, "steal time", 100 * steal);
-    others = ((double)(now.busy_ns - begun->busy_ns) - (double)(now.own_ns - begun->own_ns)) / ns;
-    if (others > OTHERS) add_text(text, len, "others used of a core", 100 * others);
+    other_share =
+        ((double)(end.busy_ns - start->busy_ns) - (double)(end.own_ns - start->own_ns)) / ns;
+    if (other_share > OTHERS) add_text(text, len, "others used of a core", 100 * other_share);
 }

@@ -20,7 +20,7 @@ struct session {
     struct bench_run run;
     struct bench_machine machine;
     struct bench_output out;
-    struct bench_disturbance begun;
+    struct bench_disturbance start;
     char disturbed[128];
     bool began_output;
 };
@@ -64,16 +64,16 @@ static int open_output(struct session *s)
 static int close_output(struct session *s)
 {
     FILE *file = s->out.file;
-    bool bad = false;
+    bool failed = false;
 
     if (s->run.me == 0 && file != NULL) {
-        bad = ferror(file) != 0 || fflush(file) != 0;
-        if (file != stdout && fclose(file) != 0) bad = true;
-        if (bad)
+        failed = ferror(file) != 0 || fflush(file) != 0;
+        if (file != stdout && fclose(file) != 0) failed = true;
+        if (failed)
             bench_say(&s->run, "cannot write the results to %s",
                       s->options.output != NULL ? s->options.output : "standard output");
     }
-    return bad ? -EIO : 0;
+    return failed ? -EIO : 0;
 }
 
 static void begin_output(struct session *s)
@@ -94,14 +94,14 @@ static void begin_output(struct session *s)
 static void measure_row(struct session *s, int i, const struct bench **skipped)
 {
     const struct bench_item *item = &s->plan.items[i];
-    struct bench_disturbance begun;
+    struct bench_disturbance start;
     struct bench_result result;
 
-    if (s->run.me == 0) bench_disturbance_begin(&s->machine, &begun);
+    if (s->run.me == 0) bench_disturbance_begin(&s->machine, &start);
     if (bench_measure(item, &s->run, &s->options, &result) != 0 && item->bench->parameter == NULL)
         *skipped = item->bench;
     if (s->run.me != 0) return;
-    bench_disturbance_end(&s->machine, &begun, result.disturbed, sizeof(result.disturbed));
+    bench_disturbance_end(&s->machine, &start, result.disturbed, sizeof(result.disturbed));
     bench_output_row(&s->out, &s->run, &result);
     bench_result_free(&result);
 }
@@ -122,14 +122,14 @@ static void measure_cycle(struct session *s, enum bench_cycle cycle)
 /* Returns the largest number of bytes that a row of the plan needs in run->remote. */
 static size_t memory_of(struct session *s)
 {
-    size_t most = BENCH_LINE;
+    size_t max_bytes = BENCH_LINE;
 
     for (int i = 0; i < s->plan.n; i++) {
         size_t nbytes = bench_set_row_buffers(&s->plan.items[i], &s->run, &s->options);
 
-        if (nbytes > most) most = nbytes;
+        if (nbytes > max_bytes) max_bytes = nbytes;
     }
-    return most;
+    return max_bytes;
 }
 
 static int run_cycle(struct session *s, enum bench_cycle cycle)
@@ -141,11 +141,11 @@ static int run_cycle(struct session *s, enum bench_cycle cycle)
         if (cycle == BENCH_SINGLE && s->extras->describe_gpu != NULL &&
             bench_plan_wants_gpu(&s->plan, &s->options))
             s->extras->describe_gpu(&s->run, &s->machine);
-        if (s->run.me == 0 && !s->began_output) bench_disturbance_begin(&s->machine, &s->begun);
+        if (s->run.me == 0 && !s->began_output) bench_disturbance_begin(&s->machine, &s->start);
         begin_output(s);
         measure_cycle(s, cycle);
         if (s->run.me == 0)
-            bench_disturbance_end(&s->machine, &s->begun, s->disturbed, sizeof(s->disturbed));
+            bench_disturbance_end(&s->machine, &s->start, s->disturbed, sizeof(s->disturbed));
     }
     bench_teardown(&s->run, &s->machine);
     return status;
@@ -237,13 +237,13 @@ static int make_plan(struct session *s)
  * Parses the command line. After --help, --list or an error, calls shmem_finalize() and returns the
  * exit status of the program. Otherwise returns -1, and the program goes on.
  */
-static int answer(struct session *s, int argc, char **argv)
+static int parse_command_line(struct session *s, int argc, char **argv)
 {
-    char why[512];
+    char reason[512];
     int status = -1;
 
-    if (bench_parse(argc, argv, &s->options, why, sizeof(why)) != 0) {
-        bench_say(&s->run, "%s", why);
+    if (bench_parse(argc, argv, &s->options, reason, sizeof(reason)) != 0) {
+        bench_say(&s->run, "%s", reason);
         status = 2;
     } else if (s->options.help || s->options.list) {
         if (s->run.me == 0 && s->options.help) bench_usage(stdout);
@@ -264,7 +264,7 @@ int bench_main(int argc, char **argv, const struct bench_extras *extras)
     status = extras->command != NULL ? extras->command(argc, argv) : -1;
     if (status >= 0) return status;
     init(&s, BENCH_SINGLE);
-    status = answer(&s, argc, argv);
+    status = parse_command_line(&s, argc, argv);
     if (status >= 0) return status;
     if (s.options.summary) s.options.raw = true;
     s.run.pair_peer = s.options.peer > 0 ? s.options.peer : s.run.n_pes / 2;

@@ -37,15 +37,15 @@ struct measure {
     const struct bench_options *options;
     struct side side[BENCH_N_SIDES];
     int sides[BENCH_N_SIDES], n_sides;
-    double *theirs; /* buffer for the samples of another PE */
+    double *peer_samples; /* buffer for the samples of another PE */
 };
 
 static void *grown(const struct measure *m, void *memory, size_t nbytes)
 {
-    void *more = realloc(memory, nbytes);
+    void *resized = realloc(memory, nbytes);
 
-    if (more == NULL) bench_die(m->run, "no memory for %zu bytes of samples", nbytes);
-    return more;
+    if (resized == NULL) bench_die(m->run, "no memory for %zu bytes of samples", nbytes);
+    return resized;
 }
 
 /* ---- one block ----------------------------------------------------------------- */
@@ -59,13 +59,13 @@ static void take_samples(struct measure *m, double *slowest, double *pe_sum, int
     struct bench_run *run = m->run;
 
     for (int pe = 0; pe < run->n_pes; pe++) {
-        const double *samples = m->theirs;
+        const double *samples = m->peer_samples;
 
         if (!bench_measures(m->bench, run, pe)) continue;
         if (pe == run->me)
             samples = run->shared->samples;
         else
-            shmem_getmem(m->theirs, run->shared->samples, (size_t)n * sizeof(*samples), pe);
+            shmem_getmem(m->peer_samples, run->shared->samples, (size_t)n * sizeof(*samples), pe);
         for (int i = 0; i < n; i++) {
             if (samples[i] > slowest[i]) slowest[i] = samples[i];
             if (pe_sum != NULL) pe_sum[pe] += samples[i];
@@ -121,17 +121,17 @@ static double trial(struct measure *m, enum bench_side side, uint64_t n_ops)
 static double steady(struct measure *m, enum bench_side side, uint64_t n_ops)
 {
     uint64_t end = bench_now_ns() + (uint64_t)(m->options->seconds * 1e8);
-    double before = trial(m, side, n_ops), now = before;
+    double previous = trial(m, side, n_ops), current = previous;
 
     for (int i = 1; i < MAX_TRIALS && bench_now_ns() < end; i++) {
         double change;
 
-        now = trial(m, side, n_ops);
-        change = now > before ? now / before - 1 : before / now - 1;
+        current = trial(m, side, n_ops);
+        change = current > previous ? current / previous - 1 : previous / current - 1;
         if (change < STEADY) break;
-        before = now;
+        previous = current;
     }
-    return now;
+    return current;
 }
 
 /*
@@ -153,11 +153,11 @@ static uint64_t calibrate(struct measure *m)
         if (n_ops < FEW_OPS) n_ops = FEW_OPS;
     }
     for (;;) {
-        double want, op_ns = trial(m, BENCH_STEPPE, n_ops);
+        double needed, op_ns = trial(m, BENCH_STEPPE, n_ops);
 
         if (n_ops >= MAX_OPS || op_ns * (double)n_ops >= MIN_SAMPLE_NS) return n_ops;
-        want = MIN_SAMPLE_NS * 1.2 / op_ns;
-        n_ops = want < (double)n_ops * 16 ? (uint64_t)want + 1 : n_ops * 16;
+        needed = MIN_SAMPLE_NS * 1.2 / op_ns;
+        n_ops = needed < (double)n_ops * 16 ? (uint64_t)needed + 1 : n_ops * 16;
         if (n_ops > MAX_OPS) n_ops = MAX_OPS;
     }
 }
@@ -176,21 +176,22 @@ static int batches_of(const struct measure *m, double sample_ns)
 }
 
 /* Returns whether the median is precise enough or the time limit is reached. */
-static bool is_enough(const struct measure *m, uint64_t begun)
+static bool is_enough(const struct measure *m, uint64_t start_ns)
 {
     const struct side *side = &m->side[BENCH_STEPPE];
-    double left = m->options->seconds * 1e9 * m->n_sides - (double)(bench_now_ns() - begun);
+    double remaining_ns =
+        m->options->seconds * 1e9 * m->n_sides - (double)(bench_now_ns() - start_ns);
     double *sorted, interval;
 
     if (side->n_blocks < BENCH_N_BLOCKS && side->n < m->options->iterations) return false;
-    if (left <= 0 || m->options->until <= 0) return true;
+    if (remaining_ns <= 0 || m->options->precision <= 0) return true;
     if (side->n < m->options->iterations) return false;
     sorted = grown(m, NULL, (size_t)side->n * sizeof(*sorted));
     memcpy(sorted, side->samples, (size_t)side->n * sizeof(*sorted));
     (void)bench_median_of(sorted, (size_t)side->n); /* sorts the samples */
     interval = bench_relative_interval(sorted, (size_t)side->n);
     free(sorted);
-    return interval <= m->options->until;
+    return interval <= m->options->precision;
 }
 
 static void fixed_samples(struct measure *m, const struct bench_result *result)
@@ -202,7 +203,7 @@ static void fixed_samples(struct measure *m, const struct bench_result *result)
 
 static void sample_sides(struct measure *m, struct bench_result *result)
 {
-    uint64_t n_ops, begun;
+    uint64_t n_ops, start_ns;
     double slowest = 0;
     int n_batches;
 
@@ -218,8 +219,8 @@ static void sample_sides(struct measure *m, struct bench_result *result)
         if (ns > slowest && m->bench->metric != BENCH_OVERLAP) slowest = ns;
     }
     n_batches = batches_of(m, slowest > 0 ? slowest * (double)n_ops : 1e6);
-    begun = bench_now_ns();
-    for (int turn = 0; !is_enough(m, begun); turn++)
+    start_ns = bench_now_ns();
+    for (int turn = 0; !is_enough(m, start_ns); turn++)
         for (int k = 0; k < m->n_sides; k++) /* order of the sides: A B, then B A, and so on */
             add_block(m, m->sides[turn % 2 == 0 ? k : m->n_sides - 1 - k], n_ops, n_batches);
 }
@@ -252,7 +253,7 @@ static void begin(struct measure *m, const struct bench_result *result)
 
     m->sides[m->n_sides++] = BENCH_STEPPE;
     if (result->has_raw) m->sides[m->n_sides++] = BENCH_RAW;
-    m->theirs = grown(m, NULL, BENCH_BLOCK_SAMPLES * sizeof(*m->theirs));
+    m->peer_samples = grown(m, NULL, BENCH_BLOCK_SAMPLES * sizeof(*m->peer_samples));
     for (int k = 0; k < m->n_sides; k++) {
         double *sum = grown(m, NULL, n_pes * sizeof(*sum));
 
@@ -280,7 +281,7 @@ static void lead(struct measure *m, struct bench_result *result)
         free(side->pe_sum);
     }
     memcpy(result->detail, m->run->detail, sizeof(result->detail));
-    free(m->theirs);
+    free(m->peer_samples);
 }
 
 /* Returns the number of PEs that take part in the row. */
@@ -303,7 +304,7 @@ static int n_pes_of(const struct bench *bench, const struct bench_run *run)
 }
 
 /* Returns whether --verify can check the data that the bench moves. */
-static bool is_looked_at(const struct bench *bench)
+static bool can_verify(const struct bench *bench)
 {
     return bench->moves != BENCH_MOVES_NOTHING || bench->check != NULL;
 }
@@ -312,12 +313,12 @@ static bool is_looked_at(const struct bench *bench)
 static void describe(const struct bench *bench, const struct bench_run *run,
                      const struct bench_options *options, struct bench_result *result)
 {
-    bool others = run->n_pes > 1 || bench->shape == BENCH_ALONE;
+    bool has_peers = run->n_pes > 1 || bench->shape == BENCH_ALONE;
 
-    result->has_raw = options->raw && others && bench_body_of(bench, run, BENCH_RAW) != NULL;
+    result->has_raw = options->raw && has_peers && bench_body_of(bench, run, BENCH_RAW) != NULL;
     result->path = run->space_path;
     result->n_measuring = run->n_measuring;
-    result->unverified = options->verify && !is_looked_at(bench);
+    result->unverified = options->verify && !can_verify(bench);
     result->n_pes = n_pes_of(bench, run);
 }
 
@@ -334,13 +335,13 @@ static void prepare(const struct bench_item *item, struct bench_run *run,
                                     .nbytes = item->nbytes,
                                     .window = run->window,
                                     .value = item->value,
-                                    .from = -1,
-                                    .to = -1,
+                                    .from_pe = -1,
+                                    .to_pe = -1,
                                     .cycle = item->cycle,
                                     .kind = run->kind};
     if (bench->shape == BENCH_EACH) {
-        result->from = (int)(item->value / run->n_pes);
-        result->to = (int)(item->value % run->n_pes);
+        result->from_pe = (int)(item->value / run->n_pes);
+        result->to_pe = (int)(item->value % run->n_pes);
     }
 }
 

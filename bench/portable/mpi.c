@@ -68,12 +68,12 @@ static void get_rate(struct bench_run *run, uint64_t n_ops)
 
 static void fetch_op(struct bench_run *run, uint64_t n_ops, MPI_Op op)
 {
-    int64_t seen;
+    int64_t result;
 
     for (uint64_t i = 0; i < n_ops; i++) {
         int64_t value = (int64_t)i;
 
-        MPI_Fetch_and_op(&value, &seen, MPI_INT64_T, run->peer, 0, op, window);
+        MPI_Fetch_and_op(&value, &result, MPI_INT64_T, run->peer, 0, op, window);
         MPI_Win_flush(run->peer, window);
     }
 }
@@ -100,9 +100,9 @@ static void add(struct bench_run *run, uint64_t n_ops)
 static void compare_swap(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
-        int64_t expected = (int64_t)i, next = expected + 1, seen;
+        int64_t expected = (int64_t)i, next = expected + 1, result;
 
-        MPI_Compare_and_swap(&next, &expected, &seen, MPI_INT64_T, run->peer, 0, window);
+        MPI_Compare_and_swap(&next, &expected, &result, MPI_INT64_T, run->peer, 0, window);
         MPI_Win_flush(run->peer, window);
     }
 }
@@ -179,18 +179,19 @@ static void alltoall(struct bench_run *run, uint64_t n_ops)
 /* The benches have the same names and groups as the benches for OpenSHMEM. */
 
 #define RMA(bench, routines, loop)                                                                 \
-    .name = bench, .group = "rma", .what = routines " + MPI_Win_flush", .sized = true,             \
+    .name = bench, .group = "rma", .description = routines " + MPI_Win_flush", .sized = true,      \
     .steppe = {loop, NULL}
 #define STREAM .metric = BENCH_BANDWIDTH, .windowed = true
 #define RATE(bench, routine, loop)                                                                 \
     .name = bench, .group = "rma",                                                                 \
-    .what = routine " of 8 bytes, with one MPI_Win_flush per sample", .metric = BENCH_RATE,        \
+    .description = routine " of 8 bytes, with one MPI_Win_flush per sample", .metric = BENCH_RATE, \
     .min_ops = 1000, .steppe = {loop, NULL}
 #define ATOMIC(bench, routine, loop)                                                               \
-    .name = bench, .group = "atomic", .what = routine, .steppe = {loop, NULL}
+    .name = bench, .group = "atomic", .description = routine, .steppe = {loop, NULL}
 #define ALL(bench, routine, loop)                                                                  \
-    .name = bench, .group = "collective", .what = routine, .shape = BENCH_ALL, .per_pe = true,     \
-    .default_max = (size_t)1 << 20, .parameter = &bench_pes, .steppe = {loop, NULL}
+    .name = bench, .group = "collective", .description = routine, .shape = BENCH_ALL,              \
+    .per_pe = true, .default_max = (size_t)1 << 20, .parameter = &bench_pes,                       \
+    .steppe = {loop, NULL}
 
 static const struct bench rows[] = {
     {RMA("put-latency", "MPI_Put", put)},
@@ -207,11 +208,11 @@ static const struct bench rows[] = {
     {ATOMIC("atomic-cswap", "MPI_Compare_and_swap", compare_swap)},
     {.name = "flag-round-trip",
      .group = "signal",
-     .what = "an 8-byte message to the peer and back by MPI_Send + MPI_Recv",
+     .description = "an 8-byte message to the peer and back by MPI_Send + MPI_Recv",
      .steppe = {ping, pong}},
     {.name = "barrier",
      .group = "collective",
-     .what = "MPI_Barrier",
+     .description = "MPI_Barrier",
      .shape = BENCH_ALL,
      .steppe = {barrier, NULL}},
     {ALL("broadcast", "MPI_Bcast", broadcast), .sized = true},
@@ -241,14 +242,14 @@ static void take_role(const struct bench *bench, struct bench_run *run)
 static double sample(const struct bench *bench, struct bench_run *run, uint64_t n_ops)
 {
     bench_loop *loop = run->measures ? bench->steppe.origin : bench->steppe.target;
-    double mine = 0, slowest;
-    uint64_t begun;
+    double my_ns = 0, slowest;
+    uint64_t start_ns;
 
     MPI_Barrier(MPI_COMM_WORLD);
-    begun = bench_now_ns();
+    start_ns = bench_now_ns();
     if (loop != NULL && (run->measures || run->peer >= 0)) loop(run, n_ops);
-    if (run->measures) mine = (double)(bench_now_ns() - begun) / (double)n_ops;
-    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (run->measures) my_ns = (double)(bench_now_ns() - start_ns) / (double)n_ops;
+    MPI_Allreduce(&my_ns, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return slowest;
 }
 
@@ -304,8 +305,8 @@ static void measure_rows(struct bench_run *run, const struct bench_plan *plan,
         struct bench_result result = {.bench = item->bench,
                                       .nbytes = item->nbytes,
                                       .value = item->value,
-                                      .from = -1,
-                                      .to = -1};
+                                      .from_pe = -1,
+                                      .to_pe = -1};
 
         (void)bench_set_row_buffers(item, run, run->options);
         take_role(item->bench, run);
@@ -323,7 +324,7 @@ static void measure_rows(struct bench_run *run, const struct bench_plan *plan,
 static void describe(const struct bench_run *run, struct bench_machine *machine)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    struct bench_place mine = {.core = -1, .numa = -1};
+    struct bench_place my_place = {.core = -1, .numa = -1};
     time_t now = time(NULL);
     int length;
 
@@ -336,27 +337,27 @@ static void describe(const struct bench_run *run, struct bench_machine *machine)
     machine->clock_ns = bench_clock_cost_ns();
     machine->places = calloc((size_t)run->n_pes, sizeof(*machine->places));
     if (machine->places == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
-    gethostname(mine.host, sizeof(mine.host) - 1);
-    MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, machine->places, sizeof(mine), MPI_BYTE,
-                  MPI_COMM_WORLD);
+    gethostname(my_place.host, sizeof(my_place.host) - 1);
+    MPI_Allgather(&my_place, sizeof(my_place), MPI_BYTE, machine->places, sizeof(my_place),
+                  MPI_BYTE, MPI_COMM_WORLD);
     for (int pe = 0; pe < run->n_pes; pe++)
         machine->n_local += strcmp(machine->places[pe].host, machine->places[0].host) == 0;
 }
 
 static void make_memory(struct bench_run *run, const struct bench_plan *plan)
 {
-    size_t most = 4096;
+    size_t max_bytes = 4096;
 
     for (int i = 0; i < plan->n; i++) {
         size_t nbytes = bench_set_row_buffers(&plan->items[i], run, run->options);
 
-        if (nbytes > most) most = nbytes;
+        if (nbytes > max_bytes) max_bytes = nbytes;
     }
-    MPI_Win_allocate((MPI_Aint)most, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &run->remote, &window);
-    run->source = calloc(1, most);
-    run->local = calloc(1, most);
+    MPI_Win_allocate((MPI_Aint)max_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &run->remote, &window);
+    run->source = calloc(1, max_bytes);
+    run->local = calloc(1, max_bytes);
     if (run->source == NULL || run->local == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
-    memset(run->remote, 0, most);
+    memset(run->remote, 0, max_bytes);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
 }
@@ -365,19 +366,19 @@ int main(int argc, char **argv)
 {
     static struct bench_options options;
     static struct bench_machine machine;
-    const struct bench_list *const *const all[] = {lists, NULL};
+    const struct bench_list *const *const tables[] = {lists, NULL};
     struct bench_run run = {.options = &options};
     struct bench_plan plan = {0};
     struct bench_output out = {.file = stdout};
-    char why[512];
+    char reason[512];
 
-    bench_table_use(all);
+    bench_table_use(tables);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &run.me);
     MPI_Comm_size(MPI_COMM_WORLD, &run.n_pes);
     run.pair_peer = run.n_pes / 2;
-    if (bench_parse(argc, argv, &options, why, sizeof(why)) != 0) {
-        if (run.me == 0) fprintf(stderr, "bench-mpi: %s\n", why);
+    if (bench_parse(argc, argv, &options, reason, sizeof(reason)) != 0) {
+        if (run.me == 0) fprintf(stderr, "bench-mpi: %s\n", reason);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (bench_plan_list_rows(&plan, &run, &options) != 0) MPI_Abort(MPI_COMM_WORLD, 1);

@@ -12,14 +12,15 @@
 #define MAX_RANGE (1 << 20)
 
 int bench_parse_count(const char *option, const char *text, long min, long max, long *value,
-                      char *why, size_t len)
+                      char *reason, size_t len)
 {
     char *end;
 
     errno = 0;
     *value = strtol(text, &end, 10);
     if (errno == 0 && end != text && *end == '\0' && *value >= min && *value <= max) return 0;
-    snprintf(why, len, "%s %s: the value must be a number from %ld to %ld", option, text, min, max);
+    snprintf(reason, len, "%s %s: the value must be a number from %ld to %ld", option, text, min,
+             max);
     return -EINVAL;
 }
 
@@ -48,19 +49,19 @@ static const char *parse_bytes(const char *text, size_t *nbytes)
     return end;
 }
 
-int bench_parse_sizes(const char *text, struct bench_options *options, char *why, size_t len)
+int bench_parse_sizes(const char *text, struct bench_options *options, char *reason, size_t len)
 {
-    const char *rest = parse_bytes(text, &options->min_size);
+    const char *next = parse_bytes(text, &options->min_size);
 
-    if (rest != NULL && *rest == '\0')
+    if (next != NULL && *next == '\0')
         options->max_size = options->min_size;
-    else if (rest != NULL && *rest == ':')
-        rest = parse_bytes(rest + 1, &options->max_size);
+    else if (next != NULL && *next == ':')
+        next = parse_bytes(next + 1, &options->max_size);
     else
-        rest = NULL;
+        next = NULL;
     options->sizes_given = true;
-    if (rest != NULL && *rest == '\0' && options->min_size <= options->max_size) return 0;
-    snprintf(why, len,
+    if (next != NULL && *next == '\0' && options->min_size <= options->max_size) return 0;
+    snprintf(reason, len,
              "--sizes %s: the value must be MIN:MAX with 1 <= MIN <= MAX <= 1G, such as 8:64K",
              text);
     return -EINVAL;
@@ -72,28 +73,29 @@ int bench_parse_sizes(const char *text, struct bench_options *options, char *why
  */
 static bool parse_range(const char *text, long *min, long *max, long *third)
 {
-    int used = 0, n;
+    int length = 0, n;
 
     *third = -1;
-    n = sscanf(text, "%ld%n:%ld%n:%ld%n", min, &used, max, &used, third, &used);
-    if (n < 1 || text[used] != '\0') return false;
+    n = sscanf(text, "%ld%n:%ld%n:%ld%n", min, &length, max, &length, third, &length);
+    if (n < 1 || text[length] != '\0') return false;
     if (n == 1) *max = *min;
     return *min >= 1 && *min <= *max && *max <= MAX_RANGE;
 }
 
-int bench_parse_value_range(const char *text, struct bench_options *options, char *why, size_t len)
+int bench_parse_value_range(const char *text, struct bench_options *options, char *reason,
+                            size_t len)
 {
     long third;
 
     if (parse_range(text, &options->values_min, &options->values_max, &third) && third < 0)
         return 0;
-    snprintf(why, len,
+    snprintf(reason, len,
              "--values %s: the value must be MIN:MAX with 1 <= MIN <= MAX <= %d, such as 1:8", text,
              MAX_RANGE);
     return -EINVAL;
 }
 
-int bench_parse_teams(const char *text, struct bench_options *options, char *why, size_t len)
+int bench_parse_teams(const char *text, struct bench_options *options, char *reason, size_t len)
 {
     long min = 0, max = 0, stride = -1;
 
@@ -103,13 +105,13 @@ int bench_parse_teams(const char *text, struct bench_options *options, char *why
         options->pe_stride = stride > 0 ? (int)stride : 1;
         return 0;
     }
-    snprintf(why, len, "--teams %s: the value must be MIN:MAX or MIN:MAX:STRIDE, such as 2:16",
+    snprintf(reason, len, "--teams %s: the value must be MIN:MAX or MIN:MAX:STRIDE, such as 2:16",
              text);
     return -EINVAL;
 }
 
 int bench_parse_real(const char *option, const char *text, double min, double max, double *value,
-                     char *why, size_t len)
+                     char *reason, size_t len)
 {
     char *end;
 
@@ -117,32 +119,33 @@ int bench_parse_real(const char *option, const char *text, double min, double ma
     *value = strtod(text, &end);
     if (end != text && *end == '%') end++;
     if (errno == 0 && end != text && *end == '\0' && *value >= min && *value <= max) return 0;
-    snprintf(why, len, "%s %s: the value must be a number from %g to %g", option, text, min, max);
+    snprintf(reason, len, "%s %s: the value must be a number from %g to %g", option, text, min,
+             max);
     return -EINVAL;
 }
 
 int bench_parse_word(const char *option, const char *text, const char *const *words, int *index,
-                     char *why, size_t len)
+                     char *reason, size_t len)
 {
-    size_t used;
+    size_t length;
 
     for (*index = 0; words[*index] != NULL; (*index)++)
         if (strcmp(text, words[*index]) == 0) return 0;
-    used = (size_t)snprintf(why, len, "%s %s: the value must be", option, text);
-    for (int i = 0; words[i] != NULL && used < len; i++)
-        used += (size_t)snprintf(why + used, len - used, "%s %s",
-                                 i == 0                 ? ""
-                                 : words[i + 1] == NULL ? " or"
-                                                        : ",",
-                                 words[i]);
+    length = (size_t)snprintf(reason, len, "%s %s: the value must be", option, text);
+    for (int i = 0; words[i] != NULL && length < len; i++)
+        length += (size_t)snprintf(reason + length, len - length, "%s %s",
+                                   i == 0                 ? ""
+                                   : words[i + 1] == NULL ? " or"
+                                                          : ",",
+                                   words[i]);
     return -EINVAL;
 }
 
-int bench_parse_kind(const char *text, struct bench_options *options, char *why, size_t len)
+int bench_parse_kind(const char *text, struct bench_options *options, char *reason, size_t len)
 {
     static const char *const kinds[] = {"cpu", "gpu", "fam", NULL};
     static const int types[] = {BENCH_KIND_CPU, BENCH_KIND_GPU, BENCH_KIND_FAM};
-    int index, status = bench_parse_word("--kind", text, kinds, &index, why, len);
+    int index, status = bench_parse_word("--kind", text, kinds, &index, reason, len);
 
     if (status == 0) options->kind = types[index];
     return status;

@@ -108,25 +108,25 @@ void bench_usage(FILE *out)
 }
 
 /* Parses the value of an option that determines which rows a bench has. */
-static int parse_shape(int option, const char *text, struct bench_options *options, char *why,
+static int parse_shape(int option, const char *text, struct bench_options *options, char *reason,
                        size_t len)
 {
     int status;
 
     switch (option) {
     case OPT_TEAMS:
-        status = bench_parse_teams(text, options, why, len);
+        status = bench_parse_teams(text, options, reason, len);
         break;
     case OPT_VALUES:
-        status = bench_parse_value_range(text, options, why, len);
+        status = bench_parse_value_range(text, options, reason, len);
         break;
     default: /* OPT_SIZES */
-        status = bench_parse_sizes(text, options, why, len);
+        status = bench_parse_sizes(text, options, reason, len);
     }
     return status;
 }
 
-static int parse_valued(int option, const char *text, struct bench_options *options, char *why,
+static int parse_valued(int option, const char *text, struct bench_options *options, char *reason,
                         size_t len)
 {
     static const char *const formats[] = {"text", "json", NULL};
@@ -137,58 +137,58 @@ static int parse_valued(int option, const char *text, struct bench_options *opti
 
     switch (option) {
     case 'f':
-        status = bench_parse_word("--format", text, formats, &index, why, len);
+        status = bench_parse_word("--format", text, formats, &index, reason, len);
         options->format = (enum bench_format)index;
         break;
     case 'i':
-        status = bench_parse_count("--iterations", text, 1, 1000000, &number, why, len);
+        status = bench_parse_count("--iterations", text, 1, 1000000, &number, reason, len);
         options->iterations = (int)number;
         break;
     case 'w':
-        status = bench_parse_count("--warmup", text, 0, 1000000, &number, why, len);
+        status = bench_parse_count("--warmup", text, 0, 1000000, &number, reason, len);
         options->warmup = (int)number;
         break;
     case OPT_OPS:
-        status = bench_parse_count("--ops", text, 1, 1000000000, &number, why, len);
+        status = bench_parse_count("--ops", text, 1, 1000000000, &number, reason, len);
         options->ops = (uint64_t)number;
         break;
     case OPT_WINDOW:
-        status = bench_parse_count("--window", text, 1, 1024, &number, why, len);
+        status = bench_parse_count("--window", text, 1, 1024, &number, reason, len);
         options->window = (int)number;
         break;
     case OPT_PEER:
-        status = bench_parse_count("--peer", text, 1, 1000000000, &number, why, len);
+        status = bench_parse_count("--peer", text, 1, 1000000000, &number, reason, len);
         options->peer = (int)number;
         break;
     case OPT_BIND:
-        status = bench_parse_word("--bind", text != NULL ? text : "on", binds, &index, why, len);
+        status = bench_parse_word("--bind", text != NULL ? text : "on", binds, &index, reason, len);
         options->bind = (enum bench_bind)index;
         break;
     case OPT_KIND:
-        status = bench_parse_kind(text, options, why, len);
+        status = bench_parse_kind(text, options, reason, len);
         break;
     case OPT_PAIRS:
-        status = bench_parse_word("--pairs", text, pairings, &index, why, len);
+        status = bench_parse_word("--pairs", text, pairings, &index, reason, len);
         options->pairing = (enum bench_pairing)index;
         break;
     case OPT_BUFFERS:
-        status = bench_parse_count("--buffers", text, 1, 65536, &number, why, len);
+        status = bench_parse_count("--buffers", text, 1, 65536, &number, reason, len);
         options->buffers = (int)number;
         break;
     case OPT_UNTIL:
-        status = bench_parse_real("--until", text, 0, 100, &options->until, why, len);
-        options->until /= 100;
+        status = bench_parse_real("--until", text, 0, 100, &options->precision, reason, len);
+        options->precision /= 100;
         break;
     case OPT_SECONDS:
-        status = bench_parse_real("--seconds", text, 0.001, 86400, &options->seconds, why, len);
+        status = bench_parse_real("--seconds", text, 0.001, 86400, &options->seconds, reason, len);
         break;
     default:
-        status = parse_shape(option, text, options, why, len);
+        status = parse_shape(option, text, options, reason, len);
     }
     return status;
 }
 
-static int parse_one(int option, const char *text, struct bench_options *options, char *why,
+static int parse_one(int option, const char *text, struct bench_options *options, char *reason,
                      size_t len)
 {
     switch (option) {
@@ -214,7 +214,7 @@ static int parse_one(int option, const char *text, struct bench_options *options
         options->verify = true;
         return 0;
     default:
-        return parse_valued(option, text, options, why, len);
+        return parse_valued(option, text, options, reason, len);
     }
 }
 
@@ -227,27 +227,29 @@ static bool is_known(const char *name)
     return false;
 }
 
-static int check_names(const struct bench_options *options, char *why, size_t len)
+static int check_names(const struct bench_options *options, char *reason, size_t len)
 {
     for (int i = 0; i < options->n_names; i++)
         if (!is_known(options->names[i])) {
-            snprintf(why, len, "no bench or group is called '%s': see --list", options->names[i]);
+            snprintf(reason, len, "no bench or group is called '%s': see --list",
+                     options->names[i]);
             return -EINVAL;
         }
     if (options->summary && options->n_names > 0) {
-        snprintf(why, len, "--summary chooses its own benches: remove '%s' from the command line",
+        snprintf(reason, len,
+                 "--summary chooses its own benches: remove '%s' from the command line",
                  options->names[0]);
         return -EINVAL;
     }
     if (options->n_names == 0 && !options->summary && !options->help && !options->list) {
-        snprintf(why, len,
+        snprintf(reason, len,
                  "no bench is chosen: name a bench, a group or 'all' (see --list and --help)");
         return -EINVAL;
     }
     return 0;
 }
 
-int bench_parse(int argc, char **argv, struct bench_options *options, char *why, size_t len)
+int bench_parse(int argc, char **argv, struct bench_options *options, char *reason, size_t len)
 {
     int option, status;
 
@@ -255,7 +257,7 @@ int bench_parse(int argc, char **argv, struct bench_options *options, char *why,
                                       .max_size = (size_t)4 << 20,
                                       .warmup = -1,
                                       .buffers = 1,
-                                      .until = -1,
+                                      .precision = -1,
                                       .seconds = -1,
                                       .peer = -1,
                                       .kind = BENCH_KIND_CPU,
@@ -265,18 +267,18 @@ int bench_parse(int argc, char **argv, struct bench_options *options, char *why,
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":hlrsqf:o:i:w:", long_options, NULL)) != -1) {
         if (option == ':' || option == '?') {
-            snprintf(why, len, "%s: %s: see --help", argv[optind - 1],
+            snprintf(reason, len, "%s: %s: see --help", argv[optind - 1],
                      option == ':' ? "this option needs a value" : "this option does not exist");
             return -EINVAL;
         }
-        status = parse_one(option, optarg, options, why, len);
+        status = parse_one(option, optarg, options, reason, len);
         if (status != 0) return status;
     }
     if (options->iterations == 0) options->iterations = options->quick ? 20 : 200;
     if (options->warmup < 0) options->warmup = options->quick ? 1 : 2;
-    if (options->until < 0) options->until = options->quick ? 0 : 0.02;
+    if (options->precision < 0) options->precision = options->quick ? 0 : 0.02;
     if (options->seconds < 0) options->seconds = options->quick ? 0.05 : 0.5;
     options->names = argv + optind;
     options->n_names = argc - optind;
-    return check_names(options, why, len);
+    return check_names(options, reason, len);
 }

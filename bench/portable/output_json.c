@@ -28,9 +28,9 @@ static void write_text(FILE *file, const char *key, const char *text)
     fputs(",\n", file);
 }
 
-static const char *yes_no(bool yes)
+static const char *yes_no(bool value)
 {
-    return yes ? "true" : "false";
+    return value ? "true" : "false";
 }
 
 /* ---- heading ------------------------------------------------------------------------ */
@@ -59,7 +59,7 @@ static void write_options(FILE *file, const struct bench_options *o)
     fprintf(file,
             "  \"options\": {\"verify\": %s, \"buffers\": %d, \"until\": %.4g, "
             "\"seconds\": %.4g},\n",
-            yes_no(o->verify), o->buffers, o->until, o->seconds);
+            yes_no(o->verify), o->buffers, o->precision, o->seconds);
 }
 
 static void write_places(FILE *file, const struct bench_run *run, const struct bench_machine *m)
@@ -173,7 +173,7 @@ static void write_identity(FILE *file, const struct bench_result *r)
             bench->name, bench->group, metric_name(bench), bench_unit(bench),
             bench_more_is_better(bench) ? "higher" : "lower", r->nbytes);
     write_parameter(file, r);
-    if (r->from >= 0) fprintf(file, ", \"from\": %d, \"to\": %d", r->from, r->to);
+    if (r->from_pe >= 0) fprintf(file, ", \"from\": %d, \"to\": %d", r->from_pe, r->to_pe);
     fprintf(file, ", \"pes\": %d, \"measuring\": %d, \"thread_level\": \"%s\"", r->n_pes,
             r->n_measuring, r->cycle == BENCH_MULTIPLE ? "multiple" : "single");
     if (bench_has_kind(r)) fprintf(file, ", \"kind\": \"%s\"", bench_kind_name(r->kind));

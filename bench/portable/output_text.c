@@ -24,7 +24,8 @@ static void write_fabric(FILE *file, const struct bench_run *run, const struct b
 static void write_method(FILE *file, const struct bench_options *o, const struct bench_machine *m)
 {
     fprintf(file, "samples: %d a side in alternating blocks", o->iterations);
-    if (o->until > 0) fprintf(file, ", more until the median is known to %.3g %%", 100 * o->until);
+    if (o->precision > 0)
+        fprintf(file, ", more until the median is known to %.3g %%", 100 * o->precision);
     fprintf(file, "; no longer than %.3g s a side\n", o->seconds);
     fprintf(file,
             "a sample times `ops` operations; clock %.0f ns; p1, p99: the fast and the slow "
@@ -58,7 +59,7 @@ static void write_section(FILE *file, const struct bench_result *r)
 {
     const struct bench *bench = r->bench;
 
-    fprintf(file, "\n%s [%s]: %s", bench->name, bench_unit(bench), bench->what);
+    fprintf(file, "\n%s [%s]: %s", bench->name, bench_unit(bench), bench->description);
     if (bench->in_spaces) fprintf(file, "; kind %s", bench_kind_name(r->kind));
     if (r->path != NULL) fprintf(file, "; path %s", r->path);
     if (r->cycle == BENCH_MULTIPLE) fputs("; SHMEM_THREAD_MULTIPLE, PEs not bound", file);
@@ -107,7 +108,7 @@ void bench_text_row(struct bench_output *out, const struct bench_result *r)
     bench_parameter_text(r, value, sizeof(value));
     fprintf(file, "%10zu", r->nbytes);
     if (r->bench->parameter != NULL) fprintf(file, " %8s", value);
-    if (r->bench->shape == BENCH_EACH) fprintf(file, " %5d %5d", r->from, r->to);
+    if (r->bench->shape == BENCH_EACH) fprintf(file, " %5d %5d", r->from_pe, r->to_pe);
     fprintf(file, " %8llu %6d %7d", (unsigned long long)r->n_ops, r->window, r->n_samples);
     write_cell(file, bench_median_in_unit(r, BENCH_STEPPE));
     write_cell(file, bench_value(r, stats->p1));
@@ -170,14 +171,14 @@ static const char *pretty_size(size_t nbytes, char *buf, size_t len)
  * Returns the time of Steppe minus the time of the raw side. For times of a few ns, this difference
  * is more useful than the ratio.
  */
-static double over_of(const struct bench_result *r)
+static double difference_of(const struct bench_result *r)
 {
     return bench_median_in_unit(r, BENCH_STEPPE) - bench_median_in_unit(r, BENCH_RAW);
 }
 
 void bench_summary_row(struct bench_output *out, const struct bench_result *r)
 {
-    char name[64], size[32], steppe[32], raw[32] = "-", ratio[32] = "-", over[33] = "";
+    char name[64], size[32], steppe[32], raw[32] = "-", ratio[32] = "-", difference[33] = "";
 
     if (r->skipped[0] != '\0') return;
 
@@ -189,9 +190,11 @@ void bench_summary_row(struct bench_output *out, const struct bench_result *r)
     if (r->has_raw) {
         pretty(r, bench_median_in_unit(r, BENCH_RAW), raw, sizeof(raw));
         snprintf(ratio, sizeof(ratio), "%.2f", bench_ratio(r));
-        if (r->bench->metric == BENCH_LATENCY) pretty_signed(r, over_of(r), over, sizeof(over));
+        if (r->bench->metric == BENCH_LATENCY)
+            pretty_signed(r, difference_of(r), difference, sizeof(difference));
     }
     fprintf(out->file, "%-22s %14s %14s %7s %12s%s%s\n", name,
             pretty(r, bench_median_in_unit(r, BENCH_STEPPE), steppe, sizeof(steppe)), raw, ratio,
-            over, bench_is_noisy(r) ? "  noisy" : "", r->disturbed[0] != '\0' ? "  disturbed" : "");
+            difference, bench_is_noisy(r) ? "  noisy" : "",
+            r->disturbed[0] != '\0' ? "  disturbed" : "");
 }

@@ -6,8 +6,8 @@
 
 void bench_values_add(struct bench_values *values, long value)
 {
-    if (values->n > 0 && values->at[values->n - 1] == value) return;
-    if (values->n < BENCH_VALUES) values->at[values->n++] = value;
+    if (values->n > 0 && values->value[values->n - 1] == value) return;
+    if (values->n < BENCH_VALUES) values->value[values->n++] = value;
 }
 
 void bench_stepping(const struct bench_options *options, long factor, long min, long max,

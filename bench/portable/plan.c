@@ -45,17 +45,17 @@ static int add_values(struct bench_plan *plan, struct bench_item item, const str
     int status = 0;
 
     if (item.bench->shape == BENCH_EACH) {
-        for (int from = 0; from < run->n_pes && status == 0; from++)
-            for (int to = 0; to < run->n_pes && status == 0; to++) {
-                if (from == to) continue;
-                item.value = (long)from * run->n_pes + to;
+        for (int from_pe = 0; from_pe < run->n_pes && status == 0; from_pe++)
+            for (int to_pe = 0; to_pe < run->n_pes && status == 0; to_pe++) {
+                if (from_pe == to_pe) continue;
+                item.value = (long)from_pe * run->n_pes + to_pe;
                 status = plan_add(plan, &item);
             }
         return status;
     }
     if (item.bench->parameter != NULL) item.bench->parameter->values(run, options, &values);
     for (int i = 0; i < values.n && status == 0; i++) {
-        item.value = values.at[i];
+        item.value = values.value[i];
         status = plan_add(plan, &item);
     }
     return status;
@@ -77,30 +77,30 @@ static int add_size(struct bench_plan *plan, const struct bench *bench, size_t n
 static size_t max_of(const struct bench *bench, const struct bench_run *run,
                      const struct bench_options *options)
 {
-    size_t max = options->max_size, all;
+    size_t max = options->max_size, limit;
 
     if (options->sizes_given) return max;
     if (bench->default_max > 0 && max > bench->default_max) max = bench->default_max;
-    all = ((size_t)64 << 20) / (size_t)run->n_pes;
-    return bench->per_pe && max > all ? all : max;
+    limit = ((size_t)64 << 20) / (size_t)run->n_pes;
+    return bench->per_pe && max > limit ? limit : max;
 }
 
 static int add_bench(struct bench_plan *plan, const struct bench *bench,
                      const struct bench_run *run, const struct bench_options *options)
 {
-    static const size_t quick[] = {8, 4096, 65536};
+    static const size_t quick_sizes[] = {8, 4096, 65536};
     size_t unit = bench->min_size > 0 ? bench->min_size : 1, max = max_of(bench, run, options);
-    bool few = options->quick && !options->sizes_given;
+    bool is_quick = options->quick && !options->sizes_given;
     int status = 0;
 
     if (!bench->sized)
         return add_size(plan, bench, bench->nbytes > 0 ? bench->nbytes : 8, run, options);
-    for (int i = 0; bench->only != NULL && bench->only[i] != 0 && status == 0; i++)
-        status = add_size(plan, bench, bench->only[i], run, options);
-    for (size_t i = 0; bench->only == NULL && few && i < 3 && status == 0; i++)
-        if (quick[i] <= max && quick[i] % unit == 0)
-            status = add_size(plan, bench, quick[i], run, options);
-    for (size_t n = options->min_size; bench->only == NULL && !few && n <= max && status == 0;
+    for (int i = 0; bench->sizes != NULL && bench->sizes[i] != 0 && status == 0; i++)
+        status = add_size(plan, bench, bench->sizes[i], run, options);
+    for (size_t i = 0; bench->sizes == NULL && is_quick && i < 3 && status == 0; i++)
+        if (quick_sizes[i] <= max && quick_sizes[i] % unit == 0)
+            status = add_size(plan, bench, quick_sizes[i], run, options);
+    for (size_t n = options->min_size; bench->sizes == NULL && !is_quick && n <= max && status == 0;
          n *= 2)
         if (n % unit == 0) status = add_size(plan, bench, n, run, options);
     return status;
@@ -149,14 +149,14 @@ static bool can_run(const struct bench *bench, const struct bench_run *run)
     return run->n_pes > 1 || bench->shape == BENCH_ALL || bench->shape == BENCH_ALONE;
 }
 
-static void leave_out(struct bench_plan *plan, const struct bench_run *run)
+static void drop_rows(struct bench_plan *plan, const struct bench_run *run)
 {
-    int kept = 0;
+    int n_kept = 0;
 
     for (int i = 0; i < plan->n; i++)
-        if (can_run(plan->items[i].bench, run)) plan->items[kept++] = plan->items[i];
-    plan->n_alone = plan->n - kept;
-    plan->n = kept;
+        if (can_run(plan->items[i].bench, run)) plan->items[n_kept++] = plan->items[i];
+    plan->n_alone = plan->n - n_kept;
+    plan->n = n_kept;
 }
 
 /*
@@ -196,7 +196,7 @@ int bench_plan_list_rows(struct bench_plan *plan, const struct bench_run *run,
             if (bench_name_matches(bench, options->names[i]) && !is_planned(plan, bench))
                 status = add_bench(plan, bench, run, options);
     if (status != 0) return status;
-    leave_out(plan, run);
+    drop_rows(plan, run);
     return sort_cycles(plan);
 }
 

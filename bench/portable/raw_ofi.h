@@ -86,10 +86,10 @@ struct raw_ofi {
     void (*close)(void);
 };
 
-/* Opens the module and fills in *raw. Returns 0, or -errno with the reason in `why`. */
+/* Opens the module and fills in *raw. Returns 0, or -errno with the reason in `reason`. */
 typedef int (*raw_ofi_open_fn)(const struct raw_ofi_request *request, struct raw_ofi *raw,
-                               char *why, size_t len);
-int steppe_bench_raw_ofi_open(const struct raw_ofi_request *request, struct raw_ofi *raw, char *why,
-                              size_t len);
+                               char *reason, size_t len);
+int steppe_bench_raw_ofi_open(const struct raw_ofi_request *request, struct raw_ofi *raw,
+                              char *reason, size_t len);
 
 #endif /* STEPPE_BENCH_RAW_OFI_H */

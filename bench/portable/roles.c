@@ -24,11 +24,11 @@ static void join(int a, int b)
     pairs.number[a] = pairs.number[b] = pairs.n++;
 }
 
-static int next_of_host(const int *host_of, int n_pes, int host, int from)
+static int next_of_host(const int *host_of, int n_pes, int host, int start)
 {
-    while (from < n_pes && host_of[from] != host)
-        from++;
-    return from;
+    while (start < n_pes && host_of[start] != host)
+        start++;
+    return start;
 }
 
 static int count_of_host(const int *host_of, int n_pes, int host)
@@ -56,21 +56,21 @@ static void pair_within(const int *host_of, int n_pes, int host)
 }
 
 /* Pairs each PE of one host with a PE of another host, as long as both hosts have PEs left. */
-static void pair_across(const int *host_of, int n_pes, int host, int other)
+static void pair_across(const int *host_of, int n_pes, int host, int other_host)
 {
-    int a = next_of_host(host_of, n_pes, host, 0), b = next_of_host(host_of, n_pes, other, 0);
+    int a = next_of_host(host_of, n_pes, host, 0), b = next_of_host(host_of, n_pes, other_host, 0);
 
     while (a < n_pes && b < n_pes) {
         join(a, b);
         a = next_of_host(host_of, n_pes, host, a + 1);
-        b = next_of_host(host_of, n_pes, other, b + 1);
+        b = next_of_host(host_of, n_pes, other_host, b + 1);
     }
 }
 
 void bench_roles_set_hosts(const struct bench_run *run, const int *host_of)
 {
     int n_pes = run->n_pes, n_hosts = 0;
-    bool across = run->options->pairing != BENCH_PAIRS_WITHIN;
+    bool across_hosts = run->options->pairing != BENCH_PAIRS_WITHIN;
 
     free(pairs.partner);
     pairs.partner = malloc(2 * (size_t)n_pes * sizeof(*pairs.partner));
@@ -81,8 +81,8 @@ void bench_roles_set_hosts(const struct bench_run *run, const int *host_of)
         pairs.partner[pe] = pairs.number[pe] = -1;
         if (host_of[pe] >= n_hosts) n_hosts = host_of[pe] + 1;
     }
-    for (int host = 0; host < n_hosts; host += across && n_hosts > 1 ? 2 : 1)
-        if (!across || n_hosts == 1)
+    for (int host = 0; host < n_hosts; host += across_hosts && n_hosts > 1 ? 2 : 1)
+        if (!across_hosts || n_hosts == 1)
             pair_within(host_of, n_pes, host);
         else if (host + 1 < n_hosts)
             pair_across(host_of, n_pes, host, host + 1);
@@ -145,7 +145,7 @@ bool bench_measures(const struct bench *bench, const struct bench_run *run, int 
 
 int bench_peer_of(const struct bench *bench, const struct bench_run *run, int pe)
 {
-    int from, to;
+    int from_pe, to_pe;
 
     switch (bench->shape) {
     case BENCH_PAIR:
@@ -156,9 +156,9 @@ int bench_peer_of(const struct bench *bench, const struct bench_run *run, int pe
     case BENCH_TO_ONE:
         return 0;
     case BENCH_EACH:
-        from = (int)(run->value / run->n_pes);
-        to = (int)(run->value % run->n_pes);
-        return pe == from ? to : pe == to ? from : -1;
+        from_pe = (int)(run->value / run->n_pes);
+        to_pe = (int)(run->value % run->n_pes);
+        return pe == from_pe ? to_pe : pe == to_pe ? from_pe : -1;
     default:
         return -1;
     }
@@ -172,7 +172,7 @@ static void split_team(const struct bench *bench, struct bench_run *run)
     if (run->team_size == run->n_pes || bench->shape != BENCH_ALL) return;
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, run->team_stride, run->team_size, NULL, 0,
                              &run->team);
-    if (bench_worst(run->team_me >= 0 && run->team == SHMEM_TEAM_INVALID) != 0)
+    if (bench_worst(run->team_rank >= 0 && run->team == SHMEM_TEAM_INVALID) != 0)
         bench_die(run, "%s: cannot create a team of %d PEs", bench->name, run->team_size);
 }
 
@@ -210,15 +210,16 @@ void bench_team_sync(struct bench_run *run)
 #endif
 
 /*
- * Creates the row's team. Sets run->team_me to -1 on PEs outside the team. Collective over all PEs.
+ * Creates the row's team. Sets run->team_rank to -1 on PEs outside the team. Collective over all
+ * PEs.
  */
 static void make_team(const struct bench *bench, struct bench_run *run)
 {
-    bool part = bench->parameter == &bench_pes;
+    bool by_pes = bench->parameter == &bench_pes;
 
-    run->team_stride = part ? run->options->pe_stride : 1;
-    run->team_size = part ? (int)run->value : run->n_pes;
-    run->team_me = in_team(run, run->me) ? run->me / run->team_stride : -1;
+    run->team_stride = by_pes ? run->options->pe_stride : 1;
+    run->team_size = by_pes ? (int)run->value : run->n_pes;
+    run->team_rank = in_team(run, run->me) ? run->me / run->team_stride : -1;
     split_team(bench, run);
 }
 
@@ -230,6 +231,6 @@ void bench_take_role(const struct bench *bench, struct bench_run *run)
     run->n_measuring = 0;
     for (int pe = 0; pe < run->n_pes; pe++)
         run->n_measuring += bench_measures(bench, run, pe);
-    run->shared_there = run->peer >= 0 ? run->shared_of[run->peer] : NULL;
-    run->remote_there = run->peer >= 0 ? run->remote_of[run->peer] : NULL;
+    run->shared_ptr = run->peer >= 0 ? run->shared_of[run->peer] : NULL;
+    run->remote_ptr = run->peer >= 0 ? run->remote_of[run->peer] : NULL;
 }

@@ -46,12 +46,12 @@ static bool is_target(const struct bench *bench, const struct bench_run *run)
  * row's team take part. Only members increment run->token in the raw loops. Therefore a raw barrier
  * over other PEs would fail, because these PEs would wait for a different value.
  */
-static void keep_together(const struct bench *bench, struct bench_run *run,
-                          const struct bench_body *body)
+static void start_together(const struct bench *bench, struct bench_run *run,
+                           const struct bench_body *body)
 {
     bool team = bench->shape == BENCH_ALL;
 
-    if (run->n_measuring < 2 || bench->own_pace || (team && run->team_me < 0)) return;
+    if (run->n_measuring < 2 || bench->own_pace || (team && run->team_rank < 0)) return;
     if (body == &bench->node)
         (team ? bench_node_team_barrier : bench_node_barrier)(run, 1);
     else if (body == &bench->fabric)
@@ -85,7 +85,7 @@ static void run_batches(const struct bench *bench, struct bench_run *run,
     for (uint64_t i = 0; i < command->n_warm + command->n_batches; i++) {
         double ns = 0;
 
-        keep_together(bench, run, body);
+        start_together(bench, run, body);
         if (run->measures)
             ns = sample(bench, run, body, command->n_ops);
         else if (is_target(bench, run) && body->target != NULL)
@@ -101,7 +101,7 @@ static void run_part(const struct bench *bench, struct bench_run *run,
     const struct bench_body *body = bench_body_of(bench, run, command->side);
 
     run->token = command->token;
-    run->at = 0;
+    run->offset = 0;
     run->sample_ops = command->n_ops;
     run->n_calls = run->n_blocks = command->number;
     if (run->options->verify && command->side == BENCH_STEPPE)
@@ -114,8 +114,8 @@ static void run_part(const struct bench *bench, struct bench_run *run,
  * For --verify: checks the data of a block. The callers call this function after PE 0 has ended the
  * block, so all transfers have arrived.
  */
-static void look_at_block(const struct bench *bench, struct bench_run *run,
-                          const struct bench_command *command)
+static void verify_block(const struct bench *bench, struct bench_run *run,
+                         const struct bench_command *command)
 {
     if (run->options->verify && command->side == BENCH_STEPPE)
         bench_verify_check(bench, run, command->number,
@@ -148,7 +148,7 @@ void bench_block_follow(const struct bench *bench, struct bench_run *run)
         run_part(bench, run, command);
         if (run->measures) shmem_ulong_atomic_inc(&run->shared->done.value, 0);
         serve_until_stop(bench, run, bench_body_of(bench, run, command->side), command->number);
-        look_at_block(bench, run, command);
+        verify_block(bench, run, command);
         shmem_ulong_atomic_inc(&run->shared->acks.value, 0);
     }
     shmem_ulong_atomic_inc(&run->shared->acks.value, 0);
@@ -206,14 +206,14 @@ void bench_block_lead(const struct bench *bench, struct bench_run *run, enum ben
     run->n_done += (uint64_t)(run->n_measuring - (run->measures ? 1 : 0));
     wait_for(run, &run->shared->done.value, run->n_done);
     announce_stop(bench, run, bench_body_of(bench, run, side));
-    look_at_block(bench, run, &command);
+    verify_block(bench, run, &command);
     wait_for(run, &run->shared->acks.value, run->n_acks);
 }
 
 void bench_row_tell_followers_over(struct bench_run *run)
 {
-    static const struct bench_command over = {.last = 1};
+    static const struct bench_command end_of_row = {.last = 1};
 
-    send_command(run, &over);
+    send_command(run, &end_of_row);
     wait_for(run, &run->shared->acks.value, run->n_acks);
 }

@@ -76,13 +76,13 @@ struct bench_stats bench_stats_of(double *samples, size_t n)
  */
 double bench_relative_interval(const double *sorted, size_t n)
 {
-    double reach = 0.98 * sqrt((double)n), middle = (double)(n - 1) / 2;
+    double half_width = 0.98 * sqrt((double)n), middle = (double)(n - 1) / 2;
     size_t low, high;
     double median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 
-    if (middle - reach < 0 || median <= 0) return 1;
-    low = (size_t)floor(middle - reach);
-    high = (size_t)ceil(middle + reach);
+    if (middle - half_width < 0 || median <= 0) return 1;
+    low = (size_t)floor(middle - half_width);
+    high = (size_t)ceil(middle + half_width);
     return (sorted[high < n ? high : n - 1] - sorted[low]) / 2 / median;
 }
 
@@ -116,10 +116,10 @@ double bench_value(const struct bench_result *result, double ns)
 /* Converts a time per operation of one PE to the unit of the bench. */
 double bench_pe_value(const struct bench_result *result, double ns)
 {
-    struct bench_result one = *result;
+    struct bench_result single = *result;
 
-    one.n_measuring = 1;
-    return bench_value(&one, ns);
+    single.n_measuring = 1;
+    return bench_value(&single, ns);
 }
 
 const char *bench_unit(const struct bench *bench)

@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_PROCESSES 1024
-#define ROUNDS 10 /* number of rounds of a barrier: log2 of MOST_PROCESSES */
+#define MAX_PROCESSES 1024
+#define ROUNDS 10 /* number of rounds of a barrier: log2 of MAX_PROCESSES */
 #define POLLS 200
 /* Largest vector, in bytes, for which each process computes all sums itself. */
 #define ALONE_BYTES 384
@@ -31,7 +31,7 @@
  * cache.
  */
 #define BLOCK_BYTES 16384
-#define MOST_BYTES (1 << 26) /* maximum size of a message in bytes */
+#define MAX_BYTES (1 << 26) /* maximum size of a message in bytes */
 #define TRIALS 5
 #define TRIAL_SECONDS 0.02
 
@@ -64,11 +64,11 @@ static void meet(void)
 {
     job.meetings++;
     for (int round = 0, step = 1; step < job.n; round++, step *= 2) {
-        struct flag *mine = &job.flags[job.me][round];
+        struct flag *my_flag = &job.flags[job.me][round];
         struct flag *next = &job.flags[(job.me + step) % job.n][round];
 
         __atomic_store_n(&next->value, job.meetings, __ATOMIC_RELEASE);
-        for (int i = 1; __atomic_load_n(&mine->value, __ATOMIC_ACQUIRE) < job.meetings; i++)
+        for (int i = 1; __atomic_load_n(&my_flag->value, __ATOMIC_ACQUIRE) < job.meetings; i++)
             if (i % POLLS == 0) sched_yield();
     }
 }
@@ -84,17 +84,17 @@ static void barrier(size_t nbytes)
 }
 
 /*
- * Adds the vectors of all processes, element by element, and stores the sum in `to`. The function
- * adds only nbytes bytes of each vector, beginning at offset `from`.
+ * Adds the vectors of all processes, element by element, and stores the sum in `result`. The
+ * function adds only nbytes bytes of each vector, beginning at `offset`.
  */
-static void add_all(double *to, size_t from, size_t nbytes)
+static void add_all(double *result, size_t offset, size_t nbytes)
 {
-    memcpy(to, source_of(0) + from, nbytes);
+    memcpy(result, source_of(0) + offset, nbytes);
     for (int process = 1; process < job.n; process++) {
-        const double *vector = (const double *)(source_of(process) + from);
+        const double *vector = (const double *)(source_of(process) + offset);
 
         for (size_t i = 0; i < nbytes / sizeof(double); i++)
-            to[i] += vector[i];
+            result[i] += vector[i];
     }
 }
 
@@ -105,19 +105,19 @@ static void add_all(double *to, size_t from, size_t nbytes)
 static void sum(size_t nbytes)
 {
     static double block[BLOCK_BYTES / sizeof(double)];
-    size_t part = (nbytes / (size_t)job.n + 63) / 64 * 64, from = part * (size_t)job.me;
-    size_t end = from + part < nbytes ? from + part : nbytes;
+    size_t slice = (nbytes / (size_t)job.n + 63) / 64 * 64, start = slice * (size_t)job.me;
+    size_t end = start + slice < nbytes ? start + slice : nbytes;
 
     meet();
     if (nbytes <= ALONE_BYTES) {
         add_all((double *)dest_of(job.me), 0, nbytes);
         return;
     }
-    for (size_t length; from < end; from += length) {
-        length = end - from < BLOCK_BYTES ? end - from : BLOCK_BYTES;
-        add_all(block, from, length);
+    for (size_t length; start < end; start += length) {
+        length = end - start < BLOCK_BYTES ? end - start : BLOCK_BYTES;
+        add_all(block, start, length);
         for (int process = 0; process < job.n; process++)
-            memcpy(dest_of(process) + from, block, length);
+            memcpy(dest_of(process) + start, block, length);
     }
     meet();
 }
@@ -135,10 +135,10 @@ static void broadcast(size_t nbytes)
 static void push(size_t nbytes, size_t step)
 {
     for (int i = 0; i < job.n; i++) {
-        int to = (job.me + i) % job.n;
+        int process = (job.me + i) % job.n;
 
-        memcpy(dest_of(to) + (size_t)job.me * nbytes, source_of(job.me) + (size_t)to * step,
-               nbytes);
+        memcpy(dest_of(process) + (size_t)job.me * nbytes,
+               source_of(job.me) + (size_t)process * step, nbytes);
     }
     meet();
 }
@@ -165,7 +165,7 @@ static const struct row {
 /* ---- verification of results ------------------------------------------------------------- */
 
 /* Returns the double at index i in the source of a process. */
-static double given(int process, size_t i)
+static double source_value(int process, size_t i)
 {
     return process * 1e6 + (double)i;
 }
@@ -175,11 +175,11 @@ static double expected(const struct row *row, size_t nbytes, size_t i)
     size_t n = nbytes / sizeof(double);
     double total = 0;
 
-    if (row->call == broadcast) return given(0, i);
-    if (row->call == fcollect) return given((int)(i / n), i % n);
-    if (row->call == alltoall) return given((int)(i / n), (size_t)job.me * n + i % n);
+    if (row->call == broadcast) return source_value(0, i);
+    if (row->call == fcollect) return source_value((int)(i / n), i % n);
+    if (row->call == alltoall) return source_value((int)(i / n), (size_t)job.me * n + i % n);
     for (int process = 0; process < job.n; process++)
-        total += given(process, i);
+        total += source_value(process, i);
     return total;
 }
 
@@ -215,13 +215,13 @@ static double now(void)
 /* Returns the seconds per call of the slowest process. All processes return the same value. */
 static double time_calls(const struct row *row, size_t nbytes, long n_calls)
 {
-    double begun, slowest = 0;
+    double start, slowest = 0;
 
     meet();
-    begun = now();
+    start = now();
     for (long i = 0; i < n_calls; i++)
         row->call(nbytes);
-    job.seconds[job.me] = (now() - begun) / (double)n_calls;
+    job.seconds[job.me] = (now() - start) / (double)n_calls;
     meet();
     for (int process = 0; process < job.n; process++)
         if (job.seconds[process] > slowest) slowest = job.seconds[process];
@@ -253,7 +253,7 @@ static void measure_all(size_t max)
     double *source = (double *)source_of(job.me);
 
     for (size_t i = 0; i < job.capacity / sizeof(double); i++)
-        source[i] = given(job.me, i);
+        source[i] = source_value(job.me, i);
     if (job.me == 0) printf("%-10s %9s %12s\n", "bench", "bytes", "us");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         for (size_t nbytes = 8; nbytes <= max; nbytes *= 8) {
@@ -305,13 +305,13 @@ int main(int argc, char **argv)
 {
     long n = argc > 1 ? atol(argv[1]) : 2, max = argc > 2 ? atol(argv[2]) : 1 << 20;
 
-    if (argc <= 3 && n >= 1 && n <= MOST_PROCESSES && max >= 8 && max <= MOST_BYTES) {
+    if (argc <= 3 && n >= 1 && n <= MAX_PROCESSES && max >= 8 && max <= MAX_BYTES) {
         job.n = (int)n;
         return run_processes((size_t)max);
     }
     fprintf(stderr,
             "usage: bench_limits [PROCESSES [MAX_BYTES]] with 1 to %d processes and 8 to %d "
             "bytes\n",
-            MOST_PROCESSES, MOST_BYTES);
+            MAX_PROCESSES, MAX_BYTES);
     return 2;
 }

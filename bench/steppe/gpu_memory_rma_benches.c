@@ -48,20 +48,20 @@ static void driver_get_window(struct bench_run *run, uint64_t n_ops)
 static struct bench_space device;
 
 /* Creates a GPU space with two blocks, one for run->remote and one for run->local. */
-static int open_device(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+static int open_device(struct bench_run *run, const struct bench *bench, char *reason, size_t len)
 {
     size_t block = (run->region + 4095) & ~(size_t)4095;
-    int status = bench_kind_check(run, why, len);
+    int status = bench_kind_check(run, reason, len);
 
     if (status != 0) return status;
-    status = bench_space_make(run, 2 * block + ((size_t)1 << 20), 2 * block, &device, why, len);
+    status = bench_space_make(run, 2 * block + ((size_t)1 << 20), 2 * block, &device, reason, len);
     if (status != 0) return status;
     bench_use_remote(run, &device, device.memory);
     run->driver_remote = run->cuda->buffer[1];
     if (bench->remote == BENCH_HEAP) {
         run->remote = run->heap_remote;
-        run->remote_there = run->peer >= 0 ? run->remote_of[run->peer] : NULL;
-        run->driver_remote = run->remote_there != NULL ? run->remote_there : run->heap_remote;
+        run->remote_ptr = run->peer >= 0 ? run->remote_of[run->peer] : NULL;
+        run->driver_remote = run->remote_ptr != NULL ? run->remote_ptr : run->heap_remote;
     }
     if (bench->local == BENCH_GPU) run->local = device.memory + block;
     if (bench->local == BENCH_HEAP) run->local = run->heap_remote;
@@ -115,14 +115,14 @@ static void pong(struct bench_run *run, uint64_t n_ops)
  */
 #define PAIR(op, pair, from_to, local_memory, remote_memory)                                       \
     {.name = "device-" #op "-latency-" pair,                                                       \
-     .what = "shmem_" #op "mem of 8 bytes from " from_to ", with its completion",                  \
+     .description = "shmem_" #op "mem of 8 bytes from " from_to ", with its completion",           \
      .metric = BENCH_LATENCY,                                                                      \
      OPERANDS(local_memory, remote_memory),                                                        \
      .steppe = {bench_##op, NULL},                                                                 \
      .driver = {driver_##op, NULL}},                                                               \
     {                                                                                              \
         .name = "device-" #op "-bandwidth-" pair,                                                  \
-        .what = "a window of shmem_" #op "mem_nbi calls from " from_to " + shmem_quiet",           \
+        .description = "a window of shmem_" #op "mem_nbi calls from " from_to " + shmem_quiet",    \
         .metric = BENCH_BANDWIDTH, .sized = true, .windowed = true,                                \
         OPERANDS(local_memory, remote_memory), .steppe = {bench_##op##_window, NULL}, .driver = {  \
             driver_##op##_window,                                                                  \
@@ -140,12 +140,13 @@ static const struct bench rows[] = {
     PAIR(get, "gpu-heap", "a GPU space to the heap", BENCH_HEAP, BENCH_GPU),
     PAIR(get, "heap-gpu", "the heap to a GPU space", BENCH_GPU, BENCH_HEAP),
     {.name = "device-fetch-add",
-     .what = "shmem_uint64_atomic_fetch_add on a word in a GPU space",
+     .description = "shmem_uint64_atomic_fetch_add on a word in a GPU space",
      .metric = BENCH_LATENCY,
      OPERANDS(BENCH_HOST, BENCH_GPU),
      .steppe = {fetch_add, NULL}},
     {.name = "device-put-signal",
-     .what = "shmem_putmem_signal of 8 bytes to a GPU space with the signal in the heap, one way",
+     .description =
+         "shmem_putmem_signal of 8 bytes to a GPU space with the signal in the heap, one way",
      .metric = BENCH_LATENCY,
      .per_op = 2,
      OPERANDS(BENCH_HOST, BENCH_GPU),

@@ -12,10 +12,10 @@
 int main(void)
 {
     const struct raw_cuda *raw;
-    char why[256];
+    char reason[256];
 
-    if (raw_cuda_open(0, 4096, &raw, why, sizeof(why)) != 0) {
-        fprintf(stderr, "%s\n", why);
+    if (raw_cuda_open(0, 4096, &raw, reason, sizeof(reason)) != 0) {
+        fprintf(stderr, "%s\n", reason);
         return 77;
     }
     printf("%s\n%s\n%s\n", raw->device, raw->driver, raw->test_double ? "double" : "real");

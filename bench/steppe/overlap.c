@@ -11,9 +11,9 @@
 #include <string.h>
 
 /* Minimum duration of each of the three measurements, so that the clock is precise enough. */
-#define LEAST_NS 10000.0
+#define MIN_NS 10000.0
 #define TRIES 5
-#define KEPT 1024
+#define RECORDED_MAX 1024
 
 /*
  * Computes without memory accesses. The function is aligned and not inlined, because its address
@@ -39,14 +39,14 @@ static void start(struct bench_run *run, bool put)
  */
 static double time_of(struct bench_run *run, bool transfers, bool put, uint64_t n_turns, uint64_t n)
 {
-    uint64_t begun = bench_now_ns();
+    uint64_t start_ns = bench_now_ns();
 
     for (uint64_t i = 0; i < n; i++) {
         if (transfers) start(run, put);
         if (n_turns > 0) compute(n_turns);
         if (transfers) shmem_quiet();
     }
-    return (double)(bench_now_ns() - begun) / (double)n;
+    return (double)(bench_now_ns() - start_ns) / (double)n;
 }
 
 /*
@@ -64,36 +64,36 @@ static uint64_t turns_for(struct bench_run *run, double ns, uint64_t n)
 }
 
 /* The three times of each sample of the row. The output contains their medians. */
-static double kept[BENCH_DETAILS][KEPT];
-static int n_kept;
+static double recorded[BENCH_DETAILS][RECORDED_MAX];
+static int n_recorded;
 
-static int open_overlap(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+static int open_overlap(struct bench_run *run, const struct bench *bench, char *reason, size_t len)
 {
     (void)run;
     (void)bench;
-    (void)why;
+    (void)reason;
     (void)len;
-    n_kept = 0;
+    n_recorded = 0;
     return 0;
 }
 
-static void keep(struct bench_run *run, const double *times)
+static void record(struct bench_run *run, const double *times)
 {
-    double sorted[KEPT];
+    double sorted[RECORDED_MAX];
 
-    if (n_kept == KEPT) return;
+    if (n_recorded == RECORDED_MAX) return;
     for (int i = 0; i < BENCH_DETAILS; i++) {
-        kept[i][n_kept] = times[i];
-        memcpy(sorted, kept[i], ((size_t)n_kept + 1) * sizeof(*sorted));
-        run->detail[i] = bench_median_of(sorted, (size_t)n_kept + 1);
+        recorded[i][n_recorded] = times[i];
+        memcpy(sorted, recorded[i], ((size_t)n_recorded + 1) * sizeof(*sorted));
+        run->detail[i] = bench_median_of(sorted, (size_t)n_recorded + 1);
     }
-    n_kept++;
+    n_recorded++;
 }
 
 static void sample(struct bench_run *run, bool put)
 {
     double pure = time_of(run, true, put, 0, 4), computed, total;
-    uint64_t n = pure < LEAST_NS / 4 ? (uint64_t)(LEAST_NS / pure) + 1 : 4, n_turns;
+    uint64_t n = pure < MIN_NS / 4 ? (uint64_t)(MIN_NS / pure) + 1 : 4, n_turns;
 
     /* Try again if a disturbance made the computation shorter or longer than the transfer. */
     for (int i = 0; i < TRIES; i++) {
@@ -106,7 +106,7 @@ static void sample(struct bench_run *run, bool put)
     run->exposed = 100 * (total - computed) / pure;
     if (run->exposed < 0) run->exposed = 0;
     if (run->exposed > 100) run->exposed = 100;
-    keep(run, (const double[]){pure, computed, total});
+    record(run, (const double[]){pure, computed, total});
 }
 
 static void overlap_put(struct bench_run *run, uint64_t n_ops)
@@ -127,12 +127,14 @@ static void overlap_get(struct bench_run *run, uint64_t n_ops)
 
 static const struct bench rows[] = {
     {.name = "overlap-put",
-     .what = "share of a shmem_putmem_nbi transfer that a computation of the same duration hides",
+     .description =
+         "share of a shmem_putmem_nbi transfer that a computation of the same duration hides",
      OVERLAP,
      .moves = BENCH_PUTS,
      .steppe = {overlap_put, NULL}},
     {.name = "overlap-get",
-     .what = "share of a shmem_getmem_nbi transfer that a computation of the same duration hides",
+     .description =
+         "share of a shmem_getmem_nbi transfer that a computation of the same duration hides",
      OVERLAP,
      .moves = BENCH_GETS,
      .steppe = {overlap_get, NULL}},

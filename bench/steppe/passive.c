@@ -13,11 +13,11 @@
 #include <strings.h>
 #include <time.h>
 
-static void rest_ns(long ns)
+static void sleep_ns(long ns)
 {
-    struct timespec left = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    struct timespec remaining = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 
-    while (nanosleep(&left, &left) != 0)
+    while (nanosleep(&remaining, &remaining) != 0)
         continue;
 }
 
@@ -25,7 +25,7 @@ static void rest_ns(long ns)
 static void target_sleeps(const uint64_t *word, uint64_t value)
 {
     while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
-        rest_ns(1000000);
+        sleep_ns(1000000);
 }
 
 static void target_computes(const uint64_t *word, uint64_t value)
@@ -34,11 +34,11 @@ static void target_computes(const uint64_t *word, uint64_t value)
         bench_pause();
 }
 
-static void rest(struct bench_run *run, uint64_t n_ops)
+static void sleep_loop(struct bench_run *run, uint64_t n_ops)
 {
     (void)run;
     for (uint64_t i = 0; i < n_ops; i++)
-        rest_ns(BENCH_IDLE_NS);
+        sleep_ns(BENCH_IDLE_NS);
 }
 
 /*
@@ -47,29 +47,30 @@ static void rest(struct bench_run *run, uint64_t n_ops)
  */
 static bool serves_idle(void)
 {
-    static const char *const off[] = {"0", "off", "no", "false", "n", "f"};
+    static const char *const off_values[] = {"0", "off", "no", "false", "n", "f"};
     const char *value = getenv("SHMEM_OFI_PROGRESS_THREAD");
 
-    for (size_t i = 0; value != NULL && i < sizeof(off) / sizeof(off[0]); i++)
-        if (strcasecmp(value, off[i]) == 0) return false;
+    for (size_t i = 0; value != NULL && i < sizeof(off_values) / sizeof(off_values[0]); i++)
+        if (strcasecmp(value, off_values[i]) == 0) return false;
     return true;
 }
 
-static int open_passive(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+static int open_passive(struct bench_run *run, const struct bench *bench, char *reason, size_t len)
 {
     (void)bench;
     if (run->pair_path != BENCH_FABRIC || serves_idle()) return 0;
-    snprintf(why, len,
+    snprintf(reason, len,
              "a PE that makes no calls is served only by its progress thread, and "
              "SHMEM_OFI_PROGRESS_THREAD is off");
     return -ENOTSUP;
 }
 
-#define PASSIVE(bench_name, operation, does, idles, moved, loop)                                   \
+#define PASSIVE(bench_name, operation, activity, idle_loop, moved, loop)                           \
     {                                                                                              \
         .name = bench_name, .group = "passive",                                                    \
-        .what = operation " while the target " does "; on the raw side the target polls",          \
-        .metric = BENCH_LATENCY, .idle = idles, .open = open_passive, .moves = moved,              \
+        .description =                                                                             \
+            operation " while the target " activity "; on the raw side the target polls",          \
+        .metric = BENCH_LATENCY, .idle = idle_loop, .open = open_passive, .moves = moved,          \
         .needs_atomics = (moved) == BENCH_MOVES_NOTHING, .steppe = {bench_##loop, NULL},           \
         .node = {bench_node_##loop, NULL}, .fabric = {                                             \
             bench_fabric_##loop,                                                                   \
@@ -89,11 +90,12 @@ static const struct bench rows[] = {
             BENCH_MOVES_NOTHING, fetch_add),
     {.name = "idle-cpu",
      .group = "passive",
-     .what = "CPU time of all threads of a PE that sleeps for a second, as a share of a core",
+     .description =
+         "CPU time of all threads of a PE that sleeps for a second, as a share of a core",
      .metric = BENCH_SHARE,
      .cpu_time = true,
      .n_samples = 3,
      .idle = target_sleeps,
-     .steppe = {rest, NULL}},
+     .steppe = {sleep_loop, NULL}},
 };
 BENCH_LIST(bench_list_passive, rows);

@@ -39,12 +39,12 @@ static struct {
 
 static struct {
     void *library, *context, *stream;
-    bool asked, test_double;
+    bool was_loaded, test_double;
     int n_devices, device;
-    char why[160]; /* reason why there is no driver or device */
+    char reason[160]; /* reason why there is no driver or device */
 } driver;
 
-static struct raw_cuda opened;
+static struct raw_cuda gpu;
 
 static const char *error_name(int error)
 {
@@ -55,25 +55,25 @@ static const char *error_name(int error)
 }
 
 /* Ends the process if a call has failed, because the measurement cannot continue. */
-static void check(const char *what, int error)
+static void check(const char *call, int error)
 {
     if (error == 0) return;
-    fprintf(stderr, "steppe-bench: raw CUDA: %s: %s (%d)\n", what, error_name(error), error);
+    fprintf(stderr, "steppe-bench: raw CUDA: %s: %s (%d)\n", call, error_name(error), error);
     abort();
 }
 
-static int find_calls(char *why, size_t len)
+static int find_calls(char *reason, size_t len)
 {
     driver.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (driver.library == NULL) {
-        snprintf(why, len, "the CUDA driver (libcuda.so.1) is not installed");
+        snprintf(reason, len, "the CUDA driver (libcuda.so.1) is not installed");
         return -ENODEV;
     }
     driver.test_double = dlsym(driver.library, "fakecuda_alias") != NULL;
 #define FIND(member, symbol, arguments)                                                            \
     *(void **)&cuda.member = dlsym(driver.library, #symbol);                                       \
     if (cuda.member == NULL) {                                                                     \
-        snprintf(why, len, "the CUDA driver does not have the function " #symbol);                 \
+        snprintf(reason, len, "the CUDA driver does not have the function " #symbol);              \
         return -ENOSYS;                                                                            \
     }
     CUDA_CALLS(FIND)
@@ -81,29 +81,29 @@ static int find_calls(char *why, size_t len)
     return 0;
 }
 
-static int load(char *why, size_t len)
+static int load(char *reason, size_t len)
 {
-    int error, status = find_calls(why, len);
+    int error, status = find_calls(reason, len);
 
     if (status != 0) return status;
     error = cuda.init(0);
     if (error != 0) {
-        snprintf(why, len, "the CUDA driver finds no device: cuInit: %s (%d)", error_name(error),
+        snprintf(reason, len, "the CUDA driver finds no device: cuInit: %s (%d)", error_name(error),
                  error);
         return -ENODEV;
     }
     if (cuda.device_count(&driver.n_devices) == 0 && driver.n_devices > 0) return 0;
-    snprintf(why, len, "the CUDA driver finds no device");
+    snprintf(reason, len, "the CUDA driver finds no device");
     return -ENODEV;
 }
 
-int raw_cuda_load(char *why, size_t len)
+int raw_cuda_load(char *reason, size_t len)
 {
     static int status;
 
-    if (!driver.asked) status = load(driver.why, sizeof(driver.why));
-    driver.asked = true;
-    if (status != 0) snprintf(why, len, "%s", driver.why);
+    if (!driver.was_loaded) status = load(driver.reason, sizeof(driver.reason));
+    driver.was_loaded = true;
+    if (status != 0) snprintf(reason, len, "%s", driver.reason);
     return status;
 }
 
@@ -139,7 +139,7 @@ static int open_buffers(size_t nbytes)
         int error = cuda.alloc(&memory, nbytes);
 
         if (error != 0) return error;
-        opened.buffer[i] = (char *)memory;
+        gpu.buffer[i] = (char *)memory;
     }
     return 0;
 }
@@ -151,41 +151,40 @@ static void describe(int ordinal)
 
     (void)cuda.device_name(name, (int)sizeof(name), driver.device);
     (void)cuda.version(&version);
-    snprintf(opened.device, sizeof(opened.device), "gpu %d: %s", ordinal, name);
-    snprintf(opened.driver, sizeof(opened.driver), "CUDA %d.%d", version / 1000,
-             version % 1000 / 10);
-    opened.test_double = driver.test_double;
+    snprintf(gpu.device, sizeof(gpu.device), "gpu %d: %s", ordinal, name);
+    snprintf(gpu.driver, sizeof(gpu.driver), "CUDA %d.%d", version / 1000, version % 1000 / 10);
+    gpu.test_double = driver.test_double;
 }
 
-int raw_cuda_open(int ordinal, size_t nbytes, const struct raw_cuda **raw, char *why, size_t len)
+int raw_cuda_open(int ordinal, size_t nbytes, const struct raw_cuda **raw, char *reason, size_t len)
 {
-    int error, status = raw_cuda_load(why, len);
+    int error, status = raw_cuda_load(reason, len);
 
     if (status != 0) return status;
     if (ordinal < 0) ordinal = 0;
     error = open_context(ordinal);
     if (error == 0) error = open_buffers(nbytes);
     if (error != 0) {
-        snprintf(why, len, "gpu %d cannot be used: %s (%d)", ordinal, error_name(error), error);
+        snprintf(reason, len, "gpu %d cannot be used: %s (%d)", ordinal, error_name(error), error);
         raw_cuda_close();
         return -EIO;
     }
     describe(ordinal);
-    opened.copy = raw_copy;
-    opened.wait = raw_wait;
-    *raw = &opened;
+    gpu.copy = raw_copy;
+    gpu.wait = raw_wait;
+    *raw = &gpu;
     return 0;
 }
 
 void raw_cuda_close(void)
 {
     for (int i = 0; i < 2; i++)
-        if (opened.buffer[i] != NULL) (void)cuda.free((device_address)opened.buffer[i]);
+        if (gpu.buffer[i] != NULL) (void)cuda.free((device_address)gpu.buffer[i]);
     if (driver.stream != NULL) (void)cuda.stream_destroy(driver.stream);
     if (driver.context != NULL) {
         (void)cuda.set_current(NULL);
         (void)cuda.release(driver.device);
     }
     driver.stream = driver.context = NULL;
-    opened = (struct raw_cuda){0};
+    gpu = (struct raw_cuda){0};
 }

@@ -25,16 +25,17 @@ struct raw_cuda {
 };
 
 /*
- * Loads the driver and checks that it has a device. Returns 0, or -errno with the reason in `why`.
- * Later calls return the result of the first call.
+ * Loads the driver and checks that it has a device. Returns 0, or -errno with the reason in
+ * `reason`. Later calls return the result of the first call.
  */
-int raw_cuda_load(char *why, size_t len);
+int raw_cuda_load(char *reason, size_t len);
 
 /*
  * Opens a device and allocates two buffers of nbytes on it. Only one device can be open. Returns 0,
- * or -errno with the reason in `why`.
+ * or -errno with the reason in `reason`.
  */
-int raw_cuda_open(int ordinal, size_t nbytes, const struct raw_cuda **raw, char *why, size_t len);
+int raw_cuda_open(int ordinal, size_t nbytes, const struct raw_cuda **raw, char *reason,
+                  size_t len);
 void raw_cuda_close(void);
 
 #endif /* STEPPE_BENCH_RAW_CUDA_DRIVER_H */

@@ -119,7 +119,7 @@ static struct fi_context *take_context(void)
  * -FI_EAGAIN, polls and returns true, and the caller must repeat the call. Ends the job on other
  * errors.
  */
-static bool again(const char *call, ssize_t rc)
+static bool must_retry(const char *call, ssize_t rc)
 {
     if (rc == 0) return false;
     if (rc != -FI_EAGAIN) raw_fatal(call, fi_strerror((int)-rc));
@@ -132,17 +132,18 @@ static bool again(const char *call, ssize_t rc)
 static void raw_put(int pe, size_t offset, const void *local, size_t nbytes)
 {
     struct iovec iov = {.iov_base = (void *)(uintptr_t)local, .iov_len = nbytes};
-    struct fi_rma_iov there = {
+    struct fi_rma_iov target = {
         .addr = raw.cards[pe].base + offset, .len = nbytes, .key = raw.cards[pe].key};
     struct fi_msg_rma msg = {.msg_iov = &iov,
                              .desc = &raw.desc,
                              .iov_count = 1,
                              .addr = raw.peers[pe],
-                             .rma_iov = &there,
+                             .rma_iov = &target,
                              .rma_iov_count = 1,
                              .context = take_context()};
 
-    while (again("fi_writemsg", fi_writemsg(raw.ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE)))
+    while (
+        must_retry("fi_writemsg", fi_writemsg(raw.ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE)))
         continue;
 }
 
@@ -151,8 +152,8 @@ static void raw_get(int pe, size_t offset, void *local, size_t nbytes)
     struct fi_context *context = take_context();
     const struct raw_ofi_card *card = &raw.cards[pe];
 
-    while (again("fi_read", fi_read(raw.ep, local, nbytes, raw.desc, raw.peers[pe],
-                                    card->base + offset, card->key, context)))
+    while (must_retry("fi_read", fi_read(raw.ep, local, nbytes, raw.desc, raw.peers[pe],
+                                         card->base + offset, card->key, context)))
         continue;
 }
 
@@ -195,20 +196,21 @@ static uint64_t *set_cells(uint64_t value, uint64_t compare, size_t nbytes)
 static void raw_fetch_atomic(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes,
                              uint64_t value, uint64_t compare)
 {
-    uint64_t at = raw.cards[pe].base + offset, key = raw.cards[pe].key;
+    uint64_t address = raw.cards[pe].base + offset, key = raw.cards[pe].key;
     struct fi_context *context = take_context();
     uint64_t *cell = set_cells(value, compare, nbytes);
 
     if (op == RAW_OFI_CSWAP)
-        while (again("fi_compare_atomic",
-                     fi_compare_atomic(raw.ep, &cell[0], 1, raw.desc, &cell[1], raw.desc, &cell[2],
-                                       raw.desc, raw.peers[pe], at, key, type_of(nbytes), FI_CSWAP,
-                                       context)))
+        while (must_retry("fi_compare_atomic",
+                          fi_compare_atomic(raw.ep, &cell[0], 1, raw.desc, &cell[1], raw.desc,
+                                            &cell[2], raw.desc, raw.peers[pe], address, key,
+                                            type_of(nbytes), FI_CSWAP, context)))
             continue;
     else
-        while (again("fi_fetch_atomic",
-                     fi_fetch_atomic(raw.ep, &cell[0], 1, raw.desc, &cell[2], raw.desc,
-                                     raw.peers[pe], at, key, type_of(nbytes), op_of(op), context)))
+        while (
+            must_retry("fi_fetch_atomic", fi_fetch_atomic(raw.ep, &cell[0], 1, raw.desc, &cell[2],
+                                                          raw.desc, raw.peers[pe], address, key,
+                                                          type_of(nbytes), op_of(op), context)))
             continue;
 }
 
@@ -223,9 +225,9 @@ static void raw_atomic(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes,
     uint32_t narrow = (uint32_t)value;
     const void *operand = nbytes == sizeof(narrow) ? (const void *)&narrow : (const void *)&value;
 
-    while (again("fi_inject_atomic",
-                 fi_inject_atomic(raw.ep, operand, 1, raw.peers[pe], card->base + offset, card->key,
-                                  type_of(nbytes), op_of(op))))
+    while (must_retry("fi_inject_atomic",
+                      fi_inject_atomic(raw.ep, operand, 1, raw.peers[pe], card->base + offset,
+                                       card->key, type_of(nbytes), op_of(op))))
         continue;
 }
 
@@ -237,8 +239,9 @@ static void raw_store(int pe, size_t offset, uint64_t value)
         raw_atomic(pe, offset, RAW_OFI_WRITE, sizeof(value), value);
         return;
     }
-    while (again("fi_inject_write", fi_inject_write(raw.ep, &value, sizeof(value), raw.peers[pe],
-                                                    card->base + offset, card->key)))
+    while (
+        must_retry("fi_inject_write", fi_inject_write(raw.ep, &value, sizeof(value), raw.peers[pe],
+                                                      card->base + offset, card->key)))
         continue;
 }
 
@@ -277,13 +280,13 @@ static int get_info(const struct raw_ofi_request *request, uint64_t caps)
     return rc;
 }
 
-static int find_provider(const struct raw_ofi_request *request, char *why, size_t len)
+static int find_provider(const struct raw_ofi_request *request, char *reason, size_t len)
 {
     int rc = get_info(request, FI_MSG | FI_RMA | FI_ATOMIC);
 
     if (rc != 0) rc = get_info(request, FI_MSG | FI_RMA);
     if (rc != 0)
-        snprintf(why, len, "no provider%s%s offers FI_EP_RDM with FI_RMA: %s",
+        snprintf(reason, len, "no provider%s%s offers FI_EP_RDM with FI_RMA: %s",
                  request->provider != NULL ? " named " : "",
                  request->provider != NULL ? request->provider : "", fi_strerror(-rc));
     return rc;
@@ -417,14 +420,14 @@ static void fill_table(struct raw_ofi *out)
 }
 
 __attribute__((visibility("default"))) int steppe_bench_raw_ofi_open(
-    const struct raw_ofi_request *request, struct raw_ofi *out, char *why, size_t len)
+    const struct raw_ofi_request *request, struct raw_ofi *out, char *reason, size_t len)
 {
     const char *call = "fi_getname";
     int rc;
 
     memset(out, 0, sizeof(*out));
     if (request->abi != RAW_OFI_ABI) {
-        snprintf(why, len,
+        snprintf(reason, len,
                  "the raw module belongs to another version of steppe-bench (interface %u, not "
                  "%u): install both from one build",
                  RAW_OFI_ABI, request->abi);
@@ -434,13 +437,13 @@ __attribute__((visibility("default"))) int steppe_bench_raw_ofi_open(
     raw.nbytes = request->nbytes + RESULT_BYTES;
     for (raw.n_free = 0; raw.n_free < N_CONTEXTS; raw.n_free++)
         raw.free[raw.n_free] = &raw.contexts[raw.n_free];
-    rc = find_provider(request, why, len);
+    rc = find_provider(request, reason, len);
     if (rc == 0) {
         rc = open_endpoint(&call);
         if (rc == 0) rc = register_memory(&call);
         if (rc == 0) rc = fill_card(&out->card);
         if (rc != 0)
-            snprintf(why, len, "%s with provider %s: %s", call, raw.info->fabric_attr->prov_name,
+            snprintf(reason, len, "%s with provider %s: %s", call, raw.info->fabric_attr->prov_name,
                      fi_strerror(-rc));
     }
     if (rc == 0)

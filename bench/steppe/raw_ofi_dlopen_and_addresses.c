@@ -33,35 +33,36 @@ static void __attribute__((noreturn)) fatal(const char *text)
 }
 
 /* Opens the module from the installation, the build tree or the program's directory. */
-static void *open_module(char *why, size_t len)
+static void *open_module(char *reason, size_t len)
 {
     static const char *const places[] = {BENCH_MODULE_DIR "/", BUILD_DIR "/", ""};
-    char self[PATH_MAX], path[PATH_MAX + 64];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char program[PATH_MAX], path[PATH_MAX + 64];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
     char *slash;
 
     snprintf(path, sizeof(path), "%s", MODULE);
-    self[n > 0 ? n : 0] = '\0';
-    slash = strrchr(self, '/');
+    program[n > 0 ? n : 0] = '\0';
+    slash = strrchr(program, '/');
     for (size_t i = 0; slash != NULL && i < 3; i++) {
-        snprintf(path, sizeof(path), "%.*s/%s%s", (int)(slash - self), self, places[i], MODULE);
+        snprintf(path, sizeof(path), "%.*s/%s%s", (int)(slash - program), program, places[i],
+                 MODULE);
         if (access(path, R_OK) == 0) break;
     }
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) snprintf(why, len, "%s", dlerror());
+    if (handle == NULL) snprintf(reason, len, "%s", dlerror());
     return handle;
 }
 
 /*
- * Returns `known`, the name of the provider or domain that the library uses. If `known` is empty,
+ * Returns `name`, the name of the provider or domain that the library uses. If `name` is empty,
  * returns the value of the environment variable.
  */
-static const char *known_or(const char *known, const char *variable)
+static const char *name_or_env(const char *name, const char *variable)
 {
-    return known[0] != '\0' ? known : getenv(variable);
+    return name[0] != '\0' ? name : getenv(variable);
 }
 
-static int open_raw(const struct bench_run *run, const struct bench_machine *machine, char *why,
+static int open_raw(const struct bench_run *run, const struct bench_machine *machine, char *reason,
                     size_t len)
 {
     struct raw_ofi_request request = {
@@ -69,23 +70,23 @@ static int open_raw(const struct bench_run *run, const struct bench_machine *mac
         .me = run->me,
         .n_pes = run->n_pes,
         .nbytes = 2 * run->region + sizeof(struct bench_flags),
-        .provider = known_or(machine->provider, "SHMEM_OFI_PROVIDER"),
+        .provider = name_or_env(machine->provider, "SHMEM_OFI_PROVIDER"),
         .fabric = getenv("SHMEM_OFI_FABRIC"),
-        .domain = known_or(machine->domain, "SHMEM_OFI_DOMAIN"),
+        .domain = name_or_env(machine->domain, "SHMEM_OFI_DOMAIN"),
         .yields = run->crowded,
         .fatal = fatal,
     };
     raw_ofi_open_fn entry;
 
-    if (open_module(why, len) == NULL) return -ENOENT;
+    if (open_module(reason, len) == NULL) return -ENOENT;
     *(void **)&entry = dlsym(handle, RAW_OFI_ENTRY);
     if (entry == NULL) {
-        snprintf(why, len,
+        snprintf(reason, len,
                  "the raw module has no function %s: install the module of this steppe-bench",
                  RAW_OFI_ENTRY);
         return -EINVAL;
     }
-    return entry(&request, &loaded, why, len);
+    return entry(&request, &loaded, reason, len);
 }
 
 /* Exchanges the addresses and keys of all PEs, and connects the PEs. Returns 0 or -errno. */
@@ -103,21 +104,22 @@ static int exchange_cards(const struct bench_run *run)
 
 int bench_raw_ofi_load(struct bench_run *run, struct bench_machine *machine)
 {
-    char *why = machine->raw_note;
+    char *reason = machine->raw_note;
     size_t len = sizeof(machine->raw_note);
-    int status = open_raw(run, machine, why, len);
+    int status = open_raw(run, machine, reason, len);
     int worst = bench_worst(-status);
 
     if (worst == 0) {
         status = exchange_cards(run);
         worst = bench_worst(-status);
-        if (status != 0) snprintf(why, len, "cannot connect the PEs: %s", strerror(-status));
+        if (status != 0) snprintf(reason, len, "cannot connect the PEs: %s", strerror(-status));
     }
     if (worst == 0) {
         run->fabric = &loaded;
         return 0;
     }
-    if (status == 0) snprintf(why, len, "the set-up has failed on another PE: %s", strerror(worst));
+    if (status == 0)
+        snprintf(reason, len, "the set-up has failed on another PE: %s", strerror(worst));
     if (loaded.close != NULL) loaded.close();
     memset(&loaded, 0, sizeof(loaded));
     return -worst;

@@ -15,40 +15,41 @@ static const int kinds[] = {SHMEM_DEVICE_CPU, SHMEM_DEVICE_GPU, SHMEM_DEVICE_FAM
 static const char *const words[] = {"cpu-cpu", "cpu-gpu", "cpu-fam", "gpu-cpu", "gpu-gpu",
                                     "gpu-fam", "fam-cpu", "fam-gpu", "fam-fam"};
 
-static struct bench_space from, to;
+static struct bench_space source_space, dest_space;
 
-/* Creates a space with memory for the row. Returns 0, or -errno with the reason in `why`. */
-static int make(struct bench_run *run, int kind, struct bench_space *made, char *why, size_t len)
+/* Creates a space with memory for the row. Returns 0, or -errno with the reason in `reason`. */
+static int make_space(struct bench_run *run, int kind, struct bench_space *space, char *reason,
+                      size_t len)
 {
     int status;
 
     run->kind = kind;
-    status = bench_kind_check(run, why, len);
+    status = bench_kind_check(run, reason, len);
     if (status != 0) return status;
-    return bench_space_make(run, run->span + ROOM, run->span, made, why, len);
+    return bench_space_make(run, run->span + ROOM, run->span, space, reason, len);
 }
 
-static int open_kinds(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+static int open_kinds(struct bench_run *run, const struct bench *bench, char *reason, size_t len)
 {
-    int status = make(run, kinds[run->value / 3], &from, why, len);
+    int status = make_space(run, kinds[run->value / 3], &source_space, reason, len);
 
     (void)bench;
     if (status != 0) return status;
-    status = make(run, kinds[run->value % 3], &to, why, len);
+    status = make_space(run, kinds[run->value % 3], &dest_space, reason, len);
     if (status != 0) {
-        bench_space_drop(&from);
+        bench_space_drop(&source_space);
         return status;
     }
-    bench_use_remote(run, &to, to.memory);
-    run->local = from.memory;
+    bench_use_remote(run, &dest_space, dest_space.memory);
+    run->local = source_space.memory;
     return 0;
 }
 
 static void close_kinds(struct bench_run *run)
 {
     bench_use_heap(run);
-    bench_space_drop(&to);
-    bench_space_drop(&from);
+    bench_space_drop(&dest_space);
+    bench_space_drop(&source_space);
 }
 
 static void values(const struct bench_run *run, const struct bench_options *options,
@@ -57,7 +58,7 @@ static void values(const struct bench_run *run, const struct bench_options *opti
     (void)run;
     (void)options;
     for (values->n = 0; values->n < 9; values->n++)
-        values->at[values->n] = values->n;
+        values->value[values->n] = values->n;
 }
 
 static const struct bench_parameter pairs = {"kinds", words, values};
@@ -66,12 +67,14 @@ static const struct bench_parameter pairs = {"kinds", words, values};
 
 static const struct bench rows[] = {
     {.name = "space-kinds-latency",
-     .what = "shmem_putmem of 8 bytes + shmem_quiet between spaces, for all pairs of memory kinds",
+     .description =
+         "shmem_putmem of 8 bytes + shmem_quiet between spaces, for all pairs of memory kinds",
      KINDS,
      .metric = BENCH_LATENCY,
      .steppe = {bench_put, NULL}},
     {.name = "space-kinds-bandwidth",
-     .what = "a window of shmem_putmem_nbi of 256 KiB + shmem_quiet, for all pairs of memory kinds",
+     .description =
+         "a window of shmem_putmem_nbi of 256 KiB + shmem_quiet, for all pairs of memory kinds",
      KINDS,
      .metric = BENCH_BANDWIDTH,
      .nbytes = (size_t)256 << 10,

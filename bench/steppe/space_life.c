@@ -4,20 +4,20 @@
  */
 #include "space_setup_helpers.h"
 
-static int open_create(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+static int open_create(struct bench_run *run, const struct bench *bench, char *reason, size_t len)
 {
     struct bench_space first;
-    int status = bench_kind_check(run, why, len);
+    int status = bench_kind_check(run, reason, len);
 
     if (status != 0) return status;
-    status = bench_space_make(run, bench->nbytes, 0, &first, why, len);
+    status = bench_space_make(run, bench->nbytes, 0, &first, reason, len);
     if (status == 0) bench_space_drop(&first);
     return status;
 }
 
 static void create(struct bench_run *run, uint64_t n_ops)
 {
-    struct bench_space made;
+    struct bench_space space;
     shmem_space_config_t config = {
         .device_type = (shmem_device_type_t)run->kind,
         .size = run->nbytes,
@@ -25,10 +25,10 @@ static void create(struct bench_run *run, uint64_t n_ops)
     };
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        if (shmem_space_create(&config, &made.space, &made.team) != 0)
+        if (shmem_space_create(&config, &space.space, &space.team) != 0)
             bench_die(run, "shmem_space_create of %zu bytes has failed", run->nbytes);
-        shmem_team_destroy(made.team);
-        shmem_space_destroy(made.space);
+        shmem_team_destroy(space.team);
+        shmem_space_destroy(space.space);
     }
 }
 
@@ -39,13 +39,13 @@ static void create(struct bench_run *run, uint64_t n_ops)
 /* The space in which the bench space-alloc allocates blocks. */
 static struct bench_space alloc_space;
 
-static int open_alloc(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+static int open_alloc(struct bench_run *run, const struct bench *bench, char *reason, size_t len)
 {
-    int status = bench_kind_check(run, why, len);
+    int status = bench_kind_check(run, reason, len);
 
     (void)bench;
     if (status != 0) return status;
-    return bench_space_make(run, ALLOC_SPACE, 0, &alloc_space, why, len);
+    return bench_space_make(run, ALLOC_SPACE, 0, &alloc_space, reason, len);
 }
 
 static void close_alloc(struct bench_run *run)
@@ -66,14 +66,15 @@ static void alloc(struct bench_run *run, uint64_t n_ops)
 
 static const struct bench rows[] = {
     {.name = "space-create",
-     .what = "shmem_space_create + shmem_team_destroy + shmem_space_destroy, called by all PEs",
+     .description =
+         "shmem_space_create + shmem_team_destroy + shmem_space_destroy, called by all PEs",
      LIFE,
      .metric = BENCH_LONG,
      .nbytes = (size_t)64 << 20,
      .open = open_create,
      .steppe = {create, NULL}},
     {.name = "space-alloc",
-     .what = "shmem_space_malloc of 64 bytes + shmem_space_free, called by all PEs",
+     .description = "shmem_space_malloc of 64 bytes + shmem_space_free, called by all PEs",
      LIFE,
      .metric = BENCH_LATENCY,
      .nbytes = 64,

@@ -19,41 +19,42 @@ _Static_assert((int)BENCH_KIND_GPU == SHMEM_DEVICE_GPU && (int)BENCH_KIND_FAM ==
 /* ---- one space ------------------------------------------------------------------- */
 
 int bench_space_make(const struct bench_run *run, size_t nbytes, size_t alloc_bytes,
-                     struct bench_space *made, char *why, size_t len)
+                     struct bench_space *space, char *reason, size_t len)
 {
     shmem_space_config_t config = {
         .device_type = (shmem_device_type_t)run->kind,
         .size = nbytes,
         .flags = SHMEM_SPACE_FLAG_DEFAULT,
     };
-    bool bad;
+    bool no_room;
 
-    *made = (struct bench_space){SHMEM_SPACE_INVALID, SHMEM_TEAM_INVALID, NULL};
-    if (shmem_space_create(&config, &made->space, &made->team) != 0) {
-        snprintf(why, len, "cannot create a space of kind %s with %zu bytes",
+    *space = (struct bench_space){SHMEM_SPACE_INVALID, SHMEM_TEAM_INVALID, NULL};
+    if (shmem_space_create(&config, &space->space, &space->team) != 0) {
+        snprintf(reason, len, "cannot create a space of kind %s with %zu bytes",
                  bench_kind_name(run->kind), nbytes);
         return -ENODEV;
     }
-    if (bench_worst(made->space == SHMEM_SPACE_INVALID) != 0) {
-        snprintf(why, len, "at least one PE has no memory of kind %s", bench_kind_name(run->kind));
-        bench_space_drop(made);
+    if (bench_worst(space->space == SHMEM_SPACE_INVALID) != 0) {
+        snprintf(reason, len, "at least one PE has no memory of kind %s",
+                 bench_kind_name(run->kind));
+        bench_space_drop(space);
         return -ENODEV;
     }
-    made->memory = alloc_bytes > 0 ? shmem_space_calloc(made->space, 1, alloc_bytes) : NULL;
-    bad = alloc_bytes > 0 && made->memory == NULL;
-    if (bench_worst(bad) == 0) return 0;
-    snprintf(why, len, "a space of %zu bytes has no room for an allocation of %zu bytes", nbytes,
+    space->memory = alloc_bytes > 0 ? shmem_space_calloc(space->space, 1, alloc_bytes) : NULL;
+    no_room = alloc_bytes > 0 && space->memory == NULL;
+    if (bench_worst(no_room) == 0) return 0;
+    snprintf(reason, len, "a space of %zu bytes has no room for an allocation of %zu bytes", nbytes,
              alloc_bytes);
-    bench_space_drop(made);
+    bench_space_drop(space);
     return -ENOMEM;
 }
 
-void bench_space_drop(struct bench_space *made)
+void bench_space_drop(struct bench_space *space)
 {
-    if (made->memory != NULL) shmem_space_free(made->space, made->memory);
-    if (made->team != SHMEM_TEAM_INVALID) shmem_team_destroy(made->team);
-    if (made->space != SHMEM_SPACE_INVALID) shmem_space_destroy(made->space);
-    *made = (struct bench_space){SHMEM_SPACE_INVALID, SHMEM_TEAM_INVALID, NULL};
+    if (space->memory != NULL) shmem_space_free(space->space, space->memory);
+    if (space->team != SHMEM_TEAM_INVALID) shmem_team_destroy(space->team);
+    if (space->space != SHMEM_SPACE_INVALID) shmem_space_destroy(space->space);
+    *space = (struct bench_space){SHMEM_SPACE_INVALID, SHMEM_TEAM_INVALID, NULL};
 }
 
 /* ---- availability of the memory ----------------------------------------------------- */
@@ -62,12 +63,12 @@ void bench_space_drop(struct bench_space *made)
  * Asks the CUDA driver whether every PE has a GPU. An attempt to create a GPU space would instead
  * print an error of the library on PEs without a GPU.
  */
-static int check_gpu(struct bench_run *run, char *why, size_t len)
+static int check_gpu(struct bench_run *run, char *reason, size_t len)
 {
-    int status = raw_cuda_load(why, len);
+    int status = raw_cuda_load(reason, len);
 
     if (bench_worst(status != 0) == 0) return 0;
-    if (status == 0) snprintf(why, len, "another PE has no GPU");
+    if (status == 0) snprintf(reason, len, "another PE has no GPU");
     (void)run;
     return -ENODEV;
 }
@@ -76,56 +77,58 @@ static int check_gpu(struct bench_run *run, char *why, size_t len)
  * Checks that SHMEM_FAM_PATH is set. Without it, creating a space would print an error of the
  * library.
  */
-static int check_fam(char *why, size_t len)
+static int check_fam(char *reason, size_t len)
 {
     if (bench_worst(getenv("SHMEM_FAM_PATH") == NULL) == 0) return 0;
-    snprintf(why, len, "kind fam needs SHMEM_FAM_PATH, which is not set");
+    snprintf(reason, len, "kind fam needs SHMEM_FAM_PATH, which is not set");
     return -ENODEV;
 }
 
-static int check_space(struct bench_run *run, char *why, size_t len)
+static int check_space(struct bench_run *run, char *reason, size_t len)
 {
     struct bench_space probe;
     shmemx_space_info_t info = SHMEMX_SPACE_INFO_INITIALIZER;
-    int status = bench_space_make(run, SMALL, sizeof(uint64_t), &probe, why, len);
+    int status = bench_space_make(run, SMALL, sizeof(uint64_t), &probe, reason, len);
 
     if (status != 0) return status;
     (void)shmemx_space_query(probe.space, &info);
     bench_space_drop(&probe);
     if (run->kind != SHMEM_DEVICE_GPU) return 0;
-    status = raw_cuda_open(info.device, run->region, &run->cuda, why, len);
+    status = raw_cuda_open(info.device, run->region, &run->cuda, reason, len);
     if (bench_worst(status != 0) == 0) return 0;
-    if (status == 0) snprintf(why, len, "another PE cannot use its GPU");
+    if (status == 0) snprintf(reason, len, "another PE cannot use its GPU");
     return -ENODEV;
 }
 
-int bench_kind_check(struct bench_run *run, char *why, size_t len)
+int bench_kind_check(struct bench_run *run, char *reason, size_t len)
 {
     static struct {
-        bool asked;
+        bool checked;
         int status;
-        char why[200];
-    } known[BENCH_N_KINDS];
+        char reason[200];
+    } results[BENCH_N_KINDS];
     int kind = run->kind, status = 0;
 
-    if (!known[kind].asked) {
-        known[kind].asked = true;
+    if (!results[kind].checked) {
+        results[kind].checked = true;
         if (kind == SHMEM_DEVICE_GPU)
-            status = check_gpu(run, known[kind].why, sizeof(known[kind].why));
-        if (kind == SHMEM_DEVICE_FAM) status = check_fam(known[kind].why, sizeof(known[kind].why));
-        if (status == 0) status = check_space(run, known[kind].why, sizeof(known[kind].why));
-        known[kind].status = status;
+            status = check_gpu(run, results[kind].reason, sizeof(results[kind].reason));
+        if (kind == SHMEM_DEVICE_FAM)
+            status = check_fam(results[kind].reason, sizeof(results[kind].reason));
+        if (status == 0)
+            status = check_space(run, results[kind].reason, sizeof(results[kind].reason));
+        results[kind].status = status;
     }
-    if (known[kind].status != 0) snprintf(why, len, "%s", known[kind].why);
-    return known[kind].status;
+    if (results[kind].status != 0) snprintf(reason, len, "%s", results[kind].reason);
+    return results[kind].status;
 }
 
 void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine)
 {
-    char why[200];
+    char reason[200];
 
     run->kind = SHMEM_DEVICE_GPU;
-    if (bench_kind_check(run, why, sizeof(why)) != 0) return;
+    if (bench_kind_check(run, reason, sizeof(reason)) != 0) return;
     snprintf(machine->gpu, sizeof(machine->gpu), "%s", run->cuda->device);
     snprintf(machine->driver, sizeof(machine->driver), "%s", run->cuda->driver);
     machine->test_double = run->cuda->test_double;
@@ -138,7 +141,7 @@ void bench_use_remote(struct bench_run *run, const struct bench_space *space, ch
     bool host = space == NULL || run->kind != SHMEM_DEVICE_GPU;
 
     run->remote = remote;
-    run->remote_there = host && run->peer >= 0 ? shmem_ptr(remote, run->peer) : NULL;
+    run->remote_ptr = host && run->peer >= 0 ? shmem_ptr(remote, run->peer) : NULL;
     run->space_path = NULL;
     if (space == NULL || run->peer < 0) return;
     run->space_path = shmemx_space_path_name(shmemx_space_path(space->space, run->peer));
@@ -148,6 +151,6 @@ void bench_use_heap(struct bench_run *run)
 {
     run->local = run->host_local;
     run->remote = run->heap_remote;
-    run->remote_there = run->peer >= 0 ? run->remote_of[run->peer] : NULL;
+    run->remote_ptr = run->peer >= 0 ? run->remote_of[run->peer] : NULL;
     run->space_path = NULL;
 }

@@ -15,12 +15,12 @@ struct bench_space {
 
 /*
  * Creates a space of kind run->kind, and allocates a block of alloc_bytes in it. Collective.
- * Returns 0, or -errno on all PEs with the reason in `why`.
+ * Returns 0, or -errno on all PEs with the reason in `reason`.
  */
 int bench_space_make(const struct bench_run *run, size_t nbytes, size_t alloc_bytes,
-                     struct bench_space *made, char *why, size_t len);
+                     struct bench_space *space, char *reason, size_t len);
 /* Frees the block and destroys the space. Collective. */
-void bench_space_drop(struct bench_space *made);
+void bench_space_drop(struct bench_space *space);
 
 /*
  * Sets run->remote to `remote`, so that puts and gets access this memory on the peer. The memory is
@@ -33,9 +33,9 @@ void bench_use_heap(struct bench_run *run);
 /*
  * Checks whether every PE can create spaces of kind run->kind. The first call for a kind does the
  * check, and later calls return the same result. For GPUs, the first call also opens the raw CUDA
- * driver. Collective. Returns 0, or -errno on all PEs with the reason in `why`.
+ * driver. Collective. Returns 0, or -errno on all PEs with the reason in `reason`.
  */
-int bench_kind_check(struct bench_run *run, char *why, size_t len);
+int bench_kind_check(struct bench_run *run, char *reason, size_t len);
 
 /* Implements the member describe_gpu of struct bench_extras. */
 void bench_describe_gpu(struct bench_run *run, struct bench_machine *machine);

@@ -99,16 +99,16 @@ static bool is_tool(const char *word)
  * Finds the paths of this program and of the tools. Returns 0, or -ENOENT if the tools do not
  * exist.
  */
-static int find(char *self, char *tools)
+static int find(char *program, char *tools)
 {
     static const char *const places[] = {BENCH_MODULE_DIR, BUILD_DIR};
-    ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
+    ssize_t n = readlink("/proc/self/exe", program, PATH_MAX - 1);
     char *slash;
 
-    self[n > 0 ? n : 0] = '\0';
-    slash = strrchr(self, '/');
+    program[n > 0 ? n : 0] = '\0';
+    slash = strrchr(program, '/');
     for (size_t i = 0; slash != NULL && i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(tools, PATH_MAX + 64, "%.*s/%s/bench/main.py", (int)(slash - self), self,
+        snprintf(tools, PATH_MAX + 64, "%.*s/%s/bench/main.py", (int)(slash - program), program,
                  places[i]);
         if (access(tools, R_OK) == 0) return 0;
     }
@@ -118,15 +118,15 @@ static int find(char *self, char *tools)
 /* Executes the tools' Python program with argv[1] and all later arguments. Returns 2 on errors. */
 static int run_tool(char **argv)
 {
-    char self[PATH_MAX], tools[PATH_MAX + 64];
+    char program[PATH_MAX], tools[PATH_MAX + 64];
     size_t n = 0;
     char **args;
 
-    if (find(self, tools) != 0) {
+    if (find(program, tools) != 0) {
         fprintf(stderr,
                 "steppe-bench: %s: the file %s/bench/main.py is missing (relative to the folder "
                 "of %s): install Steppe completely\n",
-                argv[1], BENCH_MODULE_DIR, self);
+                argv[1], BENCH_MODULE_DIR, program);
         return 2;
     }
     while (argv[n] != NULL)
@@ -136,7 +136,7 @@ static int run_tool(char **argv)
     args[0] = "python3";
     args[1] = tools;
     memcpy(args + 2, argv + 1, n * sizeof(*args)); /* including the final NULL */
-    setenv("STEPPE_BENCH_PROGRAM", self, 1);
+    setenv("STEPPE_BENCH_PROGRAM", program, 1);
     execvp(args[0], args);
     fprintf(stderr, "steppe-bench: %s: cannot run python3: %s\n", argv[1], strerror(errno));
     return 2;
@@ -164,11 +164,11 @@ static int command(int argc, char **argv)
     X(wait) X(overlap) X(memory) X(passive) X(space_life) X(space_kinds) X(threads) X(device)
 
 LISTS(BENCH_LIST_DECLARE)
-static const struct bench_list *const own[] = {LISTS(BENCH_LIST_ADDRESS) NULL};
+static const struct bench_list *const steppe_lists[] = {LISTS(BENCH_LIST_ADDRESS) NULL};
 
 int main(int argc, char **argv)
 {
-    static const struct bench_list *const *const lists[] = {bench_lists, own, NULL};
+    static const struct bench_list *const *const lists[] = {bench_lists, steppe_lists, NULL};
     static const struct bench_extras extras = {.lists = lists,
                                                .command = command,
                                                .describe_library = describe_library,

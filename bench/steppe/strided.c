@@ -27,13 +27,13 @@ static size_t block_step(const struct bench_run *run)
     return (size_t)run->value * BLOCK;
 }
 
-#define AT(memory) ((uint64_t *)((memory) + run->at))
+#define AT(memory) ((uint64_t *)((memory) + run->offset))
 #define STEPPE(loop, call)                                                                         \
     static void loop(struct bench_run *run, uint64_t n_ops)                                        \
     {                                                                                              \
         for (uint64_t i = 0; i < n_ops; i++) {                                                     \
             call;                                                                                  \
-            run->at = bench_next(run, run->at);                                                    \
+            run->offset = bench_next(run, run->offset);                                            \
         }                                                                                          \
     }
 STEPPE(iput, shmem_uint64_iput(AT(run->remote), AT(run->local), run->value, run->value,
@@ -72,9 +72,10 @@ static void check(struct bench_run *run, uint64_t block, uint64_t n_ops, bool pu
     (void)n_ops;
     if (run->peer < 0 || run->measures == puts) return;
     for (size_t i = 0; i < n_elements(run); i++) {
-        size_t at = (i / piece * piece * (size_t)run->value + i % piece) * WIDTH;
+        size_t offset = (i / piece * piece * (size_t)run->value + i % piece) * WIDTH;
 
-        bench_pattern_check(run, "strided transfer", memory + at, WIDTH, at, run->peer, block);
+        bench_pattern_check(run, "strided transfer", memory + offset, WIDTH, offset, run->peer,
+                            block);
     }
 }
 
@@ -104,11 +105,12 @@ static void check_ibget(struct bench_run *run, uint64_t block, uint64_t n_ops)
     check(run, block, n_ops, false, BLOCK);
 }
 
-#define STRIDED(op, text, least)                                                                   \
+#define STRIDED(op, text, min_bytes)                                                               \
     {                                                                                              \
-        .name = #op, .group = "strided", .what = text, .metric = BENCH_LATENCY, .sized = true,     \
-        .min_size = least, .default_max = (size_t)64 << 10, .parameter = &stride, .walks = true,   \
-        .extent = extent, .fill = fill, .check = check_##op, .steppe = {                           \
+        .name = #op, .group = "strided", .description = text, .metric = BENCH_LATENCY,             \
+        .sized = true, .min_size = min_bytes, .default_max = (size_t)64 << 10,                     \
+        .parameter = &stride, .walks = true, .extent = extent, .fill = fill, .check = check_##op,  \
+        .steppe = {                                                                                \
             op,                                                                                    \
             NULL                                                                                   \
         }                                                                                          \

@@ -34,7 +34,7 @@ static struct {
     uint64_t n_done __attribute__((aligned(BENCH_LINE)));
     uint64_t n_ready, n_failed;
     long options; /* options for shmem_ctx_create() */
-    bool shared, over;
+    bool shared, ended;
 } pool;
 
 static void puts_of(const struct worker *w, uint64_t n_ops)
@@ -59,19 +59,19 @@ static uint64_t share_of(const struct worker *w)
  * Runs in each thread of the pool. The thread creates its context itself, because only the creator
  * of a private context may use it.
  */
-static void *work(void *of)
+static void *work(void *arg)
 {
-    struct worker *w = of;
-    bool made = pool.shared || shmem_ctx_create(pool.options, &w->ctx) == 0;
+    struct worker *w = arg;
+    bool has_ctx = pool.shared || shmem_ctx_create(pool.options, &w->ctx) == 0;
 
-    __atomic_fetch_add(made ? &pool.n_ready : &pool.n_failed, 1, __ATOMIC_ACQ_REL);
-    for (uint64_t next = 1; made; next++) {
+    __atomic_fetch_add(has_ctx ? &pool.n_ready : &pool.n_failed, 1, __ATOMIC_ACQ_REL);
+    for (uint64_t next = 1; has_ctx; next++) {
         bench_spin_until(&pool.sample, next, BENCH_POLLS_CROWDED);
-        if (pool.over) break;
+        if (pool.ended) break;
         puts_of(w, share_of(w));
         __atomic_fetch_add(&pool.n_done, 1, __ATOMIC_ACQ_REL);
     }
-    if (made && !pool.shared) shmem_ctx_destroy(w->ctx);
+    if (has_ctx && !pool.shared) shmem_ctx_destroy(w->ctx);
     return NULL;
 }
 
@@ -88,7 +88,7 @@ static void steppe(struct bench_run *run, uint64_t n_ops)
 
 static void end_threads(int n)
 {
-    pool.over = true;
+    pool.ended = true;
     __atomic_fetch_add(&pool.sample, 1, __ATOMIC_ACQ_REL);
     for (int i = 0; i < n; i++)
         pthread_join(pool.workers[i].thread, NULL);
@@ -102,22 +102,22 @@ static int make_threads(struct bench_run *run, int n)
 {
     for (int i = 0; i < n; i++) {
         struct worker *w = &pool.workers[i];
-        size_t at = (size_t)i * BENCH_LINE;
+        size_t offset = (size_t)i * BENCH_LINE;
 
         w->ctx = SHMEM_CTX_DEFAULT;
-        w->dest = run->remote + at;
-        w->source = run->local + at;
+        w->dest = run->remote + offset;
+        w->source = run->local + offset;
         if (pthread_create(&w->thread, NULL, work, w) != 0) return i;
     }
     return n;
 }
 
-static int open_pool(struct bench_run *run, long options, bool shared, char *why, size_t len)
+static int open_pool(struct bench_run *run, long options, bool shared, char *reason, size_t len)
 {
     int n = (int)run->value, n_threads = n;
 
     if (n > MAX_THREADS) {
-        snprintf(why, len, "%d threads are too many: the maximum is %d", n, MAX_THREADS);
+        snprintf(reason, len, "%d threads are too many: the maximum is %d", n, MAX_THREADS);
         return -1;
     }
     memset(&pool, 0, sizeof(pool));
@@ -134,7 +134,7 @@ static int open_pool(struct bench_run *run, long options, bool shared, char *why
     }
     if (bench_worst(n_threads < n || pool.n_failed > 0) == 0) return 0;
     if (run->me == 0) {
-        snprintf(why, len,
+        snprintf(reason, len,
                  "of %d threads only %d could be started, and %d of these have no context", n,
                  n_threads, (int)pool.n_failed);
         end_threads(n_threads);
@@ -142,22 +142,23 @@ static int open_pool(struct bench_run *run, long options, bool shared, char *why
     return -1;
 }
 
-static int open_shared(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+static int open_shared(struct bench_run *run, const struct bench *bench, char *reason, size_t len)
 {
     (void)bench;
-    return open_pool(run, 0, true, why, len);
+    return open_pool(run, 0, true, reason, len);
 }
 
-static int open_private(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+static int open_private(struct bench_run *run, const struct bench *bench, char *reason, size_t len)
 {
     (void)bench;
-    return open_pool(run, SHMEM_CTX_PRIVATE, false, why, len);
+    return open_pool(run, SHMEM_CTX_PRIVATE, false, reason, len);
 }
 
-static int open_serialized(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+static int open_serialized(struct bench_run *run, const struct bench *bench, char *reason,
+                           size_t len)
 {
     (void)bench;
-    return open_pool(run, SHMEM_CTX_SERIALIZED, false, why, len);
+    return open_pool(run, SHMEM_CTX_SERIALIZED, false, reason, len);
 }
 
 static void close_pool(struct bench_run *run)
@@ -179,12 +180,12 @@ static size_t extent(const struct bench_run *run)
 
 static const struct bench_parameter threads = {"threads", NULL, values};
 
-#define THREADS(whose, text)                                                                       \
+#define THREADS(kind, text)                                                                        \
     {                                                                                              \
-        .name = "context-threads-" #whose, .group = "threads",                                     \
-        .what = "shmem_ctx_putmem_nbi of 8 bytes by threads that " text, .metric = BENCH_RATE,     \
-        .min_ops = 4000, .cycle = BENCH_MULTIPLE, .parameter = &threads, .extent = extent,         \
-        .open = open_##whose, .close = close_pool, .steppe = {                                     \
+        .name = "context-threads-" #kind, .group = "threads",                                      \
+        .description = "shmem_ctx_putmem_nbi of 8 bytes by threads that " text,                    \
+        .metric = BENCH_RATE, .min_ops = 4000, .cycle = BENCH_MULTIPLE, .parameter = &threads,     \
+        .extent = extent, .open = open_##kind, .close = close_pool, .steppe = {                    \
             steppe,                                                                                \
             NULL                                                                                   \
         }                                                                                          \

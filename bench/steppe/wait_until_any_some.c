@@ -14,17 +14,17 @@
 static uint64_t *flags;
 static size_t *indices;
 
-static int open_flags(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+static int open_flags(struct bench_run *run, const struct bench *bench, char *reason, size_t len)
 {
     (void)bench;
     if (run->value > MAX_FLAGS) {
-        snprintf(why, len, "%ld flags are too many: the maximum is %d", run->value, MAX_FLAGS);
+        snprintf(reason, len, "%ld flags are too many: the maximum is %d", run->value, MAX_FLAGS);
         return -1;
     }
     flags = shmem_calloc(MAX_FLAGS, sizeof(*flags));
     indices = shmem_calloc(MAX_FLAGS, sizeof(*indices));
     if (bench_worst(flags == NULL || indices == NULL) != 0) {
-        snprintf(why, len, "the symmetric heap has no room for %d flags", MAX_FLAGS);
+        snprintf(reason, len, "the symmetric heap has no room for %d flags", MAX_FLAGS);
         shmem_free(indices); /* may be NULL */
         shmem_free(flags);
         return -1;
@@ -39,7 +39,7 @@ static void close_flags(struct bench_run *run)
     shmem_free(flags);
 }
 
-static size_t which(const struct bench_run *run)
+static size_t flag_index(const struct bench_run *run)
 {
     return (size_t)(run->token * 7) % (size_t)run->value;
 }
@@ -47,9 +47,9 @@ static size_t which(const struct bench_run *run)
 static void wait_any(struct bench_run *run)
 {
     size_t n = (size_t)run->value,
-           hit = shmem_uint64_wait_until_any(flags, n, NULL, SHMEM_CMP_NE, 0);
+           set_index = shmem_uint64_wait_until_any(flags, n, NULL, SHMEM_CMP_NE, 0);
 
-    flags[hit] = 0;
+    flags[set_index] = 0;
 }
 
 static void wait_some(struct bench_run *run)
@@ -65,9 +65,9 @@ static void turn(struct bench_run *run, uint64_t n_ops, void (*wait)(struct benc
 {
     for (uint64_t i = 0; i < n_ops; i++) {
         run->token++;
-        if (first) shmem_uint64_p(&flags[which(run)], 1, run->peer);
+        if (first) shmem_uint64_p(&flags[flag_index(run)], 1, run->peer);
         wait(run);
-        if (!first) shmem_uint64_p(&flags[which(run)], 1, run->peer);
+        if (!first) shmem_uint64_p(&flags[flag_index(run)], 1, run->peer);
     }
 }
 
@@ -103,7 +103,8 @@ static const struct bench_parameter n_flags = {"flags", NULL, values};
 #define WAIT(which_ones)                                                                           \
     {                                                                                              \
         .name = "wait-until-" #which_ones, .group = "signal",                                      \
-        .what = "shmem_uint64_wait_until_" #which_ones " over many flags, in one direction",       \
+        .description =                                                                             \
+            "shmem_uint64_wait_until_" #which_ones " over many flags, in one direction",           \
         .metric = BENCH_LATENCY, .per_op = 2, .parameter = &n_flags, .open = open_flags,           \
         .close = close_flags, .steppe = {                                                          \
             ping_##which_ones,                                                                     \

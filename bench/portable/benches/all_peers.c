@@ -11,15 +11,15 @@
 /* Returns the number of target PEs: the two neighbours, or all other PEs. */
 static int n_others(const struct bench_run *run, bool neighbours)
 {
-    int others = run->n_pes - 1;
+    int n = run->n_pes - 1;
 
-    return neighbours && others > 2 ? 2 : others;
+    return neighbours && n > 2 ? 2 : n;
 }
 
 /*
  * Returns the target PE with index i. Each PE begins with a different target, to spread the load.
  */
-static int other(const struct bench_run *run, bool neighbours, int i)
+static int target_pe(const struct bench_run *run, bool neighbours, int i)
 {
     int step = neighbours && i == 1 ? run->n_pes - 1 : i + 1;
 
@@ -27,9 +27,9 @@ static int other(const struct bench_run *run, bool neighbours, int i)
 }
 
 /* Returns the offset of the message for PE pe. The messages for different PEs do not overlap. */
-static size_t place(const struct bench_run *run, int pe)
+static size_t message_offset(const struct bench_run *run, int pe)
 {
-    return run->at + (size_t)pe * run->nbytes;
+    return run->offset + (size_t)pe * run->nbytes;
 }
 
 static void steppe(struct bench_run *run, uint64_t n_ops, bool puts, bool neighbours)
@@ -38,17 +38,17 @@ static void steppe(struct bench_run *run, uint64_t n_ops, bool puts, bool neighb
 
     for (uint64_t i = 0; i < n_ops; i++) {
         for (int k = 0; k < n; k++) {
-            int pe = other(run, neighbours, k);
+            int pe = target_pe(run, neighbours, k);
 
             if (puts)
-                shmem_putmem_nbi(run->remote + place(run, run->me), run->local + place(run, pe),
-                                 run->nbytes, pe);
+                shmem_putmem_nbi(run->remote + message_offset(run, run->me),
+                                 run->local + message_offset(run, pe), run->nbytes, pe);
             else
-                shmem_getmem_nbi(run->local + place(run, pe), run->remote + place(run, run->me),
-                                 run->nbytes, pe);
+                shmem_getmem_nbi(run->local + message_offset(run, pe),
+                                 run->remote + message_offset(run, run->me), run->nbytes, pe);
         }
         shmem_quiet();
-        run->at = bench_next(run, run->at);
+        run->offset = bench_next(run, run->offset);
     }
 }
 
@@ -94,7 +94,7 @@ static void check_others(const struct bench_run *run, const char *memory, bool n
                          uint64_t block)
 {
     for (int k = 0; k < n_others(run, neighbours); k++)
-        check_from(run, memory, other(run, neighbours, k), block);
+        check_from(run, memory, target_pe(run, neighbours, k), block);
 }
 
 static void check_all(struct bench_run *run, uint64_t block, uint64_t n_ops)
@@ -121,31 +121,34 @@ static void check_get(struct bench_run *run, uint64_t block, uint64_t n_ops)
 
 static const struct bench rows[] = {
     {.name = "put-one-all",
-     .what = "shmem_putmem_nbi from PE 0 to each other PE + shmem_quiet; the size is per target PE",
+     .description =
+         "shmem_putmem_nbi from PE 0 to each other PE + shmem_quiet; the size is per target PE",
      .shape = BENCH_ONE_ALL,
      FAN(put),
      .fill = fill,
      .check = check_one},
     {.name = "get-one-all",
-     .what = "shmem_getmem_nbi by PE 0 from each other PE + shmem_quiet; the size is per target PE",
+     .description =
+         "shmem_getmem_nbi by PE 0 from each other PE + shmem_quiet; the size is per target PE",
      .shape = BENCH_ONE_ALL,
      FAN(get),
      .fill = fill_get,
      .check = check_get},
     {.name = "put-all-all",
-     .what = "put-one-all, run by all PEs at once",
+     .description = "put-one-all, run by all PEs at once",
      .shape = BENCH_ALL_ALL,
      FAN(put),
      .fill = fill,
      .check = check_all},
     {.name = "get-all-all",
-     .what = "get-one-all, run by all PEs at once",
+     .description = "get-one-all, run by all PEs at once",
      .shape = BENCH_ALL_ALL,
      FAN(get),
      .fill = fill_get,
      .check = check_get},
     {.name = "put-exchange",
-     .what = "shmem_putmem_nbi to the next and previous PE + shmem_quiet, run by all PEs at once",
+     .description =
+         "shmem_putmem_nbi to the next and previous PE + shmem_quiet, run by all PEs at once",
      .shape = BENCH_ALL_ALL,
      FAN(exchange),
      .fill = fill,

@@ -12,18 +12,19 @@
 static void alltoall(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_alltoallmem(run->team, run->remote + run->at, run->source + run->at, run->nbytes);
-        run->at = bench_next(run, run->at);
+        shmem_alltoallmem(run->team, run->remote + run->offset, run->source + run->offset,
+                          run->nbytes);
+        run->offset = bench_next(run, run->offset);
     }
 }
 
 static void alltoalls(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_uint64_alltoalls(run->team, (uint64_t *)(run->remote + run->at),
-                               (uint64_t *)(run->source + run->at), STRIDE, STRIDE,
+        shmem_uint64_alltoalls(run->team, (uint64_t *)(run->remote + run->offset),
+                               (uint64_t *)(run->source + run->offset), STRIDE, STRIDE,
                                run->nbytes / sizeof(uint64_t));
-        run->at = bench_next(run, run->at);
+        run->offset = bench_next(run, run->offset);
     }
 }
 
@@ -31,8 +32,8 @@ static void alltoalls(struct bench_run *run, uint64_t n_ops)
 static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
     (void)n_ops;
-    for (int i = 0; run->team_me >= 0 && i < run->team_size; i++)
-        bench_collective_check(run, "alltoall", i, (size_t)run->team_me * run->nbytes, block);
+    for (int i = 0; run->team_rank >= 0 && i < run->team_size; i++)
+        bench_collective_check(run, "alltoall", i, (size_t)run->team_rank * run->nbytes, block);
 }
 
 static void check_strided(struct bench_run *run, uint64_t block, uint64_t n_ops)
@@ -40,11 +41,11 @@ static void check_strided(struct bench_run *run, uint64_t block, uint64_t n_ops)
     size_t n = run->nbytes / sizeof(uint64_t), width = sizeof(uint64_t);
 
     (void)n_ops;
-    for (int i = 0; run->team_me >= 0 && i < run->team_size; i++)
+    for (int i = 0; run->team_rank >= 0 && i < run->team_size; i++)
         for (size_t j = 0; j < n; j++)
             bench_pattern_check(
                 run, "alltoalls", run->remote + (((size_t)i * n + j) * STRIDE) * width, width,
-                (((size_t)run->team_me * n + j) * STRIDE) * width, bench_team_pe(run, i), block);
+                (((size_t)run->team_rank * n + j) * STRIDE) * width, bench_team_pe(run, i), block);
 }
 
 static size_t strided_extent(const struct bench_run *run)
@@ -54,13 +55,13 @@ static size_t strided_extent(const struct bench_run *run)
 
 static const struct bench rows[] = {
     {.name = "alltoall",
-     .what = "shmem_alltoallmem; the size is the block for one PE",
+     .description = "shmem_alltoallmem; the size is the block for one PE",
      BENCH_COLLECTIVE,
      .fill = bench_collective_fill,
      .check = check,
      .steppe = {alltoall, NULL}},
     {.name = "alltoalls",
-     .what = "shmem_uint64_alltoalls with strides of 2; the size is the block for one PE",
+     .description = "shmem_uint64_alltoalls with strides of 2; the size is the block for one PE",
      BENCH_COLLECTIVE,
      .min_size = sizeof(uint64_t),
      .extent = strided_extent,

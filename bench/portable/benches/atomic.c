@@ -20,7 +20,7 @@ enum op { ADD, INC, XOR, SET, FETCH, FETCH_ADD, FETCH_INC, FETCH_XOR, SWAP, CSWA
  */
 
 #define ONE(BITS, TYPE, T)                                                                         \
-    LOOP void one##BITS(enum op op, T *word, T v, int pe, volatile uint64_t *seen)                 \
+    LOOP void one##BITS(enum op op, T *word, T v, int pe, volatile uint64_t *result)               \
     {                                                                                              \
         switch (op) {                                                                              \
         case ADD:                                                                                  \
@@ -36,28 +36,28 @@ enum op { ADD, INC, XOR, SET, FETCH, FETCH_ADD, FETCH_INC, FETCH_XOR, SWAP, CSWA
             shmem_##TYPE##_atomic_set(word, v, pe);                                                \
             break;                                                                                 \
         case FETCH:                                                                                \
-            *seen = shmem_##TYPE##_atomic_fetch(word, pe);                                         \
+            *result = shmem_##TYPE##_atomic_fetch(word, pe);                                       \
             break;                                                                                 \
         case FETCH_ADD:                                                                            \
-            *seen = shmem_##TYPE##_atomic_fetch_add(word, v, pe);                                  \
+            *result = shmem_##TYPE##_atomic_fetch_add(word, v, pe);                                \
             break;                                                                                 \
         case FETCH_INC:                                                                            \
-            *seen = shmem_##TYPE##_atomic_fetch_inc(word, pe);                                     \
+            *result = shmem_##TYPE##_atomic_fetch_inc(word, pe);                                   \
             break;                                                                                 \
         case FETCH_XOR:                                                                            \
-            *seen = shmem_##TYPE##_atomic_fetch_xor(word, v, pe);                                  \
+            *result = shmem_##TYPE##_atomic_fetch_xor(word, v, pe);                                \
             break;                                                                                 \
         case SWAP:                                                                                 \
-            *seen = shmem_##TYPE##_atomic_swap(word, v, pe);                                       \
+            *result = shmem_##TYPE##_atomic_swap(word, v, pe);                                     \
             break;                                                                                 \
         case CSWAP:                                                                                \
-            *seen = shmem_##TYPE##_atomic_compare_swap(word, v, v + 1, pe);                        \
+            *result = shmem_##TYPE##_atomic_compare_swap(word, v, v + 1, pe);                      \
             break;                                                                                 \
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
     /* ADD, INC and XOR ignore the result, so the compiler can use shorter instructions. */        \
-    LOOP void cpu##BITS(enum op op, T *word, T v, volatile uint64_t *seen)                         \
+    LOOP void cpu##BITS(enum op op, T *word, T v, volatile uint64_t *result)                       \
     {                                                                                              \
         T expected = v;                                                                            \
                                                                                                    \
@@ -75,24 +75,24 @@ enum op { ADD, INC, XOR, SET, FETCH, FETCH_ADD, FETCH_INC, FETCH_XOR, SWAP, CSWA
             __atomic_store_n(word, v, __ATOMIC_RELEASE);                                           \
             break;                                                                                 \
         case FETCH:                                                                                \
-            *seen = __atomic_load_n(word, __ATOMIC_SEQ_CST);                                       \
+            *result = __atomic_load_n(word, __ATOMIC_SEQ_CST);                                     \
             break;                                                                                 \
         case FETCH_ADD:                                                                            \
-            *seen = __atomic_fetch_add(word, v, __ATOMIC_SEQ_CST);                                 \
+            *result = __atomic_fetch_add(word, v, __ATOMIC_SEQ_CST);                               \
             break;                                                                                 \
         case FETCH_INC:                                                                            \
-            *seen = __atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);                                 \
+            *result = __atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);                               \
             break;                                                                                 \
         case FETCH_XOR:                                                                            \
-            *seen = __atomic_fetch_xor(word, v, __ATOMIC_SEQ_CST);                                 \
+            *result = __atomic_fetch_xor(word, v, __ATOMIC_SEQ_CST);                               \
             break;                                                                                 \
         case SWAP:                                                                                 \
-            *seen = __atomic_exchange_n(word, v, __ATOMIC_SEQ_CST);                                \
+            *result = __atomic_exchange_n(word, v, __ATOMIC_SEQ_CST);                              \
             break;                                                                                 \
         case CSWAP:                                                                                \
             __atomic_compare_exchange_n(word, &expected, v + 1, false, __ATOMIC_SEQ_CST,           \
                                         __ATOMIC_SEQ_CST);                                         \
-            *seen = expected;                                                                      \
+            *result = expected;                                                                    \
             break;                                                                                 \
         }                                                                                          \
     }
@@ -101,26 +101,26 @@ ONE(64, ulong, uint64_t)
 
 #if BENCH_TEAMS
 #define ONE_NBI(BITS, TYPE, T)                                                                     \
-    LOOP void nbi##BITS(enum op op, T *word, T v, int pe, T *to)                                   \
+    LOOP void nbi##BITS(enum op op, T *word, T v, int pe, T *result)                               \
     {                                                                                              \
         switch (op) {                                                                              \
         case FETCH:                                                                                \
-            shmem_##TYPE##_atomic_fetch_nbi(to, word, pe);                                         \
+            shmem_##TYPE##_atomic_fetch_nbi(result, word, pe);                                     \
             break;                                                                                 \
         case FETCH_ADD:                                                                            \
-            shmem_##TYPE##_atomic_fetch_add_nbi(to, word, v, pe);                                  \
+            shmem_##TYPE##_atomic_fetch_add_nbi(result, word, v, pe);                              \
             break;                                                                                 \
         case FETCH_INC:                                                                            \
-            shmem_##TYPE##_atomic_fetch_inc_nbi(to, word, pe);                                     \
+            shmem_##TYPE##_atomic_fetch_inc_nbi(result, word, pe);                                 \
             break;                                                                                 \
         case FETCH_XOR:                                                                            \
-            shmem_##TYPE##_atomic_fetch_xor_nbi(to, word, v, pe);                                  \
+            shmem_##TYPE##_atomic_fetch_xor_nbi(result, word, v, pe);                              \
             break;                                                                                 \
         case SWAP:                                                                                 \
-            shmem_##TYPE##_atomic_swap_nbi(to, word, v, pe);                                       \
+            shmem_##TYPE##_atomic_swap_nbi(result, word, v, pe);                                   \
             break;                                                                                 \
         case CSWAP:                                                                                \
-            shmem_##TYPE##_atomic_compare_swap_nbi(to, word, v, v + 1, pe);                        \
+            shmem_##TYPE##_atomic_compare_swap_nbi(result, word, v, v + 1, pe);                    \
             break;                                                                                 \
         default:                                                                                   \
             break;                                                                                 \
@@ -140,31 +140,31 @@ LOOP bool fetches(enum op op)
 LOOP void steppe(struct bench_run *run, uint64_t n_ops, enum op op)
 {
     uint64_t *word = bench_counter(run->shared, BENCH_STEPPE);
-    volatile uint64_t seen;
+    volatile uint64_t result;
     int pe = run->peer;
 
     if (run->nbytes == sizeof(uint32_t))
         for (uint64_t i = 0; i < n_ops; i++)
-            one32(op, (uint32_t *)word, (uint32_t)i, pe, &seen);
+            one32(op, (uint32_t *)word, (uint32_t)i, pe, &result);
     else
         for (uint64_t i = 0; i < n_ops; i++)
-            one64(op, word, i, pe, &seen);
+            one64(op, word, i, pe, &result);
     if (!fetches(op)) shmem_quiet();
-    (void)seen;
+    (void)result;
 }
 
 #if BENCH_TEAMS
 LOOP void steppe_nbi(struct bench_run *run, uint64_t n_ops, enum op op)
 {
-    static uint64_t to; /* symmetric, because it is a static variable */
+    static uint64_t result; /* symmetric, because it is a static variable */
     uint64_t *word = bench_counter(run->shared, BENCH_STEPPE);
 
     if (run->nbytes == sizeof(uint32_t))
         for (uint64_t i = 0; i < n_ops; i++)
-            nbi32(op, (uint32_t *)word, (uint32_t)i, run->peer, (uint32_t *)&to);
+            nbi32(op, (uint32_t *)word, (uint32_t)i, run->peer, (uint32_t *)&result);
     else
         for (uint64_t i = 0; i < n_ops; i++)
-            nbi64(op, word, i, run->peer, &to);
+            nbi64(op, word, i, run->peer, &result);
     shmem_quiet();
 }
 
@@ -172,17 +172,17 @@ LOOP void steppe_nbi(struct bench_run *run, uint64_t n_ops, enum op op)
 
 LOOP void node(struct bench_run *run, uint64_t n_ops, enum op op)
 {
-    uint64_t *word = bench_counter(run->shared_there, BENCH_STEPPE);
-    volatile uint64_t seen;
+    uint64_t *word = bench_counter(run->shared_ptr, BENCH_STEPPE);
+    volatile uint64_t result;
 
     if (run->nbytes == sizeof(uint32_t))
         for (uint64_t i = 0; i < n_ops; i++)
-            cpu32(op, (uint32_t *)word, (uint32_t)i, &seen);
+            cpu32(op, (uint32_t *)word, (uint32_t)i, &result);
     else
         for (uint64_t i = 0; i < n_ops; i++)
-            cpu64(op, word, i, &seen);
+            cpu64(op, word, i, &result);
     if (!fetches(op)) bench_full_fence();
-    (void)seen;
+    (void)result;
 }
 
 static enum raw_ofi_op raw_op(enum op op)
@@ -278,28 +278,28 @@ void bench_fabric_fetch_add(struct bench_run *run, uint64_t n_ops)
  * Value of the target word before a block. After the block, --verify compares the word with the sum
  * of this value and the number of increments.
  */
-static uint64_t before;
+static uint64_t old_counter;
 
 static void fill_inc(struct bench_run *run, uint64_t block)
 {
     uint64_t *word = bench_counter(run->shared, BENCH_STEPPE);
 
     (void)block;
-    before = run->nbytes == sizeof(uint32_t) ? *(uint32_t *)word : *word;
+    old_counter = run->nbytes == sizeof(uint32_t) ? *(uint32_t *)word : *word;
 }
 
 static void check_inc(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
     uint64_t *word = bench_counter(run->shared, BENCH_STEPPE);
     bool narrow = run->nbytes == sizeof(uint32_t), contended = run->peer == run->me;
-    uint64_t got = narrow ? *(uint32_t *)word : *word;
-    uint64_t want = before + n_ops * (contended ? (uint64_t)run->n_measuring : 1);
+    uint64_t actual = narrow ? *(uint32_t *)word : *word;
+    uint64_t expected = old_counter + n_ops * (contended ? (uint64_t)run->n_measuring : 1);
 
     (void)block;
-    if (narrow) want = (uint32_t)want;
-    if (run->peer < 0 || (run->measures && !contended) || got == want) return;
+    if (narrow) expected = (uint32_t)expected;
+    if (run->peer < 0 || (run->measures && !contended) || actual == expected) return;
     bench_die(run, "--verify: wrong data: the counter is %llu, but must be %llu",
-              (unsigned long long)got, (unsigned long long)want);
+              (unsigned long long)actual, (unsigned long long)expected);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */
@@ -315,9 +315,9 @@ static const size_t widths[] = {sizeof(uint32_t), sizeof(uint64_t), 0};
 #endif
 
 #define ATOMIC(label, text, loop)                                                                  \
-    .name = label, .group = "atomic", .what = "shmem_TYPE_atomic_" text, .metric = BENCH_LATENCY,  \
-    .sized = true, .only = widths, .needs_atomics = true, .steppe = {steppe_##loop, NULL},         \
-    .node = {node_##loop, NULL}, .fabric = {fabric_##loop, NULL}
+    .name = label, .group = "atomic", .description = "shmem_TYPE_atomic_" text,                    \
+    .metric = BENCH_LATENCY, .sized = true, .sizes = widths, .needs_atomics = true,                \
+    .steppe = {steppe_##loop, NULL}, .node = {node_##loop, NULL}, .fabric = {fabric_##loop, NULL}
 #define INCREMENTS .fill = fill_inc, .check = check_inc
 #define PLAIN(label, routine, loop)                                                                \
     {                                                                                              \
@@ -330,10 +330,10 @@ static const size_t widths[] = {sizeof(uint32_t), sizeof(uint64_t), 0};
     }
 #define NBI(label, routine, loop)                                                                  \
     {                                                                                              \
-        .name = label, .group = "atomic", .metric = BENCH_LATENCY, .sized = true, .only = widths,  \
+        .name = label, .group = "atomic", .metric = BENCH_LATENCY, .sized = true, .sizes = widths, \
         .needs_atomics = true,                                                                     \
-        .what = "shmem_TYPE_atomic_" routine                                                       \
-                "_nbi called back to back, with one shmem_quiet per sample",                       \
+        .description = "shmem_TYPE_atomic_" routine                                                \
+                       "_nbi called back to back, with one shmem_quiet per sample",                \
         .min_ops = 1000, .steppe = {steppe_##loop##_nbi, NULL}, .node = {node_##loop, NULL},       \
         .fabric = {                                                                                \
             fabric_##loop##_nbi,                                                                   \

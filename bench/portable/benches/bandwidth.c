@@ -11,31 +11,31 @@
 
 void bench_put_window(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
         for (int k = 0; k < run->window; k++) {
-            shmem_putmem_nbi(run->remote + at, run->local + at, run->nbytes, run->peer);
-            at = bench_next(run, at);
+            shmem_putmem_nbi(run->remote + offset, run->local + offset, run->nbytes, run->peer);
+            offset = bench_next(run, offset);
         }
         shmem_quiet();
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 void bench_node_put_window(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
         for (int k = 0; k < run->window; k++) {
-            memcpy(run->remote_there + at, run->local + at, run->nbytes);
+            memcpy(run->remote_ptr + offset, run->local + offset, run->nbytes);
             bench_touch();
-            at = bench_next(run, at);
+            offset = bench_next(run, offset);
         }
         bench_full_fence();
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 void bench_fabric_put_window(struct bench_run *run, uint64_t n_ops)
@@ -46,43 +46,43 @@ void bench_fabric_put_window(struct bench_run *run, uint64_t n_ops)
 
 void bench_get_window(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
         for (int k = 0; k < run->window; k++) {
-            shmem_getmem_nbi(run->local + at, run->remote + at, run->nbytes, run->peer);
-            at = bench_next(run, at);
+            shmem_getmem_nbi(run->local + offset, run->remote + offset, run->nbytes, run->peer);
+            offset = bench_next(run, offset);
         }
         shmem_quiet();
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 void bench_node_get_window(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++)
         for (int k = 0; k < run->window; k++) {
-            memcpy(run->local + at, run->remote_there + at, run->nbytes);
+            memcpy(run->local + offset, run->remote_ptr + offset, run->nbytes);
             bench_touch();
-            at = bench_next(run, at);
+            offset = bench_next(run, offset);
         }
-    run->at = at;
+    run->offset = offset;
 }
 
 void bench_fabric_get_window(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
         for (int k = 0; k < run->window; k++) {
-            run->fabric->get(run->peer, at, bench_fabric_local(run) + at, run->nbytes);
-            at = bench_next(run, at);
+            run->fabric->get(run->peer, offset, bench_fabric_local(run) + offset, run->nbytes);
+            offset = bench_next(run, offset);
         }
         run->fabric->wait();
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 #define PUTS                                                                                       \
@@ -95,25 +95,25 @@ void bench_fabric_get_window(struct bench_run *run, uint64_t n_ops)
 
 static const struct bench rows[] = {
     {.name = "put-bandwidth",
-     .what = "a window of shmem_putmem_nbi calls + shmem_quiet",
+     .description = "a window of shmem_putmem_nbi calls + shmem_quiet",
      BANDWIDTH,
      PUTS},
     {.name = "get-bandwidth",
-     .what = "a window of shmem_getmem_nbi calls + shmem_quiet",
+     .description = "a window of shmem_getmem_nbi calls + shmem_quiet",
      BANDWIDTH,
      GETS},
     {.name = "put-bibw",
-     .what = "put-bandwidth, with both PEs of the pair sending at once",
+     .description = "put-bandwidth, with both PEs of the pair sending at once",
      .shape = BENCH_BOTH,
      BANDWIDTH,
      PUTS},
     {.name = "get-bibw",
-     .what = "get-bandwidth, with both PEs of the pair reading at once",
+     .description = "get-bandwidth, with both PEs of the pair reading at once",
      .shape = BENCH_BOTH,
      BANDWIDTH,
      GETS},
     {.name = "put-bandwidth-pairs",
-     .what = "total put-bandwidth of many pairs of PEs that transfer at once",
+     .description = "total put-bandwidth of many pairs of PEs that transfer at once",
      .shape = BENCH_PAIRS,
      .parameter = &bench_pairs,
      BANDWIDTH,

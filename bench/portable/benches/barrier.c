@@ -30,20 +30,20 @@ static void sync_team(struct bench_run *run, uint64_t n_ops)
 
 static const struct bench rows[] = {
     {.name = "barrier",
-     .what = "shmem_barrier_all over all PEs",
+     .description = "shmem_barrier_all over all PEs",
      ALL,
      .steppe = {barrier, NULL},
      .node = {bench_node_barrier, NULL},
      .fabric = {bench_fabric_barrier, NULL}},
     {.name = "sync",
-     .what = "shmem_sync_all over all PEs",
+     .description = "shmem_sync_all over all PEs",
      ALL,
      .steppe = {sync_all, NULL},
      .node = {bench_node_barrier, NULL},
      .fabric = {bench_fabric_barrier, NULL}},
 #if BENCH_TEAMS
     {.name = "sync-team",
-     .what = "shmem_team_sync",
+     .description = "shmem_team_sync",
      ALL,
      .parameter = &bench_pes,
      .steppe = {sync_team, NULL},

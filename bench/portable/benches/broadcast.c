@@ -10,9 +10,9 @@
 static void broadcast(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_broadcastmem(run->team, run->remote + run->at, run->source + run->at, run->nbytes,
-                           bench_next_root(run));
-        run->at = bench_next(run, run->at);
+        shmem_broadcastmem(run->team, run->remote + run->offset, run->source + run->offset,
+                           run->nbytes, bench_next_root(run));
+        run->offset = bench_next(run, run->offset);
     }
 }
 
@@ -35,12 +35,12 @@ static void fabric_broadcast(struct bench_run *run, uint64_t n_ops)
         int root = bench_next_root(run);
 
         run->token++;
-        if (run->team_me == root) fabric_push(run, root);
+        if (run->team_rank == root) fabric_push(run, root);
         if (root >= BENCH_ROUNDS)
             bench_fabric_team_barrier(run, 1);
-        else if (run->team_me != root)
+        else if (run->team_rank != root)
             bench_fabric_wait(run, &bench_fabric_flags(run)->root[root].value, run->token);
-        run->at = bench_next(run, run->at);
+        run->offset = bench_next(run, run->offset);
     }
 }
 
@@ -48,19 +48,19 @@ static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
     uint64_t n_buffers = run->step == 0 ? 1 : run->span / run->extent;
     int root = (int)(run->n_calls % (uint64_t)run->team_size);
-    size_t at = 0;
+    size_t offset = 0;
 
-    if (run->team_me < 0) return;
-    /* Advance `at` to the buffer of the block's last call. */
+    if (run->team_rank < 0) return;
+    /* Advance `offset` to the buffer of the block's last call. */
     for (uint64_t i = 1; i < n_ops && n_buffers > 1; i++)
-        at = bench_next(run, at);
-    bench_pattern_check(run, "broadcast", run->remote + at, run->nbytes, at,
+        offset = bench_next(run, offset);
+    bench_pattern_check(run, "broadcast", run->remote + offset, run->nbytes, offset,
                         bench_team_pe(run, root), block);
 }
 
 static const struct bench rows[] = {
     {.name = "broadcast",
-     .what = "shmem_broadcastmem with a rotating root",
+     .description = "shmem_broadcastmem with a rotating root",
      BENCH_COLLECTIVE,
      .fill = bench_collective_fill,
      .check = check,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Helpers for benches of collectives over the row's team. A PE has its input in run->source and its
- * result in run->remote. Both begin at offset run->at.
+ * result in run->remote. Both begin at offset run->offset.
  */
 #ifndef STEPPE_BENCH_COLL_VERIFY_AND_RAW_PUT_H
 #define STEPPE_BENCH_COLL_VERIFY_AND_RAW_PUT_H
@@ -9,9 +9,9 @@
 #include "../raw_fabric_wait_and_flush.h"
 
 /*
- * Writes nbytes bytes to every member. The data is in this PE's local region, at offset run->at.
- * The destination is in the member's remote region, at offset run->at + dest. Returns when the data
- * has arrived.
+ * Writes nbytes bytes to every member. The data is in this PE's local region, at offset
+ * run->offset. The destination is in the member's remote region, at offset run->offset + dest.
+ * Returns when the data has arrived.
  */
 void bench_fabric_put_to_all(struct bench_run *run, size_t dest, size_t nbytes);
 
@@ -26,10 +26,10 @@ bench_fill bench_collective_fill;
 
 /*
  * For --verify: checks the block with index `number` in the result. The member with rank `number`
- * has sent this block. `place` is the offset of the block in the source of that member.
+ * has sent this block. `first_offset` is the offset of the block in the source of that member.
  */
-void bench_collective_check(const struct bench_run *run, const char *what, int number, size_t place,
-                            uint64_t block);
+void bench_collective_check(const struct bench_run *run, const char *description, int number,
+                            size_t first_offset, uint64_t block);
 
 #define BENCH_COLLECTIVE                                                                           \
     .group = "collective", .metric = BENCH_LATENCY, .shape = BENCH_ALL, .sized = true,             \

@@ -9,23 +9,25 @@
 static void fcollect(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_fcollectmem(run->team, run->remote + run->at, run->source + run->at, run->nbytes);
-        run->at = bench_next(run, run->at);
+        shmem_fcollectmem(run->team, run->remote + run->offset, run->source + run->offset,
+                          run->nbytes);
+        run->offset = bench_next(run, run->offset);
     }
 }
 
 static void collect(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_collectmem(run->team, run->remote + run->at, run->source + run->at, run->nbytes);
-        run->at = bench_next(run, run->at);
+        shmem_collectmem(run->team, run->remote + run->offset, run->source + run->offset,
+                         run->nbytes);
+        run->offset = bench_next(run, run->offset);
     }
 }
 
 static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
     (void)n_ops;
-    for (int i = 0; run->team_me >= 0 && i < run->team_size; i++)
+    for (int i = 0; run->team_rank >= 0 && i < run->team_size; i++)
         bench_collective_check(run, "collect or fcollect", i, 0, block);
 }
 
@@ -33,11 +35,11 @@ static void check(struct bench_run *run, uint64_t block, uint64_t n_ops)
 
 static const struct bench rows[] = {
     {.name = "fcollect",
-     .what = "shmem_fcollectmem; the size is the block of one PE",
+     .description = "shmem_fcollectmem; the size is the block of one PE",
      GATHER,
      .steppe = {fcollect, NULL}},
     {.name = "collect",
-     .what = "shmem_collectmem of equal blocks; the size is the block of one PE",
+     .description = "shmem_collectmem of equal blocks; the size is the block of one PE",
      GATHER,
      .steppe = {collect, NULL}},
 };

@@ -29,42 +29,42 @@ static void pong(struct bench_run *run, uint64_t n_ops)
 
 static void node_ping(struct bench_run *run, uint64_t n_ops)
 {
-    uint64_t *mine = bench_turn(run->shared, BENCH_RAW);
-    uint64_t *theirs = bench_turn(run->shared_there, BENCH_RAW);
+    uint64_t *my_flag = bench_turn(run->shared, BENCH_RAW);
+    uint64_t *peer_flag = bench_turn(run->shared_ptr, BENCH_RAW);
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        __atomic_store_n(theirs, ++run->token, __ATOMIC_RELEASE);
-        bench_spin_until(mine, run->token, run->polls);
+        __atomic_store_n(peer_flag, ++run->token, __ATOMIC_RELEASE);
+        bench_spin_until(my_flag, run->token, run->polls);
     }
 }
 
 static void node_pong(struct bench_run *run, uint64_t n_ops)
 {
-    uint64_t *mine = bench_turn(run->shared, BENCH_RAW);
-    uint64_t *theirs = bench_turn(run->shared_there, BENCH_RAW);
+    uint64_t *my_flag = bench_turn(run->shared, BENCH_RAW);
+    uint64_t *peer_flag = bench_turn(run->shared_ptr, BENCH_RAW);
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        bench_spin_until(mine, ++run->token, run->polls);
-        __atomic_store_n(theirs, run->token, __ATOMIC_RELEASE);
+        bench_spin_until(my_flag, ++run->token, run->polls);
+        __atomic_store_n(peer_flag, run->token, __ATOMIC_RELEASE);
     }
 }
 
 static void fabric_ping(struct bench_run *run, uint64_t n_ops)
 {
-    const uint64_t *mine = &bench_fabric_flags(run)->turn.value;
+    const uint64_t *my_flag = &bench_fabric_flags(run)->turn.value;
 
     for (uint64_t i = 0; i < n_ops; i++) {
         run->fabric->store(run->peer, BENCH_FABRIC_FLAG(run, turn), ++run->token);
-        bench_fabric_wait(run, mine, run->token);
+        bench_fabric_wait(run, my_flag, run->token);
     }
 }
 
 static void fabric_pong(struct bench_run *run, uint64_t n_ops)
 {
-    const uint64_t *mine = &bench_fabric_flags(run)->turn.value;
+    const uint64_t *my_flag = &bench_fabric_flags(run)->turn.value;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        bench_fabric_wait(run, mine, ++run->token);
+        bench_fabric_wait(run, my_flag, ++run->token);
         run->fabric->store(run->peer, BENCH_FABRIC_FLAG(run, turn), run->token);
     }
 }
@@ -75,11 +75,12 @@ static void fabric_pong(struct bench_run *run, uint64_t n_ops)
 
 static const struct bench rows[] = {
     {.name = "flag",
-     .what = "time of an 8-byte flag to the peer, which is half of flag-round-trip",
+     .description = "time of an 8-byte flag to the peer, which is half of flag-round-trip",
      .per_op = 2,
      PING_PONG},
     {.name = "flag-round-trip",
-     .what = "an 8-byte flag to the peer and back by shmem_uint64_p + shmem_uint64_wait_until",
+     .description =
+         "an 8-byte flag to the peer and back by shmem_uint64_p + shmem_uint64_wait_until",
      PING_PONG},
 };
 BENCH_LIST(bench_list_flag, rows);

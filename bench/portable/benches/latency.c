@@ -10,103 +10,103 @@
 
 void bench_put(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_putmem(run->remote + at, run->local + at, run->nbytes, run->peer);
+        shmem_putmem(run->remote + offset, run->local + offset, run->nbytes, run->peer);
         shmem_quiet();
-        at = bench_next(run, at);
+        offset = bench_next(run, offset);
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 void bench_node_put(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        memcpy(run->remote_there + at, run->local + at, run->nbytes);
+        memcpy(run->remote_ptr + offset, run->local + offset, run->nbytes);
         bench_full_fence();
-        at = bench_next(run, at);
+        offset = bench_next(run, offset);
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 void bench_fabric_put(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        run->fabric->put(run->peer, at, bench_fabric_local(run) + at, run->nbytes);
+        run->fabric->put(run->peer, offset, bench_fabric_local(run) + offset, run->nbytes);
         run->fabric->wait();
-        at = bench_next(run, at);
+        offset = bench_next(run, offset);
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 void bench_get(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_getmem(run->local + at, run->remote + at, run->nbytes, run->peer);
-        at = bench_next(run, at);
+        shmem_getmem(run->local + offset, run->remote + offset, run->nbytes, run->peer);
+        offset = bench_next(run, offset);
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 void bench_node_get(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        memcpy(run->local + at, run->remote_there + at, run->nbytes);
+        memcpy(run->local + offset, run->remote_ptr + offset, run->nbytes);
         bench_touch();
-        at = bench_next(run, at);
+        offset = bench_next(run, offset);
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 void bench_fabric_get(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        run->fabric->get(run->peer, at, bench_fabric_local(run) + at, run->nbytes);
+        run->fabric->get(run->peer, offset, bench_fabric_local(run) + offset, run->nbytes);
         run->fabric->wait();
-        at = bench_next(run, at);
+        offset = bench_next(run, offset);
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 static void put_nbi(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_putmem_nbi(run->remote + at, run->local + at, run->nbytes, run->peer);
+        shmem_putmem_nbi(run->remote + offset, run->local + offset, run->nbytes, run->peer);
         shmem_quiet();
-        at = bench_next(run, at);
+        offset = bench_next(run, offset);
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 static void get_nbi(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_getmem_nbi(run->local + at, run->remote + at, run->nbytes, run->peer);
+        shmem_getmem_nbi(run->local + offset, run->remote + offset, run->nbytes, run->peer);
         shmem_quiet();
-        at = bench_next(run, at);
+        offset = bench_next(run, offset);
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 static const struct bench rows[] = {
     {.name = "put-latency",
      .group = "rma",
-     .what = "shmem_putmem + shmem_quiet",
+     .description = "shmem_putmem + shmem_quiet",
      .metric = BENCH_LATENCY,
      .sized = true,
      .moves = BENCH_PUTS,
@@ -115,7 +115,7 @@ static const struct bench rows[] = {
      .fabric = {bench_fabric_put, NULL}},
     {.name = "get-latency",
      .group = "rma",
-     .what = "shmem_getmem",
+     .description = "shmem_getmem",
      .metric = BENCH_LATENCY,
      .sized = true,
      .moves = BENCH_GETS,
@@ -124,7 +124,7 @@ static const struct bench rows[] = {
      .fabric = {bench_fabric_get, NULL}},
     {.name = "put-nbi-latency",
      .group = "rma",
-     .what = "shmem_putmem_nbi + shmem_quiet",
+     .description = "shmem_putmem_nbi + shmem_quiet",
      .metric = BENCH_LATENCY,
      .sized = true,
      .moves = BENCH_PUTS,
@@ -133,7 +133,7 @@ static const struct bench rows[] = {
      .fabric = {bench_fabric_put, NULL}},
     {.name = "get-nbi-latency",
      .group = "rma",
-     .what = "shmem_getmem_nbi + shmem_quiet",
+     .description = "shmem_getmem_nbi + shmem_quiet",
      .metric = BENCH_LATENCY,
      .sized = true,
      .moves = BENCH_GETS,

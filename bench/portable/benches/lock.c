@@ -8,35 +8,36 @@
 static long *lock_of_peer(struct bench_run *run)
 {
     for (int i = 0; i < BENCH_LOCKS; i++) {
-        long *lock = &run->shared->locks[i], there;
+        long *lock = &run->shared->locks[i], peer_value;
 
         shmem_set_lock(lock);
-        there = shmem_long_g(lock, run->peer);
+        peer_value = shmem_long_g(lock, run->peer);
         shmem_clear_lock(lock);
-        if (there != 0) return lock;
+        if (peer_value != 0) return lock;
     }
     return run->shared->locks;
 }
 
-static long *chosen;
+static long *measured_lock;
 
 /* PE 0 chooses the lock. Meanwhile the other PEs wait in the barrier and use no lock. */
-static int open_lock(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+static int open_lock(struct bench_run *run, const struct bench *bench, char *reason, size_t len)
 {
     (void)bench;
-    (void)why;
+    (void)reason;
     (void)len;
-    if (run->me == 0) chosen = lock_of_peer(run);
+    if (run->me == 0) measured_lock = lock_of_peer(run);
     shmem_barrier_all();
     return 0;
 }
 
-static int open_contended(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+static int open_contended(struct bench_run *run, const struct bench *bench, char *reason,
+                          size_t len)
 {
     (void)bench;
-    (void)why;
+    (void)reason;
     (void)len;
-    chosen = run->shared->locks;
+    measured_lock = run->shared->locks;
     return 0;
 }
 
@@ -44,21 +45,21 @@ static void lock(struct bench_run *run, uint64_t n_ops)
 {
     (void)run;
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_set_lock(chosen);
-        shmem_clear_lock(chosen);
+        shmem_set_lock(measured_lock);
+        shmem_clear_lock(measured_lock);
     }
 }
 
 static const struct bench rows[] = {
     {.name = "lock",
      .group = "lock",
-     .what = "shmem_set_lock + shmem_clear_lock of a lock that no other PE wants",
+     .description = "shmem_set_lock + shmem_clear_lock of a lock that no other PE wants",
      .metric = BENCH_LATENCY,
      .open = open_lock,
      .steppe = {lock, NULL}},
     {.name = "contend-lock",
      .group = "lock",
-     .what = "shmem_set_lock + shmem_clear_lock of one lock, called by all PEs at once",
+     .description = "shmem_set_lock + shmem_clear_lock of one lock, called by all PEs at once",
      .metric = BENCH_LATENCY,
      .shape = BENCH_TO_ONE,
      .open = open_contended,

@@ -14,64 +14,64 @@ void bench_p(struct bench_run *run, uint64_t n_ops)
 {
     /* First value to store, which is different in each block. */
     uint64_t first = run->n_blocks << 32;
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_uint64_p((uint64_t *)(run->remote + at), first + i, run->peer);
-        at = bench_next(run, at);
+        shmem_uint64_p((uint64_t *)(run->remote + offset), first + i, run->peer);
+        offset = bench_next(run, offset);
     }
     shmem_quiet();
-    run->at = at;
+    run->offset = offset;
 }
 
 void bench_node_p(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        *(volatile uint64_t *)(run->remote_there + at) = i;
-        at = bench_next(run, at);
+        *(volatile uint64_t *)(run->remote_ptr + offset) = i;
+        offset = bench_next(run, offset);
     }
     bench_full_fence();
-    run->at = at;
+    run->offset = offset;
 }
 
 void bench_fabric_p(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        run->fabric->store(run->peer, at, i);
-        at = bench_next(run, at);
+        run->fabric->store(run->peer, offset, i);
+        offset = bench_next(run, offset);
     }
     bench_fabric_flush(run, run->peer);
-    run->at = at;
+    run->offset = offset;
 }
 
 static void g(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
-    volatile uint64_t seen;
+    size_t offset = run->offset;
+    volatile uint64_t result;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        seen = shmem_uint64_g((uint64_t *)(run->remote + at), run->peer);
-        at = bench_next(run, at);
+        result = shmem_uint64_g((uint64_t *)(run->remote + offset), run->peer);
+        offset = bench_next(run, offset);
     }
-    (void)seen;
-    run->at = at;
+    (void)result;
+    run->offset = offset;
 }
 
 static void node_g(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
-    volatile uint64_t seen;
+    size_t offset = run->offset;
+    volatile uint64_t result;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        seen = *(volatile uint64_t *)(run->remote_there + at);
-        at = bench_next(run, at);
+        result = *(volatile uint64_t *)(run->remote_ptr + offset);
+        offset = bench_next(run, offset);
     }
-    (void)seen;
-    run->at = at;
+    (void)result;
+    run->offset = offset;
 }
 
 /* For --verify: overwrites the old values. check_p() then checks the value of the last store. */
@@ -83,25 +83,25 @@ static void fill_p(struct bench_run *run, uint64_t block)
 
 static void check_p(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
-    uint64_t n_buffers = run->step == 0 ? 1 : run->span / run->extent, got, want;
-    size_t at = 0;
+    uint64_t n_buffers = run->step == 0 ? 1 : run->span / run->extent, actual, expected;
+    size_t offset = 0;
 
     if (run->peer < 0 || run->measures) return;
     for (uint64_t i = 1; i < n_ops && n_buffers > 1; i++)
-        at = bench_next(run, at);
-    got = *(const uint64_t *)(run->remote + at);
-    want = (block << 32) + run->sample_ops - 1;
-    if (got == want) return;
+        offset = bench_next(run, offset);
+    actual = *(const uint64_t *)(run->remote + offset);
+    expected = (block << 32) + run->sample_ops - 1;
+    if (actual == expected) return;
     bench_die(run, "--verify: wrong data: shmem_p has written %#llx, but must write %#llx",
-              (unsigned long long)got, (unsigned long long)want);
+              (unsigned long long)actual, (unsigned long long)expected);
 }
 
 #if BENCH_SESSIONS
-int bench_session_open(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+int bench_session_open(struct bench_run *run, const struct bench *bench, char *reason, size_t len)
 {
     (void)run;
     (void)bench;
-    (void)why;
+    (void)reason;
     (void)len;
     shmem_ctx_session_start(SHMEM_CTX_DEFAULT, SHMEM_CTX_SESSION_BATCH, NULL, 0);
     return 0;
@@ -121,11 +121,11 @@ void bench_session_close(struct bench_run *run)
 static const struct bench rows[] = {
     {.name = "p",
      .group = "rma",
-     .what = "shmem_uint64_p called back to back, with one shmem_quiet per sample",
+     .description = "shmem_uint64_p called back to back, with one shmem_quiet per sample",
      P},
     {.name = "g",
      .group = "rma",
-     .what = "shmem_uint64_g",
+     .description = "shmem_uint64_g",
      .metric = BENCH_LATENCY,
      .walks = true,
      .steppe = {g, NULL},
@@ -134,7 +134,8 @@ static const struct bench rows[] = {
 #if BENCH_SESSIONS
     {.name = "batch-p",
      .group = "session",
-     .what = "bench p in a session with SHMEM_CTX_SESSION_BATCH; the raw side sends each put alone",
+     .description =
+         "bench p in a session with SHMEM_CTX_SESSION_BATCH; the raw side sends each put alone",
      .open = bench_session_open,
      .close = bench_session_close,
      P},

@@ -9,7 +9,7 @@
 
 static const struct bench rows[] = {
     {.name = "matrix-latency",
-     .what = "shmem_putmem of 8 bytes + shmem_quiet, from each PE to each other PE",
+     .description = "shmem_putmem of 8 bytes + shmem_quiet, from each PE to each other PE",
      EACH,
      .metric = BENCH_LATENCY,
      .moves = BENCH_PUTS,
@@ -17,7 +17,8 @@ static const struct bench rows[] = {
      .node = {bench_node_put, NULL},
      .fabric = {bench_fabric_put, NULL}},
     {.name = "matrix-bandwidth",
-     .what = "a window of shmem_putmem_nbi of 64 KiB + shmem_quiet, from each PE to each other PE",
+     .description =
+         "a window of shmem_putmem_nbi of 64 KiB + shmem_quiet, from each PE to each other PE",
      EACH,
      .metric = BENCH_BANDWIDTH,
      .nbytes = (size_t)64 << 10,

@@ -11,76 +11,76 @@
 
 void bench_put_rate(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_putmem_nbi(run->remote + at, run->local + at, run->nbytes, run->peer);
-        at = bench_next(run, at);
+        shmem_putmem_nbi(run->remote + offset, run->local + offset, run->nbytes, run->peer);
+        offset = bench_next(run, offset);
     }
     shmem_quiet();
-    run->at = at;
+    run->offset = offset;
 }
 
 void bench_node_put_rate(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        memcpy(run->remote_there + at, run->local + at, run->nbytes);
+        memcpy(run->remote_ptr + offset, run->local + offset, run->nbytes);
         bench_touch();
-        at = bench_next(run, at);
+        offset = bench_next(run, offset);
     }
     bench_full_fence();
-    run->at = at;
+    run->offset = offset;
 }
 
 /* Starts n puts back to back, and then waits until all of them have arrived. */
 void bench_fabric_put_stream(struct bench_run *run, uint64_t n)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n; i++) {
-        run->fabric->put(run->peer, at, bench_fabric_local(run) + at, run->nbytes);
-        at = bench_next(run, at);
+        run->fabric->put(run->peer, offset, bench_fabric_local(run) + offset, run->nbytes);
+        offset = bench_next(run, offset);
     }
     run->fabric->wait();
-    run->at = at;
+    run->offset = offset;
 }
 
 static void put_rate_blocking(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_putmem(run->remote + at, run->local + at, run->nbytes, run->peer);
-        at = bench_next(run, at);
+        shmem_putmem(run->remote + offset, run->local + offset, run->nbytes, run->peer);
+        offset = bench_next(run, offset);
     }
     shmem_quiet();
-    run->at = at;
+    run->offset = offset;
 }
 
 static void get_rate(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_getmem_nbi(run->local + at, run->remote + at, run->nbytes, run->peer);
-        at = bench_next(run, at);
+        shmem_getmem_nbi(run->local + offset, run->remote + offset, run->nbytes, run->peer);
+        offset = bench_next(run, offset);
     }
     shmem_quiet();
-    run->at = at;
+    run->offset = offset;
 }
 
 static void fabric_get_rate(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        run->fabric->get(run->peer, at, bench_fabric_local(run) + at, run->nbytes);
-        at = bench_next(run, at);
+        run->fabric->get(run->peer, offset, bench_fabric_local(run) + offset, run->nbytes);
+        offset = bench_next(run, offset);
     }
     run->fabric->wait();
-    run->at = at;
+    run->offset = offset;
 }
 
 #define RATE .metric = BENCH_RATE, .min_ops = 1000
@@ -94,11 +94,12 @@ static void fabric_get_rate(struct bench_run *run, uint64_t n_ops)
 static const struct bench rows[] = {
     {.name = "put-rate",
      .group = "rma",
-     .what = "shmem_putmem_nbi of 8 bytes called back to back, with one shmem_quiet per sample",
+     .description =
+         "shmem_putmem_nbi of 8 bytes called back to back, with one shmem_quiet per sample",
      PUTS},
     {.name = "put-rate-blocking",
      .group = "rma",
-     .what = "shmem_putmem of 8 bytes called back to back, with one shmem_quiet per sample",
+     .description = "shmem_putmem of 8 bytes called back to back, with one shmem_quiet per sample",
      RATE,
      .moves = BENCH_PUTS,
      .steppe = {put_rate_blocking, NULL},
@@ -106,24 +107,25 @@ static const struct bench rows[] = {
      .fabric = {bench_fabric_put_stream, NULL}},
     {.name = "get-rate",
      .group = "rma",
-     .what = "shmem_getmem_nbi of 8 bytes called back to back, with one shmem_quiet per sample",
+     .description =
+         "shmem_getmem_nbi of 8 bytes called back to back, with one shmem_quiet per sample",
      GETS},
     {.name = "put-rate-pairs",
      .group = "rma",
-     .what = "total put-rate of many pairs of PEs that transfer at once",
+     .description = "total put-rate of many pairs of PEs that transfer at once",
      .shape = BENCH_PAIRS,
      .parameter = &bench_pairs,
      PUTS},
     {.name = "get-rate-pairs",
      .group = "rma",
-     .what = "total get-rate of many pairs of PEs that transfer at once",
+     .description = "total get-rate of many pairs of PEs that transfer at once",
      .shape = BENCH_PAIRS,
      .parameter = &bench_pairs,
      GETS},
 #if BENCH_SESSIONS
     {.name = "batch-put-rate",
      .group = "session",
-     .what =
+     .description =
          "put-rate in a session with SHMEM_CTX_SESSION_BATCH; the raw side sends each put alone",
      .open = bench_session_open,
      .close = bench_session_close,

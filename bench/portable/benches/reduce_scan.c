@@ -11,12 +11,12 @@
 /* ---- reduce ----------------------------------------------------------------------------- */
 
 /* Fills the source with ones, because arbitrary bytes could be denormal numbers, which are slow. */
-static int open_reduce(struct bench_run *run, const struct bench *bench, char *why, size_t len)
+static int open_reduce(struct bench_run *run, const struct bench *bench, char *reason, size_t len)
 {
     double *source = (double *)run->source;
 
     (void)bench;
-    (void)why;
+    (void)reason;
     (void)len;
     for (size_t i = 0; i < run->span / sizeof(*source); i++)
         source[i] = 1;
@@ -26,17 +26,17 @@ static int open_reduce(struct bench_run *run, const struct bench *bench, char *w
 static void reduce(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_double_sum_reduce(run->team, (double *)(run->remote + run->at),
-                                (const double *)(run->source + run->at),
+        shmem_double_sum_reduce(run->team, (double *)(run->remote + run->offset),
+                                (const double *)(run->source + run->offset),
                                 run->nbytes / sizeof(double));
-        run->at = bench_next(run, run->at);
+        run->offset = bench_next(run, run->offset);
     }
 }
 
-static void add(double *to, const double *from, size_t n)
+static void add(double *dest, const double *source, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        to[i] += from[i];
+        dest[i] += source[i];
 }
 
 static void fabric_reduce(struct bench_run *run, uint64_t n_ops)
@@ -44,16 +44,16 @@ static void fabric_reduce(struct bench_run *run, uint64_t n_ops)
     size_t n = run->nbytes / sizeof(double);
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        char *all = run->fabric->memory + run->at;
-        char *mine = all + (size_t)run->team_me * run->nbytes;
+        char *blocks = run->fabric->memory + run->offset;
+        char *my_block = blocks + (size_t)run->team_rank * run->nbytes;
 
-        bench_fabric_put_to_all(run, (size_t)run->team_me * run->nbytes, run->nbytes);
+        bench_fabric_put_to_all(run, (size_t)run->team_rank * run->nbytes, run->nbytes);
         bench_fabric_team_barrier(run, 1);
         for (int k = 0; k < run->team_size; k++)
-            if (k != run->team_me)
-                add((double *)mine, (const double *)(all + (size_t)k * run->nbytes), n);
+            if (k != run->team_rank)
+                add((double *)my_block, (const double *)(blocks + (size_t)k * run->nbytes), n);
         bench_fabric_team_barrier(run, 1);
-        run->at = bench_next(run, run->at);
+        run->offset = bench_next(run, run->offset);
     }
 }
 
@@ -62,20 +62,20 @@ static void fabric_reduce(struct bench_run *run, uint64_t n_ops)
 static void inscan(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_double_sum_inscan(run->team, (double *)(run->remote + run->at),
-                                (const double *)(run->source + run->at),
+        shmem_double_sum_inscan(run->team, (double *)(run->remote + run->offset),
+                                (const double *)(run->source + run->offset),
                                 run->nbytes / sizeof(double));
-        run->at = bench_next(run, run->at);
+        run->offset = bench_next(run, run->offset);
     }
 }
 
 static void exscan(struct bench_run *run, uint64_t n_ops)
 {
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_double_sum_exscan(run->team, (double *)(run->remote + run->at),
-                                (const double *)(run->source + run->at),
+        shmem_double_sum_exscan(run->team, (double *)(run->remote + run->offset),
+                                (const double *)(run->source + run->offset),
                                 run->nbytes / sizeof(double));
-        run->at = bench_next(run, run->at);
+        run->offset = bench_next(run, run->offset);
     }
 }
 
@@ -92,44 +92,44 @@ static void fill_doubles(struct bench_run *run, uint64_t block)
     }
 }
 
-static void check_sum(struct bench_run *run, uint64_t block, int from, int to)
+static void check_sum(struct bench_run *run, uint64_t block, int first_rank, int end_rank)
 {
     const double *dest = (const double *)run->remote;
 
     for (size_t i = 0; i < run->nbytes / sizeof(double); i++) {
-        double want = 0;
+        double expected = 0;
 
-        for (int k = from; k < to; k++)
-            want += (double)((i + block) % 64 + (uint64_t)bench_team_pe(run, k));
-        if (dest[i] != want)
+        for (int k = first_rank; k < end_rank; k++)
+            expected += (double)((i + block) % 64 + (uint64_t)bench_team_pe(run, k));
+        if (dest[i] != expected)
             bench_die(run,
                       "--verify: wrong data: sum of %zu doubles: element %zu is %g, but must be "
                       "%g",
-                      run->nbytes / sizeof(double), i, dest[i], want);
+                      run->nbytes / sizeof(double), i, dest[i], expected);
     }
 }
 
 static void check_reduce(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
     (void)n_ops;
-    if (run->team_me >= 0) check_sum(run, block, 0, run->team_size);
+    if (run->team_rank >= 0) check_sum(run, block, 0, run->team_size);
 }
 
 static void check_inscan(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
     (void)n_ops;
-    if (run->team_me >= 0) check_sum(run, block, 0, run->team_me + 1);
+    if (run->team_rank >= 0) check_sum(run, block, 0, run->team_rank + 1);
 }
 
 static void check_exscan(struct bench_run *run, uint64_t block, uint64_t n_ops)
 {
     (void)n_ops;
-    if (run->team_me >= 0) check_sum(run, block, 0, run->team_me);
+    if (run->team_rank >= 0) check_sum(run, block, 0, run->team_rank);
 }
 
 static const struct bench rows[] = {
     {.name = "reduce",
-     .what = "shmem_double_sum_reduce",
+     .description = "shmem_double_sum_reduce",
      BENCH_COLLECTIVE,
      .min_size = sizeof(double),
      .open = open_reduce,
@@ -138,14 +138,14 @@ static const struct bench rows[] = {
      .steppe = {reduce, NULL},
      .fabric = {fabric_reduce, NULL}},
     {.name = "inscan",
-     .what = "shmem_double_sum_inscan",
+     .description = "shmem_double_sum_inscan",
      BENCH_COLLECTIVE,
      .min_size = sizeof(double),
      .fill = fill_doubles,
      .check = check_inscan,
      .steppe = {inscan, NULL}},
     {.name = "exscan",
-     .what = "shmem_double_sum_exscan",
+     .description = "shmem_double_sum_exscan",
      BENCH_COLLECTIVE,
      .min_size = sizeof(double),
      .fill = fill_doubles,

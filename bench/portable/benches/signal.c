@@ -14,92 +14,92 @@
 static void put_signal(struct bench_run *run, uint64_t n_ops)
 {
     uint64_t *signal = bench_counter(run->shared, BENCH_STEPPE);
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_putmem_signal(run->remote + at, run->local + at, run->nbytes, signal, i,
+        shmem_putmem_signal(run->remote + offset, run->local + offset, run->nbytes, signal, i,
                             SHMEM_SIGNAL_SET, run->peer);
         shmem_quiet();
-        at = bench_next(run, at);
+        offset = bench_next(run, offset);
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 static void put_signal_nbi(struct bench_run *run, uint64_t n_ops)
 {
     uint64_t *signal = bench_counter(run->shared, BENCH_STEPPE);
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        shmem_putmem_signal_nbi(run->remote + at, run->local + at, run->nbytes, signal, i,
+        shmem_putmem_signal_nbi(run->remote + offset, run->local + offset, run->nbytes, signal, i,
                                 SHMEM_SIGNAL_SET, run->peer);
-        at = bench_next(run, at);
+        offset = bench_next(run, offset);
     }
     shmem_quiet();
-    run->at = at;
+    run->offset = offset;
 }
 
-static void node_one(struct bench_run *run, size_t at, uint64_t *signal, uint64_t value)
+static void node_one(struct bench_run *run, size_t offset, uint64_t *signal, uint64_t value)
 {
-    memcpy(run->remote_there + at, run->local + at, run->nbytes);
+    memcpy(run->remote_ptr + offset, run->local + offset, run->nbytes);
     __atomic_store_n(signal, value, __ATOMIC_RELEASE);
 }
 
 static void node_put_signal(struct bench_run *run, uint64_t n_ops)
 {
-    uint64_t *signal = bench_counter(run->shared_there, BENCH_STEPPE);
-    size_t at = run->at;
+    uint64_t *signal = bench_counter(run->shared_ptr, BENCH_STEPPE);
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        node_one(run, at, signal, i);
+        node_one(run, offset, signal, i);
         bench_full_fence();
-        at = bench_next(run, at);
+        offset = bench_next(run, offset);
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 static void node_put_signal_nbi(struct bench_run *run, uint64_t n_ops)
 {
-    uint64_t *signal = bench_counter(run->shared_there, BENCH_STEPPE);
-    size_t at = run->at;
+    uint64_t *signal = bench_counter(run->shared_ptr, BENCH_STEPPE);
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        node_one(run, at, signal, i);
-        at = bench_next(run, at);
+        node_one(run, offset, signal, i);
+        offset = bench_next(run, offset);
     }
     bench_full_fence();
-    run->at = at;
+    run->offset = offset;
 }
 
-static void fabric_one(struct bench_run *run, size_t at, size_t flag, uint64_t value)
+static void fabric_one(struct bench_run *run, size_t offset, size_t flag, uint64_t value)
 {
-    run->fabric->put(run->peer, at, bench_fabric_local(run) + at, run->nbytes);
+    run->fabric->put(run->peer, offset, bench_fabric_local(run) + offset, run->nbytes);
     run->fabric->wait();
     run->fabric->store(run->peer, flag, value);
 }
 
 static void fabric_put_signal(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        fabric_one(run, at, BENCH_FABRIC_FLAG(run, counter), i);
+        fabric_one(run, offset, BENCH_FABRIC_FLAG(run, counter), i);
         bench_fabric_flush(run, run->peer);
-        at = bench_next(run, at);
+        offset = bench_next(run, offset);
     }
-    run->at = at;
+    run->offset = offset;
 }
 
 static void fabric_put_signal_nbi(struct bench_run *run, uint64_t n_ops)
 {
-    size_t at = run->at;
+    size_t offset = run->offset;
 
     for (uint64_t i = 0; i < n_ops; i++) {
-        fabric_one(run, at, BENCH_FABRIC_FLAG(run, counter), i);
-        at = bench_next(run, at);
+        fabric_one(run, offset, BENCH_FABRIC_FLAG(run, counter), i);
+        offset = bench_next(run, offset);
     }
     bench_fabric_flush(run, run->peer);
-    run->at = at;
+    run->offset = offset;
 }
 
 /* ---- transfers in both directions ------------------------------------------------------ */
@@ -137,9 +137,9 @@ static void pong(struct bench_run *run, uint64_t n_ops)
 static void node_turn(struct bench_run *run, bool first)
 {
     run->token++;
-    if (first) node_one(run, 0, bench_turn(run->shared_there, BENCH_RAW), run->token);
+    if (first) node_one(run, 0, bench_turn(run->shared_ptr, BENCH_RAW), run->token);
     bench_spin_until(bench_turn(run->shared, BENCH_RAW), run->token, run->polls);
-    if (!first) node_one(run, 0, bench_turn(run->shared_there, BENCH_RAW), run->token);
+    if (!first) node_one(run, 0, bench_turn(run->shared_ptr, BENCH_RAW), run->token);
 }
 
 static void node_ping(struct bench_run *run, uint64_t n_ops)
@@ -178,14 +178,14 @@ static void fabric_pong(struct bench_run *run, uint64_t n_ops)
 
 static const struct bench rows[] = {
     {.name = "put-signal",
-     .what = "shmem_putmem_signal + shmem_quiet",
+     .description = "shmem_putmem_signal + shmem_quiet",
      SIGNAL,
      .moves = BENCH_PUTS,
      .steppe = {put_signal, NULL},
      .node = {node_put_signal, NULL},
      .fabric = {fabric_put_signal, NULL}},
     {.name = "put-signal-nbi",
-     .what = "shmem_putmem_signal_nbi called back to back, with one shmem_quiet per sample",
+     .description = "shmem_putmem_signal_nbi called back to back, with one shmem_quiet per sample",
      SIGNAL,
      .min_ops = 100,
      .moves = BENCH_PUTS,
@@ -193,7 +193,7 @@ static const struct bench rows[] = {
      .node = {node_put_signal_nbi, NULL},
      .fabric = {fabric_put_signal_nbi, NULL}},
     {.name = "signal-round-trip",
-     .what = "shmem_putmem_signal_nbi + shmem_signal_wait_until, to the peer and back",
+     .description = "shmem_putmem_signal_nbi + shmem_signal_wait_until, to the peer and back",
      SIGNAL,
      .steppe = {ping, pong},
      .node = {node_ping, node_pong},
