@@ -32,23 +32,23 @@ def positive(value):
 def check_side(where, side, row):
     """Complaints about one side of a row."""
     if row["metric"] == "overlap":  # a percentage that may well be 0
-        known = isinstance(side.get("median"), (int, float))
-        return [] if known else [f"{where}: the median is missing"]
+        is_number = isinstance(side.get("median"), (int, float))
+        return [] if is_number else [f"{where}: the median is missing"]
     names = ["best", "p1", "median", "p99"]
-    bad = [f"{where}: {name} is {side.get(name)!r}" for name in names if
+    problems = [f"{where}: {name} is {side.get(name)!r}" for name in names if
            not positive(side.get(name))]
-    if bad:
-        return bad
+    if problems:
+        return problems
     values = [side[name] if row["better"] == "lower" else -side[name] for name in names]
     if values != sorted(values):
-        bad.append(f"{where}: {', '.join(names)} must be in this order: {side}")
+        problems.append(f"{where}: {', '.join(names)} must be in this order: {side}")
     if not side.get("blocks") or not all(positive(value) for value in side["blocks"]):
-        bad.append(f"{where}: blocks are {side.get('blocks')!r}")
+        problems.append(f"{where}: blocks are {side.get('blocks')!r}")
     if row["measuring"] > 1:
-        least, mean, most = (side.get("pe_" + key) for key in ("min", "average", "max"))
-        if not (positive(least) and least <= mean * 1.000001 and mean <= most * 1.000001):
-            bad.append(f"{where}: over PEs {least!r}, {mean!r}, {most!r}")
-    return bad
+        minimum, mean, maximum = (side.get("pe_" + key) for key in ("min", "average", "max"))
+        if not (positive(minimum) and minimum <= mean * 1.000001 and mean <= maximum * 1.000001):
+            problems.append(f"{where}: over PEs {minimum!r}, {mean!r}, {maximum!r}")
+    return problems
 
 
 def check_skipped(row, where, want_gpu):
@@ -77,20 +77,20 @@ def check_row(row, units, want_raw, want_gpu, report):
     where = f"{name} {row.get('bytes')} bytes {row.get('value', '')}"
     if "skipped" in row:
         return check_skipped(row, where, want_gpu)
-    bad = []
+    problems = []
     if row.get("unit") != units[name]:
-        bad.append(f"{where}: the unit is {row.get('unit')!r}, but must be {units[name]!r}")
+        problems.append(f"{where}: the unit is {row.get('unit')!r}, but must be {units[name]!r}")
     if row.get("better") != ("lower" if units[name] in LOWER or name == "idle-cpu" else "higher"):
-        bad.append(f"{where}: {row.get('better')!r} is not the better direction of this unit")
+        problems.append(f"{where}: {row.get('better')!r} is not the better direction of this unit")
     for key in ("bytes", "ops", "window", "samples", "pes", "measuring"):
         if not positive(row.get(key)):
-            bad.append(f"{where}: {key} is {row.get(key)!r}")
-    bad += check_side(f"{where}, steppe", row.get("steppe", {}), row)
+            problems.append(f"{where}: {key} is {row.get(key)!r}")
+    problems += check_side(f"{where}, steppe", row.get("steppe", {}), row)
     if want_raw and wants_raw(row, report):
-        bad += check_side(f"{where}, raw", row.get("raw", {}), row)
+        problems += check_side(f"{where}, raw", row.get("raw", {}), row)
         if not positive(row.get("ratio")):
-            bad.append(f"{where}: ratio is {row.get('ratio')!r}")
-    return bad
+            problems.append(f"{where}: ratio is {row.get('ratio')!r}")
+    return problems
 
 
 def identity(row):
@@ -103,18 +103,18 @@ def check(text, units, want_raw, want_gpu, want_all):
         report = json.loads(text)
     except ValueError as error:
         return [f"the output is not JSON: {error}: {text[:200]!r}"]
-    bad = [f"the heading lacks {key!r}" for key in HEADING if key not in report]
+    problems = [f"the heading lacks {key!r}" for key in HEADING if key not in report]
     rows = report.get("results", [])
-    seen = {row.get("bench") for row in rows}
+    measured = {row.get("bench") for row in rows}
     if want_all:
-        bad += [f"no result for {name}" for name in units if name not in seen]
-    known = set()
+        problems += [f"no result for {name}" for name in units if name not in measured]
+    identities = set()
     for row in rows:
-        bad += check_row(row, units, want_raw, want_gpu, report)
-        if identity(row) in known:
-            bad.append(f"two rows have the same identity {identity(row)}")
-        known.add(identity(row))
-    return bad
+        problems += check_row(row, units, want_raw, want_gpu, report)
+        if identity(row) in identities:
+            problems.append(f"two rows have the same identity {identity(row)}")
+        identities.add(identity(row))
+    return problems
 
 
 def listed(command):
@@ -145,13 +145,13 @@ def main():
         print(f"check_json: the command has not ended after {options.timeout:g} s (--timeout)",
               file=sys.stderr)
         return 2
-    bad = check(run.stdout.decode(errors="replace"), listed(options.command), options.raw,
+    problems = check(run.stdout.decode(errors="replace"), listed(options.command), options.raw,
                 options.gpu, not options.some)
     if run.returncode != 0:
-        bad.append(f"the exit status is {run.returncode}")
-    for line in bad:
+        problems.append(f"the exit status is {run.returncode}")
+    for line in problems:
         print(f"check_json: {line}", file=sys.stderr)
-    return 2 if bad else 0
+    return 2 if problems else 0
 
 
 if __name__ == "__main__":

@@ -224,12 +224,12 @@ def backslashed(lines):
 
 def associations(cls):
     """(C type, NAME) for each distinct LP64 type of a class, in its order."""
-    seen = {}
+    names = {}
     for name in CLASSES[cls]:
         ctype = TYPES[name].replace("shmem_impl_complexf", "float _Complex")
         ctype = ctype.replace("shmem_impl_complexd", "double _Complex")
-        seen.setdefault(SAME_ON_LP64.get(ctype, ctype), name)
-    return seen.items()
+        names.setdefault(SAME_ON_LP64.get(ctype, ctype), name)
+    return names.items()
 
 
 def selections(patterns):
@@ -296,13 +296,13 @@ def overloads(pattern, taken):
             for _, name in associations(cls):
                 proto = fill(form, name).rstrip(";")
                 callee = function_name(proto)
-                mine = proto.replace(callee, "shmem" + pattern.operation(), 1)
-                if mine + ";" in taken:
+                overload = proto.replace(callee, "shmem" + pattern.operation(), 1)
+                if overload + ";" in taken:
                     continue
-                args = re.search(r"\((.*)\)", mine).group(1).split(", ")
+                args = re.search(r"\((.*)\)", overload).group(1).split(", ")
                 names = ", ".join(re.search(r"(\w+)(\[\w*\])?$", arg).group(1) for arg in args)
-                give = "" if mine.startswith("void ") else "return "
-                out += [wrap("inline " + mine), "{", f"    {give}{callee}({names});", "}"]
+                prefix = "" if overload.startswith("void ") else "return "
+                out += [wrap("inline " + overload), "{", f"    {prefix}{callee}({names});", "}"]
     return out
 
 
@@ -430,20 +430,20 @@ def read_or_empty(path):
 
 def check(files):
     """Print how files on disk differ from files; true when they do not."""
-    same = True
+    equal = True
     for name, text in files.items():
         old = read_or_empty(os.path.join(ROOT, name))
         if old != text:
-            same = False
+            equal = False
             diff = difflib.unified_diff(old.splitlines(), text.splitlines(), name,
                                         name + " (generated)", lineterm="", n=1)
             print("\n".join(list(diff)[:40]))
     for folder in sorted({os.path.dirname(name) for name in files if "/gen/" in name}):
         for entry in sorted(os.listdir(os.path.join(ROOT, folder))):
             if f"{folder}/{entry}" not in files:
-                same = False
+                equal = False
                 print(f"{folder}/{entry}: generated from nothing, delete it")
-    return same
+    return equal
 
 
 def write(files):

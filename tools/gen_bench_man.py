@@ -54,8 +54,8 @@ def main():
         sys.exit(__doc__.split("\n\n")[1])
     program = sys.argv[1]
     with open(SOURCE, encoding="utf-8") as file:
-        licence, rest = file.read().split("\n", 1)
-    page = licence + "\n" + NOTE + rest
+        licence, body = file.read().split("\n", 1)
+    page = licence + "\n" + NOTE + body
     page = page.replace("@OPTIONS@", options(run(program, "--help")))
     page = page.replace("@BENCHES@", benches(run(program, "--man")))
     with open(sys.argv[2], "w", encoding="utf-8") as file:

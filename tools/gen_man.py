@@ -260,15 +260,15 @@ def unbroken(line):
 
 
 def arguments(page, common):
-    own = argument_texts(page.sections.get("ARGUMENTS", ""))
+    overrides = argument_texts(page.sections.get("ARGUMENTS", ""))
     out = []
     for name in page.arguments():
-        text = own.pop(name, None) or common.get(name)
+        text = overrides.pop(name, None) or common.get(name)
         if text is None:
             sys.exit(f"gen_man.py: {page.source}: nothing is said of argument {name}")
         out += [".TP", f".I {name}", *lines_of(text)]
-    if own:
-        sys.exit(f"gen_man.py: {page.source}: no routine has the arguments {', '.join(own)}")
+    if overrides:
+        sys.exit(f"gen_man.py: {page.source}: no routine has the arguments {', '.join(overrides)}")
     return [".SH ARGUMENTS", *out] if out else []
 
 
@@ -489,9 +489,9 @@ def main(args):
     if args == ["--examples"]:
         print(examples_text(pages), end="")
     elif args == ["--check"]:
-        wrong = faults(routines, pages)
-        print("\n".join(wrong), end="\n" if wrong else "")
-        return 1 if wrong else 0
+        problems = faults(routines, pages)
+        print("\n".join(problems), end="\n" if problems else "")
+        return 1 if problems else 0
     else:
         write_tree(args[0], pages)
     return 0

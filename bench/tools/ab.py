@@ -80,15 +80,15 @@ def merge(name, reports):
                   f"({describe(first.rows[key])}) is missing in some runs and is left out",
                   file=sys.stderr)
     heading = dict(first.heading, runs=len(reports))
-    heading["disturbed"] = told_by_some(report.heading.get("disturbed") for report in reports)
+    heading["disturbed"] = first_of_some(report.heading.get("disturbed") for report in reports)
     return Report(name, heading, rows, first.skipped)
 
 
 def merge_row(found):
     row = dict(found[0], samples=len(found))
     for side in ("steppe", "raw"):
-        if all(side in each for each in found):
-            row[side] = make_side([each[side]["median"] for each in found], row["better"])
+        if all(side in result for result in found):
+            row[side] = make_side([result[side]["median"] for result in found], row["better"])
         else:
             row.pop(side, None)
     row.pop("ratio", None)
@@ -96,14 +96,14 @@ def merge_row(found):
         row["ratio"] = row["steppe"]["median"] / row["raw"]["median"]
     row.pop("interval", None)
     row.pop("disturbed", None)
-    disturbed = told_by_some(each.get("disturbed") for each in found)
+    disturbed = first_of_some(result.get("disturbed") for result in found)
     if disturbed:
         row["disturbed"] = disturbed
     return row
 
 
-def told_by_some(texts):
+def first_of_some(texts):
     """'in 2 of 10 runs: TEXT of the first', or ''."""
     texts = list(texts)
-    told = [text for text in texts if text]
-    return f"in {len(told)} of {len(texts)} runs: {told[0]}" if told else ""
+    present = [text for text in texts if text]
+    return f"in {len(present)} of {len(texts)} runs: {present[0]}" if present else ""

@@ -34,14 +34,14 @@ def build(side, folder):
     program = os.path.join(folder, "steppe-bench")
     words = compiler + FLAGS + ["-DBENCH_MPI" if mpi else "-DBENCH_PORTABLE"] + sources
     try:
-        done = subprocess.run(words + ["-lm", "-o", program], stdin=subprocess.DEVNULL,
+        result = subprocess.run(words + ["-lm", "-o", program], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     except OSError as error:
         raise ToolError(f"{compiler[0]}: {error.strerror}")
-    if done.returncode != 0:
-        said = [line for line in done.stdout.decode(errors="replace").splitlines()
+    if result.returncode != 0:
+        errors = [line for line in result.stdout.decode(errors="replace").splitlines()
                 if "error" in line] or ["the compiler prints no error"]
-        raise ToolError(f"{side}: cannot compile steppe-bench: {said[0]}")
+        raise ToolError(f"{side}: cannot compile steppe-bench: {errors[0]}")
     return launcher, program
 
 

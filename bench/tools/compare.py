@@ -89,17 +89,17 @@ def notes_of(old, new):
     return notes
 
 
-def prepare(old, new, how):
+def prepare(old, new, mode):
     """(Change, samples of old, samples of new) of one row; how: ratio, absolute or either."""
     change = Change(new, notes_of(old, new))
     both_raw = "raw" in old and "raw" in new
-    if how == "ratio" and not both_raw:
+    if mode == "ratio" and not both_raw:
         change.reason = "no raw side"
     elif old.get("unit") != new.get("unit") or old["better"] != new["better"]:
         change.reason = f"units differ: {old.get('unit')}, {new.get('unit')}"
     if change.reason:
         return change, None, None
-    change.relative = both_raw and how != "absolute"
+    change.relative = both_raw and mode != "absolute"
     values = []
     for row in (old, new):
         found, reason = samples(row, not change.relative)
@@ -128,16 +128,16 @@ def judge(change, old, new, level, threshold):
         change.notes.append("not certain: the interval is too wide")
 
 
-def compare(old, new, threshold, how):
+def compare(old, new, threshold, mode):
     """[Change] of the rows that both Reports have, in the order of new.
 
     threshold: smallest change that counts, 0.05 for 5 %. how: 'ratio' to raw, 'absolute' values,
     or 'either': ratios where there are any.
     """
-    both = [key for key in new.rows if key in old.rows]
-    if not both:
+    common_keys = [key for key in new.rows if key in old.rows]
+    if not common_keys:
         raise ToolError(f"{old.name} and {new.name} have no rows in common")
-    prepared = [prepare(old.rows[key], new.rows[key], how) for key in both]
+    prepared = [prepare(old.rows[key], new.rows[key], mode) for key in common_keys]
     level = FAMILY / max(1, sum(values is not None for _, values, _ in prepared))
     for change, old_values, new_values in prepared:
         if old_values is not None:
@@ -168,8 +168,8 @@ def different_headings(old, new):
 def parse_arguments(arguments):
     bench_arguments = []
     if "--" in arguments:
-        at = arguments.index("--")
-        arguments, bench_arguments = arguments[:at], arguments[at + 1:]
+        position = arguments.index("--")
+        arguments, bench_arguments = arguments[:position], arguments[position + 1:]
     options = parser("compare", USAGE, DESCRIPTION)
     options.add_argument("files", nargs="*", metavar="FILE",
                          help="the two files, OLD.json and NEW.json")
@@ -204,11 +204,11 @@ def main(arguments):
         old, new = ab.run(options.ab, options.n, options.runs, bench_arguments, FAMILY)
         for report, path in zip((old, new), options.save or ()):
             write(report, path)
-        how = "absolute" if options.absolute else "either"
+        mode = "absolute" if options.absolute else "either"
     else:
         old, new = (read(path) for path in options.files)
-        how = "absolute" if options.absolute else "ratio"
-    changes = compare(old, new, options.threshold, how)
+        mode = "absolute" if options.absolute else "ratio"
+    changes = compare(old, new, options.threshold, mode)
     outcome = format_comparison.Outcome(old, new, changes, only_in(old, new), only_in(new, old),
                             different_headings(old, new), options.threshold, options.runs
                             if options.ab else 0)

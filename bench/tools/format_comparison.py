@@ -96,17 +96,18 @@ def sources(outcome):
 
 
 def as_text(outcome, _):
-    of = {verdict: [change for change in outcome.changes if change.verdict == verdict]
+    by_verdict = {verdict: [change for change in outcome.changes if change.verdict == verdict]
           for verdict in VERDICTS}
     lines = sources(outcome)
-    lines += section_of_changes("worse", of["worse"])
-    lines += section_of_changes("better", of["better"])
+    lines += section_of_changes("worse", by_verdict["worse"])
+    lines += section_of_changes("better", by_verdict["better"])
     lines += section_of_changes("equal, but marked",
-                                [change for change in of["equal"] if change.notes])
+                                [change for change in by_verdict["equal"] if change.notes])
     lines += section("not compared (rows):", not_compared_lines(outcome.changes))
     lines += section(f"only in {outcome.old.name}:", only_lines(outcome.only_old))
     lines += section(f"only in {outcome.new.name}:", only_lines(outcome.only_new))
-    found = ", ".join(f"{len(of[verdict])} {verdict}" for verdict in VERDICTS if of[verdict])
+    found = ", ".join(f"{len(by_verdict[verdict])} {verdict}" for verdict in VERDICTS
+                      if by_verdict[verdict])
     lines.append(f"{found}; threshold {100 * outcome.threshold:g} %, the chance of any false "
                  f"alarm in all rows is at most 5 %")
     return "\n".join(lines) + "\n"

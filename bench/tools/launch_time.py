@@ -28,19 +28,19 @@ def startup(oshrun, program, pes):
     start = time.perf_counter()
     text = run_job(command)
     job = 1e6 * (time.perf_counter() - start)
-    told = {}
+    times = {}
     for line in text.splitlines():
         try:
-            said = json.loads(line)
-            told[said["pe"]] = (said["init_ns"] / 1e3, said["finalize_ns"] / 1e3)
+            record = json.loads(line)
+            times[record["pe"]] = (record["init_ns"] / 1e3, record["finalize_ns"] / 1e3)
         except (ValueError, TypeError, KeyError):
             continue
-    if len(told) != pes:
-        raise ToolError(f"{' '.join(command)}: only {len(told)} of {pes} PEs reported their times")
-    return job, max(init for init, _ in told.values()), max(last for _, last in told.values())
+    if len(times) != pes:
+        raise ToolError(f"{' '.join(command)}: only {len(times)} of {pes} PEs reported their times")
+    return job, max(init for init, _ in times.values()), max(last for _, last in times.values())
 
 
-def bare(oshrun, pes):
+def launcher_only(oshrun, pes):
     """(job,) of one job of the launcher alone, in us."""
     start = time.perf_counter()
     run_job([oshrun, "-n", str(pes), "true"])
@@ -49,7 +49,7 @@ def bare(oshrun, pes):
 
 def measure(oshrun, program, pes, runs):
     """Samples of runs jobs of each kind: ([(job, init, finalize)], [(job,)])."""
-    sides = ((lambda: startup(oshrun, program, pes)), (lambda: bare(oshrun, pes)))
+    sides = ((lambda: startup(oshrun, program, pes)), (lambda: launcher_only(oshrun, pes)))
     found = ([], [])
     for side in sides:  # programs and libraries come into memory
         side()
@@ -86,9 +86,9 @@ def cpu_name():
 
 def heading_of(oshrun, arguments):
     """What can be known without the library."""
-    said = run_job([oshrun, "--version"]).splitlines()
-    launcher = [line.split(":", 1)[1].strip() for line in said if line.startswith("launcher:")]
-    library = said[0].replace("oshrun (", "").replace(")", "") if said else ""
+    version = run_job([oshrun, "--version"]).splitlines()
+    launcher = [line.split(":", 1)[1].strip() for line in version if line.startswith("launcher:")]
+    library = version[0].replace("oshrun (", "").replace(")", "") if version else ""
     return {"steppe_bench": FORMAT, "library": library,
             "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "command": " ".join(["steppe-bench", "launch"] + arguments),

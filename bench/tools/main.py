@@ -24,8 +24,8 @@ def main(arguments):
         print(f"usage: steppe-bench {'|'.join(TOOLS)} ARGUMENT...  (each has --help)")
         return 0
     if not arguments or arguments[0] not in TOOLS:
-        said = f"{arguments[0]!r} is not a command" if arguments else "the command is missing"
-        print(f"steppe-bench: {said}: use one of {', '.join(TOOLS)}", file=sys.stderr)
+        complaint = f"{arguments[0]!r} is not a command" if arguments else "the command is missing"
+        print(f"steppe-bench: {complaint}: use one of {', '.join(TOOLS)}", file=sys.stderr)
         return 2
     tool = arguments[0]
     try:

@@ -91,8 +91,9 @@ def run_job(command, accept=None):
         print(f"{command[0]}: the exit status is {job.returncode}, but the results are complete "
               f"and are used", file=sys.stderr)
     elif job.returncode != 0:
-        said = err.decode(errors="replace").strip().splitlines()[-5:]
-        raise ToolError("\n".join([f"{' '.join(command)}: exit status {job.returncode}"] + said))
+        last_lines = err.decode(errors="replace").strip().splitlines()[-5:]
+        raise ToolError("\n".join([f"{' '.join(command)}: exit status {job.returncode}"] +
+                                  last_lines))
     return out.decode(errors="replace")
 
 

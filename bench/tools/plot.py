@@ -83,15 +83,15 @@ def key_of(entry, axis):
 def split(name, axis, entries):
     """[(name, entries)] with few enough curves: a part for each bench, then curves that fit."""
     keys = list(dict.fromkeys(key_of(entry, axis)[1:] for entry in entries))
-    room = max(2, MOST_CURVES // len({label for label, _ in entries}))
-    if len(keys) <= room:
+    limit = max(2, MOST_CURVES // len({label for label, _ in entries}))
+    if len(keys) <= limit:
         return [(name, entries)]
     benches = dict.fromkeys(row["bench"] for _, row in entries)
     if len(benches) > 1:
         return [part for bench in benches for part in split(
             f"{name}-{bench}", axis, [entry for entry in entries if entry[1]["bench"] == bench])]
-    kept = {keys[round(i * (len(keys) - 1) / (room - 1))] for i in range(room)}
-    return [(name, [entry for entry in entries if key_of(entry, axis)[1:] in kept])]
+    chosen_keys = {keys[round(i * (len(keys) - 1) / (limit - 1))] for i in range(limit)}
+    return [(name, [entry for entry in entries if key_of(entry, axis)[1:] in chosen_keys])]
 
 
 # ---- a picture ------------------------------------------------------------------------------------
@@ -193,11 +193,11 @@ def about(heading):
     return ", ".join(str(part) for part in parts if part)
 
 
-def labels_of(reports, given):
+def labels_of(reports, user_labels):
     """A name for each file, which tells it from the others."""
     names = [os.path.splitext(os.path.basename(report.name))[0] for report in reports]
     labels = [f"{report.heading.get('library', '')} {path_of(report.heading)}" for report in reports]
-    for choice in (given, labels, names):
+    for choice in (user_labels, labels, names):
         if len(set(choice)) == len(reports):
             return choice
     raise ToolError(f"{reports[0].name}: the files have the same name in the legend: give each "

@@ -27,17 +27,17 @@ class Scale:
     def inner(self, value):
         return math.log(value) if self.log else value
 
-    def at(self, value):
+    def pixel(self, value):
         share = (self.inner(value) - self.low) / (self.high - self.low)
         return self.begin + share * (self.end - self.begin)
 
     def spread(self, values, distance):
         """Those of the rising values that lie at least so many pixels apart."""
-        kept = []
+        chosen = []
         for value in values:
-            if not kept or abs(self.at(value) - self.at(kept[-1])) >= distance:
-                kept.append(value)
-        return kept
+            if not chosen or abs(self.pixel(value) - self.pixel(chosen[-1])) >= distance:
+                chosen.append(value)
+        return chosen
 
 
 def plain(value):
@@ -45,8 +45,9 @@ def plain(value):
     return f"{value:.10f}".rstrip("0").rstrip(".")
 
 
-def text(x, y, words, anchor="middle", more=""):
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(str(words))}</text>'
+def text(x, y, words, anchor="middle", attrs=""):
+    return (f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{attrs}>'
+            f'{escape(str(words))}</text>')
 
 
 def line(x1, y1, x2, y2, colour="#d8d8d8"):
@@ -55,8 +56,8 @@ def line(x1, y1, x2, y2, colour="#d8d8d8"):
 
 
 def document(title, about, height, parts):
-    heading = [text(WIDTH / 2, 18, title, more=' font-weight="bold"')]
-    heading += [text(WIDTH / 2, 34 + 14 * i, words, more=' font-size="11"')
+    heading = [text(WIDTH / 2, 18, title, attrs=' font-weight="bold"')]
+    heading += [text(WIDTH / 2, 34 + 14 * i, words, attrs=' font-size="11"')
                 for i, words in enumerate(about)]
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
@@ -99,18 +100,18 @@ def horizontal(picture):
 
 
 def draw_axes(picture, x, xticks, y, yticks, top):
-    parts = [line(LEFT, y.at(value), RIGHT, y.at(value)) for value, _ in yticks]
-    parts += [text(LEFT - 6, y.at(value) + 4, label, "end") for value, label in yticks]
+    parts = [line(LEFT, y.pixel(value), RIGHT, y.pixel(value)) for value, _ in yticks]
+    parts += [text(LEFT - 6, y.pixel(value) + 4, label, "end") for value, label in yticks]
     bottom, turned = top + PLOT, picture.names and len(picture.names) > 4
     for value, label in xticks:
-        at = x.at(value)
-        turn = f' transform="rotate(90 {at - 3:.1f} {bottom + 12})"' if turned else ""
-        parts += [line(at, top, at, bottom),
-                  text(at - 3, bottom + 12, label, "start", turn) if turned else
-                  text(at, bottom + 16, label)]
+        x_pixel = x.pixel(value)
+        turn = f' transform="rotate(90 {x_pixel - 3:.1f} {bottom + 12})"' if turned else ""
+        parts += [line(x_pixel, top, x_pixel, bottom),
+                  text(x_pixel - 3, bottom + 12, label, "start", turn) if turned else
+                  text(x_pixel, bottom + 16, label)]
     parts += [line(LEFT, top, LEFT, bottom, "#404040"), line(LEFT, bottom, RIGHT, bottom, "#404040"),
               text(16, top + PLOT / 2, picture.ylabel,
-                   more=f' transform="rotate(-90 16 {top + PLOT / 2:.1f})"')]
+                   attrs=f' transform="rotate(-90 16 {top + PLOT / 2:.1f})"')]
     return parts
 
 
@@ -137,16 +138,19 @@ def curves(picture):
     (x, xticks), (y, yticks) = horizontal(picture), vertical(picture, top)
     parts = draw_axes(picture, x, xticks, y, yticks, top)
     if picture.level:
-        parts.append(line(LEFT, y.at(picture.level), RIGHT, y.at(picture.level), "#000000"))
+        parts.append(line(LEFT, y.pixel(picture.level), RIGHT, y.pixel(picture.level), "#000000"))
     below = top + PLOT + 34
     if picture.names and len(picture.names) > 4:
         below += 6.5 * max(map(len, picture.names))
     parts.append(text((LEFT + RIGHT) / 2, below, picture.xlabel))
     for i, curve in enumerate(picture.curves):
-        parts += draw_curve(curve, [(x.at(a), y.at(b)) for a, b in curve.points], not picture.names)
-        at = (LEFT + (i % 2) * 290, below + 22 + 18 * (i // 2))
-        sample = [(at[0] + 22, at[1])] if picture.names else [at, (at[0] + 44, at[1])]
+        points = [(x.pixel(a), y.pixel(b)) for a, b in curve.points]
+        parts += draw_curve(curve, points, not picture.names)
+        corner = (LEFT + (i % 2) * 290, below + 22 + 18 * (i // 2))
+        sample = [corner, (corner[0] + 44, corner[1])]
+        if picture.names:
+            sample = [(corner[0] + 22, corner[1])]
         parts += draw_curve(curve, sample, not picture.names)
-        parts.append(text(at[0] + 54, at[1] + 4, curve.label, "start"))
+        parts.append(text(corner[0] + 54, corner[1] + 4, curve.label, "start"))
     return document(picture.title, picture.about, below + 24 + 18 * ((len(picture.curves) + 1) // 2),
                     parts)

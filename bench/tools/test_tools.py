@@ -49,13 +49,13 @@ def row(bench, steppe, raw=None, **more):
     """A row with these blocks; a number stands for ten blocks of it."""
     def blocks(values):
         return values if isinstance(values, list) else [values] * 10
-    made = {"bench": bench, "group": "rma", "metric": "latency", "unit": "ns", "better": "lower",
+    result = {"bench": bench, "group": "rma", "metric": "latency", "unit": "ns", "better": "lower",
             "bytes": 8, "pes": 2, "thread_level": "single", "steppe": side(blocks(steppe))}
     if raw is not None:
-        made["raw"] = side(blocks(raw))
-        made["ratio"] = made["steppe"]["median"] / made["raw"]["median"]
-    made.update(more)
-    return made
+        result["raw"] = side(blocks(raw))
+        result["ratio"] = result["steppe"]["median"] / result["raw"]["median"]
+    result.update(more)
+    return result
 
 
 def report(rows, **heading):
@@ -101,11 +101,11 @@ class Ranks(unittest.TestCase):
             for first in orders:
                 u = sum(1 for a in first for b in range(n + m) if b not in first and b < a)
                 counts[u] = counts.get(u, 0) + 1
-            want, below = [], 0
+            expected, below = [], 0
             for u in range(n * m // 2 + 1):
                 below += counts.get(u, 0)
-                want.append(below / len(orders))
-            self.assertEqual(mann_whitney_interval.cumulative(n, m), want)
+                expected.append(below / len(orders))
+            self.assertEqual(mann_whitney_interval.cumulative(n, m), expected)
         critical = max(u for u, p in enumerate(mann_whitney_interval.cumulative(10, 10)) if p <= 0.025)
         self.assertEqual(critical, 23)
 
@@ -466,7 +466,7 @@ class Plot(Folder):
         """Every picture that there is data for, with its labels and titles."""
         names = self.plot(self.save("a.json", report(picture_rows())))
         self.assertEqual({name.replace(".svg", "") for name in names}, ALL_PICTURES | RATIOS)
-        wanted = {
+        expected_texts = {
             "rma-latency": ["put-latency", "put-latency, raw limit", "get-latency", "latency (µs)",
                             "bytes", "32K", "2M", "Steppe 0.1.0, node, 4 PEs"],
             "rma-bandwidth": ["put-bandwidth, raw limit", "bandwidth (MB/s)", "1000000"],
@@ -477,7 +477,7 @@ class Plot(Folder):
             "collectives-latency": ["2 PEs", "8 PEs, raw limit", "bytes"],
             "launch-latency-by-pes": ["launch", "launch, raw limit", "latency (µs)", "PEs"],
             "ratio-rma-latency": ["put-latency", "library / raw limit (lower is better)"]}
-        for name, texts in wanted.items():
+        for name, texts in expected_texts.items():
             shown = self.picture(f"{name}.svg")[1]
             for text in texts:
                 self.assertIn(text, shown, name)

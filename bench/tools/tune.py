@@ -27,8 +27,8 @@ than 7 % in every round."""
 def operations():
     """{operation: its algorithms}, as the library knows them."""
     words = [os.path.join(os.path.dirname(installed_program()), "oshinfo"), "--json", "collectives"]
-    told = json.loads(run_job(words))["collectives"]
-    return {name: names.split(", ") for name, names in told.items()}
+    algorithms = json.loads(run_job(words))["collectives"]
+    return {name: names.split(", ") for name, names in algorithms.items()}
 
 
 def measure(job, k, folder):
@@ -58,8 +58,8 @@ def run_rounds(job, rounds):
             print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
             built_in = measure(job, None, folder)
             for k in range(max(map(len, operations().values()))):
-                now = better(built_in, measure(job, k, folder), k)
-                found[k] = {key: change for key, change in now.items()
+                better_rows = better(built_in, measure(job, k, folder), k)
+                found[k] = {key: change for key, change in better_rows.items()
                             if number == 0 or key in found[k]}
     chosen = {}
     for k, changes in found.items():
@@ -121,7 +121,7 @@ def table_of(report, chosen, rounds):
 
 
 def main(arguments):
-    at = arguments.index("--") if "--" in arguments else len(arguments)
+    position = arguments.index("--") if "--" in arguments else len(arguments)
     options = parser("tune", USAGE, DESCRIPTION)
     options.add_argument("-n", type=positive, required=True, metavar="N", help="number of PEs")
     options.add_argument("-o", metavar="FILE",
@@ -132,10 +132,10 @@ def main(arguments):
                          help="number of jobs with each algorithm (default: 5)")
     options.add_argument("--seconds", default="0.1", metavar="S",
                          help="seconds that a row of a job takes at most (default: 0.1)")
-    chosen = options.parse_args(arguments[:at])
+    chosen = options.parse_args(arguments[:position])
     program = installed_program()
     job = [os.path.join(os.path.dirname(program), "oshrun"), "-n", str(chosen.n)]
-    job += arguments[at + 1:] + [program, "--format", "json", "--sizes", f"8:{chosen.max}",
+    job += arguments[position + 1:] + [program, "--format", "json", "--sizes", f"8:{chosen.max}",
                                  "--seconds", chosen.seconds, "--until", "0", "--teams",
                                  f"{min(2, chosen.n)}:{chosen.n}"] + list(operations())
     text = table_of(*run_rounds(job, chosen.rounds), chosen.rounds)
