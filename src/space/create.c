@@ -41,7 +41,7 @@ static const char *create_argument(const struct create *c, int i)
 }
 
 /*
- * Finds the first PE whose arguments differ from those of rank 0. This PE and rank 0 log each
+ * Finds the first PE whose arguments differ from those of rank 0. That PE and rank 0 log each
  * argument that differs.
  */
 static void create_name_differing(const struct create *c, const int64_t my_numbers[CONFIG_N])
@@ -118,8 +118,8 @@ static bool create_same(const int64_t range[2])
 }
 
 /*
- * Called when no number or no offset is free. If no number is free, returns 1 after logging.
- * Otherwise the window is full. In this case sets c->outside_window, so that the space gets a place
+ * Handles a search that found no number or no offset. If no number is free, logs an error and
+ * returns 1. If the window is full, sets c->outside_window, so that the space gets addresses
  * outside the window, and returns 0.
  */
 static int create_no_room(struct create *c)
@@ -532,9 +532,9 @@ static bool create_set_parent(struct create *c, shmem_team_t team, const char *a
 
 /*
  * Copies the attributes from user_attr to *c. Sets *parent to the team whose members create the
- * space. If the structure is wrong, the creation fails. This PE must still take part in the
+ * space. If the structure is invalid, the creation fails. This PE must still take part in the
  * creation, because the other members wait for this PE. In this case *parent is set only if the
- * structure names a live team. Otherwise *parent stays unchanged.
+ * structure names a live team or SHMEM_TEAM_INVALID. Otherwise *parent stays unchanged.
  */
 static void create_read_attr(struct create *c, const shmemx_space_attr_t *user_attr, const char *fn,
                              shmem_team_t *parent)
@@ -550,7 +550,7 @@ static void create_read_attr(struct create *c, const shmemx_space_attr_t *user_a
         if (has_parent && (stp_team_is_invalid(user_attr->parent) ||
                            stp_team_is_live(stp_team_of(user_attr->parent))))
             *parent =
-                user_attr->parent; /* INVALID: this PE is not a member, and none waits for it */
+                user_attr->parent; /* INVALID: this PE is not a member, so no PE waits for it */
         return;
     }
     *parent = attr.parent;

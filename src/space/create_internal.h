@@ -16,7 +16,7 @@
 /* State of the creation of a space. */
 struct create {
     const char *fn;
-    const struct stp_kind *kind; /* kind of memory, or NULL if the argument names none */
+    const struct stp_kind *kind; /* kind of memory, or NULL if config names no valid kind */
     int flags;                   /* value of attr->flags */
     struct stp_space_params params;
     struct stp_team *parent;

@@ -2,8 +2,8 @@
 /*
  * This file grows spaces. A space grows when a collective allocation finds no room in the heap.
  * This happens on all members in the same call, because their heaps are equal. Every member grows
- * its own part and its mappings of peers' parts. No thread uses the new memory yet. One reduction
- * determines whether all members have succeeded. If so, all members use the new memory. Otherwise
+ * its own part and its mappings of peers' parts. No thread uses the new memory yet. Reductions
+ * determine whether all members have succeeded. If so, all members use the new memory. Otherwise
  * all members undo the growth. Design: docs/design/spaces.md.
  */
 #include "space_lifecycle.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The blocks of a named space can have names, by which later jobs find the blocks. All members make
- * the call that stores a name. The first call stores the name, and the calls of the other members
- * do nothing. Design: docs/design/fam.md.
+ * The blocks of a named space can have names, by which later jobs find the blocks. All members call
+ * the routine that stores a name. The member that calls it first stores the name, and the calls of
+ * the other members do nothing. Design: docs/design/fam.md.
  */
 #include "space_lifecycle.h"
 

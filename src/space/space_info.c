@@ -55,7 +55,7 @@ const char *pshmemx_space_path_name(shmemx_space_path_t path)
 }
 STP_PROFILED(shmemx_space_path_name);
 
-/* ---- facts --------------------------------------------------------------------------- */
+/* ---- properties ---------------------------------------------------------------------- */
 
 /* Returns how atomics on this PE's part of the space are performed. */
 static shmemx_space_atomics_t info_atomics(const struct stp_space *space)

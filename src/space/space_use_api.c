@@ -90,7 +90,7 @@ int pshmem_get_space(void *ptr, shmem_space_t *handle)
 }
 STP_PROFILED(shmem_get_space);
 
-/* ---- kernels -----------------------------------------------------------------------------*/
+/* ---- device addresses for kernels ------------------------------------------------------- */
 
 static bool space_rejected(shmem_space_t handle, const char *fn)
 {
