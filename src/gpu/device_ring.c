@@ -362,7 +362,7 @@ bool stp_device_handles_try_stop(void)
     /* Pairs with the release stores in ring_start() and ring_end(). */
     if (!__atomic_load_n(&ring.running, __ATOMIC_ACQUIRE)) return true;
     __atomic_store_n(&ring.stop_requested, true, __ATOMIC_RELEASE);
-    /* This load of exiting and the last load pair with the release store in ring_main(). */
+    /* This load and the load in the return statement pair with the release store in ring_main(). */
     for (int ms = 0; ms < RING_HALT_MS && !__atomic_load_n(&ring.exiting, __ATOMIC_ACQUIRE); ms++)
         usleep(1000);
     /*

@@ -131,7 +131,7 @@ static bool step_reduce(struct stream_work *work)
     return coll_sync_step(work) && coll_end(work);
 }
 
-/* ---- calls ------ */
+/* ---- calls ------------------------------------------------------------------- */
 
 static void coll_enqueue(struct stream_slot *slot, struct stream_work *work)
 {

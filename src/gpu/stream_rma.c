@@ -156,7 +156,7 @@ void stp_stream_get(void *dest, const void *source, size_t nbytes, int pe, bool 
     stream_transfer(dest, source, nbytes, pe, nbi, false, stream, fn);
 }
 
-/* ---- signals ------ */
+/* ---- signals ----------------------------------------------------------------- */
 
 static bool step_put_signal(struct stream_work *work)
 {
