@@ -166,7 +166,7 @@ void stp_network_publish_host(int pe)
                          my_networks.n * sizeof(struct network_addr));
 }
 
-/* ---- other members --------------------------------------------------------- */
+/* ---- other hosts ------------------------------------------------------------- */
 
 static bool network_same_net(const struct network_addr *a, const struct network_addr *b)
 {
