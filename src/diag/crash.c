@@ -64,7 +64,7 @@ static bool crash_is_default(const struct sigaction *action)
     return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL;
 }
 
-/* ---- events ---------------------------------------------------------------------------- */
+/* ---- the fault ------------------------------------------------------------------------- */
 
 struct crash_place {
     const void *code;   /* address of the interrupted instruction */
@@ -260,7 +260,7 @@ static void crash_handler(int signo, siginfo_t *info, void *context)
     if (info->si_code <= 0) raise(signo);
 }
 
-/* ---- taking and returning requests --------------------------------------------------------- */
+/* ---- installing and removing the handler --------------------------------------------------- */
 
 /*
  * Gives this thread an alternate signal stack, so that our handler can run when the thread's stack

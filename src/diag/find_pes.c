@@ -205,7 +205,7 @@ const struct stp_process *scan_find_pe(const struct node *node, int local)
                           (size_t)local * node->trailer.process_bytes);
 }
 
-/* ---- existing state ------------------------------------------------------------------- */
+/* ---- the scan ------------------------------------------------------------------------- */
 
 static void find_proxies(struct proc_scan *scan)
 {

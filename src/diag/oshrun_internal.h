@@ -26,7 +26,7 @@ _Noreturn void launch_fail(const char *fmt, ...) __attribute__((format(printf, 1
  */
 void launch_job_name(pid_t oshrun, char *text, size_t len);
 
-/* ---- classification of processes (status.c) -------------------------------------------------- */
+/* ---- the table of jobs (status.c) ------------------------------------------------------------ */
 
 /*
  * Prints a table of jobs on this host to the stream out. If `pid` is the ID of a process, prints

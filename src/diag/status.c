@@ -20,7 +20,7 @@ static struct {
     int n_printed;
 } status;
 
-/* ---- notices -------------------------------------------------------------------------- */
+/* ---- output and process states -------------------------------------------------------- */
 
 static void __attribute__((format(printf, 1, 2))) print_line(const char *fmt, ...)
 {
