@@ -110,7 +110,7 @@ void stp_info_kinds(struct stp_report *report)
     if (before_init) stp_kinds_stop();
 }
 
-/* ---- questions to all PEs -------------------------------------------------------------- */
+/* ---- queries to all PEs ---------------------------------------------------------------- */
 
 /* Reply of one PE about one kind of memory. It must fit into one gather, see SPACES_GATHER. */
 struct spaces_reply {

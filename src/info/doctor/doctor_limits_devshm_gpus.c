@@ -181,7 +181,7 @@ static void host_threads(struct stp_doctor *doctor)
         rc == 0 ? "yes" : strerror(rc), user, pids);
 }
 
-/* ---- other operations -------------------------------------------------------- */
+/* ---- /dev/shm and GPUs ------------------------------------------------------- */
 
 static void host_dev_shm(struct stp_doctor *doctor)
 {
