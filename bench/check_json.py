@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run steppe-bench with JSON output and check what it says: valid JSON, every bench of --list
-there, every number positive and in order. Speed is not judged. Benches on kinds of memory that the
-machine may lack can be skipped, with a reason.
+"""Run steppe-bench with JSON output and check this output.
+
+The output must be valid JSON with a result for every bench of --list. All numbers must be positive
+and in the right order. The script does not judge the speed. Benches may be skipped with a reason if
+they use a kind of memory that the machine may lack.
 
 usage: check_json.py [--raw] [--gpu] [--some] [--timeout SECONDS] COMMAND [ARGUMENT...]
-Exit status: 0 right, 2 wrong, 77 the command did not start.
+Exit status: 0 if the output is right, 2 if it is wrong, 77 if the command did not start.
 """
 import argparse
 import json
@@ -13,16 +15,16 @@ import math
 import subprocess
 import sys
 
-# Groups and benches without a raw side on any path, and those without one on the node.
+# Groups and benches without a raw side on any path, and benches without a raw side on the node.
 NO_RAW_GROUPS = {"fan", "kinds", "lock", "memory", "overlap", "spaces", "strided", "threads"}
 NO_RAW = {"idle-cpu", "wait-until-any", "wait-until-some", "collect", "fcollect", "alltoall",
           "alltoalls", "inscan", "exscan", "device-fetch-add", "device-put-signal"}
 NO_RAW_ON_NODE = {"broadcast", "reduce"}
-ATOMIC = {"passive-fetch-add", "passive-fetch-add-busy"}  # raw where the provider has atomics
+ATOMIC = {"passive-fetch-add", "passive-fetch-add-busy"}  # raw side only if there are atomics
 HEADING = ["steppe_bench", "library", "date", "command", "host", "kernel", "cpu", "pair_path",
            "all_path", "pes", "cores", "bound", "gpu", "gpu_driver", "test_double", "raw_atomics",
            "options", "places", "disturbed"]
-LOWER = ("ns", "us")  # units in which less is better; of % the row says
+LOWER = ("ns", "us")  # units in which less is better; for %, see the row
 
 
 def positive(value):
@@ -30,8 +32,8 @@ def positive(value):
 
 
 def check_side(where, side, row):
-    """Complaints about one side of a row."""
-    if row["metric"] == "overlap":  # a percentage that may well be 0
+    """Return a list of messages about wrong values of one side of a row."""
+    if row["metric"] == "overlap":  # a percentage, which can be 0
         is_number = isinstance(side.get("median"), (int, float))
         return [] if is_number else [f"{where}: the median is missing"]
     names = ["best", "p1", "median", "p99"]
@@ -118,7 +120,10 @@ def check(text, units, want_raw, want_gpu, want_all):
 
 
 def listed(command):
-    """The unit of each bench that --list names; the program is the word called steppe-bench."""
+    """Return {bench: unit} for the benches that --list prints.
+
+    The program is the word of the command that ends in steppe-bench.
+    """
     program = next(word for word in command if word.endswith("steppe-bench"))
     text = subprocess.run([program, "--list"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           timeout=60, check=True).stdout.decode()

@@ -165,7 +165,7 @@ struct bench_shared {
     double samples[BENCH_BLOCK_SAMPLES] __attribute__((aligned(BENCH_LINE)));
 };
 
-/* ---- values for the body of a loop --------------------------------------- */
+/* ---- state of a row ---------------------------------------------------------- */
 
 struct raw_ofi;
 struct raw_cuda;

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- contents ----------------------------------------------------------------------- */
+/* ---- description of the machine ----------------------------------------------------- */
 
 static void read_cpu(char *cpu, size_t len)
 {
@@ -61,7 +61,7 @@ void bench_describe(struct bench_machine *machine)
     machine->clock_ns = bench_clock_cost_ns();
 }
 
-/* ---- other operations ------------------------------------------------------------------- */
+/* ---- disturbance by other activity ------------------------------------------------------ */
 
 /*
  * Shortest interval over which CPU times are compared, in ns. It is long, because the kernel counts

@@ -25,7 +25,7 @@ struct session {
     bool began_output;
 };
 
-/* ---- starts and ends of the library ------------------------------------------------ */
+/* ---- start of the library ---------------------------------------------------------- */
 
 static void init(struct session *s, enum bench_cycle cycle)
 {

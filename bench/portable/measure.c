@@ -101,7 +101,7 @@ static void add_block(struct measure *m, int number, uint64_t n_ops, int n_batch
     side->blocks[side->n_blocks++] = bench_median_of(added + n_batches, (size_t)n_batches);
 }
 
-/* ---- options for amounts --------------------------------------------------------- */
+/* ---- numbers of operations and samples ------------------------------------------- */
 
 /* Takes a few samples of one side. Returns their median in ns per operation. */
 static double trial(struct measure *m, enum bench_side side, uint64_t n_ops)

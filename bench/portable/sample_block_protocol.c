@@ -38,7 +38,7 @@ static bool is_target(const struct bench *bench, const struct bench_run *run)
     return !run->measures && (run->peer >= 0 || bench->shape == BENCH_ONE_ALL);
 }
 
-/* ---- one PE's part ------------------------------------------------------------- */
+/* ---- a PE's part of a block ---------------------------------------------------- */
 
 /*
  * Executes a barrier, so that the PEs that measure begin a sample together. Uses Steppe's barrier
@@ -122,7 +122,7 @@ static void verify_block(const struct bench *bench, struct bench_run *run,
                            command->n_ops * (command->n_warm + command->n_batches));
 }
 
-/* ---- notified PEs ---------------------------------------------------------------- */
+/* ---- PEs other than PE 0 --------------------------------------------------------- */
 
 static void serve_until_stop(const struct bench *bench, struct bench_run *run,
                              const struct bench_body *body, uint64_t stop)

@@ -27,7 +27,7 @@ static void find_paths(struct bench_run *run)
     run->pair_path = bench_worst(pair_apart) != 0 ? BENCH_FABRIC : BENCH_NODE;
 }
 
-/* ---- raw ------------------------------------------------------------------- */
+/* ---- the raw side ------------------------------------------------------------ */
 
 /*
  * Loads the raw libfabric module if --raw is set and some PEs reach each other only over the

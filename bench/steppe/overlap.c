@@ -50,9 +50,8 @@ static double time_of(struct bench_run *run, bool transfers, bool put, uint64_t 
 }
 
 /*
- * Returns the number of iterations of compute() that take `ns` nanoseconds. The function begins
- * with an estimate of the number. Three times it measures these iterations and corrects the
- * estimate.
+ * Returns the number of iterations of compute() that take `ns` nanoseconds. The function starts
+ * with an estimate, and corrects the estimate by three measurements.
  */
 static uint64_t turns_for(struct bench_run *run, double ns, uint64_t n)
 {

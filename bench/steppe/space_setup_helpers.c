@@ -57,7 +57,7 @@ void bench_space_drop(struct bench_space *space)
     *space = (struct bench_space){SHMEM_SPACE_INVALID, SHMEM_TEAM_INVALID, NULL};
 }
 
-/* ---- availability of the memory ----------------------------------------------------- */
+/* ---- available kinds of memory ------------------------------------------------------ */
 
 /*
  * Asks the CUDA driver whether every PE has a GPU. An attempt to create a GPU space would instead

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""compare --ab: the samples of two programs, run in turn.
+"""compare --ab: runs two programs in turn and collects their samples.
 
-A side is an installation of Steppe, or a compiler and a launcher of any OpenSHMEM or MPI, with
-which the portable part of steppe-bench is built (build_portable.py).
+A side is an installation of Steppe. It can also be a compiler and a launcher of any OpenSHMEM or
+MPI library, with which build_portable.py builds the portable part of steppe-bench.
 
-A run is one sample, its median the value: what is settled once a run (addresses, where pages lie,
-which state the machine was in) is then part of the noise that is measured. The runs are compared by
-mann_whitney_interval: with ten of them nobody knows how the noise between runs is distributed, and two
-speeds that change from run to run are common. The price is a least number of runs, since fewer
-cannot tell any order from chance with so many rows; it is named after the first pair of runs.
+The median of a run is one sample. Some conditions are fixed for a whole run, such as addresses, the
+location of pages and the state of the machine. With one sample per run, the differences of these
+conditions between runs are part of the measured noise. The samples are compared by
+mann_whitney_interval, which does not assume a distribution of the noise. Ten runs are too few to
+know the distribution, and often a run has one of two speeds. The method needs a minimum number of
+runs, which grows with the number of rows. The check for this number is made after the first run.
 """
 import os
 import sys
@@ -21,7 +22,7 @@ from result_file import Report, ToolError, describe, make_side, parse
 
 
 def installed(prefix):
-    """The launcher and the steppe-bench under prefix/bin."""
+    """Return the command of the launcher and the path of steppe-bench, both in prefix/bin."""
     programs = [os.path.join(os.path.abspath(prefix), "bin", name)
                 for name in ("oshrun", "steppe-bench")]
     for program in programs:
@@ -32,19 +33,22 @@ def installed(prefix):
 
 
 def command(side, folder, pes, arguments):
-    """The command line for one run of a side; a program that has to be built goes to folder."""
+    """Return the command line for one run of a side. A program to build goes to folder."""
     launcher, program = build_portable.build(side, folder) if "," in side else installed(side)
     return launcher + ["-n", str(pes), program, "--format", "json"] + arguments
 
 
 def one_run(side, words):
-    """The Report of one run. With a program of another library the results count, whatever its end."""
+    """Return the Report of one run.
+
+    The results of a program of another library are used even if its exit status is not 0.
+    """
     text = run_job(words, accept=(lambda text: text.rstrip().endswith("}")) if "," in side else None)
     return parse(text[max(0, text.find("{")):], f"output of {' '.join(words)}")
 
 
 def check_runs(first, runs, family):
-    """ToolError when so many runs cannot show a change in any row."""
+    """Raise ToolError if this number of runs is too small to show a change in any row."""
     level = family / max(1, len(first.rows))
     least = mann_whitney_interval.least_runs(level)
     if runs < least:
@@ -53,7 +57,10 @@ def check_runs(first, runs, family):
 
 
 def run(sides, pes, runs, arguments, family):
-    """(Report, Report) of the two sides, a block for each run. family: see check_runs."""
+    """Return the Reports of the two sides, in which each run is a block.
+
+    family: chance of a false alarm in all rows together.
+    """
     reports = ([], [])
     turns = mirrored((0, 1), runs)
     with tempfile.TemporaryDirectory() as folder:
@@ -68,7 +75,7 @@ def run(sides, pes, runs, arguments, family):
 
 
 def merge(name, reports):
-    """One Report whose blocks are the medians of the runs."""
+    """Merge the Reports of the runs into one Report, whose blocks are the medians of the runs."""
     first = reports[0]
     rows = {}
     for key in first.rows:
@@ -103,7 +110,10 @@ def merge_row(found):
 
 
 def first_of_some(texts):
-    """'in 2 of 10 runs: TEXT of the first', or ''."""
+    """Return a text such as 'in 2 of 10 runs: TEXT', or '' if all texts are empty.
+
+    TEXT is the first text that is not empty.
+    """
     texts = list(texts)
     present = [text for text in texts if text]
     return f"in {len(present)} of {len(texts)} runs: {present[0]}" if present else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The portable part of steppe-bench, built by the compiler of any OpenSHMEM, or by that of an MPI.
+"""Build the portable part of steppe-bench with the compiler of any OpenSHMEM or MPI library.
 
 usage: build_portable.py [mpi:]COMPILER,LAUNCHER FOLDER      build FOLDER/steppe-bench
 """
@@ -18,7 +18,10 @@ FLAGS = ["-std=gnu11", "-O2", "-Wall", "-D_GNU_SOURCE"]
 
 
 def build(side, folder):
-    """(words of the launcher, program) of COMPILER,LAUNCHER, or of mpi:COMPILER,LAUNCHER."""
+    """Build the program of a side. Return the words of the launcher command and the program.
+
+    side: COMPILER,LAUNCHER or mpi:COMPILER,LAUNCHER.
+    """
     mpi = side.startswith("mpi:")
     compiler, launcher = map(shlex.split, side[4 * mpi:].split(",", 1))
     if not compiler or not launcher:

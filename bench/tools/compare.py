@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""steppe-bench compare: what became slower or faster between two files of results.
+"""steppe-bench compare: finds the rows that became slower or faster between two files of results.
 
-Rows are matched by their identity (result_file.py). What is compared is the ratio to the raw limit,
-block by block, because the machine of two runs is hardly ever in the same state; --absolute
-compares the values themselves. Logarithms, so that twice and half are equally far. The interval of
-the change is that of mann_whitney_interval.py. Each row has a share of the 5 % for a false alarm (Bonferroni): all
-intervals of a file hold together with 95 %.
+Rows are matched by their identity (result_file.py). Normally the compared value is the ratio to the
+raw limit, block by block, because the machine is hardly ever in the same state during two runs.
+With --absolute, the values themselves are compared. The comparison uses logarithms, so that a
+factor of 2 and a factor of 1/2 are changes of the same size. mann_whitney_interval.py computes the
+confidence interval of the change. The 5 % chance of a false alarm is divided among the rows
+(Bonferroni), so that with a probability of 95 % all intervals of a file contain the true change.
 
-Blocks of one run share what is settled once a run, such as where the memory lies. That part of the
-noise is not in the interval, and the threshold has to cover it; --ab has it among its samples.
+Some conditions are the same for all blocks of a run, such as the location of the memory. The
+intervals do not include the noise of these conditions, so the threshold must cover it. With --ab,
+the noise is part of the samples.
 """
 import math
 import sys
@@ -43,10 +45,11 @@ can be compared."""
 
 
 class Change:
-    """How one row changed.
+    """Change of one row.
 
-    verdict: worse, better, equal or 'not compared' (then reason says why). old, new: medians of
-    what was compared. change, low, high: new in terms of old, less 1. notes: list of texts.
+    verdict: worse, better, equal or 'not compared'. reason: why the row was not compared.
+    old, new: medians of the compared values. change: new / old - 1. low, high: ends of the
+    confidence interval of change. notes: list of texts.
     """
 
     def __init__(self, row, notes):
@@ -59,7 +62,7 @@ class Change:
 
 
 def samples(row, absolute):
-    """(values, None), or (None, reason) where the row cannot be compared."""
+    """Return (values, None), or (None, reason) if the row cannot be compared."""
     steppe = row["steppe"].get("blocks", [])
     values = steppe
     if not absolute:
@@ -75,7 +78,7 @@ def samples(row, absolute):
 
 
 def notes_of(old, new):
-    """What to know about the rows of both files before believing their numbers."""
+    """Return notes on conditions that make the numbers of the two rows less reliable."""
     notes = []
     if "raw" in old and "raw" in new and min(old["raw"]["median"], new["raw"]["median"]) > 0:
         factor = new["raw"]["median"] / old["raw"]["median"]
@@ -90,7 +93,10 @@ def notes_of(old, new):
 
 
 def prepare(old, new, mode):
-    """(Change, samples of old, samples of new) of one row; how: ratio, absolute or either."""
+    """Return the Change of a row, and the samples of the old and the new row.
+
+    The samples are None if the row cannot be compared. mode: ratio, absolute or either.
+    """
     change = Change(new, notes_of(old, new))
     both_raw = "raw" in old and "raw" in new
     if mode == "ratio" and not both_raw:
@@ -109,7 +115,10 @@ def prepare(old, new, mode):
 
 
 def judge(change, old, new, level, threshold):
-    """Fill in what the samples say; level: chance of a false alarm for this row."""
+    """Set the fields of the Change from the samples.
+
+    level: chance of a false alarm for this row.
+    """
     logs = [[math.log(value) for value in values] for values in (old, new)]
     estimate, low, high = mann_whitney_interval.shift(logs[0], logs[1], level)
     change.old, change.new = median(old), median(new)
@@ -129,10 +138,11 @@ def judge(change, old, new, level, threshold):
 
 
 def compare(old, new, threshold, mode):
-    """[Change] of the rows that both Reports have, in the order of new.
+    """Return a list with the Change of each row that both Reports have, in the order of new.
 
-    threshold: smallest change that counts, 0.05 for 5 %. how: 'ratio' to raw, 'absolute' values,
-    or 'either': ratios where there are any.
+    threshold: smallest change that counts; 0.05 means 5 %. mode: 'ratio' compares the ratios to
+    raw, 'absolute' compares the values, and 'either' compares the ratios of rows that have a raw
+    side and the values of the other rows.
     """
     common_keys = [key for key in new.rows if key in old.rows]
     if not common_keys:
@@ -151,7 +161,7 @@ def compare(old, new, threshold, mode):
 
 
 def only_in(report, other):
-    """Rows that only report has, with the reason for which other has none."""
+    """Return the rows that only report has, each with the reason why other skipped it, or ''."""
     rows = []
     for key, row in report.rows.items():
         if key not in other.rows:
@@ -160,7 +170,10 @@ def only_in(report, other):
 
 
 def different_headings(old, new):
-    """[(key, old value, new value)] of what should not differ, or explains a difference."""
+    """Return [(key, old value, new value)] for the keys of the heading that differ.
+
+    Only keys in COMPARED_HEADING are considered. They can explain changes of the rows.
+    """
     return [(key, old.heading.get(key), new.heading.get(key)) for key in COMPARED_HEADING
             if old.heading.get(key) != new.heading.get(key)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What compare prints: text for people, and JSON."""
+"""Formats the result of compare as text or as JSON."""
 import json
 
 from result_file import describe
@@ -9,7 +9,7 @@ NUMBERS = ("old", "new", "change", "low", "high")
 
 
 class Outcome:
-    """All that a comparison found. runs: of each side with --ab, otherwise 0."""
+    """Result of a comparison. runs: number of runs of each side with --ab, otherwise 0."""
 
     def __init__(self, old, new, changes, only_old, only_new, headings, threshold, runs):
         self.old = old
@@ -36,7 +36,7 @@ def value(change, number):
 
 
 def columns(lines):
-    """Lines of equal fields as left-aligned columns."""
+    """Return lines with left-aligned columns. All lines have the same number of fields."""
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     return ["  " + "  ".join(field.ljust(width) for field, width in zip(line, widths)).rstrip()
             for line in lines]
@@ -71,7 +71,7 @@ def only_lines(rows):
 
 
 def not_compared_lines(changes):
-    """One line a reason, with the benches and how many rows each has."""
+    """Return one line for each reason, with the benches and the number of rows of each bench."""
     counts = {}
     for change in changes:
         if change.verdict == "not compared":

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""steppe-bench launch: what it costs to start and end a job, by the number of PEs.
+"""steppe-bench launch: measures the time to start and end a job, for several numbers of PEs.
 
-A job of steppe-bench --startup, whose PEs initialise, finalise and say how long each took, and as
-its limit a job of the launcher with true(1), in turn. The whole job is timed from outside. Of
-shmem_init and shmem_finalize the slowest PE of a run counts, since a job waits for it.
+The tool runs two kinds of jobs in turn. In a job of steppe-bench --startup, each PE prints the
+times of shmem_init and shmem_finalize. A job of the launcher with true(1) is the raw limit. The
+tool measures the time of the whole job from outside. For shmem_init and shmem_finalize, it uses the
+time of the slowest PE of a run, because a job waits for the slowest PE.
 """
 import json
 import os
@@ -23,7 +24,7 @@ table in ms. Each run is one sample."""
 
 
 def startup(oshrun, program, pes):
-    """(job, init, finalize) of one job of the library, in us."""
+    """Run one job of the library. Return the times (job, init, finalize) in us."""
     command = [oshrun, "-n", str(pes), program, "--startup"]
     start = time.perf_counter()
     text = run_job(command)
@@ -41,17 +42,20 @@ def startup(oshrun, program, pes):
 
 
 def launcher_only(oshrun, pes):
-    """(job,) of one job of the launcher alone, in us."""
+    """Run one job of the launcher alone. Return the time (job,) in us."""
     start = time.perf_counter()
     run_job([oshrun, "-n", str(pes), "true"])
     return (1e6 * (time.perf_counter() - start),)
 
 
 def measure(oshrun, program, pes, runs):
-    """Samples of runs jobs of each kind: ([(job, init, finalize)], [(job,)])."""
+    """Run the given number of jobs of each kind. Return the samples of the two kinds of jobs.
+
+    The samples are ([(job, init, finalize)], [(job,)]).
+    """
     sides = ((lambda: startup(oshrun, program, pes)), (lambda: launcher_only(oshrun, pes)))
     found = ([], [])
-    for side in sides:  # programs and libraries come into memory
+    for side in sides:  # loads the programs and libraries into memory
         side()
     for _, side in mirrored((0, 1), runs):
         found[side].append(sides[side]())
@@ -85,7 +89,7 @@ def cpu_name():
 
 
 def heading_of(oshrun, arguments):
-    """What can be known without the library."""
+    """Return the heading of the report, as far as it is known without running the library."""
     version = run_job([oshrun, "--version"]).splitlines()
     launcher = [line.split(":", 1)[1].strip() for line in version if line.startswith("launcher:")]
     library = version[0].replace("oshrun (", "").replace(")", "") if version else ""

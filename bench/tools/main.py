@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of steppe-bench that do not start the library: compare, plot, launch, tune.
+"""Runs the commands of steppe-bench that do not start the library: compare, plot, launch and tune.
 
 usage: main.py compare|plot|launch|tune ARGUMENT...
-Exit status: 0, 1 for a regression that compare found, 2 for wrong usage and unreadable input.
+Exit status: 0 on success, 1 if compare found a slower row, 2 for wrong usage or unreadable input.
 """
 import sys
 
-sys.dont_write_bytecode = True  # beside the installed files
+sys.dont_write_bytecode = True  # because the folder belongs to the installation
 
 import compare  # noqa: E402
 import launch_time  # noqa: E402

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""By how much one sample is shifted against another: intervals from ranks.
+"""Computes a confidence interval of the shift between two samples, from ranks.
 
-The interval that belongs to the rank sum test of Wilcoxon, Mann and Whitney, by the exact
-distribution of its statistic. It asks nothing of the shape of the noise, so that it keeps its
-promise with outliers and with machines that know two speeds. Student's interval on trimmed means,
-which is shorter where the noise is mild, was wrong 14 times as often as it said for the latter.
-A bootstrap of ten values cannot say anything about the levels of 1 in 1000 and less that a file
-of a hundred rows needs.
+The interval belongs to the rank sum test of Wilcoxon, Mann and Whitney. It uses the exact
+distribution of the test statistic, and does not assume a distribution of the noise. Therefore it
+has the stated error rate even with outliers, and on machines that switch between two speeds. On
+such machines, Student's interval on trimmed means was wrong 14 times as often as stated, although
+it is shorter if the noise is small. A bootstrap of ten values cannot reach levels of 1 in 1000 or
+less, which a file of a hundred rows needs.
 """
 import functools
 import math
@@ -14,10 +14,10 @@ import math
 
 @functools.lru_cache(None)
 def cumulative(n, m):
-    """[P(U <= u)] for u from 0, of the Mann-Whitney statistic for samples of n and m values.
+    """Return [P(U <= u)] for u from 0 to n*m/2.
 
-    Counted by the product of (1 - x^(m+i)) / (1 - x^i) for i from 1 to n; up to half of n*m, which
-    is all that an interval asks for.
+    U is the Mann-Whitney statistic of samples with n and m values. The counts are coefficients of
+    the product of (1 - x^(m+i)) / (1 - x^i) for i from 1 to n. An interval needs no larger u.
     """
     size = n * m // 2 + 1
     counts = [1] + [0] * (size - 1)
@@ -35,12 +35,12 @@ def cumulative(n, m):
 
 
 def reaches(n, m, level):
-    """Whether samples of n and m values can show any shift at all at this level."""
+    """Return whether samples of n and m values can show a shift at this level."""
     return n > 0 and m > 0 and cumulative(n, m)[0] <= level / 2
 
 
 def least_runs(level):
-    """The smallest n for which n and n values can."""
+    """Return the smallest n for which two samples of n values can show a shift at this level."""
     n = 1
     while not reaches(n, n, level):
         n += 1
@@ -48,10 +48,11 @@ def least_runs(level):
 
 
 def shift(old, new, level):
-    """(estimate, low, high) of what must be added to old to get new.
+    """Return (estimate, low, high) of the number that must be added to old to get new.
 
-    The estimate is the median of all differences (Hodges and Lehmann). The interval holds the
-    shift but for a chance of level; it is None, None where there are too few values for that.
+    The estimate is the median of all differences (Hodges and Lehmann). The probability that the
+    interval does not contain the shift is at most level. low and high are None if the samples have
+    too few values for this level.
     """
     differences = sorted(b - a for a in old for b in new)
     middle = len(differences) // 2

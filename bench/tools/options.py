@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Command lines and jobs: what compare, plot and launch share."""
+"""Functions for command lines and jobs that several tools use."""
 import argparse
 import os
 import subprocess
@@ -9,14 +9,14 @@ from result_file import ToolError
 
 
 def parser(tool, usage, description):
-    """An argument parser whose messages begin with the name of the tool."""
+    """Return an argument parser whose messages begin with the name of the tool."""
     return argparse.ArgumentParser(
         prog=f"steppe-bench {tool}", usage=usage, description=description, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def positive(text):
-    """A count on the command line."""
+    """Parse a positive number of the command line."""
     try:
         number = int(text)
     except ValueError:
@@ -27,7 +27,7 @@ def positive(text):
 
 
 def percent(text):
-    """'5%' or '5' as 0.05."""
+    """Parse a percentage. '5%' and '5' are 0.05."""
     try:
         share = float(text[:-1] if text.endswith("%") else text) / 100
     except ValueError:
@@ -38,7 +38,7 @@ def percent(text):
 
 
 def counts(text):
-    """'1:64' as 1, 2, 4 ... 64; '1,2,6' as it is; '8'."""
+    """Parse a list of counts. '1:64' is 1, 2, 4 ... 64. '1,2,6' and '8' are lists."""
     try:
         if ":" in text:
             first, last = (int(part) for part in text.split(":"))
@@ -56,7 +56,7 @@ def counts(text):
 
 
 def installed_program():
-    """The steppe-bench that runs this tool; oshrun is beside it."""
+    """Return the path of the steppe-bench that runs this tool. oshrun is in the same folder."""
     program = os.environ.get("STEPPE_BENCH_PROGRAM", "")
     if not program:
         raise ToolError("STEPPE_BENCH_PROGRAM is not set: run this program as a "
@@ -67,9 +67,9 @@ def installed_program():
 def run_job(command, accept=None):
     """Run a job to its end and return its standard output.
 
-    Its standard input is open and empty: launchers may die of one that ends before the job does.
-    ToolError with the end of its standard error unless its status is 0, or accept says that its
-    output will do.
+    The standard input of the job is a pipe that stays open and empty, because some launchers fail
+    if their standard input ends before the job. If the exit status is not 0, raises ToolError with
+    the last lines of standard error, unless accept() returns true for the output.
     """
     reading, writing = os.pipe()
     try:
@@ -98,6 +98,6 @@ def run_job(command, accept=None):
 
 
 def mirrored(sides, runs):
-    """(run, side) of runs for each of two sides in turn, every second pair mirrored: AB BA AB."""
+    """Return [(run, side)] for the runs of two sides in turn, in the order AB BA AB ..."""
     return [(run, side) for run in range(runs)
             for side in (sides if run % 2 == 0 else sides[::-1])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""steppe-bench plot: a picture for all rows that belong together, and a page with all of them."""
+"""steppe-bench plot: draws a picture for each set of related rows, and a page with all pictures."""
 import os
 from html import escape
 
@@ -15,23 +15,27 @@ all of them, and prints the names of these files. Rows that have the same group 
 picture. Its horizontal axis is the size, or another parameter that was varied; rows with only one
 size stand beside each other. A picture whose name begins with ratio- shows the ratios to the raw
 limit. With several files, each picture has the curves of all files. Only Python is needed."""
-MOST_CURVES = 6  # of a picture, without raw limits: more cannot be told apart
+MOST_CURVES = 6  # maximum per picture, without raw limits, so that curves can be distinguished
 PARAMETERS = {"pairs": "pairs of PEs", "pes": "PEs", "stride": "stride (elements)"}
 VARIANTS = ("thread_level", "kind", "context")
 
 
 class Curve:
-    """label: for the legend. points: [(x, y)]. style: number of its look; limit: the raw side."""
+    """Curve of a picture.
+
+    label: text in the legend. points: [(x, y)]. style: number of colour, dash pattern and marker.
+    limit: whether the curve is a raw limit.
+    """
 
     def __init__(self, label, points, style, limit=False):
         self.label, self.points, self.style, self.limit = label, points, style, limit
 
 
 class Picture:
-    """Curves over one axis.
+    """Picture of curves with a common horizontal axis.
 
-    names: of the places on the horizontal axis, or None where x is a number. level: a horizontal
-    line, or None. linear: never a logarithmic vertical axis.
+    names: names of the positions on the horizontal axis, or None if x is a number. level: value of
+    a horizontal line, or None. linear: whether the vertical axis must not be logarithmic.
     """
 
     def __init__(self, name, title, xlabel, ylabel):
@@ -44,7 +48,10 @@ class Picture:
 # ---- which rows share a picture -----------------------------------------------------------------
 
 def axes_of(row, sizes):
-    """The axes over which a row is drawn, None: beside others; sizes: how many its bench has."""
+    """Return the horizontal axes of the pictures that show a row.
+
+    The axis None has a position for each bench. sizes: number of sizes that the bench has.
+    """
     axes = []
     if row.get("parameter") is not None:
         axes.append(row["parameter"])
@@ -57,7 +64,7 @@ def axes_of(row, sizes):
 
 
 def groups_of(files):
-    """{(group, metric, axis): [(label, row)]} of files, [(label, Report)]."""
+    """Return {(group, metric, axis): [(label, row)]}. files: [(label, Report)]."""
     groups = {}
     for label, report in files:
         rows = [row for row in report.rows.values() if row.get("from") is None]
@@ -72,7 +79,7 @@ def groups_of(files):
 
 
 def key_of(entry, axis):
-    """What makes a curve."""
+    """Return the key of the curve to which an entry belongs."""
     label, row = entry
     if axis is None:
         return (label,)
@@ -81,7 +88,10 @@ def key_of(entry, axis):
 
 
 def split(name, axis, entries):
-    """[(name, entries)] with few enough curves: a part for each bench, then curves that fit."""
+    """Split entries into pictures with at most MOST_CURVES curves. Return [(name, entries)].
+
+    Each bench gets its own picture. If a bench has too many curves, some curves are left out.
+    """
     keys = list(dict.fromkeys(key_of(entry, axis)[1:] for entry in entries))
     limit = max(2, MOST_CURVES // len({label for label, _ in entries}))
     if len(keys) <= limit:
@@ -97,7 +107,10 @@ def split(name, axis, entries):
 # ---- a picture ------------------------------------------------------------------------------------
 
 def unit_of(entries):
-    """(unit, function of a row and a value in its unit): times of a picture have one unit."""
+    """Return the unit of a picture, and a function that converts a value of a row to this unit.
+
+    All times of a picture have the same unit.
+    """
     times = [row["steppe"]["median"] * (1e3 if row["unit"] == "us" else 1)
              for _, row in entries if row["unit"] in ("ns", "us")]
     if len(times) < len(entries):
@@ -108,7 +121,7 @@ def unit_of(entries):
 
 
 def label_of(key, keys, axis):
-    """What tells a curve of this key from the others of the picture."""
+    """Return the label of a curve: the parts of its key that other curves do not share."""
     if axis is None:
         return key[0] if len(keys) > 1 else "library"
     words = [f"{short_bytes(part)} bytes" if i == 2 else f"{part} PEs" if i == 3 else str(part)
@@ -142,7 +155,10 @@ def add_curves(values, ratios, entries, axis, convert):
 
 
 def draw(name, entries, axis):
-    """[Picture] of the values of rows, and of their ratios to raw if there are any."""
+    """Return a list of Pictures: one of the values, and one of the ratios to raw if there are any.
+
+    Pictures in which no curve has two different x are left out.
+    """
     unit, convert = unit_of(entries)
     first = entries[0][1]
     xlabel = "" if axis is None else PARAMETERS.get(axis, axis)
@@ -162,7 +178,7 @@ def draw(name, entries, axis):
 
 
 def pictures_of(files):
-    """Every Picture of files, [(label, Report)]."""
+    """Return all Pictures. files: [(label, Report)]."""
     found = []
     for (group, metric, axis), entries in groups_of(files).items():
         suffix = {"bytes": "", None: "-operations"}.get(axis, f"-by-{axis}")
@@ -179,13 +195,13 @@ def pictures_of(files):
 # ---- the command --------------------------------------------------------------------------------
 
 def path_of(heading):
-    """What the PEs reach each other by: 'node', or the provider."""
+    """Return the path between the PEs: 'node', 'mixed', or the provider."""
     path = heading.get("all_path") or heading.get("pair_path") or ""
     return heading.get("provider") if path == "fabric" and heading.get("provider") else path
 
 
 def about(heading):
-    """The line under a title."""
+    """Return the line under a title."""
     parts = [str(heading.get("library", "")).split(" (")[0], path_of(heading),
              f"{heading['pes']} PEs" if heading.get("pes") else "",
              f"{heading['hosts']} hosts" if heading.get("hosts", 1) > 1 else "",
@@ -194,7 +210,7 @@ def about(heading):
 
 
 def labels_of(reports, user_labels):
-    """A name for each file, which tells it from the others."""
+    """Return a different label for each file."""
     names = [os.path.splitext(os.path.basename(report.name))[0] for report in reports]
     labels = [f"{report.heading.get('library', '')} {path_of(report.heading)}" for report in reports]
     for choice in (user_labels, labels, names):
@@ -205,7 +221,7 @@ def labels_of(reports, user_labels):
 
 
 def page_of(files, pictures):
-    """An HTML page that holds all pictures and refers to nothing outside of it."""
+    """Return an HTML page that contains all pictures and refers to no other file."""
     title = ", ".join(label for label, _ in files)
     return "\n".join(['<!DOCTYPE html>', '<html lang="en"><head><meta charset="utf-8">',
                       f"<title>{escape(title)}</title></head>",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results of steppe-bench in JSON: reading, checking, and what makes two rows the same row.
+"""Reads, checks and writes results of steppe-bench in JSON, and defines the identity of a row.
 
-Format: docs/design/bench.md. Rows that were skipped carry no numbers and are kept apart.
+docs/design/bench.md describes the format. Skipped rows have no numbers and are in a separate list.
 """
 import json
 
@@ -11,14 +11,14 @@ IDENTITY = ("bench", "bytes", "parameter", "value", "from", "to", "pes", "thread
 
 
 class ToolError(Exception):
-    """What the user has to know about input that cannot be used; ends the tool with status 2."""
+    """Error with a message for the user. It ends the tool with status 2."""
 
 
 class Report:
     """One file of results.
 
-    name:    what messages call it. heading: the object without its rows.
-    rows:    identity -> row, in the order of the file. skipped: list of rows without numbers.
+    name:    name of the file in messages. heading: the JSON object without its rows.
+    rows:    {identity: row}, in the order of the file. skipped: list of rows without numbers.
     """
 
     def __init__(self, name, heading, rows, skipped):
@@ -28,7 +28,7 @@ class Report:
         self.skipped = skipped
 
     def why_skipped(self, row):
-        """The reason for which this file has no numbers of a row of another file, or ''."""
+        """Return the reason why this file has no numbers for a row of another file, or ''."""
         for other in self.skipped:
             if (other.get("bench"), other.get("bytes")) == (row.get("bench"), row.get("bytes")):
                 return str(other["skipped"])
@@ -36,7 +36,7 @@ class Report:
 
 
 def read(path):
-    """The Report in the file path; ToolError names the file and what is wrong with it."""
+    """Return the Report in a file. Raise ToolError with the path if the file is not valid."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -48,7 +48,7 @@ def read(path):
 
 
 def parse(text, name):
-    """The Report that text holds; name is what messages call it."""
+    """Return the Report in a text. name: name of the report in messages."""
     try:
         content = json.loads(text)
     except ValueError as error:
@@ -103,12 +103,15 @@ def is_number(value):
 
 
 def identity(row):
-    """What two files must agree in for their rows to be compared."""
+    """Return the identity of a row. Rows with equal identities are compared."""
     return tuple(row.get(key) for key in IDENTITY)
 
 
 def unused(key, rows):
-    """key, or key with a number where a file has several rows of one identity."""
+    """Return a key that rows does not contain yet.
+
+    The result is key itself, or key with a number if the file has several rows of one identity.
+    """
     number = 1
     unique = key
     while unique in rows:
@@ -118,7 +121,7 @@ def unused(key, rows):
 
 
 def write(report, path):
-    """Write a Report to the file path in the format of steppe-bench."""
+    """Write a Report to a file, in the format of steppe-bench."""
     content = dict(report.heading)
     content["results"] = list(report.rows.values()) + report.skipped
     write_text(path, json.dumps(content, indent=1) + "\n")
@@ -133,7 +136,7 @@ def write_text(path, text):
 
 
 def short_bytes(count):
-    """A size as people write it: 8, 4K, 2M."""
+    """Format a size with a suffix: 8, 4K, 2M."""
     for factor, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
         if count >= factor and count % factor == 0:
             return f"{count // factor}{letter}"
@@ -141,7 +144,7 @@ def short_bytes(count):
 
 
 def describe(row):
-    """A row in words, without its bench: '8 bytes, pairs 4, 0 to 1'."""
+    """Describe a row without the name of its bench, for example '8 bytes, pairs 4, 0 to 1'."""
     parts = []
     if row.get("bytes"):
         parts.append(f"{short_bytes(row['bytes'])} bytes")
@@ -166,7 +169,7 @@ def median(values):
 
 
 def make_side(values, better):
-    """The object "steppe" or "raw" of a row whose samples are values, each a block of its own."""
+    """Return the JSON object of a side ("steppe" or "raw"). Each of the values is a block."""
     fast_first = sorted(values, reverse=better == "higher")
     last = len(values) - 1
     middle = median(values)

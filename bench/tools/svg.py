@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures of curves as text in SVG.
+"""Draws curves as SVG.
 
-Each curve has a dash pattern and a marker of its own beside its colour, so that it can be told
-apart in black and white. The raw limit of a curve is a thin line without markers.
+Each curve has its own colour, dash pattern and marker, so that curves can be distinguished in black
+and white, too. The raw limit of a curve is a thin line without markers.
 """
 import math
 from html import escape
@@ -17,7 +17,7 @@ MARKERS = ("M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0", "M-4-4h8v8h-8z", "M0-5l5 9h-10z"
 
 
 class Scale:
-    """An axis: the coordinate of a value between begin and end, in pixels."""
+    """Axis. Converts values from low to high into coordinates from begin to end, in pixels."""
 
     def __init__(self, low, high, begin, end, log):
         self.log = log
@@ -32,7 +32,7 @@ class Scale:
         return self.begin + share * (self.end - self.begin)
 
     def spread(self, values, distance):
-        """Those of the rising values that lie at least so many pixels apart."""
+        """Return ascending values, without those less than `distance` pixels apart."""
         chosen = []
         for value in values:
             if not chosen or abs(self.pixel(value) - self.pixel(chosen[-1])) >= distance:
@@ -41,7 +41,7 @@ class Scale:
 
 
 def plain(value):
-    """A number without an exponent: 100000, 0.01."""
+    """Format a number without an exponent: 100000, 0.01."""
     return f"{value:.10f}".rstrip("0").rstrip(".")
 
 
@@ -67,7 +67,7 @@ def document(title, about, height, parts):
 
 
 def vertical(picture, top):
-    """(Scale, [(value, label)]) of the axis from bottom to top."""
+    """Return (Scale, [(value, label)]) of the vertical axis."""
     ys = [y for curve in picture.curves for _, y in curve.points]
     ys += [picture.level] if picture.level else []
     low, high = min(ys), max(ys)
@@ -86,7 +86,7 @@ def vertical(picture, top):
 
 
 def horizontal(picture):
-    """(Scale, [(value, label)]) of the axis from left to right."""
+    """Return (Scale, [(value, label)]) of the horizontal axis."""
     if picture.names:
         return (Scale(-0.6, len(picture.names) - 0.4, LEFT, RIGHT, False),
                 list(enumerate(picture.names)))
@@ -116,7 +116,10 @@ def draw_axes(picture, x, xticks, y, yticks, top):
 
 
 def draw_curve(curve, points, joined):
-    """A line through points, in pixels, and a marker at each that is not of a raw limit."""
+    """Draw a curve through points in pixels: a line, and a marker at each point.
+
+    A raw limit has no markers if it has a line. If `joined` is false, the curve has no line.
+    """
     look = f'stroke="{COLOURS[curve.style % 6]}"'
     dash = f' stroke-dasharray="{DASHES[curve.style % 6]}"' if DASHES[curve.style % 6] else ""
     parts = []
@@ -133,7 +136,7 @@ def draw_curve(curve, points, joined):
 
 
 def curves(picture):
-    """The SVG of a Picture of curves."""
+    """Return a Picture as SVG."""
     top = TOP + 14 * (len(picture.about) - 1)
     (x, xticks), (y, yticks) = horizontal(picture), vertical(picture, top)
     parts = draw_axes(picture, x, xticks, y, yticks, top)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests of steppe-bench compare, plot and launch, on made-up results and made-up programs.
+"""Tests steppe-bench compare, plot and launch with synthetic results and fake programs.
 
 usage: test_tools.py [unittest arguments]
 """
@@ -29,7 +29,7 @@ from result_file import ToolError  # noqa: E402
 
 
 def call(*arguments):
-    """(status, standard output, standard error) of main.py with these arguments."""
+    """Call main.py with these arguments. Return (status, standard output, standard error)."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -46,7 +46,7 @@ def side(values):
 
 
 def row(bench, steppe, raw=None, **more):
-    """A row with these blocks; a number stands for ten blocks of it."""
+    """Return a row with these blocks. A number stands for ten equal blocks."""
     def blocks(values):
         return values if isinstance(values, list) else [values] * 10
     result = {"bench": bench, "group": "rma", "metric": "latency", "unit": "ns", "better": "lower",
@@ -66,7 +66,7 @@ def report(rows, **heading):
 
 
 class Folder(unittest.TestCase):
-    """Tests with a folder of their own."""
+    """Base of tests that have their own folder."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp()
@@ -94,7 +94,7 @@ class Folder(unittest.TestCase):
 
 class Ranks(unittest.TestCase):
     def test_distribution(self):
-        """Against all orders of small samples, and the printed table for ten and ten."""
+        """Compares the distribution with a count of all orders and a published value."""
         for n, m in ((1, 1), (2, 3), (4, 3), (4, 4)):
             counts = {}
             orders = list(itertools.combinations(range(n + m), n))
@@ -110,7 +110,7 @@ class Ranks(unittest.TestCase):
         self.assertEqual(critical, 23)
 
     def test_interval(self):
-        """Covers the shift as often as promised, whatever the noise, and not more often."""
+        """The interval misses the shift as often as its level states, for any noise."""
         noise = random.Random(1)
         kinds = (lambda: noise.gauss(0, 1), lambda: noise.choice((0, 9)) + noise.gauss(0, 0.1),
                  lambda: noise.gauss(0, 1) + (noise.random() < 0.2) * 30)
@@ -130,7 +130,7 @@ class Ranks(unittest.TestCase):
 
 class Compare(Folder):
     def noisy(self, seed, factor=1.0, state=1.0, count=40):
-        """Rows with noise of 3 % on either side and a state of the machine that both share."""
+        """Return rows with noise of 3 % on both sides. `state` is a common factor of both sides."""
         noise = random.Random(seed)
         rows = []
         for i in range(count):
@@ -145,7 +145,7 @@ class Compare(Folder):
         return call("compare", self.save("old.json", old), self.save("new.json", new), *more)
 
     def judged(self, old, new, *more):
-        """(status, {bench: row of the JSON})."""
+        """Call compare. Return (status, {bench: row of the JSON output})."""
         status, out, err = self.compare(old, new, "--format", "json", *more)
         self.assertEqual(err, "")
         return status, {found["bench"]: found for found in json.loads(out)["rows"]}
@@ -185,7 +185,7 @@ class Compare(Folder):
         self.assertEqual(self.judged(old, new, "--threshold", "7")[0], 1)
 
     def test_not_certain(self):
-        """A change of 20 % in noise that is as large is no alarm, but told."""
+        """A change of 20 % with equally large noise is reported as uncertain, but not as worse."""
         noise = [0.8, 1.2] * 5
         old, new = ([row("a", [size * x for x in noise], 100)] for size in (100, 120))
         status, rows = self.judged(old, new)
@@ -193,7 +193,7 @@ class Compare(Folder):
         self.assertEqual(rows["a"]["notes"], ["not certain: the interval is too wide"])
 
     def test_ratio_not_value(self):
-        """Both sides twice as slow is no change, but marked; with --absolute it is one."""
+        """If both sides are half as fast, the row is equal, but worse with --absolute."""
         old, new = [row("a", 100, 50)], [row("a", 200, 100)]
         status, rows = self.judged(old, new)
         self.assertEqual((status, rows["a"]["verdict"]), (0, "equal"))
@@ -203,7 +203,7 @@ class Compare(Folder):
         self.assertEqual(self.judged(old, [row("a", 100, 54)])[1]["a"]["notes"], [])
 
     def test_pairs_of_blocks(self):
-        """A disturbance that meets both sides of a block is none."""
+        """A disturbance that affects both sides of a block does not affect the ratio."""
         steps = [1, 9, 2, 8, 3, 7, 4, 6, 5, 10]
         old = [row("a", [120.0 * step for step in steps], [100.0 * step for step in steps])]
         new = [row("a", [144.0 * step for step in steps], [100.0 * step for step in steps])]
@@ -226,7 +226,7 @@ class Compare(Folder):
         self.assertEqual(rows["zero"]["reason"], "a value of 0")
 
     def test_identity(self):
-        """Each part of the identity tells rows apart."""
+        """Rows that differ in one part of the identity are different rows."""
         parts = {"bytes": 16, "parameter": "pairs", "value": 4, "from": 1, "to": 3, "pes": 8,
                  "thread_level": "multiple", "kind": "gpu", "context": "private"}
         for key, value in parts.items():
@@ -315,10 +315,10 @@ done
 
 
 class Builds(Folder):
-    """compare --ab, with programs that print what the test wrote."""
+    """Tests compare --ab with programs that print files that the test has written."""
 
     def build(self, name, seed, factor=1.0, runs=10, raw=True, count=12):
-        """An installation whose runs differ by 4 %, and by 30 % in one of five on both sides."""
+        """Create an installation whose runs vary by 4 %, and one in five by 30 %."""
         noise = random.Random(seed)
         for run in range(runs):
             rows = []
@@ -368,7 +368,7 @@ class Builds(Folder):
         self.assertEqual((content["runs"], content["results"][0]["samples"]), (10, 10))
 
     def test_compilers(self):
-        """A side can be a compiler and a launcher; a build that fails names its error."""
+        """A side can be a compiler and a launcher. A failed build reports its error."""
         b = self.build("b", 2)
         self.program("cc", '#!/bin/sh\nfor last; do :; done\necho "$*" >>"$(dirname "$0")/built"\n'
                            'printf "#!/bin/sh\\nexec cat %s/b/bin/run0.json" "$(dirname "$0")" >"$last"\n'
@@ -409,7 +409,7 @@ class Builds(Folder):
 
 
 def picture_rows():
-    """Rows for one picture of each sort."""
+    """Return rows for one picture of each sort."""
     rows = []
     for size in (1, 8, 64, 512, 4096, 32768, 262144, 2097152):
         rows.append(row("put-latency", 100 + size / 8, 90 + size / 8, bytes=size))
@@ -444,7 +444,7 @@ RATIOS = {f"ratio-{name}" for name in ALL_PICTURES - {"overlap-share"}}
 
 class Plot(Folder):
     def plot(self, *arguments):
-        """Names of the pictures that were written."""
+        """Call plot. Return the names of the pictures that it wrote."""
         status, out, err = call("plot", *arguments, "-o", self.path("out"))
         self.assertEqual((status, err), (0, ""))
         names = [os.path.basename(line) for line in out.splitlines()]
@@ -453,17 +453,17 @@ class Plot(Folder):
         return [name for name in names if name.endswith(".svg")]
 
     def picture(self, name):
-        """(the root of a picture, its texts)."""
+        """Return the root element of a picture, and its texts."""
         root = ElementTree.parse(self.path("out", name)).getroot()
         return root, [part.text for part in root.iter() if part.tag.endswith("}text")]
 
     def lines_of(self, name):
-        """The points of each line of a picture, in pixels."""
+        """Return the points of each line of a picture, in pixels."""
         return [[tuple(map(float, point.split(","))) for point in part.get("points").split()]
                 for part in self.picture(name)[0].iter() if part.tag.endswith("}polyline")]
 
     def test_pictures(self):
-        """Every picture that there is data for, with its labels and titles."""
+        """plot writes each picture for which there is data, with its labels and titles."""
         names = self.plot(self.save("a.json", report(picture_rows())))
         self.assertEqual({name.replace(".svg", "") for name in names}, ALL_PICTURES | RATIOS)
         expected_texts = {
@@ -483,7 +483,7 @@ class Plot(Folder):
                 self.assertIn(text, shown, name)
 
     def test_page(self):
-        """One page with every picture, which asks for nothing from elsewhere."""
+        """The page contains every picture and refers to no other file."""
         names = self.plot(self.save("a.json", report(picture_rows())))
         with open(self.path("out", "index.html"), encoding="utf-8") as file:
             page = file.read()
@@ -492,7 +492,7 @@ class Plot(Folder):
         self.assertNotIn("src=", page)
 
     def test_looks_differ(self):
-        """In black and white too: each curve has a dash pattern and a marker of its own."""
+        """Each curve has its own dash pattern and marker, for black and white."""
         rows = [row(f"bench-{i}", 10 * size, bytes=size) for i in range(6) for size in (8, 16)]
         self.plot(self.save("a.json", report(rows)))
         root = self.picture("rma-latency.svg")[0]
@@ -501,7 +501,7 @@ class Plot(Folder):
             self.assertEqual(len(looks), 6)
 
     def test_units_and_scale(self):
-        """Times of one picture have one unit, and equal factors are equal distances."""
+        """All times of a picture have one unit. Equal factors have equal distances."""
         rows = [row("a", 5e3, bytes=8), row("a", 50, bytes=64, unit="us"), row("a", 5e5, bytes=512)]
         self.plot(self.save("a.json", report(rows)))
         self.assertIn("latency (µs)", self.picture("rma-latency.svg")[1])
@@ -511,7 +511,7 @@ class Plot(Folder):
         self.assertTrue(x1 < x2 and y1 > y2 > 0)
 
     def test_ratio(self):
-        """What is as quick as raw lies on the line of the raw limit, what is slower above it."""
+        """A point as fast as raw is on the line of the raw limit. A slower point is above."""
         rows = [row("a", size, size if size < 100 else size / 2, bytes=size)
                 for size in (8, 64, 512)]
         self.plot(self.save("a.json", report(rows)))
@@ -572,7 +572,7 @@ class Launch(Folder):
         self.addCleanup(os.environ.pop, "STEPPE_BENCH_PROGRAM", None)
 
     def test_rows(self):
-        """Rows of two counts, jobs in turn after one of each kind, and a file that others read."""
+        """launch runs jobs in turn after a warm-up of each kind. Other tools read its file."""
         file = self.path("launch.json")
         status, out, err = call("launch", "-n", "1,3", "--runs", "2", "--format", "json",
                                 "-o", file)
@@ -619,7 +619,7 @@ class Launch(Folder):
 
 class Command(Folder):
     def test_main(self):
-        """The program as steppe-bench starts it."""
+        """main.py runs as a program, as steppe-bench starts it."""
         def run(*arguments):
             job = subprocess.run([sys.executable, os.path.join(HERE, "main.py")] + list(arguments),
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
@@ -634,7 +634,7 @@ class Command(Folder):
         self.assertRegex(err, "steppe-bench: 'draw' is not a command: use one of compare.*\n")
 
     def test_input_of_jobs(self):
-        """A job's standard input is open as long as it runs."""
+        """The standard input of a job stays open while the job runs."""
         self.assertEqual(options.run_job(["sh", "-c", "timeout 0.2 cat; echo $?"]), "124\n")
         with self.assertRaisesRegex(ToolError, "none: No such file"):
             options.run_job(["/none"])

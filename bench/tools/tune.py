@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""steppe-bench tune: a table for SHMEM_COLL_TABLE, from jobs of steppe-bench with each algorithm.
+"""steppe-bench tune: writes a table for SHMEM_COLL_TABLE from jobs with each algorithm.
 
-A round is one job with what is built in and one with each algorithm, forced by a table. A line is
-written where an algorithm is better, by the test of compare, in every round. Where an algorithm
-cannot be used the library takes what is built in, which is equal to itself.
+A round consists of one job with the built-in choice of algorithms, and one job with each algorithm,
+which a table selects. The tool writes a line if an algorithm is better in every round, according to
+the test of compare. If an algorithm cannot be used for a case, the library uses the built-in
+choice, so this case shows no difference.
 """
 import functools
 import json
@@ -15,7 +16,7 @@ from compare import compare
 from options import installed_program, parser, positive, run_job
 from result_file import ToolError, parse, write_text
 
-THRESHOLD = 0.07  # by which an algorithm must be quicker than what is built in
+THRESHOLD = 0.07  # an algorithm must be faster than the built-in choice by more than this
 USAGE = "steppe-bench tune -n N [OPTION...] [-- ARGUMENTS of oshrun]"
 DESCRIPTION = """Measure the algorithms of collectives between nodes and write a table for
 SHMEM_COLL_TABLE. The jobs must have the placement and the provider that later jobs will have. The
@@ -25,14 +26,17 @@ than 7 % in every round."""
 
 @functools.cache
 def operations():
-    """{operation: its algorithms}, as the library knows them."""
+    """Return {operation: list of algorithms}, as oshinfo reports them."""
     words = [os.path.join(os.path.dirname(installed_program()), "oshinfo"), "--json", "collectives"]
     algorithms = json.loads(run_job(words))["collectives"]
     return {name: names.split(", ") for name, names in algorithms.items()}
 
 
 def measure(job, k, folder):
-    """The Report of a job with the k-th algorithm of each operation; None: what is built in."""
+    """Run a job with the k-th algorithm of each operation, and return its Report.
+
+    If k is None, the job uses the built-in choice.
+    """
     words = ["env", "-u", "SHMEM_COLL_TABLE"] + job
     if k is not None:
         table = os.path.join(folder, f"table{k}")
@@ -44,14 +48,17 @@ def measure(job, k, folder):
 
 
 def better(built_in, report, k):
-    """{identity of a row: what compare says of it} where the k-th algorithm is better."""
+    """Return {identity of a row: Change} for the rows in which the k-th algorithm is better."""
     return {(change.row["bench"], change.row["pes"], change.row["bytes"]): change
             for change in compare(built_in, report, THRESHOLD, "absolute")
             if change.verdict == "better" and k < len(operations()[change.row["bench"]])}
 
 
 def run_rounds(job, rounds):
-    """(a Report of what is built in, {identity: (algorithm, Change)}) of the quickest ones."""
+    """Run all rounds. Return a Report with the built-in choice, and the fastest algorithms.
+
+    The algorithms are {identity of a row: (algorithm, Change)}.
+    """
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for number in range(rounds):
@@ -70,7 +77,7 @@ def run_rounds(job, rounds):
 
 
 def nodes_of(report, members):
-    """On how many nodes the first PEs are."""
+    """Return the number of nodes of the first PEs. members: number of these PEs."""
     if report.heading["all_path"] == "fabric":
         return members
     return len({place["host"] for place in report.heading["places"][:members]})
@@ -83,7 +90,10 @@ def line_of(name, provider, nodes, nbytes, algorithm, changes):
 
 
 def lines_of(name, part, sizes, chosen):
-    """[(bytes, algorithm, [Change])] of a collective of so many PEs, one of sizes in a row."""
+    """Return [(range of bytes, algorithm, [Change])] for a collective of a team.
+
+    part: number of PEs of the team. Successive sizes with the same algorithm share an entry.
+    """
     runs = []
     for i, size in enumerate(sizes):
         algorithm, change = chosen.get((name, part, size), (None, None))
@@ -92,7 +102,7 @@ def lines_of(name, part, sizes, chosen):
             runs[-1] = (runs[-1][0], algorithm, runs[-1][2] + [change], end)
         else:
             runs.append((str(size if i else 0), algorithm, [change], end))
-    if name == "collect":  # members do not know each other's sizes: one line for all, or none
+    if name == "collect":  # one line for all sizes or none: members do not know the sizes
         return [("*",) + run[1:3] for run in runs if len(runs) == 1 and run[1]]
     return [(f"{begin}-{end}", algorithm, changes) for begin, algorithm, changes, end in runs
             if algorithm]
