@@ -1,26 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write what the typed interface of OpenSHMEM 1.6 repeats per type.
+"""Generate the parts of the interface of OpenSHMEM 1.6 that repeat for each type.
 
 usage: gen_api.py [--check | --names | --uncalled FILE... | --unselected FILE...]
 
-Without an option: read include/shmem.h.in and write
+Without an option, the script reads include/shmem.h.in and writes:
     include/shmem.h           every routine, and the C11 generics
-    include/pshmem.h          its profiling twins
-    include/shmem_cxx.h       the generics for C++: overloads
+    include/pshmem.h          the profiling twins (pshmem_ names) of all routines
+    include/shmem_cxx.h       overloads for C++, which correspond to the C11 generics
     src/api/gen/types_*.h     one list per class of types, for the bodies of src/api and typed tests
---check     write nothing; exit 1 and show the differences when a file on disk is out of date
+--check     write nothing; if a file on disk is out of date, show the differences and exit with 1
 --names     print the name of every routine that shmem.h declares
---uncalled  print those from an @-line that no program or object file refers to; exit 1 if any
---unselected  the same for those that C11 generics choose, with and without a context
+--uncalled  print the routines from @-lines to which none of the programs or object files refers;
+            exit with 1 if there are any
+--unselected  the same for the routines that C11 generics select, with and without a context
 
-Outputs are committed. This script owns the tables of types; shmem.h.in holds the prototypes as
-patterns, lines of these kinds, each up to its semicolon:
+The generated files are committed. This script contains the tables of types. shmem.h.in contains the
+prototypes as patterns. A pattern has one of these forms and ends with a semicolon:
     @generic CLASS PROTOTYPE   one function for each type of CLASS (NAME, TYPE), and a generic
     @typed CLASS PROTOTYPE     the same without a generic
     @sized CLASS PROTOTYPE     one function for each SIZE of CLASS
     @one PROTOTYPE             one function
-What stands in [brackets] is left out first and put in for a second function, the context form.
+A pattern with [brackets] gives two functions: one without the text in brackets, and the context
+form, which includes this text.
 Design: docs/design/api.md.
 """
 
@@ -32,7 +34,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# NAME -> C type.
+# C type of each NAME.
 TYPES = {
     "float": "float",
     "double": "double",
@@ -67,7 +69,7 @@ _FIXED = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 size ptrdiff"
 _RMA = f"{_REAL} char schar short int long longlong uchar ushort uint ulong ulonglong {_FIXED}"
 _AMO = "int long longlong uint ulong ulonglong int32 int64 uint32 uint64 size ptrdiff"
 
-# Classes of types, as the standard's tables have them; amo_real only for the bodies.
+# Classes of types, as in the tables of the standard. Only the bodies use amo_real.
 CLASSES = {
     "rma": _RMA,
     "amo": _AMO,
@@ -89,13 +91,13 @@ CLASSES = {
 }
 CLASSES = {name: text.split() for name, text in CLASSES.items()}
 
-# Beyond the standard: the generics of a class take the types of another one as well, by functions
-# whose names begin with shmemx_.
+# Extensions: the generics of a class also accept the types of another class. The functions for
+# these types have names that begin with shmemx_.
 BEYOND = {"wait_many": "wait_more"}
 
 SIZES = {"rma": (8, 16, 32, 64, 128), "active": (32, 64)}
 
-# Types that are another spelling on LP64: a C11 selection may list each type once.
+# Types that are the same type as another one on LP64. A C11 selection must list each type once.
 SAME_ON_LP64 = {
     "int8_t": "signed char",
     "int16_t": "short",
@@ -120,7 +122,10 @@ with open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf-8") as cmake:
 
 
 class Pattern:
-    """One @-line of shmem.h.in: kind, class of types or sizes, prototype with placeholders."""
+    """Pattern of shmem.h.in (an @-line).
+
+    kind: the word after @. cls: class of types or sizes. proto: prototype with placeholders.
+    """
 
     def __init__(self, text):
         words = text.split()
@@ -129,7 +134,7 @@ class Pattern:
         self.proto = " ".join(words)
 
     def forms(self):
-        """The prototype without its bracketed parts and, when it has any, with them."""
+        """Return the prototype without its parts in brackets and, if any, with them."""
         plain = re.sub(r"\[[^]]*\]", "", self.proto)
         return [plain] if plain == self.proto else [plain, re.sub(r"[][]", "", self.proto)]
 
@@ -142,7 +147,7 @@ class Pattern:
                 for name in CLASSES[cls]]
 
     def by_class(self):
-        """(class of types, forms): its own and, of names with shmemx_, what is beyond it."""
+        """Return [(class of types, forms)], with the class of extensions if there is one."""
         pairs = [(self.cls, self.forms())]
         if self.cls in BEYOND:
             beyond = [re.sub(r"shmem_(?=NAME_)", "shmemx_", form) for form in self.forms()]
@@ -150,11 +155,11 @@ class Pattern:
         return pairs
 
     def operation(self):
-        """put of shmem_[ctx_]NAME_put: what follows the type in the function's name."""
+        """Return the part of the name after the type, for example _put of shmem_[ctx_]NAME_put."""
         return re.search(r"NAME(_\w+)\(", self.proto).group(1)
 
     def key_position(self):
-        """Which argument of the form without context is the TYPE pointer that selects."""
+        """Return the index of the selecting TYPE pointer in the form without context."""
         args = re.search(r"\((.*)\)", self.forms()[0]).group(1).split(", ")
         return next(i for i, arg in enumerate(args) if re.search(r"\bTYPE \*", arg))
 
@@ -165,7 +170,7 @@ def fill(form, name):
 
 
 def wrap(proto):
-    """A prototype in lines of at most 100 columns, arguments under the first one."""
+    """Wrap a prototype to at most 100 columns. Further lines begin under the first argument."""
     indent = " " * (proto.index("(") + 1)
     lines, line = [], ""
     for word in re.split(r"(?<=,) ", proto):
@@ -181,7 +186,7 @@ def wrap(proto):
 
 
 def read_template(name="shmem.h.in"):
-    """Lines of shmem.h.in, with patterns parsed."""
+    """Return the lines of shmem.h.in, in which each pattern is a Pattern."""
     with open(os.path.join(ROOT, "include", name), encoding="utf-8") as f:
         lines = iter(f.read().splitlines())
     items = []
@@ -195,7 +200,7 @@ def read_template(name="shmem.h.in"):
 
 
 def constants():
-    """What stands for @NAME@ in shmem.h.in."""
+    """Return the values of the placeholders @NAME@ in shmem.h.in."""
     major, minor, patch = (int(part) for part in VERSION.split("."))
     return {"WARNING": GENERATED, "VERSION": VERSION, "VERSION_MAJOR": major,
             "VERSION_MINOR": minor, "VERSION_PATCH": patch,
@@ -218,12 +223,12 @@ def shmem_h(items):
 
 
 def backslashed(lines):
-    """Lines of one macro, continued at column 100."""
+    """Add a backslash in column 100 to all lines of a macro except the last."""
     return [line.ljust(99) + "\\" for line in lines[:-1]] + [lines[-1]]
 
 
 def associations(cls):
-    """(C type, NAME) for each distinct LP64 type of a class, in its order."""
+    """Return (C type, NAME) for each different type of a class on LP64, in order."""
     names = {}
     for name in CLASSES[cls]:
         ctype = TYPES[name].replace("shmem_impl_complexf", "float _Complex")
@@ -233,7 +238,7 @@ def associations(cls):
 
 
 def selections(patterns):
-    """For each class that has generics, the macro from the type of *key to a function."""
+    """Return for each class with generics the macro that selects a function by the type of *key."""
     out = []
     for cls in dict.fromkeys(p.cls for p in patterns if p.kind == "generic"):
         rows = [f"{ctype}: pre##{name}##op" for ctype, name in associations(cls)]
@@ -289,7 +294,10 @@ inline int shmem_sync(shmem_team_t team)
 
 
 def overloads(pattern, taken):
-    """Functions of C++, one for each form and type; taken: what is a function of C already."""
+    """Return C++ functions, one for each form and type.
+
+    taken: prototypes of C functions, for which no overload is generated.
+    """
     out = []
     for cls, forms in pattern.by_class():
         for form in forms:
@@ -313,11 +321,11 @@ def shmem_cxx_h(items):
     return CXX_HEAD.replace("@WARNING@", GENERATED) + "\n".join(body) + CXX_TAIL
 
 
-# ---- what follows from shmem.h ------------------------------------------------
+# ---- files derived from shmem.h -----------------------------------------------
 
 
 def declarations(header):
-    """Every prototype of the text of shmem.h on one line, in its order."""
+    """Return all prototypes in the text of shmem.h, in order, each on one line."""
     text = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
     text = re.sub(r"^#(?:.*\\\n)*.*$", "", text, flags=re.MULTILINE)
     text = re.sub(r"typedef (struct|enum) \{.*?\} \w+;", "", text, flags=re.DOTALL)
@@ -380,7 +388,7 @@ LIST_HEAD = """\
 
 
 def shmemx_stream_h(items):
-    """A header of extensions, with the twins behind the routines."""
+    """Return the header of the extensions for streams. The twins follow the routines."""
     text = shmem_h(items).replace("include/shmem.h.in", "include/shmemx_stream.h.in")
     out = text.split("@twins@\n")
     twins = [wrap(re.sub(r"(\w+)\(", r"p\1(", proto, count=1)) for proto in declarations(out[0])]
@@ -400,7 +408,7 @@ def size_list(cls):
 
 
 def outputs():
-    """Path under the root -> text, for every generated file."""
+    """Return {path relative to the root: text} for all generated files."""
     items = read_template()
     header = shmem_h(items)
     files = {"include/shmem.h": header, "include/pshmem.h": pshmem_h(header),
@@ -429,7 +437,10 @@ def read_or_empty(path):
 
 
 def check(files):
-    """Print how files on disk differ from files; true when they do not."""
+    """Print the differences between the files on disk and the generated files.
+
+    Return True if there are none.
+    """
     equal = True
     for name, text in files.items():
         old = read_or_empty(os.path.join(ROOT, name))
@@ -457,9 +468,10 @@ def write(files):
 
 
 def uncalled(files, selected):
-    """Routines from patterns of shmem.h.in that none of the files refers to.
+    """Return the routines from patterns of shmem.h.in to which none of the files refers.
 
-    selected: only what generics choose; of types that are one on LP64 that is the first.
+    selected: whether to consider only the routines that generics select. Of several types that are
+    the same type on LP64, a generic selects the first.
     """
     result = subprocess.run(["nm", "-u", *files], check=True, capture_output=True, text=True)
     rows = [line.split() for line in result.stdout.splitlines()]

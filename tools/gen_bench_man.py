@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write the manual page of steppe-bench from its source and from what the program says of itself.
+"""Write the manual page of steppe-bench from its source and from the output of the program.
 
 usage: gen_bench_man.py STEPPE_BENCH PAGE
 
-In docs/man/src/steppe-bench.1.in the line @OPTIONS@ becomes what --help says, @BENCHES@ what the
-table of benches says (--man).
+In docs/man/src/steppe-bench.1.in, the text of --help replaces the line @OPTIONS@, and the list of
+benches that --man prints replaces the line @BENCHES@.
 """
 import os
 import re
@@ -24,13 +24,13 @@ def run(program, option):
 
 
 def quoted(text):
-    """Text as troff takes it."""
+    """Escape a text for troff."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return "\\&" + text if text[:1] in (".", "'") else text
 
 
 def options(text):
-    """The items of --help: an option of the program, then its text, in lists under headings."""
+    """Convert the text of --help to troff, with a list of options under each heading."""
     out = []
     for line in text.split("\n\n", 1)[1].splitlines():
         item = re.match(r"  (?:    )?(-.*?)  +(\S.*)$", line)

@@ -4,9 +4,10 @@
 
 usage: gen_man_html.py MAN HTML
 
-MAN is the folder of man1, man3 and man7. HTML, which is removed before, gets NAME.SECTION.html for each
-page, a symbolic link for each further name of a page, and index.html, which is a link to shmem(7).
-References in bold, such as shmem_put(3), become links if the page exists.
+MAN is the folder that contains man1, man3 and man7. The script removes the folder HTML and creates
+it again. HTML gets a file NAME.SECTION.html for each page, a symbolic link for each further name of
+a page, and index.html, which is a link to shmem(7). References in bold, such as shmem_put(3),
+become links if the page exists.
 """
 import os
 import pathlib
@@ -23,7 +24,7 @@ table.head, table.foot { width: 100%; color: #666 } table { border-spacing: 1em 
 
 
 def html_of(page, known):
-    """The page as HTML, with links to the pages that exist."""
+    """Return the page as HTML, with links to the pages that exist."""
     result = subprocess.run(["mandoc", "-Thtml", "-Ostyle=style.css", str(page)], capture_output=True,
                             text=True, check=True)
 
