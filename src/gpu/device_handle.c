@@ -70,7 +70,7 @@ static bool options_find_gpu(const shmemx_device_options_t *options, struct stp_
 
 /*
  * Makes the members agree on the options. Returns true if the options are correct and equal on all
- * members. The argument options_ok is false if an option of this PE is wrong. Sets *n_rows to the
+ * members. The argument `options_ok` is false if an option of this PE is wrong. Sets *n_rows to the
  * largest *n_rows of all members.
  */
 static bool options_agree(struct stp_team *team, const shmemx_device_options_t *options,
@@ -271,7 +271,7 @@ static void handle_disable_gpu_atomics(struct stp_device_handle *handle)
 
 /*
  * Creates a handle after the members have agreed on the options. The table of the handle gets room
- * for n_rows rows. The argument prototype contains the fields of the handle that are derived from
+ * for n_rows rows. The argument `prototype` contains the fields of the handle that are derived from
  * the options. If a member fails, returns NULL after logging, on all members.
  */
 static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t team_handle,

@@ -51,7 +51,7 @@ int stp_device_handle_find_gpu_words(struct stp_device_handle *handle);
 
 /*
  * Fills the table of the handle, with at most view.n_spaces rows. Sets view.n_spaces to the number
- * of filled rows. The argument tables is a buffer with two 8-byte words for each row and PE.
+ * of filled rows. The argument `tables` is a buffer with two 8-byte words for each row and PE.
  */
 void stp_device_handle_fill_tables(struct stp_device_handle *handle, uint64_t *tables);
 

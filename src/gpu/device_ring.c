@@ -55,9 +55,9 @@ static const char *const routines[SHMEMX_DEV_N_OPS] = {
 };
 
 /*
- * Returns this PE's address of an object that a kernel has passed. The argument space is the number
- * of a row of the handle's table. The argument offset is the offset of the object in the space of
- * this row. If there is no row with this number, offset is the address of the object.
+ * Returns this PE's address of an object that a kernel has passed. The argument `space` is the
+ * number of a row of the handle's table. The argument `offset` is the offset of the object in the
+ * space of this row. If there is no row with this number, `offset` is the address of the object.
  */
 static char *ring_address(const struct stp_device_handle *handle, uint32_t space, uint64_t offset)
 {
@@ -197,7 +197,7 @@ static bool ring_serve_one(struct stp_device_handle *handle, uint32_t number)
         &view->slots[(size_t)number * view->n_slots + ticket % view->n_slots];
     struct stp_dev_request request;
 
-    /* Pairs with the release store of ready in stp_dev_ask(). */
+    /* Pairs with the release store of `ready` in stp_dev_ask(). */
     if (__atomic_load_n(&slot->ready, __ATOMIC_ACQUIRE) != ticket + 1) return false;
     request = slot->request;
     ring_check(handle, &request);
@@ -205,7 +205,7 @@ static bool ring_serve_one(struct stp_device_handle *handle, uint32_t number)
     handle->served[number] = ticket + 1;
     if (request.op == SHMEMX_DEV_QUIET) /* Pairs with the acquire load in shmemx_dev_quiet(). */
         __atomic_store_n(&view->rings[number].completed, ticket + 1, __ATOMIC_RELEASE);
-    /* The stores to done and turn pair with the acquire loads in stp_dev_ask(). */
+    /* The stores to `done` and `turn` pair with the acquire loads in stp_dev_ask(). */
     if (request.waits)
         __atomic_store_n(&slot->done, ticket + 1, __ATOMIC_RELEASE);
     else
@@ -366,8 +366,8 @@ bool stp_device_handles_try_stop(void)
     for (int ms = 0; ms < RING_HALT_MS && !__atomic_load_n(&ring.exiting, __ATOMIC_ACQUIRE); ms++)
         usleep(1000);
     /*
-     * If exiting is still false, the thread may be waiting for a dead peer. The field exiting also
-     * stays false if the thread itself has called this function.
+     * If `exiting` is still false, the thread may be waiting for a dead peer. The field `exiting`
+     * also stays false if the thread itself has called this function.
      */
     return __atomic_load_n(&ring.exiting, __ATOMIC_ACQUIRE);
 }

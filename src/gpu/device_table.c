@@ -62,7 +62,7 @@ static struct stp_space *table_take(const struct stp_device_handle *handle, unsi
 
 /*
  * Returns the next space that gets a row, after adding a user to it. Returns NULL at the end. The
- * argument previous is the previous result, or NULL. The data segment can have several parts with
+ * argument `previous` is the previous result, or NULL. The data segment can have several parts with
  * the same space number. These parts are not freed before finalize, so previous->next_part is
  * valid.
  */

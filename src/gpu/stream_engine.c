@@ -49,18 +49,18 @@ static void stream_push(void *arg)
     struct stream_work *work = arg;
 
     work->next = __atomic_load_n(&streams.pushed, __ATOMIC_RELAXED);
-    /* Pairs with the exchange in stream_take(), and with the load of pushed in stream_sleep(). */
+    /* Pairs with the exchange in stream_take(), and with the load of `pushed` in stream_sleep(). */
     while (!__atomic_compare_exchange_n(&streams.pushed, &work->next, work, true, __ATOMIC_SEQ_CST,
                                         __ATOMIC_RELAXED)) {
     }
     /*
-     * Pairs with stream_sleep(), which stores sleeping and then loads pushed. Either the stream
+     * Pairs with stream_sleep(), which stores `sleeping` and then loads `pushed`. Either the stream
      * thread sees the new work, or this function sees that the thread sleeps.
      */
     if (__atomic_load_n(&streams.sleeping, __ATOMIC_SEQ_CST) == 0) return;
     /*
-     * Pairs with the load of doorbell in stream_sleep(). If doorbell has changed since that load,
-     * the futex wait in stream_sleep() returns at once.
+     * Pairs with the load of `doorbell` in stream_sleep(). If `doorbell` has changed since that
+     * load, the futex wait in stream_sleep() returns at once.
      */
     __atomic_fetch_add(&streams.doorbell, 1, __ATOMIC_SEQ_CST);
     stp_wake(&streams.doorbell, 1);
@@ -140,11 +140,11 @@ static void stream_check_peers(void)
 
 static void stream_sleep(void)
 {
-    /* Pairs with the additions to doorbell in stream_push() and stream_end(). */
+    /* Pairs with the additions to `doorbell` in stream_push() and stream_end(). */
     uint32_t old_doorbell = __atomic_load_n(&streams.doorbell, __ATOMIC_SEQ_CST);
 
     /*
-     * Pairs with stream_push(), which pushes a work and then loads sleeping. Either this thread
+     * Pairs with stream_push(), which pushes a work and then loads `sleeping`. Either this thread
      * sees the new work, or stream_push() sees that this thread sleeps.
      */
     __atomic_store_n(&streams.sleeping, 1, __ATOMIC_SEQ_CST);
@@ -190,8 +190,8 @@ static void *stream_main(void *arg)
 
 /*
  * Starts the stream thread if it does not run. The caller holds streams.lock. Returns 0, or -errno
- * with the reason in the buffer reason. Does not log, because a failure is an error only for a call
- * that needs the thread.
+ * with the reason in `reason`. Does not log, because a failure is an error only for a call that
+ * needs the thread.
  */
 static int stream_start_locked(int device, char *reason)
 {
@@ -234,7 +234,7 @@ static void stream_end(void)
 {
     /*
      * Pairs with the load of stop_requested in stream_sleep(). If that load returns the old value,
-     * stream_sleep() has loaded doorbell before the addition below. In this case the addition and
+     * stream_sleep() has loaded `doorbell` before the addition below. In this case the addition and
      * the wake end its futex wait.
      */
     __atomic_store_n(&streams.stop_requested, true, __ATOMIC_SEQ_CST);
@@ -489,8 +489,8 @@ static void slot_record_wait(struct stream_slot *slot, uint64_t *word, uint64_t 
 
     __atomic_store_n(&wait->number, 0, __ATOMIC_RELAXED);
     /*
-     * Pairs with the acquire load in slot_release_waits(). The fence ensures that number becomes 0
-     * before word and value change.
+     * Pairs with the acquire load in slot_release_waits(). The fence ensures that `number` becomes
+     * 0 before `word` and `value` change.
      */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     __atomic_store_n(&wait->word, word, __ATOMIC_RELAXED);

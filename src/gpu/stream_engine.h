@@ -25,9 +25,9 @@ int stp_stream_reduce(shmem_team_t team_handle, enum stp_op op, enum stp_dtype d
 /* ---- the thread (stream_engine.c) ------------------------------------------------------- */
 
 /*
- * Called after a space was created (change is 1) and before a space is destroyed (change is -1).
- * Counts the spaces that each device can access. The first such space starts the stream thread and
- * allocates the words (struct stream_words). When the last such space of the thread's device is
+ * Called after a space was created (`change` is 1) and before a space is destroyed (`change` is
+ * -1). Counts the spaces that each device can access. The first such space starts the stream thread
+ * and allocates the words (struct stream_words). When the last such space of the thread's device is
  * destroyed, the thread ends and the words are freed. The thread does not end if the program has
  * used a stream.
  */
@@ -46,8 +46,8 @@ struct stream_words {
 
 /* A stream's wait for a host word of the program. PEs change this word, not the stream thread. */
 struct stream_wait {
-    uint64_t number; /* number of the wait in its stream; 0 if the record is unused */
-    uint64_t *word, value;
+    uint64_t number;       /* number of the wait in its stream; 0 if the record is unused */
+    uint64_t *word, value; /* address of the word, and value that ends the wait */
 };
 #define STREAM_WAITS 8 /* number of records of waits for host words, for each stream */
 
@@ -104,7 +104,7 @@ struct stream_work {
 /*
  * Begins a call on a stream. Locks the slot of the stream and returns the slot. Makes the CUDA
  * context of the stream current. Fatal if the stream is invalid or is being captured, or if its
- * context is not the primary context of a device. The argument device has the same meaning as in
+ * context is not the primary context of a device. The argument `device` has the same meaning as in
  * stp_stream_find().
  */
 struct stream_slot *stp_stream_lock_slot(void *stream, int device, const char *fn);
@@ -119,10 +119,10 @@ void stp_stream_enqueue_work(struct stream_slot *slot, const struct stream_work 
                              bool stream_waits);
 
 /*
- * Enqueues a wait for a word. If equal is true, the stream waits until the word is equal to value.
- * Otherwise the stream waits until the word is at least value. The argument word is the device's
- * address of the word. The argument host is the CPU's address of the word, or NULL if the word is
- * in device memory. This call blocks while too many other streams are waiting.
+ * Enqueues a wait for a word. If `equal` is true, the stream waits until the word is equal to
+ * `value`. Otherwise the stream waits until the word is at least `value`. `word` is the device's
+ * address of the word. `host` is the CPU's address of the word, or NULL if the word is in device
+ * memory. This call blocks while too many other streams are waiting.
  */
 void stp_stream_wait_word(struct stream_slot *slot, void *word, uint64_t *host, uint64_t value,
                           bool equal, const char *fn);

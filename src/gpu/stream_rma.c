@@ -59,9 +59,9 @@ static void stream_check(const void *addr, size_t nbytes, int pe, const char *fn
 }
 
 /*
- * The argument ptr is this PE's buffer of a copy. Sets *device_addr to the address by which the
- * stream accesses the buffer. Sets *on_device to whether the buffer is in device memory. Returns
- * whether the stream can access the buffer.
+ * `ptr` is this PE's buffer of a copy. Sets *device_addr to the address by which the stream
+ * accesses the buffer. Sets *on_device to whether the buffer is in device memory. Returns whether
+ * the stream can access the buffer.
  */
 static bool stream_local_addr(const struct stp_stream *stream, const void *ptr,
                               const void **device_addr, bool *on_device)

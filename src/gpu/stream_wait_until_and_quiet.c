@@ -41,10 +41,10 @@ static bool step_wait(struct stream_work *work)
 
 /*
  * Returns whether the stream itself can wait for the condition. For GE and GT, a stream tests the
- * sign of the difference between the signal word and the argument value. The test is right only if
- * both numbers are below 2^63. This function can check only the argument. If network adapters write
- * to device memory, the stream thread must wait instead of the stream. The thread flushes these
- * writes after the wait, but a stream cannot flush them.
+ * sign of the difference between the signal word and the argument `value`. The test is right only
+ * if both numbers are below 2^63. This function can check only the argument. If network adapters
+ * write to device memory, the stream thread must wait instead of the stream. The thread flushes
+ * these writes after the wait, but a stream cannot flush them.
  */
 static bool stream_can_wait(int cmp, uint64_t value)
 {

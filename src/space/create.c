@@ -325,7 +325,7 @@ static int create_open(struct create *c)
 
 /*
  * Waits until each member on this node has created its part or has failed. Then attaches the parts
- * that exist. The argument opened is false if this PE has not created its own part. In this case
+ * that exist. The argument `opened` is false if this PE has not created its own part. In this case
  * this PE attaches no part. Returns 0, or -errno.
  */
 static int create_attach(struct create *c, bool opened)

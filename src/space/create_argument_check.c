@@ -44,8 +44,8 @@ void stp_create_numbers(const shmem_space_config_t *config, const struct create 
 }
 
 /*
- * Writes the names of kinds to the buffer text, for example "SHMEM_DEVICE_CPU and
- * SHMEM_DEVICE_HBM". Names each kind that has all the given traits. Returns text.
+ * Writes the names of kinds to `text`, for example "SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM". Names
+ * each kind that has all the given traits. Returns `text`.
  */
 static const char *create_kinds_with(unsigned traits, char text[CREATE_REASON_SIZE])
 {
@@ -108,8 +108,8 @@ static bool create_has(const struct create *c, enum stp_trait trait)
 }
 
 /*
- * Checks that the kind has the trait that an attribute needs. The text is_set names the attribute
- * in the message, for example "attr->name is set". Returns 0, or -EINVAL after logging.
+ * Checks that the kind has the trait that an attribute needs. `is_set` is the text about the
+ * attribute in the message, for example "attr->name is set". Returns 0, or -EINVAL after logging.
  */
 static int create_check_trait(const struct create *c, enum stp_trait trait, const char *is_set)
 {

@@ -29,7 +29,7 @@ struct grow {
     char reason[GROW_REASON_SIZE]; /* reason for a failure */
 };
 
-/* Returns needed, rounded up to a multiple of STP_RANGE_ALIGN, but at most the maximum size. */
+/* Returns `needed`, rounded up to a multiple of STP_RANGE_ALIGN, but at most the maximum size. */
 static size_t grow_min_size(const struct stp_space *space, size_t needed)
 {
     size_t rounded = needed > SIZE_MAX - STP_RANGE_ALIGN
@@ -42,8 +42,8 @@ static size_t grow_min_size(const struct stp_space *space, size_t needed)
 /*
  * Returns the size to try first, which is at most the maximum size. Normally the space doubles in
  * size, or grows by GROW_MIN_STEP bytes if this is more. A few growths can then reach any size. If
- * this size is not above needed, returns grow_min_size(). A part can have only a limited number of
- * extents (pieces). Therefore the last extent takes all memory up to the maximum size.
+ * this size is not above `needed`, returns grow_min_size(). A part can have only a limited number
+ * of extents (pieces). Therefore the last extent takes all memory up to the maximum size.
  */
 static size_t grow_preferred_size(const struct stp_space *space, size_t needed)
 {

@@ -29,7 +29,7 @@ static void memory_barrier_leave(struct stp_space *space)
     memory_barrier(space);
 }
 
-/* With SHMEM_CHECK=1, ends the job if the arguments first and second differ between members. */
+/* With SHMEM_CHECK=1, ends the job if the arguments `first` and `second` differ between members. */
 static void memory_check_equal(struct stp_space *space, int64_t first, int64_t second,
                                const char *fn)
 {
@@ -46,8 +46,8 @@ static void memory_check_equal(struct stp_space *space, int64_t first, int64_t s
 }
 
 /*
- * Returns advice on how to make the space larger. The result is a constant string, or the buffer
- * text, which has len bytes.
+ * Returns advice on how to make the space larger. The result is a constant string or `text`, a
+ * buffer of len bytes.
  */
 static const char *memory_remedy(const struct stp_space *space, size_t needed, char *text,
                                  size_t len)
@@ -109,8 +109,8 @@ STP_COLD static void memory_log_full(struct stp_space *space, size_t nbytes, siz
 }
 
 /*
- * Grows the space to at least needed bytes. If needed is 0, does not grow the space. The heap then
- * has enough room, and the allocation has failed because there was no memory for a record. All
+ * Grows the space to at least `needed` bytes. If `needed` is 0, does not grow the space. The heap
+ * then has enough room, and the allocation has failed because there was no memory for a record. All
  * members make this call, because their heaps are equal. Returns 0, or -ENOMEM.
  */
 STP_COLD static int memory_grow(struct stp_space *space, size_t needed, const char *fn)

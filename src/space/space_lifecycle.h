@@ -13,8 +13,8 @@
 /*
  * Creates the internal space, the space of the data segment and the default space, and registers
  * them with the fabric. The library calls on_change() when the default space or a later space has
- * been created (change is 1). It also calls on_change() before shmem_space_destroy() frees a space
- * (change is -1).
+ * been created (`change` is 1). It also calls on_change() before shmem_space_destroy() frees a
+ * space (`change` is -1).
  */
 void stp_space_make_internal_data_heap(struct stp_pe_info *pe_info,
                                        void (*on_change)(const struct stp_space *space,
@@ -30,9 +30,9 @@ void stp_space_create_env(void);
 
 /*
  * Creates a space, collectively over attr->parent, or over the world if attr is NULL. Sets *space
- * and *team to NULL on a PE that has no memory of the kind. The argument invalid is true if this PE
- * has already logged an invalid argument. Returns 0, or 1 after logging. The result is the same on
- * all PEs of the parent.
+ * and *team to NULL on a PE that has no memory of the kind. The argument `invalid` is true if this
+ * PE has already logged an invalid argument. Returns 0, or 1 after logging. The result is the same
+ * on all PEs of the parent.
  */
 int stp_space_make(const shmem_space_config_t *config, const shmemx_space_attr_t *attr,
                    bool invalid, struct stp_space **space, struct stp_team **team, const char *fn);
@@ -99,7 +99,7 @@ struct stp_fabric_region *stp_space_gather_regions_if_used(
 
 /*
  * Pins the bytes in [start, end) of the parts of the other members on this node. These members have
- * pinned their own parts. Returns 0, or -errno with the reason in the buffer reason.
+ * pinned their own parts. Returns 0, or -errno with the reason in `reason`.
  */
 int stp_space_pin_peers(struct stp_space *space, size_t start, size_t end, char *reason,
                         size_t len);
@@ -114,17 +114,17 @@ struct stp_space *stp_space_prepare(const struct stp_kind *kind, size_t nbytes);
 void stp_space_set_max(struct stp_space *space, size_t max_bytes);
 
 /*
- * Grows the space to at least needed bytes (grow.c). Collective over the private team of the space,
- * because the heaps of its members are equal. Returns 0, or -ENOMEM on all members. After an error,
- * the space is unchanged. An error occurs if needed is above the maximum, or if a member cannot
- * grow its part. This member logs the reason once.
+ * Grows the space to at least `needed` bytes (grow.c). Collective over the private team of the
+ * space, because the heaps of its members are equal. Returns 0, or -ENOMEM on all members. After an
+ * error, the space is unchanged. An error occurs if `needed` is above the maximum, or if a member
+ * cannot grow its part. This member logs the reason once.
  */
 int stp_space_grow(struct stp_space *space, size_t needed, const char *fn);
 
 /*
  * Returns the capabilities of a space (SHMEM_SPACE_CAP_ bits). Some capabilities depend only on the
- * kind of memory. The argument ident is true if all parts have the same address. The argument world
- * is true if all PEs are members.
+ * kind of memory. The argument `ident` is true if all parts have the same address. The argument
+ * `world` is true if all PEs are members.
  */
 uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world);
 
@@ -132,10 +132,10 @@ uint64_t stp_space_caps(const struct stp_space *space, bool ident, bool world);
  * The next four functions allocate and free memory for the routines of spaces and of the heap. They
  * are collective over the members. The argument fn is the name of the routine for messages.
  */
-/* Allocates nbytes bytes at a multiple of align. If zero is true, the bytes are zeroed. */
+/* Allocates nbytes bytes at a multiple of `align`. If `zero` is true, the bytes are zeroed. */
 void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool zero,
                       const char *fn);
-/* Allocates nbytes bytes at a multiple of alignment. Returns NULL if alignment is invalid. */
+/* Allocates nbytes bytes at a multiple of `alignment`. Returns NULL if `alignment` is invalid. */
 void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, const char *fn);
 /* Frees a block. Fatal if ptr is not the address of a block in the space. */
 void stp_space_free(struct stp_space *space, void *ptr, const char *fn);
