@@ -312,12 +312,12 @@ static void network_report(const struct network_verdict *verdicts, bool common,
                 verdicts[k].unreached_pe == NO_PE && network_is_preferred(k, i, verdicts);
         network_text(addr, text, sizeof(text));
         if (unreached_pe != NO_PE)
-            snprintf(network->refused, sizeof(network->refused),
+            snprintf(network->refusal, sizeof(network->refusal),
                      common ? "the host of PE %d has no other address in network %s"
                             : "the route to the host of PE %d does not use address %s",
                      (int)unreached_pe, text);
         stp_debug("start: interface %s %s: %s", network->name, text,
-                  unreached_pe == NO_PE ? "reaches all hosts" : network->refused);
+                  unreached_pe == NO_PE ? "reaches all hosts" : network->refusal);
     }
 }
 

@@ -20,9 +20,9 @@ static void collective_text(const struct stp_team *team, size_t area_offset, cha
     unsigned long long count = team->sync_epoch;
     const char *name = "sync";
 
-    if (area_offset - offsetof(struct stp_team_sync_area, close) < sizeof(team->area->close) ||
-        area_offset - offsetof(struct stp_team_sync_area, close_across) <
-            sizeof(team->area->close_across)) {
+    if (area_offset - offsetof(struct stp_team_sync_area, job_end) < sizeof(team->area->job_end) ||
+        area_offset - offsetof(struct stp_team_sync_area, job_end_internode) <
+            sizeof(team->area->job_end_internode)) {
         snprintf(text, len, "the last sync");
         return;
     }
@@ -81,14 +81,14 @@ static const struct stp_team *team_of(const uint64_t *word, size_t *area_offset)
 static int word_writer(const struct stp_team *team, size_t area_offset, size_t *round)
 {
     const struct stp_team_hierarchy *plan = &team->plan;
-    size_t across_offset = area_offset - offsetof(struct stp_team_sync_area, across);
-    size_t close_offset = area_offset - offsetof(struct stp_team_sync_area, close_across);
+    size_t across_offset = area_offset - offsetof(struct stp_team_sync_area, internode);
+    size_t close_offset = area_offset - offsetof(struct stp_team_sync_area, job_end_internode);
     int distance;
 
     *round = COLL_ROUNDS;
-    if (across_offset < sizeof(team->area->across))
-        *round = across_offset % sizeof(team->area->across[0]) / sizeof(uint64_t);
-    else if (close_offset < sizeof(team->area->close_across))
+    if (across_offset < sizeof(team->area->internode))
+        *round = across_offset % sizeof(team->area->internode[0]) / sizeof(uint64_t);
+    else if (close_offset < sizeof(team->area->job_end_internode))
         *round = close_offset / sizeof(uint64_t);
     if (*round >= COLL_ROUNDS) return -1;
     distance = (1 << *round) % plan->n_groups;
@@ -110,8 +110,8 @@ void stp_hang_note_coll(const uint64_t *word, struct stp_wait_state *note)
     if (team != NULL) {
         collective_text(team, area_offset, collective, sizeof(collective));
         team_text(team, members, sizeof(members));
-        note->before = word_writer(team, area_offset, &round);
-        note->everywhere = team == stp_team_world && round != 0;
+        note->awaited_pe = word_writer(team, area_offset, &round);
+        note->all_nodes = team == stp_team_world && round != 0;
         note->team_n_pes = team->n_pes;
         note->team_start = team->start;
         note->team_stride = team->table == NULL ? team->stride : 0;

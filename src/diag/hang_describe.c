@@ -63,12 +63,12 @@ static void describe_vars(const struct stp_wait_subject *vars, struct stp_wait_s
     if (any_element) {
         snprintf(note->text, sizeof(note->text),
                  "%s, until one of %zu variables from %s on is %s %s", stp_public_name(vars->fn),
-                 vars->nelems, location, signs[vars->wanted & 7], value);
+                 vars->nelems, location, signs[vars->comparisons & 7], value);
     } else {
         element_text(vars, current, sizeof(current));
         if (vars->nelems > 1) snprintf(index, sizeof(index), " (element %zu)", vars->i);
         snprintf(note->text, sizeof(note->text), "%s, until %s%s (now %s) is %s %s",
-                 stp_public_name(vars->fn), location, index, current, signs[vars->wanted & 7],
+                 stp_public_name(vars->fn), location, index, current, signs[vars->comparisons & 7],
                  value);
     }
 }

@@ -51,7 +51,7 @@ static bool must_report(const struct stp_hang_table *table)
     for (size_t i = 0; i < table->n; i++) {
         const struct stp_wait_row *row = &table->rows[i];
 
-        if (!row->is_waiting || !row->note.everywhere || stp_wait_row_is_stopped(row)) return true;
+        if (!row->is_waiting || !row->note.all_nodes || stp_wait_row_is_stopped(row)) return true;
     }
     return false;
 }

@@ -108,7 +108,7 @@ static int lock_owner(const struct stp_hang_table *table, const struct stp_wait_
         for (size_t i = 0; i < table->n && previous == pe; i++)
             if (table->rows[i].pe == pe && table->rows[i].is_waiting &&
                 table->rows[i].note.lock == note->lock)
-                previous = table->rows[i].note.before;
+                previous = table->rows[i].note.awaited_pe;
         if (previous == pe) break;
         pe = previous;
     }

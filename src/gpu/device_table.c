@@ -35,7 +35,7 @@ static bool table_has_row_for(const struct stp_device_handle *handle, const stru
 static void table_add_user(const struct stp_space *const_space, void *arg)
 {
     struct stp_space *space = (struct stp_space *)const_space, **result = arg;
-    bool offered;
+    bool usable;
 
     pthread_mutex_lock(&stp_rt.lock);
     usable = space->usable;

@@ -192,7 +192,7 @@ static struct closer find_closer_locked(void)
         int pe = stp_local_pe(local);
         const struct stp_closing *closing = &stp_boot_local_pe_info(pe)->closing;
         /* Pairs with the release store that the other PE makes in stp_boot_set_closing(). */
-        int how = __atomic_load_n(&closing->pe_exit, __ATOMIC_ACQUIRE);
+        int exit_kind = __atomic_load_n(&closing->pe_exit, __ATOMIC_ACQUIRE);
 
         if (exit_kind != STP_PE_EXIT_NONE && pe != stp_rt.pe &&
             has_more_collectives(closing->syncs, closing->cells))

@@ -48,8 +48,8 @@ static void check_launcher(struct stp_doctor *doctor)
         doctor, STP_CHECK_OK, "launcher", launcher_reason, NULL,
         "%s (%s): %d PE%s on %d host%s; %s; Steppe splits the start-up data of PEs into "
         "fragments of at most %zu characters",
-        details.client, details.why, doctor->n_pes, doctor->n_pes > 1 ? "s" : "", doctor->n_hosts,
-        doctor->n_hosts > 1 ? "s" : "", limits, details.fragment);
+        details.client, details.reason, doctor->n_pes, doctor->n_pes > 1 ? "s" : "",
+        doctor->n_hosts, doctor->n_hosts > 1 ? "s" : "", limits, details.fragment);
 }
 
 static void check_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_details *details)
