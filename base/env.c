@@ -336,8 +336,8 @@ int stp_env_load(void)
 static const char *const command_names[] = {"SHMEM_CC", "SHMEM_CXX", NULL};
 
 /*
- * Returns the edit distance of a, which has a_len characters, and b. This is the least number of
- * letters to insert, delete or change in order to turn a into b. Returns NAME_MOST for long names.
+ * Returns the edit distance of two names: the least number of letters to insert, delete or change
+ * that turns `a` into `b`. The name `a` has `a_len` characters. Returns NAME_MOST for long names.
  */
 static unsigned name_distance(const char *a, size_t a_len, const char *b)
 {

@@ -119,8 +119,8 @@ void stp_wait_publish_subject(const struct stp_wait_subject *subject) STP_COLD;
 
 /*
  * Sets note->waited_ns and copies *note to the page of this PE. Calls report() if this wait has
- * lasted for SHMEM_HANG_REPORT seconds and no PE of the node has made a report since this wait was
- * first shown. The show() hook calls this function.
+ * lasted for SHMEM_HANG_REPORT seconds, unless a PE of the node has printed a hang report after the
+ * first call of this function for this wait. The show() hook calls this function.
  */
 void stp_wait_state_publish(struct stp_wait_state *note, void (*report)(uint64_t waited_ns));
 

@@ -240,8 +240,8 @@ const char *shmemx_space_path_name(shmemx_space_path_t path);
 void *shmemx_space_device_ptr(shmem_space_t space, const void *addr, int pe);
 
 /*
- * Where the atomics that PEs call on words of a space are performed. Each comment also says which
- * kernels may perform their own atomics on the same words at the same time. See
+ * Where the atomics that PEs call on words of a space are performed. The comments on the
+ * constants also say which kernels may perform atomics on the same words at the same time. See
  * shmem_space_get_caps(3).
  */
 typedef enum {

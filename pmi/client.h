@@ -17,12 +17,12 @@
 #define STP_PMI_VALUE_MIN 64 /* smallest limit for values with which a launcher is accepted */
 #define STP_PMI_KEY_MAX 64   /* bytes of a key with its prefix, fragment number and zero byte */
 #define STP_PMI_JOB_MAX 256
-#define STP_PMI_NAME_MAX 40 /* most characters in a key that a caller of pmi.h may pass */
+#define STP_PMI_NAME_MAX 40 /* maximum length of a key that a caller may pass */
 
 struct stp_pmi_session {
     int rank;
     int size;
-    size_t value_max;     /* most characters in a value that the client may send to this launcher */
+    size_t value_max;     /* maximum length of a value that this launcher accepts */
     int reported_key_max; /* greatest length of a key, or 0 if no PMI-1 launcher has reported it */
     /* greatest length of a value, or 0 if no PMI-1 launcher has reported it */
     int reported_value_max;

@@ -267,7 +267,7 @@ struct stp_reduction {
  */
 struct stp_queue;
 
-/* Device memory that the program has allocated itself and that is in no space. */
+/* Device memory that the program has allocated itself. It does not belong to a space. */
 struct stp_allocation {
     void *base;
     size_t nbytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The registry of spaces. It finds spaces by address, by number and by handle, and it remembers
- * destroyed spaces for messages. It also allocates the structures of spaces from a pool. The memory
- * of the pool is never freed, because another thread may have found a structure earlier and may
- * still be reading it. Design: docs/design/memory.md.
+ * The registry of spaces. It finds spaces by address, by number and by handle, and it keeps records
+ * of destroyed spaces for error messages. It also allocates the structures of spaces from a pool.
+ * The memory of the pool is never freed, because another thread may have found a structure earlier
+ * and may still be reading it. Design: docs/design/memory.md.
  */
 #include "spaces/address_range_table.h"
 
@@ -25,7 +25,7 @@ _Static_assert(STP_SPACE_NUMBERS == 1 << HANDLE_GENERATION,
                "a space number must fit below the generation");
 _Static_assert(sizeof(uintptr_t) == 8, "a generation must fit a handle");
 
-/* Number of destroyed spaces that the registry remembers for messages. */
+/* Number of destroyed spaces of which the registry keeps a record for error messages. */
 #define REGISTRY_DESTROYED 256
 
 struct destroyed_range {

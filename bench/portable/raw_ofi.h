@@ -16,7 +16,7 @@
 #define RAW_OFI_ADDRESS_MAX 256
 #define RAW_OFI_ENTRY "steppe_bench_raw_ofi_open"
 
-/* The data of a PE that other PEs need in order to access its memory. */
+/* What a PE must know about another PE before it can access the memory of that PE. */
 struct raw_ofi_card {
     unsigned char address[RAW_OFI_ADDRESS_MAX];
     uint64_t address_len;

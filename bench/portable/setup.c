@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prepares a cycle: describes the machine for the heading, binds the PEs to cores, allocates
- * memory, and finds the paths between the PEs.
+ * Prepares the measurements: collects what the output says about the machine, binds the PEs to
+ * cores, allocates memory, and finds the paths between the PEs.
  */
 #include "harness.h"
 

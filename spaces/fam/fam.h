@@ -311,7 +311,7 @@ struct fam_part {
     bool created; /* true if this PE has made the entry */
     /* The two tables of named blocks in the mapped head, or NULL for a nameless space. */
     struct fam_roots *head;
-    bool found; /* true if the space existed before this creation */
+    bool found; /* true if the file of the space existed before this call */
     bool keep;  /* true if this job wants the space to outlive the job */
 };
 

@@ -38,8 +38,8 @@ struct agreement {
     uint64_t hash;     /* hash of the set */
     unsigned exchange; /* number of the current exchange, counted from 1 */
     /*
-     * Whether this PE has taken the slot that the field slot names, and has attached the team's
-     * area there.
+     * True if this PE has reserved the slot with number `slot` and has attached the team's area to
+     * this slot.
      */
     bool taken;
     size_t slot;

@@ -90,8 +90,8 @@ static size_t gather_size(const struct stp_coll_gather *g, int rank)
 }
 
 /*
- * Returns the total number of bytes in some blocks. In the array plan.order, the ranks of these
- * blocks have the indices from first to end - 1.
+ * Returns the total number of bytes in the blocks of the ranks plan.order[first] to
+ * plan.order[end - 1].
  */
 static size_t gather_bytes(const struct stp_coll_gather *g, int first, int end)
 {

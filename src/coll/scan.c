@@ -4,9 +4,9 @@
  * exscan leaves out the member's own rank, and gives zeros to rank 0. On one node, a member reads
  * small vectors from the cells of the ranks before it. Between nodes, the ranks exchange small
  * vectors in rounds. The distance between sender and receiver doubles in every round. This works
- * for any placement of ranks on nodes. Large vectors are cut into shares, and each member scans its
- * share for all members. A device scans the share if it can access the share on all members.
- * Design: docs/design/collectives.md.
+ * for any placement of ranks on nodes. Large vectors are cut into shares. Each member computes the
+ * results of all members for its share. A device computes the share if it can access the share on
+ * all members. Design: docs/design/collectives.md.
  */
 #include "coll_internal.h"
 
@@ -183,7 +183,7 @@ static bool scan_on_device(const struct scan *s, char *dest, const char *source,
     return stp_coll_slice_try_on_device(&share);
 }
 
-/* Every member scans its share for all members. No other member reads or writes this share. */
+/* Every member computes the results of all members for its share, which no other member touches. */
 static void scan_shares(const struct scan *s, char *dest, const char *source, size_t nelems)
 {
     size_t n = (size_t)s->team->n_pes;

@@ -53,8 +53,8 @@ void launch_crash_frames_open(void)
     char name[40], value[96];
 
     /*
-     * Give the file a random name. If a PE runs on another host, the path can lead to another file
-     * there. The PE compares the names, in order to detect that it has not found oshrun's file.
+     * Give the file a random name. On another host, the same path can lead to another file. A PE
+     * therefore compares the name in the path with the name of the file that it has opened.
      */
     if (getrandom(&random, sizeof(random), 0) != sizeof(random)) return;
     snprintf(name, sizeof(name), "steppe-frames-%016llx", (unsigned long long)random);

@@ -129,9 +129,9 @@ static bool may_defer(void)
 
 /*
  * Delays the acknowledgement of the packed message with this id from PE pe. Returns false if the
- * acknowledgement must be sent now. If the entry of the PE is full, copies its earlier
- * acknowledgements to *full and begins a new entry. The caller must then send the acknowledgements
- * in *full.
+ * acknowledgement must be sent now. If the list of delayed acknowledgements of this PE is
+ * full, moves the list to *full and begins a new list. The caller must then send the
+ * acknowledgements in *full.
  */
 static bool ack_defer_locked(int pe, uint32_t id, bool may_delay, struct pending_ack *full)
 {

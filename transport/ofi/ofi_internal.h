@@ -256,7 +256,7 @@ struct stp_ofi_choice {
     /* Whether info is refused because the user has named another provider or interface. */
     bool excluded;
     int cost;                       /* cost of info, where a lower cost is better */
-    char text[96];                  /* buffer for a text to which reason may point */
+    char text[96];                  /* buffer for texts; `reason` may point to it */
     enum stp_provider_verdict code; /* verdict on info as a code for programs */
     int error;                      /* errno of a failed test, or 0 */
     /*
@@ -440,8 +440,8 @@ size_t stp_ofi_extent_remaining(const struct stp_ofi_extents *extents, size_t of
 struct fid_mr *stp_ofi_extent_mr(const struct stp_ofi_region *region, size_t offset, size_t nbytes);
 
 /*
- * Returns the number of libfabric operations that a transfer of nbytes bytes at offset needs. Each
- * operation has at most size bytes and stays in one extent.
+ * Returns the number of libfabric operations that a transfer of `nbytes` bytes at `offset` needs.
+ * One operation transfers at most `size` bytes, all of them in one extent.
  */
 unsigned stp_ofi_extent_pieces(const struct stp_ofi_extents *extents, size_t offset, size_t nbytes,
                                size_t size);

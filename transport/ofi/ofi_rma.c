@@ -119,10 +119,11 @@ static void put_whole(struct stp_fabric_ctx *ctx, const struct stp_target *dest,
 }
 
 /*
- * Collects or sends a put of at most STP_OFI_ITEM_MAX bytes. Outside a session, the put is sent at
- * once as a write if all earlier operations to the PE are acknowledged. A write is faster than a
- * packed message. The provider of the target acknowledges a write, whereas the library of the
- * target must acknowledge a message. Returns false if the put was neither collected nor sent.
+ * Collects or sends a put of at most STP_OFI_ITEM_MAX bytes. If the program has not begun a session
+ * and all earlier operations to the PE are acknowledged, writes the data at once by libfabric.
+ * A write is faster than a packed message: the provider of the target acknowledges a write, whereas
+ * the library of the target must acknowledge a message. Returns false if the put was neither
+ * collected nor sent.
  */
 static bool batch_put(struct stp_fabric_ctx *ctx, const struct stp_target *dest, const void *source,
                       size_t nbytes)

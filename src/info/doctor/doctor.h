@@ -49,8 +49,8 @@ struct stp_doctor {
     int most_local;                                /* largest number of PEs on one host */
     struct stp_network networks[STP_NETWORKS_MAX]; /* networks of this host, with verdicts */
     /*
-     * Number of entries in networks. It is 0 in a job on one host, and if the doctor runs inside a
-     * job.
+     * Number of entries in `networks`. It is 0 if all PEs are on one host, and also if oshinfo
+     * itself runs as a PE.
      */
     int n_networks;
     struct stp_info_offers offers;
