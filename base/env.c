@@ -75,7 +75,8 @@ const struct stp_env_row stp_env_table[] = {
     {"SHMEM_LAUNCHER", NULL, STP_ENV_STRING, FIELD(launcher), NULL, NULL,
      "command with which oshrun starts the PEs"},
     {"SHMEM_RESOLVE", NULL, STP_ENV_BOOL, FIELD(resolve), "on", NULL,
-     "let oshrun look up host names if the launcher would wait for an unknown host"},
+     "check the names of hosts before the start if the launcher would wait forever for an "
+     "unknown host"},
     {"SHMEM_OFI_PROVIDER", NULL, STP_ENV_STRING, FIELD(ofi_provider), NULL, NULL,
      "libfabric provider to use; unset: the best provider that works"},
     {"SHMEM_OFI_FABRIC", NULL, STP_ENV_STRING, FIELD(ofi_fabric), NULL, NULL,
@@ -110,7 +111,8 @@ const struct stp_env_row stp_env_table[] = {
     {"SHMEM_GPU_IPC", NULL, STP_ENV_BOOL, FIELD(gpu_ipc), "on", NULL,
      "map the GPU memory of other PEs of the node; off: proxy threads of these PEs copy the data"},
     {"SHMEM_GPU_REDUCE", NULL, STP_ENV_BOOL, FIELD(gpu_reduce), "on", NULL,
-     "reduce and scan GPU memory with kernels if one device reaches all of it; off: use the host"},
+     "run reductions and scans of GPU memory on the GPU if one device reaches all operands; off: "
+     "on the host"},
     {"SHMEM_PIN_HEAP", NULL, STP_ENV_BOOL, FIELD(pin_heap), "off", NULL,
      "pin the symmetric heap for GPU kernels; this makes the heap resident and creates a CUDA "
      "context"},
@@ -308,7 +310,7 @@ static int row_load(const struct stp_env_row *row)
 
     if (rc == 0 && text) rc = row_parse(row, text);
     if (rc == -ENOMEM)
-        stp_error("%s: there is not enough memory to store its value", name);
+        stp_error("out of memory: cannot store the value of %s", name);
     else if (rc == -ERANGE)
         stp_error("%s is '%.64s': the size exceeds 2^64 bytes; expected %s", name, text,
                   row_expected_text(row, expected, sizeof(expected)));

@@ -77,8 +77,8 @@ int stp_kvs_put(const struct stp_pmi_client *client, struct stp_pmi_session *ses
 
 static int kvs_bad(const char *name, size_t fragment, const char *fault)
 {
-    stp_error("pmi: the value of key stp:%s:%zu from the launcher is unusable: %s", name, fragment,
-              fault);
+    stp_error("pmi: cannot use the value of the key stp:%s:%zu from the launcher: %s", name,
+              fragment, fault);
     return -EPROTO;
 }
 
@@ -89,7 +89,8 @@ static int kvs_length(const char *name, const char *value, uint64_t *length)
 
     if (strlen(value) < HEADER_CHARS || kvs_decode(value, bytes, sizeof(bytes)))
         return kvs_bad(name, 0,
-                       "it does not begin with 16 hexadecimal digits, the length of the data");
+                       "its first 16 characters, the length of the data, are not hexadecimal "
+                       "digits");
     *length = 0;
     for (size_t i = 0; i < sizeof(bytes); i++)
         *length = *length << 8 | bytes[i];
@@ -111,7 +112,7 @@ static int kvs_add(const char *name, size_t fragment, const char *text, unsigned
                        "data allows");
     if (chars == 0 && *n_decoded < length) return kvs_bad(name, fragment, "it is empty");
     if (kvs_decode(text, bytes + *n_decoded, chars / 2))
-        return kvs_bad(name, fragment, "it is not hexadecimal");
+        return kvs_bad(name, fragment, "it has characters that are not hexadecimal digits");
     *n_decoded += chars / 2;
     return 0;
 }

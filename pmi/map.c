@@ -226,9 +226,8 @@ static int map_host_of(const struct stp_pmi_client *client, struct stp_pmi_sessi
         return 0;
     }
     if (rc != -ENOENT && rc != -EMSGSIZE) return rc;
-    stp_error("pmi: the host name of rank %d is missing at the launcher, or is too long: see the "
-              "output of that rank",
-              rank);
+    stp_error("pmi: the launcher has %s host name of rank %d: see the output of that rank",
+              rc == -ENOENT ? "no" : "a too long", rank);
     return -EPROTO;
 }
 

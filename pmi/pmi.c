@@ -39,7 +39,7 @@ int stp_pmi_complain(const struct stp_pmi_session *session, const char *request,
 {
     if (rc == -EPROTO)
         return stp_pmi_malformed(session, request,
-                                 "it is too long, or its framing is not that of PMI");
+                                 "it is too long, or does not have the format of PMI");
     if (rc == -ETIMEDOUT)
         stp_error("pmi: the launcher has not replied within %d s (%s): does another library use "
                   "PMI_FD at the same time?",
@@ -99,7 +99,7 @@ int stp_pmi_ask(struct stp_pmi_session *session, enum stp_wire_framing framing, 
      */
     if (strcmp(reply_cmd, "get_result") == 0) return -ENOENT;
     return stp_pmi_malformed(session, command,
-                             "the launcher refuses the request, because rc is missing or is not 0");
+                             "its return code (rc) is missing or is not 0, so the request failed");
 }
 
 int stp_pmi_env_int(const char *name, int lowest, int *number)
@@ -277,8 +277,8 @@ static int pmi_greet(struct stp_pmi_session *session, const struct stp_pmi_clien
     if (rc != 0) return rc;
     if (agreed != 1 && agreed != 2)
         return stp_pmi_malformed(session, "init",
-                                 "the launcher accepts neither PMI-1 nor PMI-2, the versions "
-                                 "that this library supports");
+                                 "it accepts neither PMI-1 nor PMI-2, and this library supports "
+                                 "no other version");
     *client = agreed == 1 ? &stp_pmi1_client : &stp_pmi2_client;
     return 0;
 }

@@ -94,7 +94,7 @@ static int pmi2_fence(struct stp_pmi_session *session)
     if (rc == 0) rc = pmi2_get(session, 0, NOBODYS_KEY, value, sizeof(value));
     if (rc == 0)
         return stp_pmi_malformed(session, "kvs-get",
-                                 "the launcher has a value for a key that no process has put");
+                                 "it contains a value for a key that no process has put");
     return rc == -ENOENT ? 0 : rc;
 }
 

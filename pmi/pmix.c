@@ -84,7 +84,7 @@ static int pmix_complain(const char *call, const char *key, int rc)
 /* Logs what is wrong in the value of key that libpmix has returned. Returns -EPROTO. */
 static int pmix_malformed(const char *key, const char *fault)
 {
-    stp_error("pmi: the value of %s from PMIx is unusable: %s", key, fault);
+    stp_error("pmi: cannot use the value of %s from PMIx: %s", key, fault);
     return -EPROTO;
 }
 
@@ -184,7 +184,7 @@ static int pmix_check_self(void)
     int rank;
 
     if (strnlen(pmix.self.nspace, sizeof(pmix.self.nspace)) == sizeof(pmix.self.nspace))
-        return pmix_malformed("the namespace", "it is not terminated");
+        return pmix_malformed("the namespace", "it has no terminating zero byte");
     if (nspace && strcmp(pmix.self.nspace, nspace) != 0) {
         stp_error("pmi: PMIX_NAMESPACE=%s, but PMIx reports the namespace %s: unset the variable "
                   "if it is left over from another job",

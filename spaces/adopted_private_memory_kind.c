@@ -34,8 +34,8 @@ struct private_check_mapping {
      */
     uint64_t file_offset;
     struct stat st;
-    bool shared;     /* whether the range must be a MAP_SHARED mapping of the file in st */
-    char reason[96]; /* reason why the buffer is refused, or "" if no problem was found */
+    bool shared;      /* whether the range must be a MAP_SHARED mapping of the file in st */
+    char reason[128]; /* reason why the buffer is refused, or "" if no problem was found */
 };
 
 static bool private_check_mapping(const struct stp_mapping *mapping, void *arg)
@@ -53,7 +53,8 @@ static bool private_check_mapping(const struct stp_mapping *mapping, void *arg)
     else if (check->shared && (!mapping->shared || mapped_offset != check->file_offset ||
                                mapping->ino != check->st.st_ino))
         snprintf(check->reason, sizeof(check->reason),
-                 "%#lx is not a shared mapping of byte %llu of the descriptor's file",
+                 "the memory at %#lx is not a shared mapping of byte %llu of the file of the "
+                 "descriptor",
                  (unsigned long)check->addr, (unsigned long long)check->file_offset);
     check->file_offset += mapping->end - check->addr;
     check->addr = mapping->end;
@@ -81,7 +82,7 @@ static int pages_check_mapped(const struct stp_space_params *params)
     char reason[160];
 
     if (check.shared && fstat(params->adopt->fd, &check.st) != 0) {
-        snprintf(reason, sizeof(reason), "descriptor %d cannot be examined: %s", params->adopt->fd,
+        snprintf(reason, sizeof(reason), "fstat of its descriptor %d failed: %s", params->adopt->fd,
                  strerror(errno));
         return pages_refuse(params, reason);
     }
@@ -101,8 +102,8 @@ int stp_private_check_buffer(const struct stp_space_params *params)
 
     if (base == 0) return pages_refuse(params, "it is a null pointer");
     if (base % align != 0) {
-        snprintf(reason, sizeof(reason), "its address is not a multiple of %zu%s", align,
-                 params->adopt->heap ? " bytes, as SHMEMX_ADOPT_HEAP requires" : "");
+        snprintf(reason, sizeof(reason), "its address is not a multiple of %zu bytes%s", align,
+                 params->adopt->heap ? ", as SHMEMX_ADOPT_HEAP requires" : "");
         return pages_refuse(params, reason);
     }
     if (base + params->nbytes < base)

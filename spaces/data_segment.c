@@ -238,10 +238,13 @@ static const char *segment_create_file(int *fd)
     int rc;
 
     *fd = stp_memory_file("steppe-data");
-    if (*fd < 0) return "memfd_create failed";
+    if (*fd < 0) return "memfd_create for the globals and statics failed";
     rc = stp_file_resize(*fd, stp_data_segment.nbytes);
-    if (rc == -EFBIG) return "they are larger than the limit on file sizes (ulimit -f)";
-    return rc == 0 ? NULL : "the memfd cannot be resized";
+    if (rc == -EFBIG)
+        return "the globals and statics are larger than the limit on file sizes (ulimit -f)";
+    return rc == 0 ? NULL
+                   : "the file in memory (memfd) for the globals and statics cannot be "
+                     "resized";
 }
 
 /*
@@ -255,7 +258,8 @@ static const char *segment_try(const struct segment_piece *piece, int fd)
     if (!(piece->prot & PROT_EXEC)) return NULL;
     map = mmap(NULL, piece->nbytes, piece->prot, MAP_SHARED, fd, (off_t)piece->file_offset);
     if (map == MAP_FAILED)
-        return "they are in executable memory, which this system does not allow to be shared";
+        return "the globals and statics are in executable memory, and this system does not allow "
+               "sharing such memory";
     munmap(map, piece->nbytes);
     return NULL;
 }
@@ -273,7 +277,8 @@ static const char *segment_map_in_place(const struct segment_plan *plan, int fd)
         if (mmap(piece->base, piece->nbytes, piece->prot, MAP_SHARED | MAP_FIXED, fd,
                  (off_t)piece->file_offset) != MAP_FAILED)
             continue;
-        if (i == 0) return "the memfd cannot be mapped at their addresses";
+        if (i == 0)
+            return "shared memory cannot be mapped at the addresses of the globals and statics";
         stp_fatal(NULL, "cannot map the globals and statics at %p to shared memory: %s",
                   (void *)piece->base, strerror(errno));
     }
@@ -296,7 +301,7 @@ static const char *segment_share(const struct segment_plan *plan)
     if (reason != NULL) goto err;
     copy = mmap(NULL, stp_data_segment.nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (copy == MAP_FAILED) {
-        reason = "the memfd cannot be mapped";
+        reason = "the file in memory (memfd) for the globals and statics cannot be mapped";
         goto err;
     }
     pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -332,7 +337,8 @@ __attribute__((constructor)) static void segment_init(void)
     if (stp_data_segment.private_reason == NULL)
         stp_data_segment.private_reason = segment_share(&plan);
     if (stp_data_segment.private_reason == NULL && !stp_data_segment_copy_on_fork())
-        stp_fatal(NULL, "no memory for the fork handlers of the globals and statics");
+        stp_fatal(NULL, "out of memory: cannot register the fork handlers that copy the globals "
+                        "and statics");
     if (stp_data_segment.private_reason == NULL || stp_data_segment.n_parts <= 1) return;
     stp_data_segment.n_parts = 1;
     stp_data_segment.nbytes = stp_data_segment.parts[0].nbytes;
@@ -392,7 +398,7 @@ char *stp_data_segment_alias_whole(void)
     base = segment_in_view(stp_window_local());
     if (mmap(base, stp_data_segment.nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
              stp_data_segment.fd, 0) == MAP_FAILED) {
-        stp_error("cannot create a second mapping of the %zu bytes of globals and statics: %s",
+        stp_error("cannot map the %zu bytes of globals and statics a second time: %s",
                   stp_data_segment.nbytes, strerror(errno));
         return NULL;
     }

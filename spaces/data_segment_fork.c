@@ -75,8 +75,10 @@ static void fork_add_piece(const struct fork_piece *piece)
             mremap(forking->pieces, forking->table_bytes, 2 * forking->table_bytes, MREMAP_MAYMOVE);
 
         if (table == MAP_FAILED)
-            stp_fatal("fork", "no memory for a list of %zu pieces of globals and statics",
-                      forking->n_pieces);
+            stp_fatal(
+                "fork",
+                "out of memory: cannot extend the list of %zu mappings of globals and statics",
+                forking->n_pieces);
         forking->pieces = table;
         forking->table_bytes *= 2;
     }
@@ -118,7 +120,8 @@ static void *fork_map(size_t nbytes)
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (map == MAP_FAILED)
-        stp_fatal("fork", "no memory for a copy of the %zu bytes of globals and statics",
+        stp_fatal("fork",
+                  "out of memory: cannot copy the %zu bytes of globals and statics for the child",
                   stp_data_segment.nbytes);
     return map;
 }

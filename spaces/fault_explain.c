@@ -38,11 +38,12 @@ static void guard_explain_globals(const char *access, size_t offset, const char 
          i < stp_data_segment.n_parts && stp_data_segment.parts[i].file_offset <= offset; i++)
         part = &stp_data_segment.parts[i];
     if (part == NULL || offset - part->file_offset < part->nbytes)
-        snprintf(text, len, "%s: globals or statics of %s: %s", access, owner, cause);
+        snprintf(text, len, "%s: the address is in the globals and statics of %s: %s", access,
+                 owner, cause);
     else
         snprintf(text, len,
-                 "%s: %zu bytes past the end of globals and statics of %s, which are at "
-                 "%p..%p on this PE",
+                 "%s: the address is %zu bytes past the end of the globals and statics of %s; on "
+                 "this PE, the globals and statics are at %p..%p",
                  access, offset - part->file_offset - part->nbytes, owner, (void *)part->base,
                  (void *)(part->base + part->nbytes));
 }
@@ -123,23 +124,24 @@ static void guard_explain(const void *addr, size_t offset, int local, int signo,
 
     snprintf(access, sizeof(access), "%s%saccess to %p", routine != NULL ? routine : "",
              routine != NULL ? ": " : "", addr);
-    if (local >= 0) snprintf(owner, sizeof(owner), "PE %d of this node", local);
+    if (local >= 0) snprintf(owner, sizeof(owner), "the PE with index %d on this node", local);
     if (local >= 0 && offset >= stp_window_bytes_for_spaces()) {
         guard_explain_globals(access, offset - stp_window_bytes_for_spaces(), owner, cause, text,
                               len);
         return;
     }
     if (space != NULL && offset < space->offset + stp_space_nbytes(space))
-        snprintf(text, len, "%s: offset %zu of space %u (%s) of %s: %s", access,
+        snprintf(text, len, "%s: the address is at offset %zu of space %u (%s) of %s: %s", access,
                  offset - space->offset, space->number, name, owner, cause);
     else if (space != NULL && offset - space->offset < space->max_bytes)
         snprintf(text, len,
-                 "%s: offset %zu of space %u (%s) of %s, which has %zu bytes now and may grow to "
-                 "%zu",
+                 "%s: the address is at offset %zu of space %u (%s) of %s, past the end of the "
+                 "space: it has %zu bytes now and may grow to %zu",
                  access, offset - space->offset, space->number, name, owner,
                  stp_space_nbytes(space), space->max_bytes);
     else if (stp_space_lookup_destroyed(stp_window_at(offset), destroyed, sizeof(destroyed)))
-        snprintf(text, len, "%s: it was in %s, in the memory of %s", access, destroyed, owner);
+        snprintf(text, len, "%s: the address was in %s, in the memory of %s", access, destroyed,
+                 owner);
     else if (space != NULL)
         snprintf(text, len,
                  "%s: no space of %s contains this address; the nearest space below it, %u (%s, "
@@ -155,8 +157,7 @@ static void guard_explain(const void *addr, size_t offset, int local, int signo,
 static void guard_explain_argument(const void *addr, const char *routine, char *text, size_t len)
 {
     snprintf(text, len,
-             "%s: access to %p, which this process cannot access: an argument of the call is a "
-             "wrong pointer",
+             "%s: this process cannot access %p: an argument of the call is a wrong pointer",
              routine, addr);
 }
 
@@ -176,10 +177,10 @@ static bool guard_explain_growth_room(const void *addr, const char *routine, cha
 
         if (space == NULL || !stp_own_file_holds(space, addr, &local, &offset)) continue;
         if (offset < stp_space_nbytes(space)) continue;
-        if (local >= 0) snprintf(owner, sizeof(owner), "PE %d of this node", local);
+        if (local >= 0) snprintf(owner, sizeof(owner), "the PE with index %d on this node", local);
         snprintf(text, len,
-                 "%s%saccess to %p: offset %zu of space %u (%s) of %s, which has %zu bytes now and "
-                 "may grow to %zu",
+                 "%s%saccess to %p: the address is at offset %zu of space %u (%s) of %s, past "
+                 "the end of the space: it has %zu bytes now and may grow to %zu",
                  routine != NULL ? routine : "", routine != NULL ? ": " : "", addr, offset,
                  space->number, space->kind->name, owner, stp_space_nbytes(space),
                  space->max_bytes);
@@ -203,10 +204,11 @@ static bool guard_explain_outside_window(const siginfo_t *info, const char *rout
     char destroyed[96];
 
     if (space != NULL && space->kind != NULL)
-        snprintf(text, len, "%s%saccess to %p: offset %zu of space %u (%s) of this PE: %s", name,
-                 colon, info->si_addr, offset, space->number, space->kind->name, cause);
+        snprintf(text, len,
+                 "%s%saccess to %p: the address is at offset %zu of space %u (%s) of this PE: %s",
+                 name, colon, info->si_addr, offset, space->number, space->kind->name, cause);
     else if (stp_space_lookup_destroyed(info->si_addr, destroyed, sizeof(destroyed)))
-        snprintf(text, len, "%s%saccess to %p: it was in %s", name, colon, info->si_addr,
+        snprintf(text, len, "%s%saccess to %p: the address was in %s", name, colon, info->si_addr,
                  destroyed);
     else
         return guard_explain_growth_room(info->si_addr, routine, text, len);

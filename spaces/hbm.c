@@ -49,7 +49,7 @@ static int hbm_probe(const struct stp_space_params *params, char *message, size_
 
     (void)params;
     if (found == NULL) {
-        snprintf(message, len, "no memory for a list of NUMA nodes");
+        snprintf(message, len, "this process is out of memory for a list of NUMA nodes");
         return -ENOMEM;
     }
     if (found->unusable_reason[0] != '\0') {
@@ -72,9 +72,9 @@ static int hbm_pick(const struct stp_space_params *params)
     }
     for (int i = 0; i < found->n; i++)
         if (found->nodes[i].number == params->numa_node) return i;
-    stp_error("attr->numa_node is %d, but this NUMA node has no high-bandwidth memory: node %d is "
-              "the first of %d nodes that have it (oshinfo --spaces lists them)",
-              params->numa_node, found->nodes[0].number, found->n);
+    stp_error("attr->numa_node is %d, but this NUMA node has no high-bandwidth memory; NUMA node "
+              "%d has it (oshinfo --spaces lists all such nodes)",
+              params->numa_node, found->nodes[0].number);
     return -ENODEV;
 }
 
@@ -157,8 +157,9 @@ static int hbm_grow(struct stp_space *space, size_t nbytes, char *reason, size_t
 
     if (nbytes - space->nbytes <= free_bytes / n) return stp_cpu_grow(space, nbytes, reason, len);
     snprintf(reason, len,
-             "NUMA node %d has %zu bytes free for %zu PEs of this host, which is %zu bytes each",
-             space->numa_node, free_bytes, n, free_bytes / n);
+             "the growth by %zu bytes exceeds the share of each PE in the free memory of NUMA "
+             "node %d: %zu bytes (free: %zu, PEs: %zu)",
+             nbytes - space->nbytes, space->numa_node, free_bytes / n, free_bytes, n);
     return -ENOMEM;
 }
 

@@ -152,15 +152,14 @@ void stp_hbm_read(struct stp_hbm *hbm)
         if (topo_is_hbm(&topo, topo_node(&topo, i))) topo_add_node(&topo, topo_node(&topo, i), hbm);
     if (hbm->n == 0)
         snprintf(hbm->unusable_reason, sizeof(hbm->unusable_reason),
-                 "none of the %u NUMA nodes has high bandwidth: none is MCDRAM or HBM, or twice "
-                 "as fast as the usual memory",
+                 "no NUMA node has high bandwidth (nodes: %u): none is MCDRAM or HBM, and none "
+                 "is twice as fast as the usual memory",
                  topo.n);
     else if (!topo.calls.hwloc_topology_is_thissystem(topo.topology))
-        snprintf(
-            hbm->unusable_reason, sizeof(hbm->unusable_reason),
-            "hwloc describes another host (HWLOC_XMLFILE or HWLOC_SYNTHETIC), whose NUMA node %d "
-            "has high bandwidth",
-            hbm->nodes[0].number);
+        snprintf(hbm->unusable_reason, sizeof(hbm->unusable_reason),
+                 "hwloc describes another host (HWLOC_XMLFILE or HWLOC_SYNTHETIC), so its "
+                 "high-bandwidth NUMA node %d is not usable",
+                 hbm->nodes[0].number);
     topo.calls.hwloc_topology_destroy(topo.topology);
 }
 
@@ -224,7 +223,8 @@ int stp_hbm_fits(size_t nbytes, const struct stp_capacity_request *requests, int
         return 0;
     if (my_request->pe == first)
         stp_error("an hbm space of %zu bytes per PE does not fit NUMA node %d, which has %zu "
-                  "bytes free for %d PEs of this host (%d to %d): request at most %zu bytes per PE",
+                  "bytes free for the PEs of this host that use it (number: %d, first: PE %d, "
+                  "last: PE %d): request at most %zu bytes per PE",
                   nbytes, my_request->place, free_bytes, count, first, last,
                   free_bytes / (size_t)count & ~(size_t)4095);
     return -ENOMEM;

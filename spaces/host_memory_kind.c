@@ -67,11 +67,15 @@ static int cpu_admit_growth(const struct stp_space *space, size_t nbytes, char *
 
     if (swap < SIZE_MAX - free_bytes) free_bytes += swap;
     if (nbytes > total)
-        snprintf(reason, len, "this host has %zu bytes of memory", total);
+        snprintf(reason, len, "the new size exceeds the memory of this host, %zu bytes", total);
     else if (nbytes > group)
-        snprintf(reason, len, "the cgroup limit is %zu bytes (memory.max)", group);
+        snprintf(reason, len, "the new size exceeds the cgroup limit of %zu bytes (memory.max)",
+                 group);
     else if (added > free_bytes)
-        snprintf(reason, len, "this host has %zu bytes of free memory and swap space", free_bytes);
+        snprintf(reason, len,
+                 "the growth by %zu bytes exceeds the free memory and swap space of "
+                 "this host, %zu bytes",
+                 added, free_bytes);
     else
         return 0;
     return -ENOMEM;
@@ -94,7 +98,7 @@ int stp_cpu_grow(struct stp_space *space, size_t new_nbytes, char *reason, size_
         return 0;
     }
     snprintf(reason, len, "%s%s", stp_errno_text(-rc),
-             rc == -ENOMEM ? " (see vm.max_map_count and vm.nr_hugepages)" : "");
+             rc == -ENOMEM ? " (check the sysctls vm.max_map_count and vm.nr_hugepages)" : "");
     return rc;
 }
 

@@ -205,7 +205,8 @@ int stp_huge_pages_create(struct stp_space *space, const struct stp_space_params
     pages->page_bytes = params->page_bytes;
     rc = pages_map_best(space, pages, params, share, &first_error);
     if (rc != 0) {
-        stp_error("cannot map %zu bytes of memory: %s", space->nbytes, stp_errno_text(-rc));
+        stp_error("cannot map %zu bytes of memory for a space: %s", space->nbytes,
+                  stp_errno_text(-rc));
         free(pages);
         /*
          * Do not return -EEXIST, because the caller would assume a conflict with another thread and

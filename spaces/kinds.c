@@ -116,7 +116,8 @@ void *stp_kind_alloc_with_peers(const char *description, size_t nbytes, size_t p
     *n = stp_win.n_view > 0 ? stp_win.n_view : 1;
     records = calloc(1, nbytes + (size_t)*n * peer_bytes);
     if (records == NULL)
-        stp_error("no memory for the records of %s that spans %d PEs", description, *n);
+        stp_error("out of memory: cannot create %s for the PEs of this node (number of PEs: %d)",
+                  description, *n);
     return records;
 }
 

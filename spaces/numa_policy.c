@@ -51,7 +51,7 @@ static const char *numa_setting_name(const struct stp_space_params *params)
 
 int stp_numa_check(const struct stp_space_params *params)
 {
-    const char *prefix = params->numa_by != NULL ? "the node of " : "";
+    const char *prefix = params->numa_by != NULL ? "the NUMA node for " : "";
     struct stp_numbers allowed;
     int node = params->numa_node;
 

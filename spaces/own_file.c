@@ -250,7 +250,8 @@ void stp_own_file_destroy(struct stp_space *space)
 
 static void own_file_report_error(const struct file_share *share, int local, int rc)
 {
-    stp_error("cannot map the memory of local PE %d of this node (descriptor %d of process %d): %s",
+    stp_error("cannot map the memory of the PE with index %d on this node (descriptor %d of "
+              "process %d): %s",
               local, (int)share->fd, (int)share->pid, stp_errno_text(-rc));
 }
 

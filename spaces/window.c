@@ -74,8 +74,8 @@ int stp_window_create_file(const struct stp_window_layout *layout)
     }
     rc = stp_file_resize(fd, nbytes);
     if (rc != 0) {
-        stp_error("cannot create a sparse file of %zu bytes for symmetric memory: %s (a lower "
-                  "SHMEM_WINDOW_SIZE makes the file smaller)",
+        stp_error("cannot create a sparse file of %zu bytes for symmetric memory: %s; lower "
+                  "SHMEM_WINDOW_SIZE to make the file smaller",
                   nbytes, stp_errno_text(-rc));
         close(fd);
         return rc;
@@ -90,7 +90,8 @@ void *stp_window_map_node_area(const struct stp_window_layout *layout, int fd)
         mmap(NULL, layout->area_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, file_offset);
 
     if (area != MAP_FAILED) return area;
-    stp_error("cannot map the control area that the PEs of this node share: %s", strerror(errno));
+    stp_error("cannot map the %zu bytes of control data that the PEs of this node share: %s",
+              layout->area_bytes, strerror(errno));
     return NULL;
 }
 
@@ -143,8 +144,8 @@ err_open:
     free(window.open);
     window.open = NULL;
 err_errno:
-    stp_error("cannot reserve %zu bytes of address space for the symmetric memory of each of the "
-              "%d PEs of this node: %s",
+    stp_error("cannot reserve %zu bytes of address space for the symmetric memory of each PE of "
+              "this node (number of PEs: %d): %s",
               nbytes, layout->n_local, stp_errno_text(errno));
     return -ENOMEM;
 }
@@ -388,15 +389,16 @@ static int window_make_accessible(char *base, size_t nbytes, const char *descrip
 
     if (mprotect(base, nbytes, PROT_READ | PROT_WRITE) == 0) return 0;
     rc = -errno;
-    stp_error("cannot make %zu bytes of %s accessible: %s (see vm.max_map_count)", nbytes,
-              description, strerror(-rc));
+    stp_error("cannot make %zu bytes of %s accessible: %s (the sysctl vm.max_map_count limits "
+              "the number of mappings)",
+              nbytes, description, strerror(-rc));
     return rc;
 }
 
 static int window_show_part(const struct window_range *range, int local)
 {
     return window_make_accessible(stp_window_part(local) + range->offset, range->nbytes,
-                                  "the mapping of a PE's symmetric memory");
+                                  "the symmetric memory of a PE of this node");
 }
 
 int stp_window_add_peer_range(size_t offset, int local)

@@ -140,8 +140,9 @@ int stp_window_choose(int n_local, size_t heap_bytes, size_t requested,
         if (window_fits(layout)) return 0;
         nbytes = window_next_size(nbytes, requested, moderate);
     }
-    stp_error("no address space for the symmetric memory of %d PEs, each with a heap of %zu bytes "
-              "and globals and statics of %zu bytes: lower SHMEM_SYMMETRIC_SIZE, or raise %s",
+    stp_error("no address space for the symmetric memory of a node (number of PEs: %d; heap of "
+              "each PE: %zu bytes; globals and statics of each PE: %zu bytes): lower "
+              "SHMEM_SYMMETRIC_SIZE, or raise %s",
               n_local, heap_bytes, stp_data_segment.nbytes,
               requested != 0 && window_power_up(requested) < min_bytes
                   ? "SHMEM_WINDOW_SIZE"

@@ -237,7 +237,7 @@ def check_spaces():
         for name in ("gpu", "hbm", "fam"):
             check_kind(kinds[name], [], n, "none")
         why = kinds["hbm"]["without"][0]["why"]
-        check(why.startswith("none of the 2 NUMA nodes has high bandwidth:"),
+        check(why.startswith("no NUMA node has high bandwidth (nodes: 2):"),
               f"hbm: the reason must count the 2 NUMA nodes: {why}")
     check_hbm(clean)
     check_fabric(clean, fake)

@@ -149,8 +149,8 @@ static int atomics_make(struct cuda_device *device)
     result = atomics_fill(device, &call);
     stp_cuda_leave();
     if (result == CUDA_SUCCESS) return 0;
-    stp_info("gpu %d does not accept the kernel for atomics, so atomics of other kernels go "
-             "through rings in memory: %s: %s",
+    stp_info("gpu %d does not accept the library's kernel for atomics, so a host thread performs "
+             "the atomics of GPU kernels: %s: %s",
              device->ordinal, call, stp_cuda_text(result, text, sizeof(text)));
     atomics_end(device);
     return -EIO;

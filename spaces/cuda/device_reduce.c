@@ -123,7 +123,8 @@ static void reduce_make(struct cuda_device *device, struct cuda_reducer *reducer
     }
     stp_cuda_leave();
     if (result != CUDA_SUCCESS)
-        stp_info("gpu %d does not accept the kernel for reductions, so the host reduces: %s: %s",
+        stp_info("gpu %d does not accept the library's kernel for reductions, so the host "
+                 "performs reductions: %s: %s",
                  device->ordinal, call, stp_cuda_text(result, text, sizeof(text)));
 }
 

@@ -68,8 +68,8 @@ static int choose_number(int ordinal, const char *prefix, struct cuda_device **d
                          size_t len)
 {
     if (ordinal < 0 || ordinal >= stp_cuda.n_devices) {
-        snprintf(text, len, "%s %d, but the devices of this PE are 0..%d", prefix, ordinal,
-                 stp_cuda.n_devices - 1);
+        snprintf(text, len, "%s %d, but the valid numbers of GPUs on this PE are 0..%d", prefix,
+                 ordinal, stp_cuda.n_devices - 1);
         return -EINVAL;
     }
     *device = &stp_cuda.devices[ordinal];
@@ -97,8 +97,8 @@ static int choose_by_buffer(const struct stp_space_params *params, struct cuda_d
         return -EINVAL;
     }
     if (params->device >= 0 && params->device != (*device)->ordinal) {
-        snprintf(text, len, "device is %d, but buffer %p is memory of device %d", params->device,
-                 params->buffer, (*device)->ordinal);
+        snprintf(text, len, "attr->device is %d, but buffer %p is memory of device %d",
+                 params->device, params->buffer, (*device)->ordinal);
         return -EINVAL;
     }
     return 0;
@@ -123,14 +123,15 @@ int stp_cuda_choose(const struct stp_space_params *params, struct cuda_device **
 
     if (!stp_cuda.usable) {
         snprintf(text, len, "%s",
-                 stp_cuda.reason[0] != '\0' ? stp_cuda.reason : "the search for GPUs has not run");
+                 stp_cuda.reason[0] != '\0' ? stp_cuda.reason
+                                            : "this PE has not searched for GPUs yet");
         return -ENODEV;
     }
     *device = &stp_cuda.devices[stp_cuda.nearest];
     if (params->buffer != NULL) {
         rc = choose_by_buffer(params, device, text, len);
     } else if (params->device != -1) {
-        rc = choose_number(params->device, "device is", device, text, len);
+        rc = choose_number(params->device, "attr->device is", device, text, len);
     } else if (stp_env.gpu_device >= 0) {
         rc = choose_number(stp_env.gpu_device, "SHMEM_GPU_DEVICE is", device, text, len);
         if (rc != 0) return -ENODEV;

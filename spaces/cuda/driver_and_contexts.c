@@ -281,8 +281,8 @@ void stp_cuda_start(void)
     stp_cuda.usable = true;
     stp_window_set_devices(true);
     if (stp_env.gpu_device >= stp_cuda.n_devices)
-        stp_warn("SHMEM_GPU_DEVICE is %d, but the devices of this PE are 0..%d", stp_env.gpu_device,
-                 stp_cuda.n_devices - 1);
+        stp_warn("SHMEM_GPU_DEVICE is %d, but the valid numbers of GPUs on this PE are 0..%d",
+                 stp_env.gpu_device, stp_cuda.n_devices - 1);
 }
 
 /*

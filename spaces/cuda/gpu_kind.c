@@ -35,8 +35,8 @@ static int gpu_too_large(const struct cuda_device *device, size_t nbytes, size_t
 {
     char nbytes_text[STP_SIZE_TEXT], free_text[STP_SIZE_TEXT], total_text[STP_SIZE_TEXT];
 
-    stp_error("a gpu space of %zu bytes (%s) per PE does not fit gpu %d (%s), which has %s of %s "
-              "free",
+    stp_error("a gpu space of %zu bytes (%s) per PE does not fit gpu %d (%s), of which %s of %s "
+              "are free",
               nbytes, stp_size_text(nbytes, nbytes_text), device->ordinal, device->name,
               stp_size_text(free, free_text), stp_size_text(total, total_text));
     return -ENOMEM;
@@ -69,13 +69,14 @@ static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_p
     int rc;
 
     if ((uintptr_t)params->buffer % GPU_ALIGN != 0) {
-        stp_error("a gpu space needs an aligned buffer: buffer %p is not aligned to %d bytes",
+        stp_error("the buffer of a gpu space must be aligned: the address of buffer %p is not a "
+                  "multiple of %d bytes",
                   params->buffer, GPU_ALIGN);
         return -EINVAL;
     }
     if (stp_space_lookup_overlap(params->buffer, params->nbytes, overlap, sizeof(overlap))) {
-        stp_error("a gpu space needs memory of its own: buffer %p overlaps %s", params->buffer,
-                  overlap);
+        stp_error("the buffer of a gpu space must not overlap other spaces: buffer %p overlaps %s",
+                  params->buffer, overlap);
         return -EBUSY;
     }
     rc = stp_cuda_retain_and_enter(device);

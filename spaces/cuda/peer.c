@@ -113,8 +113,9 @@ int stp_cuda_peer_attach(struct stp_space *space, int local, const struct stp_pa
     struct cuda_peer *peer;
 
     if (local < 0 || local >= part->n_peers) {
-        stp_error("gpu space %u: PE %d has local index %d on a node of %d PEs", space->number,
-                  share->pe, local, part->n_peers);
+        stp_error("gpu space %u: PE %d has the index %d on its node, but the indices of this "
+                  "node are 0..%d",
+                  space->number, share->pe, local, part->n_peers - 1);
         return -EINVAL;
     }
     peer = &part->peers[local];

@@ -64,7 +64,7 @@ static int mapped_new(struct stp_space *space, const struct stp_space_params *pa
     if (rc != 0) return rc;
     space->pinned = calloc(1, sizeof(*space->pinned));
     if (space->pinned == NULL) {
-        snprintf(reason, len, "no memory for the records of a pinned space");
+        snprintf(reason, len, "this process is out of memory");
         return -ENOMEM;
     }
     rc = stp_cuda_context_ref(device);
@@ -72,7 +72,8 @@ static int mapped_new(struct stp_space *space, const struct stp_space_params *pa
         space->pinned->device = device;
         return 0;
     }
-    snprintf(reason, len, "gpu %d has no usable context", device->ordinal);
+    snprintf(reason, len, "gpu %d cannot be used (an earlier message gives the reason)",
+             device->ordinal);
     free(space->pinned);
     space->pinned = NULL;
     return rc;
@@ -88,7 +89,7 @@ int stp_pinned_register_space(struct stp_space *space, const struct stp_space_pa
                                  sizeof(reason));
         if (rc != 0) stp_pinned_unregister_space(space);
     }
-    if (rc != 0) stp_error("host memory cannot be pinned for GPUs: %s", reason);
+    if (rc != 0) stp_error("cannot pin host memory for GPUs: %s", reason);
     return rc;
 }
 
@@ -104,7 +105,7 @@ static int mapped_register(struct stp_pinned *mapped, const struct mapped_piece 
     CUresult result;
 
     if (entry == NULL) {
-        snprintf(reason, len, "no memory for the records of a pinned space");
+        snprintf(reason, len, "this process is out of memory");
         return -ENOMEM;
     }
     result = stp_cuda.api.mem_host_register(
@@ -130,7 +131,9 @@ int stp_pinned_register(struct stp_space *space, int local, size_t start, size_t
     int rc = part != NULL ? stp_cuda_enter(mapped->device) : -EIO;
 
     if (rc != 0) {
-        snprintf(reason, len, "gpu %d cannot be used, or the memory is not mapped in this PE",
+        snprintf(reason, len,
+                 part != NULL ? "gpu %d cannot be used (an earlier message gives the reason)"
+                              : "this PE has not mapped the memory that gpu %d would use",
                  mapped->device->ordinal);
         return rc;
     }

@@ -29,7 +29,7 @@ static struct cuda_stream *stream_new(struct cuda_device *device)
     CUresult result;
 
     if (stream == NULL) {
-        stp_error("gpu %d: no memory for the records of a stream", device->ordinal);
+        stp_error("gpu %d: out of memory: cannot create a stream for copies", device->ordinal);
         return NULL;
     }
     stream->device = device;
@@ -232,7 +232,7 @@ int stp_cuda_queue_create(struct stp_queue **queue)
     struct stp_queue *new_queue = calloc(1, sizeof(*new_queue));
 
     if (new_queue == NULL) {
-        stp_error("gpu: no memory for the records of a queue");
+        stp_error("gpu: out of memory: cannot allocate the list of pending copies");
         return -ENOMEM;
     }
     pthread_mutex_init(&new_queue->lock, NULL);

@@ -113,7 +113,8 @@ int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *r
         if (stream_is_of_device(i, ctx)) stream->device = i;
     if (stream->device >= 0) return 0;
     snprintf(reason, STP_STREAM_WHY,
-             "it is not a stream of a primary context, and the library can use only such streams");
+             "its CUDA context is not the primary context of a device: create the stream in a "
+             "primary context, as the CUDA runtime does");
     return -EINVAL;
 }
 
@@ -125,7 +126,8 @@ int stp_stream_context_push(const struct stp_stream *stream, char *reason)
     int rc = stp_cuda_enter(device);
 
     if (rc != 0) {
-        snprintf(reason, STP_STREAM_WHY, "gpu %d cannot be used", stream->device);
+        snprintf(reason, STP_STREAM_WHY,
+                 "gpu %d cannot be used (an earlier message gives the reason)", stream->device);
         return rc;
     }
     result = stp_cuda.api.stream_is_capturing(stream->handle, &status);
@@ -133,8 +135,8 @@ int stp_stream_context_push(const struct stp_stream *stream, char *reason)
     stp_cuda_leave();
     if (result == CUDA_SUCCESS) {
         snprintf(reason, STP_STREAM_WHY,
-                 "it is being captured into a CUDA graph, and operations of OpenSHMEM cannot be "
-                 "part of a graph");
+                 "it is being captured into a CUDA graph, but a graph cannot contain operations "
+                 "of OpenSHMEM");
     } else {
         char text[CUDA_TEXT];
 
@@ -194,7 +196,8 @@ void *stp_stream_words(int ordinal, size_t nbytes, char *reason)
 
     snprintf(reason, STP_STREAM_WHY, STREAM_TOO_OLD);
     if (!stream_functions()) return NULL;
-    snprintf(reason, STP_STREAM_WHY, "gpu %d cannot be used", ordinal);
+    snprintf(reason, STP_STREAM_WHY, "gpu %d cannot be used (an earlier message gives the reason)",
+             ordinal);
     if (stp_cuda_retain_and_enter(device) != 0) return NULL;
     result = stp_cuda.api.mem_host_alloc(&words, nbytes,
                                          CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
@@ -202,7 +205,7 @@ void *stp_stream_words(int ordinal, size_t nbytes, char *reason)
     if (result == CUDA_SUCCESS) return memset(words, 0, nbytes);
     stp_cuda_context_unref(device);
     snprintf(reason, STP_STREAM_WHY,
-             "cannot allocate memory for which streams can wait: cuMemHostAlloc: %s",
+             "cannot allocate pinned host memory for operations on streams: cuMemHostAlloc: %s",
              stp_cuda_text(result, text, sizeof(text)));
     return NULL;
 }

@@ -149,7 +149,8 @@ static int fam_part(struct stp_space *space, unsigned i, const void **base)
         if (!stp_fam_part_is_here(&data->part, parts->index, i, &offset)) return -ENXIO;
         map = mmap(NULL, data->map_bytes, PROT_READ, MAP_SHARED, data->part.fd, offset);
         if (map == MAP_FAILED) {
-            stp_error("fam: cannot map part %u of %s: %s", i, data->part.path, strerror(errno));
+            stp_error("fam: cannot map part %u of the space in %s: %s", i, data->part.path,
+                      strerror(errno));
             return -errno;
         }
         /*
@@ -238,7 +239,7 @@ static int fam_create(struct stp_space *space, const struct stp_space_params *pa
     int rc = -ENOMEM;
 
     if (data == NULL) {
-        stp_error("fam: no memory for the records of a space");
+        stp_error("fam: out of memory: cannot create a space");
         return rc;
     }
     rc = fam_find_backing(&backing);

@@ -44,7 +44,8 @@ static char *part_path(const struct fam_backing *backing, const char *name)
         path = strdup(backing->path);
     else if (asprintf(&path, "%s/%s" PART_SUFFIX, backing->path, name) < 0)
         path = NULL;
-    if (path == NULL) stp_error("fam: no memory for a path in %s", backing->path);
+    if (path == NULL)
+        stp_error("fam: out of memory: cannot build the path of a file in %s", backing->path);
     return path;
 }
 
@@ -129,7 +130,9 @@ static int part_lock_file(struct fam_pool *pool, const char *path, const char *f
         stp_fam_pool_close(pool);
         if (rc != 0) return rc;
     }
-    stp_error("fam: other processes have removed %s each time this PE has opened it", path);
+    stp_error("fam: cannot lock %s, because other processes removed the file each time that this "
+              "PE opened it",
+              path);
     return -EBUSY;
 }
 
@@ -155,11 +158,14 @@ static int part_check_empty(const struct fam_pool *pool, bool must_exist)
     struct stat st;
 
     if (must_exist) {
-        stp_error("fam: %s is empty and contains no space", pool->path);
+        stp_error("fam: %s is empty and contains no space: to create a space in it, set "
+                  "attr->open to SHMEMX_SPACE_EITHER or SHMEMX_SPACE_CREATE",
+                  pool->path);
         return -ENOENT;
     }
     if (fstat(pool->fd, &st) == 0 && time(NULL) - st.st_mtime > PART_MOMENT)
-        stp_warn("fam: %s was empty, so its earlier content is lost: a new space is created in it",
+        stp_warn("fam: %s was empty, so any earlier content of the file is lost: a new space is "
+                 "created in the file",
                  pool->path);
     return 0;
 }
@@ -168,13 +174,15 @@ static int part_check_empty(const struct fam_pool *pool, bool must_exist)
 static int part_grow(struct fam_pool *pool, const struct fam_shape *shape)
 {
     size_t total = stp_fam_space_bytes(shape), largest;
-    char text[STP_SIZE_TEXT];
+    char text[STP_SIZE_TEXT], max_text[STP_SIZE_TEXT];
     int rc;
 
     if (stp_fam_find_place_locked(pool, total, &largest) != 0) return 0;
     if (total > FAM_UNITS * FAM_ALIGN - pool->nbytes) {
-        stp_error("fam: %s cannot hold %u more parts of %s: they exceed the maximum size of a pool",
-                  pool->path, shape->n_parts, stp_size_exact(shape->nbytes, text));
+        stp_error("fam: %s cannot grow by %u x %s, because the file would exceed the maximum "
+                  "size, %s",
+                  pool->path, shape->n_parts, stp_size_exact(shape->nbytes, text),
+                  stp_size_exact(FAM_UNITS * FAM_ALIGN, max_text));
         return -EFBIG;
     }
     rc = part_resize(pool, pool->nbytes + total);
@@ -191,7 +199,9 @@ static int part_open_file(struct fam_pool *pool, const char *path, const char *f
     int rc;
 
     if (must_exist && access(path, F_OK) != 0 && errno == ENOENT) {
-        stp_error("fam: there is no space '%s' in %s", shape->name, fam_path);
+        stp_error("fam: there is no space '%s' in %s: to create it, set attr->open to "
+                  "SHMEMX_SPACE_EITHER or SHMEMX_SPACE_CREATE",
+                  shape->name, fam_path);
         return -ENOENT;
     }
     rc = part_lock_file(pool, path, fam_path, must_exist ? 0 : O_CREAT, &size);
@@ -253,11 +263,11 @@ static int part_open_pooled(struct fam_part *part, const struct fam_backing *bac
 
 static int part_check_total(const struct fam_shape *shape)
 {
-    char text[STP_SIZE_TEXT];
+    char text[STP_SIZE_TEXT], max_text[STP_SIZE_TEXT];
 
     if (stp_fam_space_bytes(shape) != 0) return 0;
-    stp_error("fam: a space of %u x %s exceeds the maximum size of a pool", shape->n_parts,
-              stp_size_exact(shape->nbytes, text));
+    stp_error("fam: a space of %u x %s exceeds the maximum size, %s", shape->n_parts,
+              stp_size_exact(shape->nbytes, text), stp_size_exact(FAM_UNITS * FAM_ALIGN, max_text));
     return -EFBIG;
 }
 
@@ -271,7 +281,8 @@ static int part_map_head(struct fam_part *part, const struct fam_entry *entry)
     map = mmap(NULL, FAM_ALIGN, PROT_READ | PROT_WRITE, MAP_SHARED, part->fd, (off_t)entry->offset);
     if (map == MAP_FAILED) {
         rc = -errno;
-        stp_error("fam: cannot map the head of a space in %s: %s", part->path, strerror(-rc));
+        stp_error("fam: cannot map the table of named blocks of a space in %s: %s", part->path,
+                  strerror(-rc));
         return rc;
     }
     part->head = map;
@@ -326,8 +337,8 @@ bool stp_fam_part_is_here(const struct fam_part *part, int index, unsigned i, of
      * part therefore also sees the zeros that were written to the part.
      */
     if (__atomic_load_n(&super->ready[unit / 8], __ATOMIC_ACQUIRE) >> unit % 8 & 1) return true;
-    stp_error("fam: part %u of the space '%s' does not exist in %s, because its PE ran on another "
-              "host",
+    stp_error("fam: part %u of the space '%s' does not exist in %s on this host, because its PE "
+              "ran on another host",
               i, entry->name, part->path);
     return false;
 }
@@ -433,7 +444,7 @@ static int admit_directory(const struct fam_backing *backing, const struct fam_s
 
     free(path);
     if (exists || shape->nbytes <= backing->nbytes) return 0;
-    stp_error("fam: a space of %s per PE exceeds the free memory of %s, %s",
+    stp_error("fam: a space of %s per PE exceeds the free memory of %s (%s)",
               stp_size_exact(shape->nbytes, requested), backing->path,
               stp_fam_about(backing->nbytes, available));
     return -ENOSPC;

@@ -59,8 +59,9 @@ static int pool_lock_at(const struct fam_pool *pool, off_t offset, int lock_time
     while ((rc = pool_try_lock(pool->fd, F_WRLCK, offset)) != 0) {
         if (rc == -EINTR) continue;
         if (rc != -EAGAIN && rc != -EACCES) {
-            stp_error("fam: cannot lock %s (%s), but jobs that share it must lock it", pool->path,
-                      strerror(-rc));
+            stp_error("fam: cannot lock %s (%s), but jobs that share it must lock it: use a file "
+                      "system that supports locks (F_OFD_SETLK)",
+                      pool->path, strerror(-rc));
             return rc;
         }
         if (stp_now_ns() > end) {
@@ -96,7 +97,9 @@ int stp_fam_use_locked(struct fam_pool *pool, int index)
 {
     int rc = pool_try_lock(pool->fd, F_RDLCK, LOCK_ENTRIES + index);
 
-    if (rc != 0) stp_error("fam: cannot mark a space of %s as used: %s", pool->path, strerror(-rc));
+    if (rc != 0)
+        stp_error("fam: cannot lock a space in %s to mark it as in use: %s", pool->path,
+                  strerror(-rc));
     return rc;
 }
 
@@ -229,8 +232,8 @@ static int pool_check_head_locked(const struct fam_pool *pool)
     }
     if (super->nbytes > pool->nbytes) return pool_too_small(pool, pool->nbytes, super->nbytes);
     if (super->n_entries > FAM_ENTRIES || super->nbytes < FAM_ALIGN) {
-        stp_error("fam: the pool in %s is damaged (%u spaces in %llu bytes): overwrite its first "
-                  "2 MiB with zeros to discard all its spaces",
+        stp_error("fam: the pool in %s is damaged, because its header says that it has %u spaces "
+                  "in %llu bytes: overwrite its first 2 MiB with zeros to discard all its spaces",
                   pool->path, super->n_entries, (unsigned long long)super->nbytes);
         return -EUCLEAN;
     }
@@ -249,7 +252,8 @@ int stp_fam_pool_prepare_locked(struct fam_pool *pool)
      */
     rc = pool->device ? 0 : stp_fam_allocate(pool->fd, 0, FAM_ALIGN);
     if (rc != 0) {
-        stp_error("fam: cannot allocate the superblock of %s: %s", pool->path, stp_errno_text(-rc));
+        stp_error("fam: cannot allocate the first 2 MiB of %s: %s", pool->path,
+                  stp_errno_text(-rc));
         return rc;
     }
     if (!empty && (rc = pool_check_head_locked(pool)) != 0) return rc;
@@ -264,8 +268,8 @@ void stp_fam_superblock_persist(struct fam_pool *pool)
     int rc = stp_fam_flush(pool->super, FAM_ALIGN, pool->device);
 
     if (rc != 0)
-        stp_warn("fam: changes to the superblock of %s may be lost after a crash: %s", pool->path,
-                 strerror(-rc));
+        stp_warn("fam: changes to the table of spaces in %s may be lost after a crash: %s",
+                 pool->path, strerror(-rc));
 }
 
 /* ---- memory ------------------------------------------------------------------------ */
@@ -342,7 +346,7 @@ int stp_fam_prepare(struct fam_pool *pool, size_t offset, size_t nbytes, bool cl
     rc = pool_prepare_locked(pool, offset, nbytes, clear);
     pool_try_lock(pool->fd, F_UNLCK, lock);
     if (rc != 0)
-        stp_error("fam: cannot allocate a part of %s in %s: %s", stp_size_exact(nbytes, text),
+        stp_error("fam: cannot allocate %s for a space in %s: %s", stp_size_exact(nbytes, text),
                   pool->path, stp_errno_text(-rc));
     return rc;
 }

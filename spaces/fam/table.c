@@ -34,7 +34,7 @@ static struct span *table_spans(const struct fam_pool *pool, size_t *n)
 
     *n = 0;
     if (spans == NULL) {
-        stp_error("fam: no memory to read the pool in %s", pool->path);
+        stp_error("fam: out of memory: cannot read the table of spaces in %s", pool->path);
         return NULL;
     }
     for (uint32_t i = 0; i < super->n_entries; i++) {
@@ -291,8 +291,8 @@ static int table_check_users(const struct fam_pool *pool, int index, const struc
     struct fam_entry *entry = &pool->super->entries[index];
 
     if (entry->n_job_pes != shape->n_parts && stp_fam_used_locked(pool, index)) {
-        stp_error("fam: the space '%s' in %s is in use by a job of %u PEs, but this job has %u "
-                  "PEs: jobs of different sizes must use it one after the other",
+        stp_error("fam: the space '%s' in %s is in use by a job of size %u, but the size of this "
+                  "job is %u: jobs of different sizes must use it one after the other",
                   entry->name, pool->fam_path, entry->n_job_pes, shape->n_parts);
         return -EBUSY;
     }
@@ -314,8 +314,8 @@ static int table_reshape(struct fam_pool *pool, const struct fam_shape *shape, i
 
     if (rc != 0) return rc;
     if (next >= 0 && entries[next].token != shape->token) {
-        stp_error("fam: another job is changing the space '%s' in %s to %u parts: wait until it "
-                  "has finished",
+        stp_error("fam: another job is changing the number of parts of the space '%s' in %s to "
+                  "%u: wait until that job has finished",
                   shape->name, pool->fam_path, entries[next].n_parts);
         return -EBUSY;
     }
@@ -348,11 +348,15 @@ static int table_check_open(const struct fam_pool *pool, const struct fam_shape 
                             const struct fam_entry *entry)
 {
     if (shape->open == STP_OPEN_FOUND && entry == NULL) {
-        stp_error("fam: there is no space '%s' in %s", shape->name, pool->fam_path);
+        stp_error("fam: there is no space '%s' in %s: to create it, set attr->open to "
+                  "SHMEMX_SPACE_EITHER or SHMEMX_SPACE_CREATE",
+                  shape->name, pool->fam_path);
         return -ENOENT;
     }
     if (shape->open == STP_OPEN_CREATE && entry != NULL && entry->token != shape->token) {
-        stp_error("fam: the space '%s' already exists in %s", shape->name, pool->fam_path);
+        stp_error("fam: the space '%s' already exists in %s: to open it, set attr->open to "
+                  "SHMEMX_SPACE_EITHER or SHMEMX_SPACE_OPEN",
+                  shape->name, pool->fam_path);
         return -EINVAL; /* not -EEXIST, because the caller would try again */
     }
     return 0;

@@ -127,7 +127,7 @@ static void boot_find_local(void)
     stp_boot.node = stp_node_of(stp_rt.pe);
     stp_boot.local_pes = malloc((size_t)stp_rt.n_pes * sizeof(*stp_boot.local_pes));
     if (stp_boot.local_pes == NULL)
-        stp_fatal("shmem_init", "no memory for the list of this node's PEs");
+        stp_fatal("shmem_init", "out of memory: cannot allocate the list of this node's PEs");
     for (int pe = 0; pe < stp_rt.n_pes; pe++) {
         if (stp_node_of(pe) != stp_boot.node) continue;
         if (pe == stp_rt.pe) stp_boot.local = n;
@@ -151,8 +151,9 @@ void stp_boot_publish(const char *label, int pe, const void *data, size_t nbytes
     boot_key_name(key, sizeof(key), label, pe);
     if (stp_pmi_put(key, data, nbytes) != 0)
         stp_fatal("shmem_init",
-                  "cannot publish the start-up data of PE %d through the launcher (key %s)", pe,
-                  key);
+                  "cannot publish the start-up data of PE %d through the launcher (key %s); the "
+                  "error before this line gives the reason",
+                  pe, key);
     stp_debug("start: published %s, %zu bytes", key, nbytes);
 }
 
@@ -281,7 +282,8 @@ static int boot_max_local(void)
     int max_local = 0;
 
     if (n_local == NULL)
-        stp_fatal("shmem_init", "no memory for the number of PEs on each of %d nodes",
+        stp_fatal("shmem_init",
+                  "out of memory: cannot count the PEs of each node (number of nodes: %d)",
                   stp_rt.n_nodes);
     for (int pe = 0; pe < stp_rt.n_pes; pe++) {
         int n = ++n_local[stp_node_of(pe)];
@@ -350,10 +352,10 @@ static int boot_join_node(const struct boot_node_info *node_info)
     stp_boot.layout = node_info->layout;
     if (stp_boot.foreign_pids)
         stp_fatal("shmem_init",
-                  "PE %d runs on this node, but in another PID namespace, so that its memory "
-                  "cannot be opened by process number; run all PEs of a host in one PID "
-                  "namespace (containers: --pid=host, or one container for all PEs), or set "
-                  "SHMEM_NODE=off to use the fabric instead of shared memory",
+                  "PE %d runs on this node, but in another PID namespace, so this PE cannot open "
+                  "its memory; run all PEs of a host in one PID namespace (containers: "
+                  "--pid=host, or one container for all PEs), or set SHMEM_NODE=off to use the "
+                  "fabric instead of shared memory",
                   stp_boot.first_pe);
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)node_info->pid, node_info->fd);
     fd = open(path, O_RDWR | O_CLOEXEC);
@@ -387,8 +389,8 @@ static void boot_compare_node_info(int pe, const struct boot_node_info *node_inf
 
     if (nbytes < offsetof(struct boot_node_info, pe_info_bytes) || node_info->magic != AREA_MAGIC)
         stp_boot_abort_mismatch(print_now,
-                                "PE %d has another version of Steppe than PE %d: Steppe %s on "
-                                "%s; use the same version on all hosts",
+                                "PE %d has another version of Steppe than PE %d: %s (host %s) "
+                                "and an unknown version; use the same version on all hosts",
                                 stp_rt.pe, pe, STP_BOOT_VERSION, hostname);
     if (strncmp(node_info->version, STP_BOOT_VERSION, sizeof(node_info->version)) != 0)
         stp_boot_abort_mismatch(print_now,
@@ -480,9 +482,9 @@ static void boot_warn_memory(void)
     if (!__builtin_mul_overflow(stp_env.symmetric.size, (size_t)stp_rt.host_pes, &total) &&
         total <= limit)
         return;
-    stp_warn("%d symmetric heaps of %zu MiB on this host exceed the memory limit of its control "
-             "group, %zu MiB (memory.max): the kernel kills a PE that touches more; lower "
-             "SHMEM_SYMMETRIC_SIZE or raise the limit",
+    stp_warn("the symmetric heaps on this host (%d x %zu MiB) exceed the memory limit of its "
+             "control group, %zu MiB (memory.max): the kernel kills a PE when the group touches "
+             "more; lower SHMEM_SYMMETRIC_SIZE or raise the limit",
              stp_rt.host_pes, stp_env.symmetric.size >> 20, limit >> 20);
 }
 

@@ -251,11 +251,11 @@ static const char *settings_differ(const struct stp_settings *a, const struct st
     if (a->addr_len != b->addr_len) {
         snprintf(text_a, VALUE_MAX, "%u bytes", a->addr_len);
         snprintf(text_b, VALUE_MAX, "%u bytes", b->addr_len);
-        return "length of fabric addresses, such as IPv4 or IPv6 (SHMEM_OFI_INTERFACE)";
+        return "length of fabric addresses (IPv4 or IPv6; see SHMEM_OFI_INTERFACE)";
     }
     if (a->peer_table != b->peer_table || a->dialect != b->dialect)
-        return "method of atomics or memory registration with the same fabric provider (compare "
-               "the versions of libfabric)";
+        return "use of the fabric provider for atomics or memory registration (compare the "
+               "versions of libfabric)";
     if (a->layout == b->layout) {
         if (a->globals == b->globals) return NULL;
         snprintf(text_a, VALUE_MAX, "%u ranges", a->n_globals);
@@ -312,16 +312,19 @@ static void exchange_judge(int node, int leader, const struct exchange_node *sum
                                 &stp_boot_local_pe_info(summary->odd_pe)->settings, leader,
                                 summary->host, &summary->settings);
     if (summary->odd_pe >= 0)
-        stp_boot_abort_mismatch(false, "PE %d has other settings than PE %d of its node (host %s)",
+        stp_boot_abort_mismatch(false,
+                                "PE %d has other settings than PE %d of its node (host %s); the "
+                                "output of the PEs of that host gives the setting",
                                 summary->odd_pe, leader, summary->host);
     if (summary->poor_pe >= 0)
         stp_boot_abort_mismatch(
             is_my_node,
-            "SHMEM_DEFAULT_SPACE=%s: PE %d cannot create its symmetric heap in memory of "
-            "this kind%s%s",
+            "SHMEM_DEFAULT_SPACE=%s: PE %d cannot create its symmetric heap in memory of this "
+            "kind%s%s%s",
             stp_space_type_name(stp_env.default_space), summary->poor_pe,
             is_my_node ? ": " : " on host ",
-            is_my_node ? stp_boot_local_pe_info(summary->poor_pe)->no_heap : summary->host);
+            is_my_node ? stp_boot_local_pe_info(summary->poor_pe)->no_heap : summary->host,
+            is_my_node ? "" : "; the output of the PEs of that host gives the reason");
 }
 
 /* ---- the exchange ---------------------------------------------------------- */
@@ -415,7 +418,8 @@ static void exchange_sort(void)
     int *start = calloc(n_nodes + 2, sizeof(*start));
     int *pes = malloc((size_t)stp_rt.n_pes * sizeof(*pes));
 
-    if (start == NULL || pes == NULL) stp_fatal("shmem_init", "no memory for the list of PEs");
+    if (start == NULL || pes == NULL)
+        stp_fatal("shmem_init", "out of memory: cannot allocate the list of PEs");
     for (int pe = 0; pe < stp_rt.n_pes; pe++)
         start[stp_node_of(pe) + 2]++;
     for (size_t node = 2; node < n_nodes + 2; node++)
@@ -456,7 +460,10 @@ static void exchange_nodes(const struct exchange_node *my_summary)
     struct exchange_blob my_blob = {.data = data, .nbytes = capacity};
 
     if (data == NULL)
-        stp_fatal("shmem_init", "no memory for the start-up data of %d PEs", stp_rt.n_pes);
+        stp_fatal("shmem_init",
+                  "out of memory: cannot allocate the start-up data of all PEs "
+                  "(number of PEs: %d)",
+                  stp_rt.n_pes);
     exchange_publish(&pe0_summary, &my_blob);
     stp_boot_fence();
     for (int i = 0; i < stp_rt.n_nodes; i++) {

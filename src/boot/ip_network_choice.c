@@ -313,7 +313,7 @@ static void network_report(const struct network_verdict *verdicts, bool common,
         network_text(addr, text, sizeof(text));
         if (unreached_pe != NO_PE)
             snprintf(network->refusal, sizeof(network->refusal),
-                     common ? "the host of PE %d has no other address in network %s"
+                     common ? "the host of PE %d has no address of its own in network %s"
                             : "the route to the host of PE %d does not use address %s",
                      (int)unreached_pe, text);
         stp_debug("start: interface %s %s: %s", network->name, text,
@@ -361,7 +361,9 @@ int stp_network_judge_published(int pe, int n_pes, int n_hosts,
     int *pes = network_first_pes(n_hosts, n_pes), my_host = stp_pmi_node_of(pe), n_networks;
 
     if (hosts == NULL || pes == NULL)
-        stp_fatal("shmem_init", "no memory for the networks of %d hosts", n_hosts);
+        stp_fatal("shmem_init",
+                  "out of memory: cannot allocate the networks of the hosts (number of hosts: %d)",
+                  n_hosts);
     /*
      * With SHMEM_NODE=off, a host has several leaders. Only the first of them has called
      * network_list() before, in stp_network_publish_host().

@@ -168,16 +168,18 @@ TEST(who_asks_gets)
     ck_probe(-1, 0, "gpu 1: ");
     ck_probe(3, 0, "gpu 3: ");
     CAPTURE(ck_assert_int_eq(gpu->admit(&params), -EINVAL));
-    ck_said("device is 4, but the devices of this PE are 0..3");
-    ck_probe(4, 0, "devices of this PE are 0..3"); /* it has GPUs: the parameters are wrong */
+    ck_said("device is 4, but the valid numbers of GPUs on this PE are 0..3");
+    /* It has GPUs: the parameters are wrong. */
+    ck_probe(4, 0, "numbers of GPUs on this PE are 0..3");
 
     stp_env.gpu_device = 7;
     capture_begin(&said);
     gpu->stop();
     gpu->device->start();
     capture_end(&said);
-    ck_said("SHMEM_GPU_DEVICE is 7, but the devices of this PE are 0..3");
-    ck_probe(-1, -ENODEV, "SHMEM_GPU_DEVICE is 7, but the devices of this PE are 0..3");
+    ck_said("SHMEM_GPU_DEVICE is 7, but the valid numbers of GPUs on this PE are 0..3");
+    ck_probe(-1, -ENODEV,
+             "SHMEM_GPU_DEVICE is 7, but the valid numbers of GPUs on this PE are 0..3");
     ck_probe(2, 0, "gpu 2: ");
 }
 
@@ -353,14 +355,14 @@ TEST(sizes_are_compared_with_the_device)
     ck_assert_int_eq(gpu->admit(&params), -ENOMEM);
     ck_assert_int_eq(fake.calls("cuDevicePrimaryCtxRetain"), 0);
     capture_end(&said);
-    ck_said("314572800 bytes (300 MiB) per PE does not fit gpu 0 (fakecuda test double 0), which "
-            "has 256 MiB of 256 MiB free");
+    ck_said("314572800 bytes (300 MiB) per PE does not fit gpu 0 (fakecuda test double 0), "
+            "of which 256 MiB of 256 MiB are free");
     space_up(&space, 200 * MIB, -1);
     params.nbytes = 100 * MIB;
     CAPTURE(ck_assert_int_eq(gpu->admit(&params), -ENOMEM));
-    ck_said("54 MiB of 256 MiB free"); /* 2 MiB align the first one's base */
+    ck_said("54 MiB of 256 MiB are free"); /* 2 MiB align the first one's base */
     CAPTURE(ck_assert_int_eq(gpu->create(&second, &params, &share), -ENOMEM));
-    ck_said("54 MiB of 256 MiB free");
+    ck_said("54 MiB of 256 MiB are free");
     ck_assert_int_eq(fake.live("alloc"), 1);
     space_down(&space);
     ck_nothing_left();
@@ -386,7 +388,7 @@ TEST(buffers_of_the_program)
     buffer = private_memory(1, 100 * KIB);
     ck_refused_buffer(params, host, -EINVAL, "is not device memory");
     ck_refused_buffer(params, buffer + 40 * KIB, -EINVAL, "has only 61440 bytes up to the end");
-    ck_refused_buffer(params, buffer + 4, -EINVAL, "is not aligned to 64 bytes");
+    ck_refused_buffer(params, buffer + 4, -EINVAL, "is not a multiple of 64 bytes");
     params.device = 0;
     ck_refused_buffer(params, buffer, -EINVAL, "is memory of device 1");
     params.device = -1;

@@ -239,7 +239,7 @@ TEST(too_large_is_refused)
     ck_assert_int_eq(stp_kind_fam.admit(&params), -EFBIG);
     capture_end(&said);
     ck_said("a space of 15 TiB per PE exceeds the free memory");
-    ck_said("exceeds the maximum size of a pool");
+    ck_said("exceeds the maximum size, 16 TiB");
 }
 
 /* The file system says no in the middle of create: everything is undone. */

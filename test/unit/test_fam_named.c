@@ -101,7 +101,7 @@ TEST(too_many_parts_for_both_generations)
     params.n_pes += 4;
     params.reshape = true;
     CAPTURE(ck_assert_int_eq(fam_create_live(&space, &params), -EFBIG));
-    ck_said("they exceed the maximum size of a pool");
+    ck_said("because the file would exceed the maximum size, 16 TiB");
     params.n_pes -= 4;
     params.keep = false;
     ck_assert_int_eq(fam_create_live(&space, &params), 0);
@@ -317,8 +317,9 @@ TEST(empty_file)
         ck_said("empty.fam is empty and contains no space");
         params.open = STP_OPEN_EITHER;
         CAPTURE(ck_assert_int_eq(fam_create_live(&space, &params), 0));
-        ck_assert_int_eq(strstr(said.text, "was empty, so its earlier content is lost") != NULL,
-                         is_old);
+        ck_assert_int_eq(
+            strstr(said.text, "was empty, so any earlier content of the file is lost") != NULL,
+            is_old);
         stp_kind_fam.destroy(&space);
     }
 }
@@ -514,6 +515,6 @@ TEST(peer_that_is_gone)
     memcpy(share.bytes, &head, sizeof(head));
     ck_assert_int_eq(stp_kind_fam.attach(&space, 1, &share), -ESTALE);
     capture_end(&said);
-    ck_said("cannot map the memory of local PE 1 of this node (descriptor 3");
+    ck_said("cannot map the memory of the PE with index 1 on this node (descriptor 3");
     stp_kind_fam.destroy(&space);
 }

@@ -165,7 +165,7 @@ TEST(damaged_in_other_ways)
 
     make_kept();
     POKE(path, offsetof(struct fam_super, n_entries), uint32_t, FAM_ENTRIES + 1);
-    expect_refused("is damaged (8192 spaces in 33554432 bytes)", EUCLEAN);
+    expect_refused("its header says that it has 8192 spaces in 33554432 bytes", EUCLEAN);
     POKE(path, offsetof(struct fam_super, n_entries), uint32_t, 1);
     memset(name, 'x', sizeof(name));
     fam_poke(path, ENTRY(0) + offsetof(struct fam_entry, name), name, sizeof(name));

@@ -103,7 +103,7 @@ TEST(a_little_faster_is_not_enough)
 {
     look_at_changed("spr", "\"800000\"", "\"599999\"");
     ck_assert_int_eq(hbm.n, 0);
-    ck_says("none of the 4 NUMA nodes has high bandwidth");
+    ck_says("no NUMA node has high bandwidth (nodes: 4)");
     look_at_changed("spr", "\"800000\"", "\"600000\"");
     ck_assert_int_eq(hbm.n, 2);
 }
@@ -122,7 +122,7 @@ TEST(other_names)
     for (size_t i = 0; i < STP_COUNT(names); i++) {
         look_at_changed("knl", "MCDRAM", names[i]);
         ck_assert_int_eq(hbm.n, 0);
-        ck_says("none of the 4");
+        ck_says("no NUMA node has high bandwidth (nodes: 4)");
     }
     look_at_changed("knl", "MCDRAM", "hbm");
     ck_assert_int_eq(hbm.n, 2);
@@ -132,7 +132,7 @@ TEST(ordinary_hosts)
 {
     look_at(NULL, "node:2 pu:2");
     ck_assert_int_eq(hbm.n, 0);
-    ck_says("none of the 2 NUMA nodes has high bandwidth");
+    ck_says("no NUMA node has high bandwidth (nodes: 2)");
     ck_assert_int_eq(taken("0", 0), -1);
 }
 
@@ -246,7 +246,8 @@ TEST(the_first_says_what_fits)
     CAPTURE(ck_assert_int_eq(fits("3222", 3 * GIB, 1, &n), -ENOMEM));
     ck_said(
         "an hbm space of 3221225472 bytes per PE does not fit NUMA node 2, which has 8522825728 "
-        "bytes free for 3 PEs of this host (5 to 7): request at most 2840940544 bytes per PE");
+        "bytes free for the PEs of this host that use it (number: 3, first: PE 5, last: PE 7): "
+        "request at most 2840940544 bytes per PE");
     for (int me = 2; me < 4; me++) {
         CAPTURE(ck_assert_int_eq(fits("3222", 3 * GIB, me, &n), -ENOMEM));
         ck_assert_str_eq(said.text, "");

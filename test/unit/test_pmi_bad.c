@@ -167,7 +167,7 @@ TEST_LOOP(bad_fragment, 0, STP_COUNT(bad_fragments))
         launcher_store(&launcher, "stp:k:0", bad_fragments[_i][0]);
         if (bad_fragments[_i][1]) launcher_store(&launcher, "stp:k:1", bad_fragments[_i][1]);
         ck_assert_int_eq(launch(&launcher, client_get_fails), CLIENT_OK);
-        ck_said("is unusable");
+        ck_said("cannot use the value of the key");
     }
 }
 

@@ -289,7 +289,7 @@ TEST(job_no_end)
     setup(0, 1, "0");
     memset(block->self.nspace, 'n', sizeof(block->self.nspace));
     ck_assert_int_eq(play(client_open_fails), CLIENT_OK);
-    ck_said("is not terminated");
+    ck_said("has no terminating zero byte");
 }
 
 static void client_get_fails(void)
@@ -314,7 +314,7 @@ TEST_LOOP(value_nonsense, 0, 5)
     if (_i == 3) strcpy(answer->text, "a stranger's");
     if (_i == 4) answer->type = 27, answer->null = true;
     ck_assert_int_eq(play(client_get_fails), CLIENT_OK);
-    ck_said("unusable");
+    ck_said("cannot use the value of");
 }
 
 /* ---- abort --------------------------------------------------------------- */

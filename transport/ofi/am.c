@@ -129,7 +129,8 @@ void stp_ofi_send_answer_locked(const struct stp_ofi_am_header *message, int pe)
         fi_inject(endpoint->ep, message, sizeof(*message), stp_ofi_addr(endpoint, pe)) == 0)
         return;
     req = stp_ofi_req_try(&endpoint->pools[STP_OFI_ANSWERED], STP_OFI_ANSWER, pe);
-    if (req == NULL) stp_ofi.core->fatal("fabric", "no memory for the reply to pe %d", pe);
+    if (req == NULL)
+        stp_ofi.core->fatal("fabric", "out of memory: cannot send the reply to pe %d", pe);
     memcpy(req->data, message, sizeof(*message));
     req->local = req->data;
     req->nbytes = sizeof(*message);
@@ -170,7 +171,7 @@ static void serve_locked(const struct stp_ofi_am_header *request)
     if (element == NULL)
         stp_ofi.core->fatal("fabric",
                             "pe %d requests an atomic on %u bytes at offset %llu of space %u, "
-                            "which is not valid on this pe: was the space destroyed too early?",
+                            "but this pe has no such memory: was the space destroyed too early?",
                             request->pe, request->size, (unsigned long long)request->offset,
                             request->number);
     stp_ofi_loopback_amo(element, request->size, request->op, &request->operand, &request->compare,
@@ -299,7 +300,7 @@ static void drop_locked(void)
     am.n_dropped++;
     if ((am.n_dropped & (am.n_dropped - 1)) == 0)
         stp_ofi.core->log(STP_LOG_WARN,
-                          "fabric: dropped %u messages that do not belong to this job",
+                          "fabric: dropped messages that do not belong to this job (number: %u)",
                           am.n_dropped);
 }
 

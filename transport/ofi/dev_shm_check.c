@@ -31,9 +31,9 @@ static int check_directory(void)
     for (int pe = 0; pe < stp_ofi.core->n_pes; pe++) {
         if (stp_ofi_dev_shm_id_of_pe(pe) == stp_ofi_dev_shm_id()) continue;
         stp_ofi.core->log(STP_LOG_ERROR,
-                          "fabric: pe %d has another " DIRECTORY " than this pe, but provider shm "
-                          "needs a common one: share it between the PEs (containers: --ipc=host), "
-                          "or set SHMEM_OFI_PROVIDER=tcp",
+                          "fabric: pe %d has another " DIRECTORY " than this pe, but provider "
+                          "shm needs the same directory for all PEs: share it between the PEs "
+                          "(containers: --ipc=host), or set SHMEM_OFI_PROVIDER=tcp",
                           pe);
         return -EXDEV;
     }

@@ -110,7 +110,7 @@ static int endpoint_make(struct stp_ofi_endpoint **new_endpoint, const char **re
     struct stp_ofi_endpoint *endpoint;
     int rc;
 
-    *reason = "there is not enough memory";
+    *reason = "has no memory for another endpoint";
     endpoint = aligned_alloc(STP_CACHE_LINE, sizeof(*endpoint));
     if (endpoint == NULL) return -ENOMEM;
     memset(endpoint, 0, sizeof(*endpoint));
@@ -136,16 +136,14 @@ static struct stp_ofi_endpoint *endpoint_make_locked(void)
     if (n_free < n_needed) {
         stp_ofi.core->log(STP_LOG_INFO,
                           "fabric: contexts share endpoints, because another endpoint needs %zu "
-                          "free descriptors and %zu are free: %s",
+                          "free file descriptors, but %zu are free: %s",
                           n_needed, n_free, stp_errno_text(EMFILE));
         return NULL;
     }
     rc = endpoint_make(&endpoint, &reason);
     if (rc == 0) return endpoint;
-    stp_ofi.core->log(STP_LOG_INFO,
-                      "fabric: contexts share endpoints, because another endpoint cannot be "
-                      "opened (%s: %s)",
-                      reason, stp_ofi_strerror(-rc));
+    stp_ofi.core->log(STP_LOG_INFO, "fabric: contexts share endpoints, because provider %s %s: %s",
+                      stp_ofi.info->fabric_attr->prov_name, reason, stp_ofi_strerror(-rc));
     return NULL;
 }
 

@@ -122,9 +122,8 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
     }
     for (int i = 0; i < n && n_logged == 0; i++)
         if (!repeats(choices, i))
-            core->log(STP_LOG_ERROR,
-                      "fabric: %s on %s is available, but these variables exclude it",
-                      provider_of(&choices[i]), domain_of(&choices[i]));
+            core->log(STP_LOG_ERROR, "fabric: %s on %s is available, but %s",
+                      provider_of(&choices[i]), domain_of(&choices[i]), choices[i].reason);
     if (core->env->ofi_provider != NULL && strcasecmp(core->env->ofi_provider, "shm") == 0)
         stp_ofi_shm_explain_failure(core);
     /* Log the lack of descriptors, because libfabric may have reported another error instead. */

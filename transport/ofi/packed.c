@@ -135,8 +135,8 @@ void stp_ofi_packed_open(const void *items, size_t nbytes, int pe)
         n = (size_t)bits_of(word, NBYTES_SHIFT, 64 - NBYTES_SHIFT) + 1;
         if ((size_t)(end - pos) < padded(n) || !apply(word, pos, n))
             stp_ofi.core->fatal("fabric",
-                                "pe %d sent %zu bytes for offset %llu of space %u, which is not "
-                                "valid on this pe: was the space destroyed too early?",
+                                "pe %d sent %zu bytes for offset %llu of space %u, but this pe "
+                                "has no such memory: was the space destroyed too early?",
                                 pe, n, (unsigned long long)bits_of(word, 0, OFFSET_BITS),
                                 (unsigned)bits_of(word, NUMBER_SHIFT, NUMBER_BITS));
         pos += padded(n);

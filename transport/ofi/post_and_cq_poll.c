@@ -148,7 +148,7 @@ static const char *req_name(const struct stp_ofi_req *req)
         [STP_OFI_FETCH] = "fabric atomic fetch",
         [STP_OFI_COMPARE] = "fabric atomic compare",
         [STP_OFI_MESSAGE] = "fabric atomic in a message",
-        [STP_OFI_PACKED] = "fabric batch",
+        [STP_OFI_PACKED] = "fabric batch of puts and atomics",
         [STP_OFI_ANSWER] = "fabric reply to an atomic",
     };
 
@@ -179,8 +179,9 @@ _Noreturn STP_COLD static void die(const struct stp_ofi_req *req, int error, con
                             stp_ofi_strerror(error), text);
     }
     if (req->work.kind <= STP_OFI_READ)
-        stp_ofi.core->fatal(req_name(req), "%zu bytes to or from pe %d failed: %s: %s (%s)",
-                            req->nbytes, req->pe, prov, stp_ofi_strerror(error), text);
+        stp_ofi.core->fatal(req_name(req), "the transfer of %zu bytes %s pe %d failed: %s: %s (%s)",
+                            req->nbytes, req->work.kind == STP_OFI_WRITE ? "to" : "from", req->pe,
+                            prov, stp_ofi_strerror(error), text);
     stp_ofi.core->fatal(req_name(req), "the operation with pe %d failed: %s: %s (%s)", req->pe,
                         prov, stp_ofi_strerror(error), text);
 }

@@ -46,7 +46,7 @@ static const struct {
     [STP_PROVIDER_TOO_MANY] = {"supports at most 256 PEs, but the job has more", "start fewer PEs"},
     [STP_PROVIDER_NUMBERS] =
         {"identifies processes by PID, but this PE is in another PID namespace than PE 0: start "
-         "all PEs of the host in one, or set SHMEM_OFI_PROVIDER=tcp",
+         "all PEs of the host in one PID namespace, or set SHMEM_OFI_PROVIDER=tcp",
          "start the PEs of a host in one PID namespace (containers: --pid=host), "
          "or set SHMEM_OFI_PROVIDER=tcp"},
     [STP_PROVIDER_ONE_LINK] = {"its address is valid on one link only",

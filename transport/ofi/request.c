@@ -184,7 +184,8 @@ struct stp_ofi_req *stp_ofi_req_try(struct stp_ofi_pool *pool, enum stp_ofi_kind
     }
     none_made = pool->n_made == 0;
     pthread_mutex_unlock(&pool->lock);
-    if (none_made) stp_ofi.core->fatal("fabric", "no memory for communication requests");
+    if (none_made)
+        stp_ofi.core->fatal("fabric", "out of memory: cannot start a communication operation");
     return req;
 }
 

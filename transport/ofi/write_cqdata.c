@@ -57,8 +57,8 @@ void stp_ofi_cqdata_apply_to_word_locked(uint64_t data)
 
     if (word == NULL)
         stp_ofi.core->fatal("fabric",
-                            "a put updates a word at offset %zu of space %u, which is not valid "
-                            "on this pe: was the space destroyed too early?",
+                            "a put updates a word at offset %zu of space %u, but this pe has no "
+                            "such memory: was the space destroyed too early?",
                             offset, number);
     /*
      * Each update of the word is a release operation. It pairs with the acquire loads of

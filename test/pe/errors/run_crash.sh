@@ -63,7 +63,7 @@ dies store     139 'access to 0x10: the address is not mapped \(SIGSEGV\)' "#0 $
 dies thread    139 'access to 0x10: the address is not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer" '/pe_crash 0x'
 dies readonly  139 'access to 0x[0-9a-f]+: the memory does not permit this access \(SIGSEGV\)' "#0 $here"
 if [ "${SHMEM_NODE:-on}" = on ]; then
-    dies symmetric 139 'access to 0x[0-9a-f]+: .*(PE 0 of this node|of this PE).* \(SIGSEGV\)' "#0 $here"
+    dies symmetric 139 'access to 0x[0-9a-f]+: .*(with index 0 on this node|of this PE).* \(SIGSEGV\)' "#0 $here"
 fi
 dies call      139 'access to \(nil\): the address is not mapped \(SIGSEGV\)' '#0 0, which is not code' '#1 .*crash'
 dies stack     139 'access to 0x[0-9a-f]+, next to the stack .*is full.*' '#0 .*' '#4 crash_deep'

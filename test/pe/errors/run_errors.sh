@@ -106,7 +106,7 @@ expect bad_sig_op   $last shmem_putmem_signal        "sig_op is 77"
 expect bad_stride   $last shmem_long_iput            "dst is 0"
 
 # Pointers to nowhere.
-nowhere="access to 0x40, which this process cannot access"
+nowhere="this process cannot access 0x40"
 expect wild_version $last shmem_info_get_version     "$nowhere"
 # Where the compiler jumps from the public routine to the one behind it, its name is gone.
 expect wild_ctx     $last "(shmem_ctx_create|a routine of the library)" "$nowhere"

@@ -37,7 +37,7 @@ if [ "$np" -gt 1 ]; then # alone, a PE copies
 fi
 ends many put "$(told $last shmem_long_put dest '.*of the executable, .*not share these .*more than 64')"
 if [ "${SHMEM_NODE:-on}" = on ] && [ "$np" -gt 1 ]; then
-    ends none overrun 'access to 0x[0-9a-f]+: 8 bytes past the end of globals and statics of PE 0'
+    ends none overrun 'access to 0x[0-9a-f]+: the address is 8 bytes past the end of the globals and statics of the PE with index 0'
 fi
 ends linked get "$(told $last shmem_long_get source "$linked")"
 ends linked signal "$(told $last shmem_putmem_signal sig_addr "$linked")"

@@ -88,7 +88,7 @@ bad default_without_gpu "${init}SHMEM_DEFAULT_SPACE=GPU: PE [0-9]+ cannot create
     SHMEM_DEFAULT_SPACE=gpu FAKECUDA_DEVICES=0 "${gpu[@]}"
 bad default_without_path "${init}SHMEM_DEFAULT_SPACE=FAM: PE [0-9]+ .*FAM_PATH is not set" \
     SHMEM_DEFAULT_SPACE=fam
-bad default_without_hbm "${init}SHMEM_DEFAULT_SPACE=HBM: PE [0-9]+ .*NUMA nodes has high bandw" \
+bad default_without_hbm "${init}SHMEM_DEFAULT_SPACE=HBM: PE [0-9]+ .*no NUMA node has high bandw" \
     SHMEM_DEFAULT_SPACE=hbm "${no_hbm[@]}"
 bad default_tape "SHMEM_DEFAULT_SPACE is 'tape': expected .*cpu" SHMEM_DEFAULT_SPACE=tape
 bad default_too_large "${init}SHMEM_DEFAULT_SPACE=GPU: .*SHMEM_SYMMETRIC_SIZE of 4294967296 " \
@@ -136,7 +136,7 @@ unset ONE
 free=$(awk '/ (MemFree|Active\(file\)|Inactive\(file\)):/ { kib += $4 } END { print kib }' \
     /sys/devices/system/node/node0/meminfo)
 share=$((free / np / 2 * 3))k
-each="(cgroup limit|hbm space .* NUMA node 0, which has [0-9]+ bytes free for $np PEs of this host)"
+each="(cgroup limit|hbm space .* NUMA node 0, which has [0-9]+ bytes free for the PEs of this host that use it .number: $np,)"
 bad default_hbm_together "$each" SHMEM_DEFAULT_SPACE=hbm SHMEM_SYMMETRIC_SIZE=$share "${hbm[@]}"
 bad enable_hbm_together "$each" SHMEM_ENABLE_HBM=1 SHMEM_HBM_SYMMETRIC_SIZE=$share "${hbm[@]}"
 bad default_lacks_one "${init}SHMEM_DEFAULT_SPACE=GPU: PE $last cannot create its symmetric heap" \

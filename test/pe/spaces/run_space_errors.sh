@@ -54,25 +54,24 @@ creation()
 {
 
     told bad_kind    cpu "config->device_type is 99, .*SHMEM_DEVICE_CPU"
-    told hbm         cpu "no PE has hbm memory; the reason on PE 0: none of the 1 NUMA nodes has high bandwidth" \
+    told hbm         cpu "no PE has hbm memory; the reason on PE 0: no NUMA node has high bandwidth .nodes: 1." \
         HWLOC_SYNTHETIC="node:1 pu:2" HWLOC_THISSYSTEM=1
-    told hbm         cpu "no PE has hbm memory; the reason on PE 0: hwloc describes another host .*node 2 has" \
+    told hbm         cpu "no PE has hbm memory; the reason on PE 0: hwloc describes another host .*node 2 is not" \
         HWLOC_XMLFILE="$topologies/knl.xml"
     # of PEs alone: launchers need hwloc, too
     export ONE=0 ONE_ENV="LD_LIBRARY_PATH=$dir/lib" REST_ENV="LD_LIBRARY_PATH=$dir/lib"
     told hbm         cpu "no PE has hbm memory; the reason on PE 0: .*cannot load libhwloc.so.15 of hwloc 2.3 or later"
     unset ONE ONE_ENV REST_ENV
     told hbm_numa    cpu "attr->numa_policy is 2, but spaces of kind hbm are always bound"
-    told hbm_node    cpu "attr->numa_node is 7, but this NUMA node has no high-bandwidth memory: node 0 is" \
+    told hbm_node    cpu "attr->numa_node is 7, but this NUMA node has no high-bandwidth memory; NUMA node 0 has it" \
         HWLOC_XMLFILE="$topologies/here.xml" HWLOC_THISSYSTEM=1
-    told hbm_node    cpu "attr->numa_node is 7, but this NUMA node has no high-bandwidth memory: node 2 is the first of 2" \
+    told hbm_node    cpu "attr->numa_node is 7, but this NUMA node has no high-bandwidth memory; NUMA node 2 has it" \
         HWLOC_XMLFILE="$topologies/knl.xml" HWLOC_THISSYSTEM=1
     if [ "$np" -gt 1 ]; then # where the limit of a group is less, that is told
-        each="for $np PEs of this host"
         told hbm_together cpu "(cgroup limit|hbm space of [0-9]+ bytes per PE does not fit NUMA node 0, \
-which has [0-9]+ bytes free $each \(0 to $last\): request at most [0-9]+ bytes per PE)" \
+which has [0-9]+ bytes free for the PEs of this host that use it \(number: $np, first: PE 0, last: PE $last\): request at most [0-9]+ bytes per PE)" \
             HWLOC_XMLFILE="$topologies/here.xml" HWLOC_THISSYSTEM=1
-        told hbm_grown cpu "(cgroup limit|NUMA node 0 has [0-9]+ bytes free $each, which is [0-9]+ bytes each)" \
+        told hbm_grown cpu "(cgroup limit|growth by [0-9]+ bytes exceeds .* NUMA node 0: [0-9]+ bytes \(free: [0-9]+, PEs: $np\))" \
             HWLOC_XMLFILE="$topologies/here.xml" HWLOC_THISSYSTEM=1
     fi
     told null_config cpu "config is a null pointer"
@@ -120,7 +119,7 @@ which has [0-9]+ bytes free $each \(0 to $last\): request at most [0-9]+ bytes p
     told growing     gpu "attr->max_size is set, but spaces of kind gpu do not support this: only spaces of SHMEM_DEVICE_CPU and SHMEM_DEVICE_HBM do" -- 4194304
     told growing     cpu "attr->max_size is 1048575, less than config->size, 1048576" -- 1048575
     told growing     cpu "attr->max_size is 18446744073709551615, more than any memory" -- -1
-    told on_device   gpu "device is 9, but the devices of this PE are 0..0"
+    told on_device   gpu "device is 9, but the valid numbers of GPUs on this PE are 0..0"
 }
 
 # ---- what SHMEM_FAM_PATH may be wrong with ----------------------------------------------------
@@ -208,7 +207,7 @@ end_of_spaces()
 use()
 {
     # What a space keeps for its growth, in the window and outside it: by the library, and by the trap.
-    kept="offset 4194304 of space .*which has 1048576 bytes now and may grow to 67108864"
+    kept="offset 4194304 of space .*1048576 bytes.* 67108864"
     if [ "${SHMEM_NODE:-on}" = off ]; then
         ends kept_put cpu $last shmem_long_p "dest 0x[0-9a-f]+ .*$kept"
     else
@@ -217,13 +216,13 @@ use()
                 SHMEM_WINDOW_SIZE=$window
             ends kept_store cpu any 'access to 0x[0-9a-f]+' "$kept" SHMEM_WINDOW_SIZE=$window
         done
-        ends store_beyond cpu any 'access to 0x[0-9a-f]+' "no space of (PE [0-9]+ of this node|this PE)"
+        ends store_beyond cpu any 'access to 0x[0-9a-f]+' "no space of (the PE with index [0-9]+ on this node|this PE)"
         # AddressSanitizer says itself what no space is near.
         [ -n "${ASAN_OPTIONS-}" ] || ends store_beyond fam any 'access to 0x[0-9a-f]+' ""
     fi
 
     for kind in "${kinds[@]}"; do
-        gone="it was in space [0-9]+ \($kind, 1048576 bytes\), which was destroyed"
+        gone="(it|the address) was in space [0-9]+ \($kind, 1048576 bytes\), which was destroyed"
         if [ "${SHMEM_NODE:-on}" != off ]; then
             ends put_stale  $kind any   shmem_long_p "dest 0x[0-9a-f]+ .*$gone" SHMEM_CHECK=1
             ends put_beyond $kind $last shmem_long_put "dest .*past the end of its space" SHMEM_CHECK=1
@@ -237,10 +236,10 @@ use()
             ends put_beyond $kind $last shmem_long_put "dest .*past the end of its space"
             ends get_beyond $kind $last shmem_long_get "source .*past the end of its space"
         else # the window: loads and stores are not looked at, they trap, and the trap is explained
-            none="no space of PE [0-9]+ of this node"
+            none="no space of the PE with index [0-9]+ on this node"
             ends put_beyond $kind any '(shmem_long_put: )?access to 0x[0-9a-f]+' "$none"
             ends get_beyond $kind any '(shmem_long_get: )?access to 0x[0-9a-f]+' "$none"
-            gone+=", in the memory of PE [0-9]+ of this node"
+            gone+=", in the memory of the PE with index [0-9]+ on this node"
             ends put_stale $kind any 'shmem_long_p: access to 0x[0-9a-f]+' "$gone"
             ends get_stale $kind any '(shmem_long_get: )?access to 0x[0-9a-f]+' "$gone"
             ends amo_stale $kind any 'shmem_long_atomic_inc: access to 0x[0-9a-f]+' "$gone"

@@ -19,7 +19,7 @@ ends()
 }
 
 ends capture 'shmemx_putmem_on_stream: stream 0x[0-9a-f]+: it is being captured'
-ends foreign 'shmemx_quiet_on_stream: stream 0x[0-9a-f]+: it is not a stream of a primary context'
+ends foreign 'shmemx_quiet_on_stream: stream 0x[0-9a-f]+: its CUDA context is not the primary context'
 ends pe "shmemx_putmem_on_stream: .*$np"
 ends private 'shmemx_putmem_on_stream: dest 0x[0-9a-f]+ .* not symmetric|not symmetric'
 ends none 'shmemx_barrier_all_on_stream: stream .*: this PE has no GPU' FAKECUDA_DEVICES=0
