@@ -205,9 +205,7 @@ void stp_hang_table_print(struct stp_hang_table *table)
 {
     static const char *const classes[] = {"in the program", "in the program, running",
                                           "in the program, asleep",
-                                          "stopped by a signal or "
-                                          "debugger",
-                                          "ended"};
+                                          "stopped by a signal or debugger", "ended"};
 
     for (size_t i = 0; i < table->n; i++)
         if (table->rows[i].is_waiting && !table->rows[i].is_printed) print_wait(table, i);
