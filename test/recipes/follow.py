@@ -238,7 +238,7 @@ static void quiet(struct bench_run *run, uint64_t n_ops)
 static const struct bench rows[] = {
     {.name = "sample",
      .group = "order",
-     .what = "shmem_quiet, nothing to complete",
+     .description = "shmem_quiet, nothing to complete",
      .metric = BENCH_LATENCY,
      .steppe = {quiet, NULL}},
 };
