@@ -32,7 +32,7 @@ steppe_need(HWLOC_INCLUDE_DIR "hwloc.h, for oshinfo and HBM spaces" libhwloc-dev
 if(STEPPE_FABRIC)
     steppe_find_module(steppe_has_libfabric libfabric>=1.17)
     steppe_need(steppe_has_libfabric
-        "libfabric 1.17 or later with its headers, for jobs on several nodes; or -DSTEPPE_FABRIC=OFF"
+        "libfabric 1.17 or later with its headers, for jobs on several nodes (or set -DSTEPPE_FABRIC=OFF)"
         libfabric-dev)
 endif()
 if(BUILD_TESTING)
@@ -40,10 +40,10 @@ if(BUILD_TESTING)
     find_package(Python3 QUIET COMPONENTS Interpreter)
     find_program(STEPPE_MPIEXEC mpiexec.hydra)
     check_language(CXX)
-    steppe_need(steppe_has_check "check, for the tests; or -DBUILD_TESTING=OFF" check)
-    steppe_need(Python3_FOUND "python3, for the tests; or -DBUILD_TESTING=OFF" python3)
+    steppe_need(steppe_has_check "check, for the tests (or set -DBUILD_TESTING=OFF)" check)
+    steppe_need(Python3_FOUND "python3, for the tests (or set -DBUILD_TESTING=OFF)" python3)
     steppe_need(STEPPE_MPIEXEC "mpiexec.hydra, for the tests and oshrun" mpich)
-    steppe_need(CMAKE_CXX_COMPILER "a C++ compiler, for the tests; or -DBUILD_TESTING=OFF" g++)
+    steppe_need(CMAKE_CXX_COMPILER "a C++ compiler, for the tests (or set -DBUILD_TESTING=OFF)" g++)
 endif()
 
 if(steppe_missing)

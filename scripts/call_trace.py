@@ -109,8 +109,8 @@ def main():
         marked[mark].add(name)
         print(mark + "  " + "  " * int(depth) + name + "  " +
               os.path.relpath(place.rsplit(":", 1)[0], ROOT))
-    print(f"after the routine of the API, {len(marked['*'])} functions take the object, "
-          f"{len(marked['r'])} more the request; {sum(map(len, marked.values()))} in all")
+    print(f"functions called after the API routine: {sum(map(len, marked.values()))}; with the object as "
+          f"an argument: {len(marked['*'])}; only with the request: {len(marked['r'])}")
 
 
 if __name__ == "__main__":

@@ -152,7 +152,7 @@ def stacks(pids):
     if not pids:
         return "No PE is left.\n"
     if shutil.which("gdb") is None:
-        return "No stacks: there is no gdb.\n"
+        return "No stacks: gdb is not installed.\n"
     text = ""
     for pid in pids:
         command = ["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt"]

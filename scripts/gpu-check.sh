@@ -33,10 +33,10 @@ probe()
     status=0
     "$build/gpu_probe" >"$build/probe.txt" || status=$?
     [ $status -ne 77 ] || die 77 "the CUDA driver finds no GPU that it can use: nothing was checked"
-    [ $status -eq 0 ] || die 1 "the probe of the GPU ended with status $status"
+    [ $status -eq 0 ] || die 1 "bench/steppe/gpu_probe.c, which looks for GPUs, ended with status $status"
     cat "$build/probe.txt"
     [ "$(sed -n 3p "$build/probe.txt")" = real ] || [ "${GPU_CHECK_ALLOW_FAKE:-}" = 1 ] ||
-        die 1 "libcuda.so.1 is the test double of test/fakecuda, which says nothing about a GPU:" \
+        die 1 "libcuda.so.1 is the test double of test/fakecuda, and a check with it does not test a GPU:" \
             "remove it from LD_LIBRARY_PATH, or set GPU_CHECK_ALLOW_FAKE=1 to try this script"
 }
 

@@ -21,7 +21,7 @@ install_hook()
 {
     hook=$(git rev-parse --git-path hooks)/pre-commit
     if [ -e "$hook" ] && ! grep -q scripts/pre-commit.sh "$hook"; then
-        echo "pre-commit: a hook exists and was not changed: $hook" >&2
+        echo "pre-commit: $hook exists already and was not changed: remove it first" >&2
         exit 2
     fi
     mkdir -p "$(dirname "$hook")"
@@ -138,6 +138,6 @@ look_at_form "$@"
 python3 -B test/check_includes.py . >"$work/includes" ||
     fault "includes: $(grep -v ' files, ' "$work/includes")"
 [ $faults -eq 0 ] || {
-    echo "pre-commit: $faults faults; git commit --no-verify skips these checks" >&2
+    echo "pre-commit: number of faults: $faults; git commit --no-verify skips these checks" >&2
     exit 1
 }

@@ -175,9 +175,10 @@ void pshmem_global_exit(int status)
     runtime_ending.message = "shmem_global_exit";
     stp_pmi_will_abort();
     if (!stp_pmi_keeps_status())
-        stp_error("shmem_global_exit(%d) ends the job, but this launcher reports an exit status "
-                  "of its own",
-                  status);
+        stp_error(
+            "shmem_global_exit(%d): the launcher will report an exit status of its own instead of "
+            "this status",
+            status);
     stp_deadline(HANDLERS_S, runtime_end_now);
     stp_stream_release_all_waits();
     (void)runtime_halt(); /* must precede the exit handlers of device libraries */
@@ -300,7 +301,7 @@ static void runtime_start(void)
 
     runtime_pid = getpid();
     if (stp_env_load() != 0)
-        stp_fatal("shmem_init", "variables of the environment have wrong values (messages above)");
+        stp_fatal("shmem_init", "environment variables have wrong values (see the messages above)");
     if (!stp_isa_choose((enum stp_isa)stp_env.isa))
         stp_fatal("shmem_init", "SHMEM_ISA selects vector instructions that this processor does "
                                 "not have: set SHMEM_ISA=auto");

@@ -142,9 +142,10 @@ static bool info_names_known(const char *list)
             known = strlen(info_sections[i].name) == (size_t)(end - start) &&
                     strncmp(info_sections[i].name, start, (size_t)(end - start)) == 0;
         if (known) continue;
-        stp_error("shmemx_info_print: section has \"%.*s\", which is not a section (oshinfo "
-                  "--help lists all sections)",
-                  (int)(end - start), start);
+        stp_error(
+            "shmemx_info_print: section contains \"%.*s\", but no section has this name (oshinfo "
+            "--help lists all sections)",
+            (int)(end - start), start);
         return false;
     }
     return true;

@@ -17,7 +17,7 @@ static int struct_init(void *dest, const void *defaults, size_t defaults_bytes, 
 {
     if (dest == NULL) return stp_reject(fn, argument, "a null pointer");
     if (nbytes < min_bytes || nbytes > STP_STRUCT_MAX) {
-        stp_error("%s: struct_size is %zu: pass sizeof the structure, which is %zu in this version",
+        stp_error("%s: struct_size is %zu: pass the size of the structure (%zu in this version)",
                   stp_public_name(fn), nbytes, defaults_bytes);
         return 1;
     }

@@ -348,7 +348,7 @@ def doctor_of_wishes():
     expect(rows, "fabric", "problem", "unset SHMEM_OFI_PROVIDER", field="do")
     expect(rows, "provider tcp;ofi_rxm", "note", "SHMEM_OFI_PROVIDER")
     status, rows = doctor({b"SHMEM_SYMETRIC_SIZE": b"1g", b"SHMEM_CC": b"cc"})
-    expect(rows, "variables", "warning", "SHMEM_SYMETRIC_SIZE (is SHMEM_SYMMETRIC_SIZE meant?)")
+    expect(rows, "variables", "warning", "SHMEM_SYMETRIC_SIZE (did you mean SHMEM_SYMMETRIC_SIZE?)")
     check("SHMEM_CC" not in rows["variables"]["found"],
           "doctor: SHMEM_CC is a known variable, but the doctor warns of it")
     status, rows = doctor({b"SHMEM_OFI_INTERFACE": b"nosuch0", b"SHMEM_OFI_PROVIDER": b"tcp"})

@@ -453,7 +453,7 @@ def check(files):
         for entry in sorted(os.listdir(os.path.join(ROOT, folder))):
             if f"{folder}/{entry}" not in files:
                 equal = False
-                print(f"{folder}/{entry}: generated from nothing, delete it")
+                print(f"{folder}/{entry}: no template generates this file: delete it")
     return equal
 
 

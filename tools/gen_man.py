@@ -269,7 +269,7 @@ def arguments(page, common):
     for name in page.arguments():
         text = overrides.pop(name, None) or common.get(name)
         if text is None:
-            sys.exit(f"gen_man.py: {page.source}: nothing is said of argument {name}")
+            sys.exit(f"gen_man.py: {page.source}: the page does not describe the argument {name}")
         out += [".TP", f".I {name}", *lines_of(text)]
     if overrides:
         sys.exit(f"gen_man.py: {page.source}: no routine has the arguments {', '.join(overrides)}")
@@ -290,7 +290,7 @@ def see_also(page, pages):
     missing = [name for name in page.see if name not in section
                and not os.path.exists(os.path.join(MAN, name + ".3"))]
     if missing:
-        sys.exit(f"gen_man.py: {page.source}: see: there is no page {' '.join(missing)}")
+        sys.exit(f"gen_man.py: {page.source}: see: these pages do not exist: {' '.join(missing)}")
     return [".SH SEE ALSO", ",\n".join(refs + ["\\fBshmem\\fP(7)"])]
 
 
@@ -357,7 +357,7 @@ def environment():
         old = "" if old == "NULL" else f", \\fB{old[1:-1]}\\fP"
         out += [".TP", f"\\fB{name}\\fP{old}{default}", *lines_of(help_text)]
     if len(out) < 3 * text.count("STP_ENV_", text.index("stp_env_table[]")) / 2:
-        sys.exit("gen_man.py: base/env.c: the table of variables is not understood")
+        sys.exit("gen_man.py: base/env.c: cannot parse the table of variables")
     return out
 
 

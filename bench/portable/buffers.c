@@ -48,7 +48,9 @@ int bench_buffers_make(struct bench_run *run, size_t nbytes, bool with_source)
                   "raise SHMEM_SYMMETRIC_SIZE, or lower --sizes or --buffers",
                   (with_source ? 2 : 1) * nbytes + sizeof(struct bench_shared));
     else if (status != 0)
-        bench_say(run, "no memory for a private buffer of %zu bytes: lower --sizes", nbytes);
+        bench_say(run,
+                  "out of memory: cannot allocate a private buffer of %zu bytes: lower --sizes",
+                  nbytes);
     return status != 0 ? -ENOMEM : 0;
 }
 

@@ -164,5 +164,6 @@ void bench_disturbance_end(const struct bench_machine *machine,
     if (steal > STEAL) add_text(text, len, "steal time", 100 * steal);
     other_share =
         ((double)(end.busy_ns - start->busy_ns) - (double)(end.own_ns - start->own_ns)) / ns;
-    if (other_share > OTHERS) add_text(text, len, "others used of a core", 100 * other_share);
+    if (other_share > OTHERS)
+        add_text(text, len, "other processes used a core for", 100 * other_share);
 }

@@ -83,7 +83,8 @@ static void begin_output(struct session *s)
     if (s->run.me != 0) return;
     if (!s->began_output) {
         if (minutes > 1 && s->plan.n > 1)
-            bench_say(&s->run, "%d rows, up to about %.0f minutes", s->plan.n, minutes + 0.5);
+            bench_say(&s->run, "measuring %d rows takes at most about %.0f minutes", s->plan.n,
+                      minutes + 0.5);
         bench_output_begin(&s->out, &s->run, &s->options, &s->machine);
     }
     s->began_output = true;
@@ -213,17 +214,18 @@ static int make_plan(struct session *s)
     }
     if (s->options.max_pes > 0 && (s->options.max_pes - 1) * s->options.pe_stride >= s->run.n_pes) {
         bench_say(&s->run,
-                  "--teams: a team of %d PEs with stride %d does not fit into this job of %d PEs",
+                  "--teams: a team of size %d with stride %d does not fit into this job of size %d",
                   s->options.max_pes, s->options.pe_stride, s->run.n_pes);
         return -EINVAL;
     }
     status = bench_plan_list_rows(&s->plan, &s->run, &s->options);
     if (status != 0) {
-        bench_say(&s->run, "no memory for the list of rows");
+        bench_say(&s->run, "out of memory: cannot allocate the list of rows");
         return status;
     }
     if (s->plan.n_alone > 0)
-        bench_say(&s->run, "%d of %d rows need 2 PEs and are left out: run with oshrun -n 2",
+        bench_say(&s->run,
+                  "leaving out %d of %d rows, because they need 2 PEs: run with oshrun -n 2",
                   s->plan.n_alone, s->plan.n_alone + s->plan.n);
     if (s->plan.n > 0) return 0;
     if (s->plan.n_alone == 0)

@@ -44,7 +44,8 @@ static void *grown(const struct measure *m, void *memory, size_t nbytes)
 {
     void *resized = realloc(memory, nbytes);
 
-    if (resized == NULL) bench_die(m->run, "no memory for %zu bytes of samples", nbytes);
+    if (resized == NULL)
+        bench_die(m->run, "out of memory: cannot allocate %zu bytes for samples", nbytes);
     return resized;
 }
 

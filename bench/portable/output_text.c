@@ -15,7 +15,7 @@ static void write_fabric(FILE *file, const struct bench_run *run, const struct b
         fprintf(file, "fabric: %s on %s, libfabric %s\n", m->provider, m->domain, m->libfabric);
     if (run->fabric != NULL)
         fprintf(file, "raw fabric: %s on %s%s\n", run->fabric->provider, run->fabric->domain,
-                run->fabric->atomics ? "" : ", which has no atomics");
+                run->fabric->atomics ? "" : " (without atomics)");
     if (m->gpu[0] != '\0')
         fprintf(file, "%s, %s%s\n", m->gpu, m->driver,
                 m->test_double ? ": A TEST DOUBLE, times mean nothing" : "");
@@ -23,14 +23,17 @@ static void write_fabric(FILE *file, const struct bench_run *run, const struct b
 
 static void write_method(FILE *file, const struct bench_options *o, const struct bench_machine *m)
 {
-    fprintf(file, "samples: %d a side in alternating blocks", o->iterations);
+    fprintf(file, "samples: %d per side, in alternating blocks", o->iterations);
     if (o->precision > 0)
-        fprintf(file, ", more until the median is known to %.3g %%", 100 * o->precision);
-    fprintf(file, "; no longer than %.3g s a side\n", o->seconds);
-    fprintf(file,
-            "a sample times `ops` operations; clock %.0f ns; p1, p99: the fast and the slow "
-            "end; noisy: p99 time above %.0f x median%s\n",
-            m->clock_ns, BENCH_NOISY, o->raw ? "; ratio: Steppe / raw, of medians" : "");
+        fprintf(file, ", and more until the 95 %% interval of the median is within %.3g %%",
+                100 * o->precision);
+    fprintf(file, "; at most %.3g s per side\n", o->seconds);
+    fprintf(
+        file,
+        "each sample is the time of `ops` operations; reading the clock takes %.0f ns; p1 and p99: "
+        "percentiles at the fast and the slow end; noisy: the p99 time is above %.0f times the "
+        "median%s\n",
+        m->clock_ns, BENCH_NOISY, o->raw ? "; ratio: median of Steppe / median of raw" : "");
     if (o->verify || o->buffers > 1)
         fprintf(file, "buffers: %s%s\n", o->buffers > 1 ? "several in turn" : "one",
                 o->verify ? "; verified" : "");

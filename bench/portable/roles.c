@@ -74,7 +74,8 @@ void bench_roles_set_hosts(const struct bench_run *run, const int *host_of)
 
     free(pairs.partner);
     pairs.partner = malloc(2 * (size_t)n_pes * sizeof(*pairs.partner));
-    if (pairs.partner == NULL) bench_die(run, "no memory for %d pairs", n_pes);
+    if (pairs.partner == NULL)
+        bench_die(run, "out of memory: cannot allocate the list of pairs (entries: %d)", n_pes);
     pairs.number = pairs.partner + n_pes;
     pairs.n = 0;
     for (int pe = 0; pe < n_pes; pe++) {
@@ -173,7 +174,7 @@ static void split_team(const struct bench *bench, struct bench_run *run)
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, run->team_stride, run->team_size, NULL, 0,
                              &run->team);
     if (bench_worst(run->team_rank >= 0 && run->team == SHMEM_TEAM_INVALID) != 0)
-        bench_die(run, "%s: cannot create a team of %d PEs", bench->name, run->team_size);
+        bench_die(run, "%s: cannot create a team of size %d", bench->name, run->team_size);
 }
 
 void bench_end_row_team(struct bench_run *run)

@@ -135,8 +135,9 @@ static int open_pool(struct bench_run *run, long options, bool shared, char *rea
     if (bench_worst(n_threads < n || pool.n_failed > 0) == 0) return 0;
     if (run->me == 0) {
         snprintf(reason, len,
-                 "of %d threads only %d could be started, and %d of these have no context", n,
-                 n_threads, (int)pool.n_failed);
+                 "of the %d threads, %d could be started, and %d of the started threads could not "
+                 "create a context",
+                 n, n_threads, (int)pool.n_failed);
         end_threads(n_threads);
     }
     return -1;

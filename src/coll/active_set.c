@@ -75,7 +75,7 @@ static void active_check_set(const struct active_key *key, const char *fn)
     int64_t last = key->start;
 
     if (key->start < 0 || key->start > last_pe)
-        stp_fatal(fn, "PE_start is %d: PEs are 0..%d", key->start, last_pe);
+        stp_fatal(fn, "PE_start is %d: valid PE numbers are 0..%d", key->start, last_pe);
     if (key->log_stride < 0)
         stp_fatal(fn,
                   "logPE_stride is %d: it must be 0 or more, because the stride is 2 to this power",
@@ -110,7 +110,9 @@ static struct active *active_new(const struct active_key *key, const char *fn)
     struct active *set = calloc(1, sizeof(*set));
     struct stp_team *team = &set->team;
 
-    if (set == NULL) stp_fatal(fn, "no memory for an active set of %d PEs", key->size);
+    if (set == NULL)
+        stp_fatal(fn, "out of memory: cannot allocate the data of an active set of size %d",
+                  key->size);
     set->key = *key;
     team->magic = STP_TEAM_MAGIC;
     team->active_set = true;

@@ -76,11 +76,13 @@ _Noreturn static void word_fatal_element(const struct agreement *a, int i, uint6
 
 _Noreturn static void word_fatal_other_set(const struct agreement *a, int i)
 {
-    stp_fatal(a->fn,
-              "PE_start %d, logPE_stride %d, PE_size %d or pSync %p differs from the arguments "
-              "of the member that wrote pSync[%d]: all members must pass the same set and pSync",
-              a->team->start, __builtin_ctz((unsigned)a->team->stride), a->team->n_pes,
-              (void *)a->psync, i);
+    stp_fatal(
+        a->fn,
+        "another member of the active set passed other arguments than this PE, which passed "
+        "PE_start %d, logPE_stride %d, PE_size %d and pSync %p (found in pSync[%d]): all members "
+        "must pass the same arguments",
+        a->team->start, __builtin_ctz((unsigned)a->team->stride), a->team->n_pes, (void *)a->psync,
+        i);
 }
 
 /*
@@ -152,7 +154,8 @@ static void agree_take(struct agreement *a, size_t slot)
     a->slot = slot;
     a->taken = stp_coll_find_slot(slot) == slot && stp_coll_take_slot(slot);
     if (a->taken && stp_coll_attach(a->team, slot) != 0)
-        stp_fatal(a->fn, "no memory for an active set of %d PEs", a->team->n_pes);
+        stp_fatal(a->fn, "out of memory: cannot allocate the data of an active set of size %d",
+                  a->team->n_pes);
 }
 
 static void agree_give_back(struct agreement *a)

@@ -122,11 +122,12 @@ static void check_same_space(struct stp_team *team, const void *addr, size_t nby
     stp_coll_agree(team, &space, 1);
     other_rank = check_first(team, my_space >= 0 && my_space != space);
     if (other_rank == team->n_pes) return;
-    stp_fatal(fn,
-              "%s is in space %lld on PE %d, but not on PE %d (on this PE it is %p): all members "
-              "must pass addresses in the same space",
-              argument, (long long)space, stp_team_pe(team, first_rank),
-              stp_team_pe(team, other_rank), addr);
+    stp_fatal(
+        fn,
+        "%s is in space %lld on PE %d, but in another space on PE %d (this PE passed %p): all "
+        "members must pass addresses in the same space",
+        argument, (long long)space, stp_team_pe(team, first_rank), stp_team_pe(team, other_rank),
+        addr);
 }
 
 void stp_coll_check_buffers_across_pes_slow(struct stp_team *team, const void *dest,

@@ -290,8 +290,10 @@ int stp_coll_table_parse(struct stp_coll_table *table, char *text, const char *p
         if (end != NULL) *end++ = '\0';
         rc = table_parse_line(line, &parsed, &place);
         if (rc > 0 && table->n == STP_COLL_TABLE_LINES) {
-            snprintf(message, size, "more than %d lines apply to the provider of the job",
-                     STP_COLL_TABLE_LINES);
+            snprintf(
+                message, size,
+                "more than %d lines of the file apply to the provider of this job: remove lines",
+                STP_COLL_TABLE_LINES);
             rc = -EINVAL;
         }
         if (rc < 0) return number + 1;
@@ -314,10 +316,10 @@ static FILE *table_open(const char *path)
     struct stat stat;
 
     if (fd >= 0 && fstat(fd, &stat) == 0 && !S_ISREG(stat.st_mode))
-        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s', which is not a regular file", path);
+        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': this is not a regular file", path);
     if (fd >= 0) file = fdopen(fd, "r");
     if (file == NULL)
-        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s', which cannot be opened: %s", path,
+        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': cannot open this file: %s", path,
                   stp_errno_text(errno));
     return file;
 }
@@ -330,10 +332,12 @@ static char *table_load(const char *path)
     size_t n;
 
     if (text == NULL)
-        stp_fatal("shmem_init", "no memory to read '%s', the value of SHMEM_COLL_TABLE", path);
+        stp_fatal("shmem_init",
+                  "SHMEM_COLL_TABLE is '%s': out of memory: cannot allocate a buffer for this file",
+                  path);
     n = fread(text, 1, TABLE_TEXT_MAX, file);
     if (ferror(file))
-        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s', which cannot be read: %s", path,
+        stp_fatal("shmem_init", "SHMEM_COLL_TABLE is '%s': cannot read this file: %s", path,
                   stp_errno_text(errno));
     if (n == TABLE_TEXT_MAX || memchr(text, '\0', n) != NULL)
         stp_fatal("shmem_init",

@@ -123,7 +123,8 @@ static unsigned char *reduce_scratch(const struct stp_coll_reduction *r)
 
     if (STP_LIKELY(team->scratch != NULL)) return team->scratch;
     team->scratch = aligned_alloc(STP_CACHE_LINE, REDUCE_BLOCK);
-    if (team->scratch == NULL) stp_fatal(r->fn, "no memory for a buffer of %d bytes", REDUCE_BLOCK);
+    if (team->scratch == NULL)
+        stp_fatal(r->fn, "out of memory: cannot allocate a buffer of %d bytes", REDUCE_BLOCK);
     return team->scratch;
 }
 

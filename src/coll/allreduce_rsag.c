@@ -124,7 +124,8 @@ static char *shares_reduce_own(const struct shares *s)
     /* Do not use a bounce buffer, because the transfers below may need the bounce buffers. */
     char *slots = malloc(n * s->block);
 
-    if (slots == NULL) stp_fatal(s->r->fn, "no memory for a buffer of %zu bytes", n * s->block);
+    if (slots == NULL)
+        stp_fatal(s->r->fn, "out of memory: cannot allocate a buffer of %zu bytes", n * s->block);
     stp_coll_wait_count(s->r->cell, COLL_ARRIVED, n - 1);
     for (size_t offset = s->share * owner, nbytes; offset < end; offset += nbytes) {
         nbytes = end - offset < s->block ? end - offset : s->block;

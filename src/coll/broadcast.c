@@ -161,7 +161,7 @@ int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, si
         .team = team, .dest = dest, .source = source, .nbytes = nbytes, .fn = fn};
 
     if ((unsigned)root >= (unsigned)team->n_pes)
-        stp_fatal(fn, "PE_root is %d: PE numbers in the team or set are 0..%d", root,
+        stp_fatal(fn, "PE_root is %d: valid PE numbers in the team or active set are 0..%d", root,
                   team->n_pes - 1);
     if (nbytes == 0) return 0;
     if (team->n_pes == 1) {

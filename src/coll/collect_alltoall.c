@@ -246,7 +246,8 @@ static void collect_exchange_blocks(const struct stp_coll_gather *g, struct coll
 
     blocks->offsets = malloc((n + 1) * sizeof(*blocks->offsets) + n * blocks->size);
     if (blocks->offsets == NULL)
-        stp_fatal(g->fn, "no memory for the block sizes of %d PEs", g->team->n_pes);
+        stp_fatal(g->fn, "out of memory: cannot allocate the block sizes of a team of size %d",
+                  g->team->n_pes);
     blocks->first = (char *)(blocks->offsets + n + 1);
     my_block.device = g->nbytes > 0 && stp_on_device(g->dest, g->source);
     my_block.whole = g->nbytes <= blocks->size - COLLECT_HEAD &&

@@ -61,7 +61,8 @@ void stp_coll_slice_on_host(const struct stp_coll_slice *s)
     if (s->nelems == 0) return;
     /* Do not use a bounce buffer, because the transfers below may need the bounce buffers. */
     buffer = malloc(STP_BOUNCE_BYTES);
-    if (buffer == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", STP_BOUNCE_BYTES);
+    if (buffer == NULL)
+        stp_fatal(s->fn, "out of memory: cannot allocate a buffer of %zu bytes", STP_BOUNCE_BYTES);
     for (size_t index = 0, n; index < s->nelems; index += n) {
         n = s->nelems - index < room ? s->nelems - index : room;
         share_block(s, index, n, buffer, buffer + STP_BOUNCE_BYTES / 2);

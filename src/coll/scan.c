@@ -158,7 +158,8 @@ static void scan_on_host(const struct scan *s, char *dest, const char *source, s
     if (nelems == 0) return;
     /* Do not use a bounce buffer, because the transfers below may need the bounce buffers. */
     slots = malloc(nbytes);
-    if (slots == NULL) stp_fatal(s->fn, "no memory for a buffer of %zu bytes", nbytes);
+    if (slots == NULL)
+        stp_fatal(s->fn, "out of memory: cannot allocate a buffer of %zu bytes", nbytes);
     for (size_t index = 0, n; index < nelems; index += n) {
         n = nelems - index < room ? nelems - index : room;
         scan_block(s, dest + index * s->size, source + index * s->size, n * s->size, slots,

@@ -43,7 +43,7 @@ size_t stp_coll_lay_out_internal(size_t window_capacity)
     free(slots.teams);
     slots.teams = calloc(slots.n_slots + 1, sizeof(struct stp_team *));
     if (slots.used == NULL || slots.teams == NULL)
-        stp_fatal("shmem_init", "no memory for the table of team slots");
+        stp_fatal("shmem_init", "out of memory: cannot allocate the table of teams");
     slots.hint = 0;
     slots.offset = stp_stage_internal_bytes(window_capacity);
     return slots.offset + slots.n_slots * AREA_STRIDE + slots.n_chunks * 2 * COLL_CHUNK;

@@ -31,8 +31,8 @@ _Noreturn void stp_fatal_null(const char *fn, const char *argument)
 _Noreturn void stp_fatal_overflow(const char *fn, size_t nelems, size_t size)
 {
     stp_fatal(fn,
-              "%zu elements of %zu bytes do not fit into the address space: was a negative "
-              "number converted?",
+              "%zu elements of %zu bytes do not fit into the address space: was a negative number "
+              "converted to size_t?",
               nelems, size);
 }
 

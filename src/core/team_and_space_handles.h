@@ -112,8 +112,9 @@ static inline struct stp_team *stp_team_of(shmem_team_t team)
 }
 
 /* Texts for stp_reject() after stp_team_is_invalid() or stp_space_is_invalid(). */
-#define STP_INVALID_TEAM "SHMEM_TEAM_INVALID, or names a team that this PE does not have"
-#define STP_INVALID_SPACE "SHMEM_SPACE_INVALID, or names a space that this PE does not have"
+#define STP_INVALID_TEAM "SHMEM_TEAM_INVALID or a predefined team to which this PE does not belong"
+#define STP_INVALID_SPACE                                                                          \
+    "SHMEM_SPACE_INVALID or a predefined space to which this PE does not belong"
 
 _Noreturn void stp_fatal_team(const char *fn, shmem_team_t team) STP_COLD;
 

@@ -27,9 +27,11 @@ bool stp_struct_read(void *dest, size_t dest_bytes, const void *source, size_t m
         return false;
     for (size_t i = dest_bytes; i < nbytes; i++) {
         if (bytes[i] == 0) continue;
-        stp_error("%s: %s->struct_size is %zu and byte %zu is not 0, but this library knows only "
-                  "the first %zu bytes: the program sets a field of a newer version",
-                  stp_public_name(fn), argument, nbytes, i, dest_bytes);
+        stp_error(
+            "%s: %s->struct_size is %zu and byte %zu is not 0, but this version of Steppe knows "
+            "only the first %zu bytes: run with the newer version for which the program was "
+            "compiled",
+            stp_public_name(fn), argument, nbytes, i, dest_bytes);
         return false;
     }
     memcpy(dest, source, nbytes < dest_bytes ? nbytes : dest_bytes);

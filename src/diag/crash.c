@@ -137,8 +137,9 @@ static const char *crash_reason(const siginfo_t *info)
         return info->si_code == SEGV_ACCERR ? "the memory does not permit this access"
                                             : "the address is not mapped";
     case SIGBUS:
-        return info->si_code == BUS_ADRALN ? "the address is not aligned"
-                                           : "its file is too short, or memory ran out";
+        return info->si_code == BUS_ADRALN
+                   ? "the address is not aligned"
+                   : "the mapped file ends before this address, or memory ran out";
     default:
         return NULL;
     }
@@ -154,9 +155,10 @@ static void crash_explain(const siginfo_t *info, const ucontext_t *context,
     bool access = crash_reason(info) != NULL;
 
     if (access && info->si_code == SI_KERNEL)
-        snprintf(text, len,
-                 "access that the CPU refused without an address: an invalid pointer, or "
-                 "misaligned vector data");
+        snprintf(
+            text, len,
+            "the CPU refused a memory access and reported no address: a pointer is invalid, or "
+            "vector data is misaligned");
     else if (access && crash_stack_full(info, place))
         snprintf(text, len,
                  "access to %p, next to the stack pointer %p: the stack is full; look for endless "

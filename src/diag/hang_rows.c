@@ -123,7 +123,7 @@ static void print_missing(const struct stp_hang_table *table, const struct stp_w
         if (is_member(note, table->rows[i].pe) && !pe_waits_for(table, table->rows[i].pe, note))
             stp_pe_list_append(&list, table->rows[i].pe);
     stp_pe_list_end(&list);
-    if (list.len > 0) table->print_line("    missing there: PE %s", list.text);
+    if (list.len > 0) table->print_line("    missing in this collective: PE %s", list.text);
 }
 
 /*

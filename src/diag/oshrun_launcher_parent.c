@@ -346,9 +346,10 @@ static int print_status(const char *pid_text)
         launch_fail("--status %s: this process does not exist on this host", pid_text);
     if (launch_print_jobs((pid_t)pid, stdout) > 0) return EXIT_SUCCESS;
     if (pid != 0 && !may_read_fds((pid_t)pid))
-        launch_fail("--status %s: this process belongs to another user; only that user and root "
-                    "can ask",
-                    pid_text);
+        launch_fail(
+            "--status %s: this process belongs to another user; only that user and root can get "
+            "its status",
+            pid_text);
     fprintf(stderr,
             "oshrun: no PE of %s runs on this host; for another host, run ssh HOST oshrun "
             "--status\n",

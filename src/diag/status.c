@@ -234,7 +234,7 @@ static void print_init(pid_t proxy, int n_pes)
         return;
     }
     print_line("  PE %s: waiting in shmem_init", in_init.text);
-    if (len > 0) print_line("    missing there: PE %s", missing);
+    if (len > 0) print_line("    missing in shmem_init: PE %s", missing);
 }
 
 /* Prints the jobs that have a PE in shmem_init. Skips jobs that are already printed as a table. */

@@ -146,7 +146,8 @@ static char *words_make(struct stp_device_handle *handle, shmem_team_t team, siz
     pshmem_team_destroy(stp_team_handle(user_team));
     words = stp_space_alloc(handle->words, nbytes, STP_CACHE_LINE, true, fn);
     if (words != NULL) return words;
-    stp_error("%s: no memory for %zu bytes of rings and tables", stp_public_name(fn), nbytes);
+    stp_error("%s: out of memory: cannot allocate %zu bytes for the rings and tables of the handle",
+              stp_public_name(fn), nbytes);
     (void)pshmem_space_destroy(stp_space_handle(handle->words)); /* all members make this call */
     return NULL;
 }
@@ -286,7 +287,9 @@ static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t
     char *words = NULL;
 
     stp_coll_agree(team, &failed, 1);
-    if (failed != 0) stp_error("%s: a member has no memory for a handle", stp_public_name(fn));
+    if (failed != 0)
+        stp_error("%s: out of memory: at least one PE of the team cannot allocate the handle",
+                  stp_public_name(fn));
     if (handle != NULL && failed == 0) words = words_make(handle, team_handle, layout.nbytes, fn);
     if (words == NULL) { /* words is NULL on all members or on none */
         if (handle != NULL) stp_device_handle_free_host_records(handle);
@@ -297,9 +300,8 @@ static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t
     if (failed == 0) failed = -handle_start(handle);
     stp_coll_agree(team, &failed, 1); /* after this call, all members' tables are complete */
     if (failed == 0) return handle;
-    stp_error("%s: a member cannot start the thread, create the context or find the GPU "
-              "addresses of the handle: %s",
-              stp_public_name(fn), strerror((int)failed));
+    stp_error("%s: at least one PE of the team cannot set up the handle: %s", stp_public_name(fn),
+              strerror((int)failed));
     handle_end(handle);
     handle_disable_gpu_atomics(handle);
     stp_space_free(handle->words, words, fn);
@@ -347,7 +349,7 @@ int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
     stp_check_live(__func__);
     if (handle->owner == NULL)
         return stp_reject(__func__, "handle",
-                          "zero: it was never created, or was destroyed before");
+                          "empty: it was never created, or it was destroyed before");
     record = stp_device_handle_check_live(handle->owner);
     if (record == NULL) stp_fatal(__func__, "handle is a copy of a handle that was destroyed");
     words = record->words;

@@ -138,9 +138,11 @@ static void ring_check(const struct stp_device_handle *handle,
     if (request->op == SHMEMX_DEV_NOTHING || request->op >= SHMEMX_DEV_N_OPS ||
         (request->op == SHMEMX_DEV_ATOMIC &&
          (request->variant == 0 || request->variant >= SHMEMX_DEV_N_AMOS)))
-        stp_fatal("shmemx_dev",
-                  "unknown request %u.%u: did a kernel overwrite the rings of the device handle?",
-                  request->op, request->variant);
+        stp_fatal(
+            "shmemx_dev",
+            "a kernel sent the unknown request %u.%u: did a kernel overwrite the rings of the "
+            "device handle?",
+            request->op, request->variant);
     fn = routines[request->op];
     if (request->op == SHMEMX_DEV_BAD_COMPARISON) stp_fatal_cmp(fn, (int)request->variant);
     if ((uint32_t)request->pe >= (uint32_t)handle->view.n_pes)

@@ -226,8 +226,9 @@ int pshmemx_broadcastmem_on_stream(shmem_team_t team, void *dest, const void *so
     if (stp_team_is_invalid(team)) return stp_reject(__func__, "team", STP_INVALID_TEAM);
     work.team = stp_team_check(team, __func__);
     if ((unsigned)PE_root >= (unsigned)work.team->n_pes) {
-        stp_error("shmemx_broadcastmem_on_stream: PE_root is %d: PE numbers in the team are 0..%d",
-                  PE_root, work.team->n_pes - 1);
+        stp_error(
+            "shmemx_broadcastmem_on_stream: PE_root is %d: valid PE numbers in the team are 0..%d",
+            PE_root, work.team->n_pes - 1);
         return 1;
     }
     coll_check(&work);

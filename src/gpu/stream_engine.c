@@ -378,10 +378,11 @@ static struct stream_slot *slot_find_locked(const struct stp_stream *stream, con
         }
     }
     if (free_slot == NULL)
-        stp_fatal(fn,
-                  "%d streams have unfinished operations, which is the limit: synchronize a "
-                  "stream first",
-                  STREAM_MAX);
+        stp_fatal(
+            fn,
+            "%d streams have unfinished operations, and this is the maximum: synchronize one of "
+            "these streams first",
+            STREAM_MAX);
     free_slot->in_use = true;
     free_slot->stream = *stream;
     return free_slot;
@@ -417,7 +418,9 @@ void stp_stream_unlock_slot(struct stream_slot *slot)
 
 static void stream_require(int rc, const char *fn)
 {
-    if (rc != 0) stp_fatal(fn, "cannot enqueue an operation on the stream (message above)");
+    if (rc != 0)
+        stp_fatal(fn,
+                  "cannot enqueue an operation on the stream (the message above gives the reason)");
 }
 
 /*
@@ -464,7 +467,8 @@ void stp_stream_enqueue_work(struct stream_slot *slot, const struct stream_work 
 {
     struct stream_work *copy = malloc(sizeof(*copy));
 
-    if (copy == NULL) stp_fatal(work->fn, "no memory for an operation on a stream");
+    if (copy == NULL)
+        stp_fatal(work->fn, "out of memory: cannot enqueue an operation on the stream");
     *copy = *work;
     copy->slot = slot;
     copy->number = stream_waits ? ++slot->n_works : 0;

@@ -41,7 +41,7 @@ static void info_fabric(struct stp_report *report)
     int rc = stp_fabric_module_path(path, sizeof(path), reason, sizeof(reason));
 
     stp_report_item(report, "path", "fabric");
-    stp_report_text(report, "how", "libfabric, which a job loads only if it needs it");
+    stp_report_text(report, "how", "libfabric, loaded only by jobs that need a fabric");
     stp_report_text(report, "module", rc == 0 ? path : NULL);
     if (rc != 0) stp_report_text(report, "why_not", reason);
     stp_report_text(report, "used",

@@ -140,7 +140,9 @@ static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *m
     size_t n = (size_t)stp_rt.n_pes;
     unsigned char *piece = malloc(n * SPACES_GATHER);
 
-    if (piece == NULL) stp_fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
+    if (piece == NULL)
+        stp_fatal("shmemx_info_print",
+                  "out of memory: cannot allocate the table of paths for a job of size %zu", n);
     for (size_t start = 0; start < n; start += SPACES_GATHER) {
         size_t width = n - start < SPACES_GATHER ? n - start : SPACES_GATHER;
         stp_coll_gather(stp_team_world, piece, my_paths + start, width);
@@ -163,7 +165,8 @@ static void spaces_query_paths(struct spaces_kind *kind, shmem_space_t space)
     my_paths = malloc(n);
     kind->paths = malloc(n * n);
     if (my_paths == NULL || kind->paths == NULL)
-        stp_fatal("shmemx_info_print", "no memory for the paths of %zu PEs", n);
+        stp_fatal("shmemx_info_print",
+                  "out of memory: cannot allocate the table of paths for a job of size %zu", n);
     for (size_t pe = 0; pe < n; pe++)
         my_paths[pe] = space == SHMEM_SPACE_INVALID
                            ? SHMEMX_PATH_NONE
@@ -241,7 +244,8 @@ static void spaces_query(struct spaces_kind *kind)
 
     kind->replies = calloc((size_t)stp_rt.n_pes, sizeof(*kind->replies));
     if (kind->replies == NULL)
-        stp_fatal("shmemx_info_print", "no memory for the replies of %d PEs", stp_rt.n_pes);
+        stp_fatal("shmemx_info_print",
+                  "out of memory: cannot allocate the replies for a job of size %d", stp_rt.n_pes);
     my_reply.usable = info_probe(kind->kind, my_reply.text, sizeof(my_reply.text));
     if (spaces_gather(kind, &my_reply) == 0) return; /* no PE has such memory */
     spaces_try(kind, &my_reply);

@@ -23,7 +23,7 @@ static void bounce_make_locked(void)
 
     bounce.memory = aligned_alloc(4096, nbytes);
     if (bounce.memory == NULL)
-        stp_fatal("copy", "no memory for bounce buffers of %zu bytes", nbytes);
+        stp_fatal("copy", "out of memory: cannot allocate %zu bytes of buffers for copies", nbytes);
     stp_kinds_pin(bounce.memory, nbytes);
 }
 

@@ -61,7 +61,7 @@ void stp_ctx_init(void)
         ctx_open(&stp_ctx_small, stp_team_world, 0) != 0 ||
         ctx_open(&stp_ctx_stage, stp_team_world, 0) != 0 ||
         ctx_open(&stp_ctx_proxy, stp_team_world, 0) != 0)
-        stp_fatal("shmem_init", "no memory for the default context");
+        stp_fatal("shmem_init", "out of memory: cannot create SHMEM_CTX_DEFAULT");
     /*
      * Allow delayed acknowledgements on stp_ctx_small, because it carries the flag words of
      * collectives. After a PE has sent a flag word, it waits for words of other PEs and not for

@@ -28,7 +28,8 @@ static struct stp_queue *copy_queue_make(struct stp_ctx *ctx, int id, const char
     if (ctx->queues[id] == NULL) {
         struct stp_queue *queue;
         if (stp_kinds[id]->device->queue_create(&queue) != 0)
-            stp_fatal(fn, "cannot create a queue for copies of %s memory", stp_kinds[id]->name);
+            stp_fatal(fn, "cannot set up copies of %s memory (the message above gives the reason)",
+                      stp_kinds[id]->name);
         /* Pairs with the acquire loads in copy_queue() and stp_copy_flush(). */
         __atomic_store_n(&ctx->queues[id], queue, __ATOMIC_RELEASE);
     }
@@ -129,8 +130,9 @@ bool stp_copy_reduce(struct stp_ctx *ctx, const struct stp_kind *kind,
     if (kind->device == NULL) return false;
     rc = kind->device->reduce(copy_queue(ctx, kind, fn), reduction);
     if (rc != 0 && rc != -ENOTSUP)
-        stp_fatal(fn, "cannot reduce %zu elements of %s memory (message above)", reduction->nelems,
-                  kind->name);
+        stp_fatal(fn,
+                  "cannot reduce %zu elements of %s memory (the message above gives the reason)",
+                  reduction->nelems, kind->name);
     return rc == 0;
 }
 

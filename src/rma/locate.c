@@ -88,8 +88,8 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
     if (space != NULL)
         stp_fatal(
             fn,
-            "%s %p is not symmetric: it is at offset %zu of space %u, which has %zu bytes now "
-            "and may grow to %zu",
+            "%s %p is not symmetric: it is at offset %zu of space %u, past the end of the space, "
+            "which has %zu bytes now and may grow to %zu",
             argument, addr, offset, space->number, stp_space_nbytes(space), space->max_bytes);
     if (stp_space_lookup_destroyed(addr, description, sizeof(description)))
         stp_fatal(fn, "%s %p is not symmetric: it was in %s", argument, addr, description);
@@ -131,8 +131,8 @@ struct stp_space *stp_symmetric(const void *addr, size_t nbytes, int pe, size_t 
                   argument, addr, nbytes, nbytes - (space_bytes - space_offset),
                   (void *)space->base, (void *)(space->base + space_bytes));
     if (space->team != NULL && stp_team_rank_of(space->team, pe) < 0)
-        stp_fatal(fn, "%s %p is in space %u, in which PE %d has no part", argument, addr,
-                  space->number, pe);
+        stp_fatal(fn, "%s %p is in space %u, but PE %d is not a member of this space", argument,
+                  addr, space->number, pe);
     if (STP_UNLIKELY(stp_rt.check)) locate_check(space, space_offset, addr, nbytes, fn, argument);
     if (offset != NULL) *offset = space->region_offset + space_offset;
     return space;
@@ -184,8 +184,8 @@ static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t
     struct stp_space *space = ctx->space != NULL ? stp_space_lookup(addr, &offset) : NULL;
 
     if (ctx->space != NULL && (space == NULL || !locate_is_bound_space(space, ctx->space)))
-        stp_fatal(fn, "%s %p is not in space %u, to which the context is bound", argument, addr,
-                  ctx->space->number);
+        stp_fatal(fn, "%s %p is not in space %u, but the context is bound to this space", argument,
+                  addr, ctx->space->number);
     (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
 }
 

@@ -99,7 +99,8 @@ static struct lock_hold *hold_add(struct lock_hold **link, const long *lock, con
 {
     struct lock_hold *hold = holds.spare != NULL ? holds.spare : malloc(sizeof(*hold));
 
-    if (hold == NULL) stp_fatal(fn, "no memory for the state of lock %p", (void *)lock);
+    if (hold == NULL)
+        stp_fatal(fn, "out of memory: cannot allocate the state of lock %p", (void *)lock);
     holds.spare = NULL;
     *hold = (struct lock_hold){.lock = lock, .next_ticket = 1, .owner = thread_number()};
     *link = hold;

@@ -82,7 +82,8 @@ static bool words_by_device(struct stp_space *space, size_t offset, size_t nbyte
 
     if (rc == -ENOTSUP) return false;
     if (rc != 0)
-        stp_fatal(fn, "an atomic on %s memory of space %u failed (message above)",
+        stp_fatal(fn,
+                  "an atomic on %s memory of space %u failed (the message above gives the reason)",
                   space->kind->name, space->number);
     small = (uint32_t)old;
     if (result != NULL) memcpy(result, nbytes == sizeof(small) ? (void *)&small : &old, nbytes);
@@ -102,11 +103,12 @@ static void words_check(struct stp_ctx *ctx, const struct stp_space *space, cons
 
     stp_copy(ctx, space->kind, &current, word, nbytes, STP_COPY_REMOTE, fn);
     if (current != before)
-        stp_fatal(fn,
-                  "the word at %p in space %u (%s) changed during an atomic on it: a kernel, a "
-                  "stream or a put wrote it at the same time; kernels may do this only while a "
-                  "device handle exists (shmemx_device_handle_create)",
-                  (const void *)word, space->number, space->kind->name);
+        stp_fatal(
+            fn,
+            "the word at %p in space %u (%s) changed during an atomic on it: a kernel, a stream or "
+            "a put wrote it at the same time; kernels may write this word only while a device "
+            "handle exists (shmemx_device_handle_create)",
+            (const void *)word, space->number, space->kind->name);
 }
 
 static void words_by_copies(struct stp_ctx *ctx, const struct stp_space *space, char *word,

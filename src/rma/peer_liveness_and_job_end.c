@@ -205,12 +205,13 @@ static struct closer find_closer_locked(void)
 
 _Noreturn static void fatal_closer(struct closer closer)
 {
-    stp_fatal(NULL,
-              "pe %d %s before it joined a collective over all PEs that this PE has called: all "
-              "PEs must call the same collectives",
-              closer.pe,
-              closer.exit_kind == STP_PE_EXIT_EXIT ? "left the program without shmem_finalize"
-                                                   : "called shmem_finalize");
+    stp_fatal(
+        NULL,
+        "this PE is in a collective over all PEs, but pe %d %s instead of joining it: all PEs must "
+        "call the same collectives",
+        closer.pe,
+        closer.exit_kind == STP_PE_EXIT_EXIT ? "left the program without shmem_finalize"
+                                             : "called shmem_finalize");
 }
 
 /*

@@ -134,7 +134,9 @@ static uint64_t *stage_served_of(int pe)
     if (stage.served == NULL) {
         served = calloc((size_t)stp_rt.n_pes, sizeof(*served));
         if (served == NULL)
-            stp_fatal(STAGE_FN, "no memory for the request counters of %d PEs", stp_rt.n_pes);
+            stp_fatal(STAGE_FN,
+                      "out of memory: cannot allocate the request counters of a job of size %d",
+                      stp_rt.n_pes);
         /* Pairs with the acquire load at the start of this function. */
         __atomic_store_n(&stage.served, served, __ATOMIC_RELEASE);
     }

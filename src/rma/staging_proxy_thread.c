@@ -30,8 +30,8 @@ static struct stp_space *proxy_space(const struct stage_request *request)
 
     if (space == NULL || space->host)
         stp_fatal(PROXY_FN,
-                  "PE %d requests memory of space %u, which is neither device memory nor a "
-                  "registered buffer of this PE: was the space destroyed too early?",
+                  "PE %d requests memory of space %u, but this PE has neither device memory nor a "
+                  "registered buffer in that space: was the space destroyed too early?",
                   request->pe, request->number);
     return space;
 }

@@ -70,7 +70,7 @@ static void create_name_differing(const struct create *c, const int64_t my_numbe
             stp_error("%s: %s differs between PE %d and PE %d: this PE passed %s", c->fn,
                       create_argument(c, i), stp_team_pe(parent, 0), pe,
                       i == CONFIG_NAME     ? (c->params.name != NULL ? c->params.name : "NULL")
-                      : my_numbers[i] != 0 ? "a descriptor"
+                      : my_numbers[i] != 0 ? "a file descriptor"
                                            : "-1");
         else
             stp_error("%s: %s is %lld on PE %d and %lld on PE %d: all members must pass the same "
@@ -125,8 +125,8 @@ static bool create_same(const int64_t range[2])
 static int create_no_room(struct create *c)
 {
     if (c->number == SIZE_MAX) {
-        stp_error("%s: no space number is free: at most %d spaces can exist at the same time",
-                  c->fn, STP_SPACE_NUMBERS - STP_SPACE_FIRST_USER);
+        stp_error("%s: at most %d spaces can exist at the same time: destroy a space first", c->fn,
+                  STP_SPACE_NUMBERS - STP_SPACE_FIRST_USER);
         return 1;
     }
     c->outside_window = true;
@@ -252,7 +252,8 @@ static void create_members(const struct create *c, struct stp_team_members *memb
     has_access = malloc((size_t)parent->n_pes);
     members->table = malloc((size_t)parent->n_pes * sizeof(*members->table));
     if (has_access == NULL || members->table == NULL)
-        stp_fatal(c->fn, "no memory for a list of %d PEs", parent->n_pes);
+        stp_fatal(c->fn, "out of memory: cannot allocate a list of PEs for a team of size %d",
+                  parent->n_pes);
     stp_coll_gather(c->parent, has_access, &my_access, sizeof(my_access));
     for (int rank = 0; rank < parent->n_pes; rank++) {
         if (!has_access[rank]) continue;
@@ -335,7 +336,10 @@ static int create_attach(struct create *c, bool opened)
     struct stp_part_export *shares = malloc((size_t)plan->n_local * sizeof(*shares));
     int rc = 0;
 
-    if (shares == NULL) stp_fatal(c->fn, "no memory for %d descriptors", plan->n_local);
+    if (shares == NULL)
+        stp_fatal(c->fn,
+                  "out of memory: cannot allocate a table of the PEs of this node (entries: %d)",
+                  plan->n_local);
     if (!opened) c->share.pe = -1;
     stp_coll_gather_node(team, shares, &c->share, sizeof(c->share));
     for (int i = 0; i < plan->n_local && opened && rc == 0; i++)
@@ -369,10 +373,11 @@ static struct create_verdict create_judge(struct create *c, int outcome)
     }
     stp_coll_agree(c->parent, facts, N);
     if (facts[OUTCOME] == OPEN_DONE && !create_same(&facts[ROOTS])) {
-        stp_error("%s: the members found different parts or named blocks: another job changed "
-                  "names of blocks at the same time, or the path is local to each node and a job "
-                  "was killed while it changed the space",
-                  c->fn);
+        stp_error(
+            "%s: the PEs found different parts or named blocks of this space: another job "
+            "changed names of blocks at the same time, or a job was killed while it changed a "
+            "space whose path is local to each node (in this case remove the older file)",
+            c->fn);
         facts[OUTCOME] = OPEN_FAILED;
     }
     return (struct create_verdict){(int)facts[OUTCOME], (size_t)-facts[ALIGN],
@@ -432,7 +437,8 @@ static void create_exchange_regions(struct create *c)
     if (!c->space->on_fabric) return;
     by_pe = stp_space_gather_regions_if_used(c->space, &c->region, c->fn);
     if (stp_rt.fabric.region_peers(c->space->number, by_pe) != 0)
-        stp_fatal(c->fn, "no memory for %d descriptors", stp_rt.n_pes);
+        stp_fatal(c->fn, "out of memory: cannot store the memory keys of a job of size %d",
+                  stp_rt.n_pes);
     free(by_pe);
 }
 

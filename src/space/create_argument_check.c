@@ -80,9 +80,8 @@ static int create_check_config(const struct create *c, const shmem_space_config_
         return -EINVAL;
     }
     if (stp_kind_find((int)config->device_type) == NULL) {
-        stp_error("%s: config->device_type is %d, which is not a kind of memory in this build: "
-                  "it has %s",
-                  fn, (int)config->device_type, create_kinds_with(0, kinds));
+        stp_error("%s: config->device_type is %d: the kinds of memory in this build are %s", fn,
+                  (int)config->device_type, create_kinds_with(0, kinds));
         return -ENODEV;
     }
     if (config->size == 0) {
@@ -90,8 +89,9 @@ static int create_check_config(const struct create *c, const shmem_space_config_
         return -EINVAL;
     }
     if (config->size > INT64_MAX) {
-        stp_error("%s: %s is %zu, more than any memory has: was a negative number converted?", fn,
-                  size, config->size);
+        stp_error(
+            "%s: %s is %zu, more than any memory has: was a negative number converted to size_t?",
+            fn, size, config->size);
         return -EINVAL;
     }
     if (config->flags != SHMEM_SPACE_FLAG_DEFAULT) {
@@ -134,9 +134,10 @@ static int create_check_max(const struct create *c)
         return -EINVAL;
     }
     if (max > INT64_MAX) {
-        stp_error("%s: attr->max_size is %zu, more than any memory has: was a negative number "
-                  "converted?",
-                  c->fn, max);
+        stp_error(
+            "%s: attr->max_size is %zu, more than any memory has: was a negative number converted "
+            "to size_t?",
+            c->fn, max);
         return -EINVAL;
     }
     if (c->params.buffer == NULL)
@@ -190,8 +191,8 @@ static int create_check_name(const struct create *c)
                   "which later jobs find the space",
                   c->fn);
     else if (c->params.open != STP_OPEN_EITHER)
-        stp_error("%s: attr->open is set, but attr->name is NULL: only a space with a name can "
-                  "be opened",
+        stp_error("%s: attr->open is set, but attr->name is NULL: set a name, or pass "
+                  "SHMEMX_SPACE_EITHER (0)",
                   c->fn);
     else if (c->params.reshape)
         stp_error("%s: attr->flags has SHMEMX_SPACE_RESHAPE, but attr->name is NULL: only a "
@@ -225,10 +226,10 @@ static int create_check_adopt(const struct stp_adopt *adopt, const char *fn)
         stp_error("%s: flags is %#x: pass 0 or SHMEMX_ADOPT_HEAP (%d)", fn, (unsigned)adopt->flags,
                   SHMEMX_ADOPT_HEAP);
     else if (adopt->fd == -1 && adopt->file_offset != 0)
-        stp_error("%s: offset is %zu, but fd is -1: without a descriptor, pass offset 0", fn,
+        stp_error("%s: offset is %zu, but fd is -1: without a file descriptor, pass offset 0", fn,
                   (size_t)adopt->file_offset);
     else if (adopt->fd < -1)
-        stp_error("%s: fd is %d: pass a descriptor, or -1 for none", fn, adopt->fd);
+        stp_error("%s: fd is %d: pass a file descriptor, or -1 for none", fn, adopt->fd);
     else
         return 0;
     return -EINVAL;
@@ -251,8 +252,9 @@ static int create_check_buffer(const struct create *c)
         return -EINVAL;
     }
     if (c->params.adopt != NULL && c->params.adopt->fd >= 0 && device) {
-        stp_error("%s: fd is %d, but the buffer is GPU memory, which needs no descriptor: pass -1",
-                  c->fn, c->params.adopt->fd);
+        stp_error(
+            "%s: fd is %d, but the buffer is GPU memory, which needs no file descriptor: pass -1",
+            c->fn, c->params.adopt->fd);
         return -EINVAL;
     }
     return 0;
@@ -319,7 +321,7 @@ int stp_create_check_and_prepare(struct create *c, const shmem_space_config_t *c
     c->access = c->kind->probe(&c->params, c->reason, sizeof(c->reason)) == 0;
     c->space = stp_space_prepare(c->kind, config->size);
     if (c->space == NULL) {
-        stp_error("%s: no memory for the records of a space", c->fn);
+        stp_error("%s: out of memory: cannot create the space", c->fn);
         return -ENOMEM;
     }
     /* Do not round up the size, because the buffer of the program is not larger. */

@@ -20,9 +20,10 @@ static void destroy_warn_live(const struct stp_space *space)
     stp_heap_stats(space->heap, &stats);
     stats.n_blocks -= stp_space_named_blocks(space); /* named blocks are meant to stay */
     if (stats.n_blocks > 0 && team->rank == 0)
-        stp_warn("shmem_space_destroy: space %u is destroyed with %zu live allocations (%zu "
-                 "bytes are in use)",
-                 space->number, stats.n_blocks, stats.used);
+        stp_warn(
+            "shmem_space_destroy: space %u is destroyed, but the program has not freed all of its "
+            "memory (allocations that remain: %zu, bytes: %zu)",
+            space->number, stats.n_blocks, stats.used);
 }
 
 /*
@@ -82,9 +83,10 @@ int pshmem_space_destroy(shmem_space_t handle)
     if (facts[0] != 0) {
         stp_space_allow_use_without_handle(space);
         if (n_local_users > 0)
-            stp_error("shmem_space_destroy: %d teams, contexts and device handles use space %u: "
-                      "destroy them first",
-                      n_local_users, space->number);
+            stp_error(
+                "shmem_space_destroy: space %u is in use by teams, contexts or device handles (%d "
+                "in total): destroy these first",
+                space->number, n_local_users);
         return 1;
     }
     destroy_warn_live(space);

@@ -60,7 +60,7 @@ static int grow_part(struct grow *g)
     int rc = stp_heap_reserve_record(space->heap);
 
     if (rc != 0) {
-        snprintf(g->reason, sizeof(g->reason), "no memory for a record of the heap");
+        snprintf(g->reason, sizeof(g->reason), "out of memory");
         return rc;
     }
     rc = space->kind->grow(space, g->nbytes, g->reason, sizeof(g->reason));
@@ -96,7 +96,8 @@ static void grow_exchange(const struct grow *g, const char *fn)
     if (!g->space->registered) return;
     if (g->space->on_fabric) by_pe = stp_space_gather_regions_if_used(g->space, &g->my_region, fn);
     if (stp_rt.fabric.region_grown(g->space->number, by_pe) != 0)
-        stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
+        stp_fatal(fn, "out of memory: cannot store the memory keys of a job of size %d",
+                  stp_rt.n_pes);
     free(by_pe);
 }
 

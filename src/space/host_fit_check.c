@@ -38,7 +38,9 @@ int stp_space_check_host_fit(struct stp_space *space, struct stp_team *team,
 
     if (space->kind->claim == NULL) return 0;
     claims = malloc((size_t)team->n_pes * sizeof(*claims));
-    if (claims == NULL) stp_fatal(fn, "no memory for the memory requests of %d PEs", team->n_pes);
+    if (claims == NULL)
+        stp_fatal(fn, "out of memory: cannot allocate the memory requests of a team of size %d",
+                  team->n_pes);
     space->kind->claim(params, &my_claim);
     rc = space->kind->admit_all(space, claims, claims_gather(team, claims, &my_claim), &my_claim);
     free(claims);

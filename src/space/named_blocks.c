@@ -37,9 +37,11 @@ int stp_space_restore_named_blocks(struct stp_space *space)
         int rc = stp_heap_reserve(space->heap, root.block, root.block_bytes);
         if (rc == -EEXIST && !(stp_heap_find(space->heap, root.block, &start, &nbytes) == 0 &&
                                start == root.block && nbytes == root.block_bytes))
-            stp_warn("the named block \"%s\" of space %u overlaps another named block and is not "
-                     "protected from allocations: was it freed before its name was removed?",
-                     root.name, space->number);
+            stp_warn(
+                "the named block \"%s\" of space %u overlaps another named block and is not "
+                "protected from allocations: did the program free this block before it removed the "
+                "name?",
+                root.name, space->number);
         else if (rc != 0 && rc != -EEXIST)
             return rc;
         hash = stp_hash(hash, &root, sizeof(root));

@@ -19,9 +19,10 @@ int pshmemx_space_part(shmem_space_t handle, int index, const void **base)
     space = stp_space_check(handle, __func__, "space");
     if (index >= 0 && (unsigned)index < space->n_parts)
         return space->kind->store->part(space, (unsigned)index, base) != 0;
-    stp_error("shmemx_space_part: index is %d, but space %u has %u parts (a space without a name "
-              "has none)",
-              index, space->number, space->n_parts);
+    stp_error(
+        "shmemx_space_part: index is %d, but the number of parts of space %u is %u (0 for a space "
+        "without a name)",
+        index, space->number, space->n_parts);
     return 1;
 }
 STP_PROFILED(shmemx_space_part);

@@ -152,7 +152,8 @@ struct stp_fabric_region *stp_space_gather_regions_if_used(
     regions = malloc((size_t)team->n_pes * sizeof(*regions));
     by_pe = calloc((size_t)stp_rt.n_pes, sizeof(*by_pe));
     if (regions == NULL || by_pe == NULL)
-        stp_fatal(fn, "no memory for %d descriptors", stp_rt.n_pes);
+        stp_fatal(fn, "out of memory: cannot store the memory keys of a job of size %d",
+                  stp_rt.n_pes);
     stp_coll_gather(space->team, regions, my_region, sizeof(*regions));
     for (int rank = 0; rank < team->n_pes; rank++)
         by_pe[stp_team_pe(team, rank)] = regions[rank];

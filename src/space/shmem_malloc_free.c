@@ -38,11 +38,12 @@ static void memory_check_equal(struct stp_space *space, int64_t first, int64_t s
     if (!stp_rt.check) return;
     stp_coll_agree(space->team, range, 4);
     if (range[0] != -range[1] || range[2] != -range[3])
-        stp_fatal(fn,
-                  "arguments differ between PEs: this PE passed %lld and %lld, the largest "
-                  "values on any PE are %lld and %lld (sizes in bytes; ptr as its offset in the "
-                  "space)",
-                  (long long)first, (long long)second, (long long)range[0], (long long)range[2]);
+        stp_fatal(
+            fn,
+            "arguments differ between PEs: this PE passed %lld and %lld, but the largest values "
+            "on any PE are %lld and %lld (sizes in bytes; ptr as its offset in the space): all "
+            "members must pass the same arguments",
+            (long long)first, (long long)second, (long long)range[0], (long long)range[2]);
 }
 
 /*
@@ -55,14 +56,15 @@ static const char *memory_remedy(const struct stp_space *space, size_t needed, c
     uintptr_t type = (uintptr_t)space->handle - (uintptr_t)SHMEM_SPACE_CPU;
 
     if (space->may_grow && needed <= space->max_bytes)
-        return "the part of a PE could not grow, and that PE prints the reason";
+        return "a PE could not grow its part, and the output of that PE gives the reason";
     if (space->number == STP_SPACE_HEAP)
         return space->may_grow ? "raise the second number of SHMEM_SYMMETRIC_SIZE"
                                : "raise SHMEM_SYMMETRIC_SIZE";
     if (space->single_block) return "register the buffer with SHMEMX_ADOPT_HEAP";
     if (space->adopted) return "register a larger buffer";
-    if (!space->permanent && space->may_grow) return "raise attr->max_size at its creation";
-    if (!space->permanent) return "raise config->size at its creation";
+    if (!space->permanent && space->may_grow)
+        return "raise attr->max_size when you create the space";
+    if (!space->permanent) return "raise config->size when you create the space";
     snprintf(text, len, "raise SHMEM_%s_SYMMETRIC_SIZE", stp_space_type_name((int)type));
     return text;
 }
@@ -96,9 +98,10 @@ STP_COLD static void memory_log_full(struct stp_space *space, size_t nbytes, siz
             "hides it)",
             stp_public_name(fn), request);
     else if (align > space->base_align)
-        stp_warn("%s: the result is NULL because %s are not possible: the largest alignment in "
-                 "%s is %zu (printed once; SHMEM_WARN=off hides it)",
-                 stp_public_name(fn), request, location, space->base_align);
+        stp_warn(
+            "%s: the result is NULL because %s are not possible: the largest possible alignment in "
+            "%s is %zu (printed once; SHMEM_WARN=off hides it)",
+            stp_public_name(fn), request, location, space->base_align);
     else
         stp_warn("%s: the result is NULL because %s do not fit into %s: %zu of its %zu bytes are "
                  "in use, the largest free block has %zu bytes: %s (printed once; SHMEM_WARN=off "
@@ -160,9 +163,10 @@ static void memory_check_alignment(const struct stp_space *space, size_t alignme
         stp_warn("%s: alignment is %zu, which is not a power of two: the result is NULL",
                  stp_public_name(fn), alignment);
     else if (alignment < sizeof(void *))
-        stp_warn("%s: alignment is %zu, but the standard requires a multiple of %zu, which the "
-                 "library uses instead",
-                 stp_public_name(fn), alignment, sizeof(void *));
+        stp_warn(
+            "%s: alignment is %zu, but the standard requires a multiple of %zu: the library uses "
+            "this value instead",
+            stp_public_name(fn), alignment, sizeof(void *));
 }
 
 void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, const char *fn)

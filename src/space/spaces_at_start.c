@@ -58,11 +58,13 @@ static void space_init_internal(struct stp_fabric_region *region)
     struct stp_space *space = stp_space_prepare(stp_kind_find(SHMEM_DEVICE_CPU), nbytes);
     struct stp_part_export share;
 
-    if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
+    if (space == NULL)
+        stp_fatal("shmem_init", "out of memory: cannot create the symmetric memory of this PE");
     space->number = STP_SPACE_INTERNAL;
     space_find_first(space, false);
     if (stp_space_open(space, &params, false, &share, region) != 0)
-        stp_fatal("shmem_init", "cannot create the internal space of %zu bytes", space->nbytes);
+        stp_fatal("shmem_init", "cannot create the internal memory of the library (%zu bytes)",
+                  space->nbytes);
     /* Exclude the rest of the space from core dumps, because most programs do not use it. */
     if (space->nbytes > SPACE_DUMPED)
         madvise(space->base + SPACE_DUMPED, space->nbytes - SPACE_DUMPED, MADV_DONTDUMP);
@@ -72,7 +74,8 @@ static struct stp_space *space_prepare_part(const struct stp_data_segment_part *
 {
     struct stp_space *space = stp_space_prepare(NULL, part->nbytes);
 
-    if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
+    if (space == NULL)
+        stp_fatal("shmem_init", "out of memory: cannot create the symmetric memory of this PE");
     space->number = STP_SPACE_DATA;
     space->base = part->base;
     space->region_offset = part->file_offset;
@@ -141,7 +144,8 @@ static void space_init_heap(struct stp_pe_info *pe_info)
         return;
     }
     space = stp_space_prepare(kind, stp_env.symmetric.size);
-    if (space == NULL) stp_fatal("shmem_init", "no memory for the first spaces");
+    if (space == NULL)
+        stp_fatal("shmem_init", "out of memory: cannot create the symmetric memory of this PE");
     space->number = STP_SPACE_HEAP;
     space->handle = SHMEM_SPACE_DEFAULT;
     space->permanent = true;
@@ -255,10 +259,11 @@ static void space_admit_heap(struct stp_space *heap)
     if (heap->kind->claim == NULL) return;
     stp_coll_agree(stp_team_world, &failed, 1);
     if (failed != 0)
-        stp_fatal("shmem_init",
-                  "SHMEM_SYMMETRIC_SIZE is %zu bytes per PE, but a host does not have this "
-                  "memory for all its PEs: lower the variable, or run fewer PEs per host",
-                  heap->nbytes);
+        stp_fatal(
+            "shmem_init",
+            "SHMEM_SYMMETRIC_SIZE is %zu bytes per PE, but at least one host does not have enough "
+            "memory for all its PEs: lower the variable, or run fewer PEs per host",
+            heap->nbytes);
 }
 
 void stp_space_finish_heap_setup(void)

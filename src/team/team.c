@@ -138,7 +138,7 @@ static struct stp_team *team_predefine(const struct stp_team_members *members, s
 {
     struct stp_team *team = stp_team_struct_alloc();
 
-    if (team == NULL) stp_fatal("shmem_init", "no memory for the predefined teams");
+    if (team == NULL) stp_fatal("shmem_init", "out of memory: cannot create the predefined teams");
     team_set_members(team, members);
     team->predefined = true;
     team->space = stp_space_at(STP_SPACE_HEAP);
@@ -147,7 +147,7 @@ static struct stp_team *team_predefine(const struct stp_team_members *members, s
     (void)stp_coll_take_slot(slot);
     stp_coll_slot_decided();
     if (stp_coll_attach(team, slot) != 0)
-        stp_fatal("shmem_init", "no memory for the predefined teams");
+        stp_fatal("shmem_init", "out of memory: cannot create the predefined teams");
     team->magic = STP_TEAM_MAGIC;
     return team;
 }
@@ -162,7 +162,8 @@ void stp_team_init(void)
     shared.start = stp_local_pe(0);
     if (stp_local_pe(shared.n_pes - 1) - shared.start != shared.n_pes - 1) {
         shared.table = malloc((size_t)shared.n_pes * sizeof(*shared.table));
-        if (shared.table == NULL) stp_fatal("shmem_init", "no memory for SHMEM_TEAM_SHARED");
+        if (shared.table == NULL)
+            stp_fatal("shmem_init", "out of memory: cannot create SHMEM_TEAM_SHARED");
         for (int i = 0; i < shared.n_pes; i++)
             shared.table[i] = stp_local_pe(i);
     }

@@ -45,7 +45,7 @@ refused 'no bench or group is called' nosuch
 refused 'see --list and --help'
 refused '--pairs x: the value must be auto, within or across' --pairs x put-rate
 refused '--teams 3:2: the value must be MIN:MAX' --teams 3:2 reduce
-refused "does not fit into this job of $np PEs" --teams 2:99 reduce
+refused "does not fit into this job of size $np" --teams 2:99 reduce
 refused '--cold: this option does not exist' --cold p
 refused '--until -1: the value must be a number' --until -1 p
 refused '--seconds 0: the value must be a number' --seconds 0 p
@@ -80,7 +80,7 @@ run --format json --verify flag put-one-all get-all-all atomic-inc ||
 # One PE: what needs no second one.
 "$oshrun" -n 1 "$bench" --quick --iterations 2 --format json all >"$out" 2>&1 ||
     die "all benches with one PE: steppe-bench failed"
-grep -q 'rows need 2 PEs' "$out" || die "one PE: the output must report the rows that need 2 PEs"
+grep -q 'rows, because they need 2 PEs' "$out" || die "one PE: the output must report the rows that need 2 PEs"
 grep -q '"bench": "reduce"' "$out" || die "one PE: the output lacks the bench reduce"
 
 # The list, and the tools, need no launcher.

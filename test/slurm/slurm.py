@@ -235,8 +235,8 @@ def ends(group):
                 say = None
                 if way.startswith("global_exit"):
                     pe = 2 if "-N1" in options else 3
-                    say = (rf"steppe: pe {pe} .*: shmem_global_exit\({way[-1]}\) ends the job, "
-                           "but this launcher reports an exit status of its own")
+                    say = (rf"steppe: pe {pe} .*: shmem_global_exit\({way[-1]}\): the launcher will "
+                           "report an exit status of its own instead of this status")
                 group.run(f"{way}, {' '.join(options)}, kill={kill}", want, *SRUN, *options,
                           f"--kill-on-bad-exit={kill}", group.program("slurm_ends"), way, say=say,
                           seconds=5 if want == [None] else 60)

@@ -248,7 +248,7 @@ void stp_doctor_interfaces(struct stp_doctor *doctor)
     stp_doctor_add_check(
         doctor, unmatched ? STP_CHECK_PROBLEM : STP_CHECK_OK, "interface choice",
         "a job on one host needs no interface; a job on several hosts uses the fastest interface "
-        "whose network all hosts have, unless SHMEM_OFI_INTERFACE names another",
+        "whose network all hosts have, unless SHMEM_OFI_INTERFACE names another interface",
         unmatched ? "unset SHMEM_OFI_INTERFACE, or set it to the name of an interface (ip -brief "
                     "address lists them) or to a subnet such as 10.1.0.0/16"
                   : NULL,

@@ -41,8 +41,8 @@ static void memory_heaps(struct stp_doctor *doctor)
     stp_doctor_add_check(
         doctor, severity, "memory",
         "a heap takes memory when the program touches it; if the heaps exceed the memory of the "
-        "host or the limit of the control group, the kernel kills a PE; shmem_init refuses a "
-        "heap that alone exceeds one of them",
+        "host or the limit of the control group, the kernel kills a PE; shmem_init fails if a "
+        "single heap exceeds one of these two limits",
         severity == STP_CHECK_OK ? NULL : todo,
         "%d heap%s of %s on this host: %s in total; memory of the host: %s, of which available: "
         "%s; limit of the control group: %s",
@@ -82,9 +82,11 @@ static void memory_window(struct stp_doctor *doctor)
                  "run ulimit -v unlimited before the job, or make the heap smaller: "
                  "SHMEM_SYMMETRIC_SIZE=%zum",
                  stp_env.symmetric.max / 4 >> 20);
-        stp_doctor_add_check(doctor, STP_CHECK_PROBLEM, "address space", reason, todo,
-                             "addresses for %d heaps of %s cannot be reserved; ulimit -v: %s",
-                             doctor->most_local, stp_size_text(stp_env.symmetric.max, s[2]), s[0]);
+        stp_doctor_add_check(
+            doctor, STP_CHECK_PROBLEM, "address space", reason, todo,
+            "addresses for the heaps of one host cannot be reserved; number of heaps: %d; size of "
+            "a heap: %s; ulimit -v: %s",
+            doctor->most_local, stp_size_text(stp_env.symmetric.max, s[2]), s[0]);
         return;
     }
     view = stp_window_view_bytes(&layout);

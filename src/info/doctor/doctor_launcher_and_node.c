@@ -65,7 +65,8 @@ static void check_no_launcher(struct stp_doctor *doctor, const struct stp_pmi_de
             doctor, STP_CHECK_PROBLEM, "launcher", launcher_reason,
             "start the program with oshrun; unset PMI_FD if another job has left it in the "
             "environment",
-            "%s (%s): cannot join its job; the message on standard error gives the reason",
+            "%s (%s): this process cannot join the job of this launcher; the message on standard "
+            "error gives the reason",
             details->client, details->reason);
 }
 
@@ -81,8 +82,9 @@ static void check_environment(struct stp_doctor *doctor)
          (suggestion = stp_env_unknown(&position, name, sizeof(name))) != NULL;)
         if (len < sizeof(found))
             len += (size_t)snprintf(found + len, sizeof(found) - len, "%s%s%s%s%s",
-                                    len > 0 ? "; " : "", name, suggestion[0] != '\0' ? " (is " : "",
-                                    suggestion, suggestion[0] != '\0' ? " meant?)" : "");
+                                    len > 0 ? "; " : "", name,
+                                    suggestion[0] != '\0' ? " (did you mean " : "", suggestion,
+                                    suggestion[0] != '\0' ? "?)" : "");
     stp_doctor_add_check(
         doctor, len > 0 ? STP_CHECK_WARNING : STP_CHECK_OK, "variables",
         "a variable with a wrong name has no effect",
@@ -302,8 +304,9 @@ static void check_node(struct stp_doctor *doctor, const struct job_rights *right
             ? "only jobs that use the provider shm need this: sysctl kernel.yama.ptrace_scope=0 "
               "(as root); in a container: --cap-add=SYS_PTRACE"
             : NULL,
-        "%sanother process can open the memory of this process: %s; and read it with "
-        "process_vm_readv: %s; kernel.yama.ptrace_scope: %s; dumpable: %d; SHMEM_NODE: %s",
+        "%sanother process can open the memory of this process: %s; another process can read this "
+        "memory with process_vm_readv: %s; kernel.yama.ptrace_scope: %s; dumpable: %d; SHMEM_NODE: "
+        "%s",
         peers, rights->open == 0 ? "yes" : strerror(rights->open),
         rights->copy == 0 ? "yes" : strerror(rights->copy), yama, prctl(PR_GET_DUMPABLE),
         stp_env.node ? "on" : "off");

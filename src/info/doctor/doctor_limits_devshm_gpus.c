@@ -129,8 +129,9 @@ static void host_descriptors(struct stp_doctor *doctor)
              max_peers);
     stp_doctor_add_check(
         doctor, severity, "descriptors", reason, severity == STP_CHECK_OK ? NULL : todo,
-        "ulimit -n: %zu; open now: %d; an endpoint of %s needs %d and each peer %d; this job "
-        "needs %zu in total; the limit is enough for %s peers of a PE%s",
+        "ulimit -n: %zu; descriptors that are open now: %d; an endpoint of %s needs %d and each "
+        "peer %d; this job needs %zu in total; with this limit, the number of peers of a PE can be "
+        "%s%s",
         soft, n_open, doctor->offers.provider, doctor->offers.fds_open, doctor->offers.fds_peer,
         needed, limit_text,
         doctor->offers.no_fds ? "; another provider could not be opened because descriptors "

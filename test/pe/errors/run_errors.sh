@@ -123,13 +123,13 @@ expect clear_free     $last shmem_clear_lock         "this PE does not hold lock
 expect clear_at_once  $last shmem_clear_lock         "this PE does not hold lock 0x[0-9a-f]+"
 
 # Active sets.
-expect active_start       $last shmem_barrier        "PE_start is -1: PEs are 0\.\.$last"
-expect active_start_high  $last shmem_sync           "PE_start is $np: PEs are 0\.\.$last"
+expect active_start       $last shmem_barrier        "PE_start is -1: valid PE numbers are 0\.\.$last"
+expect active_start_high  $last shmem_sync           "PE_start is $np: valid PE numbers are 0\.\.$last"
 expect active_stride      $last shmem_fcollect32     "logPE_stride is -1"
 expect active_stride_high $last shmem_sync           "logPE_stride 40, PE_size 2: .* beyond PE $last"
 expect active_size        $last shmem_collect64      "PE_size is 0"
 expect active_beyond      $last shmem_alltoall64     "PE_size $((np + 1)): .* beyond PE $last"
-expect active_root        any   shmem_broadcast64    "PE_root is $np: PE numbers in the team or set are 0\.\.$last"
+expect active_root        any   shmem_broadcast64    "PE_root is $np: valid PE numbers in the team or active set are 0\.\.$last"
 expect active_nreduce     any   shmem_long_sum_to_all "nreduce is -1"
 expect active_alltoalls   any   shmem_alltoalls32    "sst is 0"
 expect active_dirty       any   shmem_sync           "pSync\[[012]\] at 0x[0-9a-f]+ is 4340410370284600380"
@@ -139,7 +139,7 @@ expect active_null        any   shmem_barrier        "pSync .*not symmetric"
 expect active_unaligned   any   shmem_barrier        "pSync 0x[0-9a-f]+ is not aligned to 8"
 expect active_freed       any   shmem_sync           "pSync 0x[0-9a-f]+ .*no live allocation" SHMEM_CHECK=1
 [ "$np" -gt 1 ] && expect active_member $last shmem_barrier "PE $last is not in the active set"
-[ "$np" -gt 2 ] && expect active_differ any shmem_sync "or pSync 0x[0-9a-f]+ differs from"
+[ "$np" -gt 2 ] && expect active_differ any shmem_sync "passed other arguments than this PE, which passed PE_start"
 
 # Life and environment.
 expect before_init      any shmem_malloc             "before shmem_init"
@@ -152,7 +152,7 @@ for size in -5 nan 1e99g many ''; do
 done
 mkfifo "$dir/fifo"
 for file in "$dir/fifo" / /dev/zero; do # a pipe that nobody writes to, and what has no end
-    expect good 0 shmem_init "SHMEM_COLL_TABLE is '$file', which is not a regular file" \
+    expect good 0 shmem_init "SHMEM_COLL_TABLE is '$file': this is not a regular file" \
         SHMEM_COLL_TABLE="$file"
 done
 

@@ -21,7 +21,7 @@ done <"$dir/list"
 job refused -- refused </dev/null
 [ $status -eq 0 ] || fail refused "the job ended with status $status, expected 0"
 says refused "shmemx_device_handle_create: options->n_rings is 0 and options->n_slots is 64" \
-    "shmemx_device_handle_destroy: handle is zero: it was never created"
+    "shmemx_device_handle_destroy: handle is empty: it was never created"
 [ "$np" -eq 1 ] || says refused "options differ between PEs: this PE passed n_rings 2"
 job stale -- stale </dev/null
 [ $status -ne 0 ] && ! grep -q survived "$out" || fail stale "status $status: expected destroying a stale handle to end the job"

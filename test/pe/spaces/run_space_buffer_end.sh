@@ -46,11 +46,11 @@ for pe in 0 "$last"; do
 done
 told nothing "$last" "$fn: nbytes is 0: pass at least 1 byte per PE"
 told "unknown flags" "$last" "$fn: flags is 0x6: pass 0 or SHMEMX_ADOPT_HEAP \(1\)"
-told "negative fd" "$last" "$fn: fd is -2: pass a descriptor, or -1 for none"
-told offset "$last" "$fn: offset is 4096, but fd is -1: without a descriptor, pass offset 0"
-told fd "$last" "$fn: fd differs between PE 0 and PE $last: this PE passed a descriptor"
+told "negative fd" "$last" "$fn: fd is -2: pass a file descriptor, or -1 for none"
+told offset "$last" "$fn: offset is 4096, but fd is -1: without a file descriptor, pass offset 0"
+told fd "$last" "$fn: fd differs between PE 0 and PE $last: this PE passed a file descriptor"
 told taken "$last" "buffer 0x[0-9a-f]+ of 16000 bytes cannot become a space: it overlaps space 2"
-told team "$last" "$fn: team is SHMEM_TEAM_INVALID, .*: pass a team of which this PE is a member"
+told team "$last" "$fn: team is SHMEM_TEAM_INVALID or .*: pass a team of which this PE is a member"
 told persist "$last" "shmemx_space_persist: cannot make 100 bytes of space [0-9]+ .* durable"
 for check in 0 1; do
     export SHMEM_CHECK=$check

@@ -53,7 +53,7 @@ ends()
 creation()
 {
 
-    told bad_kind    cpu "config->device_type is 99, .*SHMEM_DEVICE_CPU"
+    told bad_kind    cpu "config->device_type is 99: .*SHMEM_DEVICE_CPU"
     told hbm         cpu "no PE has hbm memory; the reason on PE 0: no NUMA node has high bandwidth .nodes: 1." \
         HWLOC_SYNTHETIC="node:1 pu:2" HWLOC_THISSYSTEM=1
     told hbm         cpu "no PE has hbm memory; the reason on PE 0: hwloc describes another host .*node 2 is not" \
@@ -165,13 +165,13 @@ fi
 end_of_spaces()
 {
     for kind in "${life[@]}"; do
-        told destroy_held  $kind "shmem_space_destroy: 1 teams, contexts and device handles use space [0-9]+"
+        told destroy_held  $kind "shmem_space_destroy: space [0-9]+ is in use by teams, contexts or device handles \(1 in total"
         told destroy_twice $kind \
             "shmem_space_destroy: space 0x[0-9a-f]+ is not a live space: the space was destroyed"
         told destroy_stale $kind \
             "shmem_space_destroy: space 0x[0-9a-f]+ is not a live space: the space was destroyed"
         told live          $kind \
-            "shmem_space_destroy: space [0-9]+ is destroyed with 1 live allocations \(8[0-9]{3} bytes"
+            "shmem_space_destroy: space [0-9]+ is destroyed, .*allocations that remain: 1, bytes: 8[0-9]{3}\)"
         stale="space 0x[0-9a-f]+ is not a live space: the space was destroyed"
         ends stale_malloc  $kind any shmem_space_malloc   "$stale"
         ends stale_calloc  $kind any shmem_space_calloc   "$stale"
@@ -250,12 +250,12 @@ use()
         ends malloc_differs $kind any shmem_space_malloc "differ between PEs" SHMEM_CHECK=1
         ends calloc_differs $kind any shmem_space_calloc "differ between PEs" SHMEM_CHECK=1
         ends free_differs   $kind any shmem_space_free   "differ between PEs" SHMEM_CHECK=1
-        mixed="is in space [0-9]+ on PE 0, but not on PE $last"
+        mixed="is in space [0-9]+ on PE 0, but in another space on PE $last"
         ends mixed_dest     $kind any shmem_long_broadcast  "dest $mixed"   SHMEM_CHECK=1
         ends mixed_source   $kind any shmem_long_sum_reduce "source $mixed" SHMEM_CHECK=1
     done
     for kind in "${kinds[@]}"; do
-        bound="0x[0-9a-f]+ is not in space [0-9]+, to which the context is bound"
+        bound="0x[0-9a-f]+ is not in space [0-9]+, but the context is bound"
         ends bound_put    $kind $last shmem_ctx_long_p          "dest $bound"   SHMEM_CHECK=1
         ends bound_get    $kind $last shmem_ctx_long_g          "source $bound" SHMEM_CHECK=1
         ends bound_amo    $kind $last shmem_ctx_long_atomic_inc "dest $bound"   SHMEM_CHECK=1
@@ -265,9 +265,9 @@ use()
     ends private_dest gpu $last shmem_long_put        "dest 0x[0-9a-f]+ .*not symmetric"
     ends private_amo  gpu $last shmem_long_atomic_inc "dest 0x[0-9a-f]+ .*not symmetric"
     if [ "$np" -gt 1 ]; then
-        ends put_outside gpu 0 shmem_long_p "dest 0x[0-9a-f]+ .*space [0-9]+, in which PE 1 has no part" FAKECUDA_RANKS=0
+        ends put_outside gpu 0 shmem_long_p "dest 0x[0-9a-f]+ .*space [0-9]+, but PE 1 is not a member" FAKECUDA_RANKS=0
         ends coll_outside gpu any shmem_long_broadcast "(dest|source) " FAKECUDA_RANKS=0 SHMEM_CHECK=1
-        ends get_outside gpu 0 shmem_long_g "source 0x[0-9a-f]+ .*space [0-9]+, in which PE 1 has no part" FAKECUDA_RANKS=0
+        ends get_outside gpu 0 shmem_long_g "source 0x[0-9a-f]+ .*space [0-9]+, but PE 1 is not a member" FAKECUDA_RANKS=0
     fi
 }
 

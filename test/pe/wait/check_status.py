@@ -38,14 +38,14 @@ FOR = r"waiting for \d+ s in"
 WAITING = [rf"{os.path.basename(program)}, process \d+: {n} PEs",
            rf"  PE {pes(0, n - 4)}: {FOR} shmem_barrier_all, sync \d+ of SHMEM_TEAM_WORLD",
            *(["    nothing has arrived from PE .*"] if flat else []),
-           f"    missing there: PE {pes(n - 3, n - 1)}",
+           f"    missing in this collective: PE {pes(n - 3, n - 1)}",
            f"  PE {n - 1}: {FOR} shmem_set_lock, lock status_lock, held by PE 0",
            f"  PE {n - 3}: in the program, running",
            f"  PE {n - 2}: in the program, asleep"]
 STOPPED = [*WAITING, f"  PE {n - 1}: stopped by a signal or debugger"]
 INIT = [rf"{n} PEs, started by process \d+",
         f"  PE {pes(0, n - 2)}: waiting in shmem_init",
-        rf"    missing there: PE {n - 1} \(process \d+\)"]
+        rf"    missing in shmem_init: PE {n - 1} \(process \d+\)"]
 
 
 def status(pid):

@@ -40,23 +40,23 @@ TABLES = {
     "init": [r"shmem_init has waited for 1 s \(SHMEM_HANG_REPORT sets this time\) because not all PEs "
              "have come to .*; the job goes on; oshrun --status prints the PEs of this host .*"],
     "barrier": [header(), world("shmem_barrier_all", SYNC, pes(0, last - 1)),
-                f"missing there: PE {last}", f"PE {last}: in the program"],
+                f"missing in this collective: PE {last}", f"PE {last}: in the program"],
     "wait": [header(), rf"PE 0: {FOR} shmem_int_wait_until, until hang_flag \(now 0\) is >= 7",
              world("shmem_long_sum_reduce", r"collective \d+", pes(1, last - 1)),
-             f"missing there: PE 0, {last}", f"PE {last}: in the program"],
+             f"missing in this collective: PE 0, {last}", f"PE {last}: in the program"],
     "lock": [header(),
              f"PE {pes(0, last - 1)}: {FOR} shmem_set_lock, lock hang_lock, held by PE {last}",
              f"PE {last}: in the program"],
     "team": [header(), f"PE {', '.join(map(str, every_other))}: {FOR} "
              r"shmem_team_sync, sync \d+ of the team of PE 0-\d+, stride 2",
-             f"missing there: PE {last}",
+             f"missing in this collective: PE {last}",
              rf"PE 1: {FOR} shmem_signal_wait_until, until heap\+0x[0-9a-f]+ \(now 0\) is != 0",
              f"PE {last}: in the program"],
-    "stop": [header(), world("shmem_sync_all", SYNC, pes(0, last - 1)), f"missing there: PE {last}",
+    "stop": [header(), world("shmem_sync_all", SYNC, pes(0, last - 1)), f"missing in this collective: PE {last}",
              f"PE {last}: stopped by a signal or debugger"],
     "time": [],
     "finalize": [header(), world("shmem_finalize", "the last sync", pes(0, last - 1)),
-                 f"missing there: PE {last}", f"PE {last}: in the program"],
+                 f"missing in this collective: PE {last}", f"PE {last}: in the program"],
 }
 TABLES["thread"] = TABLES["frozen"] = TABLES["barrier"]
 QUIET = (rf"PE 0: {FOR} shmem_quiet, for replies from other PEs; "
