@@ -127,7 +127,7 @@ def table(heads, rows):
 
 
 def name_of(row):
-    name = f"{row['bench']} {describe(row)}".replace(f"{row['pes']} PEs", "").rstrip(", ")
+    name = f"{row['bench']} {describe(row)}".replace(f", {row['pes']} PEs", "").replace(f"{row['pes']} PEs", "").rstrip()
     return re.sub(r"(\d)([KM]) bytes", r"\1 \2iB", name)
 
 
@@ -274,7 +274,10 @@ def peers(build):
             body += table(["bench", "Steppe", name, "Steppe / peer"], rows) + "\n"
     write("peers", "Beside other libraries",
           """Both sides run in turn, nine times each; a value is the median of the medians of the runs. Bold ratios are
-those where the peer is faster. The OSHMEM of Open MPI goes through UCX, which is confined to TCP sockets in the tables of
+those where the peer is faster: below 1 is better for times, above 1 for bandwidths and rates. An operation of
+MPI is MPI_Put or the like with a flush. Rows without a fetched result, such as p, put-rate and atomic-add, are the time of
+one call in a loop, with one completion for all calls of a sample. Times of Steppe differ between the tables because
+the machine changes between the runs. The OSHMEM of Open MPI goes through UCX, which is confined to TCP sockets in the tables of
 TCP. No network was measured: both PEs are on this machine.""", job, body)
 
 
