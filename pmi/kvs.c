@@ -112,7 +112,7 @@ static int kvs_add(const char *name, size_t fragment, const char *text, unsigned
                        "data allows");
     if (chars == 0 && *n_decoded < length) return kvs_bad(name, fragment, "it is empty");
     if (kvs_decode(text, bytes + *n_decoded, chars / 2))
-        return kvs_bad(name, fragment, "it has characters that are not hexadecimal digits");
+        return kvs_bad(name, fragment, "the value has characters that are not hexadecimal digits");
     *n_decoded += chars / 2;
     return 0;
 }

@@ -67,11 +67,12 @@ static size_t word_slot(uint64_t word)
 
 _Noreturn static void word_fatal_element(const struct agreement *a, int i, uint64_t word)
 {
-    stp_fatal(a->fn,
-              "pSync[%d] at %p is %lld: every element must be SHMEM_SYNC_VALUE (%ld) on all "
-              "members before the call, and no other set or collective may use the array at the "
-              "same time",
-              i, (void *)&a->psync[i], (long long)word, SHMEM_SYNC_VALUE);
+    stp_fatal(
+        a->fn,
+        "pSync[%d] at %p is %lld: every element must be SHMEM_SYNC_VALUE (%ld) on all "
+        "members before the call, and no other active set or collective may use the array at the "
+        "same time",
+        i, (void *)&a->psync[i], (long long)word, SHMEM_SYNC_VALUE);
 }
 
 _Noreturn static void word_fatal_other_set(const struct agreement *a, int i)

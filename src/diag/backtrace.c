@@ -106,7 +106,8 @@ static void walk_print(struct walk *walk, uintptr_t addr)
 
     dl_iterate_phdr(find_object, &object);
     if (!object.found) {
-        stp_error("  #%d %#lx, which is not code of this process", walk->n++, (unsigned long)addr);
+        stp_error("  #%d %#lx: this address is not code of this process", walk->n++,
+                  (unsigned long)addr);
         return;
     }
     name = object.name[0] != '\0' ? object.name : walk->program;

@@ -28,7 +28,7 @@ static struct stp_queue *copy_queue_make(struct stp_ctx *ctx, int id, const char
     if (ctx->queues[id] == NULL) {
         struct stp_queue *queue;
         if (stp_kinds[id]->device->queue_create(&queue) != 0)
-            stp_fatal(fn, "cannot set up copies of %s memory (the message above gives the reason)",
+            stp_fatal(fn, "cannot prepare to copy %s memory (the message above gives the reason)",
                       stp_kinds[id]->name);
         /* Pairs with the acquire loads in copy_queue() and stp_copy_flush(). */
         __atomic_store_n(&ctx->queues[id], queue, __ATOMIC_RELEASE);

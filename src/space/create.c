@@ -451,8 +451,8 @@ static void create_finish(struct create *c, const struct create_verdict *verdict
     space->base_align = verdict->base_align;
     /* The file of the space can be missing on some nodes if its path is local to each node. */
     if (space->found && !verdict->found)
-        stp_warn("%s: PE %d found its part of \"%s\", but the part of another PE was missing and "
-                 "is new: is the path local to each node?",
+        stp_warn("%s: PE %d found its part of \"%s\", but the part of another PE did not exist "
+                 "and was created: is the path local to each node?",
                  c->fn, stp_rt.pe, c->params.name);
     space->found = verdict->found;
     space->on_fabric = stp_rt.has_fabric && verdict->registered;
