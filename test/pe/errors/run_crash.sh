@@ -65,7 +65,7 @@ dies readonly  139 'access to 0x[0-9a-f]+: the memory does not permit this acces
 if [ "${SHMEM_NODE:-on}" = on ]; then
     dies symmetric 139 'access to 0x[0-9a-f]+: .*(with index 0 on this node|of this PE).* \(SIGSEGV\)' "#0 $here"
 fi
-dies call      139 'access to \(nil\): the address is not mapped \(SIGSEGV\)' '#0 0, which is not code' '#1 .*crash'
+dies call      139 'access to \(nil\): the address is not mapped \(SIGSEGV\)' '#0 0: this address is not code' '#1 .*crash'
 dies stack     139 'access to 0x[0-9a-f]+, next to the stack .*is full.*' '#0 .*' '#4 crash_deep'
 dies above     139 'access to 0x[0-9a-f]+: the address is not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer"
 dies below     139 'access to 0x[0-9a-f]+: the address is not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer"
