@@ -37,6 +37,7 @@ import launch_time  # noqa: E402  pylint: disable=wrong-import-position
 from result_file import describe, read  # noqa: E402  pylint: disable=wrong-import-position
 
 OLD = 100  # commits
+LIMIT = 600  # seconds that a command may take before the script gives up
 RUNS = 5  # jobs for each line of the page ends
 WORDS = ("commit", "date", "machine", "command")
 TCP = {"SHMEM_NODE": "off", "SHMEM_OFI_PROVIDER": "tcp"}
@@ -76,7 +77,7 @@ class Job:
         self.commands.append(" ".join(shown))
         print("results.py:", self.commands[-1], flush=True)
         return subprocess.run([str(word) for word in words], env={**os.environ, **(env or {})}, check=check,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT)
 
     def bench(self, pes, options, env=None):
         """The Report of one run of steppe-bench."""

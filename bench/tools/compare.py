@@ -95,7 +95,7 @@ def notes_of(old, new):
 def prepare(old, new, mode):
     """Return the Change of a row, and the samples of the old and the new row.
 
-    The samples are None if the row cannot be compared. mode: ratio, absolute or either.
+    Both samples are None if the row cannot be compared. `mode` is "ratio", "absolute" or "either".
     """
     change = Change(new, notes_of(old, new))
     both_raw = "raw" in old and "raw" in new

@@ -35,7 +35,7 @@ def operations():
 def measure(job, k, folder):
     """Run a job with the k-th algorithm of each operation, and return its Report.
 
-    If k is None, the job uses the built-in choice.
+    If `k` is None, the job uses the built-in choice.
     """
     words = ["env", "-u", "SHMEM_COLL_TABLE"] + job
     if k is not None:

@@ -59,8 +59,8 @@ size_t stp_coll_lay_out_internal(size_t window_capacity);
 int stp_coll_attach(struct stp_team *team, size_t slot);
 void stp_coll_detach(struct stp_team *team);
 /*
- * Returns the lowest slot that is free on this PE and not below the argument start. Returns
- * SIZE_MAX if there is none.
+ * Returns the lowest slot that is free on this PE and not below `start`, or SIZE_MAX if no such
+ * slot is free.
  */
 size_t stp_coll_find_slot(size_t start);
 /* Takes a slot. Returns false if another thread has already taken the slot. */

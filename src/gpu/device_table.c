@@ -63,8 +63,8 @@ static struct stp_space *table_take(const struct stp_device_handle *handle, unsi
 /*
  * Returns the next space that gets a row, after adding a user to it. Returns NULL at the end. The
  * argument `previous` is the previous result, or NULL. The data segment can have several parts with
- * the same space number. These parts are not freed before finalize, so previous->next_part is
- * valid.
+ * the same space number. These parts are not freed before shmem_finalize, so
+ * `previous->next_part` stays valid.
  */
 static struct stp_space *table_next(const struct stp_device_handle *handle, unsigned *number,
                                     struct stp_space *previous)

@@ -3,8 +3,9 @@
  * Performs the atomics that the inlined path (stp_ptr_inline()) does not handle. The CPU of this PE
  * performs atomics on host memory of PEs on this node. Examples are globals, and the memory of PEs
  * whose PE numbers are not contiguous. The owner PE performs atomics on its device memory and on
- * its private memory. The fabric performs all other atomics. Only the fabric needs the datatype. A
- * CPU needs only the size of the word, because additions wrap around and swaps only copy bits.
+ * its private memory. The fabric performs all other atomics. Only the fabric uses the type of the
+ * word. A CPU needs only the size of the word, because additions wrap around and swaps only copy
+ * bits.
  */
 #include "rma.h"
 

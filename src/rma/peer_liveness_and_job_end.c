@@ -89,7 +89,7 @@ static bool process_ended(pid_t pid)
 
 /*
  * Returns whether the process of the PE no longer runs the PE's program. While the program runs,
- * its process has a memfd open, which is called the witness file. The PID alone is not sufficient,
+ * its process keeps a memfd open, the witness file. The PID alone is not sufficient,
  * because the process may have executed another program, or the PID may now belong to another
  * process.
  */
