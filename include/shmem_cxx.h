@@ -11,6 +11,8 @@
 
 #include <shmem.h>
 
+extern "C++" { /* because a program may include shmem.h inside of extern "C" */
+
 inline void shmem_put(float *dest, const float *source, size_t nelems, int pe)
 {
     shmem_float_put(dest, source, nelems, pe);
@@ -4281,5 +4283,7 @@ inline int shmem_sync(shmem_team_t team)
 {
     return shmem_team_sync(team);
 }
+
+} /* extern "C++" */
 
 #endif /* SHMEM_CXX_H */

@@ -28,6 +28,13 @@
 #ifndef SHMEMX_DEVICE_H
 #define SHMEMX_DEVICE_H
 
+/* The functions below are also compiled as C, so they use the casts and the null pointer of C. */
+#if defined(__cplusplus) && !defined(__CUDACC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#endif
+
 #include <shmemx_device_machine.h>
 
 /* ---- rings ------------------------------------------------------------------------------ */
@@ -477,5 +484,9 @@ SHMEMX_DEV_GROUP(_warp, 1)
 SHMEMX_DEV_GROUP(_block, 2)
 
 #include <shmemx_device_types.h>
+
+#if defined(__cplusplus) && !defined(__CUDACC__)
+#pragma GCC diagnostic pop
+#endif
 
 #endif /* SHMEMX_DEVICE_H */

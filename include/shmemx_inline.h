@@ -20,6 +20,10 @@
 
 #ifdef __cplusplus
 extern "C" {
+/* The functions below are also compiled as C, so they use the casts and the null pointer of C. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
 #endif
 
 #pragma GCC visibility push(default)
@@ -275,6 +279,7 @@ SHMEMX_IMPL_INLINE void shmem_fence(void)
 #pragma GCC visibility pop
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

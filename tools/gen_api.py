@@ -273,6 +273,8 @@ CXX_HEAD = """\
 
 #include <shmem.h>
 
+extern "C++" { /* because a program may include shmem.h inside of extern "C" */
+
 """
 
 CXX_TAIL = """
@@ -288,6 +290,8 @@ inline int shmem_sync(shmem_team_t team)
 {
     return shmem_team_sync(team);
 }
+
+} /* extern "C++" */
 
 #endif /* SHMEM_CXX_H */
 """

@@ -4,9 +4,10 @@
 
 usage: check_headers.py INCLUDE
 
-Warnings are errors. Compiled are: each header alone and twice; all constants, handles and types;
-the generics of C11 and the overloads of C++ with const objects, arrays and contexts; calls in
-C99 and C++; programs that define routines themselves. INCLUDE is passed by -I, because -isystem
+Warnings are errors. Compiled are: each header alone and twice; the headers with inlined operations,
+and inside of the program's own extern "C"; all constants, handles and types; the generics of C11 and
+the overloads of C++ with const objects, arrays and contexts; calls in C99 and C++; programs that
+define routines themselves. INCLUDE is passed by -I, because -isystem
 would hide warnings. The compilers are gcc, g++, clang and clang++. One that is not installed is
 reported and left out; without any, the exit status is 77. Nothing is linked or run.
 """
@@ -16,6 +17,8 @@ import subprocess
 import sys
 
 HEADERS = ("shmem.h", "pshmem.h", "shmemx.h", "mpp/shmem.h", "mpp/shmemx.h")
+# Compiled in the GNU dialects of C and in C++, because these headers use compiler extensions.
+EXTENDED = ("shmemx_device.h", "shmemx_inline.h")
 WARN = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wcast-qual",
         "-Wsign-conversion", "-Wredundant-decls", "-pedantic-errors", "-Werror"]
 WARN_C = ["-Wstrict-prototypes", "-Wmissing-prototypes"]
@@ -24,6 +27,9 @@ C_STANDARDS = ("c99", "c11", "c17", "gnu99", "gnu11", "gnu2x")
 CXX_STANDARDS = ("c++11", "c++14", "c++17", "c++20")
 
 ALONE = "#include <{0}>\n#include <{0}>\n"
+
+# C++ programs put headers of C libraries into extern "C", often without knowing that it is not needed.
+IN_EXTERN_C = 'extern "C" {\n' + "".join(ALONE.format(h) for h in HEADERS) + "}\n"
 
 # Integer constants in a switch, handles and spaces in static initialisers.
 CONSTANTS = """
@@ -191,14 +197,19 @@ int (_my_pe)(void)
 """
 
 
-def sources(cxx, alone):
-    """(name, text) of what each standard compiles; alone: also each header by itself."""
+def sources(cxx, alone, extended):
+    """Yield the name and the text of each program that a standard compiles.
+
+    alone: also each header by itself. extended: also the headers that use compiler extensions.
+    """
     tool = TOOL if cxx else re.sub(r'^extern "C" \{\n|^\}\n(?=\Z)', "", TOOL, flags=re.M)
     every = "".join(ALONE.format(h) for h in HEADERS)
     every += WORDS_CXX if cxx else WORDS_C
     yield "all headers, constants, calls, a tool", every + CONSTANTS + CALLS + tool
-    for header in HEADERS if alone else ():
+    for header in HEADERS + (EXTENDED if extended else ()) if alone else ():
         yield header, ALONE.format(header)
+    if extended:
+        yield "inlined operations", "#define SHMEMX_INLINE\n" + every + CONSTANTS + CALLS
 
 
 def compile_one(command, name, text):
@@ -213,12 +224,15 @@ def compile_one(command, name, text):
 
 def texts_for(standard, cxx):
     """Headers by themselves for the first and the last standard only."""
-    texts = list(sources(cxx, standard in ("c99", "c++11", "gnu2x", "c++20")))
+    texts = list(sources(cxx, standard in ("c99", "c++11", "gnu2x", "c++20"),
+                         cxx or standard.startswith("gnu")))
     if not cxx and standard not in ("c99", "gnu99"):
         texts.append(("generics", "#include <shmem.h>\n" + GENERICS))
     if cxx:
         texts.append(("overloads", "#include <shmem.h>\n" + OVERLOADS))
         texts.append(("overloads of its own", OWN_OVERLOADS))
+        for define in ("", "#define SHMEMX_INLINE\n"):
+            texts.append(("headers in extern C", define + IN_EXTERN_C + OVERLOADS))
     return texts
 
 
