@@ -33,6 +33,7 @@ if(STEPPE_MANDOC AND Python3_FOUND)
             ${STEPPE_MAN} ${PROJECT_BINARY_DIR}/html
         DEPENDS ${pages} tools/gen_man_html.py)
     add_custom_target(man_html ALL DEPENDS ${PROJECT_BINARY_DIR}/html/index.html)
+    add_dependencies(man_html man) # with make, both targets would otherwise write the pages at the same time
     install(DIRECTORY ${PROJECT_BINARY_DIR}/html DESTINATION ${CMAKE_INSTALL_DOCDIR})
 endif()
 
