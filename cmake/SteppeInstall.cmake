@@ -10,10 +10,6 @@ if(STEPPE_STATIC)
     install(TARGETS steppe_static EXPORT SteppeTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-if(STEPPE_ALIASES)
-    install(FILES ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libsma.so
-        DESTINATION ${CMAKE_INSTALL_LIBDIR})
-endif()
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT SteppeTargets NAMESPACE Steppe:: DESTINATION ${STEPPE_PACKAGE_DIR})
 
@@ -31,12 +27,36 @@ file(RELATIVE_PATH STEPPE_PC_PREFIX
 string(REGEX REPLACE "/$" "" STEPPE_PC_PREFIX "${STEPPE_PC_PREFIX}")
 file(RELATIVE_PATH STEPPE_PC_LIBDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
 file(RELATIVE_PATH STEPPE_PC_INCLUDEDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+set(STEPPE_PC_NAME steppe)
+set(STEPPE_PC_VERSION ${PROJECT_VERSION})
 configure_file(cmake/steppe.pc.in steppe.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/steppe.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-if(STEPPE_ALIASES)
-    install(FILES ${PROJECT_BINARY_DIR}/steppe.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
-        RENAME openshmem.pc)
-endif()
+
+# Names that programs written for another OpenSHMEM ask for. The links "include" and "lib" make
+# the folder a prefix, for programs that search in PREFIX/include and PREFIX/lib.
+set(compat ${CMAKE_INSTALL_LIBDIR}/steppe/compat)
+foreach(name ${STEPPE_COMPAT_LIBRARIES})
+    install(FILES ${STEPPE_COMPAT_DIR}/lib${name}.so DESTINATION ${compat})
+endforeach()
+file(RELATIVE_PATH to_include
+    ${CMAKE_INSTALL_PREFIX}/${compat} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+file(CREATE_LINK ${to_include} ${PROJECT_BINARY_DIR}/compat_include SYMBOLIC)
+file(CREATE_LINK . ${PROJECT_BINARY_DIR}/compat_lib SYMBOLIC)
+install(FILES ${PROJECT_BINARY_DIR}/compat_include DESTINATION ${compat} RENAME include)
+install(FILES ${PROJECT_BINARY_DIR}/compat_lib DESTINATION ${compat} RENAME lib)
+file(RELATIVE_PATH STEPPE_PC_PREFIX
+    ${CMAKE_INSTALL_PREFIX}/${compat}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" STEPPE_PC_PREFIX "${STEPPE_PC_PREFIX}")
+set(STEPPE_PC_VERSION 1.6.0) # of the standard, because programs compare with that
+foreach(STEPPE_PC_NAME sma oshmem openshmem sandia-openshmem)
+    configure_file(cmake/steppe.pc.in compat/${STEPPE_PC_NAME}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/compat/${STEPPE_PC_NAME}.pc
+        DESTINATION ${compat}/pkgconfig)
+endforeach()
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/OpenSHMEMConfigVersion.cmake
+    VERSION ${STEPPE_PC_VERSION} COMPATIBILITY SameMajorVersion)
+install(FILES cmake/OpenSHMEMConfig.cmake ${PROJECT_BINARY_DIR}/OpenSHMEMConfigVersion.cmake
+    DESTINATION ${compat}/cmake)
 
 # The pages lie in the same folders as in the source tree, so that their links work.
 install(FILES LICENSE README.md CHANGELOG.md CITATION.cff CODE_OF_CONDUCT.md CONTRIBUTING.md SECURITY.md

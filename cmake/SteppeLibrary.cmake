@@ -46,11 +46,14 @@ if(STEPPE_STATIC)
     target_link_libraries(steppe_static PUBLIC Threads::Threads ${CMAKE_DL_LIBS} m)
 endif()
 
-# The names that other implementations have, for makefiles that ask for them.
-if(STEPPE_ALIASES)
-    add_custom_command(TARGET steppe POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink
-        libsteppe.so ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libsma.so)
-endif()
+# Other names of the library, for makefiles written for another OpenSHMEM. The folder with these
+# names is on no default path. Therefore the names hide no other library.
+set(STEPPE_COMPAT_LIBRARIES sma oshmem openshmem)
+set(STEPPE_COMPAT_DIR ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/steppe/compat)
+file(MAKE_DIRECTORY ${STEPPE_COMPAT_DIR})
+foreach(name ${STEPPE_COMPAT_LIBRARIES})
+    file(CREATE_LINK ../../libsteppe.so ${STEPPE_COMPAT_DIR}/lib${name}.so SYMBOLIC)
+endforeach()
 
 # The target becomes steppe/<name>.so beside the library, which opens it at run time. It exports
 # what its map names, and leaves nothing undefined: what it has of the library comes in a table.

@@ -64,7 +64,7 @@ PARTS = {
     "quick": Part("the quick set", "build", GCC, [], [["-LE", "full"]]),
     "full": Part("tests labelled full", "build", GCC, [], [["-L", "full"]]),
     "clang": Part("unit tests, one node and the installation, built by clang", "build-clang-full",
-                  CLANG, ["-DSTEPPE_STATIC=ON", "-DSTEPPE_ALIASES=ON", "-DSTEPPE_TEST_FLAGS="],
+                  CLANG, ["-DSTEPPE_STATIC=ON", "-DSTEPPE_TEST_FLAGS="],
                   [["-L", "unit|pe|tree", "-LE", "full|fakecuda"],
                    ["-R", r"^pe\..*\.np2$", *MORE_PES, NOT_MORE]]),
     "asan": Part("the quick set, and 2 and 3 PEs of the rest, under AddressSanitizer, "

@@ -15,7 +15,6 @@ class Steppe(CMakePackage):
     variant("fabric", default=True, description="PEs on several nodes, through libfabric")
     variant("bench", default=True, description="steppe-bench")
     variant("static", default=False, description="libsteppe.a too")
-    variant("aliases", default=False, description="libsma.so and openshmem.pc")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -32,5 +31,4 @@ class Steppe(CMakePackage):
             self.define_from_variant("STEPPE_FABRIC", "fabric"),
             self.define_from_variant("STEPPE_BENCH", "bench"),
             self.define_from_variant("STEPPE_STATIC", "static"),
-            self.define_from_variant("STEPPE_ALIASES", "aliases"),
         ]

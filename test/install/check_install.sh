@@ -89,9 +89,10 @@ for dash in - --; do
     says "$libdir" ${dash}showme:libdirs
     says steppe ${dash}showme:libs
     says "'-I$prefix/include'" ${dash}showme:compile
-    says "'-L$libdir' '-Wl,-rpath,$libdir' -lsteppe" ${dash}showme:link
+    says "'-L$libdir' '-L$libdir/steppe/compat' '-Wl,-rpath,$libdir' -lsteppe -lm" \
+        ${dash}showme:link
     says "my-cc '-I$prefix/include'" -cc=my-cc ${dash}compile-info
-    says "my-cc '-I$prefix/include' '-L$libdir' '-Wl,-rpath,$libdir' -lsteppe" \
+    says "my-cc '-I$prefix/include' '-L$libdir' '-L$libdir/steppe/compat' '-Wl,-rpath,$libdir' -lsteppe -lm" \
         -cc=my-cc ${dash}link-info
     "$prefix/bin/oshCC" ${dash}showme:version | grep -q '^oshCC (Steppe) [0-9]' ||
         fail "oshCC ${dash}showme:version must print the name oshCC and the version"
@@ -101,7 +102,7 @@ done
 "$prefix/bin/oshcxx" -cxx=false program.cc && fail "oshcxx ignores the compiler of -cxx=CMD"
 ! "$prefix/bin/oshcc" -showme:nothing 2>/dev/null || fail "oshcc must refuse -showme:nothing"
 
-# Options of the build: the library as an archive, and other names of it.
+# The library as an archive, an option of the build.
 if [ -e "$libdir/libsteppe.a" ]; then
     "$prefix/bin/oshcc" -static-steppe program.c -o by_archive
     ldd by_archive | grep -q libsteppe && fail "-static-steppe links the shared library"
@@ -112,13 +113,36 @@ else
     grep -q STEPPE_STATIC static.txt ||
         fail "the message of oshcc -static-steppe must name STEPPE_STATIC: $(cat static.txt)"
 fi
-if [ -e "$libdir/libsma.so" ]; then
-    ${CC:-cc} program.c -o by_alias "-I$prefix/include" "-L$libdir" "-Wl,-rpath,$libdir" -lsma
-    run ./by_alias
-    [ "$(PKG_CONFIG_PATH="$libdir/pkgconfig" pkg-config --libs openshmem)" = \
-        "$(PKG_CONFIG_PATH="$libdir/pkgconfig" pkg-config --libs steppe)" ] ||
-        fail "pkg-config gives other libraries for openshmem than for steppe"
-fi
+
+# Names that programs written for another OpenSHMEM ask for.
+compat="$libdir/steppe/compat"
+for other in sma oshmem openshmem; do
+    ! [ -e "$libdir/lib$other.so" ] || fail "lib$other.so is installed on a default path"
+    "$prefix/bin/oshcc" program.c -o by_other_name -l$other
+    run ./by_other_name
+    ${CC:-cc} program.c -o by_prefix "-I$compat/include" "-L$compat/lib" "-Wl,-rpath,$libdir" -l$other
+    run ./by_prefix
+done
+for other in sma oshmem openshmem sandia-openshmem; do
+    ! PKG_CONFIG_PATH="$libdir/pkgconfig" pkg-config --atleast-version=1.6 $other ||
+        fail "pkg-config finds $other outside of steppe/compat"
+    flags=$(PKG_CONFIG_PATH="$compat/pkgconfig" pkg-config --cflags --libs "$other >= 1.6")
+    eval "${CC:-cc} program.c -o by_other_module $flags"
+    run ./by_other_module
+done
+
+# A compiler that is the wrapper itself, by any path and behind another command.
+ln -s "$prefix/bin/oshcc" linked
+for own in oshcc oshc++ ./linked "env oshcc"; do
+    SHMEM_CC=$own PATH="$prefix/bin:$PATH" timeout 60 "$prefix/bin/oshcc" program.c -o by_itself \
+        2>itself.txt || fail "SHMEM_CC=$own: oshcc ended with status $?, expected 0"
+    [ "$(grep -c "is a wrapper of Steppe" itself.txt)" = 1 ] ||
+        fail "SHMEM_CC=$own: oshcc must say once that the compiler is a wrapper: $(cat itself.txt)"
+done
+run ./by_itself
+# The mathematical library is linked, as by the wrappers of other libraries.
+echo 'int main(int n, char **a) { (void)a; double sqrt(double); return sqrt(n) > 2; }' >root.c
+"$prefix/bin/oshcc" root.c -o by_root || fail "oshcc does not link the mathematical library"
 ! "$prefix/bin/oshcc" no_such_file.c 2>/dev/null ||
     fail "oshcc exits with 0 although the compiler failed"
 
@@ -129,6 +153,9 @@ run ./by_pkg_config
 "$cmake" -S "$source/test/install" -B user -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
 "$cmake" --build user >/dev/null
 run user/by_cmake
+"$cmake" -S "$source/test/install" -B other -DCMAKE_PREFIX_PATH="$compat" -DPACKAGE=OpenSHMEM >/dev/null
+"$cmake" --build other >/dev/null
+run other/by_cmake
 
 "$prefix/bin/oshinfo" --json version | grep -q '"name": "Steppe"' ||
     fail "oshinfo --json version lacks the name Steppe"
