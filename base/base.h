@@ -272,8 +272,11 @@ int stp_env_parse_size(const char *text, size_t *bytes);
  */
 const char *stp_env_unknown(size_t *position, char *name, size_t len);
 
-/* Logs a warning for each variable that stp_env_unknown() finds. */
-void stp_env_warn_unknown(void);
+/*
+ * Logs a warning for each variable that stp_env_unknown() finds, and for each size that has ignored
+ * text.
+ */
+void stp_env_warn(void);
 
 /*
  * Writes the current value of the row's variable as text to buf, a buffer of len bytes. Returns

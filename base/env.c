@@ -404,11 +404,28 @@ const char *stp_env_unknown(size_t *position, char *name, size_t len)
     return NULL;
 }
 
-void stp_env_warn_unknown(void)
+/*
+ * Logs a warning if the row's variable is a size with text after the suffix, such as 1gg, which the
+ * standard says to ignore (8). 1gb and 1GiB are usual and cause no warning.
+ */
+static void row_warn_ignored(const struct stp_env_row *row)
+{
+    const char *name, *text = row_getenv(row, &name), *suffix;
+
+    if (text == NULL || (row->kind != STP_ENV_SIZE && row->kind != STP_ENV_GROWTH)) return;
+    suffix = strpbrk(text, "kKmMgGtT");
+    if (suffix != NULL && strchr(":bBi", suffix[1]) == NULL)
+        stp_warn("%s is '%.64s': the text '%.64s' is ignored, because it follows the suffix '%c'",
+                 name, text, suffix + 1, *suffix);
+}
+
+void stp_env_warn(void)
 {
     char name[NAME_MOST + 1];
     const char *nearest;
 
+    for (size_t i = 0; i < stp_env_n_rows; i++)
+        row_warn_ignored(&stp_env_table[i]);
     for (size_t position = 0; (nearest = stp_env_unknown(&position, name, sizeof(name))) != NULL;)
         if (nearest[0] != '\0')
             stp_warn("%s is set, but Steppe has no variable of this name: did you mean %s?", name,

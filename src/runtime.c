@@ -281,7 +281,7 @@ static void runtime_connect(void)
 static void runtime_print_banner(void)
 {
     if (stp_rt.pe != 0) return;
-    stp_env_warn_unknown();
+    stp_env_warn();
     if (stp_env.version)
         fprintf(stderr, "%s (OpenSHMEM %d.%d)\n", SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION,
                 SHMEM_MINOR_VERSION);

@@ -11,15 +11,15 @@ unset SHMEM_VERSION SHMEM_INFO SHMEM_DEBUG SHMEM_SYMMETRIC_SIZE
 unset SMA_VERSION SMA_INFO SMA_DEBUG SMA_SYMMETRIC_SIZE
 size=SHMEM_SYMMETRIC_SIZE old=SMA_SYMMETRIC_SIZE
 
-# good NAME [VARIABLE=VALUE...] -- ARGUMENT...: all PEs are content, and nobody says more than that,
-# but one PE that what the heap lacks does not fit it, or that there is none.
+# good NAME [VARIABLE=VALUE...] -- ARGUMENT...: all PEs succeed. No PE prints another line, except
+# one PE about a block that does not fit into the heap, and PE 0 about text that is ignored.
 good()
 {
     local name=$1 lines full=0
     shift
     [[ " $* " == *" lacks "* ]] && full=1
     job "$name" "$@" || return
-    lines=$(grep -vc '^survived$' "$out")
+    lines=$(grep -Evc '^survived$|the text .* is ignored' "$out")
     if [ $status -ne 0 ]; then
         fail "$name" "the job ended with status $status, expected 0"
     elif [ "$(grep -Ec 'do not fit into the symmetric heap|there is no symmetric heap' "$out")" -ne $full ]; then
@@ -105,6 +105,8 @@ good size_exponent $size=1.5e6 -- has 1500000
 good size_20kk $size=20kk -- has 20480
 good size_20kk_is_not_20m $size=20kk -- lacks 1048576
 good size_mb $size=2MB -- has 2097152
+told size_20kk_told 1 "$size is '20kk': the text 'k' is ignored" $size=20kk
+told size_maximum_told 0 "is ignored" $size=1mb:2GiB
 
 # ---- R246, R247: what is no size, and zero ---------------------------------------------------
 bad negative -1
