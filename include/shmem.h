@@ -382,8 +382,9 @@ void *shmem_calloc(size_t count, size_t size);
 
 /**
  * Allocates as shmem_malloc() does, at a multiple of alignment. alignment must be a power of two
- * and a multiple of sizeof(void *). The values 1, 2 and 4 are raised to sizeof(void *). Returns
- * NULL on all PEs for any other alignment. [9.3.4]
+ * and a multiple of sizeof(void *). The library rounds any other value up to such a number, and
+ * reports this once. With SHMEM_CHECK=1, an alignment that is not a power of two is an error, and
+ * the result is NULL on all PEs. [9.3.4]
  */
 void *shmem_align(size_t alignment, size_t size);
 

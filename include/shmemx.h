@@ -314,9 +314,9 @@ int shmemx_space_info_init(shmemx_space_info_t *info, size_t struct_size);
 int shmemx_space_query(shmem_space_t space, shmemx_space_info_t *info);
 
 /*
- * Allocates size bytes in a space at a multiple of alignment, as shmem_align() does. Collective
- * over the members of the space. Returns NULL on all members if memory does not suffice or
- * alignment is not a power of two.
+ * Allocates size bytes in a space at a multiple of alignment. Collective over the members of the
+ * space. Returns NULL on all members if memory does not suffice or alignment is not a power of
+ * two. The values 1, 2 and 4 are raised to sizeof(void *).
  */
 void *shmemx_space_align(shmem_space_t space, size_t alignment, size_t size);
 /*

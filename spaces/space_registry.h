@@ -58,6 +58,7 @@ struct stp_space {
     size_t page_bytes;           /* real page size if the program chose a size, else 0 */
     struct stp_pinned *pinned;   /* data of memory that is pinned for GPUs, or NULL */
     bool alloc_failure_reported; /* whether a failed allocation was reported */
+    bool alignment_reported;     /* whether an alignment that was rounded up was reported */
     void *handle;                /* SHMEM_SPACE_ constant that denotes the space, or NULL */
     struct stp_team *team;       /* internal team of the members, for collective operations */
     /* Team that the program got at creation, or NULL after the program has destroyed it. */

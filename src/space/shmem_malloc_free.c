@@ -169,9 +169,14 @@ static void memory_check_alignment(const struct stp_space *space, size_t alignme
             stp_public_name(fn), alignment, sizeof(void *));
 }
 
+static bool memory_is_power_of_two(size_t n)
+{
+    return n != 0 && (n & (n - 1)) == 0;
+}
+
 void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, const char *fn)
 {
-    bool valid = alignment != 0 && (alignment & (alignment - 1)) == 0;
+    bool valid = memory_is_power_of_two(alignment);
     void *ptr = NULL;
 
     if (nbytes == 0) return NULL;
@@ -302,9 +307,34 @@ void *pshmem_malloc_with_hints(size_t size, long hints)
 }
 STP_PROFILED(shmem_malloc_with_hints);
 
+/*
+ * Returns the smallest power of two that is at least alignment, or the largest power of two of
+ * size_t. Many programs do not check the result of shmem_align(), so this is better than NULL.
+ */
+STP_COLD static size_t memory_round_alignment(struct stp_space *heap, size_t alignment,
+                                              const char *fn)
+{
+    const struct stp_team *team = heap->team;
+    size_t rounded = 1;
+
+    while (rounded < alignment && rounded <= SIZE_MAX / 2)
+        rounded *= 2;
+    if (!heap->alignment_reported && team->rank == 0)
+        stp_warn("%s: alignment is %zu, which is not a power of two: the library uses %zu instead "
+                 "(printed once; SHMEM_WARN=off hides it)",
+                 stp_public_name(fn), alignment, rounded);
+    heap->alignment_reported = true;
+    return rounded;
+}
+
+/* With SHMEM_CHECK=1, an alignment that is not a power of two is an error: the result is NULL. */
 static void *memory_align(size_t alignment, size_t size, const char *fn)
 {
-    return stp_space_align(memory_heap(fn), alignment, size, fn);
+    struct stp_space *heap = memory_heap(fn);
+
+    if (!memory_is_power_of_two(alignment) && size != 0 && !stp_rt.check)
+        alignment = memory_round_alignment(heap, alignment, fn);
+    return stp_space_align(heap, alignment, size, fn);
 }
 
 void *pshmem_align(size_t alignment, size_t size)

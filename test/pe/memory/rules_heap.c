@@ -336,7 +336,9 @@ static void check_large_alignments(void)
 static void check_other_alignments(void)
 {
     static void *(*const ways[])(size_t, size_t) = {shmem_align, shmemalign};
-    static const size_t bad[] = {0, 3, 24, 1000, SIZE_MAX, SIZE_MAX / 2 + 2};
+    static const size_t rounded[][2] = {
+        {0, sizeof(void *)}, {3, sizeof(void *)}, {24, 32}, {63, 64}, {1000, 1024}};
+    static const size_t bad[] = {SIZE_MAX, SIZE_MAX / 2 + 2};
     static long call;
 
     memset(entered, 0, (size_t)pe_n * sizeof(*entered));
@@ -355,11 +357,23 @@ static void check_other_alignments(void)
             PE_CHECK_EQ(block[99], align);
             shmem_free(block);
         }
+        for (size_t i = 0; i < sizeof(rounded) / sizeof(rounded[0]); i++) {
+            char *block;
+
+            enter(++call);
+            block = ways[w](rounded[i][0], 100);
+            left(call, "an alignment that is rounded up");
+            PE_REQUIRE(block != NULL && (uintptr_t)block % rounded[i][1] == 0,
+                       "an allocation with alignment %zu returned %p, expected a multiple of %zu",
+                       rounded[i][0], (void *)block, rounded[i][1]);
+            shmem_free(block);
+        }
         for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
             enter(++call);
-            PE_CHECK(ways[w](bad[i], 100) == NULL,
-                     "an allocation with the invalid alignment %zu returned memory, expected NULL",
-                     bad[i]);
+            PE_CHECK(
+                ways[w](bad[i], 100) == NULL,
+                "an allocation with the impossible alignment %zu returned memory, expected NULL",
+                bad[i]);
             left(call, "a wrong alignment");
         }
     }
@@ -422,7 +436,7 @@ static const struct pe_rule rules[] = {
     {"R57 realloc of a block meets everybody", check_realloc_separates},
     {"R53 aligned for any type, whatever the allocator", check_alignment},
     {"R62 aligned as asked, or NULL on all PEs", check_large_alignments},
-    {"R62 other alignments: as 8, or NULL on all PEs", check_other_alignments},
+    {"R62 other alignments: rounded up, or NULL on all PEs", check_other_alignments},
     {"R50 R38 same sequence, symmetric results", check_symmetric_at_random},
     {"R52 R54 R61 what is under way is complete behind heap calls", check_heap_completes},
     {"R54 what was put into a block ends with its free", check_free_completes},
