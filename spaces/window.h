@@ -94,6 +94,27 @@ enum stp_use {
 };
 
 /*
+ * As stp_ptr_inline(), for nbytes bytes at addr. Also returns NULL if the bytes reach past the end
+ * of the last space. The slow path then reports a size that is far too large.
+ */
+static inline __attribute__((always_inline)) void *stp_ptr_inline_bytes(const void *addr,
+                                                                        size_t nbytes, int pe,
+                                                                        enum stp_use purpose)
+{
+    size_t offset = (uintptr_t)addr - stp_win.base;
+    size_t top = purpose == STP_USE_ATOMIC ? stp_window_amo_top() : stp_window_top();
+    unsigned n = (unsigned)(purpose == STP_USE_COPY ? stp_win.n_plain : stp_win.n_local);
+    unsigned local = (unsigned)(pe - stp_win.first_pe);
+
+    if (STP_LIKELY(offset < top && local < n && nbytes <= top - offset)) {
+        char *peer_addr = stp_window_part((int)local) + offset;
+        if (peer_addr == NULL) __builtin_unreachable(); /* saves callers a comparison with NULL */
+        return peer_addr;
+    }
+    return NULL;
+}
+
+/*
  * Returns the address at which this PE can access the copy of a symmetric object on another PE, or
  * NULL if the caller must take the slow path. addr is the address of the object on this PE, pe is a
  * valid world number, and purpose is a compile-time constant.
@@ -101,17 +122,7 @@ enum stp_use {
 static inline __attribute__((always_inline)) void *stp_ptr_inline(const void *addr, int pe,
                                                                   enum stp_use purpose)
 {
-    size_t offset = (uintptr_t)addr - stp_win.base;
-    size_t top = purpose == STP_USE_ATOMIC ? stp_window_amo_top() : stp_window_top();
-    unsigned n = (unsigned)(purpose == STP_USE_COPY ? stp_win.n_plain : stp_win.n_local);
-    unsigned local = (unsigned)(pe - stp_win.first_pe);
-
-    if (STP_LIKELY(offset < top && local < n)) {
-        char *peer_addr = stp_window_part((int)local) + offset;
-        if (peer_addr == NULL) __builtin_unreachable(); /* saves callers a comparison with NULL */
-        return peer_addr;
-    }
-    return NULL;
+    return stp_ptr_inline_bytes(addr, 0, pe, purpose);
 }
 
 /* Layout of the node's file. The leader of the node chooses the layout for all PEs of the node. */

@@ -48,8 +48,9 @@ static void *locate_outside(const void *addr, size_t nbytes, int pe, int local, 
 }
 
 /*
- * As stp_ptr_slow(), but also checks the size of an object outside the window. The object has
- * nbytes bytes. If nbytes is 0, its size is unknown. Error messages name fn and argument.
+ * As stp_ptr_slow(), but also checks the size of an object that may reach past the last space or
+ * that is in no window. The object has nbytes bytes. If nbytes is 0, its size is unknown. Error
+ * messages name fn and argument.
  */
 static void *locate_host(const void *addr, size_t nbytes, int pe, const char *fn,
                          const char *argument)
@@ -59,6 +60,8 @@ static void *locate_host(const void *addr, size_t nbytes, int pe, const char *fn
 
     if (local < 0) return NULL;
     if (offset < stp_window_end()) {
+        if (STP_UNLIKELY(nbytes > stp_window_end() - offset))
+            (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
         if (STP_UNLIKELY(stp_window_open_peer(local) != 0))
             stp_fatal(NULL, "cannot open the symmetric memory of PE %d", pe);
         return stp_window_part(local) + offset;
@@ -199,6 +202,9 @@ static bool locate_is_in_part(const struct stp_space *space, size_t offset, size
            (space->team == NULL || stp_team_rank_of(space->team, pe) >= 0);
 }
 
+/* Transfers of more bytes are always checked, because a check takes little time beside the copy. */
+#define LOCATE_CHECKED_BYTES ((size_t)64 << 10)
+
 struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
                              enum stp_use use, const char *fn, const char *argument)
 {
@@ -206,6 +212,7 @@ struct stp_target stp_locate(const struct stp_ctx *ctx, const void *addr, size_t
     size_t offset;
 
     if (STP_UNLIKELY(stp_rt.check)) locate_check_all(ctx, addr, nbytes, pe, fn, argument);
+    if (nbytes > LOCATE_CHECKED_BYTES) (void)stp_symmetric(addr, nbytes, pe, NULL, fn, argument);
     if (stp_local_of(pe) >= 0 && (use != STP_USE_ATOMIC || stp_win.cpu_atomics))
         target.addr = locate_host(addr, nbytes, pe, fn, argument);
     if (target.addr != NULL) return target;

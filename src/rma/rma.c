@@ -198,13 +198,13 @@ static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *dest_kind
 }
 
 /*
- * Returns the address at which this PE maps addr of PE pe, if both addr and buffer are host memory.
- * Otherwise returns NULL. If the job uses devices, the inlined path cannot know that buffer is host
- * memory. Therefore this file must handle even copies between host memory.
+ * Returns the address at which this PE maps nbytes bytes at addr of PE pe, if both addr and buffer
+ * are host memory. Otherwise returns NULL. If the job uses devices, the inlined path cannot know
+ * that buffer is host memory. Therefore this file must handle even copies between host memory.
  */
-static void *rma_host_ptr(const void *addr, const void *buffer, int pe)
+static void *rma_host_ptr(const void *addr, size_t nbytes, const void *buffer, int pe)
 {
-    void *peer_ptr = stp_ptr_inline(addr, pe, STP_USE_ACCESS);
+    void *peer_ptr = stp_ptr_inline_bytes(addr, nbytes, pe, STP_USE_ACCESS);
 
     return peer_ptr != NULL && stp_device_of(buffer) == NULL ? peer_ptr : NULL;
 }
@@ -310,7 +310,7 @@ void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nb
 
     if (nbytes == 0) return;
     stp_kind_begin();
-    if (stp_win.devices) peer_ptr = rma_host_ptr(dest, source, pe);
+    if (stp_win.devices) peer_ptr = rma_host_ptr(dest, nbytes, source, pe);
     if (peer_ptr != NULL) {
         memcpy(peer_ptr, source, nbytes);
         return;
@@ -328,7 +328,7 @@ void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_
 
     if (nbytes == 0) return;
     stp_kind_begin();
-    if (stp_win.devices) peer_ptr = rma_host_ptr(dest, source, pe);
+    if (stp_win.devices) peer_ptr = rma_host_ptr(dest, nbytes, source, pe);
     if (peer_ptr != NULL) {
         memcpy(peer_ptr, source, nbytes);
         return;
@@ -346,7 +346,7 @@ void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nb
 
     if (nbytes == 0) return;
     stp_kind_begin();
-    if (stp_win.devices) peer_ptr = rma_host_ptr(source, dest, pe);
+    if (stp_win.devices) peer_ptr = rma_host_ptr(source, nbytes, dest, pe);
     if (peer_ptr != NULL) {
         memcpy(dest, peer_ptr, nbytes);
         return;
@@ -364,7 +364,7 @@ void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_
 
     if (nbytes == 0) return;
     stp_kind_begin();
-    if (stp_win.devices) peer_ptr = rma_host_ptr(source, dest, pe);
+    if (stp_win.devices) peer_ptr = rma_host_ptr(source, nbytes, dest, pe);
     if (peer_ptr != NULL) {
         memcpy(dest, peer_ptr, nbytes);
         return;

@@ -107,7 +107,7 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
                     const char *fn)
 {
     enum stp_fabric_amo op = signal_op(sig_op, fn);
-    void *peer_ptr = nbytes > 0 ? stp_ptr_inline(dest, pe, STP_USE_COPY) : dest;
+    void *peer_ptr = nbytes > 0 ? stp_ptr_inline_bytes(dest, nbytes, pe, STP_USE_COPY) : dest;
     uint64_t *peer_sig_addr = stp_ptr_inline(sig_addr, pe, STP_USE_ATOMIC);
 
     if (STP_LIKELY(peer_sig_addr != NULL && (peer_ptr != NULL || nbytes == 0))) {

@@ -49,6 +49,12 @@ static void misuse_rma(void)
     if (last("unaligned_amo")) shmem_long_atomic_inc((long *)((char *)block + 1), peer);
     if (last("beyond_block")) shmem_long_put(block, source, 100, peer);
     if (last("beyond_space")) shmem_getmem(block, block, (size_t)1 << 45, peer);
+    if (last("far_beyond_put")) shmem_long_put(block, source, (size_t)1 << 30, peer);
+    if (last("far_beyond_get")) shmem_long_get_nbi(source, block, (size_t)1 << 30, peer);
+    if (last("far_beyond_global")) shmem_putmem(bulk, private_bulk, (size_t)8 << 30, peer);
+    if (last("far_beyond_signal"))
+        shmem_putmem_signal(block, source, (size_t)8 << 30, sig + 7, 1, SHMEM_SIGNAL_SET, peer);
+    if (last("far_beyond_rows")) shmem_long_iput(block, source, 1 << 20, 1, 1 << 10, peer);
     if (pe_way_is("freed_block")) {
         gone = shmem_malloc(1000);
         shmem_free(gone);

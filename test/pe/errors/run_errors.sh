@@ -62,7 +62,13 @@ expect amo_stack    $last shmem_int_atomic_inc       "dest 0x[0-9a-f]+ .*not sym
 expect signal_malloc $last shmem_putmem_signal       "sig_addr 0x[0-9a-f]+ .*not symmetric"
 expect unaligned_amo $last shmem_long_atomic_inc     "not aligned to 8"        SHMEM_CHECK=1
 expect beyond_block $last shmem_long_put             "dest .*past its allocation" SHMEM_CHECK=1
-expect beyond_space $last shmem_getmem               "source .*past"           SHMEM_CHECK=1
+expect beyond_space $last shmem_getmem               "source .*past"
+far="with 8589934592 bytes reaches [0-9]+ bytes past the end of its space"
+expect far_beyond_put    $last shmem_long_put        "dest 0x[0-9a-f]+ $far"
+expect far_beyond_get    $last shmem_long_get_nbi    "source 0x[0-9a-f]+ $far"
+expect far_beyond_global $last shmem_putmem          "dest 0x[0-9a-f]+ $far"
+expect far_beyond_signal $last shmem_putmem_signal   "dest 0x[0-9a-f]+ $far"
+expect far_beyond_rows   $last shmem_long_iput       "dest 0x[0-9a-f]+ .*past the end of its space"
 expect freed_block  any   shmem_long_p               "no live allocation"      SHMEM_CHECK=1
 expect overflow     $last shmem_long_put             "elements of 8 bytes"
 
