@@ -6,13 +6,8 @@
  */
 #include "spaces/space_registry.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-#include <ucontext.h>
-#include <unistd.h>
-
-static char guard_anchor; /* variable whose address identifies this library in dladdr() */
 
 /* Returns the last space that begins at or below the given offset in the window, or NULL. */
 static const struct stp_space *guard_space_below(size_t offset)
@@ -46,64 +41,6 @@ static void guard_explain_globals(const char *access, size_t offset, const char 
                  "this PE, the globals and statics are at %p..%p",
                  access, offset - part->file_offset - part->nbytes, owner, (void *)part->base,
                  (void *)(part->base + part->nbytes));
-}
-
-/*
- * Returns the program counter at the fault and sets *stack to the stack pointer. Both are NULL on
- * architectures other than x86-64 and AArch64.
- */
-static const void *guard_code(const ucontext_t *context, const void *const **stack)
-{
-#if defined(__x86_64__)
-    *stack = (const void *const *)context->uc_mcontext.gregs[REG_RSP];
-    return (const void *)context->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-    *stack = (const void *const *)context->uc_mcontext.sp;
-    return (const void *)context->uc_mcontext.pc;
-#else
-    (void)context;
-    *stack = NULL;
-    return NULL;
-#endif
-}
-
-/*
- * Returns whether the address code is in the code of this library. Sets *routine to the name of the
- * public routine that contains this address, or to NULL if no public routine contains it.
- */
-static bool guard_in_library(const void *code, const char **routine)
-{
-    Dl_info code_info, own_info;
-
-    if (dladdr(code, &code_info) == 0 || dladdr(&guard_anchor, &own_info) == 0) return false;
-    *routine = code_info.dli_sname;
-    return code_info.dli_fbase == own_info.dli_fbase;
-}
-
-/* Number of words on the stack that are searched for a return address in a public routine. */
-#define GUARD_WORDS 64
-
-/*
- * Returns the name of the public routine in which the fault happened, or NULL if the fault happened
- * outside the library. AddressSanitizer is disabled in this function, because the function reads
- * the stack frames of other functions.
- */
-__attribute__((no_sanitize("address"))) static const char *guard_routine(const ucontext_t *context)
-{
-    const void *const *stack;
-    const void *code = guard_code(context, &stack);
-    const char *routine;
-
-    if (code == NULL) return NULL;
-    /*
-     * If the library called memcpy() and the fault is in memcpy(), the return address is on top of
-     * the stack.
-     */
-    if (!guard_in_library(code, &routine) && !guard_in_library(stack[0], &routine)) return NULL;
-    for (int i = 0; routine == NULL && i < GUARD_WORDS; i++)
-        if (!guard_in_library(stack[i], &routine)) routine = NULL;
-    if (routine == NULL) return "a routine of the library";
-    return routine + (strncmp(routine, "pshmem", 6) == 0 ? 1 : 0);
 }
 
 /*
@@ -215,9 +152,8 @@ static bool guard_explain_outside_window(const siginfo_t *info, const char *rout
     return true;
 }
 
-bool stp_fault_explain(const siginfo_t *info, const void *context, char *text, size_t len)
+bool stp_fault_explain(const siginfo_t *info, const char *routine, char *text, size_t len)
 {
-    const char *routine = guard_routine(context);
     size_t offset;
     int local;
 

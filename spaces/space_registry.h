@@ -184,9 +184,10 @@ void stp_space_struct_free(struct stp_space *space);
 
 /*
  * Writes to text the explanation of a fault (SIGSEGV or SIGBUS) in symmetric memory or in a routine
- * of the library. info and context are the arguments of the signal handler. Returns false if the
- * fault is neither in symmetric memory nor in such a routine.
+ * of the library. info is the argument of the signal handler. routine is the name of the public
+ * routine in which the fault happened, or NULL. Returns false if the fault is neither in symmetric
+ * memory nor in a routine.
  */
-bool stp_fault_explain(const siginfo_t *info, const void *context, char *text, size_t len);
+bool stp_fault_explain(const siginfo_t *info, const char *routine, char *text, size_t len);
 
 #endif /* STP_SPACE_REGISTRY_H */

@@ -45,8 +45,13 @@ elif what == "read":
     said("end")
 elif what == "frames":
     path = os.environ["OSHRUN_FRAMES"].partition(":")[0]
-    os.write(os.open(path, os.O_WRONLY | os.O_APPEND), b"3 10 /nothing\\nrubbish\\n-1 x\\n\\n")
+    os.write(os.open(path, os.O_WRONLY | os.O_APPEND),
+             b"3 10 - /nothing\\nrubbish\\n-1 x\\n3 10 /nothing\\n3 10\\n\\n")
     sys.exit(5)
+elif what == "crash":
+    path = os.environ["OSHRUN_FRAMES"].partition(":")[0]
+    os.write(os.open(path, os.O_WRONLY | os.O_APPEND), sys.argv[4].encode())
+    sys.exit(6)
 elif what == "tty":
     said("tty", open("/dev/tty").readline().strip())
 elif what == "wait":
@@ -204,6 +209,40 @@ def check_frames(jobs, folder):
                                                           f"lines on stderr: {job}")
 
 
+def function_of(path):
+    """An address inside of the first function of a file, and its line by addr2line, or None."""
+    for line in subprocess.run(["nm", "--defined-only", path], capture_output=True, text=True,
+                               check=False).stdout.splitlines():
+        if " T " in line or " t main" in line:
+            addr = hex(int(line.split()[0], 16) + 1)[2:]
+            known = subprocess.run(["addr2line", "-Cfp", "-e", path, addr], capture_output=True,
+                                   text=True, check=False).stdout.strip()
+            if ":?" not in known and " at " in known:
+                return addr, known
+    return None
+
+
+def check_lines(jobs):
+    """Frames in several files get their source lines; a frame that calls a routine names it."""
+    lib = os.path.join(os.path.dirname(jobs.command), os.pardir, "lib")
+    paths = [os.path.realpath(os.path.join(lib, name))
+             for name in ("steppe/oshrun-supervisor", "libsteppe.so", "steppe/ofi.so")]
+    found = [(path, function_of(path)) for path in paths if os.path.exists(path)]
+    if shutil.which("addr2line") is None or None in [function for _, function in found]:
+        print("there is no addr2line or no debugging data: source lines of frames are left out")
+        return
+    routines = ["shmem_long_put"] + ["-"] * (len(found) - 1)
+    text = "".join(f"3 {function[0]} {routine} {path}\n"
+                   for (path, function), routine in zip(found, routines))
+    job = subprocess.run(jobs.words("crash", text), env=jobs.env, text=True, capture_output=True,
+                         check=False, timeout=PATIENCE_S)
+    check(job.returncode == 6, f"frames of several files: expected status 6: {job}")
+    for i, ((_, function), routine) in enumerate(zip(found, routines)):
+        calls = "" if routine == "-" else f", calls {routine}"
+        check(f"oshrun:   #{i} {function[1]}{calls}\n" in job.stderr,
+              f"frame {i} must have the text '{function[1]}{calls}': {job.stderr}")
+
+
 def check_signals(jobs):
     for name, end in (("USR1", None), ("HUP", None), ("INT", 7), ("TERM", -15)):
         job = jobs.start("wait")
@@ -357,6 +396,7 @@ def main():
         jobs = Jobs(os.path.abspath(sys.argv[1]), folder)
         check_ends(jobs)
         check_frames(jobs, folder)
+        check_lines(jobs)
         check_signals(jobs)
         check_stdin(jobs, folder)
         check_terminal(jobs)

@@ -29,6 +29,7 @@
 struct frame {
     const char *file;
     unsigned long addr;
+    const char *routine; /* public routine that the frame has called, or "-" */
     /*
      * Function and source line of the address, or NULL if unknown. If the function is inlined, the
      * text also has the function that contains it.
@@ -96,12 +97,14 @@ static struct group *read_groups(char *text)
         char *end;
         int pe = (int)strtol(line, &end, 10);
         unsigned long addr = strtoul(end, &end, 16);
+        char *routine = end + (*end == ' '), *file = strchr(routine, ' ');
         struct group *group;
 
-        if (*end != ' ' || end[1] != '/' || pe < 0) continue;
+        if (file == NULL || file[1] != '/' || pe < 0) continue;
+        *file++ = '\0';
         group = group_of(&groups, pe);
         if (group == NULL || group->n == FRAMES_MAX) continue;
-        group->frames[group->n++] = (struct frame){.file = end + 1, .addr = addr};
+        group->frames[group->n++] = (struct frame){.file = file, .addr = addr, .routine = routine};
     }
     return groups;
 }
@@ -150,10 +153,14 @@ static int frames_signals;
 static bool wait_for(int fd)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = POLLIN}, {.fd = frames_signals, .events = POLLIN}};
-    int timeout_ms = launch_ms_until(frames_end_ns);
+    int timeout_ms;
 
-    if (timeout_ms == 0 || poll(fds, 2, timeout_ms) <= 0) return false;
-    return (fds[0].revents & (POLLIN | POLLHUP)) && !launch_got_end_signal(fds[1].revents);
+    do { /* SIGCHLD of an earlier addr2line also ends poll() */
+        timeout_ms = launch_ms_until(frames_end_ns);
+        if (timeout_ms == 0 || poll(fds, 2, timeout_ms) <= 0) return false;
+        if (launch_got_end_signal(fds[1].revents)) return false;
+    } while (!(fds[0].revents & (POLLIN | POLLHUP)));
+    return true;
 }
 
 _Noreturn static void become_addr2line(const struct group *group, const char *file, int out_fd)
@@ -205,7 +212,13 @@ static void read_lines(struct group *group, const char *file, FILE *stream)
         line[strcspn(line, "\n")] = '\0';
         if (strncmp(line, " (inlined by) ", 14) != 0) {
             frame = next_frame(group, file, &index);
-            if (frame != NULL && strncmp(line, "??", 2) != 0) frame->text = strdup(line);
+            /*
+             * Without debugging data of a shared library, addr2line prints the name of any function
+             * near the address.
+             */
+            if (frame != NULL && strncmp(line, "??", 2) != 0 &&
+                (strstr(line, ":?") == NULL || strstr(file, ".so") == NULL))
+                frame->text = strdup(line);
         } else if (frame != NULL && frame->text != NULL &&
                    asprintf(&joined, "%s,%s", frame->text, line) > 0) {
             free(frame->text);
@@ -277,13 +290,19 @@ static void print_group(const struct group *group)
     for (int i = 0; i < group->n; i++) {
         const struct frame *frame = &group->frames[i];
 
-        if (frame->text != NULL && strstr(frame->text, " at ??:") == NULL)
-            fprintf(stderr, "oshrun:   #%d %s\n", i, frame->text);
+        const char *calls = frame->routine[0] != '-' ? ", calls " : "";
+        const char *routine = frame->routine[0] != '-' ? frame->routine : "";
+
+        if (frame->text != NULL &&
+            (strstr(frame->text, ":?") == NULL || strstr(frame->text, " at ") == NULL))
+            fprintf(stderr, "oshrun:   #%d %s%s%s\n", i, frame->text, calls, routine);
         else if (frame->text != NULL) /* known function, but unknown source line */
-            fprintf(stderr, "oshrun:   #%d %.*s, %s\n", i,
-                    (int)(strstr(frame->text, " at ??:") - frame->text), frame->text, frame->file);
+            fprintf(stderr, "oshrun:   #%d %.*s, %s%s%s\n", i,
+                    (int)(strstr(frame->text, " at ") - frame->text), frame->text, frame->file,
+                    calls, routine);
         else
-            fprintf(stderr, "oshrun:   #%d %s %#lx\n", i, frame->file, frame->addr);
+            fprintf(stderr, "oshrun:   #%d %s %#lx%s%s\n", i, frame->file, frame->addr, calls,
+                    routine);
     }
 }
 

@@ -88,20 +88,26 @@ static int copy_open(void)
     return open(copies.path, O_WRONLY | O_APPEND | O_CLOEXEC);
 }
 
-static void copy_write(const struct walk *walk, const char *name, unsigned long addr)
+static void copy_write(const struct walk *walk, const char *name, unsigned long addr,
+                       const char *routine)
 {
-    static char line[PATH_MAX + 48];
-    int len = snprintf(line, sizeof(line), "%d %lx %s\n", copies.pe, addr, name);
+    static char line[PATH_MAX + 112];
+    int len = snprintf(line, sizeof(line), "%d %lx %s %s\n", copies.pe, addr,
+                       routine != NULL ? routine : "-", name);
 
     if (walk->copy >= 0 && len > 0 && (size_t)len < sizeof(line) &&
         write(walk->copy, line, (size_t)len) < 0)
         return; /* a failed write is ignored, because the frame has been printed */
 }
 
-static void walk_print(struct walk *walk, uintptr_t addr)
+/*
+ * Prints the frame with the address addr. If the frame has called a public routine of the library,
+ * routine is its name. Otherwise routine is NULL.
+ */
+static void walk_print(struct walk *walk, uintptr_t addr, const char *routine)
 {
     struct object object = {.addr = addr};
-    const char *name;
+    const char *name, *calls = routine != NULL ? ", calls " : "";
     Dl_info info;
 
     dl_iterate_phdr(find_object, &object);
@@ -112,12 +118,13 @@ static void walk_print(struct walk *walk, uintptr_t addr)
     }
     name = object.name[0] != '\0' ? object.name : walk->program;
     if (dladdr((const void *)addr, &info) != 0 && info.dli_sname != NULL)
-        stp_error("  #%d %s+%#lx, %s %#lx", walk->n++, info.dli_sname,
+        stp_error("  #%d %s+%#lx, %s %#lx%s%s", walk->n++, info.dli_sname,
                   (unsigned long)(addr - (uintptr_t)info.dli_saddr), name,
-                  (unsigned long)(addr - object.base));
+                  (unsigned long)(addr - object.base), calls, routine != NULL ? routine : "");
     else
-        stp_error("  #%d %s %#lx", walk->n++, name, (unsigned long)(addr - object.base));
-    copy_write(walk, name, (unsigned long)(addr - object.base));
+        stp_error("  #%d %s %#lx%s%s", walk->n++, name, (unsigned long)(addr - object.base), calls,
+                  routine != NULL ? routine : "");
+    copy_write(walk, name, (unsigned long)(addr - object.base), routine);
 }
 
 static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg)
@@ -133,7 +140,10 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg
     if (!walk->started && pc != walk->pc) return _URC_NO_REASON;
     walk->started = true;
     if (pc == 0 && walk->n > 0) return _URC_END_OF_STACK; /* address 0 marks the end of the stack */
-    walk_print(walk, is_signal_frame ? pc : pc - 1);
+    if (is_signal_frame)
+        walk_print(walk, pc, NULL);
+    else
+        walk_print(walk, pc - 1, stp_symbol_called_routine((const void *)pc));
     return walk->n < FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
@@ -164,6 +174,6 @@ void stp_backtrace(const void *pc, const void *caller)
      * The unwinder cannot continue after a call to an address without code. The return address of
      * the call is known, so print the frame of the caller.
      */
-    if (walk.n <= 1 && caller != NULL) walk_print(&walk, (uintptr_t)caller - 1);
+    if (walk.n <= 1 && caller != NULL) walk_print(&walk, (uintptr_t)caller - 1, NULL);
     if (walk.copy >= 0) close(walk.copy);
 }

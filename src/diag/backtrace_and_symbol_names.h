@@ -32,6 +32,12 @@ void stp_backtrace_enable_oshrun_copy(int pe);
 const char *stp_symbol_routine(void);
 
 /*
+ * Returns the name of the public routine that the call before a return address has called, or NULL
+ * if this is another function or is unknown. Does not allocate memory.
+ */
+const char *stp_symbol_called_routine(const void *return_address);
+
+/*
  * Writes the name of the executable's global variable that contains addr, as "name" or "name+8".
  * Returns false if no global variable contains addr.
  */

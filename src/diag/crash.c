@@ -147,10 +147,10 @@ static const char *crash_reason(const siginfo_t *info)
 
 /*
  * Writes an explanation of a fault, in terms of symmetric memory if possible. Checks first whether
- * the stack is full, because stp_fault_explain() reads the stack.
+ * the stack is full, because stp_symbol_routine() reads the stack.
  */
-static void crash_explain(const siginfo_t *info, const ucontext_t *context,
-                          const struct crash_place *place, char *text, size_t len)
+static void crash_explain(const siginfo_t *info, const struct crash_place *place, char *text,
+                          size_t len)
 {
     bool access = crash_reason(info) != NULL;
 
@@ -165,7 +165,7 @@ static void crash_explain(const siginfo_t *info, const ucontext_t *context,
                  "recursion or large local arrays, or raise ulimit -s or the stack size of the "
                  "thread",
                  info->si_addr, place->sp);
-    else if (access && stp_fault_explain(info, context, text, len))
+    else if (access && stp_fault_explain(info, stp_symbol_routine(), text, len))
         ;
     else if (access)
         snprintf(text, len, "access to %p: %s", info->si_addr, crash_reason(info));
@@ -216,7 +216,7 @@ static void crash_report(size_t i, const siginfo_t *info, const ucontext_t *cont
 
     crash_set_limit();
     if (info->si_code > 0)
-        crash_explain(info, context, &place, text, sizeof(text));
+        crash_explain(info, &place, text, sizeof(text));
     else if (info->si_pid == getpid())
         snprintf(text, sizeof(text), "the program raised this signal itself");
     else
@@ -235,7 +235,7 @@ static void crash_pass_on(size_t i, siginfo_t *info, void *context)
     char text[CRASH_TEXT];
 
     if (info->si_code > 0 && !crash_stack_full(info, &place) &&
-        stp_fault_explain(info, context, text, sizeof(text)))
+        stp_fault_explain(info, stp_symbol_routine(), text, sizeof(text)))
         stp_error("%s", text);
     if (old->sa_flags & SA_SIGINFO)
         old->sa_sigaction(info->si_signo, info, context);

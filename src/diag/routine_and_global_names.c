@@ -33,16 +33,65 @@ static bool is_routine(const char *name)
            strcmp(name, "start_pes") == 0 || strcmp(name, "pstart_pes") == 0;
 }
 
+/*
+ * Returns the function that the call instruction before a return address has called. If the
+ * instruction calls an entry of the procedure linkage table, returns the function to which this
+ * entry jumps. Returns NULL for a call through a register, and on architectures other than x86-64.
+ */
+static const void *called_function(const unsigned char *return_address)
+{
+#if defined(__x86_64__)
+    const unsigned char *target;
+    int32_t distance;
+    Dl_info info;
+
+    memcpy(&distance, return_address - sizeof(distance), sizeof(distance));
+    target = return_address + distance;
+    if (return_address[-6] == 0xff && return_address[-5] == 0x15) /* call *slot(%rip) */
+        return *(const void *const *)target;
+    if (return_address[-5] != 0xe8 || dladdr(target, &info) == 0) return NULL;
+    if (memcmp(target, "\xf3\x0f\x1e\xfa", 4) == 0) target += 4; /* endbr64 */
+    if (target[0] == 0xf2) target++;                             /* bnd */
+    if (target[0] != 0xff || target[1] != 0x25) return target;   /* jmp *slot(%rip) */
+    memcpy(&distance, target + 2, sizeof(distance));
+    return *(const void *const *)(target + 6 + distance);
+#else
+    (void)return_address;
+    return NULL;
+#endif
+}
+
+const char *stp_symbol_called_routine(const void *return_address)
+{
+    const void *function;
+    Dl_info info;
+
+    if (dladdr(return_address, &info) == 0) return NULL; /* the bytes may not be readable */
+    function = called_function(return_address);
+    if (function == NULL || dladdr(function, &info) == 0 || info.dli_saddr != function ||
+        info.dli_sname == NULL || !is_routine(info.dli_sname))
+        return NULL;
+    return stp_public_name(info.dli_sname);
+}
+
+/*
+ * A frame belongs to a routine if its code is in the routine, or if it has called the routine. The
+ * second rule also finds a routine that has no frame, because its last step was a jump to memcpy().
+ */
 static _Unwind_Reason_Code find_routine(struct _Unwind_Context *context, void *arg)
 {
-    uintptr_t pc = _Unwind_GetIP(context);
+    int is_interrupted = 0; /* whether a signal interrupted the frame, which then calls nothing */
+    uintptr_t pc = _Unwind_GetIPInfo(context, &is_interrupted);
+    const char *called = NULL;
     struct search *search = arg;
     Dl_info info;
 
     if (pc == 0 || search->n_frames++ == FRAMES) return _URC_END_OF_STACK;
     if (dladdr((const void *)(pc - 1), &info) != 0 && info.dli_sname != NULL &&
         is_routine(info.dli_sname))
-        search->found = info.dli_sname;
+        search->found = stp_public_name(info.dli_sname);
+    if (!is_interrupted) called = stp_symbol_called_routine((const void *)pc);
+    if (called != NULL) search->found = called;
     return _URC_NO_REASON;
 }
 
@@ -51,7 +100,7 @@ const char *stp_symbol_routine(void)
     struct search search = {0};
 
     _Unwind_Backtrace(find_routine, &search);
-    return search.found != NULL ? stp_public_name(search.found) : NULL;
+    return search.found;
 }
 
 /* ---- globals --------------------------------------------------------------------- */

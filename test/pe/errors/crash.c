@@ -89,6 +89,8 @@ static int die(const char *how)
     if (strcmp(how, "symmetric") == 0)
         crash_outer(shmem_ptr(block, 0) != NULL ? (int *)((char *)shmem_ptr(block, 0) - 65536 * 3)
                                                 : NULL);
+    if (strcmp(how, "put") == 0) shmem_putmem(block, (void *)0x1000, 64, 0);
+    if (strcmp(how, "iput") == 0) shmem_long_iput(block, (long *)0x1000, 1, 1, 4, 0);
     if (strcmp(how, "call") == 0) nowhere();
     if (strcmp(how, "stack") == 0) crash_deep(0);
     if (strcmp(how, "above") == 0) crash_beside_stack(true);

@@ -65,6 +65,11 @@ dies readonly  139 'access to 0x[0-9a-f]+: the memory does not permit this acces
 if [ "${SHMEM_NODE:-on}" = on ]; then
     dies symmetric 139 'access to 0x[0-9a-f]+: .*(with index 0 on this node|of this PE).* \(SIGSEGV\)' "#0 $here"
 fi
+wrong='this process cannot access 0x1[0-9a-f]{3}: an argument of the call is a wrong pointer \(SIGSEGV\)'
+dies iput      139 "shmem_long_iput: $wrong" 'shmem_long_iput'
+if [ "$(uname -m)" = x86_64 ]; then # a put of the node jumps to memcpy, and has no frame
+    dies put   139 "shmem_putmem: $wrong" 'pe_crash 0x.*, calls shmem_putmem$'
+fi
 dies call      139 'access to \(nil\): the address is not mapped \(SIGSEGV\)' '#0 0: this address is not code' '#1 .*crash'
 dies stack     139 'access to 0x[0-9a-f]+, next to the stack .*is full.*' '#0 .*' '#4 crash_deep'
 dies above     139 'access to 0x[0-9a-f]+: the address is not mapped \(SIGSEGV\)' "#0 $here" "#1 $outer"
