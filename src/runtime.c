@@ -288,6 +288,33 @@ static void runtime_print_banner(void)
     if (stp_env.info) pshmemx_info_print(STDERR_FILENO, "environment", 0);
 }
 
+static void runtime_forget_ctx(struct stp_ctx *ctx)
+{
+    ctx->live = false;
+    ctx->copies = true; /* so that fence and quiet call stp_copy_flush(), which checks the child */
+}
+
+static void runtime_forget_ctxs(struct stp_team *team)
+{
+    for (struct stp_ctx *ctx = team->ctxs; ctx != NULL; ctx = ctx->next)
+        runtime_forget_ctx(ctx);
+}
+
+/*
+ * Runs in a forked child, which is not a PE. Empties the data that the inlined path reads. All
+ * operations then take the slow path, which checks for a child because stp_rt.check is set.
+ */
+static void runtime_forked(void)
+{
+    stp_rt.forked = stp_rt.check = true;
+    /* Pairs with the load in stp_references(). */
+    __atomic_store_n(&stp_rt.references, 0, __ATOMIC_SEQ_CST);
+    stp_window_set_peers(stp_win.first_pe, 0);
+    stp_window_set_fabric(true); /* so that inlined fences call the library */
+    runtime_forget_ctx(&stp_ctx_default);
+    stp_team_forget_all_in_child(runtime_forget_ctxs);
+}
+
 static void runtime_start(void)
 {
     static const struct stp_fabric_callbacks calls = {
@@ -314,6 +341,9 @@ static void runtime_start(void)
      * order, so the handler of this library runs first.
      */
     if (first) runtime_register_exit();
+    /* The fork handlers of a child run in this order: those of the data segment are the first. */
+    if (first && pthread_atfork(NULL, NULL, runtime_forked) != 0)
+        stp_fatal("shmem_init", "out of memory: cannot register a fork handler");
     runtime_print_banner();
     stp_kinds_find_devices(); /* from now on, buffers in device memory are recognized */
     stp_fabric_module_open(&calls);
@@ -432,6 +462,7 @@ static void runtime_exit_finalize(void)
 
 int pshmem_init_thread(int requested, int *provided)
 {
+    stp_check_not_forked(__func__);
     if (requested < SHMEM_THREAD_SINGLE) requested = SHMEM_THREAD_SINGLE;
     if (requested > SHMEM_THREAD_MULTIPLE) requested = SHMEM_THREAD_MULTIPLE;
     pthread_mutex_lock(&runtime_lifecycle);

@@ -26,7 +26,7 @@ list(APPEND STEPPE_LEFT_TO_FULL "^fabric\\.(tcp|shm|net)\\.")
 list(APPEND STEPPE_STAYS_QUICK
     "^fabric\\.tcp\\.(rma|amo|signal|nbi|order|contexts|session|session_threads|pe_quiet)\\.np3$"
     "^fabric\\.tcp\\.(strided|wait_many|many_ctx|stress_mix|stress_lost|threads_mix|flow)\\.np3$"
-    "^fabric\\.tcp\\.(typed_amo|rules_rma|rules_signal|rules_init_few|fork|heap_full|hang)\\.np3$"
+    "^fabric\\.tcp\\.(typed_amo|rules_rma|rules_signal|rules_init_few|fork|fork_calls|heap_full|hang)\\.np3$"
     "^fabric\\.tcp\\.(coll_stress|collect_unshared|alltoall|rules_coll|lock|coll_heads)\\.np[34]$"
     "^fabric\\.tcp\\.(globals|rules_teams|threads)\\.np3$"
     "^fabric\\.tcp\\.(broadcast_large|reduce_bits)\\.np5$" "^fabric\\.tcp\\.random"

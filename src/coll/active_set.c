@@ -169,6 +169,7 @@ struct stp_team *stp_active_set(int PE_start, int logPE_stride, int PE_size, lon
     /* Pairs with the release store in active_forget_bucket(). */
     uint64_t generation = __atomic_load_n(&active.generation, __ATOMIC_ACQUIRE);
 
+    if (STP_UNLIKELY(stp_rt.forked)) stp_check_not_forked(fn);
     if (STP_UNLIKELY(recent->generation != generation || !active_keys_equal(&recent->key, &key))) {
         struct stp_team *team = active_find(&key);
         if (team == NULL) team = active_make(&key, fn);

@@ -19,8 +19,8 @@
     extern __typeof__(p##name) name __attribute__((weak, alias("p" #name), visibility("default")))
 
 /*
- * State of the job. Only init and finalize write the fields of this structure, with one exception.
- * Other functions may set the field remote_flush.
+ * State of the job. Only init, finalize and the fork handler write the fields of this structure,
+ * with one exception. Other functions may set the field remote_flush.
  */
 struct stp_runtime {
     int pe;
@@ -37,6 +37,7 @@ struct stp_runtime {
     int n_nodes;      /* number of nodes; the PEs of a node reach each other by load and store */
     uint64_t job_key, job_token;
     bool remote_flush; /* whether other PEs write to this PE's device memory by RDMA */
+    bool forked;       /* whether this process is a forked child of the PE */
     struct stp_fabric fabric;
     pthread_mutex_t lock; /* lock of the lists of teams, contexts and spaces */
 };
@@ -60,7 +61,10 @@ static inline int stp_thread_level(void)
     return __atomic_load_n(&stp_rt.thread_level, __ATOMIC_SEQ_CST);
 }
 
-/* Ends the job unless the library is initialized. */
+/* Ends this process, with a message, if it is a forked child of the PE. */
+void stp_check_not_forked(const char *fn);
+
+/* As stp_check_not_forked(). Also ends the job unless the library is initialized. */
 void stp_check_live(const char *fn);
 
 #endif /* STP_JOB_STATE_H */

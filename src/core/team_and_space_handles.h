@@ -154,6 +154,9 @@ void stp_team_unlink(struct stp_team *team);
 /* Returns the first live team. Meanwhile no other thread may change the list of live teams. */
 struct stp_team *stp_team_first(void);
 
+/* Calls forget for each team, and makes its handle invalid. Called in a forked child. */
+void stp_team_forget_all_in_child(void (*forget)(struct stp_team *team));
+
 /* Returns true if team is a live team of this PE. The pointer may have any value. */
 bool stp_team_is_live(const struct stp_team *team);
 

@@ -92,6 +92,16 @@ struct stp_team *stp_team_first(void)
     return pool.live;
 }
 
+void stp_team_forget_all_in_child(void (*forget)(struct stp_team *team))
+{
+    /* Takes no lock, because another thread of the PE may have held the lock at the fork. */
+    for (struct pool_chunk *chunk = pool.chunks; chunk != NULL; chunk = chunk->next)
+        for (int i = 0; i < POOL_CHUNK; i++) {
+            forget(&chunk->teams[i]);
+            chunk->teams[i].magic = 0;
+        }
+}
+
 bool stp_team_is_live(const struct stp_team *team)
 {
     bool live = false;

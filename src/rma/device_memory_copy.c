@@ -64,6 +64,7 @@ void stp_copy_open(struct stp_ctx *ctx, const char *fn)
 
 void stp_copy_flush(struct stp_ctx *ctx)
 {
+    stp_check_not_forked("fence or quiet");
     for (int id = 0; id < stp_n_kinds; id++) {
         /* Pairs with the release store in copy_queue_make(). */
         struct stp_queue *queue = __atomic_load_n(&ctx->queues[id], __ATOMIC_ACQUIRE);

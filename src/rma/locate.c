@@ -106,12 +106,13 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
               argument, addr, description, stp_data_segment_format(globals, sizeof(globals)));
 }
 
-/* Ends the job unless the bytes are in one live allocation. Called with SHMEM_CHECK=1 only. */
+/* Ends the job unless the bytes are in one live allocation. Called if stp_rt.check is set only. */
 static void locate_check(const struct stp_space *space, size_t offset, const void *addr,
                          size_t nbytes, const char *fn, const char *argument)
 {
     size_t start, block;
 
+    stp_check_not_forked(fn);
     if (space->heap == NULL || nbytes == 0) return;
     if (stp_heap_find(space->heap, offset, &start, &block) != 0)
         stp_fatal(fn, "%s %p is in no live allocation of its space: was the allocation freed?",
@@ -179,7 +180,7 @@ static bool locate_is_bound_space(struct stp_space *space, const struct stp_spac
     return space == bound;
 }
 
-/* Checks an address before the access path is chosen. Called with SHMEM_CHECK=1 only. */
+/* Checks an address before the access path is chosen. Called if stp_rt.check is set only. */
 static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
                              const char *fn, const char *argument)
 {

@@ -2,13 +2,14 @@
 /*
  * Checks that fork keeps its meaning for globals although they are symmetric: the child has the
  * values of the moment of the fork, later puts of peers do not reach the child, and stores of the
- * child do not reach the parent. The child makes no call of the library. Descriptors that the
- * child opens survive a fork of the child. This is a promise of Steppe beyond rule R37 of
- * docs/reference/conformance.md.
+ * child do not reach the parent. The child makes no call of the library (see fork_calls.c).
+ * Descriptors that the child opens survive a fork of the child. This is a promise of Steppe beyond
+ * rule R37 of docs/reference/conformance.md.
  */
 #include "pe_data.h"
 
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,11 +126,31 @@ static void check_popen(void)
     PE_CHECK_EQ(pclose(pipe), 0);
 }
 
+/* The same for the other two ways to start a program, which run no fork handlers. */
+static void check_system_and_spawn(void)
+{
+    char *const argv[] = {"sh", "-c", "exit 4", NULL}, *const environment[] = {NULL};
+    int status = system("exit 3");
+    pid_t pid;
+
+    PE_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3,
+             "system(\"exit 3\") returned 0x%x, expected exit status 3", (unsigned)status);
+    PE_REQUIRE(posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environment) == 0,
+               "posix_spawn of /bin/sh failed");
+    PE_CHECK_EQ(waitpid(pid, &status, 0), pid);
+    PE_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 4,
+             "the spawned program ended with 0x%x, expected exit status 4", (unsigned)status);
+}
+
 int main(void)
 {
     pe_test_begin();
     for (int i = 0; i < 3; i++)
         check_fork();
     check_popen();
+    check_system_and_spawn();
+    put_all(NEW + 2); /* the fork handlers of the children changed nothing in this process */
+    shmem_barrier_all();
+    PE_CHECK(all_are(NEW + 2), "after system and posix_spawn, the puts of the left PE are missing");
     return pe_test_end();
 }
