@@ -28,7 +28,7 @@ list(APPEND STEPPE_STAYS_QUICK
     "^fabric\\.tcp\\.(strided|wait_many|many_ctx|stress_mix|stress_lost|threads_mix|flow)\\.np3$"
     "^fabric\\.tcp\\.(typed_amo|rules_rma|rules_signal|rules_init_few|fork|fork_calls|heap_full|hang)\\.np3$"
     "^fabric\\.tcp\\.(coll_stress|collect_unshared|alltoall|rules_coll|lock|coll_heads)\\.np[34]$"
-    "^fabric\\.tcp\\.(globals|rules_teams|threads)\\.np3$"
+    "^fabric\\.tcp\\.(globals|rules_teams|threads)\\.np3$" "^fabric\\.tcp\\.thread_stack_small$"
     "^fabric\\.tcp\\.(broadcast_large|reduce_bits)\\.np5$" "^fabric\\.tcp\\.random"
     "^fabric\\.tcp\\.(exit|segments_medium|kernel_ops)\\.np2$" "^fabric\\.tcp\\.bench$"
     "^fabric\\.tcp\\.space_(create|use|heap)\\.np3$" "^fabric\\.tcp\\.kernel_gpu_ring\\."

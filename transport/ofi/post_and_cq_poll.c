@@ -17,8 +17,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BATCH 16
+/* Stack in bytes that a poll needs over sockets. libfabric has an array of 12 KiB on the stack. */
+#define POLL_STACK ((size_t)16 << 10)
 #define MARK_BITS 10
 /* The following intervals are powers of two, because the code tests them with bit masks. */
 #define POSTS_PER_POLL 64 /* number of posts after which a thread polls its queue */
@@ -418,12 +421,43 @@ void stp_ofi_set_job_ending(void)
         stp_ofi_ack_flush(STP_OFI_ACK_ALL);
 }
 
+/* Returns the lowest address of this thread's stack, or 1 if any stack is large enough. */
+static uintptr_t stack_end(void)
+{
+    pthread_attr_t attr;
+    size_t nbytes;
+    void *end = (void *)1;
+
+    if (stp_ofi_speaks_ip() && gettid() != getpid() &&
+        pthread_getattr_np(pthread_self(), &attr) == 0) {
+        pthread_attr_getstack(&attr, &end, &nbytes);
+        pthread_attr_destroy(&attr);
+    }
+    return (uintptr_t)end;
+}
+
+/* Ends the job if a poll would overflow the stack, which kills the process without a message. */
+static void require_stack(void)
+{
+    static __thread uintptr_t end;
+    size_t left;
+
+    if (STP_UNLIKELY(end == 0)) end = stack_end();
+    left = (uintptr_t)__builtin_frame_address(0) - end;
+    if (STP_UNLIKELY(left < POLL_STACK))
+        stp_ofi.core->fatal("fabric",
+                            "this thread has %zu bytes of stack left, but needs %zu: "
+                            "create threads that call the library with at least 32 KiB of stack",
+                            left, POLL_STACK);
+}
+
 int stp_ofi_poll_cq_once(struct stp_ofi_endpoint *endpoint)
 {
     struct fi_cq_data_entry entries[BATCH];
     bool more_work, ack_due;
     ssize_t n;
 
+    require_stack();
     if (pthread_mutex_trylock(&endpoint->drain) != 0) return 0;
     bump(&endpoint->drains, 1);
     __atomic_store_n(&endpoint->draining, true, __ATOMIC_RELAXED);
