@@ -126,8 +126,11 @@ int stp_cpu_create(struct stp_space *space, const struct stp_space_params *param
 
     if (params->adopt != NULL) return stp_own_file_share_buffer(space, params, share);
     if (params->page_bytes != 0) return stp_huge_pages_create(space, params, share);
-    rc = outside_window ? stp_own_file_create_memory(space, share)
-                        : stp_window_commit(space->offset, space->nbytes, space->max_bytes);
+    rc = outside_window
+             ? stp_own_file_create_memory(space, share)
+             : stp_window_commit(space->offset,
+                                 params->open_bytes != 0 ? params->open_bytes : space->nbytes,
+                                 space->max_bytes);
     if (rc != 0) return rc;
     if (!outside_window) space->base = stp_window_at(space->offset);
     space->numa_is_set = stp_numa_apply(params, space->base, space->nbytes, &space->numa_node);

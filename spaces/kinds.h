@@ -73,6 +73,7 @@ struct stp_space_params {
     uint64_t token;    /* unique number of this creation; equal on all PEs */
     bool reshape;      /* whether a named space that has too few parts gets a new set of parts */
     size_t page_bytes; /* page size of host memory; 0 for the system's default */
+    size_t open_bytes; /* bytes that are accessible at first; 0 for all; only the internal space */
     const struct stp_adopt *adopt; /* details of the buffer to adopt, or NULL */
 };
 

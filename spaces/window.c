@@ -506,16 +506,18 @@ int stp_window_commit(size_t offset, size_t nbytes, size_t reserved)
 int stp_window_grow(size_t offset, size_t nbytes)
 {
     struct window_range *range;
-    int rc;
+    int rc = 0;
 
     pthread_mutex_lock(&window.lock);
     range = window_range_locked(offset);
-    assert(range != NULL && nbytes >= range->nbytes && nbytes <= range->reserved);
-    rc = window_protect_locked(range, range->nbytes, nbytes, PROT_READ | PROT_WRITE);
-    if (rc == 0)
-        range->nbytes = nbytes;
-    else
-        (void)window_protect_locked(range, range->nbytes, nbytes, PROT_NONE);
+    assert(range != NULL && nbytes <= range->reserved);
+    if (nbytes > range->nbytes) {
+        rc = window_protect_locked(range, range->nbytes, nbytes, PROT_READ | PROT_WRITE);
+        if (rc == 0)
+            range->nbytes = nbytes;
+        else
+            (void)window_protect_locked(range, range->nbytes, nbytes, PROT_NONE);
+    }
     window_update_top_locked();
     pthread_mutex_unlock(&window.lock);
     return rc;
@@ -543,7 +545,7 @@ void stp_window_release(size_t offset, size_t nbytes)
 
     pthread_mutex_lock(&window.lock);
     range = window_range_locked(offset);
-    assert(range != NULL && range->nbytes == nbytes);
+    assert(range != NULL && range->nbytes <= nbytes); /* the internal space may be partly open */
     if (!window.finalizing) (void)window_protect_locked(range, 0, nbytes, PROT_NONE);
     /*
      * Punch the hole before the range becomes free, because another space can use a free range at

@@ -227,8 +227,9 @@ int stp_window_commit(size_t offset, size_t nbytes, size_t reserved);
 
 /*
  * Makes the first nbytes bytes of the range at offset accessible in the window, and in each open
- * part of the view that has this range. nbytes is at most the reserved size of the range. Returns
- * 0, or -errno without logging. After an error nothing has changed.
+ * part of the view that has this range. nbytes is at most the reserved size of the range. Does
+ * nothing if they are accessible. Returns 0, or -errno without logging. After an error nothing has
+ * changed.
  */
 int stp_window_grow(size_t offset, size_t nbytes);
 /*

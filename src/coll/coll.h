@@ -51,6 +51,11 @@ const char *stp_coll_algorithm_names(int operation, char *names, size_t size);
  * internal space in bytes.
  */
 size_t stp_coll_lay_out_internal(size_t window_capacity);
+/*
+ * Returns the number of bytes of the internal space, at most space_bytes, that must be accessible
+ * if slots up to this slot are in use. mlockall() allocates all accessible memory.
+ */
+size_t stp_coll_accessible_bytes(size_t slot, size_t space_bytes);
 
 /*
  * Fills the team's plan, which lists the members by node. Gives the team the area of this slot,

@@ -11,6 +11,7 @@
 
 #define N_CHUNKS 64   /* maximum number of slots that have chunks */
 #define CHUNKS_PART 8 /* chunks take at most 1/CHUNKS_PART of the memory for teams */
+#define OPEN_FIRST ((size_t)64 << 20) /* accessible bytes of the internal space at the start */
 #define COLL_RAISE (STP_FABRIC_WORD_GROWS / 2)
 #define AREA_STRIDE (((sizeof(struct stp_team_sync_area) + 4095) / 4096) * 4096)
 
@@ -23,6 +24,7 @@ static struct {
     /* Number of slots that have chunks. They are the slots with the lowest numbers. */
     size_t n_chunks;
     const struct stp_team **teams; /* team in each slot, read without the lock */
+    size_t chunks;                 /* offset of the first chunk in the internal space */
     size_t offset;                 /* offset of the first area in the internal space */
     /* All slots below this number are in use. */
     size_t hint;
@@ -45,8 +47,18 @@ size_t stp_coll_lay_out_internal(size_t window_capacity)
     if (slots.used == NULL || slots.teams == NULL)
         stp_fatal("shmem_init", "out of memory: cannot allocate the table of teams");
     slots.hint = 0;
-    slots.offset = stp_stage_internal_bytes(window_capacity);
-    return slots.offset + slots.n_slots * AREA_STRIDE + slots.n_chunks * 2 * COLL_CHUNK;
+    slots.chunks = stp_stage_internal_bytes(window_capacity);
+    slots.offset = slots.chunks + slots.n_chunks * 2 * COLL_CHUNK;
+    return slots.offset + slots.n_slots * AREA_STRIDE;
+}
+
+size_t stp_coll_accessible_bytes(size_t slot, size_t space_bytes)
+{
+    size_t needed = slots.offset + (slot + 1) * AREA_STRIDE, nbytes = OPEN_FIRST;
+
+    while (nbytes < needed)
+        nbytes *= 2;
+    return nbytes < space_bytes ? nbytes : space_bytes;
 }
 
 bool stp_coll_has_chunk(const struct stp_team *team)
@@ -56,11 +68,11 @@ bool stp_coll_has_chunk(const struct stp_team *team)
 
 char *stp_coll_alternate_chunk(struct stp_team *team)
 {
-    char *areas = stp_space_at(STP_SPACE_INTERNAL)->base + slots.offset;
+    char *chunks = stp_space_at(STP_SPACE_INTERNAL)->base + slots.chunks;
     size_t half = ++team->n_chunked & 1;
 
     if (!stp_coll_has_chunk(team)) return NULL;
-    return areas + slots.n_slots * AREA_STRIDE + (2 * team->slot + half) * COLL_CHUNK;
+    return chunks + (2 * team->slot + half) * COLL_CHUNK;
 }
 
 static bool slot_used(size_t slot)
@@ -126,7 +138,8 @@ int stp_coll_attach(struct stp_team *team, size_t slot)
     struct stp_space *internal = stp_space_at(STP_SPACE_INTERNAL);
 
     memset(&team->plan, 0, sizeof(team->plan));
-    if (stp_coll_hierarchy_make(team) != 0) {
+    if (stp_coll_hierarchy_make(team) != 0 ||
+        stp_window_grow(internal->offset, stp_coll_accessible_bytes(slot, internal->nbytes)) != 0) {
         stp_coll_detach(team);
         return -ENOMEM;
     }

@@ -61,6 +61,7 @@ static void space_init_internal(struct stp_fabric_region *region)
     if (space == NULL)
         stp_fatal("shmem_init", "out of memory: cannot create the symmetric memory of this PE");
     space->number = STP_SPACE_INTERNAL;
+    params.open_bytes = stp_coll_accessible_bytes(0, nbytes);
     space_find_first(space, false);
     if (stp_space_open(space, &params, false, &share, region) != 0)
         stp_fatal("shmem_init", "cannot create the internal memory of the library (%zu bytes)",
