@@ -267,8 +267,8 @@ static int try_peers(const struct stp_doctor *doctor, int *n_tried, int *error)
 }
 
 static const char node_reason[] =
-    "the PEs of a host share memory by opening each other's /proc/PID/fd; the provider shm "
-    "copies with process_vm_readv if the system allows it";
+    "the PEs of a host share memory by opening each other's /proc/PID/fd; the provider shm, and "
+    "shmemx_buffer_register for private memory, copy with process_vm_readv if the system allows it";
 static const char node_todo[] =
     "run all PEs of a host as one user, in one PID namespace (containers: --pid=host, or one "
     "container per host), from an executable that this user may read (chmod a+r), without file "
@@ -301,8 +301,8 @@ static void check_node(struct stp_doctor *doctor, const struct job_rights *right
         "node sharing", node_reason,
         failed ? node_todo
         : rights->copy != 0
-            ? "only jobs that use the provider shm need this: sysctl kernel.yama.ptrace_scope=0 "
-              "(as root); in a container: --cap-add=SYS_PTRACE"
+            ? "without this right both of them copy in a slower way; to grant the right: sysctl "
+              "kernel.yama.ptrace_scope=0 (as root); in a container: --cap-add=SYS_PTRACE"
             : NULL,
         "%sanother process can open the memory of this process: %s; another process can read this "
         "memory with process_vm_readv: %s; kernel.yama.ptrace_scope: %s; dumpable: %d; SHMEM_NODE: "

@@ -256,6 +256,7 @@ static void check_leaks(void)
 int main(int argc, char **argv)
 {
     char path[] = "/tmp/steppe-test-adopt-XXXXXX";
+    bool refuse;
     int fd;
 
     pe_test_begin();
@@ -263,11 +264,12 @@ int main(int argc, char **argv)
     for (int pe = 0; pe < pe_n; pe++) /* heaps and globals of the node are mapped */
         (void)(shmem_long_g(heap, pe) + shmem_long_g(&touched, pe));
     same_node = shmem_ptr(heap, pe_right()) != NULL;
-    staged = argc > 1 && strcmp(argv[1], "staged") == 0;
-    if (staged) pe_refuse_copies();
+    refuse = argc > 1 && strcmp(argv[1], "staged") == 0;
+    if (refuse) pe_refuse_copies();
+    staged = refuse || !pe_copies_allowed();
     check_private();
     check_heap();
-    if (staged) return pe_test_end();
+    if (refuse) return pe_test_end();
     check_descriptor(memfd_create("adopted", MFD_CLOEXEC), "memfd");
     fd = mkostemp(path, O_CLOEXEC);
     unlink(path);
