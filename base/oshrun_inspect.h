@@ -9,7 +9,12 @@
 
 #include "base/base.h"
 
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 /*
  * Trailer in the last bytes of the memory file that the PEs of a node share. oshrun does not know
@@ -50,5 +55,63 @@ struct stp_process {
  * each frame.
  */
 #define STP_FRAMES_VARIABLE "OSHRUN_FRAMES"
+
+/* ---- messages of PEs to oshrun, whose Unix socket has the abstract name NAME, too ------------ */
+
+enum stp_pe_stage {
+    STP_STAGE_BEGUN, /* in or after shmem_init */
+    STP_STAGE_DONE,  /* in or after shmem_finalize; no other PE needs this PE any more */
+    STP_STAGE_ABORT, /* the job ends, and this PE or another PE has printed the reason */
+};
+
+#define STP_PASSED_FDS 3 /* connection to the launcher, standard output, standard error */
+
+struct stp_pe_packet {
+    struct stp_pe_message {
+        int pe;
+        enum stp_pe_stage stage;
+    } message;
+    struct iovec data;
+    struct msghdr header;
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(STP_PASSED_FDS * sizeof(int))];
+    } control; /* descriptors that the first message passes to oshrun */
+};
+
+/* Prepares a packet for sendmsg() or recvmsg(). */
+static inline struct msghdr *stp_pe_packet_init(struct stp_pe_packet *packet)
+{
+    *packet = (struct stp_pe_packet){.data = {&packet->message, sizeof(packet->message)}};
+    packet->control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(STP_PASSED_FDS * sizeof(int)),
+                                              .cmsg_level = SOL_SOCKET,
+                                              .cmsg_type = SCM_RIGHTS};
+    packet->header = (struct msghdr){.msg_iov = &packet->data,
+                                     .msg_iovlen = 1,
+                                     .msg_control = &packet->control,
+                                     .msg_controllen = sizeof(packet->control)};
+    return &packet->header;
+}
+
+/* Returns the length of the address of oshrun's socket, or 0 if the name is too long. */
+static inline socklen_t stp_pe_socket_addr(struct sockaddr_un *addr, const char *name)
+{
+    size_t len = strlen(name);
+
+    *addr = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (len >= sizeof(addr->sun_path)) return 0;
+    memcpy(addr->sun_path + 1, name, len);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
+}
+
+/* Returns the process at the other end, or 0 if that process belongs to another user. */
+static inline pid_t stp_pe_socket_peer(int fd)
+{
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0) return 0;
+    return peer.uid == geteuid() ? peer.pid : 0;
+}
 
 #endif /* STP_OSHRUN_INSPECT_H */

@@ -543,6 +543,11 @@ bool stp_pmi_hung_up(void)
     return pmi.client && wire.fd >= 0 && poll(&wire, 1, 0) > 0;
 }
 
+int stp_pmi_socket(void)
+{
+    return pmi.client ? pmi.session.wire.fd : -1;
+}
+
 /* ---- abort --------------------------------------------------------------- */
 
 /* If fd is a pipe, waits until the pipe is empty or the deadline has passed. */

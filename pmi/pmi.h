@@ -80,6 +80,9 @@ int stp_pmi_get(int rank, const char *key, void *data, size_t capacity, size_t *
  */
 bool stp_pmi_hung_up(void);
 
+/* Returns the descriptor of the connection to the launcher, or -1 if the client has none. */
+int stp_pmi_socket(void);
+
 /*
  * Sets a function that is called four times a second while this process waits for other processes,
  * for example in stp_pmi_fence(). NULL removes the function. Only the thread that calls

@@ -336,6 +336,7 @@ static void runtime_start(void)
     stp_rt.epoch++;
     runtime_open_witness(); /* peers need the witness as soon as this PE has joined */
     stp_boot_join_job_open_window();
+    stp_boot_tell_oshrun(STP_STAGE_BEGUN);
     /*
      * The exit handler of the launcher's library is registered by now. Handlers run in reverse
      * order, so the handler of this library runs first.
@@ -392,6 +393,7 @@ static void runtime_last_syncs(void)
     if (stp_rt.n_nodes > 1) stp_team_last_sync(stp_team_world);
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
+    stp_boot_tell_oshrun(STP_STAGE_DONE);
     /* In a job on one node, this barrier is the last sync. PEs may sleep in this barrier. */
     stp_boot_node_barrier();
     stp_wait_state_stop();

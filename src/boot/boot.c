@@ -89,6 +89,7 @@ void stp_boot_publish_job_ended(int status)
 {
     int expected = 0;
 
+    stp_boot_tell_oshrun(STP_STAGE_ABORT);
     if (stp_boot.area == NULL) return;
     /*
      * Pairs with the load in stp_boot_ended() and with the same operation in other PEs. Only the

@@ -123,6 +123,11 @@ int stp_boot_node(void);
 /* Returns the number of PEs of this node. */
 int stp_boot_n_local(void);
 /*
+ * Sends the stage of this PE to oshrun, if oshrun runs on this host. May be called in a signal
+ * handler, except with STP_STAGE_BEGUN.
+ */
+void stp_boot_tell_oshrun(enum stp_pe_stage stage);
+/*
  * Announces to the PEs of this node that the job ends with this exit status. May be called at any
  * time. Only the first announcement on a node has an effect.
  */

@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static void *array_grow(void *list, size_t n, size_t item_bytes)
 
 size_t scan_text(pid_t pid, const char *name, char *text, size_t len)
 {
-    char path[64];
+    char path[PATH_MAX];
     size_t nbytes = 0;
     ssize_t n = 1;
     int fd;

@@ -35,6 +35,7 @@ static struct {
     bool own_group;     /* whether the launcher has a process group of its own */
     bool terminal_lent; /* whether the launcher's group is the foreground group now */
     bool launcher_ended;
+    bool signalled; /* whether the launcher got a signal, after which ends of PEs are expected */
     int status;
     bool reported; /* whether printing of the table of waits has begun */
     pid_t printer; /* child process that prints the table now, or 0 */
@@ -86,6 +87,7 @@ bool launch_got_end_signal(short revents)
 static void pass_on(int signo, bool to_group)
 {
     if (run.launcher_ended) return;
+    if (signo != SIGCONT && signo != SIGTSTP && signo != SIGWINCH) run.signalled = true;
     kill(run.own_group && to_group ? -run.launcher : run.launcher, signo);
 }
 
@@ -220,6 +222,7 @@ _Noreturn static void become_launcher(char **argv, pid_t parent)
 static void start_launcher(char **argv)
 {
     pid_t parent = getpid();
+    struct rlimit files;
     char name[64];
 
     launch_job_name(parent, name, sizeof(name));
@@ -230,6 +233,11 @@ static void start_launcher(char **argv)
     run.launcher = fork();
     if (run.launcher < 0) launch_fail("cannot start %s: %s", argv[0], strerror(errno));
     if (run.launcher == 0) become_launcher(argv, parent);
+    /* Raise the limit of descriptors, because pe_ends.c needs four for each PE. */
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
     /* The child calls setpgid() too, because either process may run first. */
     if (run.own_group) setpgid(run.launcher, run.launcher);
     launch_tty_relay_in_parent();
@@ -288,11 +296,13 @@ static void take_signal(const struct signalfd_siginfo *info)
 static void supervise_launcher(void)
 {
     while (!run.launcher_ended) {
-        struct pollfd fds[3] = {{.fd = run.signals, .events = POLLIN}};
+        struct pollfd fds[4] = {{.fd = run.signals, .events = POLLIN},
+                                {.fd = launch_ends_fd(), .events = POLLIN}};
         struct signalfd_siginfo info;
-        int timeout = launch_tty_relay_prepare_poll(&fds[1]);
+        int timeout = launch_tty_relay_prepare_poll(&fds[2]);
 
-        if (poll(fds, 3, printer_timeout(timeout)) > 0) launch_tty_relay_move_input(&fds[1]);
+        if (poll(fds, 4, printer_timeout(timeout)) > 0) launch_tty_relay_move_input(&fds[2]);
+        launch_ends_take();
         while (!run.launcher_ended &&
                read(run.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
             take_signal(&info);
@@ -306,12 +316,14 @@ static void supervise_launcher(void)
  */
 _Noreturn static void end_as_launcher(void)
 {
-    int signo = WTERMSIG(run.status);
     struct rlimit no_core = {0, 0};
     sigset_t set;
+    int signo;
 
     if (run.terminal_lent) lend_terminal(false);
     launch_crash_frames_addr2line(run.signals);
+    if (!run.signalled) run.status = launch_ends_report(run.status);
+    signo = WTERMSIG(run.status);
     if (WIFEXITED(run.status)) _exit(WEXITSTATUS(run.status));
     setrlimit(RLIMIT_CORE, &no_core);
     signal(signo, SIG_DFL);

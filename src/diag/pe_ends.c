@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds PEs of this host that end without finalize, abort and exit handlers. Each PE connects to a
+ * socket of oshrun, sends its stages and passes descriptors (src/boot/oshrun_link.c). While oshrun
+ * holds these descriptors, Hydra does not notice the end of the PE, and so does not kill the other
+ * PEs before oshrun knows how the PE has ended. Design: docs/design/launch.md.
+ */
+#include "find_pes.h"
+#include "oshrun_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TEXT_MAX 4096
+#define EXITING 4ul /* PF_EXITING of the kernel, in the field "flags" of /proc/PID/stat */
+
+struct pe {
+    struct stp_pe_message last; /* last message of the PE */
+    pid_t pid;
+    int link;                /* socket over which the PE sends its stages */
+    int fds[STP_PASSED_FDS]; /* duplicates of the PE's descriptors; all are 0 if none was passed */
+    char comm[20];           /* name of the process at the time of the last message */
+    int status;              /* wait status after the end, or -1 if unknown */
+};
+
+static struct {
+    int listener, epoll;
+    bool over; /* whether the job ends already, so that further ends of PEs are consequences */
+    const struct pe *culprit; /* first PE with a bad end, or NULL */
+    long oom_kills;           /* count_oom_kills() at the start of the job */
+} ends = {.listener = -1, .epoll = -1};
+
+/* Returns how many processes the kernel has killed for lack of memory in oshrun's control group. */
+static long count_oom_kills(void)
+{
+    static const char *const keys[] = {"0::", ":memory:"};
+    static const char *const files[] = {"root/sys/fs/cgroup%s/memory.events",
+                                        "root/sys/fs/cgroup/memory%s/memory.oom_control"};
+    long count = 0;
+
+    for (int i = 0; i < 2 && count == 0; i++) {
+        char text[TEXT_MAX], name[TEXT_MAX];
+        char *key;
+
+        scan_text(getpid(), "cgroup", text, sizeof(text));
+        key = strstr(text, keys[i]);
+        if (key == NULL) continue;
+        key[strcspn(key, "\n")] = '\0';
+        snprintf(name, sizeof(name), files[i], key + strlen(keys[i]));
+        scan_text(getpid(), name, text, sizeof(text));
+        key = strstr(text, "\noom_kill ");
+        if (key != NULL) count = strtol(key + strlen("\noom_kill "), NULL, 10);
+    }
+    return count;
+}
+
+static void watch(int fd, struct pe *pe)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = pe};
+
+    epoll_ctl(ends.epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+void launch_ends_open(const char *name)
+{
+    struct sockaddr_un addr;
+    socklen_t len = stp_pe_socket_addr(&addr, name);
+
+    ends.oom_kills = count_oom_kills();
+    ends.epoll = epoll_create1(EPOLL_CLOEXEC);
+    ends.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (bind(ends.listener, (struct sockaddr *)&addr, len) == 0 &&
+        listen(ends.listener, SOMAXCONN) == 0)
+        watch(ends.listener, NULL);
+}
+
+int launch_ends_fd(void)
+{
+    return ends.epoll;
+}
+
+static void accept_pe(void)
+{
+    int fd = accept4(ends.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    pid_t pid = fd >= 0 ? stp_pe_socket_peer(fd) : 0;
+    struct pe *pe = pid > 0 ? calloc(1, sizeof(*pe)) : NULL;
+
+    if (fd < 0) close(ends.listener); /* no descriptors are left, so other PEs are not watched */
+    if (pe == NULL) {
+        if (fd >= 0) close(fd);
+        return;
+    }
+    *pe = (struct pe){.pid = pid, .link = fd};
+    watch(fd, pe);
+}
+
+/*
+ * Returns whether the program of a PE has ended or is ending, and sets pe->status. Returns false if
+ * the process has closed the socket but lives, or has a new name, because it has then executed
+ * another program.
+ */
+static bool has_ended(struct pe *pe)
+{
+    char text[TEXT_MAX];
+    unsigned long flags = EXITING;
+    const char *fields;
+
+    pe->status = -1;
+    scan_text(pe->pid, "comm", text, sizeof(pe->comm));
+    if (text[0] != '\0' && strcmp(text, pe->comm) != 0) return false;
+    scan_text(pe->pid, "stat", text, sizeof(text));
+    fields = strrchr(text, ')');
+    if (fields == NULL) return true; /* the parent has already waited for the process */
+    sscanf(fields + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags);
+    pe->status = (int)strtol(strrchr(fields, ' '), NULL, 10);
+    return (flags & EXITING) != 0;
+}
+
+/*
+ * Handles the end of the connection to a PE. If the end is good, keeps the connection to the
+ * launcher, because Hydra would otherwise kill PEs that have not yet ended.
+ */
+static void end_link(struct pe *pe)
+{
+    bool done = pe->last.stage == STP_STAGE_DONE;
+    bool good = !has_ended(pe) || (done && pe->status <= 0);
+
+    close(pe->link);
+    if (!good && !ends.over && (!done || WIFSIGNALED(pe->status))) {
+        ends.culprit = pe;
+        ends.over = true;
+    }
+    for (int i = good ? 1 : 0; i < STP_PASSED_FDS && pe->fds[i] > 0; i++)
+        close(pe->fds[i]);
+}
+
+static void read_message(struct pe *pe)
+{
+    struct stp_pe_packet packet;
+    ssize_t nbytes = recvmsg(pe->link, stp_pe_packet_init(&packet), MSG_CMSG_CLOEXEC);
+
+    if (nbytes != sizeof(packet.message)) {
+        end_link(pe);
+        return;
+    }
+    pe->last = packet.message;
+    scan_text(pe->pid, "comm", pe->comm, sizeof(pe->comm));
+    if (pe->last.stage == STP_STAGE_ABORT) ends.over = true;
+    /* The kernel passes only some of the descriptors if oshrun reaches its limit. */
+    if (packet.header.msg_controllen > 0)
+        memcpy(pe->fds, CMSG_DATA(&packet.control.header),
+               packet.control.header.cmsg_len - CMSG_LEN(0));
+}
+
+void launch_ends_take(void)
+{
+    struct epoll_event event;
+
+    /* The kernel returns events in the order in which they happened. */
+    while (epoll_wait(ends.epoll, &event, 1, 0) == 1) {
+        if (event.data.ptr == NULL)
+            accept_pe();
+        else
+            read_message(event.data.ptr);
+    }
+}
+
+int launch_ends_report(int status)
+{
+    const struct pe *pe;
+    char host[STP_HOST_MAX] = "", how[64] = "ended";
+
+    launch_ends_take();
+    pe = ends.culprit;
+    if (pe == NULL) return status;
+    if (pe->status >= 0 && WIFSIGNALED(pe->status)) {
+        if (status == 0) return 0; /* shmem_global_exit(0) on another host has ended all PEs */
+        snprintf(how, sizeof(how), "was killed by signal %d (%s)", WTERMSIG(pe->status),
+                 strsignal(WTERMSIG(pe->status)));
+    } else if (pe->status >= 0) {
+        snprintf(how, sizeof(how), "ended by _exit(%d) or quick_exit(%d)", WEXITSTATUS(pe->status),
+                 WEXITSTATUS(pe->status));
+        status = pe->status;
+    }
+    gethostname(host, sizeof(host) - 1);
+    fprintf(stderr, "oshrun: pe %d (%s): its process %d %s %s shmem_finalize%s\n", pe->last.pe,
+            host, (int)pe->pid, how, pe->last.stage == STP_STAGE_DONE ? "after" : "before",
+            count_oom_kills() == ends.oom_kills
+                ? ""
+                : "; the kernel has killed a process at the memory limit of the control group: use "
+                  "fewer PEs or smaller heaps, or raise the limit");
+    return status != 0 ? status : W_EXITCODE(EXIT_FAILURE, 0);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ends the processes of a job in the way that the argument names. In the first ways the last PE
+ * ends without shmem_finalize and without exit handlers, while the other PEs wait or compute. In
+ * the other ways the PEs need each other no more, or execute another program, so that the job is a
+ * success.
+ * run_early_end.sh checks the status and the output.
+ *
+ * usage: early_end WAY
+ */
+#include "pe_test.h"
+#include "pe_ways.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static long never; /* symmetric, no PE sets it */
+
+static void end_early(void)
+{
+    if (pe_way_is("_exit_0")) _exit(0);
+    if (pe_way_is("_exit_5")) _exit(5);
+    if (pe_way_is("quick_exit_0")) quick_exit(0);
+    if (pe_way_is("kill")) raise(SIGKILL);
+    if (pe_way_is("oom")) {
+        for (size_t nbytes = (size_t)16 << 20;; nbytes += (size_t)16 << 20)
+            memset(malloc(nbytes), 1, nbytes);
+    }
+}
+
+/* Returns a descriptor of this PE that is its connection to oshrun, or -1. */
+static int find_link(void)
+{
+    for (int fd = 0; fd < 256; fd++) {
+        int type = 0;
+        socklen_t len = sizeof(type);
+
+        if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET)
+            return fd;
+    }
+    return -1;
+}
+
+/* If a child kept the connection open, oshrun would not notice the end of the PE. */
+static void check_fork(void)
+{
+    int status = 0;
+    pid_t child;
+
+    PE_REQUIRE(find_link() >= 0, "this PE has no connection to oshrun");
+    child = fork();
+    if (child == 0) _exit(find_link() >= 0);
+    PE_REQUIRE(waitpid(child, &status, 0) == child && status == 0,
+               "a forked child keeps the connection to oshrun open");
+}
+
+/* Other PEs still print when the last PE has ended. */
+static void end_after_finalize(void)
+{
+    for (int i = 0; pe_me != pe_n - 1 && i < 2000; i++)
+        sched_yield();
+    printf("pe %d is done\n", pe_me);
+    fflush(stdout);
+    _exit(0);
+}
+
+int main(int argc, char **argv)
+{
+    pe_way = argc > 1 ? argv[1] : "";
+    pe_test_begin();
+    if (pe_way_is("exec_at_once")) execlp("true", "true", (char *)NULL);
+    if (pe_way_is("cycles")) {
+        shmem_finalize();
+        pe_test_begin();
+    }
+    if (pe_way_is("fork")) {
+        check_fork();
+        return pe_test_end();
+    }
+    if (pe_way_is("finalize") || pe_way_is("cycles")) {
+        shmem_finalize();
+        end_after_finalize();
+    }
+    if (pe_way_is("exec")) {
+        shmem_finalize();
+        execlp("true", "true", (char *)NULL);
+    }
+    if (pe_me == pe_n - 1) end_early();
+    for (volatile unsigned long spin = 0; pe_me == 0; spin++)
+        continue;
+    shmem_long_wait_until(&never, SHMEM_CMP_EQ, 1);
+    PE_REQUIRE(pe_way_known, "the argument %s is not the name of a way to end", pe_way);
+    return PE_FAIL;
+}
