@@ -492,8 +492,16 @@ STP_PROFILED(shmem_init);
 
 void pshmem_finalize(void)
 {
+    static bool warned;
     bool last;
 
+    if (runtime_pid != 0 && stp_references() == 0) {
+        if (stp_rt.pe == 0 && !warned)
+            stp_warn("shmem_finalize was called again after the last shmem_finalize, and did "
+                     "nothing: call it once for each shmem_init");
+        warned = true;
+        return;
+    }
     stp_check_live(__func__);
     /*
      * Do nothing in an exit handler after shmem_global_exit(), because other PEs do not finalize.

@@ -53,6 +53,8 @@ job exec -- exec && succeeds exec 0
 if [ "${SHMEM_NODE:-on}" != off ]; then # through a fabric, a PE may notice another one's exec
     job exec_at_once -- exec_at_once && succeeds exec_at_once 0
 fi
+job second_finalize -- second_finalize && succeeds second_finalize 1 &&
+    says second_finalize 'pe 0 .*shmem_finalize was called again'
 
 other without_shmem "$np" -n "$np" hostname
 other wrapper "$np" -n "$np" sh -c '"$0" finalize; exit 0' "$program"
