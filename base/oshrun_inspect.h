@@ -70,6 +70,7 @@ struct stp_pe_packet {
     struct stp_pe_message {
         int pe;
         enum stp_pe_stage stage;
+        bool several_hosts; /* whether the job has PEs on other hosts */
     } message;
     struct iovec data;
     struct msghdr header;

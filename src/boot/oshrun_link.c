@@ -47,7 +47,8 @@ void stp_boot_tell_oshrun(enum stp_pe_stage stage)
 
     if (is_first) link_open();
     if (link_fd < 0) return;
-    packet.message = (struct stp_pe_message){.pe = stp_rt.pe, .stage = stage};
+    packet.message = (struct stp_pe_message){
+        .pe = stp_rt.pe, .stage = stage, .several_hosts = stp_rt.host_pes < stp_rt.n_pes};
     memcpy(CMSG_DATA(&packet.control.header), fds, sizeof(fds));
     /* Processes of an MPI library rely on the launcher, so it must notice the end of each one. */
     if (is_first && fds[0] >= 0 && dlsym(RTLD_DEFAULT, "MPI_Init") == NULL &&

@@ -63,7 +63,7 @@ void launch_crash_frames_open(void)
     if (frames_fd < 0) return;
     snprintf(value, sizeof(value), "/proc/%d/fd/%d:%s", (int)getpid(), frames_fd, name);
     setenv(STP_FRAMES_VARIABLE, value, 1);
-    launch_ends_open(name);
+    launch_ends_open(name, false);
 }
 
 /* ---- data written by PEs -------------------------------------------------------------- */

@@ -49,15 +49,16 @@ void launch_crash_frames_open(void);
  */
 void launch_crash_frames_addr2line(int signals);
 
-/* ---- bad ends of PEs (pe_ends.c) ------------------------------------------------------------- */
+/* ---- ends of PEs without exit handlers (pe_ends.c) ------------------------------------------- */
 
-/* Opens the socket with this abstract name, to which the PEs of this host connect. */
-void launch_ends_open(const char *name);
-/* Returns a descriptor that is readable when launch_ends_take() has something to do. */
-int launch_ends_fd(void);
-/* Reads the messages of the PEs, and notices ends of PEs. */
-void launch_ends_take(void);
-/* Names the first PE with a bad end. Returns the job's wait status; `status` is the launcher's. */
+/*
+ * Opens the socket with this abstract name, to which the PEs of this host connect. If at_once is
+ * true, reports a PE at its end, and not by launch_ends_report().
+ */
+void launch_ends_open(const char *name, bool at_once);
+/* Handles events of PEs. Returns a descriptor that is readable when there are further events. */
+int launch_ends_take(void);
+/* Reports the PE that ended first. Returns the wait status of the job, for that of the launcher. */
 int launch_ends_report(int status);
 
 /* ---- signals (oshrun_launcher_parent.c) -------------------------------------------------- */

@@ -8,6 +8,7 @@
  *
  * usage: job LAUNCHER [ARGUMENTS]
  *        job --status [PID]
+ *        job --host NAME PROXY [ARGUMENTS]    on another host, with the name in OSHRUN_FRAMES
  */
 #include "oshrun_internal.h"
 
@@ -35,7 +36,7 @@ static struct {
     bool own_group;     /* whether the launcher has a process group of its own */
     bool terminal_lent; /* whether the launcher's group is the foreground group now */
     bool launcher_ended;
-    bool signalled; /* whether the launcher got a signal, after which ends of PEs are expected */
+    bool signalled; /* whether the job got a signal that is expected to end PEs */
     int status;
     bool reported; /* whether printing of the table of waits has begun */
     pid_t printer; /* child process that prints the table now, or 0 */
@@ -87,7 +88,6 @@ bool launch_got_end_signal(short revents)
 static void pass_on(int signo, bool to_group)
 {
     if (run.launcher_ended) return;
-    if (signo != SIGCONT && signo != SIGTSTP && signo != SIGWINCH) run.signalled = true;
     kill(run.own_group && to_group ? -run.launcher : run.launcher, signo);
 }
 
@@ -219,21 +219,26 @@ _Noreturn static void become_launcher(char **argv, pid_t parent)
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-static void start_launcher(char **argv)
+/* Starts the launcher, or Hydra's proxy on another host. `host_name` is the NAME of --host. */
+static void start_launcher(char **argv, const char *host_name)
 {
     pid_t parent = getpid();
     struct rlimit files;
     char name[64];
 
     launch_job_name(parent, name, sizeof(name));
-    setenv(LAUNCH_VARIABLE, name, 1);
-    launch_crash_frames_open();
+    if (host_name == NULL) {
+        setenv(LAUNCH_VARIABLE, name, 1);
+        launch_crash_frames_open();
+    } else {
+        launch_ends_open(host_name, true);
+    }
     run.own_group = !needs_terminal(argv);
     if (run.own_group) launch_tty_relay_open_pipe();
     run.launcher = fork();
     if (run.launcher < 0) launch_fail("cannot start %s: %s", argv[0], strerror(errno));
     if (run.launcher == 0) become_launcher(argv, parent);
-    /* Raise the limit of descriptors, because pe_ends.c needs four for each PE. */
+    /* Raise the limit of descriptors, because pe_ends.c needs five for each PE. */
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
@@ -271,7 +276,9 @@ static void take_signal(const struct signalfd_siginfo *info)
      * received the signal, which is then not passed on.
      */
     bool from_terminal = info->ssi_code == SI_KERNEL;
+    static const char other[] = {SIGCHLD, SIGTTIN, SIGTTOU, SIGCONT, SIGTSTP, SIGWINCH};
 
+    if (memchr(other, signo, sizeof(other)) == NULL) run.signalled = true;
     switch (signo) {
     case SIGCHLD:
         handle_children();
@@ -297,12 +304,11 @@ static void supervise_launcher(void)
 {
     while (!run.launcher_ended) {
         struct pollfd fds[4] = {{.fd = run.signals, .events = POLLIN},
-                                {.fd = launch_ends_fd(), .events = POLLIN}};
+                                {.fd = launch_ends_take(), .events = POLLIN}};
         struct signalfd_siginfo info;
         int timeout = launch_tty_relay_prepare_poll(&fds[2]);
 
         if (poll(fds, 4, printer_timeout(timeout)) > 0) launch_tty_relay_move_input(&fds[2]);
-        launch_ends_take();
         while (!run.launcher_ended &&
                read(run.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
             take_signal(&info);
@@ -374,7 +380,10 @@ int main(int argc, char **argv)
     if (argc < 2) launch_fail("this program is a part of oshrun: run oshrun instead");
     if (strcmp(argv[1], "--status") == 0) return print_status(argv[2]);
     take_signals();
-    start_launcher(argv + 1);
+    if (strcmp(argv[1], "--host") == 0 && argc > 3)
+        start_launcher(argv + 3, argv[2]);
+    else
+        start_launcher(argv + 1, NULL);
     supervise_launcher();
     end_as_launcher();
 }

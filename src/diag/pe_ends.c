@@ -8,18 +8,22 @@
 #include "find_pes.h"
 #include "oshrun_internal.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define TEXT_MAX 4096
-#define EXITING 4ul /* PF_EXITING of the kernel, in the field "flags" of /proc/PID/stat */
+#define PEERPIDFD 77 /* SO_PEERPIDFD of Linux 6.5 */
+#define EXITING 4ul  /* PF_EXITING of the kernel, in the field "flags" of /proc/PID/stat */
 
 struct pe {
     struct stp_pe_message last; /* last message of the PE */
     pid_t pid;
+    int pidfd;               /* descriptor of the process, or -1 */
     int link;                /* socket over which the PE sends its stages */
     int fds[STP_PASSED_FDS]; /* duplicates of the PE's descriptors; all are 0 if none was passed */
     char comm[20];           /* name of the process at the time of the last message */
@@ -28,8 +32,9 @@ struct pe {
 
 static struct {
     int listener, epoll;
-    bool over; /* whether the job ends already, so that further ends of PEs are consequences */
-    const struct pe *culprit; /* first PE with a bad end, or NULL */
+    bool at_once; /* whether the culprit is reported at its end instead of at the end of the job */
+    bool over;    /* whether a PE has ended the job, so that further ends are consequences */
+    const struct pe *culprit; /* PE whose bad end was the first, or NULL */
     long oom_kills;           /* count_oom_kills() at the start of the job */
 } ends = {.listener = -1, .epoll = -1};
 
@@ -64,22 +69,18 @@ static void watch(int fd, struct pe *pe)
     epoll_ctl(ends.epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-void launch_ends_open(const char *name)
+void launch_ends_open(const char *name, bool at_once)
 {
     struct sockaddr_un addr;
     socklen_t len = stp_pe_socket_addr(&addr, name);
 
+    ends.at_once = at_once;
     ends.oom_kills = count_oom_kills();
     ends.epoll = epoll_create1(EPOLL_CLOEXEC);
     ends.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (bind(ends.listener, (struct sockaddr *)&addr, len) == 0 &&
         listen(ends.listener, SOMAXCONN) == 0)
         watch(ends.listener, NULL);
-}
-
-int launch_ends_fd(void)
-{
-    return ends.epoll;
 }
 
 static void accept_pe(void)
@@ -93,8 +94,22 @@ static void accept_pe(void)
         if (fd >= 0) close(fd);
         return;
     }
-    *pe = (struct pe){.pid = pid, .link = fd};
+    *pe = (struct pe){.pid = pid, .pidfd = -1, .link = fd};
+    getsockopt(fd, SOL_SOCKET, PEERPIDFD, &pe->pidfd, &(socklen_t){sizeof(pe->pidfd)});
     watch(fd, pe);
+}
+
+/*
+ * Returns the wait status of a process for which its parent has already waited, or -1 if the kernel
+ * does not keep it (before Linux 6.15). Words 0 and 7 of the kernel's struct pidfd_info contain the
+ * mask PIDFD_INFO_EXIT and the status.
+ */
+static int reaped_status(int pidfd)
+{
+    uint64_t info[8] = {1 << 3};
+    int rc = ioctl(pidfd, _IOWR(0xff, 11, info), info);
+
+    return rc == 0 && (info[0] & 1 << 3) ? (int)(info[7] >> 32) : -1;
 }
 
 /*
@@ -108,20 +123,48 @@ static bool has_ended(struct pe *pe)
     unsigned long flags = EXITING;
     const char *fields;
 
-    pe->status = -1;
     scan_text(pe->pid, "comm", text, sizeof(pe->comm));
     if (text[0] != '\0' && strcmp(text, pe->comm) != 0) return false;
     scan_text(pe->pid, "stat", text, sizeof(text));
     fields = strrchr(text, ')');
-    if (fields == NULL) return true; /* the parent has already waited for the process */
-    sscanf(fields + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags);
-    pe->status = (int)strtol(strrchr(fields, ' '), NULL, 10);
+    if (fields != NULL) sscanf(fields + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags);
+    pe->status =
+        fields != NULL ? (int)strtol(strrchr(fields, ' '), NULL, 10) : reaped_status(pe->pidfd);
     return (flags & EXITING) != 0;
+}
+
+/* Returns whether a PE can have been killed by the launcher, after the bad end of another PE. */
+static bool is_victim(const struct pe *pe)
+{
+    return WIFSIGNALED(pe->status) &&
+           (WTERMSIG(pe->status) == SIGKILL || WTERMSIG(pe->status) == SIGTERM);
+}
+
+static void print_culprit(const struct pe *pe)
+{
+    char host[STP_HOST_MAX] = "", how[64] = "ended";
+
+    if (WIFSIGNALED(pe->status))
+        snprintf(how, sizeof(how), "was killed by signal %d (%s)", WTERMSIG(pe->status),
+                 strsignal(WTERMSIG(pe->status)));
+    else if (WIFEXITED(pe->status))
+        snprintf(how, sizeof(how), "ended by _exit(%d) or quick_exit(%d)", WEXITSTATUS(pe->status),
+                 WEXITSTATUS(pe->status));
+    gethostname(host, sizeof(host) - 1);
+    fprintf(stderr, "oshrun: pe %d (%s): its process %d %s %s shmem_finalize%s%s\n", pe->last.pe,
+            host, (int)pe->pid, how, pe->last.stage == STP_STAGE_DONE ? "after" : "before",
+            is_victim(pe) && pe->last.several_hosts ? ", perhaps after a failure on another host"
+                                                    : "",
+            count_oom_kills() == ends.oom_kills
+                ? ""
+                : "; the kernel has killed a process at the memory limit of the control group: use "
+                  "fewer PEs or smaller heaps, or raise the limit");
 }
 
 /*
  * Handles the end of the connection to a PE. If the end is good, keeps the connection to the
- * launcher, because Hydra would otherwise kill PEs that have not yet ended.
+ * launcher, because Hydra would otherwise kill PEs that have not yet ended. Events can be out of
+ * order if this process had to wait for a core, so that a PE that was not killed is the culprit.
  */
 static void end_link(struct pe *pe)
 {
@@ -129,9 +172,11 @@ static void end_link(struct pe *pe)
     bool good = !has_ended(pe) || (done && pe->status <= 0);
 
     close(pe->link);
-    if (!good && !ends.over && (!done || WIFSIGNALED(pe->status))) {
+    close(pe->pidfd);
+    if (!good && !ends.over && (!done || WIFSIGNALED(pe->status)) &&
+        (ends.culprit == NULL || (is_victim(ends.culprit) && !is_victim(pe)))) {
         ends.culprit = pe;
-        ends.over = true;
+        if (ends.at_once) print_culprit(pe);
     }
     for (int i = good ? 1 : 0; i < STP_PASSED_FDS && pe->fds[i] > 0; i++)
         close(pe->fds[i]);
@@ -155,42 +200,30 @@ static void read_message(struct pe *pe)
                packet.control.header.cmsg_len - CMSG_LEN(0));
 }
 
-void launch_ends_take(void)
+int launch_ends_take(void)
 {
     struct epoll_event event;
 
-    /* The kernel returns events in the order in which they happened. */
+    /* The kernel returns events in the order in which they became ready. */
     while (epoll_wait(ends.epoll, &event, 1, 0) == 1) {
         if (event.data.ptr == NULL)
             accept_pe();
         else
             read_message(event.data.ptr);
     }
+    return ends.epoll;
 }
 
 int launch_ends_report(int status)
 {
     const struct pe *pe;
-    char host[STP_HOST_MAX] = "", how[64] = "ended";
 
     launch_ends_take();
     pe = ends.culprit;
-    if (pe == NULL) return status;
-    if (pe->status >= 0 && WIFSIGNALED(pe->status)) {
-        if (status == 0) return 0; /* shmem_global_exit(0) on another host has ended all PEs */
-        snprintf(how, sizeof(how), "was killed by signal %d (%s)", WTERMSIG(pe->status),
-                 strsignal(WTERMSIG(pe->status)));
-    } else if (pe->status >= 0) {
-        snprintf(how, sizeof(how), "ended by _exit(%d) or quick_exit(%d)", WEXITSTATUS(pe->status),
-                 WEXITSTATUS(pe->status));
-        status = pe->status;
-    }
-    gethostname(host, sizeof(host) - 1);
-    fprintf(stderr, "oshrun: pe %d (%s): its process %d %s %s shmem_finalize%s\n", pe->last.pe,
-            host, (int)pe->pid, how, pe->last.stage == STP_STAGE_DONE ? "after" : "before",
-            count_oom_kills() == ends.oom_kills
-                ? ""
-                : "; the kernel has killed a process at the memory limit of the control group: use "
-                  "fewer PEs or smaller heaps, or raise the limit");
+    if (pe == NULL || ends.at_once) return status;
+    /* A PE on another host has called shmem_global_exit(0), so the launcher has killed this PE. */
+    if (WIFSIGNALED(pe->status) && status == 0) return 0;
+    print_culprit(pe);
+    if (WIFEXITED(pe->status)) status = pe->status;
     return status != 0 ? status : W_EXITCODE(EXIT_FAILURE, 0);
 }

@@ -86,6 +86,8 @@ def parse():
         help="in the place of mpiexec.hydra a launcher that ends nobody (pmi1.py)")
     add("--mpirun", action="store_true",
         help="in the place of mpiexec.hydra Open MPI's launcher, for programs of Open MPI")
+    add("--supervisor", metavar="PROGRAM",
+        help="oshrun's supervisor, which then is the parent of the launcher's proxy on each host")
     add("--launcher-option", action="append", default=[], metavar="WORD", help="for the launcher")
     add("--quiet", action="store_true", help="print the job's output only when a check fails")
     add("command", nargs=argparse.REMAINDER, metavar="program [argument...]")
@@ -152,11 +154,13 @@ class Hosts:
             self.route()
         for pid in self.pids:
             self.wait_for_carrier(pid)
+        supervisor = getattr(args, "supervisor", None)
+        parent = f"{os.path.abspath(supervisor)} --host hosts " if supervisor else ""
         with open(f"{DIR}/launch", "w", encoding="ascii") as file:
             cases = "".join(f"    h{i}) pid={pid} ;;\n" for i, pid in enumerate(self.pids))
             file.write('#!/bin/sh\n[ "$1" = -x ] && shift\nhost=$1\nshift\ncase $host in\n' +
                        cases + '    *) echo "no host $host" >&2; exit 1 ;;\nesac\n'
-                       'exec nsenter -t "$pid" -n -u -i -m -p -- sh -c "$*"\n')
+                       f'exec nsenter -t "$pid" -n -u -i -m -p -- sh -c "{parent}$*"\n')
         os.chmod(f"{DIR}/launch", 0o755)
         if self.args.mpirun:  # its daemon looks whether the command is there, and never runs it
             for pid in self.pids:
@@ -332,6 +336,8 @@ class Job:
         env = dict(os.environ)
         del env[INSIDE]
         env.update(setting.split("=", 1) for setting in self.args.env)
+        if self.args.supervisor:
+            env["OSHRUN_FRAMES"] = "nowhere:hosts"
         if self.args.pmi:
             env["SHMEM_PMI"] = self.args.pmi
         if self.args.provider:

@@ -25,6 +25,7 @@ static void end_early(void)
     if (pe_way_is("_exit_5")) _exit(5);
     if (pe_way_is("quick_exit_0")) quick_exit(0);
     if (pe_way_is("kill")) raise(SIGKILL);
+    if (pe_way_is("segv")) raise(SIGSEGV);
     if (pe_way_is("oom")) {
         for (size_t nbytes = (size_t)16 << 20;; nbytes += (size_t)16 << 20)
             memset(malloc(nbytes), 1, nbytes);
@@ -94,7 +95,12 @@ int main(int argc, char **argv)
         shmem_finalize();
         return 0;
     }
-    if (pe_me == pe_n - 1) end_early();
+    if (pe_way_is("wait")) {
+        shmem_barrier_all();
+        if (pe_me == 0) fprintf(stderr, "waits\n");
+    } else if (pe_me == pe_n - 1) {
+        end_early();
+    }
     for (volatile unsigned long spin = 0; pe_me == 0; spin++)
         continue;
     shmem_long_wait_until(&never, SHMEM_CMP_EQ, 1);

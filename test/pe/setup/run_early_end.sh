@@ -13,7 +13,7 @@ fails()
 {
     job "$1" -- "$1" || return
     says "$1" "^oshrun: pe $last \(.*\): its process [0-9]+ $3" || return
-    if [ $status -ne "$2" ] || [ "$(grep -c '^oshrun: ' "$out")" -ne 1 ]; then
+    if [ $status -ne "$2" ] || [ "$(grep -c '^oshrun: pe ' "$out")" -ne 1 ]; then
         fail "$1" "expected status $2 and one line of oshrun, but the status is $status"
     else
         echo "ok   $1 (status $status)"
@@ -43,7 +43,16 @@ other()
 fails _exit_0 1 'ended by _exit\(0\) or quick_exit\(0\) before shmem_finalize$'
 fails quick_exit_0 1 'ended by _exit\(0\) or quick_exit\(0\) before shmem_finalize$'
 fails _exit_5 5 'ended by _exit\(5\) or quick_exit\(5\) before shmem_finalize$'
+fails segv 11 'was killed by signal 11 \(.*\) before shmem_finalize$'
 fails kill 9 'was killed by signal 9 \(.*\) before shmem_finalize$'
+
+# No PE is named if oshrun itself gets a signal.
+timeout -k 5 $limit "${launcher[@]}" -n "$np" "$program" wait >"$out" 2>&1 &
+until grep -q waits "$out" || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
+kill $!
+wait $!
+grep -q '^oshrun: pe ' "$out" && fail wait "oshrun names a PE although a signal ended the job"
+says wait waits && echo "ok   wait"
 
 for way in finalize cycles; do
     job $way -- $way && succeeds $way "$np"
