@@ -545,7 +545,7 @@ bool stp_pmi_hung_up(void)
 
 int stp_pmi_socket(void)
 {
-    return pmi.client ? pmi.session.wire.fd : -1;
+    return pmi.client && stp_pmi_keeps_status() ? pmi.session.wire.fd : -1;
 }
 
 /* ---- abort --------------------------------------------------------------- */

@@ -80,7 +80,7 @@ int stp_pmi_get(int rank, const char *key, void *data, size_t capacity, size_t *
  */
 bool stp_pmi_hung_up(void);
 
-/* Returns the descriptor of the connection to the launcher, or -1 if the client has none. */
+/* Returns the descriptor of the connection to Hydra, or -1 with another launcher. */
 int stp_pmi_socket(void);
 
 /*
