@@ -304,7 +304,7 @@ def ends(build):
     body = table(["path", "what PE 3 of 4 does", "exit status", "median", "longest", "first line of Steppe"], rows)
     write("ends", "Jobs with a PE that ends early",
           f"""PE 3 of 4 ends 0.3 s after all PEs are connected, while the other PEs wait for a flag from it; {RUNS} jobs for each line,
-under Hydra on this machine. The times are those of the whole job. "None" means that Hydra, which kills the other PEs when the connection of one PE closes, was faster than Steppe; its own lines then name the host and the signal. The tests `fault.*` check the same endings.""", job, body)
+under Hydra on this machine. The times are those of the whole job. A line of `oshrun` names a PE that printed nothing itself; it is printed after the job. The tests `fault.*` check the same endings.""", job, body)
 
 
 # ---- age ----------------------------------------------------------------------------------------
