@@ -495,6 +495,7 @@ void pshmem_finalize(void)
     static bool warned;
     bool last;
 
+    stp_check_not_forked(__func__);
     if (runtime_pid != 0 && stp_references() == 0) {
         if (stp_rt.pe == 0 && !warned)
             stp_warn("shmem_finalize was called again after the last shmem_finalize, and did "
