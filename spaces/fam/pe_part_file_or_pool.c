@@ -75,26 +75,42 @@ static int part_open_temporary(struct fam_part *part, const struct fam_backing *
 
 /* ---- spaces in a pool ---------------------------------------------------------------- */
 
-static int part_open_path(const char *path, int flags)
+/*
+ * Refuses a file to which another user has access. In a directory to which several users can write,
+ * another user can create the file before the job does. Returns 0, or -EINVAL after logging.
+ */
+static int part_check_access(const char *path, const struct stat *st)
 {
-    int fd = open(path, PART_OPEN | flags, 0600);
+    const char *reason = !S_ISREG(st->st_mode)               ? "is not a regular file"
+                         : st->st_uid != geteuid()           ? "belongs to another user"
+                         : st->st_nlink > 1                  ? "has another hard link"
+                         : st->st_mode & (S_IWGRP | S_IWOTH) ? "can be written by other users"
+                                                             : NULL;
 
-    if (fd < 0) {
-        fd = -errno;
-        stp_error("fam: cannot open %s: %s", path, strerror(-fd));
-        return fd == -EEXIST ? -EINVAL : fd;
-    }
-    return fd;
+    if (reason == NULL) return 0;
+    stp_error("fam: %s %s (owner %u, mode %03o): remove the file, or set another SHMEM_FAM_PATH",
+              path, reason, (unsigned)st->st_uid, (unsigned)st->st_mode & 0777);
+    return -EINVAL;
 }
 
 /* Opens, locks, maps and checks the pool in a file or device. Closes the pool after a failure. */
 static int part_open_pool(struct fam_pool *pool, const struct fam_backing *backing)
 {
+    int rc, fd = open(backing->path, PART_OPEN);
     size_t nbytes = backing->nbytes;
     struct stat st;
-    int rc, fd = part_open_path(backing->path, 0);
 
-    if (fd < 0) return fd;
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        rc = -errno;
+        stp_error("fam: cannot open %s: %s", backing->path, strerror(-rc));
+        if (fd >= 0) close(fd);
+        return rc;
+    }
+    /* The administrator may have made the pool. The user chose its path and its mode. */
+    if (backing->type == FAM_FILE && st.st_uid != 0 && st.st_uid != geteuid()) {
+        close(fd);
+        return part_check_access(backing->path, &st);
+    }
     rc =
         stp_fam_pool_lock_file(pool, fd, backing->path, backing->path, backing->type == FAM_DEVICE);
     if (rc == 0 && backing->type == FAM_FILE && fstat(fd, &st) == 0) nbytes = (size_t)st.st_size;
@@ -107,24 +123,44 @@ static int part_open_pool(struct fam_pool *pool, const struct fam_backing *backi
 /* ---- the file of a named space ----------------------------------------------------------- */
 
 /*
+ * Opens the file of a named space. Creates the file if it does not exist and create is true. Never
+ * follows a symbolic link. Returns a descriptor or -errno. Returns -ENOENT without logging if
+ * another process has just removed the file.
+ */
+static int part_open_named(const char *path, bool create)
+{
+    int fd = create ? open(path, PART_OPEN | O_NOFOLLOW | O_CREAT | O_EXCL, 0600) : -1;
+
+    if (!create || (fd < 0 && errno == EEXIST)) fd = open(path, PART_OPEN | O_NOFOLLOW);
+    if (fd >= 0) return fd;
+    fd = -errno;
+    if (fd != -ENOENT || !create)
+        stp_error("fam: cannot open %s: %s", path,
+                  fd == -ELOOP ? "the file is a symbolic link" : strerror(-fd));
+    return fd;
+}
+
+/*
  * Opens or creates the file of a named space and locks it. If another process removed the file
  * before the lock was taken, tries again. Sets *size to the size of the file, which is 0 if nothing
  * was written to it yet.
  */
-static int part_lock_file(struct fam_pool *pool, const char *path, const char *fam_path, int flags,
-                          size_t *size)
+static int part_lock_file(struct fam_pool *pool, const char *path, const char *fam_path,
+                          bool create, size_t *size)
 {
     struct stat st = {0};
 
     for (int i = 0; i < PART_TRIES; i++) {
-        int rc, fd = part_open_path(path, flags | O_NOFOLLOW);
+        int rc, fd = part_open_named(path, create);
+        if (fd == -ENOENT && create) continue;
         if (fd < 0) return fd;
+        rc = fstat(fd, &st) == 0 ? part_check_access(path, &st) : -errno;
+        if (rc != 0) {
+            close(fd);
+            return rc;
+        }
         rc = stp_fam_pool_lock_file(pool, fd, path, fam_path, false);
         if (rc == 0 && fstat(fd, &st) != 0) rc = -errno;
-        if (rc == 0 && !S_ISREG(st.st_mode)) {
-            stp_error("fam: %s is not a regular file", path);
-            rc = -EINVAL;
-        }
         *size = (size_t)st.st_size;
         if (rc == 0 && st.st_nlink > 0) return 0;
         stp_fam_pool_close(pool);
@@ -204,7 +240,7 @@ static int part_open_file(struct fam_pool *pool, const char *path, const char *f
                   shape->name, fam_path);
         return -ENOENT;
     }
-    rc = part_lock_file(pool, path, fam_path, must_exist ? 0 : O_CREAT, &size);
+    rc = part_lock_file(pool, path, fam_path, !must_exist, &size);
 
     if (rc != 0) return rc;
     is_empty = size == 0;
@@ -494,7 +530,7 @@ static int stat_open(struct fam_pool *pool, const struct fam_backing *backing, c
 
     if (backing->type != FAM_DIRECTORY) return part_open_pool(pool, backing);
     if (access(path, F_OK) != 0) return -errno;
-    rc = part_lock_file(pool, path, backing->path, 0, &size);
+    rc = part_lock_file(pool, path, backing->path, false, &size);
     if (rc != 0) return rc;
     rc = size == 0 ? -ENOENT : stp_fam_pool_map_superblock_locked(pool, size);
     if (rc == 0) rc = stp_fam_pool_prepare_locked(pool);

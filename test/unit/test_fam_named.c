@@ -356,6 +356,69 @@ TEST(file_that_is_none_of_ours)
     ck_assert_int_eq(fam_count_entries(dir), 2); /* nothing of others is removed */
 }
 
+/* Another user put a file there, or can change it: nothing is written to it. */
+TEST(file_of_another_user)
+{
+    struct stp_space_params params = fam_params("other", MIB, true);
+    const char *dir = fam_use_directory();
+    struct stp_named named;
+    struct stp_space space;
+    char path[256], link_path[256];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/other.fam", dir);
+    snprintf(link_path, sizeof(link_path), "%s/link", dir);
+    fam_make_file(path, 0);
+    for (params.open = STP_OPEN_EITHER; params.open <= STP_OPEN_FOUND; params.open++) {
+        for (mode_t mode = 0620; mode >= 0602; mode -= 016) {
+            ck_assert_int_eq(chmod(path, mode), 0);
+            CAPTURE(ck_assert_int_eq(fam_create_live(&space, &params), -EINVAL));
+            ck_said("other.fam can be written by other users (owner ");
+            ck_said(mode == 0620 ? ", mode 620): remove" : ", mode 602): remove");
+        }
+        ck_assert_int_eq(chmod(path, 0644), 0);
+        ck_assert_int_eq(link(path, link_path), 0);
+        CAPTURE(ck_assert_int_eq(fam_create_live(&space, &params), -EINVAL));
+        ck_said("other.fam has another hard link (owner ");
+        ck_assert_int_eq(unlink(link_path), 0);
+        if (geteuid() != 0) continue;
+        ck_assert_int_eq(chown(path, 65534, 65534), 0);
+        CAPTURE(ck_assert_int_eq(fam_create_live(&space, &params), -EINVAL));
+        ck_said("other.fam belongs to another user (owner 65534, mode 644): remove the file");
+        CAPTURE(ck_assert_int_eq(stp_kind_fam.store->stat("other", &named), -EINVAL));
+        ck_said("other.fam belongs to another user");
+        ck_assert_int_eq(chown(path, 0, 0), 0);
+    }
+    ck_assert_int_eq(symlink("target", link_path), 0);
+    ck_assert_int_eq(rename(link_path, path), 0);
+    params.open = STP_OPEN_EITHER;
+    CAPTURE(ck_assert_int_eq(fam_create_live(&space, &params), -ELOOP));
+    ck_said("other.fam: the file is a symbolic link");
+    ck_assert_int_eq(fam_count_entries(dir), 1);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_int_eq(st.st_mode & 0777, 0600);
+    stp_kind_fam.destroy(&space);
+}
+
+TEST(pool_of_another_user)
+{
+    struct stp_space_params params = fam_params("other", MIB, false);
+    const char *path = fam_use_file(16 * MIB);
+    struct stp_space space;
+
+    ck_assert_int_eq(chmod(path, 0666), 0);
+    if (geteuid() == 0) {
+        ck_assert_int_eq(chown(path, 65534, 65534), 0);
+        CAPTURE(ck_assert_int_eq(fam_create_live(&space, &params), -EINVAL));
+        ck_said("-pool belongs to another user (owner 65534, mode 666): remove the file");
+        ck_assert_int_eq(chown(path, 0, 0), 0);
+    }
+    ck_assert_int_eq(fam_create_live(&space, &params), 0);
+    stp_kind_fam.destroy(&space);
+}
+
 TEST(shortened_file)
 {
     struct stp_space_params params = fam_params("short", 4 * MIB, true);
