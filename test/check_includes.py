@@ -46,13 +46,13 @@ ARROWS = {
     "test/gpu": ["include"],  # what kernels do, and their twins
     "test/fakecuda": ["include", "spaces", "test/gpu"],  # it is what spaces/cuda/cuda_api.h declares
     "test/provider": ["test/unit"],  # libfabric alone, and how tests are run
-    "test/fuzz": ["include", "base", "pmi", "spaces", "transport", "transport/ofi"],
+    "test/fuzz": ["include", "base", "pmi", "spaces", "transport", "transport/ofi", "oshrun"],
     "test/unit": ["include", "test/fakecuda", "src", "base", "src/boot", "src/coll", "src/api", "src/info",
                   "pmi", "spaces", "transport", "transport/ofi"],
 }
 # file -> its row of ARROWS, where that is not its directory's.
 FILES = dict.fromkeys([f"src/diag/{name}" for name in (
-    "addr2line.c", "hang_rows.c", "hang_rows.h", "oshrun_internal.h", "find_pes.c", "find_pes.h", "oshrun_launcher_parent.c", "status.c",
+    "addr2line.c", "hang_rows.c", "hang_rows.h", "oshrun_internal.h", "find_pes.c", "find_pes.h", "node_file.c", "oshrun_launcher_parent.c", "status.c",
     "tty_stdin_relay.c")], "oshrun")
 # <system header> prefix -> the directories that may see it.
 FOREIGN = {

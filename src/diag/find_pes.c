@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the PEs of this host and the shared memory of their nodes, without sending anything to a
- * PE. Each PE holds the memory file of its node open, and oshrun opens this file through /proc. PEs
+ * Finds the PEs of this host and the memory files of their nodes, without sending anything to a PE.
+ * Each PE holds the memory file of its node open, and oshrun opens this file through /proc. PEs
  * that are still in shmem_init do not show waits in this memory yet. oshrun finds such a PE by its
  * witness file, another memory file that each PE holds open. The launcher's environment variables
  * give the PE number of a process. Design: docs/design/hang.md.
@@ -18,13 +18,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#define MAX_PES (1 << 20)
 #define TEXT_MAX 65536 /* maximum number of bytes that are read of a process's environment */
 
-static void *array_grow(void *list, size_t n, size_t item_bytes)
+void *scan_grow(void *list, size_t n, size_t item_bytes)
 {
     void *grown = (n & (n - 1)) == 0 ? realloc(list, (n == 0 ? 1 : 2 * n) * item_bytes) : list;
 
@@ -50,6 +49,14 @@ size_t scan_text(pid_t pid, const char *name, char *text, size_t len)
     if (fd >= 0) close(fd);
     text[nbytes] = '\0';
     return nbytes;
+}
+
+size_t scan_user(pid_t pid)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    return stp_file_number(path, "Uid:");
 }
 
 pid_t scan_parent(pid_t pid)
@@ -90,6 +97,8 @@ static void read_variables(const struct proc_scan *scan, struct process *process
 
     process->pe = number_in(text, len, ranks);
     process->n_pes = number_in(text, len, sizes);
+    if (process->n_pes > MAX_PES)
+        process->n_pes = -1; /* a forged number would take long to count */
     for (const char *entry = text; entry < text + len; entry += strlen(entry) + 1)
         if (strncmp(entry, LAUNCH_VARIABLE "=", strlen(LAUNCH_VARIABLE "=")) == 0 &&
             strcmp(entry + strlen(LAUNCH_VARIABLE "="), scan->job_name) == 0)
@@ -103,72 +112,7 @@ struct process *scan_find_process(const struct proc_scan *scan, pid_t pid)
     return NULL;
 }
 
-/* ---- nodes ---------------------------------------------------------------------------- */
-
-/*
- * Checks the position of the host names in a node's memory file. Returns true if all names lie in
- * the area, or if the file has no host names.
- */
-static bool has_hosts(const struct stp_node_file_trailer *trailer)
-{
-    return trailer->hosts_at == 0 ||
-           (trailer->n_nodes >= 1 && trailer->node >= 0 && trailer->node < trailer->n_nodes &&
-            trailer->hosts_at <= trailer->area_bytes &&
-            (trailer->area_bytes - trailer->hosts_at) / STP_HOST_MAX >= (uint64_t)trailer->n_nodes);
-}
-
-/*
- * Maps the area of a node's memory file. Returns false if this oshrun does not know the layout of
- * the file.
- */
-static bool node_map(struct node *node, int fd, off_t size)
-{
-    struct stp_node_file_trailer *trailer = &node->trailer;
-    size_t nbytes;
-
-    if (size < (off_t)sizeof(*trailer) ||
-        pread(fd, trailer, sizeof(*trailer), size - (off_t)sizeof(*trailer)) != sizeof(*trailer) ||
-        trailer->magic != STP_TRAILER_MAGIC || trailer->n_local < 1 ||
-        trailer->area_bytes > (uint64_t)size || trailer->pages_at > trailer->area_bytes ||
-        trailer->processes_at > trailer->area_bytes || trailer->n_pes < 1 || !has_hosts(trailer))
-        return false;
-    nbytes = (size_t)trailer->area_bytes;
-    if ((nbytes - trailer->pages_at) / sizeof(struct stp_wait_state_page) <
-            (size_t)trailer->n_local ||
-        (nbytes - trailer->processes_at) / trailer->process_bytes < (size_t)trailer->n_local)
-        return false;
-    trailer->program[sizeof(trailer->program) - 1] = '\0';
-    node->area = mmap(NULL, nbytes, PROT_READ, MAP_SHARED, fd, size - (off_t)nbytes);
-    return node->area != MAP_FAILED;
-}
-
-/*
- * Adds a node to the list scan->nodes, unless the node is already in the list. `name` is the entry
- * of the node's memory file in the directory `folder`, a /proc/PID/fd. Returns false if this oshrun
- * does not know the layout of the file.
- */
-static bool node_add(struct proc_scan *scan, int folder, const char *name)
-{
-    struct node node;
-    struct stat info;
-    bool is_known;
-    int fd;
-
-    if (fstatat(folder, name, &info, 0) != 0) return true;
-    for (size_t i = 0; i < scan->n_nodes; i++)
-        if (scan->nodes[i].inode == info.st_ino && scan->nodes[i].device == info.st_dev)
-            return true;
-    fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return true;
-    node = (struct node){.device = info.st_dev, .inode = info.st_ino};
-    is_known = node_map(&node, fd, info.st_size);
-    if (is_known) {
-        scan->nodes = array_grow(scan->nodes, scan->n_nodes, sizeof(node));
-        scan->nodes[scan->n_nodes++] = node;
-    }
-    close(fd);
-    return is_known;
-}
+/* ---- open files ------------------------------------------------------------------------ */
 
 static bool is_memfd(const char *target, const char *name)
 {
@@ -183,6 +127,7 @@ static bool scan_files(struct proc_scan *scan, struct process *process)
     char path[64], target[64];
     struct dirent *entry;
     DIR *folder;
+    int fd;
 
     snprintf(path, sizeof(path), "/proc/%d/fd", (int)process->pid);
     folder = opendir(path);
@@ -193,17 +138,14 @@ static bool scan_files(struct proc_scan *scan, struct process *process)
         if (len <= 0) continue;
         target[len] = '\0';
         if (is_memfd(target, STP_ALIVE_FD_NAME)) process->has_witness = true;
-        if (is_memfd(target, STP_NODE_FILE) && !node_add(scan, dirfd(folder), entry->d_name))
-            process->unknown_layout = true;
+        if (!is_memfd(target, STP_NODE_FILE)) continue;
+        fd = openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd < 0) continue;
+        if (!scan_node_file(scan, process, fd)) process->unknown_layout = true;
+        close(fd);
     }
     closedir(folder);
     return true;
-}
-
-const struct stp_process *scan_find_pe(const struct node *node, int local)
-{
-    return (const void *)(node->area + node->trailer.processes_at +
-                          (size_t)local * node->trailer.process_bytes);
 }
 
 /* ---- the scan ------------------------------------------------------------------------- */
@@ -227,12 +169,15 @@ void scan_processes(struct proc_scan *scan)
 
     if (folder == NULL) launch_fail("cannot read /proc: %s", strerror(errno));
     while ((entry = readdir(folder)) != NULL) {
-        struct process process = {.pid = (pid_t)strtol(entry->d_name, NULL, 10)};
+        struct process process = {.pid = (pid_t)strtol(entry->d_name, NULL, 10), .node = -1};
 
-        if (process.pid <= 0 || !scan_files(scan, &process)) continue;
+        if (process.pid <= 0 ||
+            (scan->user != SCAN_ALL_USERS && scan_user(process.pid) != scan->user) ||
+            !scan_files(scan, &process))
+            continue;
         process.parent = scan_parent(process.pid);
         read_variables(scan, &process);
-        scan->processes = array_grow(scan->processes, scan->n_processes, sizeof(process));
+        scan->processes = scan_grow(scan->processes, scan->n_processes, sizeof(process));
         scan->processes[scan->n_processes++] = process;
     }
     closedir(folder);

@@ -78,14 +78,6 @@ static bool is_same_wait(const struct stp_wait_row *row, const struct stp_wait_s
            strcmp(row->note.text, note->text) == 0;
 }
 
-static bool pe_waits_for(const struct stp_hang_table *table, int pe,
-                         const struct stp_wait_state *note)
-{
-    for (size_t i = 0; i < table->n; i++)
-        if (table->rows[i].pe == pe && is_same_wait(&table->rows[i], note)) return true;
-    return false;
-}
-
 static bool is_in_table(const struct stp_hang_table *table, int pe)
 {
     for (size_t i = 0; i < table->n; i++)
@@ -119,9 +111,14 @@ static void print_missing(const struct stp_hang_table *table, const struct stp_w
 {
     struct stp_pe_list list = {.first = -1};
 
-    for (size_t i = 0; i < table->n; i++)
-        if (is_member(note, table->rows[i].pe) && !pe_waits_for(table, table->rows[i].pe, note))
-            stp_pe_list_append(&list, table->rows[i].pe);
+    for (size_t i = 0, next; i < table->n; i = next) {
+        const struct stp_wait_row *rows = table->rows;
+        bool waits = false;
+
+        for (next = i; next < table->n && rows[next].pe == rows[i].pe; next++)
+            waits = waits || is_same_wait(&rows[next], note);
+        if (!waits && is_member(note, rows[i].pe)) stp_pe_list_append(&list, rows[i].pe);
+    }
     stp_pe_list_end(&list);
     if (list.len > 0) table->print_line("    missing in this collective: PE %s", list.text);
 }

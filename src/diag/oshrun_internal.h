@@ -30,10 +30,12 @@ void launch_job_name(pid_t oshrun, char *text, size_t len);
 
 /*
  * Prints a table of jobs on this host to the stream out. If `pid` is the ID of a process, prints
- * the jobs that this process has started or belongs to. If `pid` is 0, prints all jobs. Returns the
- * number of printed jobs. A process may call this function only once.
+ * the jobs that this process has started or belongs to. If `pid` is 0, prints all jobs of this user
+ * or, if all_users is true, of all users. Otherwise processes of other users are not examined,
+ * because such a process can pretend to be a PE. Returns the number of printed jobs. A process may
+ * call this function only once.
  */
-int launch_print_jobs(pid_t pid, FILE *out);
+int launch_print_jobs(pid_t pid, bool all_users, FILE *out);
 
 /* ---- frames of PEs that have died (addr2line.c) ---------------------------------------------- */
 

@@ -127,7 +127,7 @@ static void start_printer(void)
     run.print_until_ns = stp_now_ns() + PRINT_NS;
     if (run.printer != 0) return;
     setvbuf(stderr, NULL, _IOFBF, 65536);
-    launch_print_jobs(self, stderr);
+    launch_print_jobs(self, false, stderr);
     _exit(EXIT_SUCCESS);
 }
 
@@ -350,19 +350,23 @@ static bool may_read_fds(pid_t pid)
 }
 
 /*
- * Prints the table of waits for one job or for all jobs of this user. `pid_text` is the ID of a
- * process of the job, or NULL for all jobs. Returns the exit status of this program.
+ * Prints the table of waits for one job or for several jobs. `pid_text` is the ID of a process of
+ * the job, NULL for all jobs of this user, or "all" for the jobs of all users. Returns the
+ * exit status of this program.
  */
 static int print_status(const char *pid_text)
 {
+    bool all_users = pid_text != NULL && strcmp(pid_text, "all") == 0;
     long pid = pid_text != NULL ? strtol(pid_text, NULL, 10) : 0;
 
-    if (pid_text != NULL &&
+    if (pid_text != NULL && !all_users &&
         (pid <= 0 || pid > INT_MAX || strspn(pid_text, "0123456789") != strlen(pid_text)))
-        launch_fail("--status %s: PID must be the number of a process, such as 4711", pid_text);
+        launch_fail(
+            "--status %s: PID must be the number of a process, such as 4711, or the word all",
+            pid_text);
     if (pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
         launch_fail("--status %s: this process does not exist on this host", pid_text);
-    if (launch_print_jobs((pid_t)pid, stdout) > 0) return EXIT_SUCCESS;
+    if (launch_print_jobs((pid_t)pid, all_users, stdout) > 0) return EXIT_SUCCESS;
     if (pid != 0 && !may_read_fds((pid_t)pid))
         launch_fail(
             "--status %s: this process belongs to another user; only that user and root can get "
@@ -371,7 +375,9 @@ static int print_status(const char *pid_text)
     fprintf(stderr,
             "oshrun: no PE of %s runs on this host; for another host, run ssh HOST oshrun "
             "--status\n",
-            pid != 0 ? "that job" : "a job of yours");
+            pid != 0    ? "that job"
+            : all_users ? "any job"
+                        : "a job of yours");
     return EXIT_FAILURE;
 }
 

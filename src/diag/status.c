@@ -22,13 +22,20 @@ static struct {
 
 /* ---- output and process states -------------------------------------------------------- */
 
+/*
+ * Prints one line. Prints bytes other than printable ASCII as \xNN, because the memory of a job may
+ * contain escape sequences for the terminal, or newlines that would look like further lines.
+ */
 static void __attribute__((format(printf, 1, 2))) print_line(const char *fmt, ...)
 {
+    char line[4096];
     va_list args;
 
     va_start(args, fmt);
-    vfprintf(status.out, fmt, args);
+    vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
+    for (const char *pos = line; *pos != '\0'; pos++)
+        fprintf(status.out, *pos >= ' ' && *pos <= '~' ? "%c" : "\\x%02x", (unsigned char)*pos);
     fputc('\n', status.out);
 }
 
@@ -65,13 +72,17 @@ static int by_pe(const void *a, const void *b)
 static int add_node(const struct node *node, struct stp_hang_table *table, pid_t *lowest_pid)
 {
     const struct stp_wait_state_page *pages = (const void *)(node->area + node->trailer.pages_at);
+    static const struct stp_wait_state_page no_waits; /* page of a PE that has ended */
     int n_running = 0;
 
     for (int local = 0; local < node->trailer.n_local; local++) {
-        struct stp_process process_info = *scan_find_pe(node, local);
+        struct stp_process process_info = scan_find_pe(node, local);
         struct process *process = scan_find_process(&status.scan, process_info.pid);
 
         if (process_info.pid <= 0) continue; /* the PE has not stored its process ID yet */
+        /* A PE holds the memory file open and has one local index. */
+        if (process != NULL && (process->node != node - status.scan.nodes || process->in_table))
+            process = NULL;
         if (process != NULL) {
             process->in_table = true;
             n_running++;
@@ -80,7 +91,8 @@ static int add_node(const struct node *node, struct stp_hang_table *table, pid_t
         table->rows = realloc(table->rows, (table->n + STP_WAIT_STATES) * sizeof(*table->rows));
         if (table->rows == NULL) launch_fail("out of memory");
         stp_hang_table_add(table, process_info.pe,
-                           process != NULL ? process_state(process_info.pid) : '\0', &pages[local]);
+                           process != NULL ? process_state(process_info.pid) : '\0',
+                           process != NULL ? &pages[local] : &no_waits);
     }
     return n_running;
 }
@@ -162,9 +174,9 @@ static void print_job(const struct node *node)
     if (n_running > 0 && is_selected(lowest_pid)) {
         if (n_on_host < node->trailer.n_pes)
             snprintf(on_host, sizeof(on_host), ", %d of them on this host", n_on_host);
-        print_line("%s%s, process %d: %d PE%s%s", status.n_printed++ > 0 ? "\n" : "",
-                   node->trailer.program, (int)lowest_pid, node->trailer.n_pes,
-                   node->trailer.n_pes == 1 ? "" : "s", on_host);
+        if (status.n_printed++ > 0) print_line("%s", "");
+        print_line("%s, process %d: %d PE%s%s", node->trailer.program, (int)lowest_pid,
+                   node->trailer.n_pes, node->trailer.n_pes == 1 ? "" : "s", on_host);
         qsort(table.rows, table.n, sizeof(*table.rows), by_pe);
         stp_hang_table_print(&table);
         if (n_on_host < node->trailer.n_pes)
@@ -225,8 +237,8 @@ static void print_init(pid_t proxy, int n_pes)
         }
     }
     stp_pe_list_end(&in_init);
-    print_line("%s%d PE%s, started by process %d", status.n_printed++ > 0 ? "\n" : "", n_pes,
-               n_pes == 1 ? "" : "s", (int)proxy);
+    if (status.n_printed++ > 0) print_line("%s", "");
+    print_line("%d PE%s, started by process %d", n_pes, n_pes == 1 ? "" : "s", (int)proxy);
     if (is_foreign(proxy)) {
         print_line(
             "  this oshrun cannot read the state of these PEs, because they run another version "
@@ -253,10 +265,11 @@ static void print_jobs_in_init(void)
     }
 }
 
-int launch_print_jobs(pid_t pid, FILE *out)
+int launch_print_jobs(pid_t pid, bool all_users, FILE *out)
 {
     status.selected_pid = pid;
     status.out = out;
+    status.scan.user = all_users ? SCAN_ALL_USERS : pid != 0 ? scan_user(pid) : getuid();
     launch_job_name(pid, status.scan.job_name, sizeof(status.scan.job_name));
     scan_processes(&status.scan);
     for (size_t i = 0; i < status.scan.n_nodes; i++)

@@ -6,7 +6,7 @@ usage: check_status.py <oshrun> -n <number of PEs> <pe_status>
 
 --status gets the process of oshrun, of a launcher that was started without oshrun, and of a PE. The
 PEs compute, sleep, wait, are stopped, or do not come to init. Ctrl-C is also checked when nobody
-reads the table. Needs 4 PEs or more.
+reads the table, and --status with files that only look like those of a job. Needs 4 PEs or more.
 """
 import os
 import re
@@ -49,7 +49,7 @@ INIT = [rf"{n} PEs, started by process \d+",
 
 
 def status(pid):
-    run = subprocess.run([oshrun, "--status", str(pid)], env=env, text=True, capture_output=True,
+    run = subprocess.run([oshrun, "--status", *([str(pid)] if pid else [])], env=env, text=True, capture_output=True,
                          check=False)
     return run.stdout.splitlines()
 
@@ -199,6 +199,42 @@ def check_stranger():
     check(alone.returncode == 2 and "another user" in alone.stderr, f"--status of a stranger: expected 'another user': {alone}")
 
 
+def forge(user, mode):
+    """A process that holds a forged node file open."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "forge_node.py")
+    forger = subprocess.Popen([sys.executable, path, str(user), mode], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True)
+    check(forger.stdout.readline() == "ready\n", f"forge_node.py {user} {mode} did not start")
+    return forger
+
+
+def check_forged():
+    """Memory files that only look like those of a job: --status neither dies nor prints raw bytes."""
+    shown = [r"forged, process \d+: 2 PEs", f"  PE 0: {FOR} a forged wait",
+             "    missing in this collective: PE 1", r"  PE 1: ended"]
+    escaped = [re.escape(r"\x1b]0;title\x07\x1b[31m\x0asteppe: line") + r", process \d+: 2 PEs",
+               f"  PE 0: {FOR} " + re.escape(r"\x1b]0;title\x07\x1b[31m\x0asteppe: line"), *shown[2:]]
+    wanted = {"plain": shown, "zero": [], "small": [], "huge": [], "escape": escaped,
+              "numbers": [*shown[:2], shown[3]], "cut": None}
+    for mode, lines in wanted.items():
+        forger = forge(os.getuid(), mode)
+        for _ in range(5 if mode == "cut" else 1):
+            run = subprocess.run([oshrun, "--status", str(forger.pid)], env=env, capture_output=True,
+                                 check=False)
+            got = run.stdout.decode().splitlines()
+            check(run.returncode in (0, 1) and (lines is None or is_as(got, lines)),
+                  f"--status of the forged file '{mode}': expected {lines}: {run}")
+        forger.communicate("")
+    if os.getuid() == 0:
+        forger = forge(65534, "plain")
+        check("forged" not in "".join(status(None)), "--status shows the file of another user")
+        check(is_as([line for line in status("all") if "forged" in line], shown[:2]),
+              f"--status all: expected the job of user 65534: {status('all')}")
+        check(is_as(status(forger.pid), shown),
+              f"--status of user 65534's process: expected {shown}: {status(forger.pid)}")
+        forger.communicate("")
+
+
 def check_crash():
     """Behind all that the PEs and the launcher say, which is what they say without oshrun."""
     run = subprocess.run([oshrun, "-n", str(n), program, "crash", "1", "2"], env=env, text=True,
@@ -217,6 +253,7 @@ check_waits()
 check_blocked()
 check_others()
 check_stranger()
+check_forged()
 if shutil.which("addr2line"):
     check_crash()
 print("\n".join(wrong + [f"{len(wrong)} faults"]))
