@@ -41,6 +41,7 @@ void stp_init_finalize_unlock(void)
 /* Informs all PEs and the launcher that the job ends, and ends this process. */
 static _Noreturn void runtime_abort(int status, const char *message)
 {
+    stp_fabric_remove_files(true);
     stp_peer_tell_job_end(status);
     stp_pmi_abort(status, message);
 }
@@ -91,21 +92,13 @@ static void runtime_exit_late(void)
     _exit(EXIT_SUCCESS);
 }
 
-/* Stops the threads that use fabric and devices. Returns false if a thread does not end in time. */
-static bool runtime_halt(void)
-{
-    bool proxy = stp_stage_server_try_stop_on_abort();
-
-    return stp_device_handles_try_stop() && proxy;
-}
-
 /*
  * Ends the process in the last exit handler. Other threads may still be in the library or in
  * libfabric, so _exit() skips the destructors of both.
  */
 static _Noreturn void runtime_end_beside_threads(void)
 {
-    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt()) stp_fabric_close();
+    stp_fabric_remove_files(true);
     stp_flush_stdio_before_exit(runtime_exit_late);
     _exit(EXIT_SUCCESS);
 }
@@ -181,7 +174,9 @@ void pshmem_global_exit(int status)
             status);
     stp_deadline(HANDLERS_S, runtime_end_now);
     stp_stream_release_all_waits();
-    (void)runtime_halt(); /* must precede the exit handlers of device libraries */
+    /* Stop the threads that use devices before the exit handlers of device libraries run. */
+    (void)stp_stage_server_try_stop_on_abort();
+    (void)stp_device_handles_try_stop();
     exit(status);
 }
 STP_PROFILED(shmem_global_exit);
@@ -202,7 +197,6 @@ static void runtime_at_exit(int status, void *arg)
     }
     stp_error("the program exits with status %d before shmem_finalize: the library ends the job",
               status & 0xff);
-    if (stp_rt.has_fabric && stp_rt.fabric.close_at_abort && runtime_halt()) stp_fabric_close();
     runtime_ending.status = status;
     runtime_ending.message = "exit before shmem_finalize";
     runtime_flush_and_end();
@@ -370,6 +364,7 @@ static void runtime_start(void)
     stp_space_finish_heap_setup();
     stp_crash_install();
     stp_coll_sync(stp_team_world);
+    stp_fabric_remove_files(false);
     stp_space_create_env();
     stp_debug("start: PE %d of %d, heap of %zu bytes, fabric: %s", stp_rt.pe, stp_rt.n_pes,
               stp_env.symmetric.size, stp_rt.has_fabric ? stp_rt.fabric.provider : "none");

@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-#define STP_FABRIC_ABI 19u
+#define STP_FABRIC_ABI 20u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096 /* exclusive upper limit of region numbers */
 /* Exclusive upper limit of the amount by which put_notify() may increase a word. */
@@ -248,8 +248,7 @@ struct stp_fabric {
     size_t addr_len;                         /* size of addr in bytes, equal on all PEs of a job */
     unsigned char addr[STP_FABRIC_ADDR_MAX]; /* address of this PE */
     bool cpu_atomics; /* true if CPU atomics and the provider's atomics may access the same word */
-    bool close_at_abort; /* true if close() must also run at abort, because it removes files */
-    uint32_t dialect;    /* code for the formats of atomics and keys, equal on all PEs */
+    uint32_t dialect; /* code for the formats of atomics and keys, equal on all PEs */
     bool needs_syscalls; /* true if each operation and each poll makes system calls */
     bool peer_table;     /* true if region_peers() needs the descriptors of all PEs */
 
@@ -259,6 +258,13 @@ struct stp_fabric {
      * Returns 0, or -errno.
      */
     int (*connect)(const void *addrs);
+    /*
+     * Removes the provider's files of this PE. NULL if the provider creates no files. Called when
+     * connect() has returned on all PEs, and then keeps files that a peer may still have to open.
+     * Called again with ending set to true when the job ends abnormally, and then takes no lock,
+     * because the call may be made in a signal handler.
+     */
+    void (*remove_files)(bool ending);
 
     /*
      * Registers [base, base + nbytes), this PE's part of a region, under the given region number.

@@ -176,6 +176,8 @@ struct stp_fabric_callbacks {
 void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks);
 /* Passes the number of this host's cores to the fabric module. Called before PEs are connected. */
 void stp_fabric_set_host_cores(void);
+/* Calls remove_files() of the fabric module, if the provider creates files (transport.h). */
+void stp_fabric_remove_files(bool ending);
 void stp_fabric_close(void);
 
 /*

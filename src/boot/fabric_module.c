@@ -129,6 +129,11 @@ void stp_fabric_set_host_cores(void)
     fabric_core.n_cores = stp_rt.host_cores;
 }
 
+void stp_fabric_remove_files(bool ending)
+{
+    if (stp_rt.has_fabric && stp_rt.fabric.remove_files != NULL) stp_rt.fabric.remove_files(ending);
+}
+
 void stp_fabric_close(void)
 {
     if (!stp_rt.has_fabric) return;

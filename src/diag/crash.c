@@ -7,6 +7,7 @@
  */
 #include "crash.h"
 
+#include "boot/boot.h"
 #include "core/job_state.h"
 #include "backtrace_and_symbol_names.h"
 #include "spaces/space_registry.h"
@@ -254,6 +255,7 @@ static void crash_handler(int signo, siginfo_t *info, void *context)
         return;
     }
     if (crash_enter()) crash_report(i, info, context);
+    stp_fabric_remove_files(true);
     /*
      * Restore the default action. After this handler returns, the faulting instruction runs again
      * and the signal ends the process.

@@ -3,13 +3,14 @@
 """Run a job whose PEs are separated from each other by namespaces, or that has little room in
 /dev/shm.
 
-usage: apart.py [[--lives] --say REGEX] HOW LAUNCHER -n N PROGRAM ...
+usage: apart.py [[--lives | --either] --say REGEX] HOW LAUNCHER -n N PROGRAM ...
   HOW: pids      a PID namespace for each PE
        files     a /dev/shm for each PE
        room=SIZE one /dev/shm of that size for all PEs
+       left      one /dev/shm for all PEs, in which no file may remain
 
 The job must end within 30 seconds and not by a signal. With --say, a line of its output matches
-REGEX and its status is not 0, or 0 with --lives. Without --say its status is 0. Skipped (77)
+REGEX and its status is not 0, or 0 with --lives, or any with --either. Without --say its status is 0. Skipped (77)
 when namespaces are not allowed.
 """
 import argparse
@@ -28,6 +29,9 @@ def mounted(size):
 
 def prefixes(how):
     """What goes before the launcher, and before the program."""
+    if how == "left":
+        return ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /dev/shm || exit 1; \"$@\"; "
+                "status=$?; ls /dev/shm | sed 's,.*,REMAINS: &,'; exit $status", "sh"], []
     if how == "pids":
         # A /dev/shm for the job: PEs that the launcher kills leave files there, all named 1.
         return mounted(""), ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
@@ -49,7 +53,7 @@ def judge(status, said, args):
     if status == 124:
         wrong.append("the job did not end within 30 s")
     lives = args.lives or not args.say
-    if lives != (status == 0):
+    if lives != (status == 0) and not args.either:
         wrong.append(f"status {status}, expected {'0' if lives else 'a failure'}")
     if args.say and not said:
         wrong.append(f"no line matches {args.say}")
@@ -62,6 +66,7 @@ def main():
     parser.add_argument("how")
     parser.add_argument("--say")
     parser.add_argument("--lives", action="store_true")
+    parser.add_argument("--either", action="store_true")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     args = parser.parse_args()
     around, before = prefixes(args.how)
@@ -73,8 +78,10 @@ def main():
                          stderr=subprocess.STDOUT, text=True, check=False)
     said = re.search(args.say, job.stdout) if args.say else None
     wrong = judge(job.returncode, said, args)
-    if re.search("KILLED BY SIGNAL|EXIT CODE: 1[0-9][0-9]|Segmentation|Bus error", job.stdout):
+    if args.how != "left" and re.search("KILLED BY SIGNAL|EXIT CODE: 1[0-9][0-9]|Segmentation|Bus error", job.stdout):
         wrong.append("a PE died of a signal")
+    if "REMAINS: " in job.stdout:
+        wrong.append("files remain in /dev/shm")
     print(f"{args.how}: status {job.returncode}" + (f", {said.group(0)}" if said else ""))
     if wrong:
         print("\n".join(sorted(set(job.stdout.splitlines()))))

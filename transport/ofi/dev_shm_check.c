@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks two conditions under which the shm provider works. All PEs must see the same /dev/shm, and
- * /dev/shm should have enough free space for the provider's files. If the space runs out, SIGBUS
- * ends a PE that touches a new page of such a file. A third condition is that all PEs are in one
- * PID namespace, because the provider uses process numbers to name endpoints and to copy data.
- * provider_select.c has already checked this condition. Design: docs/design/security.md.
+ * Removes the files of the shm provider when all PEs have mapped them, so that no file remains if a
+ * PE is killed. Also checks two conditions under which this provider works. All PEs must see the
+ * same /dev/shm, and /dev/shm should have enough free space for the provider's files. If the space
+ * runs out, SIGBUS ends a PE that touches a new page of such a file. A third condition is that all
+ * PEs are in one PID namespace, because the provider uses process numbers to name endpoints and to
+ * copy data. provider_select.c has already checked this condition. Design:
+ * docs/design/security.md.
  */
 #include "ofi_internal.h"
 
@@ -14,17 +16,17 @@
 #include <fcntl.h>
 #include <rdma/fi_cm.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #define DIRECTORY STP_OFI_SHM_DIRECTORY
-/*
- * Minimum number of free MiB in /dev/shm. If less is free, libfabric 1.17 may hide the shm provider
- * without reporting an error.
- */
-#define FREE_MIB_MIN 32u
+#define PATH_BYTES (sizeof(DIRECTORY) + STP_FABRIC_ADDR_MAX + 1)
+#define FILE_MIB 16u /* size of the file of one endpoint of libfabric 1.17 */
+
+static bool all_mapped; /* whether this PE has mapped the files of all PEs */
 
 static int check_directory(void)
 {
@@ -41,19 +43,53 @@ static int check_directory(void)
 }
 
 /*
- * Opens this PE's file in /dev/shm. The provider derives the file name from the address of the
- * endpoint. Returns the descriptor, or -1.
+ * Writes the path of the endpoint's file to `path`. The provider derives the name of the file from
+ * the address of the endpoint, which begins with the process ID. Returns false in a forked child.
  */
-static int open_own(void)
+static bool file_path(const struct stp_ofi_endpoint *endpoint, char path[PATH_BYTES])
 {
-    char addr[STP_FABRIC_ADDR_MAX + 1] = "", path[sizeof(addr) + sizeof(DIRECTORY)];
+    char addr[STP_FABRIC_ADDR_MAX + 1] = "";
     size_t len = STP_FABRIC_ADDR_MAX;
     const char *name;
 
-    if (fi_getname(&stp_ofi.main.ep->fid, addr, &len) != 0) return -1;
+    if (fi_getname(&endpoint->ep->fid, addr, &len) != 0) return false;
     name = strstr(addr, "://");
-    snprintf(path, sizeof(path), "%s/%s", DIRECTORY, name != NULL ? name + 3 : addr);
-    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    name = name != NULL ? name + 3 : addr;
+    snprintf(path, PATH_BYTES, "%s/%s", DIRECTORY, name);
+    return atoi(name) == getpid();
+}
+
+/*
+ * Returns the number of mapped files of provider shm. libfabric 1.17 to 1.22 map the file of a peer
+ * when its address is inserted, and later versions at the first operation.
+ */
+static int n_mapped(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512], *path;
+    int n = 0, process;
+
+    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
+        if ((path = strstr(line, DIRECTORY "/")) != NULL &&
+            sscanf(path, DIRECTORY "/%d:", &process) == 1)
+            n++;
+    if (maps != NULL) fclose(maps);
+    return n;
+}
+
+/*
+ * A peer opens the file of an additional endpoint when this endpoint first contacts the peer. Such
+ * a file is therefore removed only at the end of the job.
+ */
+void stp_ofi_shm_remove_files(bool ending)
+{
+    /* Pairs with the release store in endpoint_take_locked(). */
+    unsigned n = ending ? __atomic_load_n(&stp_ofi.n_endpoints, __ATOMIC_ACQUIRE) : 0;
+    char path[PATH_BYTES];
+
+    if ((ending || all_mapped) && file_path(&stp_ofi.main, path)) unlink(path);
+    for (unsigned i = 0; i < n; i++)
+        if (file_path(stp_ofi.endpoints[i], path)) unlink(path);
 }
 
 /*
@@ -66,7 +102,8 @@ static void check_room(void)
 {
     struct statvfs room;
     struct stat file;
-    int fd = open_own();
+    char path[PATH_BYTES] = "";
+    int fd = file_path(&stp_ofi.main, path) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
 
     if (fd < 0) return; /* another version of libfabric may name the file differently */
     if (fstat(fd, &file) == 0 && fstatvfs(fd, &room) == 0 && room.f_blocks != 0) {
@@ -84,29 +121,33 @@ static void check_room(void)
     close(fd);
 }
 
-int stp_ofi_shm_check_same_dev_shm(void)
+int stp_ofi_shm_check_files(void)
 {
     int rc = check_directory();
 
     if (rc == 0 && stp_ofi.core->pe == 0) check_room();
+    all_mapped = rc == 0 && n_mapped() >= stp_ofi.core->n_pes;
     return rc;
 }
 
 void stp_ofi_shm_explain_failure(const struct stp_core *core)
 {
     struct statvfs room;
-    size_t free_mib;
+    size_t free_mib, n_files;
 
     if (statvfs(DIRECTORY, &room) != 0) {
         core->log(STP_LOG_ERROR, "fabric: provider shm cannot use " DIRECTORY ": %s",
                   strerror(errno));
         return;
     }
+    /* If there is no room for one file for each core, libfabric hides the provider. */
+    n_files = (size_t)sysconf(_SC_NPROCESSORS_ONLN) + (size_t)core->n_pes;
     free_mib = (size_t)room.f_bavail * room.f_frsize >> 20;
-    if (room.f_blocks != 0 && free_mib < FREE_MIB_MIN)
-        core->log(STP_LOG_ERROR,
-                  "fabric: " DIRECTORY " has %zu MiB free, but provider shm needs 16 MiB for "
-                  "each PE: make room in it (df " DIRECTORY "; containers: --shm-size), or set "
-                  "SHMEM_OFI_PROVIDER=tcp",
-                  free_mib);
+    if (room.f_blocks != 0 && free_mib < n_files * FILE_MIB)
+        core->log(
+            STP_LOG_ERROR,
+            "fabric: " DIRECTORY " has %zu MiB free, but provider shm needs %u MiB for "
+            "each PE and, at the start, for each core (%zu MiB): make room in it (df " DIRECTORY
+            "; containers: --shm-size), or set SHMEM_OFI_PROVIDER=tcp",
+            free_mib, FILE_MIB, n_files * FILE_MIB);
 }

@@ -290,6 +290,11 @@ static int open_with_atomics(const struct stp_core *core, const struct fi_info *
         stp_ofi_is(info, STP_OFI_CPU) ? stp_ofi_info_for_amo_and_messages(info) : NULL;
     int rc = with_messages != NULL ? open_best(core, with_messages, reason) : -FI_ENODATA;
 
+    /* Do not open shm without messages, because only a full directory hides this variant of shm. */
+    if (with_messages == NULL && stp_ofi_is(info, STP_OFI_SHM)) {
+        *reason = "needs more room in " STP_OFI_SHM_DIRECTORY;
+        return -ENOSPC;
+    }
     fi_freeinfo(with_messages);
     return rc == 0 || rc == -FI_ENOSYS ? rc : open_best(core, info, reason);
 }
@@ -349,11 +354,10 @@ int stp_ofi_connect(const void *addrs)
     stp_ofi.spin = choose_spin(core, oversubscribed);
     if (oversubscribed) stp_yield_turns = STP_YIELD_CROWDED;
     stp_ofi.world = addrs;
-    if (stp_ofi_is(stp_ofi.info, STP_OFI_SHM) && (rc = stp_ofi_shm_check_same_dev_shm()) != 0)
-        return rc;
     if (stp_ofi.by_sockets)
         stp_ofi_socket_sleep_set_peers(addrs, stp_ofi.addr_len, stp_ofi.core->n_pes);
     rc = stp_ofi_endpoint_connect(&stp_ofi.main);
+    if (rc == 0 && stp_ofi_is(stp_ofi.info, STP_OFI_SHM)) rc = stp_ofi_shm_check_files();
     if (rc == 0) stp_ofi_failure_connect();
     /*
      * Post the receive buffers last. A message may arrive at once, and its reply needs the

@@ -230,9 +230,8 @@ static void fill(struct stp_fabric *fabric)
                       (uint32_t)stp_ofi.has_cqdata << 2 |
                       (uint32_t)stp_ofi.info->domain_attr->mr_key_size << 8 |
                       (uint32_t)stp_ofi.packed_size << 16;
-    /* Only close() unlinks the files of shm in /dev/shm, so close() must also run at abort. */
-    fabric->close_at_abort = stp_ofi_is(stp_ofi.info, STP_OFI_SHM);
     fabric->connect = stp_ofi_connect;
+    fabric->remove_files = stp_ofi_is(stp_ofi.info, STP_OFI_SHM) ? stp_ofi_shm_remove_files : NULL;
     fabric->region_add = stp_ofi_region_add;
     fabric->region_peers = stp_ofi_region_peers;
     fabric->region_drain = stp_ofi_region_drain;
@@ -275,6 +274,7 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
     if (rc != 0) {
         core->log(STP_LOG_ERROR, "fabric: %s on %s %s: %s", provider_of(choice), domain_of(choice),
                   reason, stp_ofi_strerror(-rc));
+        if (stp_ofi_is(choice->info, STP_OFI_SHM)) stp_ofi_shm_explain_failure(core);
         return rc;
     }
     pthread_mutex_init(&stp_ofi.endpoints_lock, NULL);

@@ -40,10 +40,14 @@ uint64_t stp_ofi_dev_shm_id(void);
 uint64_t stp_ofi_dev_shm_id_of_pe(int pe);
 
 /*
- * Checks that all PEs see the same /dev/shm. Called after the PEs have exchanged their addresses.
- * Returns 0, or -errno after logging the error. Also warns if /dev/shm has too little free space.
+ * Checks that all PEs see the same /dev/shm, and whether this PE has mapped the files of all PEs.
+ * Called after all addresses have been inserted. Returns 0, or -errno after logging the error. Also
+ * warns if /dev/shm has too little free space.
  */
-int stp_ofi_shm_check_same_dev_shm(void);
+int stp_ofi_shm_check_files(void);
+
+/* The function remove_files() of the module for provider shm. */
+void stp_ofi_shm_remove_files(bool ending);
 
 /*
  * Called when the shm provider could not be opened. Logs an error if /dev/shm is missing or almost
