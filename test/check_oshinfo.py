@@ -384,6 +384,25 @@ def told_at_start():
           f"start: expected one warning about SHMEM_SYMETRIC_SIZE: {err}")
 
 
+def doctor_of_left_files():
+    """A file of a process that has ended is listed, and the printed command removes only this file."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    uid = os.geteuid()
+    left, held = f"{ended.pid}:{uid}:7", f"{os.getpid()}:{uid}:7"
+    wrap = ["unshare", "--mount", *(["--map-root-user"] if uid else []), "sh", "-c",
+            f"mount -t tmpfs none /dev/shm && cd /dev/shm && touch {left} {held} && \"$@\"", "sh"]
+    if subprocess.run([*wrap, "true"], capture_output=True, check=False).returncode != 0:
+        print("not tried: files that remain in /dev/shm (unshare --mount is not allowed)")
+        return
+    _, rows = doctor(wrap=wrap)
+    expect(rows, "files in /dev/shm", "warning", f"left by processes that have ended: {left}")
+    command = rows["files in /dev/shm"]["do"]
+    names = subprocess.run([*wrap, "sh", "-c", command + "; ls"], capture_output=True, text=True,
+                           check=True).stdout.split()
+    check(names == [held], f"doctor: '{command}' must remove {left} only, but {names} remain")
+
+
 def doctor_of_limits(healthy):
     status, rows = doctor(before=limit(resource.RLIMIT_NOFILE, 12))
     check(status == 3, f"doctor: 12 descriptors: status {status}, expected 3")
@@ -493,6 +512,7 @@ def doctor_of_two_hosts():
 def check_doctors():
     healthy = doctor_of_this_host()
     doctor_of_wishes()
+    doctor_of_left_files()
     told_at_start()
     doctor_of_limits(healthy)
     doctor_without_network()

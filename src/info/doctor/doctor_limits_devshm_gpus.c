@@ -12,11 +12,13 @@
 #include <glob.h>
 #include <linux/capability.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -212,6 +214,31 @@ static void host_dev_shm(struct stp_doctor *doctor)
         is_used ? "used" : "not used");
 }
 
+/* Lists the files of provider shm that processes of this user left in /dev/shm when they ended. */
+static void host_dev_shm_files(struct stp_doctor *doctor)
+{
+    char names[512] = "";
+    glob_t found = {0};
+    struct stat st;
+    int len = 0;
+
+    if (glob("/dev/shm/[0-9]*:[0-9]*:[0-9]*", 0, NULL, &found) != 0) return;
+    for (size_t i = 0; i < found.gl_pathc && len < 400; i++) {
+        const char *path = found.gl_pathv[i], *name = path + strlen("/dev/shm/");
+
+        if (lstat(path, &st) == 0 && st.st_uid == geteuid() && kill(atoi(name), 0) != 0 &&
+            errno == ESRCH)
+            len += snprintf(names + len, sizeof(names) - (size_t)len, " %.64s", name);
+    }
+    globfree(&found);
+    if (len == 0) return;
+    stp_doctor_add_check(
+        doctor, STP_CHECK_WARNING, "files in /dev/shm",
+        "a job that was killed left these files, and each takes up to 16 MiB of memory",
+        "for f in /dev/shm/[0-9]*:[0-9]*:*; do p=${f##*/}; [ -d /proc/${p%%:*} ] || rm -f $f; done",
+        "left by processes that have ended:%s%s", names, len < 400 ? "" : " ...");
+}
+
 static void host_gpu(struct stp_doctor *doctor)
 {
     const struct stp_kind *kind = stp_kind_find(SHMEM_DEVICE_GPU);
@@ -241,5 +268,6 @@ void stp_doctor_host_limits(struct stp_doctor *doctor)
     host_descriptors(doctor);
     host_threads(doctor);
     host_dev_shm(doctor);
+    host_dev_shm_files(doctor);
     host_gpu(doctor);
 }
