@@ -9,6 +9,7 @@
  *          proxy, launcher: its parent or grandparent is killed. none: nothing happens.
  *          leave, threads: it ends without shmem_finalize, by exit(0) or pthread_exit();
  *          finalize: with shmem_finalize. These three need a WORK in which all PEs take part.
+ *          unwatched: it is killed while the PE before it, which watches it, is stopped.
  *          The prefix early-: right after the first barrier, without warm-up and 0.3 s of work.
  *   WORK   what the other PEs do: see works[]. With SECONDS, work that does not need the last PE
  *          ends after this time with a barrier.
@@ -169,7 +170,7 @@ static void stop_for_a_while(void)
 
 static bool happens(const char *event)
 {
-    if (strcmp(event, "kill") == 0)
+    if (strcmp(event, "kill") == 0 || strcmp(event, "unwatched") == 0)
         kill(getpid(), SIGKILL);
     else if (strcmp(event, "exit") == 0)
         _exit(3);
@@ -201,6 +202,7 @@ static void begin(const char *event, bool early, void (*warm_up)(void))
     if (!early) warm_up(); /* connections stand */
     shmem_barrier_all();
     if (me == 0) printf("running\n");
+    if (me == last - 1 && strcmp(event, "unwatched") == 0) kill(getpid(), SIGSTOP);
     if (me != last) return;
     if (!early) compute(0.3);
     printf("now\n");

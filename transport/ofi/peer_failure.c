@@ -154,7 +154,8 @@ static void link_start_process(struct link *link)
     if (link->fd >= 0) {
         link->state = LINK_PROCESS;
         link->was_up = true;
-    } else if (errno == ESRCH) {
+    } else if (errno == ESRCH) { /* proves that the peer has ended, as a broken link does */
+        link->was_up = true;
         link->resets = RESETS;
         link_wait(link, RETRY_NS);
     }
