@@ -201,7 +201,6 @@ struct stp_env {
     int isa;                  /* SHMEM_ISA, enum stp_isa */
     int pmi;                  /* SHMEM_PMI, enum stp_env_pmi */
     const char *launcher;     /* SHMEM_LAUNCHER, read by oshrun */
-    bool resolve;             /* SHMEM_RESOLVE, read by oshrun */
     const char *ofi_provider; /* SHMEM_OFI_PROVIDER */
     const char *ofi_fabric;   /* SHMEM_OFI_FABRIC */
     const char *ofi_domain;   /* SHMEM_OFI_DOMAIN */

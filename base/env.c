@@ -74,9 +74,6 @@ const struct stp_env_row stp_env_table[] = {
      "protocol between the PEs and the launcher"},
     {"SHMEM_LAUNCHER", NULL, STP_ENV_STRING, FIELD(launcher), NULL, NULL,
      "command with which oshrun starts the PEs"},
-    {"SHMEM_RESOLVE", NULL, STP_ENV_BOOL, FIELD(resolve), "on", NULL,
-     "check the names of hosts before the start if the launcher would wait forever for an "
-     "unknown host"},
     {"SHMEM_OFI_PROVIDER", NULL, STP_ENV_STRING, FIELD(ofi_provider), NULL, NULL,
      "libfabric provider to use; unset: the best provider that works"},
     {"SHMEM_OFI_FABRIC", NULL, STP_ENV_STRING, FIELD(ofi_fabric), NULL, NULL,

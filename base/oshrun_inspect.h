@@ -55,6 +55,7 @@ struct stp_process {
  * each frame.
  */
 #define STP_FRAMES_VARIABLE "OSHRUN_FRAMES"
+#define STP_HOST_LINE "oshrun: host " /* start of a line about a host that failed, in this file */
 
 /* ---- messages of PEs to oshrun, whose Unix socket has the abstract name NAME, too ------------ */
 

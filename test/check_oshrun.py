@@ -42,6 +42,7 @@ class Oshrun:
         self.command, self.folder = command, folder
         self.env = {name: value for name, value in os.environ.items()
                     if not name.startswith(("SLURM_", "PMI", "HYDRA_", "OMPI_", "SHMEM_"))}
+        self.env["PATH"] = os.path.join(folder, "bin") + ":" + self.env["PATH"]
 
     def run(self, launcher, *words, **env):
         """Status and output, both kinds, of a job that gets an empty standard input without an end."""
@@ -56,6 +57,8 @@ class Oshrun:
 
 def play_launchers(folder):
     paths = {}
+    os.mkdir(os.path.join(folder, "bin"))
+    os.symlink(shutil.which("true"), os.path.join(folder, "bin", "prog"))
     for kind, name in KINDS.items():
         paths[kind] = os.path.join(folder, name)
         with open(paths[kind], "w", encoding="utf-8") as f:
@@ -65,7 +68,7 @@ def play_launchers(folder):
 
 
 def check_rows(oshrun, table, fakes):
-    quiet = {"SLURM_KILL_BAD_EXIT": "0", "SHMEM_RESOLVE": "off"}
+    quiet = {"SLURM_KILL_BAD_EXIT": "0"}
     for option, *cells in table:
         for kind, cell in zip(KINDS, cells):
             counted = re.match(r"-np? ?\d", option)
@@ -79,6 +82,11 @@ def check_rows(oshrun, table, fakes):
                       f"{out}")
                 continue
             got = re.findall(r"^\[(.*)\]$", out, re.M)
+            if kind == "hydra" and "-launcher-exec" in got: # in each job: see hosts.ssh
+                at = got.index("-launcher-exec")
+                check(got.pop(at + 1).endswith("/steppe/oshrun-remote-shell"),
+                      f"{kind}: {option}: the remote shell is {out}, expected oshrun's")
+                del got[at]
             check(status == 0 and got == want,
                   f"{kind}: {option}: the launcher got {out}, expected {want}")
             carried = kind == "hydra" and "env" in option
@@ -105,16 +113,54 @@ def check_rest(oshrun, fakes):
     out = oshrun.run(fakes["srun"], "-n", "2", "--output-filename", "o", "prog")[1]
     check("[--output=o/rank.%t.out]" in out,
           f"srun --output-filename: expected --output=o/rank.%t.out: {out}")
-    status, out = oshrun.run(fakes["hydra"], "-n", "2", "-hosts", "nosuch.invalid:2", "prog")
-    check(status == 2 and out.startswith("oshrun: host nosuch.invalid: ") and out.count("\n") == 1,
-          f"an unknown host: expected status 2 and one line, got {status}: {out}")
     for words in (["-np", "2", "-n3", "prog"], ["-n", "2", "--gdb=", "prog"], ["--status", "1", "2"],
                   ["--status="], ["--status", "x"]):
         status, out = oshrun.run(fakes["hydra"], *words)
         check(status == 2 and out.startswith("oshrun: ") and out.count("\n") == 1,
               f"{words}: expected status 2 and one line, got {status}: {out}")
-    status, out = oshrun.run(fakes["hydra"], "-n", "2", "-hosts", "localhost,127.0.0.1", "prog")
-    check(status == 0, f"known hosts: expected status 0, got {status}: {out}")
+
+
+def check_remote_shell(oshrun, fake):
+    """The remote shell is not replaced for launchers of batch systems, and the user's is kept."""
+    slurm = {"SLURM_JOB_ID": "1", "SHMEM_LAUNCHER": fake}
+    for words, env, want in (
+            (["prog"], {}, "oshrun-remote-shell"), (["-launcher", "rsh", "prog"], {}, "oshrun-remote-shell"),
+            (["-launcher", "fork", "prog"], {}, None), (["-rmk", "lsf", "prog"], {}, None),
+            (["prog"], {"HYDRA_LAUNCHER": "sge"}, None), (["prog"], slurm, None),
+            (["-launcher", "ssh", "prog"], slurm, "oshrun-remote-shell"),
+            (["-launcher", "slurm", "-launcher-exec", "mine", "prog"], {}, "mine"),
+            (["--", "-launcher-exec", "mine", "prog"], {}, "mine"),
+            (["--", "prog"], {}, "oshrun-remote-shell")):
+        status, out = oshrun.run(fake, "-n", "2", *words, **env)
+        got = re.findall(r"^\[-launcher-exec\]\n\[(?:.*/)?(.*)\]$", out, re.M)
+        check(status == 0 and got == ([want] if want else []),
+              f"{words} {env}: expected the remote shell {want}, got status {status}: {out}")
+
+
+def check_program(oshrun, folder):
+    """Programs and folders that do not exist: one line, before the launcher starts."""
+    files = {"plain": b"text", "bin/ompi": b"\x7fELF liboshmem.so.40", "bin/both": b"#!/bin/sh\n# liboshmem.so "
+             b"libsteppe.so\n"}
+    for name, data in files.items():
+        with open(os.path.join(folder, name), "wb") as f:
+            f.write(data)
+        os.chmod(f.name, 0o755 if name.startswith("bin/") else 0o644)
+    for words, text in ((["./nosuch"], "./nosuch: this program does not exist"),
+                        (["nosuch"], "nosuch: no folder in PATH has this program"),
+                        (["plain"], "plain: no folder in PATH has this program"),
+                        (["./plain"], "./plain: this file is not executable"),
+                        (["./bin"], "./bin: this program does not exist"),
+                        (["-host", "localhost", "./nosuch"], "./nosuch: this program does not exist"),
+                        (["-wdir", "/nosuch", "prog"], "/nosuch: this folder does not exist"),
+                        (["-wdir", "bin", "./plain"], "./plain: this program does not exist"),
+                        (["bin/ompi"], "bin/ompi: this program was built with the oshcc of Open MPI: "
+                                       "build it with the oshcc of Steppe")):
+        status, out = oshrun.run(None, "-n", "2", *words)
+        check(status == 2 and out == f"oshrun: {text}\n",
+              f"{words}: expected status 2 and the line {text}, got {status}: {out}")
+    for words in (["bin/both"], ["-wdir", "bin", "./both"], ["echo"]):
+        status, out = oshrun.run(None, "-n", "2", *words)
+        check(status == 0, f"{words}: expected status 0, got {status}: {out}")
 
 
 def check_true(oshrun, kind, table):
@@ -174,6 +220,9 @@ def main():
         fakes = play_launchers(folder)
         check_rows(oshrun, table, fakes)
         check_rest(oshrun, fakes)
+        check_remote_shell(oshrun, fakes["hydra"])
+        if shutil.which(KINDS["hydra"]):
+            check_program(oshrun, folder)
         for kind in ("hydra", "mpirun"):
             if shutil.which(KINDS[kind]):
                 check_true(oshrun, kind, table)

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/wait.h>
@@ -305,6 +306,22 @@ static void print_group(const struct group *group)
             fprintf(stderr, "oshrun:   #%d %s %#lx%s%s\n", i, frame->file, frame->addr, calls,
                     routine);
     }
+}
+
+bool launch_print_failed_hosts(bool wait)
+{
+    char text[8192] = "", *save = NULL;
+    bool found = false;
+
+    for (int i = 0; wait && i < 100 && flock(frames_fd, LOCK_EX | LOCK_NB) != 0; i++)
+        usleep(10000);
+    if (frames_fd < 0 || pread(frames_fd, text, sizeof(text) - 1, 0) <= 0) return false;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        if (strncmp(line, STP_HOST_LINE, strlen(STP_HOST_LINE)) != 0) continue;
+        fprintf(stderr, "%s\n", line);
+        found = true;
+    }
+    return found;
 }
 
 void launch_crash_frames_addr2line(int signals)

@@ -51,6 +51,12 @@ void launch_crash_frames_open(void);
  */
 void launch_crash_frames_addr2line(int signals);
 
+/*
+ * Prints the lines about hosts on which the launcher could not start PEs. Returns false if there is
+ * no such line. If `wait` is true, waits up to a second for remote shells that have not ended yet.
+ */
+bool launch_print_failed_hosts(bool wait);
+
 /* ---- ends of PEs without exit handlers (pe_ends.c) ------------------------------------------- */
 
 /*

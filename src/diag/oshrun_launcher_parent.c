@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #define PRINT_NS UINT64_C(900000000) /* time limit for printing the table of waits after Ctrl-C */
+#define STATUS_HOST_FAILED 255       /* exit status of hydra, and of oshrun, after a failed host */
 
 static struct {
     sigset_t old_mask; /* signal mask with which the launcher starts */
@@ -327,6 +328,8 @@ _Noreturn static void end_as_launcher(void)
     int signo;
 
     if (run.terminal_lent) lend_terminal(false);
+    if (launch_print_failed_hosts(run.status == W_EXITCODE(STATUS_HOST_FAILED, 0)))
+        _exit(STATUS_HOST_FAILED);
     launch_crash_frames_addr2line(run.signals);
     if (!run.signalled) run.status = launch_ends_report(run.status);
     signo = WTERMSIG(run.status);

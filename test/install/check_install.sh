@@ -36,7 +36,9 @@ run()
 mv "$top/first" "$prefix"
 # Where the build's install folders put them, below the prefix.
 libdir=$(dirname "$(find "$prefix" -name libsteppe.so)")
-[ -e "$libdir/steppe/oshrun-supervisor" ] || fail "steppe/oshrun-supervisor is not installed"
+for part in supervisor remote-shell; do
+    [ -e "$libdir/steppe/oshrun-$part" ] || fail "steppe/oshrun-$part is not installed"
+done
 if [ -e "$prefix/bin/steppe-bench" ]; then
     python3 "$libdir/steppe/bench/main.py" compare --help >/dev/null ||
         fail "steppe-bench compare is not installed"
