@@ -323,6 +323,9 @@ bool stp_words_have(const char *list, const char *word);
  */
 size_t stp_file_number(const char *path, const char *key);
 
+/* Returns true if a folder of PATH has an executable file with this name. */
+bool stp_in_path(const char *name);
+
 /*
  * Returns the state of a process or thread as a letter ('R', 'S', 'T' and so on), or 0 if the state
  * is unknown. Allocates no memory.

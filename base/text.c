@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,6 +43,21 @@ bool stp_words_have(const char *list, const char *word)
     for (const char *pos = list; pos != NULL; pos = strchr(pos, ',')) {
         pos += strspn(pos, ", ");
         if (strncmp(pos, word, len) == 0 && (pos[len] == ',' || pos[len] == '\0')) return true;
+    }
+    return false;
+}
+
+bool stp_in_path(const char *name)
+{
+    const char *path = getenv("PATH");
+    char file[1024];
+
+    while (path != NULL && *path != '\0') {
+        size_t len = strcspn(path, ":");
+
+        snprintf(file, sizeof(file), "%.*s/%s", (int)len, path, name);
+        if (access(file, X_OK) == 0) return true;
+        path += len + (path[len] == ':');
     }
     return false;
 }

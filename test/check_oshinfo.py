@@ -362,6 +362,13 @@ def doctor_of_wishes():
     status, rows = doctor({b"SHMEM_PMI": b"auto", b"PMI_FD": b"999"})
     check(status == 3, f"doctor: a launcher that is gone: status {status}, expected 3")
     expect(rows, "launcher", "problem", "PMI_FD=999")
+    for env, status_name in ({}, "problem"), ({b"SHMEM_LAUNCHER": b"mine"}, "ok"), \
+                            ({b"SHMEM_PMI": b"single"}, "ok"):
+        status, rows = doctor({b"SHMEM_PMI": b"auto", b"PATH": b"/nosuch", **env})
+        check((env or status == 3) and rows["launcher"]["status"] == status_name,
+              f"doctor: no launcher in PATH, {env}: status {status}: {rows['launcher']}")
+        if not env:
+            expect(rows, "launcher", "problem", "mpiexec.hydra", "srun", "mpirun")
     batch = {b"SHMEM_PMI": b"auto", b"SLURM_JOB_ID": b"7", b"SLURM_PROCID": b"0",
              b"SLURM_NTASKS": b"4"}
     _, rows = doctor(batch)

@@ -264,21 +264,6 @@ static void resolve(struct group *group)
     }
 }
 
-static bool has_addr2line(void)
-{
-    const char *path = getenv("PATH");
-    char file[LINE_BYTES];
-
-    while (path != NULL && *path != '\0') {
-        size_t len = strcspn(path, ":");
-
-        snprintf(file, sizeof(file), "%.*s/addr2line", (int)len, path);
-        if (access(file, X_OK) == 0) return true;
-        path += len + (path[len] == ':');
-    }
-    return false;
-}
-
 /* ---- messages ------------------------------------------------------------------------- */
 
 static void print_group(const struct group *group)
@@ -332,7 +317,7 @@ void launch_crash_frames_addr2line(int signals)
     int n = 0;
 
     if (nbytes <= 0) return;
-    if (!has_addr2line()) {
+    if (!stp_in_path("addr2line")) {
         fprintf(stderr,
                 "oshrun: install addr2line (package binutils) to get the source lines of these "
                 "stack frames\n");

@@ -39,7 +39,18 @@ static void check_launcher(struct stp_doctor *doctor)
 {
     struct stp_pmi_details details;
     char limits[128] = "it reports no limits";
+    static const char *const names[] = {"mpiexec.hydra", "mpiexec", "srun", "mpirun", "prterun"};
+    bool found = doctor->has_job || stp_env.pmi == STP_PMI_SINGLE || stp_env.launcher != NULL;
 
+    for (size_t i = 0; i < STP_COUNT(names); i++)
+        found = found || stp_in_path(names[i]);
+    if (!found) {
+        stp_doctor_add_check(
+            doctor, STP_CHECK_PROBLEM, "launcher", launcher_reason,
+            "install mpiexec.hydra, which comes with MPICH, or name a launcher in SHMEM_LAUNCHER",
+            "no folder in PATH has mpiexec.hydra, mpiexec, srun, mpirun or prterun");
+        return;
+    }
     stp_pmi_describe_client(&details);
     if (details.key_max > 0)
         snprintf(limits, sizeof(limits), "its keys may have %d characters and its values %d",
