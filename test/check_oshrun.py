@@ -19,6 +19,7 @@ KINDS = {"hydra": "mpiexec.hydra", "srun": "srun", "mpirun": "mpirun.openmpi"}
 FAKE = """#!/bin/sh
 for word do echo "[$word]"; done
 echo "A=${OSHRUN_A-}"
+echo "timeout=${MPIEXEC_TIMEOUT-}"
 """
 FAULT = "int main(int argc, char **argv) { return argc > 1 ? 5 : *(volatile int *)argv[1]; }\n"
 wrong = []
@@ -106,6 +107,12 @@ def check_rest(oshrun, fakes):
     _, out = oshrun.run(other + " --own", "-np", "2", "--moon", "-x", "prog")
     check(out.startswith("[--own]\n[-n]\n[2]\n[--moon]\n[-x]\n[prog]\n"),
           f"a launcher of another name: the arguments must be unchanged: {out}")
+    _, out = oshrun.run(fakes["hydra"], "-n", "2", "--timeout", "60", "prog")
+    check("\ntimeout=60\n" in out, f"hydra --timeout: the launcher does not get the limit: {out}")
+    for words in (["-c", "4"], ["--mca", "a", "b"], ["--export=NONE"], ["--cpu-bind=map_cpu:0"]):
+        out = oshrun.run(fakes["hydra"], "-n", "2", *words, "prog")[1]
+        check(out.startswith(f"oshrun: {words[0]}: {fakes['hydra']} has no option that does the same"),
+              f"{words}: the line does not say that hydra has no such option: {out}")
     for words in (["-h"], ["-V"], ["--help"], ["--version"]):
         status, out = oshrun.run(fakes["srun"], *words)
         check(status == 0 and "Steppe" in out,
@@ -114,7 +121,7 @@ def check_rest(oshrun, fakes):
     check("[--output=o/rank.%t.out]" in out,
           f"srun --output-filename: expected --output=o/rank.%t.out: {out}")
     for words in (["-np", "2", "-n3", "prog"], ["-n", "2", "--gdb=", "prog"], ["--status", "1", "2"],
-                  ["--status="], ["--status", "x"]):
+                  ["--status="], ["--status", "x"], ["--timeout", "1m"]):
         status, out = oshrun.run(fakes["hydra"], *words)
         check(status == 2 and out.startswith("oshrun: ") and out.count("\n") == 1,
               f"{words}: expected status 2 and one line, got {status}: {out}")
@@ -129,7 +136,7 @@ def check_remote_shell(oshrun, fake):
             (["prog"], {"HYDRA_LAUNCHER": "sge"}, None), (["prog"], slurm, None),
             (["-launcher", "ssh", "prog"], slurm, "oshrun-remote-shell"),
             (["-launcher", "slurm", "-launcher-exec", "mine", "prog"], {}, "mine"),
-            (["--", "-launcher-exec", "mine", "prog"], {}, "mine"),
+            (["--", "-launcher-exec", "mine", "prog"], {"HYDRA_LAUNCHER_EXEC": "x"}, "mine"),
             (["--", "prog"], {}, "oshrun-remote-shell")):
         status, out = oshrun.run(fake, "-n", "2", *words, **env)
         got = re.findall(r"^\[-launcher-exec\]\n\[(?:.*/)?(.*)\]$", out, re.M)
@@ -140,7 +147,8 @@ def check_remote_shell(oshrun, fake):
 def check_program(oshrun, folder):
     """Programs and folders that do not exist: one line, before the launcher starts."""
     files = {"plain": b"text", "bin/ompi": b"\x7fELF liboshmem.so.40", "bin/both": b"#!/bin/sh\n# liboshmem.so "
-             b"libsteppe.so\n"}
+             b"libsteppe.so\n", "hosts.ompi": b"# comment\nlocalhost  slots=2 max_slots=4 # two\n\n"
+             b" 127.0.0.1\tslots = 1\nlocalhost\n"}
     for name, data in files.items():
         with open(os.path.join(folder, name), "wb") as f:
             f.write(data)
@@ -153,6 +161,8 @@ def check_program(oshrun, folder):
                         (["-host", "localhost", "./nosuch"], "./nosuch: this program does not exist"),
                         (["-wdir", "/nosuch", "prog"], "/nosuch: this folder does not exist"),
                         (["-wdir", "bin", "./plain"], "./plain: this program does not exist"),
+                        (["-hostfile", "nosuch", "prog"], "-hostfile nosuch: this file cannot be read"),
+                        (["-f", ".", "prog"], "-f .: this file cannot be read"),
                         (["bin/ompi"], "bin/ompi: this program was built with the oshcc of Open MPI: "
                                        "build it with the oshcc of Steppe")):
         status, out = oshrun.run(None, "-n", "2", *words)
@@ -161,6 +171,18 @@ def check_program(oshrun, folder):
     for words in (["bin/both"], ["-wdir", "bin", "./both"], ["echo"]):
         status, out = oshrun.run(None, "-n", "2", *words)
         check(status == 0, f"{words}: expected status 0, got {status}: {out}")
+    out = oshrun.run(None, "-n", "2", "--report-bindings", "--cpu-bind", "cores", "prog")[1]
+    check(out.count(" binding: ") == 2, f"--report-bindings: expected a line for each PE: {out}")
+
+
+def check_slots(oshrun, fakes):
+    """Open MPI's host file."""
+    for kind, want in (("hydra", ["-hosts", "localhost:2,127.0.0.1:1,localhost"]),
+                       ("srun", ["--nodelist=localhost,127.0.0.1,localhost"]),
+                       ("mpirun", ["--hostfile", "hosts.ompi"])):
+        status, out = oshrun.run(fakes[kind], "-hostfile", "hosts.ompi", "-n", "2", "prog")
+        got = re.findall(r"^\[(.*)\]$", out, re.M)[:len(want)]
+        check(status == 0 and got == want, f"{kind}: slots=: got status {status}: {out}, expected {want}")
 
 
 def check_true(oshrun, kind, table):
@@ -223,6 +245,7 @@ def main():
         check_remote_shell(oshrun, fakes["hydra"])
         if shutil.which(KINDS["hydra"]):
             check_program(oshrun, folder)
+            check_slots(oshrun, fakes)
         for kind in ("hydra", "mpirun"):
             if shutil.which(KINDS[kind]):
                 check_true(oshrun, kind, table)
