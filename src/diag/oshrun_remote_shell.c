@@ -28,7 +28,8 @@
  * checks before the proxy. Adds a time limit for the connection unless the user has set one.
  */
 static const char command[] =
-    "for word do shift; case $word in *pmi_proxy*) set -- \"$@\" \"$OSHRUN_CHECKS\" ;; esac; "
+    "for word do shift; case $word in *pmi_proxy*) set -- \"$@\" \"$OSHRUN_CHECKS\" "
+    "\"${OSHRUN_FRAMES#*:}\" ;; esac; "
     "set -- \"$@\" \"$word\"; done; case ${0##*/} in ssh) \"$0\" -G \"$@\" 2>/dev/null | "
     "grep -qi '^connecttimeout none' && set -- -o ConnectTimeout=30 \"$@\" ;; esac; "
     "exec \"$0\" \"$@\"";

@@ -6,6 +6,7 @@ usage: check_ssh.py GROUP BUILD
   quick   the program is missing on a host
   fail    each other cause: the job ends, and one line names the host and the cause
   run     jobs that start: exit statuses, a lost proxy, the user's own remote shell, time limits
+  ends    a PE that ends without exit handlers on a host is named
   slow    PEs and hosts that take long to start are not ended
 
 Two hosts of hosts.py each run an sshd. oshrun runs at the switch.
@@ -180,6 +181,19 @@ def run(remote):
     remote.configure("")
 
 
+def ends(remote):
+    for where, host in (("h0:1,h1:1", "h1"), ("switch:1,h1:1", "h1"), ("h0:1,switch:1", "switch")):
+        for way, wanted, said in (("_exit_0", {1}, r"ended by _exit\(0\)"),
+                                  ("kill", {9, 255}, "was killed by signal 9")):
+            job = remote.start("./pe_early_end", way, where=where)
+            out = job.communicate()[0]
+            check(job.returncode in wanted and
+                  re.search(rf"^oshrun: pe 1 \({host}\): its process \d+ {said}", out, re.M),
+                  f"{way}, {where}: status {job.returncode}, expected {wanted} and a line: {out}")
+        out = remote.run(f"finalize, {where}", 0, "./pe_early_end", "finalize", where=where)
+        check(out.count("is done") == 2 and "oshrun:" not in out, f"finalize, {where}: {out}")
+
+
 def slow(remote):
     late = ["sh", "-c", '[ $PMI_RANK = 0 ] || sleep 90; exec "$@"', "sh", "./pe_rules_query"]
     host = remote.write("late", '#!/bin/sh\n[ "$2" = h0 ] || sleep 65\nexec ssh "$@"\n', 0o755)
@@ -198,7 +212,7 @@ def slow(remote):
 
 
 def main():
-    groups = {"quick": quick, "fail": fail, "run": run, "slow": slow}
+    groups = {"quick": quick, "fail": fail, "run": run, "slow": slow, "ends": ends}
     if len(sys.argv) != 3 or sys.argv[1] not in groups:
         sys.exit(__doc__)
     if hosts.INSIDE not in os.environ:
