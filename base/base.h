@@ -261,6 +261,9 @@ int stp_env_load(void);
  */
 int stp_env_parse_size(const char *text, size_t *bytes);
 
+/* Returns the edit distance of `a`, which has a_len characters, and `b`, or 40 for long names. */
+unsigned stp_name_distance(const char *a, size_t a_len, const char *b);
+
 /*
  * Finds the next variable in the environment whose name begins with SHMEM_ or SMA_ but is unknown
  * to Steppe. Copies this name to the buffer name, which has len bytes.

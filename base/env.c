@@ -334,11 +334,7 @@ int stp_env_load(void)
 /* Variables that are not in the table, because only the commands oshcc and oshc++ read them. */
 static const char *const command_names[] = {"SHMEM_CC", "SHMEM_CXX", NULL};
 
-/*
- * Returns the edit distance of two names: the least number of letters to insert, delete or change
- * that turns `a` into `b`. The name `a` has `a_len` characters. Returns NAME_MOST for long names.
- */
-static unsigned name_distance(const char *a, size_t a_len, const char *b)
+unsigned stp_name_distance(const char *a, size_t a_len, const char *b)
 {
     unsigned row[NAME_MOST + 1];
     size_t b_len = strlen(b);
@@ -373,7 +369,7 @@ static const char *name_nearest(const char *name, size_t len, unsigned *distance
     for (size_t i = 0; i < 2 * stp_env_n_rows; i++) {
         const struct stp_env_row *row = &stp_env_table[i / 2];
         const char *known = i % 2 == 0 ? row->name : row->alias;
-        unsigned n = known != NULL ? name_distance(name, len, known) : NAME_MOST;
+        unsigned n = known != NULL ? stp_name_distance(name, len, known) : NAME_MOST;
 
         if (n >= *distance) continue;
         *distance = n;

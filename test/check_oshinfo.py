@@ -382,9 +382,10 @@ def doctor_of_wishes():
 def told_at_start():
     """PE 0 warns of what has no effect, of a provider too that one node does not need."""
     env = {**PLAIN, b"SHMEM_GPU": b"off", b"SHMEM_SYMETRIC_SIZE": b"1g"}
-    for name, told in ((b"nosuch", True), (b"tcp", False), (b"tcp;ofi_rxm", False)):
+    for name, told in ((b"nosuch", b"name that no provider of libfabric has;"), (b"tcp", b""),
+                       (b"^tpc", b"has (did you mean tcp?);"), (b"TCP;ofi_rxm", b"")):
         status, _, err = run("--spaces", env={**env, b"SHMEM_OFI_PROVIDER": name})
-        check(status == 0 and (b"name that no provider" in err) == told,
+        check(status == 0 and told in err and (b"name that no provider" in err) == bool(told),
               f"start with SHMEM_OFI_PROVIDER={name}: status {status}, warning expected: {told}: "
               f"{err}")
     check(err.count(b"SHMEM_SYMETRIC_SIZE is set") == 1,
@@ -408,6 +409,21 @@ def doctor_of_left_files():
     names = subprocess.run([*wrap, "sh", "-c", command + "; ls"], capture_output=True, text=True,
                            check=True).stdout.split()
     check(names == [held], f"doctor: '{command}' must remove {left} only, but {names} remain")
+
+
+def told_of_wrong_provider():
+    """A job that needs a fabric says in few lines that no provider has the name, and a similar one."""
+    if "offered" not in report("providers")["providers"]:
+        return
+    oshrun = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "oshrun")
+    done = subprocess.run(
+        ["timeout", "-k", "5", "60", oshrun, "-n", "2", sys.argv[1], "--spaces"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        env={**os.environ, "SHMEM_NODE": "off", "SHMEM_OFI_PROVIDER": "tpc", "SHMEM_GPU": "off"})
+    lines = [line for line in done.stderr.splitlines() if line.startswith("steppe: pe 0")]
+    check(done.returncode != 0 and len(lines) <= 3 and "(did you mean tcp?)" in done.stderr,
+          f"a job with SHMEM_OFI_PROVIDER=tpc: status {done.returncode}, expected a failure with "
+          f"at most 3 lines of PE 0 that propose tcp: {done.stderr}")
 
 
 def doctor_of_limits(healthy):
@@ -521,6 +537,7 @@ def check_doctors():
     doctor_of_wishes()
     doctor_of_left_files()
     told_at_start()
+    told_of_wrong_provider()
     doctor_of_limits(healthy)
     doctor_without_network()
     doctor_of_hidden_memory()

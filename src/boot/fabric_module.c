@@ -7,6 +7,7 @@
 
 #include "base/fabric_module_dlopen.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -44,10 +45,10 @@ static void fabric_fill_core(const struct stp_fabric_callbacks *calls)
 /* ---- names of providers ------------------------------------------------------------ */
 
 /*
- * Returns whether this name is the name of a libfabric provider. Uses a fixed list, because
- * libfabric itself takes 0.2 s to load.
+ * Returns false if each name in SHMEM_OFI_PROVIDER is that of a provider. Otherwise writes a text
+ * about the first wrong name. Uses a fixed list, because libfabric itself takes 0.2 s to load.
  */
-static bool fabric_name_is_known(const char *name, size_t len)
+static bool fabric_describe_unknown_provider(char *text, size_t size)
 {
     static const char *const names[] = {
         "tcp", "net", "udp", "shm",  "sm2",   "sockets", "verbs",   "efa",
@@ -56,34 +57,28 @@ static bool fabric_name_is_known(const char *name, size_t len)
         "rxm", "rxd", "mlx", "hook", "self",  "ofi_lnx", "linkx",   "off",
     };
 
-    for (size_t i = 0; i < STP_COUNT(names); i++)
-        if (strlen(names[i]) == len && strncasecmp(names[i], name, len) == 0) return true;
-    return false;
-}
+    for (const char *name = stp_env.ofi_provider; name != NULL && *name != '\0';) {
+        size_t skip = *name == '^', len = strcspn(name, ";,") - skip, i = 0, best = 0;
+        unsigned least = UINT_MAX, distance;
 
-static bool fabric_list_is_known(const char *list)
-{
-    for (const char *name = list; *name != '\0';) {
-        size_t len = strcspn(name, ";,");
-
-        if (!fabric_name_is_known(name + (*name == '^'), len - (*name == '^'))) return false;
-        name += len;
-        name += strspn(name, ";,");
+        for (name += skip; i < STP_COUNT(names); i++) {
+            if (strlen(names[i]) == len && strncasecmp(names[i], name, len) == 0) break;
+            distance = stp_name_distance(name, len, names[i]);
+            if (distance >= least) continue;
+            least = distance;
+            best = i;
+        }
+        if (i == STP_COUNT(names)) {
+            snprintf(
+                text, size,
+                "SHMEM_OFI_PROVIDER=%s contains a name that no provider of libfabric has%s%s%s",
+                stp_env.ofi_provider, least <= 2 ? " (did you mean " : "",
+                least <= 2 ? names[best] : "", least <= 2 ? "?)" : "");
+            return true;
+        }
+        name += len + strspn(name + len, ";,");
     }
-    return true;
-}
-
-/*
- * Warns if SHMEM_OFI_PROVIDER contains a name that no provider has. A job on one node does not use
- * a provider, so users would otherwise notice a misspelt name only in a job on several nodes.
- */
-static void fabric_warn_unknown_provider(void)
-{
-    if (stp_env.ofi_provider != NULL && !fabric_list_is_known(stp_env.ofi_provider))
-        stp_warn("SHMEM_OFI_PROVIDER=%s contains a name that no provider of libfabric has; this "
-                 "job on one node does not use a provider, but a job on several nodes may fail "
-                 "(oshinfo providers lists the names)",
-                 stp_env.ofi_provider);
+    return false;
 }
 
 void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks)
@@ -92,7 +87,11 @@ void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks)
     char reason[512];
 
     if (stp_rt.n_nodes == 1) {
-        if (stp_rt.pe == 0) fabric_warn_unknown_provider();
+        /* Users would otherwise notice a misspelt name only in a job on several nodes. */
+        if (stp_rt.pe == 0 && fabric_describe_unknown_provider(reason, sizeof(reason)))
+            stp_warn("%s; this job on one node does not use a provider, but a job on several nodes "
+                     "may fail (oshinfo providers lists the names)",
+                     reason);
         return;
     }
     if (stp_fabric_module_dlopen(&open_fn, reason, sizeof(reason)) != 0)
@@ -103,8 +102,11 @@ void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks)
     fabric_fill_core(callbacks);
     if (((stp_ofi_open_fn)open_fn)(&fabric_core, &stp_rt.fabric) != 0)
         stp_fatal("shmem_init",
-                  "no usable fabric provider: the errors before this line give the reason, and "
-                  "oshinfo providers prints the reason for each provider");
+                  "no usable fabric provider: %s, and oshinfo providers prints the reason for each "
+                  "provider",
+                  fabric_describe_unknown_provider(reason, sizeof(reason))
+                      ? reason
+                      : "the errors before this line give the reason");
     if (stp_rt.fabric.abi != STP_FABRIC_ABI)
         stp_fatal("shmem_init",
                   "the fabric module belongs to another version of Steppe than the library: "

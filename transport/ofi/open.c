@@ -107,6 +107,7 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
     const struct stp_env *env = core->env;
     int n_logged = 0;
     bool short_of_fds = stp_ofi_fds_free() < FEW_FDS;
+    char names[256] = ""; /* names of the providers that SHMEM_OFI_PROVIDER excludes */
 
     core->log(STP_LOG_ERROR,
               "fabric: libfabric %u.%u has no usable provider "
@@ -120,10 +121,20 @@ static void explain(const struct stp_core *core, const struct stp_ofi_choice *ch
                   domain_of(&choices[i]), choices[i].reason);
         n_logged++;
     }
-    for (int i = 0; i < n && n_logged == 0; i++)
-        if (!repeats(choices, i))
-            core->log(STP_LOG_ERROR, "fabric: %s on %s is available, but %s",
-                      provider_of(&choices[i]), domain_of(&choices[i]), choices[i].reason);
+    for (int i = 0; i < n && n_logged == 0; i++) {
+        const char *name = provider_of(&choices[i]);
+        size_t used = strlen(names);
+
+        if (choices[i].code != STP_PROVIDER_NOT_PROVIDER && !repeats(choices, i))
+            core->log(STP_LOG_ERROR, "fabric: %s on %s is available, but %s", name,
+                      domain_of(&choices[i]), choices[i].reason);
+        if (choices[i].code == STP_PROVIDER_NOT_PROVIDER &&
+            (i == 0 || strcmp(provider_of(&choices[i - 1]), name) != 0))
+            snprintf(names + used, sizeof(names) - used, " %s", name);
+    }
+    if (names[0] != '\0')
+        core->log(STP_LOG_ERROR, "fabric: SHMEM_OFI_PROVIDER excludes the available providers:%s",
+                  names);
     if (core->env->ofi_provider != NULL && strcasecmp(core->env->ofi_provider, "shm") == 0)
         stp_ofi_shm_explain_failure(core);
     /* Log the lack of descriptors, because libfabric may have reported another error instead. */
