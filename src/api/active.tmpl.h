@@ -6,7 +6,7 @@ void STP_SIZED_FN(alltoall, )(void *dest, const void *source, size_t nelems, int
 {
     struct stp_team *set = stp_active_set(PE_start, logPE_stride, PE_size, pSync, __func__);
 
-    stp_coll_alltoall(set, dest, source, stp_bytes(nelems, SIZE / 8, __func__), __func__);
+    stp_coll_alltoall(set, dest, source, nelems, SIZE / 8, __func__);
 }
 STP_SIZED_PUBLISH_ONE(alltoall, );
 
@@ -24,9 +24,8 @@ void STP_SIZED_FN(broadcast, )(void *dest, const void *source, size_t nelems, in
                                int PE_start, int logPE_stride, int PE_size, long *pSync)
 {
     struct stp_team *set = stp_active_set(PE_start, logPE_stride, PE_size, pSync, __func__);
-    size_t nbytes = stp_bytes(nelems, SIZE / 8, __func__);
 
-    stp_coll_broadcast(set, dest, source, nbytes, PE_root, __func__);
+    stp_coll_broadcast(set, dest, source, nelems, SIZE / 8, PE_root, __func__);
 }
 STP_SIZED_PUBLISH_ONE(broadcast, );
 
@@ -35,7 +34,7 @@ void STP_SIZED_FN(collect, )(void *dest, const void *source, size_t nelems, int 
 {
     struct stp_team *set = stp_active_set(PE_start, logPE_stride, PE_size, pSync, __func__);
 
-    stp_coll_collect(set, dest, source, stp_bytes(nelems, SIZE / 8, __func__), __func__);
+    stp_coll_collect(set, dest, source, nelems, SIZE / 8, __func__);
 }
 STP_SIZED_PUBLISH_ONE(collect, );
 
@@ -44,6 +43,6 @@ void STP_SIZED_FN(fcollect, )(void *dest, const void *source, size_t nelems, int
 {
     struct stp_team *set = stp_active_set(PE_start, logPE_stride, PE_size, pSync, __func__);
 
-    stp_coll_fcollect(set, dest, source, stp_bytes(nelems, SIZE / 8, __func__), __func__);
+    stp_coll_fcollect(set, dest, source, nelems, SIZE / 8, __func__);
 }
 STP_SIZED_PUBLISH_ONE(fcollect, );

@@ -3,8 +3,8 @@
 
 int COLL_FN(alltoall)(shmem_team_t team, ELEM *dest, const ELEM *source, size_t nelems)
 {
-    return stp_coll_alltoall(stp_team_check(team, __func__), dest, source,
-                             stp_bytes(nelems, ELEM_SIZE, __func__), __func__);
+    return stp_coll_alltoall(stp_team_check(team, __func__), dest, source, nelems, ELEM_SIZE,
+                             __func__);
 }
 COLL_PUBLISH(alltoall);
 
@@ -19,21 +19,21 @@ COLL_PUBLISH(alltoalls);
 int COLL_FN(broadcast)(shmem_team_t team, ELEM *dest, const ELEM *source, size_t nelems,
                        int PE_root)
 {
-    return stp_coll_broadcast(stp_team_check(team, __func__), dest, source,
-                              stp_bytes(nelems, ELEM_SIZE, __func__), PE_root, __func__);
+    return stp_coll_broadcast(stp_team_check(team, __func__), dest, source, nelems, ELEM_SIZE,
+                              PE_root, __func__);
 }
 COLL_PUBLISH(broadcast);
 
 int COLL_FN(collect)(shmem_team_t team, ELEM *dest, const ELEM *source, size_t nelems)
 {
-    return stp_coll_collect(stp_team_check(team, __func__), dest, source,
-                            stp_bytes(nelems, ELEM_SIZE, __func__), __func__);
+    return stp_coll_collect(stp_team_check(team, __func__), dest, source, nelems, ELEM_SIZE,
+                            __func__);
 }
 COLL_PUBLISH(collect);
 
 int COLL_FN(fcollect)(shmem_team_t team, ELEM *dest, const ELEM *source, size_t nelems)
 {
-    return stp_coll_fcollect(stp_team_check(team, __func__), dest, source,
-                             stp_bytes(nelems, ELEM_SIZE, __func__), __func__);
+    return stp_coll_fcollect(stp_team_check(team, __func__), dest, source, nelems, ELEM_SIZE,
+                             __func__);
 }
 COLL_PUBLISH(fcollect);

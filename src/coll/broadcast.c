@@ -154,9 +154,10 @@ static void bcast_large(const struct stp_coll_bcast *b)
     stp_coll_quiet(); /* wait until the puts have read their source */
 }
 
-int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                       int root, const char *fn)
+int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nelems,
+                       size_t size, int root, const char *fn)
 {
+    size_t nbytes = stp_bytes(nelems, size, fn);
     struct stp_coll_bcast b = {
         .team = team, .dest = dest, .source = source, .nbytes = nbytes, .fn = fn};
 

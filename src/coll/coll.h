@@ -143,14 +143,15 @@ bool stp_coll_index_agree_retry(struct stp_coll_index_search *search, bool began
  */
 size_t stp_coll_index_retry_distance(const struct stp_coll_index_search *search);
 
-int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                       int root, const char *fn);
-int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                     const char *fn);
-int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                      const char *fn);
-int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                      const char *fn);
+/* In the next five functions, an element has `size` bytes. */
+int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nelems,
+                       size_t size, int root, const char *fn);
+int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nelems,
+                     size_t size, const char *fn);
+int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, size_t nelems,
+                      size_t size, const char *fn);
+int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, size_t nelems,
+                      size_t size, const char *fn);
 int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, ptrdiff_t dst,
                        ptrdiff_t sst, size_t size, size_t nelems, const char *fn);
 int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype, void *dest,

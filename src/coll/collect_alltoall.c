@@ -161,10 +161,10 @@ static void gather_direct(const struct stp_coll_gather *g)
 const struct stp_coll_algorithm stp_coll_fcollect_direct = {
     .name = "direct", .operation = STP_COLL_FCOLLECT, .gather = gather_direct};
 
-int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                      const char *fn)
+int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, size_t nelems,
+                      size_t size, const char *fn)
 {
-    size_t all_bytes = stp_bytes(nbytes, (size_t)team->n_pes, fn);
+    size_t all_bytes = stp_bytes_spanned(nelems, size, 1, team->n_pes, fn), nbytes = nelems * size;
     struct stp_coll_call call = {
         .operation = STP_COLL_FCOLLECT, .bytes = nbytes, .result_bytes = all_bytes};
     struct stp_coll_gather g = {team, dest, source, nbytes, NULL, fn, false};
@@ -334,11 +334,11 @@ const struct stp_coll_algorithm stp_coll_collect_bruck = {.name = "gather",
 const struct stp_coll_algorithm stp_coll_collect_direct = {
     .name = "direct", .operation = STP_COLL_COLLECT, .gather = collect_directly};
 
-int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                     const char *fn)
+int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nelems,
+                     size_t size, const char *fn)
 {
     struct stp_coll_call call = {.operation = STP_COLL_COLLECT, .unequal = true};
-    struct stp_coll_gather g = {team, dest, source, nbytes, NULL, fn, false};
+    struct stp_coll_gather g = {team, dest, source, stp_bytes(nelems, size, fn), NULL, fn, false};
 
     collect_choose(team, &call, false, &stp_coll_collect_bruck)->gather(&g);
     return 0;
@@ -359,10 +359,10 @@ static void alltoall_direct(const struct stp_coll_alltoall *a)
 const struct stp_coll_algorithm stp_coll_alltoall_direct = {
     .name = "direct", .operation = STP_COLL_ALLTOALL, .alltoall = alltoall_direct};
 
-int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, size_t nbytes,
-                      const char *fn)
+int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, size_t nelems,
+                      size_t size, const char *fn)
 {
-    size_t all_bytes = stp_bytes(nbytes, (size_t)team->n_pes, fn);
+    size_t all_bytes = stp_bytes_spanned(nelems, size, 1, team->n_pes, fn), nbytes = nelems * size;
     struct stp_coll_call call = {
         .operation = STP_COLL_ALLTOALL, .bytes = nbytes, .result_bytes = all_bytes};
     struct stp_coll_alltoall a = {team, dest, source, 1, 1, 1, nbytes, fn, false};
@@ -386,9 +386,8 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
 static size_t collect_span(const struct stp_team *team, size_t nelems, ptrdiff_t stride,
                            size_t size, const char *fn)
 {
-    size_t all_elems = stp_bytes(stp_bytes(nelems, (size_t)stride, fn), (size_t)team->n_pes, fn);
-
-    return stp_bytes(all_elems - (size_t)stride + 1, size, fn);
+    return stp_bytes_spanned(nelems, size, (size_t)stride, team->n_pes, fn) -
+           ((size_t)stride - 1) * size;
 }
 
 int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, ptrdiff_t dst,

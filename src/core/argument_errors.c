@@ -32,7 +32,7 @@ _Noreturn void stp_fatal_overflow(const char *fn, size_t nelems, size_t size)
 {
     stp_fatal(fn,
               "%zu elements of %zu bytes do not fit into the address space: was a negative number "
-              "converted to size_t?",
+              "converted to size_t, or is a stride too large?",
               nelems, size);
 }
 

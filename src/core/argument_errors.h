@@ -37,4 +37,16 @@ static inline size_t stp_bytes(size_t nelems, size_t size, const char *fn)
     return nbytes;
 }
 
+/* Returns nelems * size * stride * n_pes. Fatal if the product does not fit into size_t. */
+static inline size_t stp_bytes_spanned(size_t nelems, size_t size, size_t stride, int n_pes,
+                                       const char *fn)
+{
+    size_t nbytes = stp_bytes(nelems, size, fn);
+
+    if (STP_UNLIKELY(__builtin_mul_overflow(nbytes, stride, &nbytes) ||
+                     __builtin_mul_overflow(nbytes, (size_t)n_pes, &nbytes)))
+        stp_fatal_overflow(fn, nelems, size);
+    return nbytes;
+}
+
 #endif /* STP_ARGUMENT_ERRORS_H */

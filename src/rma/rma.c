@@ -420,9 +420,8 @@ static struct stp_strided_copy rma_rows(ptrdiff_t dst, ptrdiff_t sst, size_t bsi
         stp_fatal(fn, "dst is %td and sst is %td: both strides must be at least %zu", dst, sst,
                   bsize);
     if (nblocks == 1) return rma_one_row(nbytes);
-    (void)stp_bytes(
-        stp_bytes(nblocks, dest_stride > source_stride ? dest_stride : source_stride, fn), size,
-        fn);
+    (void)stp_bytes_spanned(nblocks, size,
+                            dest_stride > source_stride ? dest_stride : source_stride, 1, fn);
     if (dest_stride == bsize && source_stride == bsize) return rma_one_row(nblocks * nbytes);
     return (struct stp_strided_copy){nbytes, nblocks, dest_stride * size, source_stride * size};
 }

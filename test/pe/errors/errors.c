@@ -60,6 +60,7 @@ static void misuse_rma(void)
         shmem_free(gone);
         shmem_long_p(gone, 1, peer);
     }
+    if (last("rows_overflow")) shmem_long_iput(block, &global_word, 2, 3, SIZE_MAX / 9, peer);
     if (last("overflow")) shmem_long_put(block, &global_word, SIZE_MAX / 4, peer);
     if (last("signal_beyond"))
         shmem_putmem_signal(block, private_bulk, 1 << 16, sig + 8, 1, SHMEM_SIGNAL_SET, peer);
@@ -108,6 +109,10 @@ static void misuse_teams(void)
     if (last("invalid_team")) shmem_long_sum_reduce(SHMEM_TEAM_INVALID, block, block + 1, 1);
     if (last("invalid_sync")) shmem_team_sync(SHMEM_TEAM_INVALID);
     if (pe_way_is("bad_root")) shmem_long_broadcast(SHMEM_TEAM_WORLD, block, block + 1, 1, pe_n);
+    if (last("fcollect_overflow"))
+        shmem_long_fcollect(SHMEM_TEAM_WORLD, block, block, SIZE_MAX / 9);
+    if (last("alltoalls_overflow"))
+        shmem_long_alltoalls(SHMEM_TEAM_WORLD, NULL, NULL, 1, 2, SIZE_MAX / 9);
     if (pe_way_is("coll_stack")) shmem_long_fcollect(SHMEM_TEAM_WORLD, private, block, 1);
     /* Too much for a cell: the array would be read in place. */
     if (pe_way_is("reduce_stack")) shmem_long_sum_reduce(SHMEM_TEAM_WORLD, private, private, 1000);

@@ -71,6 +71,9 @@ expect far_beyond_signal $last shmem_putmem_signal   "dest 0x[0-9a-f]+ $far"
 expect far_beyond_rows   $last shmem_long_iput       "dest 0x[0-9a-f]+ .*past the end of its space"
 expect freed_block  any   shmem_long_p               "no live allocation"      SHMEM_CHECK=1
 expect overflow     $last shmem_long_put             "elements of 8 bytes"
+expect rows_overflow $last shmem_long_iput           "$((0x1c71c71c71c71c71)) elements of 8 bytes"
+expect alltoalls_overflow $last shmem_long_alltoalls "$((0x1c71c71c71c71c71)) elements of 8 bytes"
+[ "$np" -gt 1 ] && expect fcollect_overflow $last shmem_long_fcollect "$((0x1c71c71c71c71c71)) elements of 8 bytes"
 
 # The heap.
 expect double_free      any shmem_free               "ptr 0x[0-9a-f]+ .*freed before"
