@@ -38,13 +38,17 @@ void pshmem_barrier(int PE_start, int logPE_stride, int PE_size, long *pSync)
 {
     struct stp_team *set = stp_active_set(PE_start, logPE_stride, PE_size, pSync, __func__);
 
+    STP_COLL_CHECK_CALL(set, __func__, {0});
     stp_quiet(&stp_ctx_default);
     stp_coll_sync(set);
+    STP_API_KEEP_FRAME();
 }
 STP_PROFILED(shmem_barrier);
 
 void pshmem_sync(int PE_start, int logPE_stride, int PE_size, long *pSync)
 {
-    stp_coll_sync(stp_active_set(PE_start, logPE_stride, PE_size, pSync, __func__));
+    stp_coll_sync(stp_coll_checked(stp_active_set(PE_start, logPE_stride, PE_size, pSync, __func__),
+                                   __func__));
+    STP_API_KEEP_FRAME();
 }
 STP_PROFILED(shmem_sync);

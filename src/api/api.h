@@ -63,6 +63,9 @@
     STP_SIZED_PUBLISH_ONE(op, tail);                                                               \
     STP_API_PROFILED(STP_API_JOIN(shmem_ctx_##op, SIZE, tail))
 
+/* Prevents that the last call of a routine becomes a jump. Hang reports then name the routine. */
+#define STP_API_KEEP_FRAME() __asm__ __volatile__("")
+
 /* Forces inlining, so that the compiler sees at each call which context the caller passes. */
 #define STP_API_INLINE static inline __attribute__((always_inline))
 

@@ -1,11 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defines the team collectives for every type and for bytes, including reductions and scans.
+ * Defines the barriers and syncs of teams. Also defines the other team collectives for every type
+ * and for bytes, including reductions and scans.
  *
  * This file sets macros for the template coll_move.tmpl.h. ELEM is the type of an element, and
  * ELEM_SIZE is the size of an element in bytes. COLL_FN(op) is the name of a routine.
  */
 #include "api/api.h"
+
+/* ---- barriers and syncs --------------------------------------------------------- */
+
+int pshmem_team_sync(shmem_team_t team)
+{
+    stp_coll_sync(stp_coll_checked(stp_team_check(team, __func__), __func__));
+    return 0;
+}
+STP_PROFILED(shmem_team_sync);
+
+void pshmem_sync_all(void)
+{
+    stp_coll_sync(stp_coll_checked(stp_team_check(SHMEM_TEAM_WORLD, __func__), __func__));
+    STP_API_KEEP_FRAME();
+}
+STP_PROFILED(shmem_sync_all);
+
+void pshmem_barrier_all(void)
+{
+    struct stp_team *world = stp_coll_checked(stp_team_check(SHMEM_TEAM_WORLD, __func__), __func__);
+
+    stp_quiet(&stp_ctx_default);
+    stp_coll_sync(world);
+    STP_API_KEEP_FRAME();
+}
+STP_PROFILED(shmem_barrier_all);
 
 /* ---- types: shmem_int_broadcast ----------------------------------------------- */
 

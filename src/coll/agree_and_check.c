@@ -5,6 +5,7 @@
  */
 #include "coll_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void stp_coll_agree(struct stp_team *team, int64_t *values, size_t n_values)
@@ -128,6 +129,46 @@ static void check_same_space(struct stp_team *team, const void *addr, size_t nby
         "members must pass addresses in the same space",
         argument, (long long)space, stp_team_pe(team, first_rank), stp_team_pe(team, other_rank),
         addr);
+}
+
+int stp_coll_find_differing(struct stp_team *team, const int64_t *my_values, size_t n_values,
+                            int64_t *values_of_rank0, int64_t *differing_values)
+{
+    int rank;
+
+    for (size_t i = 0; i < n_values; i++)
+        values_of_rank0[i] = team->rank == 0 ? my_values[i] : INT64_MIN;
+    stp_coll_agree(team, values_of_rank0, n_values);
+    rank = check_first(team, memcmp(values_of_rank0, my_values, n_values * sizeof(int64_t)) != 0);
+    if (rank == team->n_pes) return rank;
+    for (size_t i = 0; i < n_values; i++)
+        differing_values[i] = team->rank == rank ? my_values[i] : INT64_MIN;
+    stp_coll_agree(team, differing_values, n_values);
+    return rank;
+}
+
+void stp_coll_check_call_slow(struct stp_team *team, const char *fn,
+                              const struct stp_coll_argument *arguments)
+{
+    enum { NAME = 8, N = NAME + STP_COLL_ARGUMENTS }; /* the name of the routine has 8 words */
+    int64_t mine[N] = {0}, rank0[N], other[N];
+    int i, rank, pe0 = stp_team_pe(team, 0);
+
+    /* On the world team, shmem_sync_all() and shmem_team_sync() are the same collective. */
+    snprintf((char *)mine, NAME * sizeof(*mine), "%s",
+             strstr(fn, "sync") != NULL ? "a sync routine" : stp_public_name(fn));
+    for (i = NAME; i < N; i++)
+        mine[i] = arguments[i - NAME].value;
+    rank = stp_coll_find_differing(team, mine, N, rank0, other);
+    if (rank == team->n_pes) return;
+    if (strcmp((char *)rank0, (char *)other) != 0)
+        stp_fatal(fn, "PE %d calls %s, but PE %d calls %s: all members must call the same routine",
+                  pe0, (char *)rank0, stp_team_pe(team, rank), (char *)other);
+    for (i = NAME; rank0[i] == other[i];)
+        i++;
+    stp_fatal(fn, "%s is %lld on PE %d and %lld on PE %d: all members must pass the same value",
+              arguments[i - NAME].name, (long long)rank0[i], pe0, (long long)other[i],
+              stp_team_pe(team, rank));
 }
 
 void stp_coll_check_buffers_across_pes_slow(struct stp_team *team, const void *dest,

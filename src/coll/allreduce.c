@@ -379,6 +379,7 @@ int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
 {
     size_t nbytes = stp_bytes(nreduce, stp_dtype_size(dtype), fn);
 
+    STP_COLL_CHECK_CALL(team, fn, {"nreduce", (int64_t)nreduce});
     if (nreduce == 0) return 0;
     if (team->n_pes > 1)
         stp_coll_check(team, dest, source, nbytes, nbytes, fn);

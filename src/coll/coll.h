@@ -90,6 +90,43 @@ bool stp_coll_slots_freed_since(unsigned *seen);
 void stp_coll_agree(struct stp_team *team, int64_t *values, size_t n_values);
 
 /*
+ * Returns the lowest rank whose n_values numbers differ from those of rank 0, or n_pes if there is
+ * no such rank. Stores the numbers of these two ranks in the last two arguments, on all members.
+ */
+int stp_coll_find_differing(struct stp_team *team, const int64_t *my_values, size_t n_values,
+                            int64_t *values_of_rank0, int64_t *differing_values);
+
+#define STP_COLL_ARGUMENTS 3 /* number of arguments of a collective that are compared */
+
+/* Argument that all members of a collective must pass with the same value. */
+struct stp_coll_argument {
+    const char *name;
+    int64_t value;
+};
+
+/* Ends the job if members have called different routines, or have passed different arguments. */
+void stp_coll_check_call_slow(struct stp_team *team, const char *fn,
+                              const struct stp_coll_argument *arguments) STP_COLD;
+
+/*
+ * With SHMEM_CHECK=1, compares the calls of the members. The arguments after fn initialize up to 3
+ * structs stp_coll_argument, or are {0}. Each collective begins with this macro, because members in
+ * another collective wait for the comparison.
+ */
+#define STP_COLL_CHECK_CALL(team, fn, ...)                                                         \
+    (STP_UNLIKELY(stp_rt.check)                                                                    \
+         ? stp_coll_check_call_slow(                                                               \
+               team, fn, (const struct stp_coll_argument[STP_COLL_ARGUMENTS]){__VA_ARGS__})        \
+         : (void)0)
+
+/* Compares the calls of a collective that has no such arguments, and returns the team. */
+static inline struct stp_team *stp_coll_checked(struct stp_team *team, const char *fn)
+{
+    STP_COLL_CHECK_CALL(team, fn, {0});
+    return team;
+}
+
+/*
  * Gathers nbytes bytes from each member into the buffer dest, in rank order. At most 384 bytes per
  * member are allowed. Needs no symmetric memory of the user.
  */

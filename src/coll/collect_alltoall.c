@@ -170,6 +170,7 @@ int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, siz
     struct stp_coll_gather g = {team, dest, source, nbytes, NULL, fn, false};
     const struct stp_coll_algorithm *algorithm;
 
+    STP_COLL_CHECK_CALL(team, fn, {"nelems", (int64_t)nelems});
     if (nbytes == 0) return 0;
     stp_coll_check(team, dest, source, all_bytes, nbytes, fn);
     g.device = stp_on_device(dest, source);
@@ -340,6 +341,7 @@ int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size
     struct stp_coll_call call = {.operation = STP_COLL_COLLECT, .unequal = true};
     struct stp_coll_gather g = {team, dest, source, stp_bytes(nelems, size, fn), NULL, fn, false};
 
+    STP_COLL_CHECK_CALL(team, fn, {0}); /* because members may pass different nelems */
     collect_choose(team, &call, false, &stp_coll_collect_bruck)->gather(&g);
     return 0;
 }
@@ -368,6 +370,7 @@ int stp_coll_alltoall(struct stp_team *team, void *dest, const void *source, siz
     struct stp_coll_alltoall a = {team, dest, source, 1, 1, 1, nbytes, fn, false};
     const struct stp_coll_algorithm *algorithm;
 
+    STP_COLL_CHECK_CALL(team, fn, {"nelems", (int64_t)nelems});
     if (nbytes == 0) return 0;
     stp_coll_check(team, dest, source, all_bytes, all_bytes, fn);
     a.device = stp_on_device(dest, source);
@@ -395,6 +398,7 @@ int stp_coll_alltoalls(struct stp_team *team, void *dest, const void *source, pt
 {
     size_t my_offset = (size_t)team->rank * nelems * (size_t)dst * size;
 
+    STP_COLL_CHECK_CALL(team, fn, {"nelems", (int64_t)nelems}, {"dst", dst}, {"sst", sst});
     if (dst < 1 || sst < 1)
         stp_fatal(fn, "dst is %td and sst is %td: both strides must be at least 1", dst, sst);
     if (nelems == 0 || size == 0) return 0;

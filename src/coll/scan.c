@@ -209,6 +209,7 @@ int stp_coll_scan(struct stp_team *team, enum stp_dtype dtype, void *dest, const
     size_t nbytes = stp_bytes(nelems, s.size, fn);
     bool one_node = team->plan.n_groups == 1;
 
+    STP_COLL_CHECK_CALL(team, fn, {"nelems", (int64_t)nelems});
     if (nelems == 0) return 0;
     if (team->n_pes > 1)
         stp_coll_check(team, dest, source, nbytes, nbytes, fn);

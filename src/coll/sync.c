@@ -214,24 +214,3 @@ bool stp_coll_arrive_last_or_wait(struct stp_team *team, struct stp_coll_cell *c
     stp_coll_wait_node(team, &(*first)->flags[COLL_DONE], sequence);
     return false;
 }
-
-int pshmem_team_sync(shmem_team_t team)
-{
-    return stp_coll_sync(stp_team_check(team, __func__));
-}
-STP_PROFILED(shmem_team_sync);
-
-void pshmem_sync_all(void)
-{
-    stp_coll_sync(stp_team_check(SHMEM_TEAM_WORLD, __func__));
-}
-STP_PROFILED(shmem_sync_all);
-
-void pshmem_barrier_all(void)
-{
-    struct stp_team *world = stp_team_check(SHMEM_TEAM_WORLD, __func__);
-
-    stp_quiet(&stp_ctx_default);
-    stp_coll_sync(world);
-}
-STP_PROFILED(shmem_barrier_all);

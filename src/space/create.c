@@ -47,19 +47,11 @@ static const char *create_argument(const struct create *c, int i)
 static void create_name_differing(const struct create *c, const int64_t my_numbers[CONFIG_N])
 {
     struct stp_team *parent = c->parent;
-    int64_t rank0[CONFIG_N], differing[CONFIG_N], neg_rank = INT64_MIN;
-    int pe;
+    int64_t rank0[CONFIG_N], differing[CONFIG_N];
+    int rank = stp_coll_find_differing(parent, my_numbers, CONFIG_N, rank0, differing);
+    int pe = stp_team_pe(parent, rank);
 
-    for (int i = 0; i < CONFIG_N; i++)
-        rank0[i] = parent->rank == 0 ? my_numbers[i] : INT64_MIN;
-    stp_coll_agree(parent, rank0, CONFIG_N);
-    if (memcmp(rank0, my_numbers, sizeof(rank0)) != 0) neg_rank = -(int64_t)parent->rank;
-    stp_coll_agree(parent, &neg_rank, 1);
-    for (int i = 0; i < CONFIG_N; i++)
-        differing[i] = parent->rank == (int)-neg_rank ? my_numbers[i] : INT64_MIN;
-    stp_coll_agree(parent, differing, CONFIG_N);
-    if (parent->rank != 0 && parent->rank != (int)-neg_rank) return;
-    pe = stp_team_pe(parent, (int)-neg_rank);
+    if (parent->rank != 0 && parent->rank != rank) return;
     for (int i = 0; i < CONFIG_N; i++) {
         if (rank0[i] == differing[i]) continue;
         /*
@@ -530,7 +522,7 @@ static bool create_set_parent(struct create *c, shmem_team_t team, const char *a
                   argument);
         return false;
     }
-    c->parent = stp_team_check(team, c->fn);
+    c->parent = stp_coll_checked(stp_team_check(team, c->fn), c->fn);
     c->params.pe = c->parent->rank; /* parts are numbered by ranks of the parent */
     c->params.n_pes = c->parent->n_pes;
     return true;

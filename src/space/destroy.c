@@ -79,7 +79,7 @@ int pshmem_space_destroy(shmem_space_t handle)
     }
     facts[0] = n_local_users = stp_space_end_use_without_handle_if_unused(space);
     facts[1] = destroy_check_unmapped(space);
-    stp_coll_agree(space->team, facts, 2);
+    stp_coll_agree(stp_coll_checked(space->team, __func__), facts, 2);
     if (facts[0] != 0) {
         stp_space_allow_use_without_handle(space);
         if (n_local_users > 0)

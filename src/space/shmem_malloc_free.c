@@ -29,23 +29,6 @@ static void memory_barrier_leave(struct stp_space *space)
     memory_barrier(space);
 }
 
-/* With SHMEM_CHECK=1, ends the job if the arguments `first` and `second` differ between members. */
-static void memory_check_equal(struct stp_space *space, int64_t first, int64_t second,
-                               const char *fn)
-{
-    int64_t range[4] = {first, -first, second, -second};
-
-    if (!stp_rt.check) return;
-    stp_coll_agree(space->team, range, 4);
-    if (range[0] != -range[1] || range[2] != -range[3])
-        stp_fatal(
-            fn,
-            "arguments differ between PEs: this PE passed %lld and %lld, but the largest values "
-            "on any PE are %lld and %lld (sizes in bytes; ptr as its offset in the space): all "
-            "members must pass the same arguments",
-            (long long)first, (long long)second, (long long)range[0], (long long)range[2]);
-}
-
 /*
  * Returns advice on how to make the space larger. The result is a constant string or `text`, a
  * buffer of len bytes.
@@ -141,7 +124,8 @@ void *stp_space_alloc(struct stp_space *space, size_t nbytes, size_t align, bool
     size_t offset;
     int rc;
 
-    memory_check_equal(space, (int64_t)nbytes, (int64_t)align, fn);
+    STP_COLL_CHECK_CALL(space->team, fn, {zero ? "count * size" : "size", (int64_t)nbytes},
+                        {"alignment", (int64_t)align});
     rc = memory_take(space, nbytes, align, &offset, fn);
     if (rc == 0 && zero) stp_copy_zero(space, offset, nbytes, fn);
     if (STP_UNLIKELY(rc == -ENOMEM)) memory_log_full(space, nbytes, align, fn);
@@ -184,7 +168,8 @@ void *stp_space_align(struct stp_space *space, size_t alignment, size_t nbytes, 
         ptr = stp_space_alloc(space, nbytes, alignment, false, fn);
     } else {
         /* Take part in the allocation, because other members may have passed a valid alignment. */
-        memory_check_equal(space, (int64_t)nbytes, (int64_t)alignment, fn);
+        STP_COLL_CHECK_CALL(space->team, fn, {"size", (int64_t)nbytes},
+                            {"alignment", (int64_t)alignment});
         memory_barrier(space);
     }
     memory_check_alignment(space, alignment, valid, fn);
@@ -224,7 +209,8 @@ void stp_space_free(struct stp_space *space, void *ptr, const char *fn)
 {
     size_t offset = memory_block(space, ptr, fn), start, nbytes;
 
-    memory_check_equal(space, (int64_t)offset, 0, fn);
+    STP_COLL_CHECK_CALL(space->team, fn, {"the offset of ptr in its space", (int64_t)offset},
+                        {"size", 0}); /* as for shmem_realloc() of a size that is not 0 */
     stp_space_fatal_if_named(space, offset, fn);
     memory_barrier_leave(space);
     stp_heap_find(space->heap, offset, &start, &nbytes);
@@ -248,7 +234,8 @@ void *stp_space_resize(struct stp_space *space, void *ptr, size_t nbytes, const 
     size_t offset = memory_block(space, ptr, fn), start, old_bytes, target = offset;
     int rc;
 
-    memory_check_equal(space, (int64_t)offset, (int64_t)nbytes, fn);
+    STP_COLL_CHECK_CALL(space->team, fn, {"the offset of ptr in its space", (int64_t)offset},
+                        {"size", (int64_t)nbytes});
     stp_space_fatal_if_named(space, offset, fn);
     memory_barrier_leave(space);
     stp_heap_find(space->heap, offset, &start, &old_bytes);

@@ -72,6 +72,7 @@ int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride, i
     *new_team = SHMEM_TEAM_INVALID;
     if (stp_team_is_invalid(parent_team)) return 1;
     parent = stp_team_check(parent_team, __func__);
+    STP_COLL_CHECK_CALL(parent, __func__, {"start", start}, {"stride", stride}, {"size", size});
     if (split_triplet_ok(parent, start, stride, size))
         rc = split_check_config(config, config_mask) ||
              split_members(parent, start, size == 1 ? 1 : stride, size, &members);
@@ -105,6 +106,7 @@ int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
     *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
     if (stp_team_is_invalid(parent_team)) return 1;
     parent = stp_team_check(parent_team, __func__);
+    STP_COLL_CHECK_CALL(parent, __func__, {"xrange", xrange});
     if (xrange > 0) {
         int n = parent->n_pes, width = xrange < n ? xrange : n;
         int x = parent->rank % width, y = parent->rank / width;
@@ -149,7 +151,7 @@ int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team)
      * The members agree on whether new_team is NULL on any member. Otherwise a member could wait
      * for another member that has already returned.
      */
-    stp_coll_agree(stp_team_check(team, __func__), &is_null, 1);
+    stp_coll_agree(stp_coll_checked(stp_team_check(team, __func__), __func__), &is_null, 1);
     if (is_null != 0) return 1;
     return pshmem_team_split_strided(team, 0, 1, stp_team_check(team, __func__)->n_pes, NULL, 0,
                                      new_team);

@@ -259,6 +259,6 @@ void pshmem_team_destroy(shmem_team_t team)
     if (__atomic_load_n(&t->space->user_team, __ATOMIC_RELAXED) == t)
         /* Pairs with the acquire load in shmem_space_get_team(). */
         __atomic_store_n(&t->space->user_team, NULL, __ATOMIC_RELEASE);
-    stp_team_destroy(t);
+    stp_team_destroy(stp_coll_checked(t, __func__));
 }
 STP_PROFILED(shmem_team_destroy);

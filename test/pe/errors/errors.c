@@ -119,6 +119,40 @@ static void misuse_teams(void)
     if (pe_way_is("destroy_world")) shmem_team_destroy(SHMEM_TEAM_WORLD);
 }
 
+/* Collectives whose arguments differ between PE 0 and the others. */
+static void misuse_unequal(void)
+{
+    static long pSync[SHMEM_SYNC_SIZE]; /* SHMEM_SYNC_VALUE is 0 */
+    const int differs = pe_me != 0;
+    const shmem_team_t world = SHMEM_TEAM_WORLD;
+    shmem_team_t team;
+
+    if (pe_way_is("coll_differs"))
+        (void)(differs ? shmem_long_broadcast(world, block, block + 1, 1, 0)
+                       : shmem_long_sum_reduce(world, block, block + 1, 1));
+    if (pe_way_is("count_differs")) shmem_long_broadcast(world, block, block + 1, 1 + differs, 0);
+    if (pe_way_is("count_none")) shmem_long_fcollect(world, block, block + 1, differs);
+    if (pe_way_is("root_differs")) shmem_long_broadcast(world, block, block + 1, 1, differs);
+    if (pe_way_is("reduce_differs"))
+        shmem_int_max_reduce(world, (int *)block, (int *)block, 1 + differs);
+    if (pe_way_is("scan_differs")) shmem_long_sum_inscan(world, block, block, 2 - differs);
+    if (pe_way_is("alltoall_differs")) shmem_alltoallmem(world, bulk, bulk, 1 + differs);
+    if (pe_way_is("stride_differs")) shmem_long_alltoalls(world, block, block, 1, 1 + differs, 1);
+    if (pe_way_is("barrier_differs") && !differs) shmem_barrier_all();
+    if (pe_way_is("barrier_differs")) shmem_sync_all();
+    if (pe_way_is("malloc_or_barrier") && differs) (void)shmem_malloc(8);
+    if (pe_way_is("malloc_or_barrier")) shmem_barrier_all();
+    if (pe_way_is("split_differs"))
+        shmem_team_split_strided(world, 0, 1, pe_n - differs, NULL, 0, &team);
+    if (pe_way_is("active_differs"))
+        shmem_broadcast64(bulk, bulk, 1 + differs, 0, 0, 0, pe_n, pSync);
+    if (pe_way_is("may_differ")) { /* what the standard allows */
+        shmem_collectmem(world, bulk, private_bulk, 1 + differs);
+        if (differs) shmem_team_sync(world);
+        if (!differs) shmem_sync_all();
+    }
+}
+
 /* Contexts, and places for results that are no memory. */
 static void misuse_contexts(void)
 {
@@ -261,6 +295,7 @@ static void make_misuse(void)
     misuse_rma();
     misuse_heap();
     misuse_teams();
+    misuse_unequal();
     misuse_contexts();
     misuse_waits();
     misuse_locks();

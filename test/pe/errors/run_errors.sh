@@ -86,8 +86,8 @@ told bad_alignment      0 shmem_align                "alignment"  SHMEM_WARN=off
 told bad_alignment      2 shmem_align                "$aligned"                SHMEM_CHECK=1
 told bad_alignment      0 shmem_align                "alignment"  SHMEM_CHECK=1 SHMEM_WARN=off
 if [ "$np" -gt 1 ]; then
-    expect malloc_differs any shmem_malloc           "differ between PEs"      SHMEM_CHECK=1
-    expect alignment_differs any shmem_align         "differ between PEs"      SHMEM_CHECK=1
+    expect malloc_differs any shmem_malloc           "size is 100 on PE 0 and 101 on PE 1" SHMEM_CHECK=1
+    expect alignment_differs any shmem_align         "alignment is 64 on PE 0 and 24 on PE 1" SHMEM_CHECK=1
 fi
 
 # Teams, contexts, operators.
@@ -113,6 +113,27 @@ expect any_vector_stack $last shmem_long_wait_until_any_vector "ivars .*not symm
 expect signal_wait_stack $last shmem_signal_wait_until "sig_addr .*not symmetric" SHMEM_CHECK=1
 expect bad_sig_op   $last shmem_putmem_signal        "sig_op is 77"
 expect bad_stride   $last shmem_long_iput            "dst is 0"
+
+# Collectives that differ between the members of a team.
+if [ "$np" -gt 1 ]; then
+    one="1 on PE 0 and 2 on PE 1: all members must pass the same value"
+    expect coll_differs     any "shmem_long_(broadcast|sum_reduce)" \
+        "PE 0 calls shmem_long_sum_reduce, but PE 1 calls shmem_long_broadcast: all members" SHMEM_CHECK=1
+    expect count_differs    any shmem_long_broadcast     "nelems is $one"            SHMEM_CHECK=1
+    expect count_none       any shmem_long_fcollect      "nelems is 0 on PE 0 and 1 on" SHMEM_CHECK=1
+    expect root_differs     any shmem_long_broadcast     "PE_root is 0 on PE 0 and 1 on" SHMEM_CHECK=1
+    expect reduce_differs   any shmem_int_max_reduce     "nreduce is $one"           SHMEM_CHECK=1
+    expect scan_differs     any shmem_long_sum_inscan    "nelems is 2 on PE 0 and 1 on" SHMEM_CHECK=1
+    expect alltoall_differs any shmem_alltoallmem        "nelems is $one"            SHMEM_CHECK=1
+    expect stride_differs   any shmem_long_alltoalls     "sst is $one"               SHMEM_CHECK=1
+    expect barrier_differs  any "shmem_(barrier|sync)_all" \
+        "PE 0 calls shmem_barrier_all, but PE 1 calls a sync routine"                SHMEM_CHECK=1
+    expect malloc_or_barrier any "shmem_(barrier_all|malloc)" \
+        "PE 0 calls shmem_barrier_all, but PE 1 calls shmem_malloc"                  SHMEM_CHECK=1
+    expect split_differs    any shmem_team_split_strided "size is $np on PE 0 and $last on PE 1" SHMEM_CHECK=1
+    expect active_differs   any shmem_broadcast64        "nelems is $one"            SHMEM_CHECK=1
+fi
+told may_differ 0 ".*" "" SHMEM_CHECK=1
 
 # Pointers to nowhere.
 nowhere="this process cannot access 0x40"

@@ -247,9 +247,9 @@ use()
         ends put_past_block $kind $last shmem_long_put "dest .*past its allocation" SHMEM_CHECK=1
         ends amo_unaligned  $kind $last shmem_long_atomic_inc "not aligned to 8"    SHMEM_CHECK=1
         [ "$np" -lt 2 ] && continue
-        ends malloc_differs $kind any shmem_space_malloc "differ between PEs" SHMEM_CHECK=1
-        ends calloc_differs $kind any shmem_space_calloc "differ between PEs" SHMEM_CHECK=1
-        ends free_differs   $kind any shmem_space_free   "differ between PEs" SHMEM_CHECK=1
+        ends malloc_differs $kind any shmem_space_malloc "size is .* on PE .* and .* on PE " SHMEM_CHECK=1
+        ends calloc_differs $kind any shmem_space_calloc "count . size is .* on PE .* and .* on PE " SHMEM_CHECK=1
+        ends free_differs   $kind any shmem_space_free   "the offset of ptr in its space is .* on PE .* and .* on PE " SHMEM_CHECK=1
         mixed="is in space [0-9]+ on PE 0, but in another space on PE $last"
         ends mixed_dest     $kind any shmem_long_broadcast  "dest $mixed"   SHMEM_CHECK=1
         ends mixed_source   $kind any shmem_long_sum_reduce "source $mixed" SHMEM_CHECK=1
