@@ -43,7 +43,7 @@ PATHS.update({path: {"SHMEM_NODE": "off", "SHMEM_OFI_PROVIDER": path}
 PROGRAMS = {"random": ["random"],
             "spaces": ["random_spaces"],
             "stress": ["stress_early", "stress_lost", "stress_torn", "stress_visible", "stress_mix",
-                       "passive", "flow", "many_ctx"]}
+                       "passive", "flow", "many_ctx", "stress_fork", "stress_stacks"]}
 EXECUTABLES = {"random_spaces": "random"}  # those that are not pe_ and their name
 WAYS = [(n_pes, check) for check in (False, True) for n_pes in (2, 3, 5)]
 STRANDS = 3
