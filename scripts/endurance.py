@@ -6,7 +6,7 @@ usage: endurance.sh --minutes M [--path PATH,...] [--programs KIND,...] [--leg S
                     [--build FOLDER] [--seed S]
   --minutes M          so long on each path, of each kind of program; --seconds S: the same
   --path PATH,...      of node, tcp, shm, net (default: all)
-  --programs KIND,...  of random, spaces, stress (default: all)
+  --programs KIND,...  of random, spaces, stress, ends (default: all)
   --leg S              seconds of one run (default: 120)
   --grace S            a run counts as hung so many seconds after its end (default: 180)
   --build FOLDER       run what is there, built where pe_random is missing (default: build, made up
@@ -14,12 +14,13 @@ usage: endurance.sh --minutes M [--path PATH,...] [--programs KIND,...] [--leg S
   --seed S             the first seed on paths that FOLDER/endurance/runs.md has no run of (default: 1)
 
 A run is one program for --seconds: random programs with three strands a PE, the same with spaces of
-all kinds, GPUs played by test/fakecuda, and the stress programs in turn; with 2, 3 and 5 PEs in
-turn, every second one with SHMEM_CHECK=1. Each run that has ended is kept at once in
-FOLDER/endurance/runs.md, with sums, and the next call continues after the last seed; so it may be
-stopped at any time, and what was under way then is not counted. A failed or hung run leaves its
-seed, command line, output and stacks in FOLDER/endurance, and the others go on. The exit status is
-0 when all passed, 1 when some did not, 2 for wrong arguments, 130 and 143 when stopped.
+all kinds, GPUs played by test/fakecuda, the stress programs in turn, and jobs that end early or
+cannot start (endurance_jobs.py); with 2, 3 and 5 PEs in turn, every second one with SHMEM_CHECK=1.
+Each run that has ended is kept at once in FOLDER/endurance/runs.md, with sums, and the next call
+continues after the last seed; so it may be stopped at any time, and what was under way then is not
+counted. A failed or hung run leaves its seed, command line, output and stacks in FOLDER/endurance,
+and the others go on. The exit status is 0 when all passed, 1 when some did not, 2 for wrong
+arguments, 130 and 143 when stopped.
 docs/design/testing.md says what it is for.
 """
 import argparse
@@ -43,9 +44,11 @@ PATHS.update({path: {"SHMEM_NODE": "off", "SHMEM_OFI_PROVIDER": path}
 PROGRAMS = {"random": ["random"],
             "spaces": ["random_spaces"],
             "stress": ["stress_early", "stress_lost", "stress_torn", "stress_visible", "stress_mix",
-                       "passive", "flow", "many_ctx", "stress_fork", "stress_stacks"]}
-EXECUTABLES = {"random_spaces": "random"}  # those that are not pe_ and their name
+                       "passive", "flow", "many_ctx", "stress_fork", "stress_stacks"],
+            "ends": ["endings", "launches"]}
+EXECUTABLES = {"random_spaces": "random", "launches": "endings"}  # not pe_ and their name
 WAYS = [(n_pes, check) for check in (False, True) for n_pes in (2, 3, 5)]
+JOBS = os.path.join(ROOT, "scripts", "endurance_jobs.py")
 STRANDS = 3
 GOAL = 60  # minutes of each kind on each path
 
@@ -227,8 +230,12 @@ def spaces_of_all_kinds(args):
 
 def command_of(args, leg, stall):
     """The program's command line, and the variables of the environment that belong to it."""
+    words = ["--seed", str(leg.seed), "--seconds", str(leg.seconds)]
     command = [os.path.join(args.build, "bin", "oshrun"), "-n", str(leg.pes), executable(args, leg),
-               "--seed", str(leg.seed), "--seconds", str(leg.seconds), "--stall", str(stall)]
+               *words, "--stall", str(stall)]
+    if leg.kind == "ends":
+        command = [sys.executable, "-B", JOBS, leg.program, "--build", args.build,
+                   "--pes", str(leg.pes), *words]
     variables = dict(PATHS[leg.path], **({"SHMEM_CHECK": "1"} if leg.check else {}))
     if leg.kind in ("random", "spaces"):
         command += ["--threads", str(STRANDS), "--tell", "1"]
@@ -258,7 +265,7 @@ def explain_hang(args, leg, job):
 
 def last_seed(leg, text):
     """Of the programs that were begun. The stress programs have one seed a run."""
-    told = [int(seed) for seed in re.findall(r"^random: seed (\d+)$", text, re.MULTILINE)]
+    told = [int(seed) for seed in re.findall(r"^\w+: seed (\d+)$", text, re.MULTILINE)]
     return max(told + [leg.seed])
 
 
