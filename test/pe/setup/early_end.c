@@ -58,6 +58,15 @@ static void check_fork(void)
                "a forked child keeps the connection to oshrun open");
 }
 
+/*
+ * Waits until oshrun has closed its duplicate of this process's standard output, which it does when
+ * it has found out that the process has executed another program. If a process of Hydra had waited
+ * for the process before, an exec would look like an _exit(0).
+ */
+#define UNTIL_JUDGED                                                                               \
+    "pid=${OSHRUN_FRAMES#/proc/}; output=$(readlink /proc/$$/fd/1); "                              \
+    "while [ -n \"$pid\" ] && ls -l /proc/${pid%%/*}/fd | grep -qF \"$output\"; do :; done"
+
 /* Other PEs still print when the last PE has ended. */
 static void end_after_finalize(void)
 {
@@ -72,7 +81,7 @@ int main(int argc, char **argv)
 {
     pe_way = argc > 1 ? argv[1] : "";
     pe_test_begin();
-    if (pe_way_is("exec_at_once")) execlp("true", "true", (char *)NULL);
+    if (pe_way_is("exec_at_once")) execlp("bash", "bash", "-c", UNTIL_JUDGED, (char *)NULL);
     if (pe_way_is("cycles")) {
         shmem_finalize();
         pe_test_begin();
