@@ -163,12 +163,18 @@ def check_program(oshrun, folder):
                         (["-wdir", "bin", "./plain"], "./plain: this program does not exist"),
                         (["-hostfile", "nosuch", "prog"], "-hostfile nosuch: this file cannot be read"),
                         (["-f", ".", "prog"], "-f .: this file cannot be read"),
+                        (["true", ":", "-n", "1", "./nosuch", "x"], "./nosuch: this program does not exist"),
+                        (["true", ":", "-n", "1", "true", ":", "-env", "A", "b", "-wdir", "bin", "-n", "1",
+                          "./nosuch"], "./nosuch: this program does not exist"),
+                        (["true", ":", "-n", "1"], "the program of a part of the command line is missing"),
+                        ([":", "-n", "1", "true"], "the program of a part of the command line is missing"),
                         (["bin/ompi"], "bin/ompi: this program was built with the oshcc of Open MPI: "
                                        "build it with the oshcc of Steppe")):
         status, out = oshrun.run(None, "-n", "2", *words)
         check(status == 2 and out == f"oshrun: {text}\n",
               f"{words}: expected status 2 and the line {text}, got {status}: {out}")
-    for words in (["bin/both"], ["-wdir", "bin", "./both"], ["echo"]):
+    for words in (["bin/both"], ["-wdir", "bin", "./both"], ["echo"], ["echo", ":", "-n", "1", "echo", "a"],
+                  ["echo", ":", "-wdir", "bin", "-n", "1", "./both"]):
         status, out = oshrun.run(None, "-n", "2", *words)
         check(status == 0, f"{words}: expected status 0, got {status}: {out}")
     out = oshrun.run(None, "-n", "2", "--report-bindings", "--cpu-bind", "cores", "prog")[1]
