@@ -111,9 +111,9 @@ STP_API_INLINE void stp_api_put(struct stp_ctx *ctx, void *dest, const void *sou
 {
     size_t nbytes = stp_bytes(nelems, size, fn);
     int world_pe = stp_api_pe_look(ctx, pe, fn);
-    void *peer_ptr = stp_ptr_inline_bytes(dest, nbytes, world_pe, STP_USE_COPY);
+    void *peer_ptr = stp_ptr_inline(dest, world_pe, STP_USE_COPY);
 
-    if (STP_LIKELY(peer_ptr != NULL))
+    if (STP_LIKELY(peer_ptr != NULL && stp_window_fits(dest, nbytes)))
         stp_move(peer_ptr, source, nbytes);
     else
         stp_put_slow(ctx, dest, source, nbytes, stp_api_pe_miss(ctx, world_pe, fn), fn);
@@ -124,9 +124,9 @@ STP_API_INLINE void stp_api_put_nbi(struct stp_ctx *ctx, void *dest, const void 
 {
     size_t nbytes = stp_bytes(nelems, size, fn);
     int world_pe = stp_api_pe_look(ctx, pe, fn);
-    void *peer_ptr = stp_ptr_inline_bytes(dest, nbytes, world_pe, STP_USE_COPY);
+    void *peer_ptr = stp_ptr_inline(dest, world_pe, STP_USE_COPY);
 
-    if (STP_LIKELY(peer_ptr != NULL))
+    if (STP_LIKELY(peer_ptr != NULL && stp_window_fits(dest, nbytes)))
         stp_move(peer_ptr, source, nbytes);
     else
         stp_put_nbi_slow(ctx, dest, source, nbytes, stp_api_pe_miss(ctx, world_pe, fn), fn);
@@ -137,9 +137,9 @@ STP_API_INLINE void stp_api_get(struct stp_ctx *ctx, void *dest, const void *sou
 {
     size_t nbytes = stp_bytes(nelems, size, fn);
     int world_pe = stp_api_pe_look(ctx, pe, fn);
-    const void *peer_ptr = stp_ptr_inline_bytes(source, nbytes, world_pe, STP_USE_COPY);
+    const void *peer_ptr = stp_ptr_inline(source, world_pe, STP_USE_COPY);
 
-    if (STP_LIKELY(peer_ptr != NULL))
+    if (STP_LIKELY(peer_ptr != NULL && stp_window_fits(source, nbytes)))
         stp_move(dest, peer_ptr, nbytes);
     else
         stp_get_slow(ctx, dest, source, nbytes, stp_api_pe_miss(ctx, world_pe, fn), fn);
@@ -150,9 +150,9 @@ STP_API_INLINE void stp_api_get_nbi(struct stp_ctx *ctx, void *dest, const void 
 {
     size_t nbytes = stp_bytes(nelems, size, fn);
     int world_pe = stp_api_pe_look(ctx, pe, fn);
-    const void *peer_ptr = stp_ptr_inline_bytes(source, nbytes, world_pe, STP_USE_COPY);
+    const void *peer_ptr = stp_ptr_inline(source, world_pe, STP_USE_COPY);
 
-    if (STP_LIKELY(peer_ptr != NULL))
+    if (STP_LIKELY(peer_ptr != NULL && stp_window_fits(source, nbytes)))
         stp_move(dest, peer_ptr, nbytes);
     else
         stp_get_nbi_slow(ctx, dest, source, nbytes, stp_api_pe_miss(ctx, world_pe, fn), fn);

@@ -204,9 +204,10 @@ static void rma_get_fabric(struct stp_ctx *ctx, const struct stp_kind *dest_kind
  */
 static void *rma_host_ptr(const void *addr, size_t nbytes, const void *buffer, int pe)
 {
-    void *peer_ptr = stp_ptr_inline_bytes(addr, nbytes, pe, STP_USE_ACCESS);
+    void *peer_ptr = stp_ptr_inline(addr, pe, STP_USE_ACCESS);
+    bool fits = peer_ptr != NULL && stp_window_fits(addr, nbytes);
 
-    return peer_ptr != NULL && stp_device_of(buffer) == NULL ? peer_ptr : NULL;
+    return fits && stp_device_of(buffer) == NULL ? peer_ptr : NULL;
 }
 
 /*

@@ -107,10 +107,11 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
                     const char *fn)
 {
     enum stp_fabric_amo op = signal_op(sig_op, fn);
-    void *peer_ptr = nbytes > 0 ? stp_ptr_inline_bytes(dest, nbytes, pe, STP_USE_COPY) : dest;
+    void *peer_ptr = nbytes > 0 ? stp_ptr_inline(dest, pe, STP_USE_COPY) : dest;
     uint64_t *peer_sig_addr = stp_ptr_inline(sig_addr, pe, STP_USE_ATOMIC);
 
-    if (STP_LIKELY(peer_sig_addr != NULL && (peer_ptr != NULL || nbytes == 0))) {
+    if (STP_LIKELY(peer_sig_addr != NULL &&
+                   (nbytes == 0 || (peer_ptr != NULL && stp_window_fits(dest, nbytes))))) {
         if (nbytes > 0) __builtin_memcpy(peer_ptr, source, nbytes);
         signal_store(peer_sig_addr, signal, op);
         return;
