@@ -272,8 +272,8 @@ static void format_is(const char *name, const char *value, const char *want)
 TEST(unknown_names)
 {
     static const char *const words[] = {
-        "SHMEM_SYMETRIC_SIZE is set, but Steppe has no variable of this name: did you mean "
-        "SHMEM_SYMMETRIC_SIZE?",
+        ("SHMEM_SYMETRIC_SIZE is set, but Steppe has no variable of this name: did you mean "
+         "SHMEM_SYMMETRIC_SIZE?"),
         "SMA_DEBUGS is set, but Steppe has no variable of this name: did you mean SMA_DEBUG?",
         "SHMEM_QWERTYUIOPASDF is set, but Steppe has no variable of this name: run oshinfo",
     };
