@@ -114,30 +114,35 @@ static int reaped_status(int pidfd)
 
 /*
  * Returns whether the program of a PE has ended or is ending, and sets pe->status. Returns false if
- * the process has closed the socket but lives, or has a new name, because it has then executed
- * another program.
+ * the process has closed the socket but lives. Also returns false if the process has a new name and
+ * no signal ended it, because it has then executed another program.
  */
 static bool has_ended(struct pe *pe)
 {
     char text[TEXT_MAX];
     unsigned long flags = EXITING;
     const char *fields;
+    bool is_renamed;
 
     scan_text(pe->pid, "comm", text, sizeof(pe->comm));
-    if (text[0] != '\0' && strcmp(text, pe->comm) != 0) return false;
+    is_renamed = text[0] != '\0' && strcmp(text, pe->comm) != 0;
     scan_text(pe->pid, "stat", text, sizeof(text));
     fields = strrchr(text, ')');
     if (fields != NULL) sscanf(fields + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags);
     pe->status =
         fields != NULL ? (int)strtol(strrchr(fields, ' '), NULL, 10) : reaped_status(pe->pidfd);
-    return (flags & EXITING) != 0;
+    return (flags & EXITING) != 0 && (!is_renamed || WIFSIGNALED(pe->status));
 }
 
-/* Returns whether a PE can have been killed by the launcher, after the bad end of another PE. */
+/*
+ * Returns whether a PE can have been killed by the launcher, after the bad end of another PE. With
+ * -disable-auto-cleanup, Hydra sends SIGUSR1.
+ */
 static bool is_victim(const struct pe *pe)
 {
     return WIFSIGNALED(pe->status) &&
-           (WTERMSIG(pe->status) == SIGKILL || WTERMSIG(pe->status) == SIGTERM);
+           (WTERMSIG(pe->status) == SIGKILL || WTERMSIG(pe->status) == SIGTERM ||
+            WTERMSIG(pe->status) == SIGUSR1);
 }
 
 static void print_culprit(const struct pe *pe)
@@ -222,7 +227,7 @@ int launch_ends_report(int status)
     pe = ends.culprit;
     if (pe == NULL || ends.at_once) return status;
     /* A PE on another host has called shmem_global_exit(0), so the launcher has killed this PE. */
-    if (WIFSIGNALED(pe->status) && status == 0) return 0;
+    if (WIFSIGNALED(pe->status) && status == 0 && pe->last.several_hosts) return 0;
     print_culprit(pe);
     if (WIFEXITED(pe->status)) status = pe->status;
     return status != 0 ? status : W_EXITCODE(EXIT_FAILURE, 0);

@@ -13,6 +13,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@ static void end_early(void)
     if (pe_way_is("_exit_5")) _exit(5);
     if (pe_way_is("quick_exit_0")) quick_exit(0);
     if (pe_way_is("kill")) raise(SIGKILL);
+    if (pe_way_is("renamed") && prctl(PR_SET_NAME, "renamed") == 0) raise(SIGKILL);
     if (pe_way_is("segv")) raise(SIGSEGV);
     if (pe_way_is("oom")) {
         for (size_t nbytes = (size_t)16 << 20;; nbytes += (size_t)16 << 20)

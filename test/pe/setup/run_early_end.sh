@@ -44,6 +44,7 @@ fails _exit_0 1 'ended by _exit\(0\) or quick_exit\(0\) before shmem_finalize$'
 fails quick_exit_0 1 'ended by _exit\(0\) or quick_exit\(0\) before shmem_finalize$'
 fails _exit_5 5 'ended by _exit\(5\) or quick_exit\(5\) before shmem_finalize$'
 fails segv 11 'was killed by signal 11 \(.*\) before shmem_finalize$'
+fails renamed 9 'was killed by signal 9 \(.*\) before shmem_finalize$'
 fails kill 9 'was killed by signal 9 \(.*\) before shmem_finalize$'
 
 # No PE is named if oshrun itself gets a signal.
