@@ -142,6 +142,10 @@ for own in oshcc oshc++ ./linked "env oshcc"; do
         fail "SHMEM_CC=$own: oshcc must say once that the compiler is a wrapper: $(cat itself.txt)"
 done
 run ./by_itself
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$prefix/bin/oshcc" >own_script
+chmod +x own_script
+SHMEM_CC=./own_script timeout 60 "$prefix/bin/oshcc" program.c -o by_script 2>itself.txt ||
+    fail "SHMEM_CC is a script that runs oshcc: oshcc ended with status $?, expected 0"
 # The mathematical library is linked, as by the wrappers of other libraries.
 echo 'int main(int n, char **a) { (void)a; double sqrt(double); return sqrt(n) > 2; }' >root.c
 "$prefix/bin/oshcc" root.c -o by_root || fail "oshcc does not link the mathematical library"
