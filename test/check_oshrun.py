@@ -146,7 +146,7 @@ def check_remote_shell(oshrun, fake):
 
 def check_program(oshrun, folder):
     """Programs and folders that do not exist: one line, before the launcher starts."""
-    files = {"plain": b"text", "bin/ompi": b"\x7fELF liboshmem.so.40", "bin/both": b"#!/bin/sh\n# liboshmem.so "
+    files = {"plain": b"text", "bin/script": b"#!/bin/sh\n# no liboshmem.so\nexec \"$@\"\n", "bin/ompi": b"\x7fELF liboshmem.so.40", "bin/both": b"#!/bin/sh\n# liboshmem.so "
              b"libsteppe.so\n", "hosts.ompi": b"# comment\nlocalhost  slots=2 max_slots=4 # two\n\n"
              b" 127.0.0.1\tslots = 1\nlocalhost\n"}
     for name, data in files.items():
@@ -173,7 +173,8 @@ def check_program(oshrun, folder):
         status, out = oshrun.run(None, "-n", "2", *words)
         check(status == 2 and out == f"oshrun: {text}\n",
               f"{words}: expected status 2 and the line {text}, got {status}: {out}")
-    for words in (["bin/both"], ["-wdir", "bin", "./both"], ["echo"], ["echo", ":", "-n", "1", "echo", "a"],
+    for words in (["bin/both"], ["-wdir", "bin", "./both"], ["echo"], ["echo", ":", "-n", "1", "echo", "a"], ["bin/script", "echo"],
+                  ["echo", ":", "-n", "1", "-envlist", "PATH", "echo"],
                   ["echo", ":", "-wdir", "bin", "-n", "1", "./both"]):
         status, out = oshrun.run(None, "-n", "2", *words)
         check(status == 0, f"{words}: expected status 0, got {status}: {out}")
