@@ -64,7 +64,9 @@ static inline int stp_thread_level(void)
 /* Ends this process, with a message, if it is a forked child of the PE. */
 void stp_check_not_forked(const char *fn);
 
-/* As stp_check_not_forked(). Also ends the job unless the library is initialized. */
+/*
+ * Does what stp_check_not_forked() does, and also ends the job unless the library is initialized.
+ */
 void stp_check_live(const char *fn);
 
 #endif /* STP_JOB_STATE_H */

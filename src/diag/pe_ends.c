@@ -200,7 +200,8 @@ static void read_message(struct pe *pe)
     scan_text(pe->pid, "comm", pe->comm, sizeof(pe->comm));
     if (pe->last.stage == STP_STAGE_ABORT) ends.over = true;
     /* The kernel passes only some of the descriptors if oshrun reaches its limit. */
-    if (packet.header.msg_controllen > 0)
+    if (packet.header.msg_controllen > 0 &&
+        packet.control.header.cmsg_len <= CMSG_LEN(sizeof(pe->fds)))
         memcpy(pe->fds, CMSG_DATA(&packet.control.header),
                packet.control.header.cmsg_len - CMSG_LEN(0));
 }

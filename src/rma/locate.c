@@ -48,9 +48,9 @@ static void *locate_outside(const void *addr, size_t nbytes, int pe, int local, 
 }
 
 /*
- * As stp_ptr_slow(), but also checks the size of an object that may reach past the last space or
- * that is in no window. The object has nbytes bytes. If nbytes is 0, its size is unknown. Error
- * messages name fn and argument.
+ * Returns what stp_ptr_slow() returns. In addition, ends the job if the object of nbytes bytes at
+ * addr reaches past the last space of the window, or past a space outside the window. If nbytes is
+ * 0, the size of the object is unknown and is not checked. Error messages name fn and argument.
  */
 static void *locate_host(const void *addr, size_t nbytes, int pe, const char *fn,
                          const char *argument)
@@ -106,7 +106,7 @@ _Noreturn static void locate_fatal_address(const void *addr, const char *fn, con
               argument, addr, description, stp_data_segment_format(globals, sizeof(globals)));
 }
 
-/* Ends the job unless the bytes are in one live allocation. Called if stp_rt.check is set only. */
+/* Ends the job unless the bytes are in one live allocation. Called only if stp_rt.check is set. */
 static void locate_check(const struct stp_space *space, size_t offset, const void *addr,
                          size_t nbytes, const char *fn, const char *argument)
 {
@@ -180,7 +180,7 @@ static bool locate_is_bound_space(struct stp_space *space, const struct stp_spac
     return space == bound;
 }
 
-/* Checks an address before the access path is chosen. Called if stp_rt.check is set only. */
+/* Checks an address before the access path is chosen. Called only if stp_rt.check is set. */
 static void locate_check_all(const struct stp_ctx *ctx, const void *addr, size_t nbytes, int pe,
                              const char *fn, const char *argument)
 {

@@ -128,10 +128,11 @@ def fail(remote):
     for _ in remote.hidden(remote.lib):
         remote.fails("no library", r"\./pe_rules_query: needs.*libsteppe\.so\.1 => not found",
                      status=127)
-    os.makedirs(f"{DIR}/work/here")
-    for _ in remote.hidden(f"{DIR}/work"):
-        remote.fails("no folder", f"{DIR}/work/here: this folder does not exist", "-wdir",
-                     f"{DIR}/work/here", "true", status=127)
+    folder = f"{DIR}/parent/folder"
+    os.makedirs(folder)
+    for _ in remote.hidden(os.path.dirname(folder)):
+        remote.fails("no folder", f"{folder}: this folder does not exist", "-wdir", folder, "true",
+                     status=127)
     remote.fails("no route", r".* No route to host\s*", host="h9")
     remote.fails("no such name", ".*(not known|failure in name resolution)", host="nosuch.invalid")
     remote.know(remote.keys[:1])

@@ -126,7 +126,7 @@ static void check_popen(void)
     PE_CHECK_EQ(pclose(pipe), 0);
 }
 
-/* The same for the other two ways to start a program, which run no fork handlers. */
+/* Checks system() and posix_spawn(), which start a program without running fork handlers. */
 static void check_system_and_spawn(void)
 {
     char *const argv[] = {"sh", "-c", "exit 4", NULL}, *const environment[] = {NULL};
