@@ -227,8 +227,8 @@ int launch_ends_report(int status)
     launch_ends_take();
     pe = ends.culprit;
     if (pe == NULL || ends.at_once) return status;
-    /* A PE on another host has called shmem_global_exit(0), so the launcher has killed this PE. */
-    if (WIFSIGNALED(pe->status) && status == 0 && pe->last.several_hosts) return 0;
+    /* Another PE has called shmem_global_exit(0), so the launcher has killed this PE. */
+    if (WIFSIGNALED(pe->status) && status == 0) return 0;
     print_culprit(pe);
     if (WIFEXITED(pe->status)) status = pe->status;
     return status != 0 ? status : W_EXITCODE(EXIT_FAILURE, 0);
