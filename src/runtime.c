@@ -26,7 +26,8 @@
 
 static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* guards init and finalize */
 static struct stp_alive_fd runtime_witness = {.fd = -1};
-static pid_t runtime_pid; /* process ID of the PE; a forked child process has a different ID */
+static pid_t runtime_pid;     /* process ID of the PE; a forked child process has a different ID */
+static bool runtime_starting; /* whether a thread is in shmem_init */
 
 void stp_init_finalize_lock(void)
 {
@@ -56,7 +57,10 @@ static void runtime_end_job(int status)
 
     if (runtime_pid != 0 && getpid() != runtime_pid) _exit(status);
     stp_stream_release_all_waits();
-    if (stp_pmi_open(&info) != 0) _exit(status); /* does nothing if PMI is already open */
+    if (stp_pmi_open(&info) != 0) { /* does nothing if PMI is already open */
+        stp_boot_tell_oshrun(STP_STAGE_ABORT);
+        _exit(status);
+    }
     runtime_abort(status, "fatal error");
 }
 
@@ -189,15 +193,22 @@ STP_PROFILED(shmem_global_exit);
  */
 static void runtime_at_exit(int status, void *arg)
 {
+    /* Pairs with the stores in runtime_start() and pshmem_init_thread(). */
+    bool starting = __atomic_load_n(&runtime_starting, __ATOMIC_SEQ_CST);
+
     (void)arg;
-    if (stp_references() == 0 || getpid() != runtime_pid || runtime_is_leaving()) return;
-    if (status == 0) {
+    if (getpid() != runtime_pid || runtime_is_leaving()) return;
+    if (!starting && stp_references() == 0) return;
+    if (!starting && status == 0) {
         runtime_exit_finalize();
         return;
     }
-    stp_error("the program exits with status %d before shmem_finalize: the library ends the job",
-              status & 0xff);
-    runtime_ending.status = status;
+    stp_error(
+        starting
+            ? "the program exits with status %d during shmem_init: the library ends the job"
+            : "the program exits with status %d before shmem_finalize: the library ends the job",
+        status & 0xff);
+    runtime_ending.status = status != 0 ? status : EXIT_FAILURE;
     runtime_ending.message = "exit before shmem_finalize";
     runtime_flush_and_end();
 }
@@ -321,6 +332,7 @@ static void runtime_start(void)
     bool first = runtime_pid == 0;
 
     runtime_pid = getpid();
+    stp_boot_tell_oshrun(STP_STAGE_ENTERED);
     if (stp_env_load() != 0)
         stp_fatal("shmem_init", "environment variables have wrong values (see the messages above)");
     if (!stp_isa_choose((enum stp_isa)stp_env.isa))
@@ -329,13 +341,16 @@ static void runtime_start(void)
     stp_rt.check = stp_env.check;
     stp_rt.epoch++;
     runtime_open_witness(); /* peers need the witness as soon as this PE has joined */
-    stp_boot_join_job_open_window();
+    stp_boot_join_job();
     stp_boot_tell_oshrun(STP_STAGE_BEGUN);
     /*
      * The exit handler of the launcher's library is registered by now. Handlers run in reverse
      * order, so the handler of this library runs first.
      */
     if (first) runtime_register_exit();
+    /* Pairs with the load in runtime_at_exit(), which another thread may execute. */
+    __atomic_store_n(&runtime_starting, true, __ATOMIC_SEQ_CST);
+    stp_boot_open_window();
     /* The fork handlers of a child run in this order: those of the data segment are the first. */
     if (first && pthread_atfork(NULL, NULL, runtime_forked) != 0)
         stp_fatal("shmem_init", "out of memory: cannot register a fork handler");
@@ -471,6 +486,7 @@ int pshmem_init_thread(int requested, int *provided)
     stp_fabric_set_threads();
     /* Pairs with the load in stp_references(). */
     __atomic_fetch_add(&stp_rt.references, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&runtime_starting, false, __ATOMIC_SEQ_CST);
     *provided = stp_thread_level();
     pthread_mutex_unlock(&runtime_lifecycle);
     return 0;

@@ -489,12 +489,10 @@ static void boot_warn_memory(void)
              stp_rt.host_pes, stp_env.symmetric.size >> 20, limit >> 20);
 }
 
-void stp_boot_join_job_open_window(void)
+void stp_boot_join_job(void)
 {
     int level = stp_env.warn ? STP_LOG_WARN : STP_LOG_ERROR;
     struct stp_pmi_info info;
-    struct boot_node_info node_info;
-    int fd = -1;
 
     stp_log_level = level; /* also limits the messages of the PMI client */
     if (stp_pmi_open(&info) != 0)
@@ -509,6 +507,12 @@ void stp_boot_join_job_open_window(void)
     boot_find_local();
     boot_find_host();
     boot_warn_memory();
+}
+
+void stp_boot_open_window(void)
+{
+    struct boot_node_info node_info;
+    int fd = -1;
 
     if (stp_boot.local == 0) fd = boot_lead_node(&node_info);
     if (stp_rt.n_pes > 1) {

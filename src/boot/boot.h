@@ -76,8 +76,11 @@ struct stp_pe_info {
     unsigned char addr[STP_FABRIC_ADDR_MAX];
 };
 
-/* Gets PE numbers and nodes from the launcher and reserves the window. An error is fatal. */
-void stp_boot_join_job_open_window(void);
+/* Gets PE numbers and nodes from the launcher. An error is fatal. */
+void stp_boot_join_job(void);
+
+/* Meets the other PEs at the launcher's fence and reserves the window. An error is fatal. */
+void stp_boot_open_window(void);
 
 /*
  * Publishes the PE info of this PE and reads the PE infos of the other PEs. PE 0 also sends the
@@ -124,7 +127,7 @@ int stp_boot_node(void);
 int stp_boot_n_local(void);
 /*
  * Sends the stage of this PE to oshrun, if oshrun runs on this host. May be called in a signal
- * handler, except with STP_STAGE_BEGUN.
+ * handler, except with STP_STAGE_ENTERED and STP_STAGE_BEGUN.
  */
 void stp_boot_tell_oshrun(enum stp_pe_stage stage);
 /*

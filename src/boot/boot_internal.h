@@ -39,7 +39,10 @@ struct stp_node_shm_header {
     struct stp_pe_info pes[] STP_ALIGNED_LINE; /* PE infos of the node's PEs, by local index */
 };
 
-/* Data about this PE's node, host and window. stp_boot_join_job_open_window() fills it in. */
+/*
+ * Data about this PE's node, host and window. Filled in by stp_boot_join_job() and
+ * stp_boot_open_window().
+ */
 struct stp_boot {
     int n_local;
     int local;    /* local index of this PE; index 0 is the leader of the node */

@@ -4,9 +4,12 @@
  * if it has not called init. The command oshrun --status prints the missing PEs. Design:
  * docs/design/hang.md.
  */
+#include "boot.h"
 #include "boot_internal.h"
 
 #include "pmi/pmi.h"
+
+#include <stdlib.h>
 
 #define SECOND_NS UINT64_C(1000000000)
 /*
@@ -23,6 +26,7 @@ static struct {
 
 static void stragglers_idle(void)
 {
+    const char *hosts = getenv("OSHRUN_HOSTS");
     uint64_t now = stp_now_ns(), elapsed = now - stragglers.checked_ns;
 
     stragglers.waited_ns += elapsed < SECOND_NS / 2 ? elapsed : SECOND_NS / 2;
@@ -30,9 +34,11 @@ static void stragglers_idle(void)
     if (stragglers.reported || stragglers.waited_ns < stragglers.limit_ns) return;
     stragglers.reported = true;
     stp_warn("shmem_init has waited for %u s (SHMEM_HANG_REPORT sets this time) because not all "
-             "PEs have come to the same point of shmem_init; the job goes on; oshrun --status "
-             "prints the PEs of this host that are missing",
-             (unsigned)(stragglers.waited_ns / SECOND_NS));
+             "PEs have come to the same point of shmem_init; the job goes on%s%s; oshrun --status "
+             "prints the missing PEs of the host on which it runs",
+             (unsigned)(stragglers.waited_ns / SECOND_NS), hosts != NULL ? "; its hosts are " : "",
+             hosts != NULL ? hosts : "");
+    stp_boot_tell_oshrun(STP_STAGE_WAITS);
 }
 
 void stp_init_stragglers_begin(void)

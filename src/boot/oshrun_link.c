@@ -38,22 +38,35 @@ static void link_open(void)
         link_close();
 }
 
+/* Returns the number of this PE before the launcher has replied. */
+static int pe_from_launcher(void)
+{
+    const char *rank = getenv("PMI_RANK");
+
+    if (rank == NULL) rank = getenv("PMIX_RANK");
+    return rank != NULL ? (int)strtol(rank, NULL, 10) : 0;
+}
+
 void stp_boot_tell_oshrun(enum stp_pe_stage stage)
 {
     int fds[STP_PASSED_FDS] = {stp_pmi_socket(), STDOUT_FILENO, STDERR_FILENO};
-    bool is_first = stage == STP_STAGE_BEGUN && link_fd < 0;
+    static bool passed; /* whether the descriptors have been passed */
     struct stp_pe_packet packet;
     struct msghdr *header = stp_pe_packet_init(&packet);
 
-    if (is_first) link_open();
+    if (stage == STP_STAGE_ENTERED && link_fd < 0) link_open();
     if (link_fd < 0) return;
-    packet.message = (struct stp_pe_message){
-        .pe = stp_rt.pe, .stage = stage, .several_hosts = stp_rt.host_pes < stp_rt.n_pes};
+    packet.message =
+        (struct stp_pe_message){.pe = stage == STP_STAGE_ENTERED ? pe_from_launcher() : stp_rt.pe,
+                                .stage = stage,
+                                .several_hosts = stp_rt.host_pes < stp_rt.n_pes};
     memcpy(CMSG_DATA(&packet.control.header), fds, sizeof(fds));
     /* Processes of an MPI library rely on the launcher, so it must notice the end of each one. */
-    if (is_first && fds[0] >= 0 && dlsym(RTLD_DEFAULT, "MPI_Init") == NULL &&
-        sendmsg(link_fd, header, MSG_NOSIGNAL) > 0)
-        return;
+    if (stage == STP_STAGE_BEGUN && !passed && fds[0] >= 0 &&
+        dlsym(RTLD_DEFAULT, "MPI_Init") == NULL) {
+        passed = true;
+        if (sendmsg(link_fd, header, MSG_NOSIGNAL) > 0) return;
+    }
     header->msg_controllen = 0;
     if (sendmsg(link_fd, header, MSG_NOSIGNAL) < 0) link_close();
 }

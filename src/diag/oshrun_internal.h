@@ -69,7 +69,13 @@ int launch_ends_take(void);
 /* Reports the PE that ended first. Returns the wait status of the job, for that of the launcher. */
 int launch_ends_report(int status);
 
-/* ---- signals (oshrun_launcher_parent.c) -------------------------------------------------- */
+/* ---- the launcher (oshrun_launcher_parent.c) --------------------------------------------- */
+
+/* Starts a child process that prints the table of waits of this job, unless there is one. */
+void launch_start_printer(void);
+
+/* Makes the launcher end the job. */
+void launch_end_job(void);
 
 /*
  * Returns the number of milliseconds until the time end_ns, as a timeout for poll(). Returns 0

@@ -39,8 +39,8 @@ static struct {
     bool launcher_ended;
     bool signalled; /* whether the job got a signal that is expected to end PEs */
     int status;
-    bool reported; /* whether printing of the table of waits has begun */
-    pid_t printer; /* child process that prints the table now, or 0 */
+    bool interrupted; /* whether Ctrl-C was pressed */
+    pid_t printer;    /* child process that prints the table now, or 0 */
     uint64_t print_until_ns;
 } run = {.signals = -1};
 
@@ -92,6 +92,11 @@ static void pass_on(int signo, bool to_group)
     kill(run.own_group && to_group ? -run.launcher : run.launcher, signo);
 }
 
+void launch_end_job(void)
+{
+    pass_on(SIGTERM, false);
+}
+
 /* Stops this process with signo, the signal that stopped the launcher. Returns after SIGCONT. */
 static void stop_as(int signo)
 {
@@ -119,11 +124,11 @@ int launch_ms_until(uint64_t end_ns)
  * Starts a child process that prints the table of waits. If the child takes too long, this process
  * kills it.
  */
-static void start_printer(void)
+void launch_start_printer(void)
 {
     pid_t self = getpid();
 
-    run.reported = true;
+    if (run.printer > 0) return;
     run.printer = fork();
     run.print_until_ns = stp_now_ns() + PRINT_NS;
     if (run.printer != 0) return;
@@ -132,11 +137,12 @@ static void start_printer(void)
     _exit(EXIT_SUCCESS);
 }
 
-static void interrupt(void)
+/* Stops the printer, and passes Ctrl-C on. */
+static void end_printer(void)
 {
     if (run.printer > 0) kill(run.printer, SIGKILL);
     run.printer = 0;
-    if (run.own_group) pass_on(SIGINT, true);
+    if (run.interrupted && run.own_group) pass_on(SIGINT, true);
 }
 
 /*
@@ -145,11 +151,11 @@ static void interrupt(void)
  */
 static void take_interrupt(void)
 {
-    if (!run.reported) {
-        start_printer();
-        if (run.printer > 0) return;
-    }
-    interrupt();
+    bool first = !run.interrupted;
+
+    run.interrupted = true;
+    if (first) launch_start_printer();
+    if (!first || run.printer <= 0) end_printer();
 }
 
 static int printer_timeout(int timeout)
@@ -264,7 +270,7 @@ static void handle_children(void)
     }
     if (run.printer > 0 && waitpid(run.printer, NULL, WNOHANG) == run.printer) {
         run.printer = 0;
-        interrupt();
+        end_printer();
     }
 }
 
@@ -313,7 +319,7 @@ static void supervise_launcher(void)
         while (!run.launcher_ended &&
                read(run.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
             take_signal(&info);
-        if (run.printer > 0 && stp_now_ns() >= run.print_until_ns) interrupt();
+        if (run.printer > 0 && stp_now_ns() >= run.print_until_ns) end_printer();
     }
 }
 

@@ -94,7 +94,7 @@ static void accept_pe(void)
         if (fd >= 0) close(fd);
         return;
     }
-    *pe = (struct pe){.pid = pid, .pidfd = -1, .link = fd};
+    *pe = (struct pe){.last.pe = -1, .pid = pid, .pidfd = -1, .link = fd};
     getsockopt(fd, SOL_SOCKET, PEERPIDFD, &pe->pidfd, &(socklen_t){sizeof(pe->pidfd)});
     watch(fd, pe);
 }
@@ -125,7 +125,7 @@ static bool has_ended(struct pe *pe)
     bool is_renamed;
 
     scan_text(pe->pid, "comm", text, sizeof(pe->comm));
-    is_renamed = text[0] != '\0' && strcmp(text, pe->comm) != 0;
+    is_renamed = text[0] != '\0' && pe->comm[0] != '\0' && strcmp(text, pe->comm) != 0;
     scan_text(pe->pid, "stat", text, sizeof(text));
     fields = strrchr(text, ')');
     if (fields != NULL) sscanf(fields + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags);
@@ -147,7 +147,7 @@ static bool is_victim(const struct pe *pe)
 
 static void print_culprit(const struct pe *pe)
 {
-    char host[STP_HOST_MAX] = "", how[64] = "ended";
+    char host[STP_HOST_MAX] = "", number[16] = "?", how[64] = "ended";
 
     if (WIFSIGNALED(pe->status))
         snprintf(how, sizeof(how), "was killed by signal %d (%s)", WTERMSIG(pe->status),
@@ -156,8 +156,10 @@ static void print_culprit(const struct pe *pe)
         snprintf(how, sizeof(how), "ended by _exit(%d) or quick_exit(%d)", WEXITSTATUS(pe->status),
                  WEXITSTATUS(pe->status));
     gethostname(host, sizeof(host) - 1);
-    fprintf(stderr, "oshrun: pe %d (%s): its process %d %s %s shmem_finalize%s%s\n", pe->last.pe,
-            host, (int)pe->pid, how, pe->last.stage == STP_STAGE_DONE ? "after" : "before",
+    /* The number is unknown if the process ended before it sent a message. */
+    if (pe->last.pe >= 0) snprintf(number, sizeof(number), "%d", pe->last.pe);
+    fprintf(stderr, "oshrun: pe %s (%s): its process %d %s %s shmem_finalize%s%s\n", number, host,
+            (int)pe->pid, how, pe->last.stage == STP_STAGE_DONE ? "after" : "before",
             is_victim(pe) && pe->last.several_hosts ? ", perhaps after a failure on another host"
                                                     : "",
             count_oom_kills() == ends.oom_kills
@@ -182,6 +184,8 @@ static void end_link(struct pe *pe)
         (ends.culprit == NULL || (is_victim(ends.culprit) && !is_victim(pe)))) {
         ends.culprit = pe;
         if (ends.at_once) print_culprit(pe);
+        /* Hydra does not end the job, because it does not know yet that the process is a PE. */
+        if (pe->last.stage == STP_STAGE_ENTERED) launch_end_job();
     }
     for (int i = good ? 1 : 0; i < STP_PASSED_FDS && pe->fds[i] > 0; i++)
         close(pe->fds[i]);
@@ -199,6 +203,7 @@ static void read_message(struct pe *pe)
     pe->last = packet.message;
     scan_text(pe->pid, "comm", pe->comm, sizeof(pe->comm));
     if (pe->last.stage == STP_STAGE_ABORT) ends.over = true;
+    if (pe->last.stage == STP_STAGE_WAITS) launch_start_printer();
     /* The kernel passes only some of the descriptors if oshrun reaches its limit. */
     if (packet.header.msg_controllen > 0 &&
         packet.control.header.cmsg_len <= CMSG_LEN(sizeof(pe->fds)))

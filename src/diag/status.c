@@ -222,8 +222,8 @@ static bool is_foreign(pid_t proxy)
 
 static void print_init(pid_t proxy, int n_pes)
 {
-    struct stp_pe_list in_init = {.first = -1};
-    char missing[1024] = "";
+    struct stp_pe_list in_init = {.first = -1}, absent = {.first = -1};
+    char host[STP_HOST_MAX] = "", missing[1024] = "";
     size_t len = 0;
 
     for (int pe = 0; pe < n_pes; pe++) {
@@ -234,11 +234,16 @@ static void print_init(pid_t proxy, int n_pes)
         } else if (pid != 0 && len < sizeof(missing) - 48) {
             len += (size_t)snprintf(missing + len, sizeof(missing) - len, "%s%d (process %d)",
                                     len > 0 ? ", " : "", pe, (int)pid);
+        } else if (pid == 0) {
+            stp_pe_list_append(&absent, pe);
         }
     }
     stp_pe_list_end(&in_init);
+    stp_pe_list_end(&absent);
+    gethostname(host, sizeof(host) - 1);
     if (status.n_printed++ > 0) print_line("%s", "");
-    print_line("%d PE%s, started by process %d", n_pes, n_pes == 1 ? "" : "s", (int)proxy);
+    print_line("%d PE%s, started by process %d of host %s", n_pes, n_pes == 1 ? "" : "s",
+               (int)proxy, host);
     if (is_foreign(proxy)) {
         print_line(
             "  this oshrun cannot read the state of these PEs, because they run another version "
@@ -247,6 +252,7 @@ static void print_init(pid_t proxy, int n_pes)
     }
     print_line("  PE %s: waiting in shmem_init", in_init.text);
     if (len > 0) print_line("    missing in shmem_init: PE %s", missing);
+    if (absent.text[0] != '\0') print_line("    on other hosts, or ended: PE %s", absent.text);
 }
 
 /* Prints the jobs that have a PE in shmem_init. Skips jobs that are already printed as a table. */

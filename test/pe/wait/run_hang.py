@@ -38,7 +38,7 @@ SYNC = r"sync \d+"
 every_other = [pe for pe in range(0, n, 2) if pe != last]
 TABLES = {
     "init": [r"shmem_init has waited for 1 s \(SHMEM_HANG_REPORT sets this time\) because not all PEs "
-             "have come to .*; the job goes on; oshrun --status prints the PEs of this host .*"],
+             "have come to .*; the job goes on; oshrun --status prints the missing PEs .*"],
     "barrier": [header(), world("shmem_barrier_all", SYNC, pes(0, last - 1)),
                 f"missing in this collective: PE {last}", f"PE {last}: in the program"],
     "wait": [header(), rf"PE 0: {FOR} shmem_int_wait_until, until hang_flag \(now 0\) is >= 7",
@@ -90,11 +90,15 @@ def expected_lines():
     for case in cases if cases[0] != "off" else []:
         for pe, lines in FLAT[case].items() if flat else [(None, TABLES[case])]:
             found.setdefault(pe, []).extend([header(" of this node"), *lines] if flat else lines)
+    if "init" in cases and not flat:
+        found["other"] = [rf"{n} PEs, started by process \d+ of host \S+",
+                          f"  PE {pes(0, last - 1)}: waiting in shmem_init",
+                          rf"    missing in shmem_init: PE {last} \(process \d+\)"]
     return found
 
 
 def said_lines(text):
-    """What was said, by the same keys; lines of the programs under "other"."""
+    """What was said, by the same keys; lines of oshrun and the programs under "other"."""
     found = {}
     for line in re.sub(r"\n[^\n]*(nothing has arrived from PE )", r"; \1", text).splitlines():
         match = re.fullmatch(r"steppe: pe (\d+) \([^)]*\): +(.*)", line)
