@@ -45,12 +45,14 @@ class Oshrun:
                     if not name.startswith(("SLURM_", "PMI", "HYDRA_", "OMPI_", "SHMEM_"))}
         self.env["PATH"] = os.path.join(folder, "bin") + ":" + self.env["PATH"]
 
-    def run(self, launcher, *words, **env):
-        """Status and output, both kinds, of a job that gets an empty standard input without an end."""
+    def run(self, launcher, *words, closed=None, **env):
+        """Status and output, both kinds, of a job that gets an empty standard input without an end.
+        The descriptor closed is closed in the job."""
         read, write = os.pipe()
         result = subprocess.run([self.command, *words], env=self.env | env | (
             {"SHMEM_LAUNCHER": launcher} if launcher else {}), cwd=self.folder, text=True,
-            stdin=read, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=60)
+            stdin=read, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=60,
+            preexec_fn=lambda: closed and os.close(closed))
         os.close(read)
         os.close(write)
         return result.returncode, result.stdout
@@ -121,10 +123,71 @@ def check_rest(oshrun, fakes):
     check("[--output=o/rank.%t.out]" in out,
           f"srun --output-filename: expected --output=o/rank.%t.out: {out}")
     for words in (["-np", "2", "-n3", "prog"], ["-n", "2", "--gdb=", "prog"], ["--status", "1", "2"],
-                  ["--status="], ["--status", "x"], ["--timeout", "1m"]):
+                  ["--status="], ["--status", "x"], ["--timeout", "1m"],
+                  ["-n", "2", "--timeout", "0", "prog"], ["-n", "2", "--timeout", "010", "prog"]):
         status, out = oshrun.run(fakes["hydra"], *words)
         check(status == 2 and out.startswith("oshrun: ") and out.count("\n") == 1,
               f"{words}: expected status 2 and one line, got {status}: {out}")
+
+
+def check_parts(oshrun, fakes):
+    """Options after ":" are translated, or refused if they hold for all parts."""
+    first = ["-wdir", "/", "-n", "1", "prog", "it's\n", ":"]
+    for words, wants in (
+            (["-np", "2", "prog", "x"], ["-n 2 prog x"] * 3),
+            (["-x", "A=b c", "-n2", "prog"], ["-env A b c -n 2 prog", None, "-x A=b c -n 2 prog"]),
+            (["-env=A=b", "-n", "2", "prog"], ["-env A b -n 2 prog", None, "-x A=b -n 2 prog"]),
+            (["-n", "1", "prog", ":", "--wdir=.", "prog"],
+             [f"-n 1 prog : {word} prog" for word in ("-wdir .", "--chdir=.", "-wdir .")]),
+            (["-host", "h:2", "-n", "2", "prog"], [None, "--nodelist=h -n 2 prog", "--host h:2 -n 2 prog"]),
+            (["-N", "1", "prog"], [None, "--ntasks-per-node=1 prog", "-N 1 prog"]),
+            (["--output-filename", "o", "prog"], [None] * 3), (["--gdb", "prog"], [None] * 3),
+            (["--timeout", "9", "prog"], [None] * 3), (["-l", "prog"], [None, "--label prog", "--tag-output prog"])):
+        for kind, want in zip(KINDS, wants):
+            status, out = oshrun.run(fakes[kind], *first, *words)
+            if want is None:
+                text = f"oshrun: {words[0]}: this option must come before the first program\n"
+                check(status == 2 and out == text,
+                      f"{kind}: {words} after ':': expected status 2 and {text}, got {status}: {out}")
+            else:
+                got = " ".join(re.findall(r"^\[(.*?)\]$", out, re.M | re.S))
+                check(status == 0 and got.endswith("-n 1 prog it's\n : " + want),
+                      f"{kind}: {words} after ':': expected {want}, got status {status}: {out}")
+    out = oshrun.run(fakes["hydra"], "-n", "1", "--output-filename", "o", "prog", ":", "prog")[1]
+    check(out.count("[o]") == 2, f"--output-filename must hold for each part: {out}")
+
+
+def check_hosts(oshrun, fakes):
+    """Hosts that hydra does not understand, or would print several lines about."""
+    files = {"hosts.cpu": "localhost\nlocalhost cpu=2\n", "hosts.zero": "localhost slots=0\n",
+             "hosts.no": "localhost:0 # none\n", "hosts.one": "\n localhost:1 binding=user:0 user=me\t\n"}
+    for name, data in files.items():
+        with open(os.path.join(oshrun.folder, name), "w", encoding="utf-8") as f:
+            f.write(data)
+    form = "must be HOST or HOST:N, where N is a number of PEs from 1 to 9999999"
+    again = "an earlier option has set the hosts"
+    for words, text in (
+            (["-host", "localhost:0"], f'-host: "localhost:0" {form}'),
+            (["-hosts=a,localhost:abc"], f'-hosts=a,localhost:abc: "localhost:abc" {form}'),
+            (["-H", "a:2:3"], f'-H: "a:2:3" {form}'), (["-H", "a:02"], f'-H: "a:02" {form}'),
+            (["-hostfile", "hosts.cpu"], f'-hostfile hosts.cpu: "localhost cpu=2" {form}'),
+            (["-hostfile", "hosts.zero"], f'-hostfile hosts.zero: "localhost:0" {form}'),
+            (["-f", "hosts.no"], f'-f hosts.no: "localhost:0" {form}'),
+            (["-f", "hosts.one", "-hostfile", "hosts.one"], f"-hostfile hosts.one: {again}"),
+            (["-f", "hosts.one", "-host", "localhost"], f"-host localhost: {again}"),
+            (["-host", "a", "-host", "b"], f"-host b: {again}"),
+            (["HYDRA_HOST_FILE=nosuch"], "HYDRA_HOST_FILE nosuch: this file cannot be read"),
+            (["HYDRA_HOST_FILE=hosts.cpu"], f'HYDRA_HOST_FILE hosts.cpu: "localhost cpu=2" {form}')):
+        env = dict(word.split("=") for word in words if "HYDRA" in word)
+        status, out = oshrun.run(fakes["hydra"], "-n", "2", *([] if env else words), "prog", **env)
+        check(status == 2 and out == f"oshrun: {text}\n",
+              f"{words}: expected status 2 and the line {text}, got {status}: {out}")
+    for words, value, want in (([], "hosts.one", "[-f]\n[hosts.one]\n"),
+                               ([], "hosts.ompi", "[-hosts]\n[localhost:2,127.0.0.1:1,localhost]\n"),
+                               (["-host", "b"], "nosuch", "[-hosts]\n[b]\n")):
+        status, out = oshrun.run(fakes["hydra"], "-n", "2", *words, "prog", HYDRA_HOST_FILE=value)
+        check(status == 0 and want in out,
+              f"{words}, HYDRA_HOST_FILE={value}: expected {want}, got status {status}: {out}")
 
 
 def check_remote_shell(oshrun, fake):
@@ -148,16 +211,24 @@ def check_program(oshrun, folder):
     """Programs and folders that do not exist: one line, before the launcher starts."""
     files = {"plain": b"text", "bin/script": b"#!/bin/sh\n# no liboshmem.so\nexec \"$@\"\n", "bin/ompi": b"\x7fELF liboshmem.so.40", "bin/both": b"#!/bin/sh\n# liboshmem.so "
              b"libsteppe.so\n", "hosts.ompi": b"# comment\nlocalhost  slots=2 max_slots=4 # two\n\n"
-             b" 127.0.0.1\tslots = 1\nlocalhost\n"}
+             b" 127.0.0.1\tslots = 1\nlocalhost\n", "bin/crlf": b"#!/usr/bin/env sh\r\necho hi\r\n",
+             "bin/noshell": b"#! \t/nosuch/sh -e\n", "bin/tabbed": b"#!\t/bin/sh -e\n", "bin/bare": b"exit 0\n"}
     for name, data in files.items():
         with open(os.path.join(folder, name), "wb") as f:
             f.write(data)
         os.chmod(f.name, 0o755 if name.startswith("bin/") else 0o644)
+    missing = "the program is missing: oshrun -n N [options] program [arguments]"
     for words, text in ((["./nosuch"], "./nosuch: this program does not exist"),
                         (["nosuch"], "nosuch: no folder in PATH has this program"),
                         (["plain"], "plain: no folder in PATH has this program"),
                         (["./plain"], "./plain: this file is not executable"),
-                        (["./bin"], "./bin: this program does not exist"),
+                        (["./bin"], "./bin: this is a folder, not a program"),
+                        (["cd"], "cd: this is a command of the shell, and no folder in PATH has a "
+                                 "program of this name: use sh -c"),
+                        (["bin/crlf"], "bin/crlf: the lines of this script end with CR LF: convert "
+                                       "them to LF, as dos2unix does"),
+                        (["noshell", "x"], "noshell: the interpreter /nosuch/sh in the first line of "
+                                           "this script does not exist: correct this line"),
                         (["-host", "localhost", "./nosuch"], "./nosuch: this program does not exist"),
                         (["-wdir", "/nosuch", "prog"], "/nosuch: this folder does not exist"),
                         (["-wdir", "bin", "./plain"], "./plain: this program does not exist"),
@@ -166,18 +237,26 @@ def check_program(oshrun, folder):
                         (["true", ":", "-n", "1", "./nosuch", "x"], "./nosuch: this program does not exist"),
                         (["true", ":", "-n", "1", "true", ":", "-env", "A", "b", "-wdir", "bin", "-n", "1",
                           "./nosuch"], "./nosuch: this program does not exist"),
-                        (["true", ":", "-n", "1"], "the program of a part of the command line is missing"),
-                        ([":", "-n", "1", "true"], "the program of a part of the command line is missing"),
+                        (["-wdir", "bin", "./both", ":", "./both"], "./both: this program does not exist"),
+                        (["true", ":", "-wdir", "/nosuch", "true"], "/nosuch: this folder does not exist"),
+                        (["true", ":", "-n", "1"], missing), ([":", "-n", "1", "true"], missing),
+                        (["true", ":"], missing),
                         (["bin/ompi"], "bin/ompi: this program was built with the oshcc of Open MPI: "
                                        "build it with the oshcc of Steppe")):
         status, out = oshrun.run(None, "-n", "2", *words)
         check(status == 2 and out == f"oshrun: {text}\n",
               f"{words}: expected status 2 and the line {text}, got {status}: {out}")
     for words in (["bin/both"], ["-wdir", "bin", "./both"], ["echo"], ["echo", ":", "-n", "1", "echo", "a"], ["bin/script", "echo"],
+                  ["tabbed"], ["bin/bare"], ["true", ":", "-wdir", "bin", "-x", "A=b", "./bare"],
                   ["echo", ":", "-n", "1", "-envlist", "PATH", "echo"],
                   ["echo", ":", "-wdir", "bin", "-n", "1", "./both"]):
         status, out = oshrun.run(None, "-n", "2", *words)
         check(status == 0, f"{words}: expected status 0, got {status}: {out}")
+    out = oshrun.run(None, "-n", "1", "printenv", "A", ":", "-x", "A=b c", "-n", "1", "printenv", "A")[1]
+    check(out == "b c\n", f"-x after ':': expected the value of the second PE only: {out}")
+    for closed in (1, 2):
+        status, out = oshrun.run(None, "-n", "2", "bin/bare", closed=closed)
+        check(status == 0 and not out, f"descriptor {closed} is closed: got status {status}: {out}")
     out = oshrun.run(None, "-n", "2", "--report-bindings", "--cpu-bind", "cores", "prog")[1]
     check(out.count(" binding: ") == 2, f"--report-bindings: expected a line for each PE: {out}")
 
@@ -188,8 +267,7 @@ def check_slots(oshrun, fakes):
                        ("srun", ["--nodelist=localhost,127.0.0.1,localhost"]),
                        ("mpirun", ["--hostfile", "hosts.ompi"])):
         status, out = oshrun.run(fakes[kind], "-hostfile", "hosts.ompi", "-n", "2", "prog")
-        got = re.findall(r"^\[(.*)\]$", out, re.M)[:len(want)]
-        check(status == 0 and got == want, f"{kind}: slots=: got status {status}: {out}, expected {want}")
+        check(status == 0 and "".join(f"[{word}]\n" for word in want) in out, f"{kind}: slots=: got status {status}: {out}, expected {want}")
 
 
 def check_true(oshrun, kind, table):
@@ -250,9 +328,11 @@ def main():
         check_rows(oshrun, table, fakes)
         check_rest(oshrun, fakes)
         check_remote_shell(oshrun, fakes["hydra"])
+        check_parts(oshrun, fakes)
         if shutil.which(KINDS["hydra"]):
             check_program(oshrun, folder)
             check_slots(oshrun, fakes)
+            check_hosts(oshrun, fakes)
         for kind in ("hydra", "mpirun"):
             if shutil.which(KINDS[kind]):
                 check_true(oshrun, kind, table)
