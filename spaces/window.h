@@ -114,6 +114,9 @@ static inline __attribute__((always_inline)) void *stp_ptr_inline(const void *ad
     return NULL;
 }
 
+/* Maximum size of objects in the window whose end is not checked, because they are so small. */
+#define STP_UNCHECKED_BYTES 4096
+
 /*
  * Returns whether nbytes bytes at addr, an address that stp_ptr_inline() has accepted, end before
  * the end of the last space. If not, the slow path reports a size that is far too large. Small
@@ -121,7 +124,7 @@ static inline __attribute__((always_inline)) void *stp_ptr_inline(const void *ad
  */
 static inline __attribute__((always_inline)) bool stp_window_fits(const void *addr, size_t nbytes)
 {
-    return STP_LIKELY(nbytes <= 4096) ||
+    return STP_LIKELY(nbytes <= STP_UNCHECKED_BYTES) ||
            nbytes <= stp_window_top() - ((uintptr_t)addr - stp_win.base);
 }
 

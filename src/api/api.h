@@ -188,12 +188,17 @@ STP_API_INLINE void stp_api_iget(struct stp_ctx *ctx, void *dest, const void *so
 
 /* ---- waits ---------------------------------------------------------------- */
 
-/* If SHMEM_CHECK is 1, ends the job unless vars points to nelems elements in symmetric memory. */
+/*
+ * Ends the job if vars points to a large array that reaches past the end of its space. If
+ * SHMEM_CHECK is 1, also ends the job unless vars points to nelems elements in symmetric memory.
+ */
 static inline void stp_api_check_vars(const void *vars, size_t nelems, size_t size, const char *fn,
                                       const char *argument)
 {
     if (STP_UNLIKELY(stp_rt.check) && nelems > 0)
         (void)stp_symmetric(vars, stp_bytes(nelems, size, fn), stp_rt.pe, NULL, fn, argument);
+    else if (STP_UNLIKELY(nelems > STP_UNCHECKED_BYTES / size))
+        stp_check_end(vars, stp_bytes(nelems, size, fn), fn, argument);
 }
 
 /*

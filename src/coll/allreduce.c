@@ -381,10 +381,10 @@ int stp_coll_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype dtype,
 
     STP_COLL_CHECK_CALL(team, fn, {"nreduce", (int64_t)nreduce});
     if (nreduce == 0) return 0;
-    if (team->n_pes > 1)
+    if (team->n_pes == 1)
+        stp_coll_check_ends(dest, source, nbytes, nbytes, fn);
+    else if (STP_UNLIKELY(stp_rt.check || stp_any_outside()))
         stp_coll_check(team, dest, source, nbytes, nbytes, fn);
-    else
-        stp_coll_check_ends(dest, source, nbytes, fn);
     if (team->n_pes > 1 && stp_on_device(dest, source))
         return stp_coll_device_reduce(team, op, dtype, dest, source, nreduce, fn);
     if (team->n_pes > 1 && nbytes > COLL_SMALL) {

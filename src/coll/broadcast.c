@@ -167,11 +167,13 @@ int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, si
                   team->n_pes - 1);
     if (nbytes == 0) return 0;
     if (team->n_pes == 1) {
-        stp_coll_check_ends(dest, source, nbytes, fn);
+        stp_coll_check_ends(dest, source, nbytes, nbytes, fn);
         if (!team->active_set) stp_copy_any(dest, source, nbytes, fn);
         return 0;
     }
-    stp_coll_check(team, dest, source, nbytes, nbytes, fn);
+    /* stp_coll_require_node_loadable() below checks the ends of large buffers in the window. */
+    if (STP_UNLIKELY(stp_rt.check || stp_any_outside()))
+        stp_coll_check(team, dest, source, nbytes, nbytes, fn);
     if (stp_on_device(dest, source))
         return stp_coll_device_broadcast(team, dest, source, nbytes, root, fn);
     b.cell = stp_coll_take_cell(team, &b.sequence);

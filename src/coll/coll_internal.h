@@ -379,15 +379,17 @@ void stp_coll_check_buffers_across_pes_slow(struct stp_team *team, const void *d
                                             size_t source_bytes, const char *fn);
 
 /*
- * Ends the job if a buffer outside the window is too short. This check does not depend on
- * SHMEM_CHECK.
+ * Ends the job if a buffer reaches past the end of its space. Small buffers in the window are not
+ * checked. This check does not depend on SHMEM_CHECK.
  */
-static inline void stp_coll_check_ends(const void *dest, const void *source, size_t nbytes,
-                                       const char *fn)
+static inline void stp_coll_check_ends(const void *dest, const void *source, size_t dest_bytes,
+                                       size_t source_bytes, const char *fn)
 {
-    if (STP_LIKELY(!stp_any_outside())) return;
-    stp_check_end(dest, nbytes, fn, "dest");
-    stp_check_end(source, nbytes, fn, "source");
+    if (STP_LIKELY(dest_bytes <= STP_UNCHECKED_BYTES && source_bytes <= STP_UNCHECKED_BYTES &&
+                   !stp_any_outside()))
+        return;
+    stp_check_end(dest, dest_bytes, fn, "dest");
+    stp_check_end(source, source_bytes, fn, "source");
 }
 
 static inline void stp_coll_check(struct stp_team *team, const void *dest, const void *source,
@@ -395,9 +397,7 @@ static inline void stp_coll_check(struct stp_team *team, const void *dest, const
 {
     if (STP_UNLIKELY(stp_rt.check))
         stp_coll_check_buffers_across_pes_slow(team, dest, source, dest_bytes, source_bytes, fn);
-    if (STP_LIKELY(!stp_any_outside())) return;
-    stp_check_end(dest, dest_bytes, fn, "dest");
-    stp_check_end(source, source_bytes, fn, "source");
+    stp_coll_check_ends(dest, source, dest_bytes, source_bytes, fn);
 }
 
 /*

@@ -19,6 +19,7 @@ int stp_coll_device_broadcast(struct stp_team *team, void *dest, const void *sou
 {
     int n = team->n_pes, rank = (team->rank - root + n) % n;
 
+    stp_coll_check_ends(dest, source, nbytes, nbytes, fn);
     /* After this sync the root's source is ready, and every dest may be written. */
     stp_coll_sync(team);
     for (int step = 1; step < n; step <<= 1) {
@@ -142,6 +143,7 @@ int stp_coll_device_reduce(struct stp_team *team, enum stp_op op, enum stp_dtype
     struct stp_coll_slice share =
         stp_coll_slice_of(&stp_ctx_coll, team, op, dtype, dest, source, nreduce, fn);
 
+    stp_coll_check_ends(dest, source, nreduce * share.size, nreduce * share.size, fn);
     stp_coll_sync(team); /* after this sync every source is ready */
     if (!stp_coll_slice_try_on_device(&share)) stp_coll_slice_on_host(&share);
     stp_coll_quiet();

@@ -214,7 +214,7 @@ int stp_coll_scan(struct stp_team *team, enum stp_dtype dtype, void *dest, const
     if (team->n_pes > 1)
         stp_coll_check(team, dest, source, nbytes, nbytes, fn);
     else
-        stp_coll_check_ends(dest, source, nbytes, fn);
+        stp_coll_check_ends(dest, source, nbytes, nbytes, fn);
     if (team->n_pes == 1 && !exclusive) {
         stp_copy_any(dest, source, nbytes, fn);
         return 0;

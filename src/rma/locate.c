@@ -77,7 +77,11 @@ void *stp_ptr_slow(const void *addr, int pe)
 
 void stp_check_end(const void *addr, size_t nbytes, const char *fn, const char *argument)
 {
-    if (nbytes > 0) (void)locate_outside(addr, nbytes, stp_rt.pe, 0, fn, argument);
+    size_t offset;
+    const struct stp_space *space = stp_space_lookup(addr, &offset);
+
+    if (space != NULL && nbytes > stp_space_nbytes(space) - offset)
+        (void)stp_symmetric(addr, nbytes, stp_rt.pe, NULL, fn, argument);
 }
 
 _Noreturn static void locate_fatal_address(const void *addr, const char *fn, const char *argument)

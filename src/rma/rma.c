@@ -427,6 +427,13 @@ static struct stp_strided_copy rma_rows(ptrdiff_t dst, ptrdiff_t sst, size_t bsi
     return (struct stp_strided_copy){nbytes, nblocks, dest_stride * size, source_stride * size};
 }
 
+/* Ends the job if the buffer of this PE is in a space, is large, and reaches past its space. */
+static void rma_check_own_end(const void *buffer, size_t nbytes, const char *fn,
+                              const char *argument)
+{
+    if (nbytes > STP_UNCHECKED_BYTES) stp_check_end(buffer, nbytes, fn, argument);
+}
+
 void stp_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
               size_t bsize, size_t nblocks, size_t size, int pe, const char *fn)
 {
@@ -438,6 +445,7 @@ void stp_iput(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst
     rows = rma_rows(dst, sst, bsize, nblocks, size, fn);
     target =
         stp_locate(ctx, dest, rma_extent(&rows, rows.dest_pitch), pe, STP_USE_COPY, fn, "dest");
+    rma_check_own_end(source, rma_extent(&rows, rows.source_pitch), fn, "source");
     rma_put(ctx, &target, source, &rows, STP_COPY_LOCAL);
 }
 
@@ -452,5 +460,6 @@ void stp_iget(struct stp_ctx *ctx, void *dest, const void *source, ptrdiff_t dst
     rows = rma_rows(dst, sst, bsize, nblocks, size, fn);
     target = stp_locate(ctx, source, rma_extent(&rows, rows.source_pitch), pe, STP_USE_COPY, fn,
                         "source");
+    rma_check_own_end(dest, rma_extent(&rows, rows.dest_pitch), fn, "dest");
     rma_get(ctx, dest, &target, &rows, STP_COPY_REMOTE);
 }

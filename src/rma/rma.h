@@ -46,8 +46,8 @@ static inline bool stp_any_outside(void)
 }
 
 /*
- * Checks the nbytes bytes at addr, if addr is in a space outside the window. Ends the job with the
- * message of stp_symmetric() if the bytes reach past the end of this space.
+ * Ends the job with the message of stp_symmetric() if addr is in a space, and the nbytes bytes at
+ * addr reach past the end of this space.
  */
 void stp_check_end(const void *addr, size_t nbytes, const char *fn, const char *argument);
 

@@ -119,6 +119,33 @@ static void misuse_teams(void)
     if (pe_way_is("destroy_world")) shmem_team_destroy(SHMEM_TEAM_WORLD);
 }
 
+/* Counts that are far too large, or only too large for the space of one of the two arrays. */
+static void misuse_far_beyond(void)
+{
+    const shmem_team_t world = SHMEM_TEAM_WORLD;
+    const size_t far = (size_t)1 << 30;
+    long *global = (long *)bulk;
+    size_t i;
+
+    if (pe_way_is("far_beyond_fcollect")) shmem_long_fcollect(world, block, block, far);
+    if (pe_way_is("far_beyond_collect")) shmem_long_collect(world, block, block, far);
+    if (pe_way_is("far_beyond_alltoall")) shmem_alltoallmem(world, block, block, 8 * far);
+    if (pe_way_is("far_beyond_source")) shmem_long_sum_exscan(world, block, global, 1 << 19);
+    if (pe_way_is("far_beyond_dest"))
+        shmem_longlong_sum_inscan(world, (long long *)bulk, (long long *)block, 1 << 19);
+    if (pe_way_is("far_beyond_stride"))
+        shmem_long_alltoalls(world, block, block, 1, 1 << 20, 1 << 10);
+    if (pe_way_is("far_beyond_alltoalls"))
+        shmem_alltoalls32(global, block, 1 << 10, 1, 1 << 10, 0, 0, pe_n, sync_words);
+    if (last("far_beyond_iput")) shmem_long_iput(block, global, 1, 1 << 15, 1 << 5, peer);
+    if (last("far_beyond_iget")) shmem_long_iget(global, block, 1 << 15, 1, 1 << 5, peer);
+    if (last("far_beyond_alone"))
+        shmem_long_sum_to_all(block, global, 1 << 19, pe_me, 0, 1, block, sync_words);
+    if (last("far_beyond_wait")) shmem_long_wait_until_any(block, far, NULL, SHMEM_CMP_EQ, 1);
+    if (last("far_beyond_test"))
+        (void)shmem_uint64_test_some((uint64_t *)block, far, &i, NULL, SHMEM_CMP_EQ, 1);
+}
+
 /* Collectives whose arguments differ between PE 0 and the others. */
 static void misuse_unequal(void)
 {
@@ -295,6 +322,7 @@ static void make_misuse(void)
     misuse_rma();
     misuse_heap();
     misuse_teams();
+    misuse_far_beyond();
     misuse_unequal();
     misuse_contexts();
     misuse_waits();

@@ -251,6 +251,9 @@ use()
         ends calloc_differs $kind any shmem_space_calloc "count . size is .* on PE .* and .* on PE " SHMEM_CHECK=1
         ends free_differs   $kind any shmem_space_free   "the offset of ptr in its space is .* on PE .* and .* on PE " SHMEM_CHECK=1
         mixed="is in space [0-9]+ on PE 0, but in another space on PE $last"
+        beyond="dest 0x[0-9a-f]+ with 2097152 bytes reaches [0-9]+ bytes past the end of its space"
+        ends broadcast_beyond $kind any shmem_long_broadcast  "$beyond"
+        ends reduce_beyond  $kind any shmem_long_sum_reduce "$beyond"
         ends mixed_dest     $kind any shmem_long_broadcast  "dest $mixed"   SHMEM_CHECK=1
         ends mixed_source   $kind any shmem_long_sum_reduce "source $mixed" SHMEM_CHECK=1
     done

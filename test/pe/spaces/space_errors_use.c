@@ -41,6 +41,16 @@ static void fatal_get_beyond(void)
     if (the_one()) shmem_long_get(dest, block, 2 * SIZE / sizeof(long), peer);
 }
 
+static void fatal_broadcast_beyond(void)
+{
+    shmem_long_broadcast(s.team, block, block, 2 * SIZE / sizeof(long), 0);
+}
+
+static void fatal_reduce_beyond(void)
+{
+    shmem_long_sum_reduce(s.team, block, block, 2 * SIZE / sizeof(long));
+}
+
 /* Where a space that may grow has not got yet: an object of nobody's. */
 static long *kept_words(void)
 {
@@ -254,6 +264,8 @@ static const struct mistake mistakes[] = {
     {"amo_stale", fatal_amo_stale, MADE_BY_MEMBERS},
     {"put_beyond", fatal_put_beyond, MADE_BY_MEMBERS},
     {"get_beyond", fatal_get_beyond, MADE_BY_MEMBERS},
+    {"broadcast_beyond", fatal_broadcast_beyond, MADE_BY_MEMBERS},
+    {"reduce_beyond", fatal_reduce_beyond, MADE_BY_MEMBERS},
     {"kept_put", fatal_kept_put, MADE_BY_MEMBERS},
     {"kept_store", fatal_kept_store, MADE_BY_MEMBERS},
     {"store_beyond", fatal_store_beyond, MADE_BY_MEMBERS},
