@@ -302,76 +302,69 @@ void stp_put_to(struct stp_ctx *ctx, const struct stp_target *dest, const void *
     rma_put(ctx, dest, source, &rows, STP_COPY_LOCAL);
 }
 
-void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
-                  const char *fn)
+/* The argument completion is constant in each caller, so the compiler makes one copy for each. */
+static inline __attribute__((always_inline)) void rma_put_slow(struct stp_ctx *ctx, void *dest,
+                                                               const void *source, size_t nbytes,
+                                                               int pe, const char *fn,
+                                                               enum stp_copy_completion completion)
 {
     struct stp_strided_copy rows = rma_one_row(nbytes);
     struct stp_target target;
     void *peer_ptr = NULL;
 
-    if (nbytes == 0) return;
+    if (STP_UNLIKELY(nbytes == 0)) return;
     stp_kind_begin();
-    if (stp_win.devices) peer_ptr = rma_host_ptr(dest, nbytes, source, pe);
+    if (STP_UNLIKELY(stp_win.devices)) peer_ptr = rma_host_ptr(dest, nbytes, source, pe);
     if (peer_ptr != NULL) {
         memcpy(peer_ptr, source, nbytes);
         return;
     }
     target = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
-    rma_put(ctx, &target, source, &rows, STP_COPY_LOCAL);
+    rma_put(ctx, &target, source, &rows, completion);
+}
+
+void stp_put_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
+                  const char *fn)
+{
+    rma_put_slow(ctx, dest, source, nbytes, pe, fn, STP_COPY_LOCAL);
 }
 
 void stp_put_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn)
 {
+    rma_put_slow(ctx, dest, source, nbytes, pe, fn, STP_COPY_NONE);
+}
+
+static inline __attribute__((always_inline)) void rma_get_slow(struct stp_ctx *ctx, void *dest,
+                                                               const void *source, size_t nbytes,
+                                                               int pe, const char *fn,
+                                                               enum stp_copy_completion completion)
+{
     struct stp_strided_copy rows = rma_one_row(nbytes);
     struct stp_target target;
     void *peer_ptr = NULL;
 
-    if (nbytes == 0) return;
+    if (STP_UNLIKELY(nbytes == 0)) return;
     stp_kind_begin();
-    if (stp_win.devices) peer_ptr = rma_host_ptr(dest, nbytes, source, pe);
+    if (STP_UNLIKELY(stp_win.devices)) peer_ptr = rma_host_ptr(source, nbytes, dest, pe);
     if (peer_ptr != NULL) {
-        memcpy(peer_ptr, source, nbytes);
+        memcpy(dest, peer_ptr, nbytes);
         return;
     }
-    target = stp_locate(ctx, dest, nbytes, pe, STP_USE_COPY, fn, "dest");
-    rma_put(ctx, &target, source, &rows, STP_COPY_NONE);
+    target = stp_locate(ctx, source, nbytes, pe, STP_USE_COPY, fn, "source");
+    rma_get(ctx, dest, &target, &rows, completion);
 }
 
 void stp_get_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                   const char *fn)
 {
-    struct stp_strided_copy rows = rma_one_row(nbytes);
-    struct stp_target target;
-    void *peer_ptr = NULL;
-
-    if (nbytes == 0) return;
-    stp_kind_begin();
-    if (stp_win.devices) peer_ptr = rma_host_ptr(source, nbytes, dest, pe);
-    if (peer_ptr != NULL) {
-        memcpy(dest, peer_ptr, nbytes);
-        return;
-    }
-    target = stp_locate(ctx, source, nbytes, pe, STP_USE_COPY, fn, "source");
-    rma_get(ctx, dest, &target, &rows, STP_COPY_REMOTE);
+    rma_get_slow(ctx, dest, source, nbytes, pe, fn, STP_COPY_REMOTE);
 }
 
 void stp_get_nbi_slow(struct stp_ctx *ctx, void *dest, const void *source, size_t nbytes, int pe,
                       const char *fn)
 {
-    struct stp_strided_copy rows = rma_one_row(nbytes);
-    struct stp_target target;
-    void *peer_ptr = NULL;
-
-    if (nbytes == 0) return;
-    stp_kind_begin();
-    if (stp_win.devices) peer_ptr = rma_host_ptr(source, nbytes, dest, pe);
-    if (peer_ptr != NULL) {
-        memcpy(dest, peer_ptr, nbytes);
-        return;
-    }
-    target = stp_locate(ctx, source, nbytes, pe, STP_USE_COPY, fn, "source");
-    rma_get(ctx, dest, &target, &rows, STP_COPY_NONE);
+    rma_get_slow(ctx, dest, source, nbytes, pe, fn, STP_COPY_NONE);
 }
 
 void stp_store_slow(struct stp_ctx *ctx, void *dest, const void *value, size_t nbytes, int pe,
