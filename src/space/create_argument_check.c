@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,35 +71,39 @@ static const char *create_kinds_with(unsigned traits, char text[CREATE_REASON_SI
     return text;
 }
 
+/*
+ * Prints an error and returns -EINVAL. The text needs no name of a routine, because stp_log() puts
+ * stp_log_routine before it.
+ */
+static int STP_PRINTF(1, 2) create_refuse(const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    stp_error("%s", text);
+    return -EINVAL;
+}
+
 static int create_check_config(const struct create *c, const shmem_space_config_t *config)
 {
-    const char *fn = c->fn, *size = c->params.adopt != NULL ? "nbytes" : "config->size";
+    const char *size = c->params.adopt != NULL ? "nbytes" : "config->size";
     char kinds[CREATE_REASON_SIZE];
 
-    if (config == NULL) {
-        stp_error("%s: config is a null pointer", fn);
-        return -EINVAL;
-    }
-    if (stp_kind_find((int)config->device_type) == NULL) {
-        stp_error("%s: config->device_type is %d: the kinds of memory in this build are %s", fn,
-                  (int)config->device_type, create_kinds_with(0, kinds));
-        return -ENODEV;
-    }
-    if (config->size == 0) {
-        stp_error("%s: %s is 0: pass at least 1 byte per PE", fn, size);
-        return -EINVAL;
-    }
-    if (config->size > INT64_MAX) {
-        stp_error(
-            "%s: %s is %zu, more than any memory has: was a negative number converted to size_t?",
-            fn, size, config->size);
-        return -EINVAL;
-    }
-    if (config->flags != SHMEM_SPACE_FLAG_DEFAULT) {
-        stp_error("%s: config->flags is %#x: pass SHMEM_SPACE_FLAG_DEFAULT (0)", fn,
-                  (unsigned)config->flags);
-        return -EINVAL;
-    }
+    if (config == NULL) return create_refuse("config is a null pointer");
+    if (stp_kind_find((int)config->device_type) == NULL)
+        return create_refuse("config->device_type is %d: the kinds of memory in this build are %s",
+                             (int)config->device_type, create_kinds_with(0, kinds));
+    if (config->size == 0) return create_refuse("%s is 0: pass at least 1 byte per PE", size);
+    if (config->size > INT64_MAX)
+        return create_refuse(
+            "%s is %zu, more than any memory has: was a negative number converted to size_t?", size,
+            config->size);
+    if (config->flags != SHMEM_SPACE_FLAG_DEFAULT)
+        return create_refuse("config->flags is %#x: pass SHMEM_SPACE_FLAG_DEFAULT (0)",
+                             (unsigned)config->flags);
     return 0;
 }
 
@@ -116,9 +121,8 @@ static int create_check_trait(const struct create *c, enum stp_trait trait, cons
     char kinds[CREATE_REASON_SIZE];
 
     if (create_has(c, trait)) return 0;
-    stp_error("%s: %s, but spaces of kind %s do not support this: only spaces of %s do", c->fn,
-              is_set, c->kind->name, create_kinds_with(STP_HAS(trait), kinds));
-    return -EINVAL;
+    return create_refuse("%s, but spaces of kind %s do not support this: only spaces of %s do",
+                         is_set, c->kind->name, create_kinds_with(STP_HAS(trait), kinds));
 }
 
 /* Checks attr->max_size, the size up to which the space may grow. */
@@ -127,23 +131,19 @@ static int create_check_max(const struct create *c)
     size_t max = c->params.max_bytes;
 
     if (max == 0) return 0;
-    if (max < c->params.nbytes) {
-        stp_error("%s: attr->max_size is %zu, less than config->size, %zu: pass 0, or the size to "
-                  "which the space may grow",
-                  c->fn, max, c->params.nbytes);
-        return -EINVAL;
-    }
-    if (max > INT64_MAX) {
-        stp_error(
-            "%s: attr->max_size is %zu, more than any memory has: was a negative number converted "
-            "to size_t?",
-            c->fn, max);
-        return -EINVAL;
-    }
+    if (max < c->params.nbytes)
+        return create_refuse(
+            "attr->max_size is %zu, less than config->size, %zu: pass 0, or the size to which the "
+            "space may grow",
+            max, c->params.nbytes);
+    if (max > INT64_MAX)
+        return create_refuse(
+            "attr->max_size is %zu, more than any memory has: was a negative number converted to "
+            "size_t?",
+            max);
     if (c->params.buffer == NULL)
         return create_check_trait(c, STP_TRAIT_GROWS, "attr->max_size is set");
-    stp_error("%s: attr->max_size is set, but a buffer of the program cannot grow: pass 0", c->fn);
-    return -EINVAL;
+    return create_refuse("attr->max_size is set, but a buffer of the program cannot grow: pass 0");
 }
 
 /*
@@ -154,24 +154,21 @@ static int create_check_numa(const struct create *c)
 {
     bool bound = create_has(c, STP_TRAIT_NODE) && !create_has(c, STP_TRAIT_POLICY);
 
-    if ((unsigned)c->params.numa >= STP_N_NUMAS) {
-        stp_error("%s: attr->numa_policy is %d: pass SHMEMX_NUMA_DEFAULT (0), _BIND (1), "
-                  "_INTERLEAVE (2) or _FIRST_TOUCH (3)",
-                  c->fn, (int)c->params.numa);
-        return -EINVAL;
-    }
-    if (bound && c->params.numa != STP_NUMA_DEFAULT && c->params.numa != STP_NUMA_BIND) {
-        stp_error("%s: attr->numa_policy is %d, but spaces of kind %s are always bound to one "
-                  "NUMA node: pass SHMEMX_NUMA_DEFAULT (0) or _BIND (1)",
-                  c->fn, (int)c->params.numa, c->kind->name);
-        return -EINVAL;
-    }
-    if (c->params.numa_node != -1 && c->params.numa != STP_NUMA_BIND && !bound) {
-        stp_error("%s: attr->numa_node is %d, but attr->numa_policy is not SHMEMX_NUMA_BIND: "
-                  "pass -1, or set the policy",
-                  c->fn, c->params.numa_node);
-        return -EINVAL;
-    }
+    if ((unsigned)c->params.numa >= STP_N_NUMAS)
+        return create_refuse(
+            "attr->numa_policy is %d: pass SHMEMX_NUMA_DEFAULT (0), _BIND (1), _INTERLEAVE (2) or "
+            "_FIRST_TOUCH (3)",
+            (int)c->params.numa);
+    if (bound && c->params.numa != STP_NUMA_DEFAULT && c->params.numa != STP_NUMA_BIND)
+        return create_refuse(
+            "attr->numa_policy is %d, but spaces of kind %s are always bound to one NUMA node: "
+            "pass SHMEMX_NUMA_DEFAULT (0) or _BIND (1)",
+            (int)c->params.numa, c->kind->name);
+    if (c->params.numa_node != -1 && c->params.numa != STP_NUMA_BIND && !bound)
+        return create_refuse(
+            "attr->numa_node is %d, but attr->numa_policy is not SHMEMX_NUMA_BIND: pass -1, or "
+            "set the policy",
+            c->params.numa_node);
     return c->params.numa == STP_NUMA_DEFAULT
                ? 0
                : create_check_trait(c, STP_TRAIT_NODE, "attr->numa_policy is set");
@@ -180,27 +177,24 @@ static int create_check_numa(const struct create *c)
 /* Checks the name, and the attributes that only a space with a name can have. */
 static int create_check_name(const struct create *c)
 {
-    if ((unsigned)c->params.open >= STP_N_OPENS) {
-        stp_error("%s: attr->open is %d: pass SHMEMX_SPACE_EITHER (0), _CREATE (1) or _OPEN (2)",
-                  c->fn, (int)c->params.open);
-        return -EINVAL;
-    }
+    if ((unsigned)c->params.open >= STP_N_OPENS)
+        return create_refuse(
+            "attr->open is %d: pass SHMEMX_SPACE_EITHER (0), _CREATE (1) or _OPEN (2)",
+            (int)c->params.open);
     if (c->params.name != NULL) return create_check_trait(c, STP_TRAIT_NAME, "attr->name is set");
     if (c->params.keep)
-        stp_error("%s: attr->flags has SHMEMX_SPACE_KEEP, but attr->name is NULL: set the name by "
-                  "which later jobs find the space",
-                  c->fn);
-    else if (c->params.open != STP_OPEN_EITHER)
-        stp_error("%s: attr->open is set, but attr->name is NULL: set a name, or pass "
-                  "SHMEMX_SPACE_EITHER (0)",
-                  c->fn);
-    else if (c->params.reshape)
-        stp_error("%s: attr->flags has SHMEMX_SPACE_RESHAPE, but attr->name is NULL: only a "
-                  "space with a name can be reshaped",
-                  c->fn);
-    else
-        return 0;
-    return -EINVAL;
+        return create_refuse(
+            "attr->flags has SHMEMX_SPACE_KEEP, but attr->name is NULL: set the name by which "
+            "later jobs find the space");
+    if (c->params.open != STP_OPEN_EITHER)
+        return create_refuse(
+            "attr->open is set, but attr->name is NULL: set a name, or pass SHMEMX_SPACE_EITHER "
+            "(0)");
+    if (c->params.reshape)
+        return create_refuse(
+            "attr->flags has SHMEMX_SPACE_RESHAPE, but attr->name is NULL: only a space with a "
+            "name can be reshaped");
+    return 0;
 }
 
 static int create_check_pages(const struct create *c)
@@ -211,28 +205,26 @@ static int create_check_pages(const struct create *c)
     if (nbytes == STP_PAGES_HUGE || nbytes == STP_PAGES_GIANT ||
         nbytes == (size_t)sysconf(_SC_PAGESIZE))
         return create_check_trait(c, STP_TRAIT_PAGES, "attr->page_size is set");
-    stp_error("%s: attr->page_size is %zu: pass 0, %ld, %zu or %zu", c->fn, nbytes,
-              sysconf(_SC_PAGESIZE), STP_PAGES_HUGE, STP_PAGES_GIANT);
-    return -EINVAL;
+    return create_refuse("attr->page_size is %zu: pass 0, %ld, %zu or %zu", nbytes,
+                         sysconf(_SC_PAGESIZE), STP_PAGES_HUGE, STP_PAGES_GIANT);
 }
 
 /*
  * Checks the arguments of shmemx_buffer_register(), which turns a buffer of the program into a
  * space.
  */
-static int create_check_adopt(const struct stp_adopt *adopt, const char *fn)
+static int create_check_adopt(const struct stp_adopt *adopt)
 {
     if ((adopt->flags & ~SHMEMX_ADOPT_HEAP) != 0)
-        stp_error("%s: flags is %#x: pass 0 or SHMEMX_ADOPT_HEAP (%d)", fn, (unsigned)adopt->flags,
-                  SHMEMX_ADOPT_HEAP);
-    else if (adopt->fd == -1 && adopt->file_offset != 0)
-        stp_error("%s: offset is %zu, but fd is -1: without a file descriptor, pass offset 0", fn,
-                  (size_t)adopt->file_offset);
-    else if (adopt->fd < -1)
-        stp_error("%s: fd is %d: pass a file descriptor, or -1 for none", fn, adopt->fd);
-    else
-        return 0;
-    return -EINVAL;
+        return create_refuse("flags is %#x: pass 0 or SHMEMX_ADOPT_HEAP (%d)",
+                             (unsigned)adopt->flags, SHMEMX_ADOPT_HEAP);
+    if (adopt->fd == -1 && adopt->file_offset != 0)
+        return create_refuse(
+            "offset is %zu, but fd is -1: without a file descriptor, pass offset 0",
+            (size_t)adopt->file_offset);
+    if (adopt->fd < -1)
+        return create_refuse("fd is %d: pass a file descriptor, or -1 for none", adopt->fd);
+    return 0;
 }
 
 /*
@@ -244,48 +236,40 @@ static int create_check_buffer(const struct create *c)
     bool device = !c->kind->host && create_has(c, STP_TRAIT_ADOPTS);
 
     if (c->params.buffer == NULL) return 0;
-    if (c->params.adopt == NULL && !device) {
-        stp_error("%s: attr->buffer is set, but spaces of kind %s allocate their own memory: "
-                  "only spaces of SHMEM_DEVICE_GPU take a buffer (for host memory: "
-                  "shmemx_buffer_register)",
-                  c->fn, c->kind->name);
-        return -EINVAL;
-    }
-    if (c->params.adopt != NULL && c->params.adopt->fd >= 0 && device) {
-        stp_error(
-            "%s: fd is %d, but the buffer is GPU memory, which needs no file descriptor: pass -1",
-            c->fn, c->params.adopt->fd);
-        return -EINVAL;
-    }
+    if (c->params.adopt == NULL && !device)
+        return create_refuse(
+            "attr->buffer is set, but spaces of kind %s allocate their own memory: only spaces of "
+            "SHMEM_DEVICE_GPU take a buffer (for host memory: shmemx_buffer_register)",
+            c->kind->name);
+    if (c->params.adopt != NULL && c->params.adopt->fd >= 0 && device)
+        return create_refuse(
+            "fd is %d, but the buffer is GPU memory, which needs no file descriptor: pass -1",
+            c->params.adopt->fd);
     return 0;
 }
 
 static int create_check_device(const struct create *c)
 {
-    if (c->params.device >= 0 && c->kind->device == NULL && !c->params.pinned) {
-        stp_error("%s: attr->device is %d, but spaces of kind %s use a GPU only with "
-                  "SHMEMX_SPACE_PINNED: pass -1",
-                  c->fn, c->params.device, c->kind->name);
-        return -EINVAL;
-    }
+    if (c->params.device >= 0 && c->kind->device == NULL && !c->params.pinned)
+        return create_refuse(
+            "attr->device is %d, but spaces of kind %s use a GPU only with SHMEMX_SPACE_PINNED: "
+            "pass -1",
+            c->params.device, c->kind->name);
     if (c->params.device >= -1) return 0;
-    stp_error("%s: attr->device is %d: pass a device number of 0 or more, or -1 to let the "
-              "library choose",
-              c->fn, c->params.device);
-    return -EINVAL;
+    return create_refuse(
+        "attr->device is %d: pass a device number of 0 or more, or -1 to let the library choose",
+        c->params.device);
 }
 
 static int create_check_flags(const struct create *c)
 {
     int unknown_bits = c->flags & ~(SHMEMX_SPACE_KEEP | SHMEMX_SPACE_PINNED | SHMEMX_SPACE_RESHAPE);
 
-    if (unknown_bits != 0) {
-        stp_error("%s: attr->flags has the unknown bits %#x: valid bits are SHMEMX_SPACE_KEEP "
-                  "(%d), _PINNED (%d) and _RESHAPE (%d)",
-                  c->fn, (unsigned)unknown_bits, SHMEMX_SPACE_KEEP, SHMEMX_SPACE_PINNED,
-                  SHMEMX_SPACE_RESHAPE);
-        return -EINVAL;
-    }
+    if (unknown_bits != 0)
+        return create_refuse(
+            "attr->flags has the unknown bits %#x: valid bits are SHMEMX_SPACE_KEEP (%d), _PINNED "
+            "(%d) and _RESHAPE (%d)",
+            (unsigned)unknown_bits, SHMEMX_SPACE_KEEP, SHMEMX_SPACE_PINNED, SHMEMX_SPACE_RESHAPE);
     if ((c->flags & SHMEMX_SPACE_PINNED) == 0) return 0;
     return create_check_trait(c, STP_TRAIT_PINNED, "attr->flags has SHMEMX_SPACE_PINNED");
 }
@@ -309,7 +293,7 @@ int stp_create_check_and_prepare(struct create *c, const shmem_space_config_t *c
 {
     int rc = c->invalid ? -EINVAL : create_check_config(c, config);
 
-    if (rc == 0 && c->params.adopt != NULL) rc = create_check_adopt(c->params.adopt, c->fn);
+    if (rc == 0 && c->params.adopt != NULL) rc = create_check_adopt(c->params.adopt);
     if (rc != 0) return rc;
     c->kind = stp_kind_find((int)config->device_type);
     if (c->params.adopt != NULL && c->params.adopt->fd < 0 && c->kind->host)
@@ -320,10 +304,7 @@ int stp_create_check_and_prepare(struct create *c, const shmem_space_config_t *c
     if (rc != 0) return rc;
     c->access = c->kind->probe(&c->params, c->reason, sizeof(c->reason)) == 0;
     c->space = stp_space_prepare(c->kind, config->size);
-    if (c->space == NULL) {
-        stp_error("%s: out of memory: cannot create the space", c->fn);
-        return -ENOMEM;
-    }
+    if (c->space == NULL) return create_refuse("out of memory: cannot create the space");
     /* Do not round up the size, because the buffer of the program is not larger. */
     if (c->params.buffer != NULL) c->space->nbytes = c->space->max_bytes = config->size;
     c->space->adopted = c->params.adopt != NULL;
