@@ -89,6 +89,15 @@ bool stp_coll_slots_freed_since(unsigned *seen);
 #define STP_AGREE_MAX 32
 void stp_coll_agree(struct stp_team *team, int64_t *values, size_t n_values);
 
+/* Returns whether the argument is true on any member. The result is the same on all members. */
+static inline bool stp_coll_any(struct stp_team *team, bool is_true)
+{
+    int64_t any = is_true;
+
+    stp_coll_agree(team, &any, 1);
+    return any != 0;
+}
+
 /*
  * Returns the lowest rank whose n_values numbers differ from those of rank 0, or n_pes if there is
  * no such rank. Stores the numbers of these two ranks in the last two arguments, on all members.

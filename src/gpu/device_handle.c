@@ -252,14 +252,12 @@ static void handle_end(struct stp_device_handle *handle)
  */
 static void handle_enable_gpu_atomics(struct stp_device_handle *handle, struct stp_team *team)
 {
-    int64_t failed;
+    bool enabled;
 
     if (!handle->on_gpu) return; /* on_gpu is equal on all members */
-    failed = stp_stage_amo_by_gpu_enable(handle->gpu.device) != 0;
-    handle->kernel_atomics = failed == 0;
-    stp_coll_agree(team, &failed, 1);
-    if (handle->kernel_atomics && failed != 0) stp_stage_amo_by_gpu_disable();
-    handle->kernel_atomics = failed == 0;
+    enabled = stp_stage_amo_by_gpu_enable(handle->gpu.device) == 0;
+    handle->kernel_atomics = !stp_coll_any(team, !enabled);
+    if (enabled && !handle->kernel_atomics) stp_stage_amo_by_gpu_disable();
 }
 
 /*

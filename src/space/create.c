@@ -384,12 +384,11 @@ static struct create_verdict create_judge(struct create *c, int outcome)
 static int create_pin(struct create *c)
 {
     char reason[2 * CREATE_REASON_SIZE];
-    int64_t failed = c->access && stp_space_pin_peers(c->space, 0, c->space->nbytes, reason,
-                                                      sizeof(reason)) != 0;
+    bool failed = c->access &&
+                  stp_space_pin_peers(c->space, 0, c->space->nbytes, reason, sizeof(reason)) != 0;
 
-    if (failed != 0) stp_error("%s: cannot pin host memory for GPUs: %s", c->fn, reason);
-    stp_coll_agree(c->parent, &failed, 1);
-    if (failed == 0) return OPEN_DONE;
+    if (failed) stp_error("%s: cannot pin host memory for GPUs: %s", c->fn, reason);
+    if (!stp_coll_any(c->parent, failed)) return OPEN_DONE;
     if (c->access) {
         stp_pinned_unregister_peers(c->space);
         stp_coll_sync(c->space->team);

@@ -117,32 +117,27 @@ static void grow_commit(const struct grow *g, const char *fn)
 
 /*
  * Pins the memory that the peers' parts have gained. All members have grown their parts by now.
- * Returns 0, or 1 if a member failed. The result is the same on all members.
+ * Returns whether a member failed. The result is the same on all members.
  */
-static int grow_pin(struct grow *g)
+static bool grow_pin(struct grow *g)
 {
     struct stp_space *space = g->space;
-    int64_t failed;
 
-    if (space->pinned == NULL) return 0;
-    failed =
-        stp_space_pin_peers(space, space->nbytes, g->nbytes, g->reason, sizeof(g->reason)) != 0;
-    stp_coll_agree(space->team, &failed, 1);
-    return failed != 0;
+    return space->pinned != NULL &&
+           stp_coll_any(space->team, stp_space_pin_peers(space, space->nbytes, g->nbytes, g->reason,
+                                                         sizeof(g->reason)) != 0);
 }
 
-/* Makes one attempt. Returns 0, or 1 if a member failed. The result is the same on all members. */
-static int grow_try(struct grow *g, const char *fn)
+/* Makes one attempt. Returns whether a member failed. The result is the same on all members. */
+static bool grow_try(struct grow *g, const char *fn)
 {
-    int64_t failed = grow_part(g) != 0;
+    bool failed = stp_coll_any(g->space->team, grow_part(g) != 0) || grow_pin(g);
 
-    stp_coll_agree(g->space->team, &failed, 1);
-    if (failed == 0) failed = grow_pin(g);
-    if (failed == 0)
-        grow_commit(g, fn);
-    else
+    if (failed)
         grow_undo(g);
-    return failed != 0;
+    else
+        grow_commit(g, fn);
+    return failed;
 }
 
 /* Logs the failure once for each space, because a program may repeat a request that cannot fit. */
@@ -163,10 +158,10 @@ int stp_space_grow(struct stp_space *space, size_t needed, const char *fn)
     struct grow minimal = {.space = space, .nbytes = grow_min_size(space, needed)};
 
     if (needed > space->max_bytes || space->n_extents == STP_FABRIC_EXTENTS) return -ENOMEM;
-    if (grow_try(&preferred, fn) == 0) return 0;
+    if (!grow_try(&preferred, fn)) return 0;
     if (minimal.nbytes < preferred.nbytes) {
         stp_coll_sync(space->team); /* after this, all members have undone the first attempt */
-        if (grow_try(&minimal, fn) == 0) return 0;
+        if (!grow_try(&minimal, fn)) return 0;
     }
     grow_log_failure(minimal.nbytes < preferred.nbytes ? &minimal : &preferred, fn);
     return -ENOMEM;

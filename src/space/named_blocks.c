@@ -125,7 +125,7 @@ int pshmemx_space_root_set(shmem_space_t handle, const char *name, const void *a
 {
     struct stp_space *space;
     struct stp_named_block root;
-    int64_t facts[3], failed;
+    int64_t facts[3];
 
     if (stp_space_is_invalid(handle)) return stp_reject(__func__, "space", STP_INVALID_SPACE);
     space = stp_space_check(handle, __func__, "space");
@@ -140,9 +140,8 @@ int pshmemx_space_root_set(shmem_space_t handle, const char *name, const void *a
                   root.name, nbytes, (size_t)root.offset);
         return 1;
     }
-    failed = roots_set(space, &root) != 0;
-    stp_coll_agree(space->team, &failed, 1); /* on success, the name is durable on all members */
-    return failed != 0;
+    /* On success, the name is durable on all members. */
+    return stp_coll_any(space->team, roots_set(space, &root) != 0);
 }
 STP_PROFILED(shmemx_space_root_set);
 

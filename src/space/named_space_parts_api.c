@@ -28,18 +28,6 @@ int pshmemx_space_part(shmem_space_t handle, int index, const void **base)
 STP_PROFILED(shmemx_space_part);
 
 /*
- * Returns whether the last step succeeded on all members. The argument rc is the result of this
- * step on this PE.
- */
-static bool parts_agree(struct stp_space *space, int rc)
-{
-    int64_t failed = rc != 0;
-
-    stp_coll_agree(space->team, &failed, 1);
-    return failed == 0;
-}
-
-/*
  * Completes a change of the number of parts. First all members make their new parts durable. Then
  * the name is changed, so that it denotes the new parts on every host. Then the old parts are
  * freed. With this order, either all old parts or all new parts are complete at any time, even if
@@ -58,8 +46,8 @@ int pshmemx_space_reshape_commit(shmem_space_t handle)
     stp_quiet(&stp_ctx_default);
     stp_coll_sync(space->team);
     if (!reshaping) return 0;
-    if (!parts_agree(space, store->settle(space))) return 1;
-    if (!parts_agree(space, store->release(space))) return 1;
+    if (stp_coll_any(space->team, store->settle(space) != 0)) return 1;
+    if (stp_coll_any(space->team, store->release(space) != 0)) return 1;
     store->drop(space);
     return 0;
 }

@@ -230,16 +230,12 @@ static void space_pin_heap(struct stp_space *heap)
 {
     struct stp_space_params params = space_params(heap->nbytes);
     char reason[SPACE_REASON_SIZE] = "";
-    int64_t failed;
 
     if (!stp_env.pin_heap || !heap->host || stp_space_has_no_heap(heap)) return;
-    failed = stp_pinned_register_space(heap, &params) != 0;
-    stp_coll_agree(stp_team_world, &failed, 1);
-    if (failed == 0) {
-        failed = stp_space_pin_peers(heap, 0, heap->nbytes, reason, sizeof(reason)) != 0;
-        stp_coll_agree(stp_team_world, &failed, 1);
-    }
-    if (failed == 0) return;
+    if (!stp_coll_any(stp_team_world, stp_pinned_register_space(heap, &params) != 0) &&
+        !stp_coll_any(stp_team_world,
+                      stp_space_pin_peers(heap, 0, heap->nbytes, reason, sizeof(reason)) != 0))
+        return;
     if (reason[0] != '\0') stp_error("cannot pin host memory for GPUs: %s", reason);
     stp_pinned_unregister_peers(heap);
     stp_pinned_unregister_space(heap);
@@ -255,11 +251,9 @@ static void space_pin_heap(struct stp_space *heap)
 static void space_admit_heap(struct stp_space *heap)
 {
     struct stp_space_params params = space_params(heap->nbytes);
-    int64_t failed = stp_space_check_host_fit(heap, stp_team_world, &params, "shmem_init") != 0;
+    bool failed = stp_space_check_host_fit(heap, stp_team_world, &params, "shmem_init") != 0;
 
-    if (heap->kind->claim == NULL) return;
-    stp_coll_agree(stp_team_world, &failed, 1);
-    if (failed != 0)
+    if (heap->kind->claim != NULL && stp_coll_any(stp_team_world, failed))
         stp_fatal(
             "shmem_init",
             "SHMEM_SYMMETRIC_SIZE is %zu bytes per PE, but at least one host does not have enough "

@@ -140,9 +140,7 @@ STP_PROFILED(shmem_team_split_2d);
 
 int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team)
 {
-    int64_t is_null = new_team == NULL;
-
-    if (is_null != 0)
+    if (new_team == NULL)
         (void)stp_reject(__func__, "new_team", "a null pointer");
     else
         *new_team = SHMEM_TEAM_INVALID;
@@ -151,8 +149,8 @@ int pshmemx_team_duplicate(shmem_team_t team, shmem_team_t *new_team)
      * The members agree on whether new_team is NULL on any member. Otherwise a member could wait
      * for another member that has already returned.
      */
-    stp_coll_agree(stp_coll_checked(stp_team_check(team, __func__), __func__), &is_null, 1);
-    if (is_null != 0) return 1;
+    if (stp_coll_any(stp_coll_checked(stp_team_check(team, __func__), __func__), new_team == NULL))
+        return 1;
     return pshmem_team_split_strided(team, 0, 1, stp_team_check(team, __func__)->n_pes, NULL, 0,
                                      new_team);
 }

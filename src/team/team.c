@@ -92,15 +92,14 @@ int stp_team_create(struct stp_team *parent, const struct stp_team_members *memb
                     struct stp_space *space, struct stp_team **out)
 {
     struct stp_team *team = rc == 0 && members->rank >= 0 ? stp_team_struct_alloc() : NULL;
-    int64_t has_error = rc != 0 || (members->rank >= 0 && team == NULL);
+    bool has_error = rc != 0 || (members->rank >= 0 && team == NULL);
 
     *out = NULL;
     if (team != NULL) {
         team_set_members(team, members);
         team->space = space;
     }
-    stp_coll_agree(parent, &has_error, 1);
-    if (has_error || team_find_area(parent, team) != 0) {
+    if (stp_coll_any(parent, has_error) || team_find_area(parent, team) != 0) {
         if (team != NULL) {
             team->table = NULL; /* the caller owns the table again */
             stp_team_struct_free(team);
