@@ -326,6 +326,12 @@ bool stp_words_have(const char *list, const char *word);
  */
 size_t stp_file_number(const char *path, const char *key);
 
+/*
+ * Reads a file from its beginning into text, at most len - 1 bytes, and appends a null byte. The
+ * text is empty if the file cannot be read. Returns the number of bytes. Uses no heap memory.
+ */
+size_t stp_file_read(const char *path, char *text, size_t len);
+
 /* Returns true if a folder of PATH has an executable file with this name. */
 bool stp_in_path(const char *name);
 

@@ -77,15 +77,27 @@ size_t stp_file_number(const char *path, const char *key)
     return number;
 }
 
+size_t stp_file_read(const char *path, char *text, size_t len)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t nbytes = 0;
+    ssize_t n = 1;
+
+    while (fd >= 0 && n > 0 && nbytes < len - 1) {
+        n = read(fd, text + nbytes, len - 1 - nbytes);
+        if (n > 0) nbytes += (size_t)n;
+    }
+    if (fd >= 0) close(fd);
+    text[nbytes] = '\0';
+    return nbytes;
+}
+
 char stp_stat_state(const char *path)
 {
-    char text[256] = "";
+    char text[256];
     const char *state;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-    if (fd < 0) return '\0';
-    if (read(fd, text, sizeof(text) - 1) < 0) text[0] = '\0';
-    close(fd);
+    stp_file_read(path, text, sizeof(text));
     state = strrchr(text, ')'); /* end of the process name, which may itself contain ")" */
     return state != NULL && state[1] == ' ' ? state[2] : '\0';
 }

@@ -62,17 +62,12 @@ static size_t cgroup_whole(size_t quota, size_t period)
 static size_t cgroup_cpu_max(const char *dir)
 {
     unsigned long long quota, period;
-    size_t cores = SIZE_MAX;
-    FILE *file;
-    char *name;
+    char text[64], *name;
 
     if (asprintf(&name, "%s/cpu.max", dir) < 0) return SIZE_MAX;
-    file = fopen(name, "re");
+    stp_file_read(name, text, sizeof(text));
     free(name);
-    if (file == NULL) return SIZE_MAX;
-    if (fscanf(file, "%llu %llu", &quota, &period) == 2) cores = cgroup_whole(quota, period);
-    fclose(file);
-    return cores;
+    return sscanf(text, "%llu %llu", &quota, &period) == 2 ? cgroup_whole(quota, period) : SIZE_MAX;
 }
 
 /*

@@ -8,7 +8,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,16 +24,9 @@ const char *stp_sysfs = "/sys";
 const char *stp_sysfs_read_or_empty(char *line, size_t len, const char *path)
 {
     char full_path[256];
-    ssize_t n = -1;
-    int fd;
 
     snprintf(full_path, sizeof(full_path), "%s/%s", stp_sysfs, path);
-    fd = open(full_path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        n = read(fd, line, len - 1);
-        close(fd);
-    }
-    line[n > 0 ? n : 0] = '\0';
+    stp_file_read(full_path, line, len);
     return line;
 }
 

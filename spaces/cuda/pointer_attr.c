@@ -94,13 +94,10 @@ static bool ptr_is_brk(uintptr_t addr)
  */
 static uintptr_t find_brk_start(void)
 {
-    FILE *file = fopen("/proc/self/stat", "re");
-    char line[2048] = "";
-    char *pos;
+    char line[2048], *pos;
 
-    if (file == NULL) return UINTPTR_MAX;
-    pos = fgets(line, sizeof(line), file) != NULL ? strrchr(line, ')') : NULL;
-    fclose(file);
+    stp_file_read("/proc/self/stat", line, sizeof(line));
+    pos = strrchr(line, ')');
     for (int field = 2; pos != NULL && field < 47; field++)
         pos = strchr(pos + 1, ' ');
     if (pos == NULL || strtoull(pos, NULL, 10) == 0) return UINTPTR_MAX;

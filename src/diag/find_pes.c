@@ -36,19 +36,9 @@ void *scan_grow(void *list, size_t n, size_t item_bytes)
 size_t scan_text(pid_t pid, const char *name, char *text, size_t len)
 {
     char path[PATH_MAX];
-    size_t nbytes = 0;
-    ssize_t n = 1;
-    int fd;
 
     snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && n > 0 && nbytes < len - 1) {
-        n = read(fd, text + nbytes, len - 1 - nbytes);
-        if (n > 0) nbytes += (size_t)n;
-    }
-    if (fd >= 0) close(fd);
-    text[nbytes] = '\0';
-    return nbytes;
+    return stp_file_read(path, text, len);
 }
 
 size_t scan_user(pid_t pid)

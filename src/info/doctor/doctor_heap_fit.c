@@ -12,19 +12,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static size_t meminfo(const char *key)
-{
-    size_t kib = stp_file_number("/proc/meminfo", key);
-
-    return kib > SIZE_MAX / 1024 ? SIZE_MAX : kib * 1024;
-}
-
 /* ---- the heaps ---------------------------------------------------------------- */
 
 static void memory_heaps(struct stp_doctor *doctor)
 {
-    size_t heap_bytes = stp_env.symmetric.size, total = meminfo("MemTotal:"), heaps_bytes;
-    size_t available = meminfo("MemAvailable:"), cgroup_limit = stp_cgroup_memory();
+    size_t heap_bytes = stp_env.symmetric.size, total = stp_meminfo("MemTotal:"), heaps_bytes;
+    size_t available = stp_meminfo("MemAvailable:"), cgroup_limit = stp_cgroup_memory();
     size_t limit = cgroup_limit < total ? cgroup_limit : total;
     char s[5][STP_SIZE_TEXT], todo[200];
     enum stp_check_severity severity;

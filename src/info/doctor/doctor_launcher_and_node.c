@@ -286,24 +286,14 @@ static const char node_todo[] =
     "capabilities and without prctl(PR_SET_DUMPABLE, 0); or set SHMEM_NODE=off to use the fabric "
     "instead of shared memory";
 
-/* Writes the kernel's Yama ptrace scope, "0" to "3", or "none" if the kernel has no Yama. */
-static void yama_text(char *text, size_t len)
-{
-    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-
-    snprintf(text, len, "none");
-    if (file == NULL) return;
-    if (fgets(text, (int)len, file) != NULL) text[strcspn(text, "\n")] = '\0';
-    fclose(file);
-}
-
 static void check_node(struct stp_doctor *doctor, const struct job_rights *rights,
                        const char *peers, bool peers_failed)
 {
+    size_t scope = stp_file_number("/proc/sys/kernel/yama/ptrace_scope", "");
     char yama[32];
     bool failed = rights->open != 0 || peers_failed;
 
-    yama_text(yama, sizeof(yama));
+    snprintf(yama, sizeof(yama), scope == SIZE_MAX ? "none" : "%zu", scope);
     stp_doctor_add_check(
         doctor,
         failed && stp_env.node        ? STP_CHECK_PROBLEM
