@@ -133,8 +133,7 @@ int stp_cpu_create(struct stp_space *space, const struct stp_space_params *param
                                  space->max_bytes);
     if (rc != 0) return rc;
     if (!outside_window) space->base = stp_window_at(space->offset);
-    space->numa_is_set = stp_numa_apply(params, space->base, space->nbytes, &space->numa_node);
-    space->numa = space->numa_is_set ? params->numa : STP_NUMA_DEFAULT;
+    stp_numa_apply(space, params, space->nbytes);
     space->device = -1;
     /*
      * For a space in the window, peers need no data in *share, because they have the node's file.

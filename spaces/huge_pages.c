@@ -104,13 +104,6 @@ static void pages_unmap(struct stp_space *space, const struct pages *pages)
     close(pages->fd);
 }
 
-static void pages_set_numa(struct stp_space *space, size_t nbytes,
-                           const struct stp_space_params *params)
-{
-    space->numa_is_set = stp_numa_apply(params, space->base, nbytes, &space->numa_node);
-    space->numa = space->numa_is_set ? params->numa : STP_NUMA_DEFAULT;
-}
-
 /*
  * Allocates the pages of the bytes [start, end) of the part. The pages are allocated now, because a
  * later access to a page causes SIGBUS if no reserved page is free. Before Linux 5.14, the pages
@@ -137,7 +130,7 @@ static int pages_map_reserved(struct stp_space *space, struct pages *pages,
     int rc = pages_map(space, pages, unit, MFD_HUGETLB | size, share);
 
     if (rc != 0) return rc;
-    pages_set_numa(space, pages->map_bytes, params);
+    stp_numa_apply(space, params, pages->map_bytes);
     rc = pages_allocate(space, pages, 0, pages->map_bytes);
     pages->reserved = rc == 0;
     if (rc != 0) pages_unmap(space, pages);
@@ -155,7 +148,7 @@ static int pages_map_advised(struct stp_space *space, struct pages *pages,
     int rc = pages_map(space, pages, STP_PAGES_HUGE, 0, share);
 
     if (rc != 0) return rc;
-    pages_set_numa(space, pages->map_bytes, params);
+    stp_numa_apply(space, params, pages->map_bytes);
     madvise(space->base, pages->map_bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     return 0;
 }

@@ -121,12 +121,11 @@ void *stp_kind_alloc_with_peers(const char *description, size_t nbytes, size_t p
 int stp_numa_check(const struct stp_space_params *params);
 
 /*
- * Sets the NUMA policy of a range of host memory whose pages have not been touched. Returns whether
- * a policy was set. Sets *bound_node to the node to which the pages are bound, or to -1. If the
- * kernel refuses the policy, a warning is logged, and the pages come from any node.
+ * Sets the NUMA policy of the first nbytes bytes of the space's part, whose pages have not been
+ * touched, and records the policy in the space. If the kernel refuses the policy, a warning is
+ * logged, and the pages come from any node.
  */
-bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes,
-                    int *bound_node);
+void stp_numa_apply(struct stp_space *space, const struct stp_space_params *params, size_t nbytes);
 /*
  * Removes the NUMA policy of a range, because the kernel keeps the policy with the file. Called
  * before another space can use the range.

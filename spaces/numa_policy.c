@@ -70,8 +70,9 @@ int stp_numa_check(const struct stp_space_params *params)
     return 0;
 }
 
-bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nbytes,
-                    int *bound_node)
+/* Returns whether a policy was set. Sets *bound_node to the node of the pages, or to -1. */
+static bool numa_bind(const struct stp_space_params *params, void *base, size_t nbytes,
+                      int *bound_node)
 {
     static const int modes[STP_N_NUMAS] = {MPOL_DEFAULT, MPOL_BIND, MPOL_INTERLEAVE, MPOL_LOCAL};
     struct stp_numbers nodes = {{0}};
@@ -92,13 +93,19 @@ bool stp_numa_apply(const struct stp_space_params *params, void *base, size_t nb
     return rc == 0;
 }
 
+void stp_numa_apply(struct stp_space *space, const struct stp_space_params *params, size_t nbytes)
+{
+    space->numa_is_set = numa_bind(params, space->base, nbytes, &space->numa_node);
+    space->numa = space->numa_is_set ? params->numa : STP_NUMA_DEFAULT;
+}
+
 void stp_numa_extend(const struct stp_space *space, void *base, size_t nbytes)
 {
     struct stp_space_params params = {
         .numa = space->numa, .numa_node = space->numa_node, .numa_by = space->kind->numa_by};
     int node;
 
-    if (space->numa_is_set) (void)stp_numa_apply(&params, base, nbytes, &node);
+    if (space->numa_is_set) (void)numa_bind(&params, base, nbytes, &node);
 }
 
 void stp_numa_reset_policy(void *base, size_t nbytes)
